@@ -12,6 +12,6 @@ for (const name of readdirSync(FOLDER).filter(file => file.endsWith('.json'))) {
   const { measured, ...result } = JSON.parse(readFileSync(file, 'utf8')) as ScenarioResult
   const scenario = catalogue.find(each => each.name === result.name)
   if (scenario === undefined || measured === undefined) continue
-  const said = saidOf(scenario, measured, { ...result, foreign: result.conditions.foreign })
+  const said = saidOf(scenario, measured, result)
   writeFileSync(file, `${JSON.stringify({ ...result, ...said, measured }, null, 1)}\n`)
 }

@@ -77,7 +77,7 @@ test('there is a result of every scenario', () => {
 
 for (const result of results) {
   const scenario = catalogue.find(({ name }) => name === result.name)!
-  const { form, incomplete, conditions, measured } = result
+  const { incomplete, conditions, measured } = result
 
   test(`${result.name}: measured by the script and the apps of today`, () => {
     const again = 'npm run experiments measures it again'
@@ -86,9 +86,7 @@ for (const result of results) {
   })
 
   test(`${result.name}: all that is said and drawn is made of what was measured`, () => {
-    const said = JSON.parse(
-      JSON.stringify(saidOf(scenario, measured, { form, incomplete, foreign: conditions.foreign })),
-    )
+    const said = JSON.parse(JSON.stringify(saidOf(scenario, measured, result)))
     for (const key of Object.keys(said)) {
       assert.deepEqual(result[key as keyof ScenarioResult], said[key], `${key}: npm run experiments:page says it anew`)
     }

@@ -2,6 +2,14 @@
 import { METHODS } from 'node:http'
 import { UserError } from './user-error.ts'
 
+/** As commander hands them over: files, and whether any certificate is trusted. */
+export interface TlsFlags {
+  readonly insecure?: true
+  readonly cacert?: string
+  readonly cert?: string
+  readonly key?: string
+}
+
 export function numberOf(text: string, name: string, least: number, most: number, whole: boolean): number {
   const value = text.trim() === '' ? Number.NaN : Number(text)
   if (value >= least && value <= most && (!whole || Number.isInteger(value))) return value

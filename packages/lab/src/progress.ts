@@ -21,7 +21,7 @@ type Tone = Standing['tone']
 const eraseLine = '\r\u001b[2K'
 /** A sign, or the filled part of a bar. */
 const COLOURED = /[✓✗]|█+/g
-const COLOURS = { good: 'green', fair: 'yellow', bad: 'red' } as const
+const COLOURS = { good: 'green', fair: 'yellow', bad: 'red', none: 'dim' } as const
 
 export function progressOn(out: Out): Progress {
   const width = (): number => widthOf(out)

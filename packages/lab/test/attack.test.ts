@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -320,6 +321,22 @@ describe('meltlab attack', () => {
     await plain.close()
     assert.equal(code, 2)
     assert.match(err, /^meltlab: 127\.0\.0\.1:\d+ does not speak TLS as asked: .+\.\n$/)
+  })
+
+  it('says that the server speaks TLS where nothing was answered without', async () => {
+    const secure = createTls(SERVER).listen(0, '127.0.0.1')
+    await once(secure, 'listening')
+    const at = `127.0.0.1:${(secure.address() as AddressInfo).port}`
+    const load = ['--rate', '20', '--duration', '200ms', '--quiet']
+    const plain = await meltlab(['attack', `http://${at}/`, ...load])
+    const untrusted = await meltlab(['attack', `https://${at}/`, ...load])
+    secure.close()
+    assert.deepEqual(
+      [plain.code, plain.err],
+      [2, `meltlab: ${at} speaks TLS, so nothing was answered: give https://${at}.\n`],
+    )
+    assert.equal(untrusted.code, 2)
+    assert.match(untrusted.err, /: --cacert FILE names .*, --insecure trusts any\.\n$/)
   })
 
   it('speaks HTTP/2, and says before the load that a server does not', async () => {

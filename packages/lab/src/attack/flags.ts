@@ -1,5 +1,6 @@
 /** The flags of `meltlab attack` as they are parsed, and their defaults, durations as a user would write them. */
 import type { Spacing } from '../load/plan.ts'
+import type { TlsFlags } from '../option-values.ts'
 import type { Expectation } from './expectation.ts'
 
 export const DEFAULTS = {
@@ -22,7 +23,7 @@ export const DEFAULTS = {
 export const TOOLS = ['ab', 'siege', 'vegeta', 'wrk2'] as const
 export type Tool = (typeof TOOLS)[number]
 
-export interface Flags {
+export interface Flags extends TlsFlags {
   readonly rate?: number
   readonly steps?: readonly number[]
   readonly users?: number
@@ -43,10 +44,6 @@ export interface Flags {
   readonly body?: string
   readonly targets?: string
   readonly har?: string
-  readonly insecure?: true
-  readonly cacert?: string
-  readonly cert?: string
-  readonly key?: string
   readonly expect?: readonly Expectation[]
   readonly json?: true
   readonly csv?: string

@@ -5,7 +5,7 @@ import { dial } from '../load/dial.ts'
 import { explain } from '../load/failure.ts'
 import type { LoadPlan } from '../load/plan.ts'
 import { resolveAddress, type Target } from '../load/target.ts'
-import { tlsOptions } from '../load/tls.ts'
+import { tlsOptions, untrustedHint } from '../load/tls.ts'
 import { UserError } from '../user-error.ts'
 
 export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
@@ -29,8 +29,9 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
       if (code === 'ECONNREFUSED') end(`${where} refuses connections: is the server running?`)
       else if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') end(noHttp2)
       else if (asked && !code.startsWith('ERR_SSL')) end(noHttp2)
-      else if (reached && secure) end(`${where} does not speak TLS as asked: ${sentence(explain(error).trim())}`)
-      else end(`${where} can not be reached: ${sentence(explain(error))}`)
+      else if (reached && secure) {
+        end(`${where} does not speak TLS as asked: ${sentence(explain(error).trim() + untrustedHint(code))}`)
+      } else end(`${where} can not be reached: ${sentence(explain(error))}`)
     }
     const connected = (): void => {
       if (http2 === undefined || (secure && (socket as TLSSocket).alpnProtocol !== 'h2')) {

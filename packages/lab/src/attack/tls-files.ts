@@ -1,12 +1,12 @@
 /** --insecure, --cacert, --cert and --key as the engine takes them: read and tried before anything is sent. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Tls } from '../load/plan.ts'
+import type { TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
-import type { Flags } from './flags.ts'
 import { readInput } from './read-input.ts'
 
 /** Undefined when no flag asks for any. @throws UserError that names the flag whose file is at fault */
-export async function tlsOf({ insecure, cacert, cert, key }: Flags): Promise<Tls | undefined> {
+export async function tlsOf({ insecure, cacert, cert, key }: TlsFlags): Promise<Tls | undefined> {
   if (insecure === true && cacert !== undefined) {
     throw new UserError(
       '--insecure and --cacert exclude each other: one trusts every server, one those of an authority.',

@@ -16,13 +16,15 @@ export type Cause =
   | 'server-timeouts'
   | 'no-drain'
 
-/** The same cause, about the same thing, from the same place. */
+/** The same cause, about the same thing, from the same place, for the same path. */
 export interface Tally {
   readonly cause: Cause
   /** Host, pool or stream. */
   readonly what: string
   /** `src/prices.js:14 (loadPrice)`; empty where the stack names no file. */
   readonly where: string
+  /** With its query, of writes while each request was alone; else empty. */
+  readonly path: string
   readonly times: number
   /** The longest queue that was seen there; 0 where none was. */
   readonly longestQueue: number
@@ -39,8 +41,19 @@ export interface Hold {
   readonly where: string
   /** The function it called meanwhile, such as `pbkdf2Sync`; empty where it did the work itself. */
   readonly calls: string
+  /** The path that was asked meanwhile, with its query. */
+  readonly path: string
   /** Of each time, ms. */
   readonly tookMs: readonly number[]
+}
+
+/** What a path was asked while each request was alone. */
+export interface PathFacts {
+  /** With its query. */
+  readonly path: string
+  readonly requests: number
+  /** From each request to the next, ms. */
+  readonly tookMs: number
 }
 
 export interface Facts {
@@ -54,8 +67,7 @@ export interface Facts {
   /** Those that were asked something. */
   readonly servers: readonly ServerFacts[]
   readonly holds: readonly Hold[]
-  /** For how long holds were looked for, ms. */
-  readonly watchedMs: number
+  readonly paths: readonly PathFacts[]
   /** The process to end when this one is to end: of a cluster's worker its primary. */
   readonly terminate: number
   readonly listensToSigterm: boolean

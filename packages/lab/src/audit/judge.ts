@@ -1,6 +1,6 @@
 /** From what was seen to what is said of it. Pure. */
 import { CAUSES, type Severity } from './causes.ts'
-import type { Cause, Facts, Hold, ServerFacts, Tally } from './facts.ts'
+import type { Cause, Facts, Hold, PathFacts, ServerFacts, Tally } from './facts.ts'
 
 export interface Finding {
   readonly cause: Cause
@@ -24,10 +24,12 @@ export interface Shutdown {
   readonly waitedMs: number
 }
 
-/** A hold counts when it came so often, and took so much of the time. A single slow turn is a compilation, or a neighbour. */
+/** Fewer requests of a path, one at a time, say nothing of it. */
+export const LEAST_REQUESTS = 5
+/** A hold counts when a path had as many, and they took this share of its time. One alone is a compilation, or a neighbour. */
 const LEAST_HOLDS = 3
 const LEAST_SHARE = 0.1
-/** Of the requests: below it is a warning now and then, above it is the way the app works. */
+/** Of a path's requests: below it is a warning now and then, above it is the way the app works. */
 const WRITES_PER_REQUEST = 0.1
 const LEAST_WRITES = 10
 
@@ -37,7 +39,7 @@ export function judge(processes: readonly Facts[], shutdown: Shutdown | null): F
   const rank = ({ cause, severity }: Finding): number =>
     (severity === 'melts' ? 0 : order.length) + order.indexOf(cause)
   return [
-    ...processes.flatMap(({ holds, watchedMs }) => holds.flatMap(hold => held(hold, watchedMs))),
+    ...held(processes),
     ...tallied(processes),
     ...processes.flatMap(({ servers }) => servers.flatMap(timeouts)),
     ...(shutdown === null ? [] : drain(processes, shutdown)),
@@ -55,15 +57,44 @@ function finding(cause: Cause, what: string, where: string, times: number | null
   }
 }
 
-function held({ where, calls, tookMs }: Hold, watchedMs: number): Finding[] {
-  const sorted = tookMs.toSorted((a, b) => a - b)
-  const total = sorted.reduce((sum, each) => sum + each, 0)
-  if (sorted.length < LEAST_HOLDS || total < watchedMs * LEAST_SHARE) return []
+/** What each path was asked one at a time, by all processes. */
+function pathsOf(processes: readonly Facts[]): ReadonlyMap<string, PathFacts> {
+  const byPath = Map.groupBy(
+    processes.flatMap(({ paths }) => paths),
+    ({ path }) => path,
+  )
+  return new Map(
+    [...byPath].map(([path, those]) => {
+      const sum = (of: (each: PathFacts) => number): number => those.reduce((total, each) => total + of(each), 0)
+      return [path, { path, requests: sum(each => each.requests), tookMs: sum(each => each.tookMs) }]
+    }),
+  )
+}
+
+/** Paths, with their queries, of which nothing can be said. */
+export function tooFew(processes: readonly Facts[], paths: readonly string[]): readonly string[] {
+  const asked = pathsOf(processes)
+  return paths.filter(path => (asked.get(path)?.requests ?? 0) < LEAST_REQUESTS)
+}
+
+/** Each path is judged by itself; what more than one of them calls is one finding. */
+function held(processes: readonly Facts[]): Finding[] {
+  const asked = pathsOf(processes)
+  const holds = processes.flatMap(each => each.holds)
+  const heavy = [...Map.groupBy(holds, ({ where, path }) => JSON.stringify([where, path])).values()].filter(those => {
+    const tookMs = those.flatMap(each => each.tookMs)
+    const share = tookMs.reduce((sum, each) => sum + each, 0) / (asked.get(those[0]!.path)?.tookMs ?? 0)
+    return tookMs.length >= LEAST_HOLDS && share >= LEAST_SHARE
+  })
+  return [...Map.groupBy(heavy.flat(), ({ where }) => where).values()].map(heldAt)
+}
+
+function heldAt(holds: readonly Hold[]): Finding {
+  const sorted = holds.flatMap(({ tookMs }) => tookMs).sort((a, b) => a - b)
   const [median, longest] = [sorted[sorted.length >> 1]!, sorted.at(-1)!].map(Math.round)
-  const call = calls === '' ? '' : `, in ${calls}`
-  return [
-    finding('loop-held', `the event loop is held for ${median} ms, at most ${longest} ms${call}`, where, sorted.length),
-  ]
+  const calls = holds.find(each => each.calls !== '')?.calls
+  const what = `the event loop is held for ${median} ms, at most ${longest} ms${calls === undefined ? '' : `, in ${calls}`}`
+  return finding('loop-held', what, holds[0]!.where, sorted.length)
 }
 
 const SAYS: Readonly<Partial<Record<Cause, (what: string) => string>>> = {
@@ -78,26 +109,42 @@ const SAYS: Readonly<Partial<Record<Cause, (what: string) => string>>> = {
 
 /** Processes that do the same, such as the workers of a cluster, are one. */
 function tallied(processes: readonly Facts[]): Finding[] {
-  const merged = new Map<string, Tally>()
-  for (const tally of processes.flatMap(({ tallies }) => tallies)) {
-    const key = JSON.stringify([tally.cause, tally.what, tally.where])
-    const before = merged.get(key)
-    merged.set(key, {
-      ...tally,
-      times: tally.times + (before?.times ?? 0),
-      longestQueue: Math.max(tally.longestQueue, before?.longestQueue ?? 0),
-    })
-  }
-  const requests = processes.reduce((sum, each) => sum + each.requests, 0)
-  return [...merged.values()].flatMap(({ cause, what, where, times, longestQueue }) => {
-    if (cause === 'stdout-writes') {
-      if (times < Math.max(LEAST_WRITES, requests * WRITES_PER_REQUEST)) return []
-      const each = (times / Math.max(1, requests)).toFixed(1)
-      return [finding(cause, `${each} writes to ${what} a request: a file or terminal holds the loop`, where, times)]
-    }
-    const queue = longestQueue === 0 ? '' : ` (longest seen: ${longestQueue})`
-    return [finding(cause, `${SAYS[cause]?.(what) ?? what}${queue}`, where, times)]
-  })
+  const all = processes.flatMap(({ tallies }) => tallies)
+  const asked = pathsOf(processes)
+  const alone = [...asked.values()].reduce((sum, { requests }) => sum + requests, 0)
+  const together = processes.reduce((sum, { requests }) => sum + requests, 0) - alone
+  return [...Map.groupBy(all, ({ cause, what, where }) => JSON.stringify([cause, what, where])).values()].flatMap(
+    those => {
+      const { cause, what, where } = those[0]!
+      const times = timesOf(those)
+      if (cause === 'stdout-writes') {
+        const perRequest = [...Map.groupBy(those, ({ path }) => path)].map(([path, written]) =>
+          writesEach(timesOf(written), path === '' ? together : (asked.get(path)?.requests ?? 0)),
+        )
+        const most = Math.max(...perRequest)
+        if (most === 0) return []
+        return [
+          finding(
+            cause,
+            `${most.toFixed(1)} writes to ${what} a request: a file or terminal holds the loop`,
+            where,
+            times,
+          ),
+        ]
+      }
+      const longest = Math.max(...those.map(({ longestQueue }) => longestQueue))
+      const queue = longest === 0 ? '' : ` (longest seen: ${longest})`
+      return [finding(cause, `${SAYS[cause]?.(what) ?? what}${queue}`, where, times)]
+    },
+  )
+}
+
+const timesOf = (tallies: readonly Tally[]): number => tallies.reduce((sum, { times }) => sum + times, 0)
+
+/** Of one path; 0 where they do not come with its requests. */
+function writesEach(times: number, requests: number): number {
+  const enough = times >= Math.max(LEAST_WRITES, requests * WRITES_PER_REQUEST)
+  return enough || (requests >= LEAST_REQUESTS && times >= requests) ? times / Math.max(1, requests) : 0
 }
 
 function timeouts({ address, headersTimeoutMs, requestTimeoutMs }: ServerFacts): Finding[] {

@@ -1,10 +1,11 @@
 /** The options of `meltlab audit`, checked. Pure. */
 import { parseDuration } from '../durations.ts'
-import { checkPath, headersOf, knownMethod, numberOf, parseUrl } from '../option-values.ts'
+import type { Ask } from '../launch/wait-until-listening.ts'
+import { checkPath, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 
 /** As commander hands them over. */
-export interface RawAuditOptions {
+export interface RawAuditOptions extends TlsFlags {
   readonly path: readonly string[]
   readonly method: string
   readonly header: readonly string[]
@@ -22,6 +23,7 @@ export interface AuditOptions {
   readonly method: string
   readonly headers: ReturnType<typeof headersOf>
   readonly body: string | undefined
+  readonly tls?: Ask['tls']
   readonly users: number
   readonly durationMs: number
   readonly startTimeoutMs: number

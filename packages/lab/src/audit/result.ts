@@ -22,6 +22,8 @@ export interface AuditResult {
   readonly findings: readonly Finding[]
   /** Of the worst finding; null when there is none. */
   readonly worst: Severity | null
+  /** Those of `paths` that were asked too little, one at a time, for holds and writes to be judged. */
+  readonly tooFew: readonly string[]
   /** What a reader must know to believe this, in sentences. */
   readonly notes: readonly string[]
 }

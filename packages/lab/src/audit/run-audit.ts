@@ -8,10 +8,11 @@ import { type App, launch } from '../launch/command.ts'
 import { freePort } from '../launch/free-port.ts'
 import { joinNodeOptions } from '../launch/node-options.ts'
 import { checkAnswers, quote, waitUntilListening } from '../launch/wait-until-listening.ts'
+import { isOldNode } from '../processes/node-version.ts'
 import type { Progress } from '../progress.ts'
 import { UserError } from '../user-error.ts'
 import type { Facts } from './facts.ts'
-import { judge, type Shutdown } from './judge.ts'
+import { judge, LEAST_REQUESTS, type Shutdown, tooFew } from './judge.ts'
 import { livingOf, Observed } from './observed.ts'
 import type { AuditOptions } from './options.ts'
 import type { AuditResult } from './result.ts'
@@ -21,14 +22,14 @@ import { Users } from './users.ts'
 const WARM_UP = 5
 /** Of the duration, with one request at a time: what holds the loop then is one request's doing. */
 const ALONE_SHARE = 0.4
+/** So that a path of two seconds a request is asked often enough to be judged. */
+const LONGEST_ALONE_MS = 12_000
 const ANSWER_MS = 10_000
 /** After SIGTERM the users go on asking for a moment, as those behind a balancer do. */
 const AFTER_SIGTERM_MS = 1000
 /** What Kubernetes gives a pod before it kills it, ms. */
 const GRACE_MS = 30_000
 const LOOK_EVERY_MS = 50
-/** Where the parts of a request are told to diagnostics channels. */
-const LEAST_NODE: readonly [number, number] = [22, 12]
 
 export interface Audited {
   /** Undefined when it failed before anything was seen. */
@@ -59,8 +60,8 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
         NODE_OPTIONS: joinNodeOptions(Observed.nodeOption, process.env['NODE_OPTIONS']),
       },
     })
-    const { url, startTimeoutMs } = options
-    const found = await waitUntilListening(app, { url, preferredPort: Number(port), startTimeoutMs, signal })
+    const { url, tls, startTimeoutMs } = options
+    const found = await waitUntilListening(app, { url, tls, preferredPort: Number(port), startTimeoutMs, signal })
     if (found.note !== undefined) progress.line(`note: ${found.note}`)
     origin = found.origin
     users = new Users(origin, options.paths, options)
@@ -123,16 +124,21 @@ class Run {
   }
 
   async alone(durationMs: number): Promise<void> {
-    const { observed, signal } = this.#parts
+    const { observed, users, progress, signal } = this.#parts
     await observed.enter('alone', signal)
     checkServing(observed)
-    await this.#ask(1, durationMs, 'one request at a time')
+    progress.line(`one request at a time, ${formatDuration(durationMs)} or ${LEAST_REQUESTS} of each path`)
+    await users.askEach(durationMs, LEAST_REQUESTS, LONGEST_ALONE_MS, () => {
+      signal.throwIfAborted()
+      progress.status(`one request at a time: ${users.answers} answers`)
+      this.#checkRunning()
+    })
   }
 
   async together(count: number, durationMs: number): Promise<void> {
     const { observed, signal } = this.#parts
     await observed.enter('together', signal)
-    await this.#ask(count, durationMs, `${count} ${count === 1 ? 'user' : 'users'}`, true)
+    await this.#ask(count, durationMs, `${count} ${count === 1 ? 'user' : 'users'}`)
     await observed.enter('end', signal)
   }
 
@@ -169,19 +175,22 @@ class Run {
     return { inFlight: inFlight.length, cut, stillRunning: [...running], waitedMs: Date.now() - startedMs }
   }
 
-  async #ask(count: number, durationMs: number, what: string, stay = false): Promise<void> {
-    const { app, users, progress, signal } = this.#parts
+  async #ask(count: number, durationMs: number, what: string): Promise<void> {
+    const { users, progress, signal } = this.#parts
     progress.line(`${what}, ${formatDuration(durationMs)}`)
     users.come(count)
     const until = Date.now() + durationMs
     for (let leftMs = durationMs; leftMs > 0; leftMs = until - Date.now()) {
       progress.status(`${what}: ${users.answers} answers, ${Math.ceil(leftMs / 1000)} s to go`)
       await sleep(Math.min(leftMs, 500), undefined, { signal })
-      if (app.ended() !== undefined) {
-        throw new UserError(`the command ${app.ended()} while it was asked${quote(app.lastWords())}`)
-      }
+      this.#checkRunning()
     }
-    if (!stay) await users.go()
+  }
+
+  #checkRunning(): void {
+    const { app } = this.#parts
+    if (app.ended() === undefined) return
+    throw new UserError(`the command ${app.ended()} while it was asked${quote(app.lastWords())}`)
   }
 }
 
@@ -193,14 +202,9 @@ function checkServing(observed: Observed): void {
         'that is not built on node:http answers, and audit cannot look into it',
     )
   }
-  const [major, minor] = LEAST_NODE
-  const old = serving.find(({ node }) => {
-    const [itsMajor = 0, itsMinor = 0] = node.slice(1).split('.').map(Number)
-    return itsMajor < major || (itsMajor === major && itsMinor < minor)
-  })
-  if (old !== undefined) {
-    throw new UserError(`the command runs on Node ${old.node}; audit needs ${major}.${minor} or newer in it`)
-  }
+  // Since then the parts of a request are told to diagnostics channels, too.
+  const old = serving.find(({ node }) => isOldNode(node))
+  if (old !== undefined) throw new UserError(`the command runs on Node ${old.node}; audit needs 22.12 or newer in it`)
 }
 
 type Asking = Pick<Users, 'answers' | 'failures'>
@@ -212,6 +216,12 @@ interface Ended {
   readonly facts: readonly Facts[]
   readonly asked: Asking
   readonly shutdown: Shutdown | null
+}
+
+/** As the server sees it: `/a b` is asked as `/a%20b`. */
+function pathAndQuery(path: string, origin: string): string {
+  const { pathname, search } = new URL(path, origin)
+  return pathname + search
 }
 
 function resultOf({ options, origin, startedAt, facts, asked, shutdown }: Ended): AuditResult {
@@ -231,6 +241,10 @@ function resultOf({ options, origin, startedAt, facts, asked, shutdown }: Ended)
     incomplete: shutdown === null,
     findings,
     worst: findings[0]?.severity ?? null,
+    tooFew: tooFew(
+      facts,
+      options.paths.map(path => pathAndQuery(path, origin)),
+    ),
     notes:
       failures > answers / 10
         ? [`${failures} of ${answers} requests were answered with an error, or not at all: less than usual was seen`]

@@ -21,12 +21,13 @@ export function auditText(result: AuditResult): string {
   return [...findings, ...(notes === '' ? [] : [notes]), wrapWords(verdict(result), WIDTH).join('\n')].join('\n\n')
 }
 
-function verdict({ findings, requests, paths, incomplete }: AuditResult): string {
+function verdict({ findings, requests, paths, tooFew, incomplete }: AuditResult): string {
   const melts = findings.filter(({ severity }) => severity === 'melts').length
   const warnings = findings.length - melts
   const parts = [
     ...(melts === 0 ? [] : [`${melts} ${melts === 1 ? 'thing' : 'things'} would melt it`]),
     ...(warnings === 0 ? [] : [`${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`]),
+    ...(tooFew.length === 0 ? [] : [`too few requests to judge ${tooFew.join(' and ')} (raise --duration)`]),
   ]
   const said = parts.length === 0 ? 'nothing found' : parts.join(', ')
   const early = incomplete ? 'INCOMPLETE, cut short: ' : ''

@@ -65,6 +65,19 @@ export class Users {
     for (let i = 0; i < times * this.#paths.length; i++) await this.#ask()
   }
 
+  /** Each path by itself, for its part of the time and at least `least` times, but not for longer than `longestMs`. */
+  async askEach(durationMs: number, least: number, longestMs: number, check: () => void): Promise<void> {
+    for (const path of this.#paths) {
+      const startedMs = Date.now()
+      const lasted = (): number => Date.now() - startedMs
+      for (let n = 0; lasted() < (n < least ? longestMs : durationMs / this.#paths.length); n++) {
+        check()
+        await this.#ask(path)
+        await sleep(THINK_MS)
+      }
+    }
+  }
+
   async #stay(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const { status } = await this.#ask()
@@ -72,8 +85,7 @@ export class Users {
     }
   }
 
-  #ask(): Promise<Asked> {
-    const path = this.#paths[this.#next++ % this.#paths.length]!
+  #ask(path = this.#paths[this.#next++ % this.#paths.length]!): Promise<Asked> {
     const { method, headers, body } = this.#request
     const asked: Asked = {}
     this.#inFlight.add(asked)

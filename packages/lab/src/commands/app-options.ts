@@ -11,6 +11,8 @@ export const appOptions = (command: Command): Command =>
     .option('--method <method>', 'request method', 'GET')
     .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])
     .option('--body <text>', 'request body')
+    .option('--insecure', 'the command speaks TLS; do not verify its certificate')
+    .option('--cacert <file>', 'the command speaks TLS; trust this authority (PEM)')
     .option('--name <name>', 'name of the run (default: from the command)')
     .option('--out <dir>', 'where to put the folder of the run', 'runs')
     .option('--json', 'print the result as one JSON document on stdout, and nothing else')

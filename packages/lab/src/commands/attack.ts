@@ -11,6 +11,7 @@ import { send } from '../attack/send.ts'
 import { targetsOf } from '../attack/targets-of.ts'
 import { parseDuration } from '../durations.ts'
 import type { Spacing } from '../load/plan.ts'
+import { speaksTls } from '../load/tls.ts'
 import { collect, knownMethod, numberOf } from '../option-values.ts'
 import { judgedText, offered } from '../report/attack-words.ts'
 import { k6Script } from '../results/k6-script.ts'
@@ -163,6 +164,11 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
   for (const server of servers) await preflight(server, first!)
   const startedAt = new Date().toISOString()
   const { runs, exitCode } = await send(plans, flags.quiet === true)
+  const isUnheard = runs.every(({ outcome }) => Object.keys(outcome.answered).length === 0 && outcome.sent > 0)
+  for (const { secure, hostname, port } of isUnheard ? servers : []) {
+    if (secure || !(await speaksTls(hostname, port))) continue
+    throw new UserError(`${hostname}:${port} speaks TLS, so nothing was answered: give https://${hostname}:${port}.`)
+  }
   const judged = runs.map(run => ({
     ...run,
     judged: (flags.expect ?? []).map(expected => judge(expected, run.plan, run.outcome)),

@@ -1,5 +1,6 @@
 /** `meltlab audit`: options in; findings and exit code out. What happens in between is in ../audit/. */
 import type { Command } from 'commander'
+import { tlsOf } from '../attack/tls-files.ts'
 import { CAUSES } from '../audit/causes.ts'
 import { checkAuditOptions, type RawAuditOptions } from '../audit/options.ts'
 import { runAudit } from '../audit/run-audit.ts'
@@ -13,7 +14,7 @@ import { stopOnSignals } from './stop-on-signals.ts'
 import { wrapWords } from '../report/wrap-words.ts'
 
 /** 0: nothing was found. */
-const EXIT_CODES = { melts: 3, warning: 4 }
+const EXIT_CODES = { melts: 3, warning: 4, tooFew: 5 }
 
 export function registerAudit(program: Command): void {
   const [melts, warnings] = (['melts', 'warning'] as const).map(wanted =>
@@ -36,6 +37,8 @@ export function registerAudit(program: Command): void {
     .option('--method <method>', 'request method', 'GET')
     .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])
     .option('--body <text>', 'request body')
+    .option('--insecure', 'the command speaks TLS; do not verify its certificate')
+    .option('--cacert <file>', 'the command speaks TLS; trust this authority (PEM)')
     .option('--users <n>', 'users who ask at the same time', '10')
     .option('--duration <duration>', 'how long to ask, SIGTERM not counted', '10s')
     .option('--start-timeout <duration>', 'how long the command may take until it listens', '10s')
@@ -46,8 +49,8 @@ export function registerAudit(program: Command): void {
       `
 ${wrapWords(`What melts it: ${melts}.`, 80).join('\n')}
 ${wrapWords(`Warnings: ${warnings}.`, 80).join('\n')}
-Exit codes: 0 nothing found, 3 something melts it, 4 warnings only, 2 wrong
-usage, 130 Ctrl-C.
+Exit codes: 0 nothing found, 3 something melts it, 4 warnings only, 5 too few
+requests of a path to judge it, 2 wrong usage, 130 Ctrl-C.
 
 Examples:
   meltlab audit -- node server.js
@@ -58,7 +61,8 @@ Examples:
 
 async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<void> {
   // `meltlab audit -- "npm start"`: one word with blanks is a command line too.
-  const options = checkAuditOptions(raw, typed.length === 1 ? splitWords(typed[0]!) : typed)
+  const checked = checkAuditOptions(raw, typed.length === 1 ? splitWords(typed[0]!) : typed)
+  const options = { ...checked, tls: await tlsOf(raw) }
   checkProgram(options.command)
   await refuseTaken(options.url)
   const progress = progressOn(process.stderr)
@@ -68,4 +72,5 @@ async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<vo
   }
   if (failure !== undefined) throw failure
   if (result?.worst) process.exitCode = EXIT_CODES[result.worst]
+  else if (result !== undefined && result.tooFew.length > 0) process.exitCode = EXIT_CODES.tooFew
 }

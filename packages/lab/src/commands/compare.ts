@@ -4,6 +4,7 @@ import path from 'node:path'
 import { type Command, Option } from 'commander'
 import { resultOf } from '../compare/comparable.ts'
 import { type Comparison, compare as compareSides } from '../compare/compare.ts'
+import { type FigureVerdict, isPlain } from '../compare/comparison.ts'
 import { SIDES, type SideName, type Subject, takeTurns } from '../compare/take-turns.ts'
 import { comparisonText } from '../compare/text.ts'
 import { FEWEST } from '../compare/trimmed-interval.ts'
@@ -30,6 +31,8 @@ import { writeText } from './written-file.ts'
 const DEFAULTS = {
   /** Where p50 scatters by up to 2 % from run to run, a change of 5 % is found nine times in ten: bench/compare.ts, simulated. */
   rounds: '20',
+  /** With --until, at most. */
+  mostRounds: '100',
   /** Above 2,000 answers a run at 500/s, a p99 rests on 20 of them. */
   duration: '5s',
   /** Lets the compiler find the hot code. */
@@ -39,6 +42,9 @@ const DEFAULTS = {
   startTimeout: '10s',
   path: '/',
 } as const
+
+/** Exit code where noise hides more than is tolerated. */
+const undecided = 4
 
 interface Flags {
   readonly a?: string
@@ -60,6 +66,8 @@ interface Flags {
   readonly keep?: string
   readonly json?: true
   readonly failOnRegression?: true
+  readonly failOnUndecided?: true
+  readonly until?: string
 }
 
 export function registerCompare(program: Command): void {
@@ -76,6 +84,10 @@ export function registerCompare(program: Command): void {
     .option('--a <what>', 'command that starts a server, or URL of one that runs')
     .option('--b <what>', 'the other one')
     .option('--rounds <n>', `how often each is measured (default: ${DEFAULTS.rounds})`)
+    .option(
+      '--until <share>',
+      `measure until a change of SHARE, such as 5%, would show, at most ${DEFAULTS.mostRounds} rounds`,
+    )
     .option('--rate <n>', 'requests per second, whatever the server does')
     .addOption(new Option('--users <n>', 'users who each wait for their answer').conflicts(['rate', 'connections']))
     .option('--duration <duration>', `of one measurement (default: ${DEFAULTS.duration})`)
@@ -92,6 +104,10 @@ export function registerCompare(program: Command): void {
     .option('--keep <dir>', 'also write the result of each round to DIR/a and DIR/b')
     .option('--json', 'print one JSON document and nothing else on stdout')
     .option('--fail-on-regression', `end with exit code ${notMet} when B is really worse in any figure`)
+    .option(
+      '--fail-on-undecided',
+      `end with exit code ${undecided} when a change of 5% (or --until) would not have shown`,
+    )
     .addHelpText(
       'after',
       `
@@ -108,7 +124,7 @@ async function compare(a: string | undefined, b: string | undefined, flags: Flag
     if (a === undefined || b === undefined) {
       throw new UserError('two results are needed, or --a and --b with two commands; meltlab compare --help')
     }
-    const misplaced = Object.keys(flags).find(name => !['json', 'failOnRegression'].includes(name))
+    const misplaced = Object.keys(flags).find(name => !['json', 'failOnRegression', 'failOnUndecided'].includes(name))
     if (misplaced !== undefined) {
       throw new UserError(`${optionOf(misplaced)} belongs to --a and --b; results are compared as they are`)
     }
@@ -121,6 +137,7 @@ async function compare(a: string | undefined, b: string | undefined, flags: Flag
 }
 
 async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
+  const tolerance = flags.until === undefined ? undefined : shareOf(flags.until)
   const { rounds, ...turns } = turnsOf(a, b, flags)
   if (flags.keep !== undefined) {
     for (const side of SIDES) checkEmpty(path.join(flags.keep, side))
@@ -132,12 +149,28 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
   if (cores !== undefined) pinSelf(cores.lab)
   const { context, end } = makeContext({ form: 'full', signal, progress, cores })
   const results: Record<SideName, { readonly round: number; readonly document: AttackDocument }[]> = { a: [], b: [] }
+  const sideNamed = (name: string, side: SideName, whole: number) => ({
+    name,
+    results: results[side]
+      .slice(0, whole)
+      .map(({ round, document }) => resultOf(`${side.toUpperCase()} ${round}`, document)),
+  })
+  const comparison = (whole: number): Comparison =>
+    compareSides(sideNamed(a, 'a', whole), sideNamed(b, 'b', whole), tolerance)
+  const isPlainAfter = (round: number): boolean => {
+    try {
+      return isPlain(comparison(round).figures)
+    } catch {
+      return false // too many rounds that can not be trusted, so far
+    }
+  }
   let failure: unknown
   try {
     await takeTurns(context, {
       ...turns,
       rounds,
       labVersion: labVersion(),
+      isEnough: round => tolerance !== undefined && round >= FEWEST && isPlainAfter(round),
       onResult(side, round, document) {
         results[side].push({ round, document })
         if (flags.keep !== undefined) keep(path.join(flags.keep, side), round, document)
@@ -151,16 +184,10 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
   if (cores !== undefined) unpinSelf(allowed)
   progress.clear()
   const whole = Math.min(results.a.length, results.b.length)
-  const sideNamed = (name: string, side: SideName) => ({
-    name,
-    results: results[side]
-      .slice(0, whole)
-      .map(({ round, document }) => resultOf(`${side.toUpperCase()} ${round}`, document)),
-  })
   try {
     if (failure === undefined || whole > 0) {
-      const comparison = compareSides(sideNamed(a, 'a'), sideNamed(b, 'b'))
-      show(cores === undefined ? { ...comparison, remarks: [...comparison.remarks, UNPINNED] } : comparison, flags)
+      const found = comparison(whole)
+      show(cores === undefined ? { ...found, remarks: [...found.remarks, UNPINNED] } : found, flags)
     }
   } catch (error) {
     // Of a run that ended early, why it did is what matters.
@@ -208,7 +235,13 @@ function turnsOf(a: string, b: string, flags: Flags) {
   checkedPlans([planOf({ ...load, url: new URL(requestPath, 'http://localhost').href })])
   return {
     subjects: { a: subjectOf(a, '--a'), b: subjectOf(b, '--b') },
-    rounds: numberOf(flags.rounds ?? DEFAULTS.rounds, '--rounds', FEWEST, 1000, true),
+    rounds: numberOf(
+      flags.rounds ?? (flags.until === undefined ? DEFAULTS.rounds : DEFAULTS.mostRounds),
+      '--rounds',
+      FEWEST,
+      1000,
+      true,
+    ),
     path: requestPath,
     load,
     warmUpMs: parseDuration(flags.warmUp ?? DEFAULTS.warmUp, '--warm-up'),
@@ -244,11 +277,19 @@ function lineOf(side: SideName, round: number, rounds: number, document: AttackD
   return `round ${round} of ${rounds}  ${side.toUpperCase()}  ${figures}${certified ? '' : `  not certified (${certificate.code})`}`
 }
 
-function show(comparison: Comparison, { json, failOnRegression }: Flags): void {
+/** @throws UserError for anything but a share such as `5%` */
+function shareOf(text: string): number {
+  const percent = Number(/^(\d+(?:\.\d+)?)%$/.exec(text)?.[1])
+  if (percent > 0 && percent <= 100) return percent / 100
+  throw new UserError(`--until must be a share from above 0% to 100%, such as 5%, got ${text}`)
+}
+
+function show(comparison: Comparison, { json, failOnRegression, failOnUndecided }: Flags): void {
   process.stdout.write(json === true ? `${JSON.stringify(comparison)}\n` : withoutControls(comparisonText(comparison)))
-  if (failOnRegression === true && comparison.figures.some(({ verdict }) => verdict === 'worse')) {
-    process.exitCode = notMet
-  }
+  const has = (...verdicts: readonly FigureVerdict[]): boolean =>
+    comparison.figures.some(({ verdict }) => verdicts.includes(verdict))
+  if (failOnRegression === true && has('worse')) process.exitCode = notMet
+  else if (failOnUndecided === true && has('undecided', 'cannot tell')) process.exitCode = undecided
 }
 
 const optionOf = (name: string): string => `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`

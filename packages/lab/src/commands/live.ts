@@ -1,5 +1,6 @@
 /** `meltlab live`: options in; a page while it lasts, then the report. What happens in between is in ../live/. */
 import type { Command } from 'commander'
+import { tlsOf } from '../attack/tls-files.ts'
 import { checkProgram } from '../launch/command.ts'
 import { registerUrl } from '../launch/register-url.ts'
 import { openBrowser, shouldOpen } from '../live/open-browser.ts'
@@ -43,7 +44,8 @@ Examples:
 }
 
 async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void> {
-  const options = checkLiveOptions(raw, typed)
+  const { melt, ...times } = checkLiveOptions(raw, typed)
+  const options = { ...times, melt: { ...melt, tls: await tlsOf(raw) } }
   checkProgram(options.melt.command)
   checkWritable(raw.out, '--out')
   registerUrl()

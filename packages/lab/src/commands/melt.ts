@@ -1,5 +1,6 @@
 /** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
 import type { Command } from 'commander'
+import { tlsOf } from '../attack/tls-files.ts'
 import { checkProgram } from '../launch/command.ts'
 import { registerUrl } from '../launch/register-url.ts'
 import { refuseTaken } from '../launch/wait-until-listening.ts'
@@ -33,7 +34,6 @@ export function registerMelt(program: Command): void {
     .option('--also <arm>', "a further arm: Node options or a command, '[name=]...'; repeatable", collect, [])
     .option('--url <url>', 'where the command listens (default: found by itself)')
     .option('--quick', 'fewer and shorter steps: under a minute')
-    .option('--strict', 'refuse to start on a busy machine')
   appOptions(command)
     .addHelpText(
       'after',
@@ -48,7 +48,7 @@ Examples:
 }
 
 async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
-  const options = checkOptions(raw, typed)
+  const options = { ...checkOptions(raw, typed), tls: await tlsOf(raw) }
   const arms = armsOf(options.command, raw.also)
   for (const { command, kind, name } of arms) checkProgram(command, kind === 'also' ? name : undefined)
   checkWritable(raw.out, '--out')

@@ -31,7 +31,7 @@ export interface Comparison {
 }
 
 /** @throws UserError for what can not be compared */
-export function compare(a: Side, b: Side): Comparison {
+export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   const all = [...a.results, ...b.results]
   checkRuns(all, 'which does not differ from itself; give results of two runs')
   const reasons = whyNotComparable(all)
@@ -55,7 +55,10 @@ export function compare(a: Side, b: Side): Comparison {
       `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${document!.why.join(' ')} Mend that, or measure a smaller load: --rate, or fewer --users.`,
     )
   }
-  const figures = comparedFigures(rounds.map(([one, other]) => ({ a: one.figures, b: other.figures })))
+  const figures = comparedFigures(
+    rounds.map(([one, other]) => ({ a: one.figures, b: other.figures })),
+    tolerance,
+  )
   return {
     kind: 'comparison',
     version: 1,

@@ -29,6 +29,8 @@ export interface TurnLoad {
 export interface Turns extends TurnLoad {
   readonly subjects: Readonly<Record<SideName, Subject>>
   readonly rounds: number
+  /** Ends it before, after a whole round. */
+  readonly isEnough: (round: number) => boolean
   /** After each run. */
   readonly onResult: (side: SideName, round: number, document: AttackDocument) => void
 }
@@ -41,6 +43,7 @@ export async function takeTurns(context: Context, turns: Turns): Promise<void> {
       const label = `round ${round} of ${rounds}, ${name}`
       turns.onResult(side, round, await takeTurn(context, subjects[side], { name, label }, turns))
     }
+    if (turns.isEnough(round)) return
   }
 }
 

@@ -16,7 +16,7 @@ export function comparisonText(comparison: Comparison): string {
     value(figure, figure.b),
     figure.change === null ? '–' : change(figure, figure.change),
     figure.interval === null ? '–' : figure.interval.map(bound => change(figure, bound)).join(' to '),
-    VERDICTS[figure.verdict],
+    VERDICTS[figure.verdict](figure),
   ])
   const columns = ['', 'A', 'B', 'change', `${percent} % sure`, '']
   return [
@@ -35,11 +35,18 @@ export function comparisonText(comparison: Comparison): string {
   ].join('\n')
 }
 
-const VERDICTS: Readonly<Record<ComparedFigure['verdict'], string>> = {
-  better: 'B is better',
-  worse: 'B is worse',
-  'no difference seen': 'no difference',
-  'cannot tell': 'cannot tell',
+const VERDICTS: Readonly<Record<ComparedFigure['verdict'], (figure: ComparedFigure) => string>> = {
+  better: () => 'B is better',
+  worse: () => 'B is worse',
+  'no difference seen': () => 'no difference',
+  undecided: figure => `undecided, ${hidden(figure)}`,
+  'cannot tell': () => 'cannot tell',
+}
+
+/** Such as `±8 %`. */
+function hidden({ unit, hides }: ComparedFigure): string {
+  const percent = hides! * 100
+  return `±${percent.toFixed(percent < 1 ? 1 : 0)} ${unit === 'share' ? 'pt' : '%'}`
 }
 
 /** The comparison in one sentence. */
@@ -52,7 +59,11 @@ export function finding({ figures }: Pick<Comparison, 'figures'>): string {
   const [worse, better] = [real('worse'), real('better')]
   if (worse !== '' && better !== '') return `B is worse in ${worse}; better in ${better}.`
   if (worse !== '') return `B is worse: ${worse}.`
-  if (better !== '') return `B is better: ${better}.`
+  const coarse = figures.filter(({ verdict }) => verdict === 'undecided')
+  const wouldShow = formatList(coarse.map(figure => `${hidden(figure)} of ${figure.name}`))
+  const undecided = coarse.length === 0 ? '' : `ndecided: only more than ${wouldShow} would have shown.`
+  if (better !== '') return `B is better: ${better}.${undecided && ` Else u${undecided}`}`
+  if (undecided !== '') return `U${undecided}`
   const untold = figures.flatMap(({ name, verdict }) => (verdict === 'cannot tell' ? name : []))
   if (untold.length === figures.length) return 'Whether A and B differ can not be told.'
   const told = 'No difference between A and B is seen'

@@ -16,6 +16,7 @@ import { formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
 import { every } from '../processes/every.ts'
+import { nodeVersionOf } from '../processes/node-version.ts'
 import { watch } from '../processes/watch-usage.ts'
 import { appFile } from './app-file.ts'
 import { planOf } from '../load/load-request.ts'
@@ -33,6 +34,8 @@ export interface ManagedContext {
   readonly context: Context
   /** Why the figures are doubtful, so far. */
   readonly doubts: readonly string[]
+  /** Of the commands that were started, by the name of each. */
+  readonly nodes: ReadonlyMap<string, string>
   /** Ends every app and undoes everything else. */
   end(): Promise<void>
 }
@@ -45,6 +48,7 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
   const undo: (() => Promise<void> | void)[] = []
   const doubts: string[] = []
   const noted = new Set<string>()
+  const nodes = new Map<string, string>()
   const doubt = (sentence: string): void => {
     if (!doubts.includes(sentence)) doubts.push(sentence)
   }
@@ -79,6 +83,7 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
       if (spec.listens === false) return runningApp(app, '', () => stopped !== undefined, stop)
       const { origin, note } = await waitUntilListening(app, {
         url: spec.url,
+        tls: spec.tls,
         preferredPort: Number(port),
         onlyThere: spec.atPort ?? typeof spec.run === 'string',
         startTimeoutMs: spec.startTimeoutMs ?? defaultStartTimeoutMs,
@@ -86,8 +91,11 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
       })
       // The same note comes at every start, with other ports in it.
       if (note !== undefined && !noted.has(spec.name)) progress.line(`note: ${note}`)
+      // Asked once: every start of a name has the same command.
+      const node = noted.has(spec.name) || typeof spec.run === 'string' ? undefined : await nodeVersionOf(app.pid)
+      if (node !== undefined) nodes.set(spec.name, node)
       noted.add(spec.name)
-      return runningApp(app, origin, () => stopped !== undefined, stop)
+      return { ...runningApp(app, origin, () => stopped !== undefined, stop), node: nodes.get(spec.name) }
     },
 
     async load(label, request, onProgress) {
@@ -111,6 +119,7 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
   return {
     context,
     doubts,
+    nodes,
     async end() {
       for (const action of undo.reverse()) {
         try {

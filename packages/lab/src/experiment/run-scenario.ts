@@ -8,7 +8,8 @@ import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinnin
 import type { Progress } from '../progress.ts'
 import { formatPercent } from '../report/format.ts'
 import type { Form, ScenarioResult, View } from '../report/result.ts'
-import { type Foreign, watchForeign } from '../processes/foreign-cpu.ts'
+import { foreignBelow, watchForeign } from '../processes/foreign-cpu.ts'
+import { withoutVerdict } from '../report/standing.ts'
 import { UserError } from '../user-error.ts'
 import { missingPackages } from './app-file.ts'
 import { makeContext } from './context.ts'
@@ -40,9 +41,6 @@ export interface ScenarioEnd {
   readonly failure: unknown
 }
 
-/** Others may use this much of the experiment's cores, on average, before its figures are no longer its own. */
-const foreignBelow = 0.1
-
 export async function runScenario(scenario: Scenario<unknown>, options: RunOptions): Promise<ScenarioEnd> {
   const { form, progress, signal } = options
   const missing = missingPackages(scenario.needs ?? [])
@@ -60,7 +58,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const { measured } = resumed
   const elapsedMs = (): number => Math.round(resumed.elapsedMs + performance.now() - startedMs)
   const checkpoint = (): void => options.onCheckpoint?.({ measured, elapsedMs: elapsedMs(), why: doubts })
-  const { context, doubts, end } = makeContext({ form, signal, progress, cores, checkpoint })
+  const { context, doubts, nodes, end } = makeContext({ form, signal, progress, cores, checkpoint })
   for (const reason of resumed.why) context.doubt(reason)
   const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
   let failure: unknown
@@ -76,7 +74,16 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   if (cores !== undefined) unpinSelf(allowed)
   progress.clear()
 
-  const disturbed = disturbance(foreign)
+  const conditions = {
+    commandLine: options.commandLine,
+    labVersion: options.labVersion,
+    ...describeMachine(),
+    ...scriptOf(scenario.name),
+    ...(nodes.size === 0 ? {} : { appNode: [...new Set(nodes.values())] }),
+    pinning: cores ?? null,
+    foreign: foreign ?? null,
+  }
+  const disturbed = disturbance(conditions)
   const incomplete = failure !== undefined
   const why = [
     ...(incomplete ? [`the run was cut short: ${firstLine(failure)}`] : []),
@@ -96,15 +103,8 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
     incomplete,
     certified: why.length === 0,
     why,
-    conditions: {
-      commandLine: options.commandLine,
-      labVersion: options.labVersion,
-      ...describeMachine(),
-      ...scriptOf(scenario.name),
-      pinning: cores ?? null,
-      foreign: foreign ?? null,
-    },
-    ...saidOf(scenario, measured, { form, incomplete, foreign }),
+    conditions,
+    ...saidOf(scenario, measured, { form, incomplete, conditions }),
     measured,
   }
   return { result, failure }
@@ -116,9 +116,11 @@ export type Said = View & Pick<ScenarioResult, 'title' | 'story' | 'arms' | 'pub
 export function saidOf(
   scenario: Scenario<unknown>,
   measured: unknown,
-  { form, incomplete, foreign }: { form: Form; incomplete: boolean; foreign: Foreign | null | undefined },
+  { form, incomplete, conditions }: Pick<ScenarioResult, 'form' | 'incomplete' | 'conditions'>,
 ): Said {
   const { title, story, arms, published, expects } = scenario
+  const view = viewOf(scenario, measured, incomplete)
+  const disturbed = disturbance(conditions) ?? view.unjudged
   return {
     title,
     story,
@@ -127,8 +129,8 @@ export function saidOf(
       const here = ours(measured)
       return here === undefined ? figure : { ...figure, ours: here }
     }),
-    verdicts: judge(expects, measured, { form, incomplete, disturbed: disturbance(foreign ?? undefined) }),
-    ...viewOf(scenario, measured, incomplete),
+    verdicts: judge(expects, measured, { form, incomplete, disturbed }),
+    ...(disturbed === undefined ? view : withoutVerdict(view, disturbed)),
   }
 }
 
@@ -147,9 +149,11 @@ function viewOf(scenario: Scenario<unknown>, measured: unknown, incomplete: bool
   }
 }
 
-function disturbance(foreign: Foreign | undefined): string | undefined {
-  if (foreign === undefined || foreign.mean <= foreignBelow) return undefined
-  return `the machine was busy: others used ${formatPercent(foreign.mean)} of a core on average, ${formatPercent(foreign.worst)} at worst`
+function disturbance({ foreign, cores }: Pick<ScenarioResult['conditions'], 'foreign' | 'cores'>): string | undefined {
+  if (cores < 2) return 'the load and what it measured shared one core; repeat it on a machine with two'
+  if (foreign === null || foreign.mean <= foreignBelow) return undefined
+  const used = `${formatPercent(foreign.mean)} of a core on average, ${formatPercent(foreign.worst)} at worst`
+  return `the machine was busy: others used ${used}; end them and repeat it`
 }
 
 function firstLine(failure: unknown): string {

@@ -4,7 +4,7 @@
  * A scenario fills its own `Measured` as it goes, so that a run that is cut short keeps what it has; everything that is
  * shown or judged is a pure function of that.
  */
-import type { LoadOutcome, LoadProgress } from '../load/plan.ts'
+import type { LoadOutcome, LoadProgress, Tls } from '../load/plan.ts'
 import type { App } from '../launch/command.ts'
 import type { Form, PublishedFigure, ScenarioArm, Standing, View } from '../report/result.ts'
 import type { Watch } from '../processes/watch-usage.ts'
@@ -86,6 +86,8 @@ export interface AppSpec {
   readonly atPort?: boolean
   /** Where it listens, for one whose port is not to be looked for. */
   readonly url?: URL | undefined
+  /** It speaks TLS, and this is how it is trusted. */
+  readonly tls?: Tls | undefined
   /** @default 15 000 */
   readonly startTimeoutMs?: number
 }
@@ -93,6 +95,8 @@ export interface AppSpec {
 export interface RunningApp extends App {
   /** Such as `http://127.0.0.1:3000`; empty for an app that does not listen. */
   readonly origin: string
+  /** Its Node, where that is known and need not be the lab's. */
+  readonly node?: string | undefined
   /** Memory and CPU from outside, from now on. */
   watch(): Watch
   /** GET, the answer parsed as JSON; throws for any status but 2xx, and after 30 s unless `timeoutMs` says otherwise. */

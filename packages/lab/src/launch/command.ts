@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allProcesses, processTree } from '../processes/process-tree.ts'
 import { UserError } from '../user-error.ts'
@@ -54,9 +55,27 @@ export function launch({ name, command, env }: Launch): Promise<App> {
   })
 }
 
+/**
+ * Kills the group once this process is gone, also by SIGKILL, when nothing of ours runs any more: the system closes our end
+ * of the pipe that it reads.
+ */
+function guard(pgid: number): ChildProcess {
+  // No environment: nothing of it is of use here, and processes are told apart by it.
+  const guardian = spawn('/bin/sh', ['-c', `read _; kill -KILL -${pgid}`], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+    env: {},
+  })
+  guardian.on('error', () => {}) // no /bin/sh: as without it
+  guardian.unref()
+  ;(guardian.stdin as Socket | null)?.unref()
+  return guardian
+}
+
 function adopt(name: string, child: ChildProcess): App {
   const pid = child.pid!
   live.add(pid)
+  const guardian = guard(pid)
   const stdout = tail(child.stdout!)
   const stderr = tail(child.stderr!)
   let how: string | undefined
@@ -82,6 +101,7 @@ function adopt(name: string, child: ChildProcess): App {
       }
       await killSurvivors(family)
       live.delete(pid)
+      guardian.kill('SIGKILL')
       child.stdout?.destroy()
       child.stderr?.destroy()
     },

@@ -15,13 +15,16 @@ export interface Machine {
   readonly memoryBytes: number
 }
 
+/** Those allowed to this process, before the lab pins itself to one of them. */
+const CORES = os.availableParallelism()
+
 export function describeMachine(): Machine {
   const cpus = os.cpus()
   return {
     node: process.version,
     platform: `${os.type()} ${os.release()} ${process.arch}`,
     cpu: cpus[0]?.model.trim() ?? 'unknown',
-    cores: cpus.length,
+    cores: CORES,
     memoryBytes: os.totalmem(),
   }
 }

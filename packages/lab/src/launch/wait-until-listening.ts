@@ -6,8 +6,9 @@ import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../user-error.ts'
-import type { RequestHeaders } from '../load/plan.ts'
+import type { RequestHeaders, Tls } from '../load/plan.ts'
 import { accepts, parseTarget } from '../load/target.ts'
+import { speaksTls, trustHint, untrustedHint } from '../load/tls.ts'
 import { type Listener, listeningPorts } from '../processes/listening-ports.ts'
 import type { App } from './command.ts'
 
@@ -21,6 +22,8 @@ export interface ReadyOptions {
   readonly preferredPort: number | undefined
   /** It will come to that port: others that it opens before are not taken. @default false */
   readonly onlyThere?: boolean
+  /** It speaks TLS, and this is how it is trusted. */
+  readonly tls?: Tls | undefined
   readonly startTimeoutMs: number
   readonly signal: AbortSignal
 }
@@ -35,7 +38,7 @@ const elsewhereMs = 1000
 
 /** The origin, such as `http://127.0.0.1:3000`, that the command listens on. */
 export async function waitUntilListening(app: App, options: ReadyOptions): Promise<{ origin: string; note?: string }> {
-  const { url, preferredPort, onlyThere = false, startTimeoutMs, signal } = options
+  const { url, preferredPort, onlyThere = false, tls, startTimeoutMs, signal } = options
   const until = Date.now() + startTimeoutMs
   let firstSeen: number | undefined
   for (;;) {
@@ -53,8 +56,8 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
       if (elsewhere) throw await neverListened(app, { ...options, startTimeoutMs: elsewhereMs })
     } else {
       const expected = found.find(listener => listener.port === preferredPort)
-      if (expected !== undefined) return { origin: originOf(expected) }
-      if (!onlyThere && firstSeen !== undefined && Date.now() - firstSeen >= settleMs) return choose(app, found)
+      if (expected !== undefined) return { origin: originOf(expected, tls) }
+      if (!onlyThere && firstSeen !== undefined && Date.now() - firstSeen >= settleMs) return choose(app, found, tls)
     }
     if (Date.now() >= until) throw await neverListened(app, options)
     await sleep(pollMs)
@@ -73,27 +76,40 @@ function listensAt(url: URL): Promise<boolean> {
   return accepts(hostname, port, connectTimeoutMs)
 }
 
-async function choose({ name }: App, found: readonly Listener[]): Promise<{ origin: string; note?: string }> {
+async function choose(
+  { name }: App,
+  found: readonly Listener[],
+  tls: Tls | undefined,
+): Promise<{ origin: string; note?: string }> {
   const [only] = found
-  if (found.length === 1) return { origin: originOf(only!) }
+  if (found.length === 1) return { origin: originOf(only!, tls) }
   // Several ports: an inspector or a metrics port answers HTTP too, but seldom with a page at /.
   for (const listener of found) {
-    const status = await ask(new URL(originOf(listener)), { method: 'GET', headers: {}, body: undefined }, 1000)
-    if (typeof status === 'number' && status < 400) return several(name, listener, found)
+    const status = await ask(
+      new URL(originOf(listener, tls)),
+      { method: 'GET', headers: {}, body: undefined, tls },
+      1000,
+    )
+    if (typeof status === 'number' && status < 400) return several(name, listener, found, tls)
   }
-  return several(name, only!, found)
+  return several(name, only!, found, tls)
 }
 
-function several(name: string, taken: Listener, found: readonly Listener[]): { origin: string; note: string } {
+function several(
+  name: string,
+  taken: Listener,
+  found: readonly Listener[],
+  tls: Tls | undefined,
+): { origin: string; note: string } {
   const ports = found.map(listener => listener.port).join(', ')
   return {
-    origin: originOf(taken),
+    origin: originOf(taken, tls),
     note: `${name} listens on several ports (${ports}); using ${taken.port}, --url chooses another`,
   }
 }
 
-function originOf({ host, port }: Listener): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+function originOf({ host, port }: Listener, tls: Tls | undefined): string {
+  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 function endedEarly(app: Reachable): UserError {
@@ -135,13 +151,16 @@ export interface Ask {
   readonly method: string
   readonly headers: RequestHeaders
   readonly body: string | Uint8Array | undefined
+  readonly tls?: Tls | undefined
 }
 
 /** One request on a connection of its own: the status of the answer, or a word for why there was none. */
 export function ask(url: URL, request: Ask, timeoutMs: number): Promise<number | string> {
   const transport = url.protocol === 'https:' ? https : http
   return new Promise(resolve => {
-    const sent = transport.request(url, { method: request.method, headers: request.headers, agent: false })
+    const { method, headers, body, tls } = request
+    const trust = { ca: tls?.ca, rejectUnauthorized: tls?.insecure !== true }
+    const sent = transport.request(url, { method, headers, agent: false, ...trust })
     // Not the socket's idle timeout: a peer that drips bytes must not be waited for either.
     const timer = setTimeout(() => {
       resolve(`no answer within ${timeoutMs / 1000}s`)
@@ -153,7 +172,7 @@ export function ask(url: URL, request: Ask, timeoutMs: number): Promise<number |
       response.once('error', error => settle(error.message))
     })
     sent.once('error', (error: NodeJS.ErrnoException) => settle(error.code ?? error.message))
-    sent.end(request.body)
+    sent.end(body)
     function settle(outcome: number | string): void {
       clearTimeout(timer)
       resolve(outcome)
@@ -171,6 +190,12 @@ export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeo
     if (typeof outcome === 'number' && outcome >= 200 && outcome < 400) return
     if (app.ended() !== undefined) throw endedEarly(app)
   }
+  const { hostname, port } = parseTarget(url.origin)
+  if (typeof outcome === 'string' && url.protocol === 'http:' && (await speaksTls(hostname, port))) {
+    throw new UserError(`${app.name} speaks TLS on port ${port}${trustHint}`)
+  }
+  const untrusted = typeof outcome === 'string' ? untrustedHint(outcome) : ''
+  if (untrusted !== '') throw new UserError(`${app.name} is not trusted (${outcome})${untrusted}`)
   const what = typeof outcome === 'number' ? `answered ${outcome}` : `gave no answer (${outcome})`
   throw new UserError(
     `${app.name} ${what} to ${request.method} ${url.href}, so there is nothing to measure; ` +

@@ -1,15 +1,13 @@
 /** The figures of the last two seconds of one side, from what the generator counted. Pure. */
 import { allowedMs, FIGURES } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
-import { meltedBelow } from '../report/standing.ts'
+import { keptOf, toneOf } from '../report/standing.ts'
 import type { Fate, SideCounts } from './side-counter.ts'
 
 /** Long enough not to flicker, short enough to follow the slider, ms. */
 const WINDOW_MS = 2000
 /** A side keeps up while it answers this share of what is due in time. */
 const KEEPS_UP = 0.97
-/** It is full, and does not melt, while this share of what it takes is answered in time. */
-const PROMPT = 0.9
 
 /** In one word, for whoever sees no colours; `ended` is the process. */
 export type State = 'waits' | 'keeps-up' | 'full' | 'strains' | 'melts' | 'ended'
@@ -68,13 +66,14 @@ function tailOf(ticks: readonly Counted[]): Pick<Figures, 'p99Ms' | 'ownMs'> {
   return { p99Ms: measured.percentile(99), ownMs: own.length === 0 ? null : Math.max(...own) }
 }
 
-/** Melting is what the report calls so: of what is possible, and not of what is asked for. */
+/** The words go by the same share as the report's: of what is possible, and not of what is asked for. */
 export function stateOf(
   { due, good, late, refused, lost }: Readonly<Record<Fate | 'due', number>>,
   capacity: number,
 ): State {
   if (due === 0) return 'waits'
   if (good >= due * KEEPS_UP) return 'keeps-up'
-  if (good < Math.min(due, capacity) * meltedBelow) return 'melts'
-  return refused > 0 && good >= (good + late + lost) * PROMPT ? 'full' : 'strains'
+  const tone = toneOf(keptOf({ goodput: good, offered: due, ofCapacity: good / capacity }))
+  if (tone === 'bad') return 'melts'
+  return tone === 'good' && refused > late + lost ? 'full' : 'strains'
 }

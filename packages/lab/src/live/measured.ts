@@ -1,12 +1,17 @@
 /** What a live run measures. Plain data, of whole seconds by the time at which requests were due. Pure. */
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import type { Fates, Latency, SecondResult } from '../melt/measured.ts'
+import { keptOf } from '../report/standing.ts'
 import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
 
 export interface LiveMeasured {
   readonly setup: LiveSetup
   /** Of each side, requests a second; null until it is known. `given` by --capacity. */
-  capacity: { readonly rate: number; readonly given: boolean } | null
+  capacity: {
+    readonly rate: number
+    readonly given: boolean
+    readonly searches?: readonly number[] | undefined
+  } | null
   seconds: readonly LiveSecond[]
   rows: readonly LiveRow[]
   /** Of each side whose process ended by itself: how, and at which load. */
@@ -55,11 +60,38 @@ export interface LiveSide {
 /** As long as the page waits until it draws a point: what an earlier load has left behind is answered or given up. */
 const SETTLES_S = 2
 
+/** At most this long a fall of the load may go on being felt: a server that has not recovered by then does not. */
+const RECOVERS_S = 10
+/** As the report's verdict has it. */
+const RECOVERED = 0.9
+
 /** A second counts for its load when that was the load of those before, too; the very first finds cold connections. */
 function settled(loads: readonly (number | null)[], second: number): number | null {
   const load = loads[second] ?? null
   const before = loads.slice(Math.max(0, second - SETTLES_S), second)
   return before.length > 0 && before.every(each => each === load) ? load : null
+}
+
+/** Those in which a side still works off what a load above its capacity has left, after the load has fallen. */
+function recovering(
+  seconds: readonly LoadSecond[],
+  loads: readonly (number | null)[],
+  capacity: number,
+): ReadonlySet<number> {
+  const found = new Set<number>()
+  let [highest, left] = [0, 0]
+  for (const { second, scheduled, good } of seconds) {
+    const load = loads[second] ?? null
+    if (load !== null && load < highest) {
+      if (highest > 1) left = RECOVERS_S
+      highest = load
+    }
+    highest = Math.max(highest, load ?? 0)
+    const kept = keptOf({ goodput: good, offered: scheduled, ofCapacity: good / capacity })
+    left = kept >= RECOVERED && load !== null ? 0 : left - 1
+    if (left > 0) found.add(second)
+  }
+  return found
 }
 
 export function secondsOf(
@@ -85,7 +117,9 @@ export function rowsOf(
 ): readonly LiveRow[] {
   return sides.flatMap(({ arm, outcome }) => {
     const whole = Math.min(loads.length, outcome.seconds.length) - 1
-    const byLoad = Map.groupBy(outcome.seconds.slice(0, Math.max(0, whole)), each => settled(loads, each.second))
+    const seconds = outcome.seconds.slice(0, Math.max(0, whole))
+    const afterFall = recovering(seconds, loads, capacity)
+    const byLoad = Map.groupBy(seconds, each => (afterFall.has(each.second) ? null : settled(loads, each.second)))
     return [...byLoad]
       .filter((entry): entry is [number, LoadSecond[]] => entry[0] !== null)
       .sort(([one], [other]) => one - other)

@@ -7,7 +7,19 @@ import { UserError } from '../user-error.ts'
 /** As commander hands them over. */
 export type RawLiveOptions = Pick<
   RawMeltOptions,
-  'slo' | 'startTimeout' | 'path' | 'method' | 'header' | 'body' | 'connections' | 'fresh' | 'name' | 'out' | 'json'
+  | 'slo'
+  | 'startTimeout'
+  | 'path'
+  | 'method'
+  | 'header'
+  | 'body'
+  | 'connections'
+  | 'fresh'
+  | 'name'
+  | 'out'
+  | 'json'
+  | 'insecure'
+  | 'cacert'
 > & {
   readonly timeout: string
   readonly for: string

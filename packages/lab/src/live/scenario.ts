@@ -39,8 +39,10 @@ export function liveScenario({ options, onServing, ending }: LiveParts): Scenari
     run: async (context, measured) => {
       measured.setup.cores = coresInWords(context.cores)
       const sides = await startSides(context, options, arms)
-      const capacity = options.capacity ?? (await findCapacity(context, options, sides))
-      measured.capacity = { rate: capacity, given: options.capacity !== undefined }
+      const { capacity: given } = options
+      const { rate: capacity, searches } =
+        given === undefined ? await findCapacity(context, options, sides) : { rate: given }
+      measured.capacity = { rate: capacity, given: given !== undefined, searches }
       context.line(`capacity ${formatRate(capacity)}/s each`)
       await steer(context, measured, { options, sides, capacity, onServing, ending })
     },

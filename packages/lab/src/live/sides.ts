@@ -26,7 +26,7 @@ export async function startSides(
   arms: readonly Arm[],
 ): Promise<readonly Side[]> {
   const { melt } = options
-  const { cores, signal } = context
+  const { cores } = context
   const hearing = await listenForProtection()
   context.cleanUp(() => hearing.close())
   const spin = await calibrateSpin(cores?.server)
@@ -39,13 +39,14 @@ export async function startSides(
       core: isProtected && hasOwn(cores) ? 'dependency' : 'server',
       env: { [spinVariable]: String(spin), ...(isProtected ? hearing.env : {}) },
       nodeOptions: isProtected ? `--import ${registerUrl()}` : undefined,
+      tls: melt.tls,
       startTimeoutMs: melt.startTimeoutMs,
     })
     const url = new URL(melt.path, app.origin)
     await checkAnswers(app, url, melt, melt.timeoutMs)
     sides.push({ arm: name, app, url: url.href })
   }
-  await hearing.protection(sides[1]!.app, signal)
+  await hearing.protection(sides[1]!.app, context)
   return sides
 }
 
@@ -72,10 +73,14 @@ export function coresInWords(cores: Cores | undefined): string {
 }
 
 /** Each is asked while the other is: it has then the share of the machine that it will have. */
-export async function findCapacity(context: Context, { melt }: LiveOptions, sides: readonly Side[]): Promise<number> {
+export async function findCapacity(
+  context: Context,
+  { melt }: LiveOptions,
+  sides: readonly Side[],
+): ReturnType<typeof searchCapacity> {
   const [bare, other] = sides as [Side, Side]
   context.status('finding the capacity: warming up')
-  const found = await searchCapacity({
+  return searchCapacity({
     target: { ...melt, url: bare.url },
     times: melt.capacityTimes,
     run: async plan => {
@@ -88,5 +93,4 @@ export async function findCapacity(context: Context, { melt }: LiveOptions, side
     onProbe: ({ users, goodput }) =>
       context.status(`finding the capacity: ${users} users, ${formatRate(goodput)}/s each`),
   })
-  return found.rate
 }

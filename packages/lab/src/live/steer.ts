@@ -48,7 +48,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   const session = new Session(capacity, stops, side => died[sides[side]!.arm] !== undefined)
   let offered = session.rate
   const page = new PageServer({
-    about: () => ({ ...aboutOf(measured, melt.command), capacity, stops }),
+    about: () => ({ ...aboutOf(measured, melt.command, sides[0]!.app.node), capacity, stops }),
     everything: () => session.everything(),
     setLoad: given => session.set(given),
     end: () => ending.abort(),
@@ -103,7 +103,11 @@ function planFor({ melt, longestMs }: LiveOptions, url: string, mostRate: number
   }
 }
 
-function aboutOf({ setup }: LiveMeasured, command: readonly string[]): Record<string, unknown> {
+function aboutOf(
+  { setup }: LiveMeasured,
+  command: readonly string[],
+  appNode: string | undefined,
+): Record<string, unknown> {
   const { cpu, cores, node } = describeMachine()
   const { request, sloMs, timeoutMs } = setup
   return {
@@ -111,7 +115,7 @@ function aboutOf({ setup }: LiveMeasured, command: readonly string[]): Record<st
     request,
     sloMs,
     timeoutMs,
-    machine: `${cpu}, ${cores} cores, Node ${node}: ${setup.cores}`,
+    machine: `${cpu}, ${cores} cores, Node ${appNode ?? node}: ${setup.cores}`,
   }
 }
 

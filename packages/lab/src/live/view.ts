@@ -1,14 +1,18 @@
 /** What a live run found, in words, tables and plots: melt's, where they are the same. Pure. */
-import { idealAt } from '../melt/ideal.ts'
-import { remarks } from '../melt/remarks.ts'
+import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { standings } from '../melt/standings.ts'
-import { armColumn, finding, goodputPlot, loadColumns } from '../melt/view.ts'
+import { armColumn, bestOf, finding, goodputPlot, loadColumns } from '../melt/view.ts'
 import { formatChosen, formatMs, formatMultiple, formatRate } from '../report/format.ts'
 import type { LinesPlot, ScenarioArm, Standing, Unit, View } from '../report/result.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
 import type { LiveMeasured, LiveRow, LiveSecond } from './measured.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
+/** A load that was held for less is shown, and not judged: one slow second would be half of it. */
+const LEAST_SECONDS = 5
+const judged = (rows: readonly LiveRow[]): readonly LiveRow[] => rows.filter(({ seconds }) => seconds >= LEAST_SECONDS)
+const TOO_SHORT = `No load was held for ${LEAST_SECONDS} s after it had settled: too short to say what it came to.`
+
 type Known = LiveMeasured & { readonly capacity: NonNullable<LiveMeasured['capacity']> }
 
 export function liveView(measured: LiveMeasured, arms: Arms): View {
@@ -18,21 +22,24 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
   }
   const courses = overTime(seconds, arms)
   if (rows.length === 0) {
-    return { finding: 'No load was held long enough to say what it came to.', tables: [], plots: courses }
+    return { finding: TOO_SHORT, tables: [], plots: courses }
   }
   const known = { ...measured, capacity }
   return {
     standings: standingsOf(known, arms),
-    finding: finding(rows, arms),
+    unjudged: whyNoVerdict({ ...capacity, over: [capacity.rate], best: bestOf(rows, capacity.searches) }),
+    finding: judged(rows).length > 0 ? finding(judged(rows), arms) : TOO_SHORT,
     tables: [figuresTable(known)],
     plots: [...overLoad(known), ...courses],
   }
 }
 
 /** Whatever it gave before, and since: a process that has ended is the news. */
-function standingsOf({ rows, capacity, died }: Known, arms: Arms): readonly Standing[] {
-  const kept = rows.map(row => ({ ...row, died: false }))
-  return standings(kept, arms, idealAt(capacity.rate)).map(standing => {
+function standingsOf({ rows, died }: Known, arms: Arms): readonly Standing[] {
+  // Of a process that has ended there may be too little, and that is the news.
+  const shown = rows.filter(row => died[row.arm] !== undefined || judged([row]).length > 0)
+  const kept = shown.map(row => ({ ...row, died: false }))
+  return standings(kept, arms).map(standing => {
     const death = died[standing.arm]
     return death === undefined ? standing : { ...standing, says: `dies at ${formatMultiple(death.load)}`, tone: 'bad' }
   })
@@ -65,11 +72,7 @@ function overLoad({ rows, setup, capacity }: Known): LinesPlot[] {
   // One load is a point, and no line.
   if (new Set(rows.map(row => row.multiple)).size < 2) return []
   const { rate } = capacity
-  const above = remarks(rows, {
-    ...{ value: row => row.goodput, ideal: idealAt(rate), lengthS: row => row.seconds },
-    ...{ capacity: rate, found: foundInWords(capacity) },
-  })
-  return [goodputPlot(rows, setup.sloMs, rate, above)]
+  return [goodputPlot(rows, setup.sloMs, { rate, before: rate })]
 }
 
 function overTime(seconds: readonly LiveSecond[], arms: Arms): LinesPlot[] {

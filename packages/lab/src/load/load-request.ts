@@ -1,5 +1,5 @@
 /** A load in a few words, and the plan it becomes with the lab's usual choices filled in. Pure. */
-import type { Connections, RequestHeaders, LoadPlan, Phase, Spacing } from './plan.ts'
+import type { Connections, RequestHeaders, LoadPlan, Phase, Spacing, Tls } from './plan.ts'
 
 interface Common {
   readonly url: string
@@ -8,6 +8,7 @@ interface Common {
   readonly method?: string
   readonly headers?: RequestHeaders
   readonly body?: string | Uint8Array | undefined
+  readonly tls?: Tls | undefined
   /** @default 60 s: a scenario wants to see how long things take, not to cut them off */
   readonly timeoutMs?: number
   /** @default 1 s */
@@ -61,6 +62,7 @@ export function planOf(request: LoadRequest): LoadPlan {
     connectTimeoutMs: timeoutMs,
     sloMs,
     threads: 1, // the lab has one core
+    ...(request.tls === undefined ? {} : { tls: request.tls }),
     ...(request.templated === undefined ? {} : { templated: request.templated }),
     ...(request.acknowledged === undefined ? {} : { acknowledged: request.acknowledged }),
   }

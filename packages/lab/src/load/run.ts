@@ -11,7 +11,15 @@ import { checkPlan } from './check-plan.ts'
 import { nowMs } from './clock.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
-import type { LoadOptions, LoadOutcome, LoadPlan, LoadProgress, LoadSecond, TargetOutcome } from './plan.ts'
+import {
+  DOUBT_CODES,
+  type LoadOptions,
+  type LoadOutcome,
+  type LoadPlan,
+  type LoadProgress,
+  type LoadSecond,
+  type TargetOutcome,
+} from './plan.ts'
 import { peersOf } from './peers.ts'
 import { prepare } from './prepare.ts'
 import { planMs } from './schedule.ts'
@@ -164,7 +172,8 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
       (sumOf(reports, report => Math.max(0, report.cpuMs - report.idleMs)) * 1000) / Math.max(1, counts.sent),
     acknowledged: reports.flatMap(report => [...report.acknowledged]),
     certified: found.length === 0,
-    why: found.map(doubt => doubt.sentence),
+    // The gravest first: some readers see no other.
+    why: DOUBT_CODES.flatMap(code => found.filter(doubt => doubt.code === code).map(({ sentence }) => sentence)),
     certificate: certificateOf(
       found.map(({ code }) => code),
       latencies,

@@ -24,14 +24,14 @@ const growth = 0.05
 /** The search for the peak ends at this many users. */
 export const mostUsers = 512
 
-/** The next probe, after these: doublings first, then up to two bisections, then the confirmation. */
-export function nextProbe(done: readonly (Probe & { readonly kind: NextProbe['kind'] })[]): NextProbe {
+/** The next probe, after these: doublings from `fewest` users first, then up to two bisections, then the confirmation. */
+export function nextProbe(done: readonly (Probe & { readonly kind: NextProbe['kind'] })[], fewest = 1): NextProbe {
   const confirmed = done.find(probe => probe.kind === 'confirm')
   if (confirmed !== undefined) return { kind: 'done', users: confirmed.users, capacity: confirmed.goodput }
 
   const doubled = done.filter(probe => probe.kind === 'double')
   const last = doubled.at(-1)
-  if (last === undefined) return { kind: 'double', users: 1 }
+  if (last === undefined) return { kind: 'double', users: fewest }
   if (stillGrowing(doubled)) return { kind: 'double', users: last.users * 2 }
 
   const knee = smallestNearPeak(doubled)

@@ -3,6 +3,7 @@ import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { UserError } from '../user-error.ts'
 import { nextProbe, type Probe } from './capacity-search.ts'
 import { probe, type Target } from './load-plans.ts'
+import { agree } from './no-verdict.ts'
 import type { CapacityTimes } from './options.ts'
 
 export interface CapacityContext {
@@ -19,30 +20,69 @@ export interface MeasuredCapacity {
 }
 
 const warmUpUsers = 8
+/** An app that is not yet steady after as many warm-ups, or searches, is measured as it is, and not judged. */
+const mostWarmUps = 10
+const mostSearches = 4
 /** A probe sees at least this many answers, however slow the app, and a few of each user. */
 const answersPerProbe = 20
 const answersPerUser = 4
 const longestProbeMs = 5000
 
-export async function searchCapacity(context: CapacityContext): Promise<MeasuredCapacity> {
-  const { target, times, run, onProbe } = context
-  requireAnswers(await run(probe(target, warmUpUsers, times.warmUpMs)), target)
+/** Warms up until the rate stands still: a compiler that works, or a cache that fills, makes each part faster than the last. */
+export async function warmUp(load: () => Promise<LoadOutcome>): Promise<LoadOutcome> {
+  for (let n = 1, before = 0; ; n++) {
+    const outcome = await load()
+    const perMs = outcome.okLatency.count / outcome.elapsedMs
+    const chance = 2 * Math.sqrt(outcome.okLatency.count)
+    if (n === mostWarmUps || (n > 1 && isNear(perMs, before, chance / outcome.elapsedMs))) return outcome
+    before = perMs
+  }
+}
 
+const isNear = (rate: number, before: number, chance: number): boolean =>
+  Math.abs(rate - before) <= Math.max(0.1 * before, chance)
+
+/** Measures again until the last two agree, or it is plain that they never will; hands back all of them. */
+export async function untilAgreed<T>(
+  measure: (before: T | undefined) => Promise<T>,
+  rateOf: (found: T) => number,
+): Promise<readonly [T, ...T[]]> {
+  const found: [T, ...T[]] = [await measure(undefined)]
+  while (found.length < mostSearches && !agree(found.map(rateOf))) found.push(await measure(found.at(-1)))
+  return found
+}
+
+export async function searchCapacity(
+  context: CapacityContext,
+): Promise<MeasuredCapacity & { readonly searches: readonly number[] }> {
+  const { target, times, run } = context
+  requireAnswers(await warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs))), target)
+  const found = await untilAgreed(
+    // A second search begins just below what the first one came to.
+    (before: MeasuredCapacity | undefined) => searchOnce(context, Math.ceil((before?.users ?? 1) / 2)),
+    each => each.rate,
+  )
+  const searches = found.map(({ rate }) => rate)
+  const rate = searches.slice(-2).reduce((a, b) => (a + b) / 2)
+  return { ...found.at(-1)!, rate, searches }
+}
+
+async function searchOnce(context: CapacityContext, fewestUsers: number): Promise<MeasuredCapacity> {
+  const { target, times, run, onProbe } = context
   const done: Parameters<typeof nextProbe>[0][number][] = []
   let p50 = 0
   for (;;) {
-    const next = nextProbe(done)
+    const next = nextProbe(done, fewestUsers)
     if (next.kind === 'confirm') {
       const confirmed = await confirm(context, next.users)
-      done.push({ kind: 'confirm', users: next.users, goodput: confirmed.rate })
-      onProbe(done.at(-1)!)
+      onProbe({ ...next, goodput: confirmed.rate })
       return confirmed
     }
     if (next.kind === 'done') throw new Error('the search ended without a confirmation')
     const answersEach = Math.max(answersPerUser, answersPerProbe / next.users)
     const probeMs = Math.min(longestProbeMs, Math.max(times.probeMs, p50 * answersEach))
     const outcome = await run(probe(target, next.users, probeMs))
-    if (next.users === 1) {
+    if (done.length === 0) {
       requireGoodput(outcome, target)
       p50 = outcome.okLatency.percentile(50)
     }
@@ -54,7 +94,7 @@ export async function searchCapacity(context: CapacityContext): Promise<Measured
 /** Measures it once more, on a process started for it, with the users the search had settled on. */
 export async function remeasureCapacity(context: CapacityContext, users: number): Promise<MeasuredCapacity> {
   const { target, times, run, onProbe } = context
-  await run(probe(target, warmUpUsers, times.warmUpMs))
+  await warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
   const again = await confirm(context, users)
   onProbe({ kind: 'after', users, goodput: again.rate })
   return again

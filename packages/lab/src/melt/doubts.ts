@@ -1,11 +1,10 @@
 /** Why the figures of a melt run may not be trusted. Pure. */
+import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Capacity, MeltMeasured, StepResult } from './measured.ts'
 
 /** The app's capacity, or the speed of the core itself, may change this much between start and end. */
 const steadyWithin = 0.05
-/** Others may use this share of the server's core. */
-export const foreignBelow = 0.1
 
 type Judged = Pick<MeltMeasured, 'capacity' | 'spinPerMs' | 'steps'>
 

@@ -3,7 +3,8 @@
  * what is another program would be measured bare twice, and nothing would say so.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RunningApp } from '../experiment/scenario.ts'
+import type { Context, RunningApp } from '../experiment/scenario.ts'
+import { isOldNode } from '../processes/node-version.ts'
 import { UserError } from '../user-error.ts'
 import { listenForReadings } from '../watch/readings-socket.ts'
 
@@ -11,11 +12,13 @@ import { listenForReadings } from '../watch/readings-socket.ts'
 const WAIT_MS = 5000
 const LOOK_MS = 25
 
+type Heeded = Pick<Context, 'signal' | 'line' | 'doubt'>
+
 export interface Hearing {
   /** For the command's environment. */
   readonly env: Readonly<Record<string, string>>
   /** @throws UserError when no server of it is protected */
-  protection(app: Pick<RunningApp, 'name' | 'ended' | 'check'>, signal: AbortSignal): Promise<void>
+  protection(app: Pick<RunningApp, 'name' | 'node' | 'ended' | 'check'>, context: Heeded): Promise<void>
   close(): void
 }
 
@@ -26,9 +29,14 @@ export async function listenForProtection(): Promise<Hearing> {
   })
   return {
     env: { MELTPROOF_WATCH: listener.path },
-    async protection(app, signal) {
+    async protection(app, { signal, line, doubt }) {
       for (const until = Date.now() + WAIT_MS; !isProtected && Date.now() < until && app.ended() === undefined; ) {
         await sleep(LOOK_MS, undefined, { signal })
+      }
+      if (isProtected && app.node !== undefined && isOldNode(app.node)) {
+        const what = `${app.name} runs on Node ${app.node}: meltproof needs 22.12 or newer to protect it in full`
+        line(`warning: ${what}`, 'fair')
+        doubt(what)
       }
       if (isProtected) return
       app.check('before it was measured')

@@ -6,7 +6,7 @@ import type { MeltOptions } from './options.ts'
 
 export type Target = Pick<
   MeltOptions,
-  'method' | 'headers' | 'body' | 'timeoutMs' | 'sloMs' | 'fresh' | 'connections' | 'spacing'
+  'method' | 'headers' | 'body' | 'tls' | 'timeoutMs' | 'sloMs' | 'fresh' | 'connections' | 'spacing'
 > & { readonly url: string }
 
 /** Clients rarely keep fewer connections than this, and so many cost a server nothing. */

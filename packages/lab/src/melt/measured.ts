@@ -39,6 +39,8 @@ export interface Capacity {
   readonly after: number | null
   /** after / before - 1 */
   readonly drift: number | null
+  /** What each search before the run found; absent where none was made. */
+  readonly searches?: readonly number[] | undefined
   /** Concurrent users of the probe that gave it. */
   readonly users: number
   readonly latencyP50Ms: number | null

@@ -1,7 +1,7 @@
 /** The options of `meltlab melt`: their defaults with reasons, and the checks of what a user typed. Pure. */
 import { parseDuration } from '../durations.ts'
-import type { RequestHeaders, Spacing } from '../load/plan.ts'
-import { checkPath, headersOf, knownMethod, numberOf, parseUrl } from '../option-values.ts'
+import type { RequestHeaders, Spacing, Tls } from '../load/plan.ts'
+import { checkPath, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import { splitWords } from './arms.ts'
 
@@ -11,7 +11,8 @@ type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 export type RawMeltOptions = Given<'slo' | 'rounds' | 'startTimeout' | 'spacing' | 'method' | 'out', string> &
   Given<'also' | 'header', readonly string[]> &
   Partial<Given<'at' | 'duration' | 'connections' | 'timeout' | 'url' | 'path' | 'body' | 'name', string>> &
-  Partial<Given<'fresh' | 'quick' | 'strict' | 'json', boolean>>
+  Partial<Given<'fresh' | 'quick' | 'json', boolean>> &
+  TlsFlags
 
 export interface CapacityTimes {
   /** Unmeasured: lets the compiler find the hot code. */
@@ -38,9 +39,9 @@ export interface MeltOptions {
   readonly method: string
   readonly headers: RequestHeaders
   readonly body: string | undefined
+  /** How it is trusted; undefined where it speaks no TLS, or is trusted as Node has it. */
+  readonly tls?: Tls | undefined
   readonly capacityTimes: CapacityTimes
-  /** Refuse to start on a busy machine instead of saying so in the result. */
-  readonly strict: boolean
 }
 
 /** What --quick and its absence stand for; an option given by name wins over both. */
@@ -108,7 +109,6 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     headers: headersOf(raw.header),
     body: raw.body,
     capacityTimes: preset.capacityTimes,
-    strict: raw.strict === true,
   }
 }
 

@@ -11,19 +11,19 @@ import { checkAnswers } from '../launch/wait-until-listening.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
 import { busyNow } from '../processes/core-times.ts'
+import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
 import { bar } from '../progress.ts'
-import { toneOf } from '../report/standing.ts'
-import { UserError } from '../user-error.ts'
+import { keptOf, toneOf } from '../report/standing.ts'
 import { type Arm, namedArms } from './arms.ts'
 import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
-import { foreignBelow, reasonsToDoubt } from './doubts.ts'
+import { reasonsToDoubt } from './doubts.ts'
 import { listenForProtection } from './heard-from.ts'
-import { idealAt } from './ideal.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { LoadShape } from './load-shape.ts'
 import type { MeltMeasured, MeltSetup, StepResult } from './measured.ts'
+import { agree } from './no-verdict.ts'
 import type { MeltOptions } from './options.ts'
 import { underLoad } from './step.ts'
 import { rowsOf, summariseStep, windowOf } from './summary.ts'
@@ -153,7 +153,6 @@ class Melt {
     const worst = Math.max(busy[cores.server] ?? 0, busy[cores.lab] ?? 0)
     if (worst < foreignBelow) return
     const what = `something else kept a core of this run ${formatPercent(worst)} busy in the second before it started`
-    if (this.#parts.options.strict) throw new UserError(`${what}; end it, or leave out --strict`)
     this.#context.line(`warning: ${what}; the figures will be worse than the app is`)
     this.#context.doubt(what)
   }
@@ -163,7 +162,7 @@ class Melt {
     if (!loadsRegister(arm)) return this.#withApp(arm, async () => {})
     const hearing = await listenForProtection()
     try {
-      await this.#withApp(arm, app => hearing.protection(app, this.#context.signal), hearing.env)
+      await this.#withApp(arm, app => hearing.protection(app, this.#context), hearing.env)
     } finally {
       hearing.close()
     }
@@ -184,6 +183,7 @@ class Melt {
       },
       nodeOptions: loadsRegister(arm) ? `--import ${registerUrl()}` : arm.nodeOptions,
       url: this.#parts.options.url,
+      tls: this.#parts.options.tls,
       startTimeoutMs: this.#parts.options.startTimeoutMs,
     })
   }
@@ -207,7 +207,7 @@ class Melt {
     const found =
       capacity === undefined
         ? await searchCapacity(this.#capacityContext(app, url))
-        : { rate: capacity, users: 1, latencyP50Ms: null }
+        : { rate: capacity, users: 1, latencyP50Ms: null, searches: undefined }
     this.#measured.capacity = { ...found, before: found.rate, after: null, drift: null }
     const { rounds } = this.#parts.options
     const multiples = this.#multiples()
@@ -220,13 +220,14 @@ class Melt {
 
   async #findCapacityAgain(app: RunningApp, url: URL): Promise<void> {
     this.#context.status('measuring the capacity again')
-    const { before, users, latencyP50Ms } = this.#measured.capacity!
+    const found = this.#measured.capacity!
+    const { before, users } = found
     const again =
       this.#parts.shape.capacity === undefined
         ? await remeasureCapacity(this.#capacityContext(app, url), users)
         : { rate: before }
     const [drift, rate] = [again.rate / before - 1, Math.max(before, again.rate)]
-    this.#measured.capacity = { rate, before, after: again.rate, drift, users, latencyP50Ms }
+    this.#measured.capacity = { ...found, rate, after: again.rate, drift }
     this.#showRows()
     this.#context.line(`capacity again ${formatRate(again.rate)}/s`)
   }
@@ -276,9 +277,10 @@ class Melt {
     this.#measured.steps.push(step)
     if (outcome[1] !== undefined) this.#measured.beside?.push(summarise(outcome[1]))
     this.#showRows()
-    const { rate: capacity } = this.#measured.capacity!
-    const share = step.goodput / idealAt(capacity)(multiple)
-    this.#context.line(`${label}  ${bar(share, 10)}  ${stepLine(step)}`, toneOf(share))
+    const { rate: capacity, searches } = this.#measured.capacity!
+    const share = keptOf({ ...step, ofCapacity: step.goodput / capacity })
+    const isSure = (step.server.foreignShare ?? 0) <= foreignBelow && (searches === undefined || agree(searches))
+    this.#context.line(`${label}  ${bar(share, 10)}  ${stepLine(step)}`, isSure ? toneOf(share) : 'none')
     await app.stop()
     this.#context.signal.throwIfAborted()
     this.#context.checkpoint()

@@ -1,17 +1,13 @@
 /** Where each arm of a melt run stands: `melts at 2x`, `holds to 10x`. Pure. */
 import { formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { ScenarioArm, Standing } from '../report/result.ts'
-import { toneOf } from '../report/standing.ts'
+import { keptOf, toneOf } from '../report/standing.ts'
 import type { Row } from './measured.ts'
 
-type Kept = Pick<Row, 'arm' | 'multiple' | 'goodput' | 'died'>
+type Kept = Pick<Row, 'arm' | 'multiple' | 'offered' | 'goodput' | 'ofCapacity' | 'died'>
 
-/** `ideal`: the most that is possible at a load. The figure beside each is goodput at the highest load that all of them had. */
-export function standings(
-  rows: readonly Kept[],
-  arms: readonly Pick<ScenarioArm, 'name'>[],
-  ideal: (multiple: number) => number,
-): readonly Standing[] {
+/** The figure beside each is goodput at the highest load that all of them had. */
+export function standings(rows: readonly Kept[], arms: readonly Pick<ScenarioArm, 'name'>[]): readonly Standing[] {
   const byArm = arms.flatMap(({ name }) => {
     const mine = rows.filter(row => row.arm === name).toSorted((a, b) => a.multiple - b.multiple)
     return mine.length === 0 ? [] : [{ name, mine }]
@@ -21,15 +17,15 @@ export function standings(
     const { goodput } = mine.findLast(row => row.multiple <= common) ?? mine[0]!
     return {
       arm: name,
-      ...verdictOf(mine, ideal),
+      ...verdictOf(mine),
       figure: `${formatRate(goodput)}/s`,
       of: `good at ${formatMultiple(common)}`,
     }
   })
 }
 
-function verdictOf(rows: readonly Kept[], ideal: (multiple: number) => number): Pick<Standing, 'says' | 'tone'> {
-  const shares = rows.map(row => ({ ...row, share: row.goodput / ideal(row.multiple) }))
+function verdictOf(rows: readonly Kept[]): Pick<Standing, 'says' | 'tone'> {
+  const shares = rows.map(row => ({ ...row, share: keptOf(row) }))
   const dead = shares.find(row => row.died)
   const melted = shares.find(row => toneOf(row.share) === 'bad')
   if (dead !== undefined && dead.multiple <= (melted?.multiple ?? Number.POSITIVE_INFINITY)) {

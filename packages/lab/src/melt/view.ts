@@ -9,15 +9,14 @@ import {
   formatRate,
 } from '../report/format.ts'
 import type { Axis, LinesPlot, ScenarioArm, Table, Unit, View } from '../report/result.ts'
-import { meltedBelow } from '../report/standing.ts'
+import { keptOf, meltedBelow } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
-import { idealAt, idealLine } from './ideal.ts'
 import type { Capacity, MeltMeasured, Row, StepResult } from './measured.ts'
-import { foundInWords, lengthOf, remarks } from './remarks.ts'
+import { whyNoVerdict } from './no-verdict.ts'
 import { standings } from './standings.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
-type Kept = Pick<Row, 'arm' | 'multiple' | 'goodput' | 'ofCapacity'>
+type Kept = Pick<Row, 'arm' | 'multiple' | 'offered' | 'goodput' | 'ofCapacity'>
 
 /** `more`: further columns of the main table. */
 export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> = []): View {
@@ -25,18 +24,22 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
   if (capacity === null) return { finding: finding(rows, arms), tables: [], plots: [] }
   const tables = [capacityTable(capacity, setup.request, setup.connections)]
   if (rows.length === 0) return { finding: finding(rows, arms), tables, plots: [] }
-  const ideal = idealAt(capacity.rate)
-  const aboveIdeal = remarks(rows, {
-    ...{ value: row => row.goodput, ideal, lengthS: () => lengthOf(setup.window) },
-    ...{ capacity: capacity.before, found: foundInWords(capacity) },
-  })
   return {
-    standings: standings(rows, arms, ideal),
+    standings: standings(rows, arms),
+    unjudged: whyNoVerdict({
+      searches: capacity.searches,
+      over: [capacity.before, capacity.after],
+      best: bestOf(rows, capacity.searches),
+    }),
     finding: finding(rows, arms),
     tables: [figuresTable(measured, more), ...tables],
-    plots: [goodputPlot(rows, setup.sloMs, capacity.rate, aboveIdeal), ...overLoad(measured), ...overTime(steps)],
+    plots: [goodputPlot(rows, setup.sloMs, capacity), ...overLoad(measured), ...overTime(steps)],
   }
 }
+
+/** Of a capacity that was given and not found nothing follows from more. */
+export const bestOf = (rows: readonly Kept[], searches: Capacity['searches']): number =>
+  searches === undefined ? 0 : Math.max(...rows.map(row => row.goodput))
 
 /** One sentence that states what the run found, with figures. */
 export function finding(rows: readonly Kept[], arms: Arms): string {
@@ -55,26 +58,22 @@ export function finding(rows: readonly Kept[], arms: Arms): string {
   const left = rows.find(row => row.arm === bare.arm && row.multiple === multiple) ?? bare
   const right = rows.find(row => row.arm === guarded.arm && row.multiple === multiple) ?? guarded
   const load = `At ${formatMultiple(multiple)} its capacity`
-  if (left.ofCapacity < meltedBelow && right.ofCapacity >= meltedBelow) {
+  if (keptOf(left) < meltedBelow && keptOf(right) >= meltedBelow) {
     return (
       `${load}, the bare app melts to ${formatRate(left.goodput)} good answers a second; ` +
-      `protected, it keeps ${formatRate(right.goodput)}, ${formatPercent(right.ofCapacity)} of what it can do.`
+      `protected, it keeps ${formatRate(right.goodput)}, ${ofPossible(right)}.`
     )
   }
   return `${load}, the bare app keeps ${kept(left)} and the protected one ${kept(right)}.`
 }
 
-/** Below the capacity nobody can give more than is asked for. */
-function kept({ goodput, ofCapacity, multiple }: Kept): string {
-  const share =
-    multiple < 1
-      ? `${formatPercent(ofCapacity / multiple)} of the load`
-      : `${formatPercent(ofCapacity)} of what it can do`
-  return `${formatRate(goodput)} good answers a second (${share})`
-}
+const kept = (row: Kept): string => `${formatRate(row.goodput)} good answers a second (${ofPossible(row)})`
+
+const ofPossible = (row: Kept): string =>
+  `${formatPercent(keptOf(row))} of ${keptOf(row) > row.ofCapacity ? 'the load' : 'what it can do'}`
 
 /** In the order of their worth, as all columns: a terminal shows as many as fit. */
-export const loadColumns: Columns<Kept & Pick<Row, 'offered' | 'shed' | 'admittedMs'>> = [
+export const loadColumns: Columns<Kept & Pick<Row, 'shed' | 'admittedMs'>> = [
   ['load', row => formatMultiple(row.multiple)],
   ['offered /s', row => formatRate(row.offered)],
   ['goodput /s', row => formatRate(row.goodput)],
@@ -148,23 +147,28 @@ export function linesOver<R extends Pick<Row, 'arm' | 'multiple'>>(
   }))
 }
 
-/** `rate`: the capacity that the ideal goes by. */
+/** Readers who see a point there, and no word of it, would believe nothing else. */
+export const ABOVE_IDEAL = 'The ideal is measured apart: where a point lies above it, the app can do a little more.'
+
 export function goodputPlot(
   rows: readonly Pick<Row, 'arm' | 'multiple' | 'goodput'>[],
   sloMs: number,
-  rate: number,
-  remarks: LinesPlot['remarks'] & {},
+  capacity: Pick<Capacity, 'rate' | 'before'>,
 ): LinesPlot {
   const x = loadAxis(rows)
+  const { rate, before } = capacity
   return {
     kind: 'lines',
     title: 'Goodput against offered load',
-    note: 'The dotted line is the ideal: all of the load up to the capacity, and the capacity, what the app can do, beyond.',
+    note: `The dotted line is the ideal: all of the load up to the capacity, and the capacity, what the app can do, beyond. ${ABOVE_IDEAL}`,
     x,
     y: { label: `answers per second within ${formatChosen(sloMs)}`, unit: 'rate' },
     series: linesOver(rows, row => row.goodput),
-    guide: { name: `ideal, ${formatRate(rate)}/s`, points: idealLine(x.ticks!, idealAt(rate)) },
-    remarks,
+    // Loads are multiples of what was found before the run.
+    guide: {
+      name: `ideal, ${formatRate(rate)}/s`,
+      points: x.ticks!.map(load => [load, Math.min(load * before, rate)]),
+    },
   }
 }
 

@@ -25,6 +25,9 @@ interface Reading {
   readonly ownMs: number
 }
 
+/** Others may use this much of an experiment's cores, on average, before its figures are no longer its own. */
+export const foreignBelow = 0.1
+
 /** Longer than a clock tick of /proc (10 ms) by enough for a reading to be worth something. */
 const intervalMs = 2000
 

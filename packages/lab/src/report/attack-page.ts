@@ -57,9 +57,12 @@ function findingOf(runs: readonly AttackRun[]): string {
   const words = ({ plan, outcome }: AttackRun): string =>
     `${formatPercent(outcome.scheduled === 0 ? 0 : outcome.good / outcome.scheduled)} at ${offered(plan)}`
   const all = runs.map(words).join(', ')
-  if (runs.length > 1) return `Goodput is ${all}.`
+  const missed = runs.flatMap(run => verdictsOf(run, runs.length > 1)).filter(({ verdict }) => verdict === 'fail')
+  const what = missed.map(({ name, measured }) => `${name} (${measured})`)
+  const failed = missed.length === 0 ? '' : `Not as expected: ${what.join(', ')}. `
+  if (runs.length > 1) return `${failed}Goodput is ${all}.`
   const { okLatency } = runs[0]!.outcome
-  return `Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
+  return `${failed}Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
 }
 
 const verdictsOf = ({ plan, judged }: AttackRun, several: boolean): Verdict[] =>

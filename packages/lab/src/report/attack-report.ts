@@ -1,7 +1,8 @@
 /** A load run in figures, as `meltlab attack` prints it for people. Pure. */
 import { formatDuration } from '../durations.ts'
 import type { Histogram } from '../load/histogram.ts'
-import type { Interval, LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { allowedMs, FIGURES } from '../load/certify.ts'
+import type { FigureName, LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { loadSeconds } from '../load/schedule.ts'
 import { failures, judgedText, sign } from './attack-words.ts'
 import { formatCount, formatBytes, formatMs, formatRate } from './format.ts'
@@ -19,8 +20,11 @@ const latencies = (histogram: Histogram): string[] => [
   `max ${ms(histogram.max)}`,
 ]
 
-/** How much of the figures may be the generator's, of the kind of outcome that came most often. */
-const shares = ({ certificate, ...outcome }: LoadOutcome): string => {
+/**
+ * Each figure by itself, of the kind of outcome that came most often: `p50 1.2 ms, p99 not certain (3.0 ms to 9.0 ms)` where the
+ * generator's own delay may be more of it than is certified.
+ */
+const certainty = ({ certificate, ...outcome }: LoadOutcome): string => {
   const counts = {
     ok: outcome.okLatency.count,
     shed: outcome.shedLatency.count,
@@ -29,10 +33,16 @@ const shares = ({ certificate, ...outcome }: LoadOutcome): string => {
   } as const
   const [most] = (['ok', 'shed', 'other', 'failed'] as const).toSorted((a, b) => counts[b] - counts[a])
   const figures = certificate.intervals[most!]
-  if (figures === undefined) return 'there is none'
-  const own = ([clean, measured]: Interval): string => ms(measured - clean)
-  return `of p50 at most ${own(figures.p50)} are the generator's, of p99 ${own(figures.p99)}, of max ${own(figures.max)}`
+  if (figures === undefined) return 'no figure'
+  const words = FIGURES.filter(({ name }) => SAID.includes(name)).map(figure => {
+    const [clean, measured] = figures[figure.name]
+    const isCertain = measured - clean <= allowedMs(figure, measured, counts[most!])
+    return `${figure.title} ${isCertain ? ms(measured) : `not certain (${ms(clean)} to ${ms(measured)})`}`
+  })
+  return words.join(', ')
 }
+
+const SAID: readonly FigureName[] = ['p50', 'p99', 'max']
 
 export const attackReport = (
   plan: LoadPlan,
@@ -81,13 +91,13 @@ export const attackReport = (
   }
   rows.push(['Send lag', latencies(outcome.sendLag)])
   if (outcome.incomplete) rows.push(['Incomplete', 'the run was stopped; the figures are of what had been measured'])
-  rows.push([
-    'Certified',
-    outcome.certified
-      ? `yes: ${shares(outcome)}`
-      : `no (${outcome.certificate.code}): do not trust these figures; ${shares(outcome)}`,
-  ])
-  for (const reason of outcome.why) rows.push(['', reason])
+  const { certified, why, certificate } = outcome
+  rows.push(['Certified', `${certified ? 'yes' : `no (${certificate.code})`}: ${certainty(outcome)}`])
+  // The gravest comes first; nobody reads ten.
+  const [gravest, ...more] = why
+  if (gravest !== undefined) {
+    rows.push(['', more.length === 0 ? gravest : `${gravest} (${more.length} more in --json, as \`why\`)`])
+  }
   for (const [at, each] of judged.entries()) {
     rows.push([at === 0 ? 'Expected' : '', `${sign(each.met, colour)} ${judgedText(each)}`])
   }

@@ -2,7 +2,7 @@
 import { escapeText } from './escape.ts'
 import { formatMs, formatPercent } from './format.ts'
 import { styled } from './plot-parts.ts'
-import { plotSvg, remarksOf } from './plot-svg.ts'
+import { plotSvg } from './plot-svg.ts'
 import type { Plot, ScenarioResult, Standing, Table, Verdict } from './result.ts'
 import { SIGNS } from './standing.ts'
 import { wordy } from './text-table.ts'
@@ -98,9 +98,7 @@ function plotSection(
   more = '',
 ): string {
   const note = plot.note === undefined ? '' : `<p class="note">${escapeText(plot.note)}</p>`
-  const remarks = remarksOf(plot).map(({ words }) => `<li>${escapeText(words)}</li>`)
-  const said = remarks.length === 0 ? '' : `<ol class="remarks">${remarks.join('')}</ol>`
-  return `<section class="plot${more}"><h2>${escapeText(plot.title)}</h2>${plotSvg(plot, arms, places)}${said}${note}</section>`
+  return `<section class="plot${more}"><h2>${escapeText(plot.title)}</h2>${plotSvg(plot, arms, places)}${note}</section>`
 }
 
 /** Those to be folded come last, all of one heading together, two side by side: each has the width of a phone then. */
@@ -176,7 +174,12 @@ function conditions(result: ScenarioResult): string {
       'Machine',
       `${escapeText(c.cpu)}, ${c.cores} cores, ${Math.round(c.memoryBytes / 1e9)} GB, ${escapeText(c.platform)}`,
     ],
-    ['Software', `Node ${escapeText(c.node)}, meltlab ${escapeText(c.labVersion)}`],
+    [
+      'Software',
+      c.appNode === undefined
+        ? `Node ${escapeText(c.node)}, meltlab ${escapeText(c.labVersion)}`
+        : `Node ${escapeText(c.appNode.join(' and '))}; meltlab ${escapeText(c.labVersion)} on Node ${escapeText(c.node)}`,
+    ],
     ['Date', `${escapeText(result.startedAt)}, ${formatMs(result.elapsedMs)} in all`],
   ]
   return `<section class="conditions"><h2>Conditions</h2><dl>${facts.map(([name, value]) => `<dt>${escapeText(name)}</dt><dd>${value}</dd>`).join('\n')}</dl></section>`

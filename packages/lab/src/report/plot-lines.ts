@@ -23,7 +23,7 @@ import {
   text,
   tickWidth,
 } from './plot-parts.ts'
-import type { Guide, LinesPlot, Remark } from './result.ts'
+import type { Guide, LinesPlot } from './result.ts'
 import { formatUnit } from './units.ts'
 
 /** Names at the ends of lines are this far apart; px. */
@@ -63,7 +63,6 @@ export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): 
     ...levels.map(level => levelLine(level, y, frame, right)),
     drawn.guide === undefined ? '' : guideLine(drawn.guide, x, y),
     ...paths,
-    ...(drawn.remarks ?? []).map((remark, at) => ring(remark, at + 1, x, y)),
     whose.inner,
   ]
   return { inner: inner.join(''), height: whose.height + 18 }
@@ -143,10 +142,5 @@ function guideLine({ name, points }: Guide, x: Scale, y: Scale): string {
 
 const polyline = (points: readonly (readonly [number, number])[]): string =>
   points.map(([x, y]) => `${px(x)},${px(y)}`).join(' ')
-
-function ring({ at: [cx, cy], words }: Remark, number: number, x: Scale, y: Scale): string {
-  const [left, top] = [x.to(cx), y.to(cy)]
-  return `<g class="remark"><title>${escapeText(words)}</title><circle cx="${px(left)}" cy="${px(top)}" r="10"/>${text('strong over', left + 12, top - 10, String(number))}</g>`
-}
 
 const roomForNames = (names: readonly string[]): number => Math.max(60, ...names.map(nameWidth)) + 28

@@ -13,8 +13,6 @@ import { wrapWords } from './wrap-words.ts'
 /** Characters of a line that fit in whatever sans-serif there is, and how far lines are apart; px. */
 const headlineLength = 72
 const headlineGap = 26
-const remarkLength = 116
-const remarkGap = 20
 
 /** A plot for the page, without colours of its own: for a wide place and for a narrow one. The style sheet picks. */
 export function plotSvg(drawn: Plot, arms: readonly ScenarioArm[], places: readonly ('wide' | 'narrow')[]): string {
@@ -34,29 +32,15 @@ export function pictureSvg(drawn: Plot, arms: readonly ScenarioArm[], headline: 
   const below = 40 + headlineGap * words.length
   const room = below + 6
   const plot = body(drawn, styled(arms), WIDE)
-  const remarks = remarksOf(drawn).flatMap(({ number, words: said }) =>
-    wrapWords(said, remarkLength).map((line, at) => [at === 0 ? String(number) : '', line] as const),
-  )
-  const end = room + plot.height
-  const height = end + (remarks.length === 0 ? 0 : remarkGap * remarks.length + 14)
+  const height = room + plot.height
   const inner = [
     `<rect class="paper" width="${WIDE.width}" height="${Math.ceil(height)}" rx="12"/>`,
     ...words.map((line, at) => text('title', 28, 40 + headlineGap * at, line)),
     text('tick', 28, below + 2, drawn.title),
     `<g transform="translate(0 ${room})">${plot.inner}</g>`,
-    ...remarks.map(
-      ([number, line], at) =>
-        text('strong', 28, end + remarkGap * (at + 1), number) + text('tick', 44, end + remarkGap * (at + 1), line),
-    ),
   ]
   const size = ` class="drawn" width="${WIDE.width}" height="${Math.ceil(height)}"`
   return svg(headline, `${styleOf(arms)}${inner.join('')}`, [WIDE.width, height], size)
-}
-
-/** What is to be said of single points, numbered as in the plot. */
-export function remarksOf(drawn: Plot): readonly { readonly number: number; readonly words: string }[] {
-  const remarks = drawn.kind === 'lines' ? (drawn.remarks ?? []) : []
-  return remarks.map(({ words }, at) => ({ number: at + 1, words }))
 }
 
 /** A picture that only says something, for a run without figures. */
@@ -88,12 +72,12 @@ function styleOf(arms: readonly ScenarioArm[]): string {
     'text{font-family:system-ui,-apple-system,"Segoe UI","Helvetica Neue",Arial,sans-serif;font-size:14px}text:not(.over){stroke:none}',
     '.over{paint-order:stroke;stroke-width:5px;stroke-linejoin:round}',
     '.title{font-size:20px;font-weight:650}.name{font-size:15px;font-weight:650}.strong{font-weight:650}.value{font-weight:600;font-size:13px}',
-    '.line{fill:none;stroke-width:3;stroke-linejoin:round;stroke-linecap:round}.level{stroke-width:1.5;stroke-dasharray:6 5}.ideal{fill:none;stroke-width:2;stroke-dasharray:2 6;stroke-linecap:round}.remark circle{fill:none;stroke-width:1.5}',
-    '.title,.strong,.value{fill:#16181d}.tick{fill:#5b6270}.grid{stroke:#e6e8ec}.axis{stroke:#9aa1ad}.level,.ideal,.remark circle{stroke:#6a7180}',
+    '.line{fill:none;stroke-width:3;stroke-linejoin:round;stroke-linecap:round}.level{stroke-width:1.5;stroke-dasharray:6 5}.ideal{fill:none;stroke-width:2;stroke-dasharray:2 6;stroke-linecap:round}',
+    '.title,.strong,.value{fill:#16181d}.tick{fill:#5b6270}.grid{stroke:#e6e8ec}.axis{stroke:#9aa1ad}.level,.ideal{stroke:#6a7180}',
     paper('#fff'),
     colours('light'),
     '@media (prefers-color-scheme:dark){',
-    '.title,.strong,.value{fill:#f2f4f8}.tick{fill:#a3abb9}.grid{stroke:#262b35}.axis{stroke:#5b6372}.level,.ideal,.remark circle{stroke:#9aa2b0}',
+    '.title,.strong,.value{fill:#f2f4f8}.tick{fill:#a3abb9}.grid{stroke:#262b35}.axis{stroke:#5b6372}.level,.ideal{stroke:#9aa2b0}',
     paper('#12151b'),
     colours('dark'),
     '}</style>',

@@ -54,12 +54,6 @@ export interface Guide {
   readonly points: readonly (readonly [number, number])[]
 }
 
-/** A point that needs a word: it is ringed and numbered, and the words stand below the plot. */
-export interface Remark {
-  readonly at: readonly [x: number, y: number]
-  readonly words: string
-}
-
 /** One line per series; a null is a gap. */
 export interface LinesPlot {
   readonly kind: 'lines'
@@ -72,7 +66,6 @@ export interface LinesPlot {
   readonly series: readonly { readonly arm: string; readonly points: readonly (readonly [number, number | null])[] }[]
   readonly levels?: readonly Level[]
   readonly guide?: Guide
-  readonly remarks?: readonly Remark[]
 }
 
 /** Groups of bars, one bar per arm that has a value there. A single group lies on its side and needs no label. */
@@ -122,8 +115,8 @@ export interface Standing {
   readonly arm: string
   /** Such as `melts at 2x`. */
   readonly says: string
-  /** Good and bad have a colour and a sign. */
-  readonly tone: 'good' | 'fair' | 'bad'
+  /** Good and bad have a colour and a sign; none, where no verdict can be given, is grey. */
+  readonly tone: 'good' | 'fair' | 'bad' | 'none'
   /** The one figure that shows it, such as `177/s`, and what it is of. */
   readonly figure: string
   readonly of: string
@@ -133,6 +126,8 @@ export interface Standing {
 export interface View {
   /** The verdict strip: one entry per arm, in their order. Results of older versions have none. */
   readonly standings?: readonly Standing[]
+  /** Why no arm can be judged by its speed, and what to do; absent when all can. */
+  readonly unjudged?: string | undefined
   /** The result in one sentence, with figures. */
   readonly finding: string
   readonly tables: readonly Table[]
@@ -156,6 +151,8 @@ export interface ScenarioConditions {
   readonly commandLine: string
   readonly labVersion: string
   readonly node: string
+  /** Of the measured commands, where one was given and it is known. `node` is the lab's. */
+  readonly appNode?: readonly string[]
   readonly platform: string
   readonly cpu: string
   readonly cores: number

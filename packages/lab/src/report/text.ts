@@ -14,9 +14,8 @@ export interface TextOptions {
   readonly paint?: Paint
 }
 
-const TONES = { good: 'green', fair: 'yellow', bad: 'red' } as const
+const TONES = { good: 'green', fair: 'yellow', bad: 'red', none: 'dim' } as const
 /** A terminal has room for the gist; the report has every word. */
-const MOST_REASONS = 6
 const MOST_LINES = 3
 
 export function scenarioText(result: ScenarioResult, options: TextOptions = {}): string {
@@ -52,12 +51,10 @@ function expected({ name, verdict, measured }: Verdict, width: number, paint: Pa
 
 function doubts({ incomplete, why }: ScenarioResult, width: number, paint: Paint): string {
   const title = incomplete ? 'INCOMPLETE: the run was cut short.\nNot certified:' : 'Not certified:'
-  const reasons = why.slice(0, MOST_REASONS).map(reason => {
-    const lines = wrapWords(reason, width - 5)
-    return lines.length > MOST_LINES ? `${lines.slice(0, MOST_LINES).join('\n    ')}…` : lines.join('\n    ')
-  })
-  const more = why.length > MOST_REASONS ? [`and ${why.length - MOST_REASONS} more, in the report`] : []
-  return [paint('yellow', title), ...[...reasons, ...more].map(reason => `  - ${reason}`)].join('\n')
+  const lines = wrapWords(why[0] ?? '', width - 5)
+  const gist = lines.length > MOST_LINES ? `${lines.slice(0, MOST_LINES).join('\n    ')}…` : lines.join('\n    ')
+  const more = why.length > 1 ? `\n    (${why.length - 1} more in the report)` : ''
+  return `${paint('yellow', title)}\n  - ${gist}${more}`
 }
 
 /** A line for each arm, or two where the terminal is narrower than that. */

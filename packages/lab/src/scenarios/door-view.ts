@@ -1,9 +1,10 @@
 /** What the door scenario shows of its figures. Pure. */
 import type { Published } from '../experiment/scenario.ts'
+import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent } from '../report/format.ts'
 import { overTime } from '../report/plots.ts'
 import type { BarsPlot, View } from '../report/result.ts'
-import { toneOf } from '../report/standing.ts'
+import { standingOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { cellsOf, type DoorCell, type DoorMeasured, type DoorRun } from './door-measured.ts'
 
@@ -30,11 +31,11 @@ export function doorView(measured: DoorMeasured): View {
   const top = cells.filter(({ load }) => load === most)
   if (top.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
   return {
-    standings: top.map(({ arm, kept }) => {
-      const tone = toneOf(kept)
-      const says = { good: 'holds', fair: 'sags', bad: 'melts' }[tone]
-      return { arm, says, tone, figure: formatPercent(kept), of: `of capacity at ${most}x` }
+    unjudged: whyNoVerdict({
+      over: measured.runs.map(({ capacity }) => capacity),
+      best: Math.max(...measured.runs.map(({ kept, capacity }) => kept * capacity)),
     }),
+    standings: top.map(({ arm, kept }) => standingOf(arm, kept, `of capacity at ${most}x`)),
     finding: `At ${most}x its capacity one service keeps this much of it: ${top.map(({ arm, kept }) => `${arm} ${formatPercent(kept)}`).join(', ')}. p99 of the good answers: ${top.map(({ arm, p99Ms }) => `${formatMs(p99Ms)} (${arm})`).join(', ')}.`,
     plots: [
       bars(

@@ -1,7 +1,7 @@
 /** What the fleet scenario shows of its figures. Pure. */
 import { formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { PanelsPlot, ScenarioArm, View } from '../report/result.ts'
-import { toneOf } from '../report/standing.ts'
+import { standingOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { seconds } from './fleet-expects.ts'
 import {
@@ -71,17 +71,9 @@ export function fleetView(measured: FleetMeasured): View {
       return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (in turn ${both(turns)})`}`
     })
   return {
-    standings: runs.map(run => {
-      const share = Math.min(kept(run.steady), kept(run.change))
-      const tone = toneOf(share)
-      return {
-        arm: run.arm,
-        says: { good: 'holds', fair: 'sags', bad: 'melts' }[tone],
-        tone,
-        figure: formatPercent(share),
-        of: 'good in the worse phase',
-      }
-    }),
+    standings: runs.map(({ arm, steady, change }) =>
+      standingOf(arm, Math.min(kept(steady), kept(change)), 'good in the worse phase'),
+    ),
     finding: `At ${LOAD} of what an uneven fleet can do, and when one more instance becomes slow, this much is answered within a second: ${told.join('; ')}.`,
     plots: [picture(measured)],
     tables: [

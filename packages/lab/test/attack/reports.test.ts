@@ -45,6 +45,26 @@ describe('the report of an attack', () => {
     assert.match(text, /^Goodput /m)
   })
 
+  test('certifies figure by figure in one line, and names the gravest doubt alone', () => {
+    const interval = (clean: number, measured: number) => [clean, measured] as const
+    const ok = {
+      ...{ mean: interval(1, 1), p50: interval(1.19, 1.2), p90: interval(2, 2), p95: interval(2, 2) },
+      ...{ p99: interval(3, 9), p999: interval(9, 9), max: interval(9, 9.5) },
+    }
+    const made = (certified: boolean, why: readonly string[]) =>
+      attackReport(
+        madePlan({}),
+        madeOutcome({ certified, why, certificate: { code: 'late', doubts: ['late'], intervals: { ok } } }),
+      ).replace(/\s+/g, ' ')
+    const text = made(false, ['It was late.', 'It was frozen.', 'Something else.'])
+    assert.match(
+      text,
+      /Certified no \(late\): p50 1\.2 ms, p99 not certain \(3\.0 ms to 9\.0 ms\), max 9\.5 ms It was late\. \(2 more/,
+    )
+    assert.doesNotMatch(text, /It was frozen/)
+    assert.match(made(false, ['It was late.']), /max 9\.5 ms It was late\./)
+  })
+
   test('has colour where there is one, and only there', () => {
     const text = attackReport(madePlan({}), madeOutcome({}), judged, true)
     assert.ok(text.includes('\u001b[32m✓\u001b[39m p99'))

@@ -100,6 +100,19 @@ describe('meltlab audit of real apps', () => {
     assert.equal(ended.code, 0, ended.stderr)
   })
 
+  it('finds five routes that each hold the loop, and one that logs, beside quiet ones', async () => {
+    const routes = ['one', 'quiet', 'two', 'three', 'four', 'log', 'five', 'still']
+    const paths = routes.flatMap(route => ['--path', `/${route}`])
+    const ended = await audit(['--json', '--duration', '5s', ...paths, '--', process.execPath, app('holds.mjs')])
+    const { findings, tooFew } = resultOf(ended)
+    const where = (cause: Cause): readonly string[] =>
+      findings.filter(each => each.cause === cause).map(each => /\((\w+)/.exec(each.where ?? '')?.[1] ?? '')
+    assert.deepEqual(where('stdout-writes'), ['log'])
+    assert.deepEqual(where('loop-held').toSorted(), ['five', 'four', 'one', 'three', 'two'], ended.stdout)
+    for (const { cause, times } of findings) assert.ok(cause !== 'loop-held' || times! >= 5, ended.stdout)
+    assert.deepEqual(tooFew, [])
+  })
+
   it('does not count what is refused after SIGTERM as errors', async () => {
     const ended = await audit(['--json', '--duration', '5s', '--', process.execPath, app('slow-drain.mjs')])
     const { findings, notes } = resultOf(ended)

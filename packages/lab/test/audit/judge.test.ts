@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CAUSES } from '../../src/audit/causes.ts'
 import type { Cause, Facts } from '../../src/audit/facts.ts'
-import { judge, type Shutdown } from '../../src/audit/judge.ts'
+import { judge, type Shutdown, tooFew } from '../../src/audit/judge.ts'
 import type { AuditResult } from '../../src/audit/result.ts'
 import { auditText } from '../../src/audit/text.ts'
 
@@ -15,7 +15,7 @@ const clean: Facts = {
   tallies: [],
   servers: [{ address: 'port 3000', headersTimeoutMs: 60_000, requestTimeoutMs: 300_000 }],
   holds: [],
-  watchedMs: 4000,
+  paths: [{ path: '/', requests: 300, tookMs: 4000 }],
   terminate: 1,
   listensToSigterm: true,
   exit: { listening: false, unfinished: 0 },
@@ -25,6 +25,7 @@ const tally = (cause: Cause, times = 10, longestQueue = 0) => ({
   cause,
   what: 'it',
   where: 'a.js:1',
+  path: '',
   times,
   longestQueue,
 })
@@ -35,12 +36,12 @@ describe('judge', () => {
   it('finds nothing in a clean app', () => assert.deepEqual(causesOf({}), []))
 
   it('counts a hold that comes again and again and takes its share of the time', () => {
-    const hold = (tookMs: readonly number[]) => causesOf({ holds: [{ where: 'a.js:1', calls: '', tookMs }] })
+    const hold = (tookMs: readonly number[]) => causesOf({ holds: [{ where: 'a.js:1', calls: '', path: '/', tookMs }] })
     assert.deepEqual(hold([130, 140, 150]), ['loop-held'])
     assert.deepEqual(hold([300, 300]), [], 'twice')
     assert.deepEqual(hold([60, 60, 60]), [], 'less than a tenth of the time')
     const [found] = judge(
-      [{ ...clean, holds: [{ where: 'a.js:1', calls: 'scryptSync', tookMs: [400, 60, 80] }] }],
+      [{ ...clean, holds: [{ where: 'a.js:1', calls: 'scryptSync', path: '/', tookMs: [400, 60, 80] }] }],
       drained,
     )
     assert.equal(found?.what, 'the event loop is held for 80 ms, at most 400 ms, in scryptSync')
@@ -48,9 +49,57 @@ describe('judge', () => {
   })
 
   it('counts writes that come with requests, not those of a start or an occasion', () => {
-    assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 49)] }), [])
-    assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 50)] }), ['stdout-writes'])
-    assert.deepEqual(causesOf({ requests: 20, tallies: [tally('stdout-writes', 9)] }), [])
+    // 200 of the 500 requests came together.
+    assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 19)] }), [])
+    assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 20)] }), ['stdout-writes'])
+    assert.deepEqual(causesOf({ requests: 320, tallies: [tally('stdout-writes', 9)] }), [])
+  })
+
+  const five = ['/1', '/2', '/3', '/4', '/5']
+
+  it('judges the holds of each path by themselves, however many paths there are', () => {
+    // Five requests of 400 ms each: a tenth of the time would be less than each path has.
+    const paths = five.map(path => ({ path, requests: 5, tookMs: 2050 }))
+    const holds = paths.map(({ path }) => ({
+      where: `a.js${path}`,
+      calls: '',
+      path,
+      tookMs: [400, 400, 400, 400, 400],
+    }))
+    const quiet = { path: '/quiet', requests: 40_000, tookMs: 400_000 }
+    assert.equal(causesOf({ paths: [...paths, quiet], holds }).length, 5)
+    // The workers of a cluster have some of the requests each.
+    const worker = (pid: number, tookMs: number[]) => ({
+      ...{ ...clean, pid, paths: [{ path: '/1', requests: 3, tookMs: 1230 }] },
+      holds: [{ where: 'a.js', calls: '', path: '/1', tookMs }],
+    })
+    const [found] = judge([worker(1, [400]), worker(2, [410, 420])], drained)
+    assert.equal(found?.what, 'the event loop is held for 410 ms, at most 420 ms')
+    const shared = five.map(path => ({ where: 'a.js', calls: '', path, tookMs: [400, 400, 400, 400, 400] }))
+    assert.deepEqual(
+      judge([{ ...clean, paths, holds: shared }], drained).map(({ times }) => times),
+      [25],
+      'one place is one finding',
+    )
+  })
+
+  it('does not dilute the writes of one path by quiet ones', () => {
+    const paths = [
+      { path: '/log', requests: 5, tookMs: 2000 },
+      { path: '/quiet', requests: 5000, tookMs: 2000 },
+    ]
+    const written = (times: number) => ({ ...tally('stdout-writes', times), path: '/log' })
+    const [found] = judge([{ ...clean, requests: 9000, paths, tallies: [written(5)] }], drained)
+    assert.equal(found?.what, '1.0 writes to it a request: a file or terminal holds the loop')
+    assert.deepEqual(causesOf({ requests: 9000, paths, tallies: [written(4)] }), [], 'a timer that logs')
+  })
+
+  it('says of which paths too few requests were seen', () => {
+    const paths = [
+      { path: '/slow', requests: 4, tookMs: 12_000 },
+      { path: '/', requests: 5, tookMs: 900 },
+    ]
+    assert.deepEqual(tooFew([{ ...clean, paths }], ['/', '/slow', '/never']), ['/slow', '/never'])
   })
 
   it('takes a timeout of 0 for none, whichever', () => {
@@ -116,6 +165,7 @@ describe('the text of an audit', () => {
     incomplete: false,
     findings,
     worst: findings[0]?.severity ?? null,
+    tooFew: [],
     notes: [],
   })
 
@@ -135,6 +185,10 @@ describe('the text of an audit', () => {
     assert.equal(auditText(result([])), 'nothing found, in 1,234 requests to /, /search?q=tide.')
     const found = judge([{ ...clean, tallies: [tally('http-unbounded'), tally('stdout-writes', 500)] }], drained)
     assert.match(auditText(result(found)), /\n\n1 thing would melt it, 1 warning, in 1,234 requests to \/, \S+\.$/)
+    assert.equal(
+      auditText({ ...result([]), tooFew: ['/search?q=tide'] }),
+      'too few requests to judge /search?q=tide (raise --duration), in 1,234 requests\nto /, /search?q=tide.',
+    )
     assert.match(auditText({ ...result([]), incomplete: true }), /^INCOMPLETE, cut short: nothing found/)
   })
 })

@@ -49,6 +49,17 @@ describe('meltlab compare', () => {
     assert.equal(comparison.figures.find(({ name }) => name === 'p50')!.verdict, 'better')
   })
 
+  it('has an exit code of its own, when asked, where noise hides what matters', async () => {
+    const noise = [1, 1.3, 0.8, 1.2, 0.75, 1.1]
+    const a = side('noisy-a', 0, round => ({ okMs: [10 * noise[round]!] }))
+    const b = side('noisy-b', 1, round => ({ okMs: [11 * noise[5 - round]!] }))
+    const plain = await runCli(['compare', a, b, '--fail-on-regression'])
+    assert.deepEqual([plain.code, /^Undecided: only more than ±\d+ %/m.test(plain.stdout)], [0, true], plain.stdout)
+    assert.equal((await runCli(['compare', a, b, '--fail-on-regression', '--fail-on-undecided'])).code, 4)
+    const [c, d] = [0, 1].map(offset => side(`quiet-${offset}`, offset, () => ({ okMs: [10] }))) as [string, string]
+    assert.equal((await runCli(['compare', c, d, '--fail-on-undecided'])).code, 0)
+  })
+
   it('measures in turns, keeps what it measured, and says it is not certified when it is not', async () => {
     const kept = path.join(folder, 'kept')
     const { code, stdout, stderr } = await runCli([
@@ -134,6 +145,10 @@ describe('meltlab compare', () => {
   })
 
   for (const [args, sentence] of [
+    [
+      ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--until', '5'],
+      '--until must be a share from above 0% to 100%, such as 5%, got 5',
+    ],
     [[], 'two results are needed, or --a and --b with two commands; meltlab compare --help'],
     [['nowhere.json', 'nowhere.json'], 'there is no nowhere.json; expected a result, or a folder with results'],
     [['--a', 'node x.js', '--rate', '5'], '--a and --b belong together; one is missing'],

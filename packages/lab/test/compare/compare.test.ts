@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { compare } from '../../src/compare/compare.ts'
-import { comparedFigures } from '../../src/compare/comparison.ts'
+import { comparedFigures, isPlain } from '../../src/compare/comparison.ts'
 import { readRun } from '../../src/compare/figures.ts'
 import { twoSidedT } from '../../src/compare/student-t.ts'
 import { comparisonText, finding } from '../../src/compare/text.ts'
@@ -88,8 +88,37 @@ test('scatter is no difference, nor is one round that was disturbed', () => {
   const disturbed = scattered(10).toReversed()
   disturbed[3] = around(30)
   const { figures } = compare(...inTurns(a, disturbed))
-  assert.ok(figures.every(({ verdict }) => verdict === 'no difference seen'))
-  assert.equal(finding({ figures }), 'No difference between A and B is seen.')
+  assert.ok(figures.every(({ verdict }) => verdict === 'no difference seen' || verdict === 'undecided'))
+  const quiet = compare(...inTurns(a, scattered(10)))
+  assert.ok(quiet.figures.every(({ verdict }) => verdict === 'no difference seen'))
+  assert.equal(finding(quiet), 'No difference between A and B is seen.')
+})
+
+test('what noise may hide is undecided, and says how much would have shown', () => {
+  const noisy = (ms: number): number[][] => [1, 1.2, 0.85, 1.1, 0.8, 1.15, 0.9, 1.05].map(share => around(ms * share))
+  // A tenth slower, on a machine that scatters by 15 %.
+  const comparison = compare(...inTurns(noisy(10), noisy(11).toReversed()))
+  const p50 = comparison.figures.find(({ name }) => name === 'p50')!
+  assert.equal(p50.verdict, 'undecided')
+  assert.ok(p50.hides! > 0.1 && p50.hides! < 1, `${p50.hides}`)
+  assert.match(
+    finding(comparison),
+    /^Undecided: only more than ±\d+ % of p50, ±\d+ % of p90 and ±\d+ % of p99 would have shown\.$/,
+  )
+  assert.match(comparisonText(comparison), /^p50 .* undecided, ±\d+ %$/m)
+  for (const line of comparisonText(comparison).split('\n')) assert.ok(line.length <= 80, line)
+  assert.equal(verdicts(comparison.figures)['goodput'], 'no difference seen')
+  // The same figures, where a change of that size does not matter.
+  assert.equal(verdicts(compare(...inTurns(noisy(10), noisy(11).toReversed()), 1).figures)['p50'], 'no difference seen')
+})
+
+test('--until ends when every figure is known well enough, and not because a difference shows for once', () => {
+  const figures = (change: number, hides: number, verdict: 'worse' | 'no difference seen' | 'undecided') =>
+    compare(...inTurns(scattered(10), scattered(10))).figures.map(each => ({ ...each, change, hides, verdict }))
+  assert.equal(isPlain(figures(0.01, 0.04, 'no difference seen')), true)
+  assert.equal(isPlain(figures(0.05, 0.08, 'undecided')), false)
+  assert.equal(isPlain(figures(0.09, 0.08, 'worse')), false)
+  assert.equal(isPlain(figures(0.5, 0.08, 'worse')), true)
 })
 
 test('one round that was disturbed does not hide a change', () => {
@@ -246,7 +275,7 @@ test('a difference that only the lateness makes is none', () => {
     scattered(10).map(okMs => lateTail(okMs[0]!, 0)),
     scattered(10).map(okMs => lateTail(okMs[0]!, 20)),
   )
-  assert.equal(verdicts(figures)['p99'], 'no difference seen')
+  assert.equal(verdicts(figures)['p99'], 'undecided')
   assert.equal(figures.find(({ name }) => name === 'p99')!.blurred, true)
 })
 

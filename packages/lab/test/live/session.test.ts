@@ -73,6 +73,8 @@ test('a word for how a side fares, of what is possible as in the report', () => 
   assert.equal(word({ due: 1000, refused: 1000 }), 'melts')
   assert.equal(word({ due: 1000, good: 10, refused: 990 }), 'melts')
   assert.equal(word({ due: 100, good: 60, late: 40 }), 'strains')
+  // 72 of the 98 that it can give are no full house.
+  assert.equal(word({ due: 2 * CAPACITY, good: 0.73 * CAPACITY, refused: 1.27 * CAPACITY }), 'strains')
   // All that it can give, while most are lost.
   assert.equal(word({ due: 400, good: 110, lost: 290 }), 'strains')
   assert.equal(word({ due: 100, late: 100 }), 'melts')

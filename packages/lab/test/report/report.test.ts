@@ -67,7 +67,6 @@ const steps: LinesPlot = {
   x: { label: 'load', unit: 'multiple', scale: 'log', ticks: [0.5, 1, 1.1, 1.2, 2, 10] },
   y: { label: 'answers', unit: 'rate' },
   series: [{ arm: 'bare', points: [0.5, 1, 1.1, 1.2, 2, 10].map(load => [load, 100 * load] as const) }],
-  remarks: [{ at: [1.1, 110], words: 'a little above, because <so>' }],
 }
 
 test('every step has its label and its mark, however near the next', () => {
@@ -75,16 +74,6 @@ test('every step has its label and its mark, however near the next', () => {
     for (const label of ['0.5x', '1x', '1.1x', '1.2x', '2x', '10x']) assert.match(svg, new RegExp(`>${label}</text>`))
     assert.equal(svg.match(/: [\d.,]+\/s at /g)?.length, 6)
   }
-})
-
-test('a point that needs a word is ringed, and the words stand below plot and picture', () => {
-  const html = scenarioHtml(madeResult({ plots: [steps] }), '')
-  assert.equal(html.match(/<g class="remark">/g)?.length, 2)
-  assert.match(html, /<ol class="remarks"><li>a little above, because &lt;so&gt;<\/li><\/ol>/)
-  assert.match(
-    pictureSvg(steps, arms, 'A headline'),
-    /<text class="tick"[^>]*>a little above, because &lt;so&gt;<\/text>/,
-  )
 })
 
 test('labels go into as many rows as they need, and no further', () => {

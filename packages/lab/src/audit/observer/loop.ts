@@ -3,6 +3,7 @@ import { Session } from 'node:inspector'
 import type { Hold } from '../facts.ts'
 import { isOwn, pathOf, textOf } from './call-site.ts'
 import { heldBy, type Profile, type ProfileNode, type Stall } from './profile.ts'
+import type { Watching } from './watching.ts'
 
 /** A turn that takes this long is a stall: twenty such requests a second fill the loop. */
 export const HELD_MS = 50
@@ -11,51 +12,55 @@ const SAMPLE_US = 1000
 /** A loop that is held all the time has about twenty a second. */
 const MOST_STALLS = 5000
 
+/** `path`: what was asked when it ended. */
+type AskedStall = Stall & { readonly path: string }
+
 export class LoopWatch {
   readonly #session = new Session()
-  readonly #stalls: Stall[] = []
+  readonly #stalls: AskedStall[] = []
   #timer: NodeJS.Timeout | undefined
-  #startedUs = 0
 
-  start(): void {
+  start(watching: Watching): void {
     this.#session.connect()
     this.#session.post('Profiler.enable')
     this.#session.post('Profiler.setSamplingInterval', { interval: SAMPLE_US })
     this.#session.post('Profiler.start')
-    this.#startedUs = nowUs()
-    let last = this.#startedUs
+    let last = nowUs()
     this.#timer = setInterval(() => {
       const now = nowUs()
       const late = now - last >= (HELD_MS + BEAT_MS) * 1000
-      if (late && this.#stalls.length < MOST_STALLS) this.#stalls.push({ from: last, to: now })
+      if (late && this.#stalls.length < MOST_STALLS) {
+        this.#stalls.push({ from: last, to: now, path: watching.path })
+      }
       last = now
     }, BEAT_MS).unref()
   }
 
-  stop(): { readonly holds: readonly Hold[]; readonly watchedMs: number } {
+  stop(): readonly Hold[] {
     clearInterval(this.#timer)
-    const watchedMs = (nowUs() - this.#startedUs) / 1000
     let profile: Profile | undefined
     // Answers before it returns.
     this.#session.post('Profiler.stop', (_error, answer) => {
       profile = answer?.profile
     })
     this.#session.disconnect()
-    return { holds: profile === undefined ? [] : holdsOf(profile, this.#stalls), watchedMs }
+    return profile === undefined ? [] : holdsOf(profile, this.#stalls)
   }
 }
 
-function holdsOf(profile: Profile, stalls: readonly Stall[]): Hold[] {
+function holdsOf(profile: Profile, stalls: readonly AskedStall[]): Hold[] {
   const owned = ({ callFrame }: ProfileNode): boolean => isOwn({ file: pathOf(callFrame.url) })
-  const byPlace = new Map<string, { where: string; calls: string; tookMs: number[] }>()
-  for (const { node, calls, tookMs } of heldBy(profile, stalls, owned)) {
+  const byPlace = new Map<string, { where: string; calls: string; path: string; tookMs: number[] }>()
+  for (const { stall, node, calls, tookMs } of heldBy(profile, stalls, owned)) {
     if (tookMs < HELD_MS) continue
     const { functionName, url, lineNumber } = node.callFrame
     const where = textOf({ name: functionName, file: pathOf(url), line: lineNumber + 1 })
-    const hold = byPlace.get(where) ?? { where, calls: '', tookMs: [] }
+    const { path } = stall
+    const key = JSON.stringify([where, path])
+    const hold = byPlace.get(key) ?? { where, calls: '', path, tookMs: [] }
     hold.tookMs.push(tookMs)
     if (calls !== undefined) hold.calls = calls.callFrame.functionName
-    byPlace.set(where, hold)
+    byPlace.set(key, hold)
   }
   return [...byPlace.values()]
 }

@@ -23,12 +23,17 @@ if (folder !== undefined && isMainThread) quietly(() => observe(folder))
 
 function observe(folder: string): void {
   const tallies = new Tallies()
-  const watching = { on: false }
-  const servers = new Servers(watching)
+  const watching = {
+    on: false,
+    get path(): string {
+      return servers.path
+    },
+  }
+  const servers: Servers = new Servers(watching)
   for (const watch of [watchOutbound, watchDatabases, watchStdout]) quietly(() => watch(tallies, watching))
   const loop = new LoopWatch()
   let phase: Phase = 'start'
-  let held: ReturnType<LoopWatch['stop']> = { holds: [], watchedMs: 0 }
+  let holds: Facts['holds'] = []
   const file = path.join(folder, `${process.pid}.json`)
 
   const write = (exit: Facts['exit']): void => {
@@ -39,7 +44,8 @@ function observe(folder: string): void {
       requests: servers.requests,
       tallies: tallies.all(),
       servers: servers.all(),
-      ...held,
+      holds,
+      paths: servers.paths(),
       terminate: cluster.isWorker ? process.ppid : process.pid,
       listensToSigterm: process.listenerCount('SIGTERM') > 0,
       exit,
@@ -49,8 +55,14 @@ function observe(folder: string): void {
     renameSync(`${file}.new`, file)
   }
   const enter = (next: Phase): void => {
-    if (next === 'alone') loop.start()
-    if (phase === 'alone') held = loop.stop()
+    if (next === 'alone') {
+      loop.start(watching)
+      servers.alone = true
+    }
+    if (phase === 'alone') {
+      holds = loop.stop()
+      servers.endAlone()
+    }
     phase = next
     watching.on = phase === 'alone' || phase === 'together'
   }

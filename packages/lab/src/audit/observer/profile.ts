@@ -20,7 +20,8 @@ export interface Stall {
   readonly to: number
 }
 
-export interface Held {
+export interface Held<S extends Stall> {
+  readonly stall: S
   /** The innermost frame that `isOwn`, and ran for most of the stall. */
   readonly node: ProfileNode
   /** What it called that did as well, where there is such. */
@@ -32,7 +33,11 @@ export interface Held {
 const MOST_OF_IT = 0.6
 
 /** Undefined for stalls that no function of the app explains: garbage collection, a machine that ran something else. */
-export function heldBy(profile: Profile, stalls: readonly Stall[], isOwn: (node: ProfileNode) => boolean): Held[] {
+export function heldBy<S extends Stall>(
+  profile: Profile,
+  stalls: readonly S[],
+  isOwn: (node: ProfileNode) => boolean,
+): Held<S>[] {
   const byId = new Map(profile.nodes.map(node => [node.id, node]))
   const parents = new Map(profile.nodes.flatMap(node => (node.children ?? []).map(child => [child, node.id] as const)))
   const stacks = new Map<number, readonly ProfileNode[]>()
@@ -45,7 +50,8 @@ export function heldBy(profile: Profile, stalls: readonly Stall[], isOwn: (node:
     return stack
   }
   const times = timesOf(profile)
-  return stalls.flatMap(({ from, to }) => {
+  return stalls.flatMap(stall => {
+    const { from, to } = stall
     const spent = new Map<string, { node: ProfileNode; us: number; depth: number }>()
     let total = 0
     for (let i = Math.max(0, firstAfter(times, from) - 1); i < times.length && times[i]! < to; i++) {
@@ -65,7 +71,7 @@ export function heldBy(profile: Profile, stalls: readonly Stall[], isOwn: (node:
     const most = [...spent.values()].filter(({ us }) => us >= total * MOST_OF_IT).sort((a, b) => b.depth - a.depth)
     const at = most.findIndex(({ node }) => isOwn(node))
     const own = most[at]
-    return own === undefined ? [] : [{ node: own.node, calls: most[at - 1]?.node, tookMs: own.us / 1000 }]
+    return own === undefined ? [] : [{ stall, node: own.node, calls: most[at - 1]?.node, tookMs: own.us / 1000 }]
   })
 }
 

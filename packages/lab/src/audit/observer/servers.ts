@@ -1,28 +1,38 @@
 /** Sees the HTTP servers that are asked something: their timeouts, and what they leave when the process exits. */
 import { subscribe } from 'node:diagnostics_channel'
-import type { Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Facts, ServerFacts } from '../facts.ts'
+import type { Facts, PathFacts, ServerFacts } from '../facts.ts'
 import { quietly, type Watching } from './watching.ts'
 
 interface Exchange {
+  readonly request: IncomingMessage
   readonly server: Server
   readonly response: ServerResponse
 }
 
 /** Above this, answers that are done are forgotten at each request; so many open ones are remembered at most. */
 const MANY_OPEN = 1000
+/** An app whose paths are all different must not fill its own memory. */
+const MOST_PATHS = 200
 
 export class Servers {
   requests = 0
+  /** Set while each request is alone. */
+  alone = false
+  /** Of the last request, while it is so. */
+  path = ''
+  readonly #paths = new Map<string, { requests: number; tookMs: number }>()
+  #cameMs = 0
   readonly #servers = new Set<Server>()
   readonly #open = new Set<ServerResponse>()
 
   constructor(watching: Watching) {
     subscribe('http.server.request.start', message =>
       quietly(() => {
-        const { server, response } = message as Exchange
+        const { server, request, response } = message as Exchange
         if (watching.on) this.requests++
+        if (this.alone) this.#countPath(request.url ?? '')
         this.#servers.add(server)
         if (this.#open.size >= MANY_OPEN) this.#forgetDone()
         if (this.#open.size < MANY_OPEN) this.#open.add(response)
@@ -37,6 +47,28 @@ export class Servers {
       headersTimeoutMs: server.headersTimeout,
       requestTimeoutMs: server.requestTimeout,
     }))
+  }
+
+  paths(): readonly PathFacts[] {
+    return [...this.#paths].map(([path, counts]) => ({ path, ...counts }))
+  }
+
+  /** Its time is that until the next one, or until nothing is alone any more. */
+  endAlone(): void {
+    this.#countPath('')
+    this.#paths.delete('')
+    this.alone = false
+  }
+
+  #countPath(path: string): void {
+    const now = performance.now()
+    const before = this.#paths.get(this.path)
+    if (before !== undefined) before.tookMs += now - this.#cameMs
+    this.path = path
+    this.#cameMs = now
+    const seen = this.#paths.get(path)
+    if (seen !== undefined) seen.requests++
+    else if (this.#paths.size < MOST_PATHS) this.#paths.set(path, { requests: 1, tookMs: 0 })
   }
 
   atExit(): Facts['exit'] {

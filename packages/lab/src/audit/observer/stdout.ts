@@ -13,7 +13,8 @@ const WRITERS = ['sonic-boom', 'readable-stream', 'winston-transport']
 export function watchStdout(tallies: Tallies, watching: Watching): void {
   // One that is written by meltproof/stdout waits for nobody.
   const looks = (): boolean => watching.on && !(Symbol.for('meltproof.stdout') in process)
-  const note = (name: string): void => quietly(() => tallies.add('stdout-writes', name, callSite(WRITERS).where))
+  const note = (name: string): void =>
+    quietly(() => tallies.add('stdout-writes', name, callSite(WRITERS).where, 0, watching.path))
   let inside = false
   for (const stream of [process.stdout, process.stderr]) {
     const { write } = stream

@@ -1,4 +1,4 @@
-/** Counts what was seen, by cause, thing and place; bounded. Pure. */
+/** Counts what was seen, by cause, thing, place and path; bounded. Pure. */
 import type { Cause, Tally } from '../facts.ts'
 
 /** An app that calls another host each time, from another place each time, must not fill its own memory. */
@@ -7,14 +7,14 @@ const MOST = 200
 export class Tallies {
   readonly #seen = new Map<string, { -readonly [Key in keyof Tally]: Tally[Key] }>()
 
-  add(cause: Cause, what: string, where: string, queue = 0): void {
-    const key = JSON.stringify([cause, what, where])
+  add(cause: Cause, what: string, where: string, queue = 0, path = ''): void {
+    const key = JSON.stringify([cause, what, where, path])
     const seen = this.#seen.get(key)
     if (seen !== undefined) {
       seen.times++
       seen.longestQueue = Math.max(seen.longestQueue, queue)
     } else if (this.#seen.size < MOST) {
-      this.#seen.set(key, { cause, what, where, times: 1, longestQueue: queue })
+      this.#seen.set(key, { cause, what, where, path, times: 1, longestQueue: queue })
     }
   }
 

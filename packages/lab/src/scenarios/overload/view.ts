@@ -1,10 +1,8 @@
 /** What a workload of the scoreboard found: melt's figures, the ideal beside them, and what a second route kept. Pure. */
-import { idealLine } from '../../melt/ideal.ts'
 import type { MeltMeasured, Row } from '../../melt/measured.ts'
-import { foundInWords, lengthOf, remarks } from '../../melt/remarks.ts'
 import { standings } from '../../melt/standings.ts'
 import { rowsOf } from '../../melt/summary.ts'
-import { armColumn, linesOver, meltView } from '../../melt/view.ts'
+import { ABOVE_IDEAL, armColumn, linesOver, meltView } from '../../melt/view.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../../report/format.ts'
 import type { LinesPlot, ScenarioArm, Table, View } from '../../report/result.ts'
 import { tableOf } from '../../report/tables.ts'
@@ -56,9 +54,8 @@ export function overloadView(measured: OverloadMeasured, arms: Arms, workload: W
   return {
     ...view,
     standings: standings(
-      counted.map(row => ({ ...row, goodput: kept(row) * capacity.rate })),
+      counted.map(row => ({ ...row, ofCapacity: kept(row) / best(row.multiple) })),
       arms,
-      load => best(load) * capacity.rate,
     ).map(each => ({ ...each, figure: keptAt(shown[0]!, each.arm), of: `kept at ${formatMultiple(shown[0]!)}` })),
     finding: `Kept at ${formatMultiple(shown[0]!)} the capacity: ${said}; ${formatPercent(best(shown[0]!))} is possible.`,
     overview: {
@@ -68,23 +65,7 @@ export function overloadView(measured: OverloadMeasured, arms: Arms, workload: W
       })),
     },
     tables: [figures!, ...(beside.length > 0 ? [besideTable(beside)] : []), ...others],
-    plots:
-      loads.length > 1
-        ? [
-            {
-              ...keptPlot(counted, loads, kept, best),
-              remarks: remarks(counted, {
-                value: row => 100 * kept(row),
-                ideal: load => 100 * best(load),
-                goesBy: 'the cost of a shed, measured apart',
-                lengthS: () => lengthOf(measured.setup.window),
-                capacity: capacity.before,
-                found: foundInWords(capacity),
-              }),
-            },
-            ...view.plots.slice(1, 3),
-          ]
-        : [],
+    plots: loads.length > 1 ? [keptPlot(counted, loads, kept, best), ...view.plots.slice(1, 3)] : [],
   }
 }
 
@@ -121,10 +102,11 @@ function keptPlot(
   return {
     kind: 'lines',
     title: 'Answers within 1 s, share of what can be had',
+    note: ABOVE_IDEAL,
     x: { label: 'offered load, multiples of the capacity', unit: 'multiple', scale: 'log', ticks: loads },
     y: { label: 'kept', unit: 'percent' },
     series: linesOver(rows, row => 100 * kept(row)),
-    guide: { name: 'ideal for the measured cost of a shed', points: idealLine(loads, load => 100 * best(load)) },
+    guide: { name: 'ideal for the measured cost of a shed', points: loads.map(load => [load, 100 * best(load)]) },
   }
 }
 

@@ -1,0 +1,47 @@
+/** Why a capacity bears no verdict: every load is a multiple of it, and every share is a share of it. Pure. */
+import { formatPercent, formatRate } from '../report/format.ts'
+
+/** Two searches agree when the larger is at most this much above the other. */
+const AGREE_WITHIN = 0.1
+/** A capacity that has moved by more than this says nothing about the run in between. */
+const DRIFT_WITHIN = 0.25
+
+export interface FoundCapacity {
+  /** What each search found, in order; absent where a capacity was given. */
+  readonly searches?: readonly number[] | undefined
+  /** The capacity at several times of the run; those not measured are null. */
+  readonly over: readonly (number | null)[]
+  /** The best goodput of any load. */
+  readonly best: number
+}
+
+/** Whether the last two are the same but for chance. */
+export function agree(searches: readonly number[]): boolean {
+  const [last, before] = [searches.at(-1), searches.at(-2)]
+  return last !== undefined && before !== undefined && spread([last, before]) <= AGREE_WITHIN
+}
+
+/** A sentence with what to do; undefined when loads can be judged by it. */
+export function whyNoVerdict({ searches, over, best }: FoundCapacity): string | undefined {
+  if (searches !== undefined && !agree(searches)) {
+    return (
+      `its capacity does not stand still: searches in a row found ${inWords(searches)}; ` +
+      'see whether it is still filling a cache or leaks, or give it a machine without other work'
+    )
+  }
+  const known = over.filter(rate => rate !== null)
+  const again = 'repeat it on a machine without other work, with an app that has warmed up'
+  if (known.length > 0 && spread(known) > DRIFT_WITHIN) {
+    return `the capacity drifted by ${formatPercent(spread(known))} during the run, from ${inWords(known)}; ${again}`
+  }
+  const most = Math.max(...known)
+  if (known.length > 0 && best > most * (1 + DRIFT_WITHIN)) {
+    return `a load was answered at ${formatRate(best)}/s, more than the capacity of ${formatRate(most)}/s that was measured; ${again}`
+  }
+  return undefined
+}
+
+/** How far the largest is above the smallest, as a share. */
+const spread = (rates: readonly number[]): number => Math.max(...rates) / Math.min(...rates) - 1
+
+const inWords = (rates: readonly number[]): string => `${rates.map(formatRate).join(', then ')}/s`

@@ -1,0 +1,28 @@
+/** Which Node a command runs on: it need not be the lab's. Through /proc; unknown elsewhere. */
+import { execFile } from 'node:child_process'
+import { readlink } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { processTree } from './process-tree.ts'
+
+const run = promisify(execFile)
+
+/** Such as `v24.21.0`, of the last Node below it: a script of npm runs Node in Node. */
+export async function nodeVersionOf(root: number): Promise<string | undefined> {
+  const files = await Promise.all(
+    (await processTree(root)).map(({ pid }) => readlink(`/proc/${pid}/exe`).catch(() => '')),
+  )
+  const node = files.findLast(file => /^node(js)?(\.exe)?$/.test(path.basename(file)))
+  if (node === undefined) return undefined
+  // With no environment: NODE_OPTIONS may load what prints.
+  return run(node, ['--version'], { env: {} }).then(
+    ({ stdout }) => stdout.trim(),
+    () => undefined,
+  )
+}
+
+/** Whether it has what the accept lanes of meltproof need. */
+export function isOldNode(version: string): boolean {
+  const [major = 0, minor = 0] = version.slice(1).split('.').map(Number)
+  return major < 22 || (major === 22 && minor < 12)
+}

@@ -1,0 +1,70 @@
+/** Apps that speak TLS: trusted when asked to, and a hint that helps when not. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import http from 'node:http'
+import https from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { type Ask, checkAnswers } from '../../src/launch/wait-until-listening.ts'
+import { speaksTls, untrustedHint } from '../../src/load/tls.ts'
+import { offer } from '../../src/melt/load-plans.ts'
+import { checkOptions } from '../../src/melt/options.ts'
+import { AUTHORITY, SERVER } from '../load/certificates.ts'
+
+describe('an app that speaks TLS', () => {
+  const app = { name: 'the command', ended: () => undefined, lastWords: () => '' }
+  const server = https.createServer(SERVER, (_, response) => response.end('ok'))
+  const plain = http.createServer((_, response) => response.end('ok'))
+  const portOf = (which: http.Server | https.Server): number => (which.address() as AddressInfo).port
+  const check = (scheme: string, tls?: Ask['tls']): Promise<void> => {
+    const url = new URL(`${scheme}://127.0.0.1:${portOf(server)}/`)
+    return checkAnswers(app, url, { method: 'GET', headers: {}, body: undefined, tls }, 2000)
+  }
+  before(async () => {
+    for (const each of [server, plain]) {
+      each.listen(0, '127.0.0.1')
+      await once(each, 'listening')
+    }
+  })
+  after(() => {
+    server.close()
+    plain.close()
+  })
+
+  it('is asked with --insecure or --cacert, and refused without, with both of them named', async () => {
+    await check('https', { insecure: true })
+    await check('https', { ca: AUTHORITY })
+    await assert.rejects(
+      check('https'),
+      /the command is not trusted \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\): --cacert FILE names .*, --insecure trusts any$/,
+    )
+  })
+
+  it('is told of where it was asked without TLS', async () => {
+    await assert.rejects(check('http'), /the command speaks TLS on port \d+: --cacert FILE names .*, --insecure/)
+  })
+
+  it('is told from one that does not', async () => {
+    assert.deepEqual(
+      [await speaksTls('127.0.0.1', portOf(server)), await speaksTls('127.0.0.1', portOf(plain))],
+      [true, false],
+    )
+    assert.match(untrustedHint('DEPTH_ZERO_SELF_SIGNED_CERT'), /--insecure/)
+    assert.equal(untrustedHint('ECONNRESET'), '')
+  })
+
+  it('is loaded by melt as it is asked', () => {
+    const raw = {
+      slo: '1s',
+      rounds: '1',
+      startTimeout: '5s',
+      spacing: 'even',
+      method: 'GET',
+      out: '',
+      also: [],
+      header: [],
+    }
+    const options = { ...checkOptions(raw, ['node', 'x.js']), tls: { insecure: true } as const }
+    assert.deepEqual(offer({ ...options, url: 'https://127.0.0.1:1/' }, 10, 1000).tls, { insecure: true })
+  })
+})

@@ -1,0 +1,176 @@
+/** When the loads of a run can not be judged, on figures as they were recorded. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { saidOf } from '../../src/experiment/run-scenario.ts'
+import { type CapacityContext, searchCapacity, untilAgreed, warmUp } from '../../src/melt/capacity.ts'
+import type { MeltMeasured } from '../../src/melt/measured.ts'
+import { whyNoVerdict } from '../../src/melt/no-verdict.ts'
+import { checkOptions } from '../../src/melt/options.ts'
+import { meltScenario } from '../../src/melt/scenario.ts'
+import { armsOf } from '../../src/melt/arms.ts'
+import { keptOf } from '../../src/report/standing.ts'
+import { scenarioText } from '../../src/report/text.ts'
+import { catalogue } from '../../src/scenarios/catalogue.ts'
+import type { ScenarioResult } from '../../src/report/result.ts'
+import { madeResult } from '../report/made-result.ts'
+import { madeMeasured, outcome, second } from './fixture.ts'
+
+const given = {
+  ...{ slo: '1s', rounds: '1', startTimeout: '15s', spacing: 'even', method: 'GET', out: '' },
+  ...{ also: [], header: [] },
+}
+const command = ['node', 'server.js']
+const melt = meltScenario({
+  ...{ name: 'melt', title: '', story: '', published: [], arms: armsOf(command, []) },
+  options: () => checkOptions(given, command),
+})
+const conditions = (more: Partial<ScenarioResult['conditions']> = {}): ScenarioResult['conditions'] => ({
+  ...{ commandLine: '', labVersion: '', node: '', platform: '', cpu: '', cores: 2, memoryBytes: 1, pinning: null },
+  ...{ foreign: { mean: 0.01, worst: 0.05 } },
+  ...more,
+})
+const said = (measured: unknown, more = {}) =>
+  saidOf(melt, measured, { form: 'full', incomplete: false, conditions: conditions(more) })
+const capacity = (more: Partial<NonNullable<MeltMeasured['capacity']>>): MeltMeasured =>
+  madeMeasured({ capacity: { ...madeMeasured().capacity!, ...more } })
+
+test('a load is held when all of it is answered, whatever the capacity is said to be', () => {
+  assert.equal(keptOf({ goodput: 142, offered: 142, ofCapacity: 142 / 1276 }), 1)
+  assert.equal(keptOf({ goodput: 95, offered: 1000, ofCapacity: 0.95 }), 0.95)
+  assert.equal(keptOf({ goodput: 0, offered: 0, ofCapacity: 0 }), 1)
+})
+
+test('a quiet run of an app that stands still has its verdicts', () => {
+  const { standings, finding } = said(capacity({ searches: [190, 195] }))
+  assert.deepEqual(
+    standings!.map(({ says, tone }) => [says, tone]),
+    [
+      ['melts at 2x', 'bad'],
+      ['holds to 10x', 'good'],
+    ],
+  )
+  assert.match(finding, /the bare app melts to 0/)
+})
+
+for (const [what, measured, more, words] of [
+  [
+    'a capacity of 283/s before and 1,276/s after',
+    capacity({ before: 283, after: 1276, rate: 1276, drift: 3.5 }),
+    {},
+    /^No verdict: the capacity drifted by 351 % during the run, from 283, then 1,276\/s; repeat it/,
+  ],
+  [
+    'searches that never agree',
+    capacity({ searches: [283, 700, 1276, 900] }),
+    {},
+    /^No verdict: its capacity does not stand still: searches in a row found 283, then 700, then 1,276, then 900\/s; see whether/,
+  ],
+  [
+    'a load that was answered faster than the capacity',
+    { ...capacity({ searches: [190, 195] }), rows: madeMeasured().rows.map(row => ({ ...row, goodput: 1276 })) },
+    {},
+    /^No verdict: a load was answered at 1,276\/s, more than the capacity of 195\/s/,
+  ],
+  [
+    'a busy machine',
+    madeMeasured(),
+    { foreign: { mean: 1.5, worst: 1.9 } },
+    /^No verdict: the machine was busy: others used 150 % of a core on average, 190 % at worst; end them/,
+  ],
+  [
+    'a machine with one core',
+    madeMeasured(),
+    { cores: 1 },
+    /^No verdict: the load and what it measured shared one core/,
+  ],
+] as const) {
+  test(`${what} bears no verdict, and the report says what to do`, () => {
+    const { finding, standings } = said(measured, more)
+    assert.match(finding, words)
+    assert.deepEqual(
+      standings!.map(({ says, tone }) => [says, tone]),
+      [
+        ['no verdict', 'none'],
+        ['no verdict', 'none'],
+      ],
+    )
+    const painted: string[] = []
+    const paint = (style: string, text: string): string => {
+      if (style !== 'bold') painted.push(`${style} ${text}`)
+      return text
+    }
+    scenarioText({ ...madeResult(), certified: true, verdicts: [], standings: standings! }, { paint })
+    assert.deepEqual(painted, ['dim – no verdict', 'dim – no verdict'])
+  })
+}
+
+test('a drift of up to a quarter is one doubt of many', () => {
+  assert.equal(whyNoVerdict({ searches: [200, 210], over: [200, 245], best: 250 }), undefined)
+  assert.equal(whyNoVerdict({ over: [200, null], best: 200 }), undefined)
+})
+
+test('door goes by the same rule: its capacity is measured before each load', () => {
+  const unjudged = (...runs: object[]) =>
+    catalogue.find(each => each.name === 'door')!.view({ ownCores: true, runs }).unjudged
+  const run = { arm: 'told', load: 50, capacity: 200, kept: 0.9, good: [], maxconn: [] }
+  assert.equal(unjudged(run), undefined)
+  assert.match(unjudged(run, { ...run, capacity: 300 })!, /drifted by 50 %/)
+  assert.match(unjudged({ ...run, kept: 1.5 })!, /answered at 300\/s, more than the capacity of 200\/s/)
+})
+
+/** A closed loop on an app whose rate is a function of how many requests it has answered so far. */
+function appThat(rateAfter: (answered: number) => number, url = 'http://app/') {
+  let answered = 0
+  let ms = 0
+  const context: CapacityContext = {
+    target: { ...checkOptions(given, command), url },
+    times: { warmUpMs: 1000, probeMs: 1000, confirmMs: 3000 },
+    onProbe() {},
+    async run({ arrival }) {
+      const lasts = arrival.kind === 'closed' ? arrival.durationMs : 0
+      const seconds = Array.from({ length: lasts / 1000 }, (_, at) => {
+        const good = Math.round(rateAfter(answered))
+        answered += good
+        ms += 1000
+        return second(at, { good })
+      })
+      return outcome(seconds)
+    },
+  }
+  return { context, lastedMs: () => ms }
+}
+
+test('an app that gets ten times faster while it warms up is measured when it has', async () => {
+  const { rate, searches } = await searchCapacity(appThat(answered => 100 + 900 * Math.min(1, answered / 5000)).context)
+  assert.ok(rate > 950, `${rate}/s after ${searches.join()}`)
+  assert.equal(whyNoVerdict({ searches, over: [rate], best: rate }), undefined)
+})
+
+test('an app that slows down for ever has no verdict, and the search ends', async () => {
+  const app = appThat(answered => 1000 * 0.9995 ** (answered / 10))
+  const { searches, rate } = await searchCapacity(app.context)
+  assert.match(whyNoVerdict({ searches, over: [rate], best: rate })!, /does not stand still/)
+  assert.ok(app.lastedMs() < 120_000, `${app.lastedMs()} ms`)
+})
+
+test('a steady app is searched twice, the second time from where the first one ended', async () => {
+  const app = appThat(() => 195)
+  const { rate, searches } = await searchCapacity(app.context)
+  assert.deepEqual([rate, searches], [195, [195, 195]])
+  assert.ok(app.lastedMs() <= 20_000, `${app.lastedMs()} ms`)
+})
+
+test('warming up ends when the rate stands still, or is given up', async () => {
+  const rates = [100, 200, 400, 790, 800, 5000]
+  let n = 0
+  const steady = await warmUp(async () => outcome([second(0, { good: rates[n++] ?? 0 })]))
+  assert.deepEqual([n, steady.good], [5, 800])
+  n = 0
+  await warmUp(async () => outcome([second(0, { good: 2 ** n++ * 100 })]))
+  assert.equal(n, 10)
+  const found = await untilAgreed(
+    async (before: number | undefined) => 2 * (before ?? 1),
+    rate => rate,
+  )
+  assert.deepEqual(found, [2, 4, 8, 16])
+})

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { test } from 'node:test'
+import { isOldNode, nodeVersionOf } from '../../src/processes/node-version.ts'
+import { listenForProtection } from '../../src/melt/heard-from.ts'
+
+test('the Node of a command is found below a shell, and is none where there is none', async t => {
+  if (process.platform !== 'linux') return t.skip('takes /proc')
+  const shell = spawn('/bin/sh', ['-c', `${process.execPath} -e "setTimeout(() => {}, 20000)"; true`], {
+    detached: true,
+  })
+  t.after(() => process.kill(-shell.pid!, 'SIGKILL'))
+  let found: string | undefined
+  while (found === undefined) found = await nodeVersionOf(shell.pid!)
+  assert.equal(found, process.version)
+  const none = spawn('sleep', ['20'])
+  t.after(() => none.kill())
+  assert.equal(await nodeVersionOf(none.pid!), undefined)
+})
+
+test('22.12 is the first that meltproof protects in full', () => {
+  assert.deepEqual(['v20.19.0', 'v22.11.9', 'v22.12.0', 'v24.0.0'].map(isOldNode), [true, true, false, false])
+})
+
+test('a protected arm on an older Node is a doubt of the run, and a warning', async () => {
+  const hearing = await listenForProtection()
+  const { createConnection } = await import('node:net')
+  const told = {
+    ...{ pid: 1, heapUsed: 1, utilization: 0, loopDelay: { p99Ms: 1, maxMs: 1 } },
+    ...{ guards: 1, inflight: 0, queued: 0, limit: 1, admitted: 1, shed: 0 },
+  }
+  const socket = createConnection(hearing.env['MELTPROOF_WATCH']!)
+  socket.write(`${JSON.stringify(told)}\n`)
+  const heard: string[] = []
+  const app = { name: 'protected', node: 'v20.19.0', ended: () => undefined, check() {} }
+  await hearing.protection(app, {
+    signal: new AbortController().signal,
+    line: text => heard.push(text),
+    doubt: text => heard.push(text),
+  })
+  socket.destroy()
+  hearing.close()
+  assert.deepEqual(heard, [
+    'warning: protected runs on Node v20.19.0: meltproof needs 22.12 or newer to protect it in full',
+    'protected runs on Node v20.19.0: meltproof needs 22.12 or newer to protect it in full',
+  ])
+})
