@@ -127,6 +127,11 @@ const LOOP_RULES = [
     'nowMs < 0',
   ]),
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
+  rule('quick-slow', 'no kind is quick of which one answer in fifty is slow', [
+    TIMES,
+    ' && this.#slowShare[kind]! <= MOST_SLOW',
+    '',
+  ]),
   rule('loop-grows', 'more while the loop rests and requests wait', [
     LOOP,
     'if (waits && counted >= this.limit)',
@@ -235,8 +240,8 @@ const SEARCH = [
   ]),
   rule('invalidated', 'a measurement begins anew after a stall', [
     LIMITER,
-    "this.#phase !== 'open' && !this.#invalidated",
-    'nowMs < 0',
+    "if (this.#phase === 'open' || this.#invalidated) return",
+    'if (nowMs >= 0) return',
   ]),
   rule('forget', 'a limit that was not reached is forgotten', [
     LIMITER,
@@ -285,13 +290,13 @@ const COUNTING = [
   ]),
   rule('quick-kinds', 'quick kinds pass by a limit that others filled', [
     TIMES,
-    'return this.#answered[kind]! >= QUICK_OF',
-    'return this.#answered[kind]! < 0',
+    'if (this.#answered[kind]! < QUICK_OF ||',
+    'if (this.#answered[kind]! >= 0 ||',
   ]),
   rule('quick-room', 'they do so only while the loop has room', [
     GATE,
-    '!this.#held && this.loopHasRoom',
-    '!this.#held',
+    'if (this.#held || !this.loopHasRoom ||',
+    'if (this.#held ||',
   ]),
   rule('permit-to-end', 'a permit lasts as long as the handler, also without a client', [
     SIMULATED,
@@ -479,11 +484,15 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
     },
   ],
   [MEASUREMENT, MEASUREMENT, { BOUND: [0.25, 0.8] }],
-  [STARVATION, STARVATION, { HEADROOM: [1.1, 2], LONGEST_PAUSE_WINDOWS: [2, 8] }],
+  [STARVATION, STARVATION, { HEADROOM: [1.1, 2], LONGEST_PAUSE_WINDOWS: [2, 8], LONGEST_WINDOW_MS: [2000, 20_000] }],
   [USUAL, USUAL, { FORGOTTEN: [0.03, 0.3] }],
   [COUNTED, COUNTED, { LONGEST_BACKLOG_MS: [3500, 8000] }],
   [STARTS, STARTS, { SLOT_MS: [20, 80], SLOTS: [200, 800] }],
-  [TIMES, TIMES, { DEVIATIONS: [1, 4], QUICK_MS: [5, 20], QUICK_OF: [8, 32] }],
+  [
+    TIMES,
+    TIMES,
+    { DEVIATIONS: [1, 4], QUICK_MS: [5, 20], QUICK_OF: [8, 32], MOST_SLOW: [0.005, 0.05], SLOW_WEIGHT: [0.005, 0.05] },
+  ],
   [ABANDONED, ABANDONED, { TIMES: [1.5, 3], FIRST_PROBE_MS: [250, 1000], FIRST_DOUBT_MS: [500, 2000] }],
   [
     QUEUE,

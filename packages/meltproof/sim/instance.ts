@@ -99,7 +99,6 @@ export function arriving(
     servingSince: 0,
     kindNoted: 0,
     answeredThen: 0,
-    besideThen: 0,
     state: 'arriving',
   }
 }

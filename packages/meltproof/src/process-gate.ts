@@ -7,7 +7,7 @@ import type { Admitted, Permits } from './admission/in-service/permits.ts'
 import { explainLimit, explainShed } from './admission/explanation.ts'
 import { ConcurrencyLimiter } from './admission/limiter/concurrency-limiter.ts'
 import { fixedLimit, type Limiter } from './admission/limiter/limiter.ts'
-import { LIMITER_TUNING } from './admission/limiter/tuning.ts'
+import { LIMITER_TUNING, type LimiterTuning } from './admission/limiter/tuning.ts'
 import { LoadMeter, type Rates } from './admission/load-meter.ts'
 import type { QueueHooks } from './admission/queue/standing-queue.ts'
 import type { ShedReason } from './admission/shed-reason.ts'
@@ -245,7 +245,7 @@ function saidBy<T>(limiter: () => T, otherwise: T): T {
 }
 
 /** An operator's own limit, or one that is learned. `promiseMs`: an answer that takes longer is a slow one. */
-export function limiterOf(limit: number | undefined, promiseMs: number = LIMITER_TUNING.promiseMs): Limiter {
+export function limiterOf(limit: number | undefined, tuning: Partial<LimiterTuning> = {}): Limiter {
   if (limit !== undefined) return fixedLimit(limit)
-  return new ConcurrencyLimiter(loopWorkedMs, { ...LIMITER_TUNING, promiseMs })
+  return new ConcurrencyLimiter(loopWorkedMs, { ...LIMITER_TUNING, ...tuning })
 }

@@ -37,6 +37,8 @@ export interface TurnsParts {
   readonly limit: number | undefined
   /** Another limiter in the place of the one that learns. */
   readonly instead?: (learned: Limiter) => Limiter
+  /** Whether it is work of this process: then its event loop limits it. */
+  readonly isOurs: boolean
   readonly tuning: GateTuning
   /** Whether the levels of entries count (admission/queue/criticality.ts). */
   readonly levels: boolean
@@ -48,8 +50,8 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
   readonly gate: ProcessGate<E>
   readonly #waiting = new LinkedList<E>()
 
-  constructor({ limit, instead, tuning, levels, onFailure }: TurnsParts) {
-    const limiter = limiterOf(limit)
+  constructor({ limit, instead, isOurs, tuning, levels, onFailure }: TurnsParts) {
+    const limiter = limiterOf(limit, { limitsByLoop: isOurs })
     const failOpen = new FailOpen({
       stepAside: () => this.gate.stop(),
       startWaiting: () =>

@@ -17,7 +17,13 @@ class One extends Turn<One> {
 
 const failures: unknown[] = []
 const turns = (): Turns<One> =>
-  new Turns<One>({ limit: 1, tuning: GATE_TUNING, levels: false, onFailure: error => failures.push(error) })
+  new Turns<One>({
+    limit: 1,
+    isOurs: true,
+    tuning: GATE_TUNING,
+    levels: false,
+    onFailure: error => failures.push(error),
+  })
 
 test('one that began without a permit is not taken for one whose permit was taken back too early', () => {
   const nested = new One()

@@ -178,9 +178,13 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /** Others filled the limit, and it needs none: while the loop has room, what leaves quickly is in no other request's way. */
+  /**
+   * Others filled the limit, and it needs none: while the loop has room, what leaves quickly is in no other request's way. At
+   * most as many as the limit: a kind that was quick may be quick no more.
+   */
   #passesBy(entry: E): boolean {
-    return !this.#held && this.loopHasRoom && this.#hooks.isQuick?.(entry) === true
+    if (this.#held || !this.loopHasRoom || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
+    return this.#hooks.isQuick?.(entry) === true
   }
 
   get loopHasRoom(): boolean {

@@ -99,6 +99,7 @@ class Work implements RunOwner {
   constructor({ limit, sheds }: CheckedLimiterOptions) {
     this.#heap = sheds ? heapRoom() : undefined
     this.turns = new Turns<Run>({
+      isOurs: true,
       limit,
       tuning: sheds ? PROMPT_TUNING : PATIENT_TUNING,
       levels: true,

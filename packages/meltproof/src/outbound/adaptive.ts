@@ -65,6 +65,7 @@ export class AdaptiveOrigin {
   constructor(origin: string, onFailure: (error: unknown) => void) {
     this.#origin = origin
     this.turns = new Turns({
+      isOurs: false,
       limit: undefined,
       instead: learned => limiterBelow(() => this.#refusals.limit, learned),
       tuning: PROMPT_TUNING,

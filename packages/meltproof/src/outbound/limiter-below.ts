@@ -3,6 +3,7 @@ import type { Limiter } from '../admission/limiter/limiter.ts'
 
 export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
   const binds = (): boolean => cap() < learned.limit
+  let isUntold = false
   const below = (limit: number): number => Math.max(1, Math.min(limit, cap()))
   return {
     get limit() {
@@ -30,11 +31,25 @@ export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
     admitted: nowMs => learned.admitted(nowMs),
     completed: (nowMs, serviceMs, ticket) => learned.completed(nowMs, serviceMs, ticket),
     dropped: (nowMs, serviceMs, ticket) => learned.dropped(nowMs, serviceMs, ticket),
-    limitReached: nowMs => {
-      if (!binds()) learned.limitReached(nowMs)
+    get reason() {
+      return binds() ? 'set' : learned.reason!
     },
-    tick: nowMs => learned.tick(nowMs),
-    limitCleared: nowMs => learned.limitCleared(nowMs),
+    limitReached: nowMs => {
+      if (binds()) isUntold = true
+      else learned.limitReached(nowMs)
+    },
+    tick: nowMs => {
+      // The other limit has risen, and the same calls wait for this one.
+      if (isUntold && !binds()) {
+        isUntold = false
+        learned.limitReached(nowMs)
+      }
+      learned.tick(nowMs)
+    },
+    limitCleared: nowMs => {
+      isUntold = false
+      learned.limitCleared(nowMs)
+    },
     invalidated: nowMs => learned.invalidated(nowMs),
   }
 }

@@ -111,7 +111,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const interceptor = new RequestInterceptor(server, {
     guard,
     // A longer deadline does not make a slower answer a quick one.
-    limiter: limiterOf(checked.limit, Math.min(LIMITER_TUNING.promiseMs, tuning.promiseMs)),
+    limiter: limiterOf(checked.limit, { promiseMs: Math.min(LIMITER_TUNING.promiseMs, tuning.promiseMs) }),
     answers: new OwnAnswers({
       retryAfterS: checked.retryAfterS,
       headers: checked.shedHeaders,

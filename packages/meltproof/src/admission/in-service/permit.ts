@@ -16,7 +16,6 @@ export class Permit implements Serving {
   servingSince = 0
   kindNoted = 0
   answeredThen = 0
-  besideThen = 0
   /** No client waits for the answer any more, and the handler was not seen to end. */
   abandoned = false
   orphan: Orphan | undefined
@@ -58,16 +57,14 @@ export class Orphan implements Serving {
   servingSince: number
   kindNoted: number
   answeredThen: number
-  besideThen: number
   ended = false
   readonly ticket: number | undefined
 
-  constructor({ startedAt, servingSince, kindNoted, answeredThen, besideThen }: Serving, ticket: number | undefined) {
+  constructor({ startedAt, servingSince, kindNoted, answeredThen }: Serving, ticket: number | undefined) {
     this.startedAt = startedAt
     this.servingSince = servingSince
     this.kindNoted = kindNoted
     this.answeredThen = answeredThen
-    this.besideThen = besideThen
     this.ticket = ticket
   }
 }

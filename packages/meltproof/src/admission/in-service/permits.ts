@@ -132,7 +132,7 @@ export class Permits<E extends Admitted<E>> {
 
   /** How many may work without a permit because they are presumed to have ended, beside those that do. */
   protected get mayDoubt(): number {
-    return this.gate.limit - this.#orphans.doubted
+    return this.gate.countedLimit - this.#orphans.doubted
   }
 
   giveUpBefore(atMs: number, nowMs: number, which: (entry: E) => boolean): void {
@@ -153,7 +153,10 @@ export class Permits<E extends Admitted<E>> {
   #endPresumed(nowMs: number): void {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
-    const permits = this.gate.limit - this.doubtedElsewhere
+    // Without a limit nobody waits for a permit.
+    const known = this.gate.knownLimit
+    if (known === undefined) return
+    const permits = known - this.doubtedElsewhere
     for (const orphan of this.#orphans.takePresumedOver(nowMs, permits)) this.#free(orphan, nowMs)
   }
 

@@ -1,7 +1,4 @@
-/**
- * Requests in service and answers of each kind, and its current service time. They tell whether a request was
- * overtaken, and how much time one needs. Pure.
- */
+/** Requests in service and answers of each kind, and its current service time: how much time one needs. Pure. */
 
 export const KINDS_IN_SERVICE = 256
 
@@ -13,7 +10,6 @@ export interface Serving {
   servingSince: number
   kindNoted: number
   answeredThen: number
-  besideThen: number
 }
 
 /** Weights of a new service time, as TCP estimates its round trips (Jacobson, SIGCOMM 1988; RFC 6298). */
@@ -21,11 +17,14 @@ const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
 /**
- * A kind that leaves within this time, ms, as this many answers have shown, needs no limit but the loop's; as long as no more
- * are in service, or they have stopped to leave.
+ * A kind that leaves within this time, ms, as this many answers have shown, needs no limit but the loop's; unless as many are
+ * in service, so that they seem to leave no more.
  */
 const QUICK_MS = 10
 const QUICK_OF = 16
+/** Of its answers at most this share was slower, in the last hundred or so: a few quick ones do not hide what is slow. */
+const MOST_SLOW = 0.015
+const SLOW_WEIGHT = 1 / 64
 
 export class ServiceTimes<S extends Serving> {
   // By kind; times in ms, 0 before the first.
@@ -33,6 +32,7 @@ export class ServiceTimes<S extends Serving> {
   readonly #inService = new Int32Array(KINDS_IN_SERVICE)
   readonly #meanMs = new Float64Array(KINDS_IN_SERVICE)
   readonly #deviationMs = new Float64Array(KINDS_IN_SERVICE)
+  readonly #slowShare = new Float64Array(KINDS_IN_SERVICE)
 
   started(request: S, kind: number): void {
     request.kindNoted = kind
@@ -43,13 +43,13 @@ export class ServiceTimes<S extends Serving> {
   again(request: S, nowMs: number): void {
     request.servingSince = nowMs
     request.answeredThen = this.#answered[request.kindNoted]!
-    request.besideThen = this.#inService[request.kindNoted]!
   }
 
   answered({ kindNoted: kind, servingSince }: S, nowMs: number): void {
     this.#inService[kind]!--
     this.#answered[kind]!++
     const tookMs = nowMs - servingSince
+    this.#slowShare[kind]! += ((tookMs > QUICK_MS ? 1 : 0) - this.#slowShare[kind]!) * SLOW_WEIGHT
     const mean = this.#meanMs[kind]!
     if (mean === 0) {
       this.#meanMs[kind] = tookMs
@@ -64,12 +64,6 @@ export class ServiceTimes<S extends Serving> {
     this.#inService[kindNoted]!--
   }
 
-  /** Whether `times` its neighbours were answered: by Little's law it then took `times` the current service time. */
-  overtaken({ kindNoted: kind, answeredThen, besideThen }: Serving, times: number): boolean {
-    const beside = Math.max(besideThen, this.#inService[kind]!)
-    return this.#answered[kind]! - answeredThen >= times * beside
-  }
-
   outlasts(request: Serving, nowMs: number, times: number): boolean {
     return this.#answered[request.kindNoted]! > request.answeredThen && this.straggles(request, nowMs, times)
   }
@@ -82,7 +76,8 @@ export class ServiceTimes<S extends Serving> {
   /** It is known to leave quickly: it holds nothing that others wait for. */
   isQuick(kind: number): boolean {
     const usualMs = this.#meanMs[kind]! + DEVIATIONS * this.#deviationMs[kind]!
-    return this.#answered[kind]! >= QUICK_OF && this.#inService[kind]! < QUICK_OF && usualMs <= QUICK_MS
+    if (this.#answered[kind]! < QUICK_OF || this.#inService[kind]! >= QUICK_OF) return false
+    return usualMs <= QUICK_MS && this.#slowShare[kind]! <= MOST_SLOW
   }
 
   /** The shortest service time of this kind, ms; 0 if unknown or none is in service, as it may be outdated. */

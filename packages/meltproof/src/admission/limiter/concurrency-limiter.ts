@@ -199,7 +199,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#loop.answered(serviceMs)
     // Before it leaves: a limit that is reached is one that holds requests back.
     this.#judgeLoop(nowMs)
-    this.#leaves(nowMs, serviceMs)
+    this.#requests.left(nowMs - serviceMs)
     this.#cohorts.ended(ticket, serviceMs)
     this.#answeredAt = nowMs
     this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
@@ -212,7 +212,8 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   dropped(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
-    this.#leaves(nowMs, serviceMs)
+    this.#pass(nowMs)
+    this.#requests.left(nowMs - serviceMs)
     this.#cohorts.dropped(ticket)
   }
 
@@ -239,24 +240,21 @@ export class ConcurrencyLimiter implements Limiter {
     if (this.#phase === 'open') this.#judgeOpen(nowMs)
     else if (this.#isNoQueue) this.#refute(nowMs)
     else this.#settled(nowMs)
-    this.#lookWhetherStarved(nowMs)
+    if (this.known) this.#lookWhetherStarved(nowMs)
   }
 
   invalidated(nowMs: number): void {
     // Once, or a loop that always stalls would never be measured.
-    if (this.#phase !== 'open' && !this.#invalidated) this.#measureFrom(nowMs)
+    if (this.#phase === 'open' || this.#invalidated) return
+    this.#measureFrom(nowMs)
     this.#invalidated = true
-  }
-
-  #leaves(nowMs: number, serviceMs: number): void {
-    this.#pass(nowMs)
-    this.#requests.left(nowMs - serviceMs)
   }
 
   #judgeLoop(nowMs: number): void {
     const wasSet = this.#loop.isSet
     this.#loop.judge(nowMs, this.#counted, this.#waits)
-    if (this.#loop.limit > this.#tuning.max) this.#loop.forget()
+    const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
+    if (this.#loop.limit > this.#tuning.max || (wasSet && isUnused)) this.#loop.forget()
     if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
   }
 

@@ -39,7 +39,7 @@ export class CountedRequests {
     return this.#starts.windowMs
   }
 
-  /** Those in service that came since, within the last four seconds. */
+  /** Those in service that came since, within the last sixteen seconds. */
   since(atMs: number): number {
     return this.#starts.since(atMs)
   }
@@ -85,6 +85,7 @@ export class CountedRequests {
     this.#limitedAt = Number.NaN
     this.#waitedBefore = 0
     this.#backlog = 0
+    this.allowed = 0
   }
 
   get uncounted(): number {

@@ -6,6 +6,8 @@
 import { Answers } from './answers.ts'
 
 export interface LoopLimitTuning {
+  /** Whether a busy loop limits: it says nothing about what is done elsewhere. */
+  readonly limitsByLoop: boolean
   /** The loop is scarce when it is busy for more than this share. */
   readonly loopBusy: number
   /** Shortest window, ms: a few turns of a healthy loop may all be busy. */
@@ -83,7 +85,8 @@ export class LoopLimit {
   }
 
   #lower(nowMs: number, counted: number): void {
-    const { fewest, loopWorkMs } = this.#tuning
+    const { fewest, limitsByLoop, loopWorkMs } = this.#tuning
+    if (!limitsByLoop) return
     if (!this.isSet) {
       this.#change(Math.max(fewest, counted), nowMs)
       return

@@ -19,7 +19,9 @@ export interface StarvationTuning {
 
 /** Requests that are not counted may exceed the older ones by this factor. */
 const HEADROOM = 1.5
-/** After a failed trial the next one waits for one window, then two. Then what leaves now counts as usual. */
+/** However few leave usually, it is judged after this time, ms. */
+const LONGEST_WINDOW_MS = 5000
+/** After a failed trial the next one waits for 1, 2, 4, 8 windows of a request. Then what leaves now counts as usual. */
 const LONGEST_PAUSE_WINDOWS = 4
 
 export class Starvation {
@@ -56,7 +58,8 @@ export class Starvation {
   judge(nowMs: number, waits: boolean, rate: number, spanMs: number): 'starved' | 'fed' | undefined {
     const { leastWindowMs, starved, starvedOf } = this.#tuning
     const elapsedMs = nowMs - this.#since
-    if (elapsedMs < Math.max(leastWindowMs, 2 * spanMs) || elapsedMs * rate < starvedOf) return undefined
+    if (elapsedMs < Math.max(leastWindowMs, 2 * spanMs)) return undefined
+    if (elapsedMs * rate < starvedOf && elapsedMs < LONGEST_WINDOW_MS) return undefined
     const { all, count, heavyMs } = this.#answers
     this.#left = all
     this.#pace = count / elapsedMs

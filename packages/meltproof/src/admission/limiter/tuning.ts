@@ -47,6 +47,7 @@ export const LIMITER_TUNING: LimiterTuning = {
   plausible: 4,
   standardErrors: 3,
   // The loop.
+  limitsByLoop: true,
   loopBusy: 0.9,
   busyWindowMs: 20,
   busyForMs: 100,

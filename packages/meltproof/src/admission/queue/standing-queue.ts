@@ -174,8 +174,8 @@ export class StandingQueue<E extends Waiting> {
   }
 
   refused(nowMs: number, kind: number, client = 0): void {
-    this.#shares?.arrived(kind, nowMs, this.#limiter.limit)
-    this.#clients?.arrived(client, nowMs, this.#limiter.limit)
+    this.#shares?.arrived(kind, nowMs, this.#permits)
+    this.#clients?.arrived(client, nowMs, this.#permits)
   }
 
   next(nowMs: number): E | undefined {
@@ -248,7 +248,7 @@ export class StandingQueue<E extends Waiting> {
   #enoughWait(line: number, nowMs: number): boolean {
     return (
       this.#standing &&
-      this.#queue.sizeThrough(line) > Math.max(this.#limiter.limit, this.#isSlow ? this.#tuning.few : 0) &&
+      this.#queue.sizeThrough(line) > Math.max(this.#permits, this.#isSlow ? this.#tuning.few : 0) &&
       nowMs - this.#lastKeptAt[line]! < this.#pace.gapMs * this.#tuning.freshGaps
     )
   }
@@ -263,6 +263,11 @@ export class StandingQueue<E extends Waiting> {
     }
     this.#pace.begin(nowMs, nowMs - this.#emptySince)
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
+  }
+
+  /** Those that the limit counts. */
+  get #permits(): number {
+    return this.#limiter.limit - (this.#limiter.uncounted ?? 0)
   }
 
   get #backlogMs(): number {
@@ -291,7 +296,7 @@ export class StandingQueue<E extends Waiting> {
     const { maxWaitMs, staleMs, staleDepartures, keptLonger } = this.#tuning
     if (!this.#standing) return maxWaitMs
     const stale = Math.max(staleMs, staleDepartures * this.#pace.gapMs)
-    const few = this.#queue.size <= this.#limiter.limit
+    const few = this.#queue.size <= this.#permits
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
   }
 

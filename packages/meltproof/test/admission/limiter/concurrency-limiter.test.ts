@@ -36,6 +36,22 @@ const shedFrom = ({ seconds }: SimResult, from: number): number =>
 /** 200/s are possible, and three times as many come. */
 const POOL_AT_3X: Workload = { rate: () => 600, steps: pool50 }
 
+it('a limit of the loop that nobody reaches is forgotten', () => {
+  let busyMs = 0
+  const limiter = new ConcurrencyLimiter(() => busyMs)
+  let nowMs = 0
+  const request = (everyMs: number, busy: number): void => {
+    limiter.admitted(nowMs)
+    nowMs += everyMs
+    busyMs += busy * everyMs
+    limiter.completed(nowMs, 5)
+  }
+  for (let i = 0; i < 80; i++) request(5, 1)
+  assert.deepEqual([limiter.known, limiter.reason], [true, 'loop'])
+  for (let i = 0; i < 10; i++) request(1000, 0.01)
+  assert.deepEqual([limiter.known, limiter.reason], [false, 'none'])
+})
+
 describe('nothing is limited', () => {
   for (const [name, workload] of Object.entries<Workload>({
     'where all wait 300 ms': { rate: () => 300, steps: () => waits(300) },

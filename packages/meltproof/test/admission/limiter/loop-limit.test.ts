@@ -93,6 +93,16 @@ describe('a loop that is busy', () => {
     assert.deepEqual(limits, [50, 25, 12, ...new Array<number>(7).fill(floor)])
   })
 
+  it('limits nothing where it is told that its work is done elsewhere', () => {
+    let busyMs = 0
+    const limit = new LoopLimit(() => busyMs, { ...LIMITER_TUNING, limitsByLoop: false })
+    for (let nowMs = 0; nowMs < 1000; nowMs += 5) {
+      busyMs = nowMs
+      limit.judge(nowMs, 500, true)
+    }
+    assert.deepEqual([limit.isSet, limit.isScarce], [false, true])
+  })
+
   it('keeps its limit while it is still above what was let in', () => {
     const { limit, run } = limitedTo(100)
     run(10 * busyForMs, { counted: 101, answerEveryMs: 5 })

@@ -1,0 +1,55 @@
+/** Which kinds are known to leave quickly, so that they need no place under a limit that others filled. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Serving, ServiceTimes } from '../../src/admission/in-service/service-times.ts'
+
+const KIND = 7
+
+function service() {
+  const times = new ServiceTimes<Serving>()
+  let nowMs = 0
+  const start = (): Serving => {
+    const request = { startedAt: nowMs, servingSince: nowMs, kindNoted: 0, answeredThen: 0 }
+    times.started(request, KIND)
+    return request
+  }
+  const answer = (ms: number): void => {
+    const request = start()
+    nowMs += ms
+    times.answered(request, nowMs)
+  }
+  return { times, start, answer, isQuick: () => times.isQuick(KIND) }
+}
+
+describe('a kind is quick', () => {
+  it('after sixteen quick answers, while fewer than sixteen are in service', () => {
+    const { answer, isQuick, start } = service()
+    for (let i = 0; i < 15; i++) answer(2)
+    assert.equal(isQuick(), false)
+    answer(2)
+    assert.equal(isQuick(), true)
+    for (let i = 0; i < 16; i++) start()
+    assert.equal(isQuick(), false)
+  })
+
+  it('also when one answer in a hundred is slow', () => {
+    const { answer, isQuick } = service()
+    let quick = 0
+    for (let i = 1; i <= 2000; i++) {
+      answer(i % 100 === 0 ? 60 : 2)
+      if (isQuick()) quick++
+    }
+    assert.ok(quick > 1200, `after ${quick} of 2000 answers`)
+  })
+
+  it('but not when one in forty is slow: each of them would pass by the limit', () => {
+    const { answer, isQuick } = service()
+    for (let i = 1; i <= 400; i++) answer(i % 40 === 0 ? 500 : 2)
+    let passed = 0
+    for (let i = 1; i <= 4000; i++) {
+      if (i % 40 === 0 && isQuick()) passed++
+      answer(i % 40 === 0 ? 500 : 2)
+    }
+    assert.ok(passed <= 10, `${passed} of 100 slow ones`)
+  })
+})
