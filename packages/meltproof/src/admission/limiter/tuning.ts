@@ -1,4 +1,4 @@
-/** The constants of the concurrency limiter. docs/admission-curves.md has the curve behind each. */
+/** The constants of the concurrency limiter. `npm run bench:admission` measures what each is worth. */
 import type { CohortTuning } from './cohorts.ts'
 import type { LoopLimitTuning } from './loop-limit.ts'
 import type { MeasurementTuning } from './measurement.ts'
