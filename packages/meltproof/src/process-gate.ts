@@ -62,8 +62,6 @@ export interface ProcessGateParts<E extends Admitted<E>, P extends Permits<E>> e
   readonly start: (entry: E) => void
   /** Sheds what has waited. */
   readonly shed: (entry: E, reason: ShedReason) => void
-  /** The kind of work in service; absent where there is one. */
-  readonly kindInService?: (entry: E) => number
   /** When nobody waits for its result any more, ms; absent where nothing has a deadline. */
   readonly answerBy: ((entry: E) => number) | undefined
 }
@@ -82,11 +80,10 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
   #lookTimer: NodeJS.Timeout | undefined
 
   constructor(parts: ProcessGateParts<E, P>) {
-    const { limiter, tuning, failOpen, permits, start, shed, level, kind, client, kindInService, answerBy } = parts
+    const { limiter, tuning, failOpen, permits, start, shed, level, kind, client, answerBy } = parts
     this.failOpen = failOpen
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
-    const kindOf = kindInService ?? ((): number => 0)
     const hooks = {
       now,
       turn: loopTurn,
@@ -100,8 +97,8 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       level,
       kind,
       client,
-      isQuick: kindInService && ((entry: E) => this.permits.isQuick(kindInService(entry))),
-      startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(kindOf(entry))),
+      isQuick: (entry: E) => this.permits.isQuick(entry),
+      startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(entry)),
     }
     this.gate = new Gate<E>(limiter, hooks, tuning)
     const worked = (nowMs: number) => ({ loopMs: loopWorkedMs(), inServiceMs: this.gate.inServiceMs(nowMs) })

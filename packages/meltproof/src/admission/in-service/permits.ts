@@ -37,14 +37,18 @@ export class Permits<E extends Admitted<E>> {
     return this.#orphans.count
   }
 
-  /** The least time that work of this kind takes, ms; 0 where nothing is known or none is in service. */
-  leastServiceMs(kind: number): number {
-    return this.times.leastMs(kind)
+  #kindOf(entry: E): number {
+    return this.#hooks.kindOf?.(entry) ?? 0
   }
 
-  /** Work of this kind is known to leave quickly. */
-  isQuick(kind: number): boolean {
-    return this.times.isQuick(kind)
+  /** The least time that work of its kind takes, ms; 0 if unknown, or if none of that kind is in service. */
+  leastServiceMs(entry: E): number {
+    return this.times.leastMs(this.#kindOf(entry))
+  }
+
+  /** Work of its kind is known to leave quickly. Work without kinds may be of many sorts, and is not. */
+  isQuick(entry: E): boolean {
+    return this.#hooks.kindOf !== undefined && this.times.isQuick(this.#kindOf(entry))
   }
 
   give(entry: E, nowMs: number): void {
@@ -56,7 +60,7 @@ export class Permits<E extends Admitted<E>> {
   protected hold(entry: E, nowMs: number): void {
     entry.holdPermit(nowMs)
     this.inService.add(entry)
-    this.times.started(entry, this.#hooks.kindOf?.(entry) ?? 0)
+    this.times.started(entry, this.#kindOf(entry))
   }
 
   record(entry: E, nowMs: number): void {
@@ -153,7 +157,7 @@ export class Permits<E extends Admitted<E>> {
   #endPresumed(nowMs: number): void {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
-    // Without a limit nobody waits for a permit.
+    // Without a limit no request waits for a permit, so none has to be freed.
     const known = this.gate.knownLimit
     if (known === undefined) return
     const permits = known - this.doubtedElsewhere

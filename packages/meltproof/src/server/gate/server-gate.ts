@@ -39,7 +39,6 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
     const { answerMs, failOpen, limiter, onGone, onUploadPaused, policy, shed, start, tuning } = parts
     const { level, clients } = policy
     const kinds = new RequestKinds()
-    const kindOf = (exchange: Exchange): number => kinds.inService(exchange)
     super({
       limiter,
       tuning,
@@ -48,7 +47,6 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
       shed,
       level: level && ((exchange: Exchange) => level(exchange.request)),
       kind: (exchange: Exchange) => kinds.ofWaiting(exchange),
-      kindInService: kindOf,
       client: clients && ((exchange: Exchange) => (exchange.client ??= clients.of(exchange.request))),
       answerBy: answerMs && ((exchange: Exchange) => exchange.answerBy),
       permits: gate => {
@@ -57,7 +55,8 @@ export class ServerGate extends ProcessGate<Exchange, RequestPermits> {
           if ((exchange.response?.statusCode ?? 0) >= 500) this.load.failed()
         }
         return new RequestPermits(gate, {
-          ...{ kindOf, onRecorded, onUploadPaused, onGone },
+          ...{ onRecorded, onUploadPaused, onGone },
+          kindOf: exchange => kinds.inService(exchange),
           guarded: act => failOpen.guard(act),
         })
       },

@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Gate } from '../../admission/gate.ts'
 import type { Orphan } from '../../admission/in-service/permit.ts'
-import { Permits } from '../../admission/in-service/permits.ts'
+import { type PermitHooks, Permits } from '../../admission/in-service/permits.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { onHandlerEnd } from '../../request-notes.ts'
@@ -22,13 +22,11 @@ const LOOK_MAX_MS = 50
 /** A request whose handler waits for its body for so long is an upload at the pace of its client, ms. */
 const UPLOAD_AFTER_MS = 20
 
-export interface RequestPermitHooks {
-  readonly onRecorded: (exchange: Exchange, nowMs: number) => void
+export interface RequestPermitHooks extends Required<PermitHooks<Exchange>> {
   readonly onUploadPaused: (exchange: Exchange) => void
   readonly onGone: (exchange: Exchange) => void
   /** Runs what must not fail into the app. */
   readonly guarded: (act: () => void) => void
-  readonly kindOf: (exchange: Exchange) => number
 }
 
 export class RequestPermits extends Permits<Exchange> {
