@@ -1,6 +1,6 @@
 /**
- * What each entry of meltproof loads before it runs, in files and lines of its source. Whoever reads how an entry works has that
- * much to read at most. The figures only go down: lower one when you have made it smaller.
+ * The source that each entry of meltproof imports, in files and lines: the most that a reader of this entry has to read. Lower a
+ * figure when you have made an entry smaller, and do not raise it without a reason.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -39,7 +39,7 @@ const MOST: Readonly<Record<string, Reach>> = {
   './hono': { files: 3, lines: 200 },
 }
 
-/** The parts that register themselves with the core's channels, or are loaded once somebody asks for them. */
+/** Parts that subscribe to the core's channels, or that the core loads on first use. The core does not import them. */
 const EXTRAS = ['admin', 'databases', 'haproxy', 'logging', 'observe', 'outbound', 'register', 'timing']
 
 const { exports } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as {

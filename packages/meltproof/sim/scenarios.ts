@@ -60,7 +60,7 @@ export const draft = (name: string, rest: Draft): Scenario => ({
 })
 /** An outage of the database, and then it goes on as before. */
 export const answersNobody = (rate: number, from: number, to: number): Scenario =>
-  draft(`the database answers nobody from ${from} to ${to} s, at ${rate}/s`, {
+  draft(`the database answers no request from ${from} to ${to} s, at ${rate}/s`, {
     workload: {
       rate: () => rate,
       steps: () => poolOf(now => (now >= from * 1000 && now < to * 1000 ? to * 1000 + 50 - now : 50)),

@@ -41,8 +41,8 @@ export function safeWarning(onWarning: Warn): Warn {
 
 /**
  * Hooks must answer at once. One that is async answers a promise, whose rejection must not become the app's and end the process.
- * True for a promise, or what passes for one: from now on its rejection goes to `onRejected`, or to nobody. Never
- * throws, whatever the value does when it is looked at.
+ * Returns true for a promise or a thenable, and passes its rejection to `onRejected`, which by default ignores it. Never throws,
+ * even if reading `then` does.
  */
 export function caughtPromise(value: unknown, onRejected: (reason: unknown) => void = nothing): boolean {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false

@@ -93,7 +93,7 @@ export const attackReport = (
   if (outcome.incomplete) rows.push(['Incomplete', 'the run was stopped; the figures are of what had been measured'])
   const { certified, why, certificate } = outcome
   rows.push(['Certified', `${certified ? 'yes' : `no (${certificate.code})`}: ${certainty(outcome)}`])
-  // The gravest comes first; nobody reads ten.
+  // `why` begins with the gravest doubt. A reader skips a long list, so the others are in --json only.
   const [gravest, ...more] = why
   if (gravest !== undefined) {
     rows.push(['', more.length === 0 ? gravest : `${gravest} (${more.length} more in --json, as \`why\`)`])

@@ -40,11 +40,11 @@ describe('an app that speaks TLS', () => {
     )
   })
 
-  it('is told of where it was asked without TLS', async () => {
+  it('is reported when it was asked without TLS', async () => {
     await assert.rejects(check('http'), /the command speaks TLS on port \d+: --cacert FILE names .*, --insecure/)
   })
 
-  it('is told from one that does not', async () => {
+  it('is distinguished from a server without TLS', async () => {
     assert.deepEqual(
       [await speaksTls('127.0.0.1', portOf(server)), await speaksTls('127.0.0.1', portOf(plain))],
       [true, false],

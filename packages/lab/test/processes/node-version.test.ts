@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { isOldNode, nodeVersionOf } from '../../src/processes/node-version.ts'
 import { listenForProtection } from '../../src/melt/heard-from.ts'
 
-test('the Node of a command is found below a shell, and is none where there is none', async t => {
+test('finds the Node version of a command that a shell started, and returns undefined if none runs', async t => {
   if (process.platform !== 'linux') return t.skip('takes /proc')
   const shell = spawn('/bin/sh', ['-c', `${process.execPath} -e "setTimeout(() => {}, 20000)"; true`], {
     detached: true,

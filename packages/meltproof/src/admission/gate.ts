@@ -58,8 +58,9 @@ export const PATIENT_TUNING: GateTuning = {
 
 /** A wake-up later than this is a stall, not a busy turn, ms. */
 const STALL_MS = 50
-/** A service that nothing limits carries what it carries, and as far as anybody knows this many times that. */
+/** Without a known limit, a service is assumed to have room for this multiple of what is in service. */
 const ROOM_UNKNOWN = 1.25
+/** The same with fewer in service than this: an idle service reports little load. */
 const FEW_UNKNOWN = 16
 /** Reading the turn costs a tenth of a short request, so it is read only after this share of the budget. */
 const ASK_TURN_AFTER = 0.25
@@ -107,8 +108,8 @@ export class Gate<E extends Entry> {
   }
 
   /**
-   * Permits, without those for requests that merely wait: what figures of load go by. A lower limit that is tried makes no
-   * load. While the limit is not known, there is room for a few more than are in service.
+   * The limit that figures of load are based on. It ignores uncounted requests and limits that are only being probed. While
+   * the limit is unknown, it assumes room for a quarter more than are in service.
    */
   get countedLimit(): number {
     if (this.#limiter.known === false) return ROOM_UNKNOWN * Math.max(FEW_UNKNOWN, this.#inflight)

@@ -51,10 +51,10 @@ const LESS: Readonly<Record<string, number>> = {
   // The more there are in service the more it does, without end; a limit that lets service take 80 to 100 ms gets so far.
   'a group commit at 2x': 0.74,
   // Those let in before anything was known are in front of everybody when it goes on.
-  'the database answers nobody from 0 to 5 s, at 600/s': 0.92,
+  'the database answers no request from 0 to 5 s, at 600/s': 0.92,
   // What came in the first second of the outage is in front, and what waited up to two seconds is answered late, as bare.
-  'the database answers nobody from 10 to 12 s, at 160/s': 0.85,
-  'the database answers nobody from 10 to 20 s, at 160/s': 0.85,
+  'the database answers no request from 10 to 12 s, at 160/s': 0.85,
+  'the database answers no request from 10 to 20 s, at 160/s': 0.85,
 }
 
 /**
@@ -76,7 +76,7 @@ const EVIDENCE_S: Readonly<Record<string, number>> = {
   'pool of 40 at 10x, around 500 ms': 18,
   // What waits for a database that answers nothing can not be told from what takes five seconds by nature: 3,000 requests are
   // in front when it goes on, 15 s of work, and the run ends before all is well.
-  'the database answers nobody from 0 to 5 s, at 600/s': 30,
+  'the database answers no request from 0 to 5 s, at 600/s': 30,
 }
 
 /** Where more than 0.1 % are shed though capacity suffices: a mix that becomes slower looks like a queue until that is checked. */

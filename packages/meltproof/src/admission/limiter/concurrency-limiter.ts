@@ -1,15 +1,16 @@
 /**
  * The concurrency limiter: it limits nothing before it has evidence. By Little's law a service that answers `rate` requests
  * a millisecond, each of which takes `aloneMs` among few, has `rate * aloneMs` in service. More only wait for each
- * other, so the limit is that, with some room. Two things are evidence:
+ * other, so the limit is that, with some room. Three things are evidence:
  *
  * - the event loop never rests (loop-limit.ts);
- * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion: it holds the
- *   number in service where it is for as long as it took to show.
+ * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion, which for up to
+ *   `promiseMs` lets in only a quarter more;
+ * - answers stop, while more are in service than leave within the promise.
  *
  * Phases of the limit for what lies behind the loop:
  *
- * - open: there is none, or a suspicion holds it.
+ * - open: nothing is limited, except while a suspicion lasts.
  * - measure: throughput under the first limit. If it fell nearly as far as the limit did, nothing was scarce.
  * - rest: the limit stays, follows throughput up, and half of it is tried from time to time.
  * - lower: half of it is tried. If throughput stays, half of that; if it falls, the knee is known.
@@ -42,7 +43,7 @@ const LATE_WORKS = 1.5
 /** When this share of those in service has left, a queue drains, unless it pauses for this long, ms. */
 const DRAINS = 1 / 2
 const PAUSE_MS = 300
-/** None of so many that were to leave: no chance. */
+/** At the usual rate this many requests should have left meanwhile. A pause without any of them is no coincidence. */
 const PAUSE_OF = 10
 /** Where requests were found not to wait for each other, up to this multiple of their number may come. */
 const REFUTED = 2
@@ -123,7 +124,7 @@ export class ConcurrencyLimiter implements Limiter {
     return tries ? Math.max(this.limit, Math.floor(this.#before) + this.uncounted) : this.limit
   }
 
-  /** Of those that count, so many may be in service. */
+  /** The most counted requests that may be in service. */
   get #counts(): number {
     return Math.min(this.#limit, this.#loop.limit)
   }

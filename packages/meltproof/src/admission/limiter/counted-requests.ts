@@ -1,8 +1,8 @@
 /**
  * Which requests in service the limit counts. Under a limit all leave soon. One that stays far longer waits for
- * something else, such as a long poll, or hangs: it counts for a while, and then no longer. Up to as many as the limit are
- * not counted, so at most twice as many are in service as there are permits; more only where a trial showed that they
- * are in no other request's way (starvation.ts).
+ * something else, such as a long poll, or hangs: after three times as long as it should take it no longer counts. Up to as many
+ * as the limit are not counted; more only where a trial showed that they are in no other request's way (starvation.ts). What
+ * failed trials let in stays in service, so the number in service has no fixed bound while requests hang.
  *
  * Those in service when the limit is set are told apart by when they came. Whatever came while requests began to wait
  * for each other is part of the queue that has to drain first. Whatever was there before merely waits. Pure.

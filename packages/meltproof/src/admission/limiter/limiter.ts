@@ -29,7 +29,7 @@ export interface Limiter {
   limitReached(nowMs: number): void
   tick(nowMs: number): void
   limitCleared(nowMs: number): void
-  /** The loop stalled so long that the current measurement says nothing about the limit. */
+  /** The loop stalled, so the current measurement is discarded. */
   invalidated(nowMs: number): void
 }
 

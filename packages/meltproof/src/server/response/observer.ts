@@ -1,6 +1,6 @@
 /**
- * What takes requests apart while somebody observes them is no part of the core: timing/ registers itself here. The first request
- * that is observed loads it, and a server that nobody observes runs without.
+ * The core does not measure the parts of a request: timing/ does, and registers itself here. The first request with a
+ * subscriber loads timing/. A server without subscribers never loads it.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'

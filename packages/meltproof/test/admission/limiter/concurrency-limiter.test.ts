@@ -36,7 +36,7 @@ const shedFrom = ({ seconds }: SimResult, from: number): number =>
 /** 200/s are possible, and three times as many come. */
 const POOL_AT_3X: Workload = { rate: () => 600, steps: pool50 }
 
-it('a limit of the loop that nobody reaches is forgotten', () => {
+it('forgets a limit of the loop that requests do not reach for 5 s', () => {
   let busyMs = 0
   const limiter = new ConcurrencyLimiter(() => busyMs)
   let nowMs = 0
@@ -112,7 +112,7 @@ describe('nothing is limited', () => {
   })
 
   for (const calm of [0, 5]) {
-    it(`once what was learned is old: after ten seconds at ${calm}/s other traffic comes that merely waits`, () => {
+    it(`after ten seconds at ${calm}/s, when other traffic comes that waits without contention`, () => {
       const isPooled = (nowMs: number): boolean => nowMs < 10_000
       const rate = (nowMs: number): number => (isPooled(nowMs) || nowMs >= 10_000 + 2 * forgetMs ? 600 : calm)
       const steps = (_: unknown, nowMs: number): Step[] => (isPooled(nowMs) ? pool50() : waits(300))
@@ -239,7 +239,7 @@ describe('an outage', () => {
   const isOut = (nowMs: number): boolean => nowMs >= 10_000 && nowMs < 30_000
   const untilBack = (nowMs: number, ms: number): number => (isOut(nowMs) ? 30_000 - nowMs + ms : ms)
 
-  it('of what requests merely wait for stops letting in more after a second or two', () => {
+  it('is limited within two seconds when the dependency halts', () => {
     const steps = (_: unknown, nowMs: number): Step[] => waits(untilBack(nowMs, 50))
     for (const seed of SEEDS) {
       const reasons = new Set<string>()
