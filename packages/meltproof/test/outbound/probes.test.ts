@@ -21,7 +21,8 @@ test('probes of an origin that hangs become rarer, and are few in a quarter of a
     // It may wait only because this turn of the loop has taken long; then it begins in the next one.
     if (last.waits) await new Promise(resolve => setImmediate(resolve))
   }
-  const from = now()
+  // A whole number: fractions of a millisecond are rounded, and a probe would be due a quarter of a second later.
+  const from = Math.ceil(now())
   const probedAfterS: number[] = []
   for (let s = 0; s < 900; s += 0.25) {
     if (origin.ask(turnAt(from + 1000 * s)) === 'start') probedAfterS.push(Math.round(s))
