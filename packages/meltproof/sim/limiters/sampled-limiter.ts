@@ -83,7 +83,6 @@ export abstract class SampledLimiter implements Limiter {
   limitReached(): void {}
   tick(): void {}
   limitCleared(): void {}
-  invalidated(): void {}
 }
 
 /** The same ceiling for all. */

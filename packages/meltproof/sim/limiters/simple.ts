@@ -98,10 +98,6 @@ export class SimpleLimiter implements Limiter {
     if (this.#bound && this.#settled(nowMs)) this.#endMeasurement(nowMs)
   }
 
-  invalidated(nowMs: number): void {
-    this.#measureFrom(nowMs)
-  }
-
   #endMeasurement(nowMs: number): void {
     const elapsedMs = nowMs - this.#from
     if (elapsedMs < Math.max(SHORTEST_MS, Math.min(3 * this.#meanMs, LONGEST_MS))) return

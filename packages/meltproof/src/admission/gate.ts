@@ -56,8 +56,6 @@ export const PATIENT_TUNING: GateTuning = {
   maxQueued: 100_000,
 }
 
-/** A wake-up later than this is a stall, not a busy turn, ms. */
-const STALL_MS = 50
 /** Without a known limit, a service is assumed to have room for this multiple of what is in service. */
 const ROOM_UNKNOWN = 1.25
 /** The same with fewer in service than this: an idle service reports little load. */
@@ -262,8 +260,6 @@ export class Gate<E extends Entry> {
   }
 
   timeCame(nowMs: number): void {
-    // The loop stalled, and the current measurement contains the pause.
-    if (this.#bound && nowMs - this.#wakeAt > STALL_MS) this.#limiter.invalidated(nowMs)
     this.#wakeAt = Number.POSITIVE_INFINITY
     this.#pump(nowMs)
     this.#wakeWhenDue(nowMs)

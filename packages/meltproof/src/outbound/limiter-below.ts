@@ -50,6 +50,5 @@ export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
       isUntold = false
       learned.limitCleared(nowMs)
     },
-    invalidated: nowMs => learned.invalidated(nowMs),
   }
 }

@@ -542,19 +542,6 @@ test('those let in before get every second permit, in order, and wait no longer 
   assert.equal(gate.queued, 0)
 })
 
-test('a wake-up that comes far too late tells the limiter that the loop stood still', () => {
-  let invalidated = 0
-  const limiter = { ...fixedLimit(1), invalidated: () => invalidated++ }
-  const { gate, world, arrive, pass } = gateOn(limiter)
-  arrive()
-  arrive()
-  pass(GATE_TUNING.intervalMs)
-  assert.equal(invalidated, 0, 'woken in time')
-  world.now += GATE_TUNING.intervalMs + 100 // nothing ran meanwhile
-  gate.timeCame(world.now)
-  assert.equal(invalidated, 1)
-})
-
 test('a patient gate sheds nothing for overload, and starts in order of arrival however long that takes', () => {
   const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(1), true, PATIENT_TUNING)
   arrive()

@@ -15,7 +15,7 @@ const event = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ leaves: fc.nat(), how: fc.constantFrom('completed', 'completed', 'completed', 'dropped') }),
   },
-  { weight: 1, arbitrary: fc.constantFrom('limitReached', 'limitCleared', 'tick', 'invalidated') },
+  { weight: 1, arbitrary: fc.constantFrom('limitReached', 'limitCleared', 'tick') },
   // Quarters of a millisecond, which are exact.
   {
     weight: 3,

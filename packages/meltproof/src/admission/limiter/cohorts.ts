@@ -12,10 +12,8 @@ export interface CohortTuning {
   readonly cohort: number
   /** Cohorts are apart by this factor in the number in service. */
   readonly apart: number
-  /** A rise must be at least this share of the time that those ahead need, */
+  /** A rise must be at least this share of the time that those ahead need. */
   readonly shows: number
-  /** and at most this multiple of it: a stall, or a mix that changed, is no queue. */
-  readonly plausible: number
   /** Standard errors that make a rise clear. */
   readonly standardErrors: number
 }
@@ -156,7 +154,7 @@ export class Cohorts {
   }
 
   #between(lower: number, higher: number, nowMs: number): Contention | undefined {
-    const { shows, plausible, standardErrors, apart } = this.#tuning
+    const { shows, standardErrors, apart } = this.#tuning
     const low = this.#levels[lower]
     const high = this.#levels[higher]
     if (low === undefined || high === undefined || low.serial > high.serial) return undefined
@@ -170,7 +168,7 @@ export class Cohorts {
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
     const aheadMs = (high.meanAmong - low.meanAmong) / pace
     const riseMs = many.meanMs - few.meanMs
-    if (left === 0 || riseMs <= shows * aheadMs || riseMs > plausible * aheadMs) return undefined
+    if (left === 0 || riseMs <= shows * aheadMs) return undefined
     if (riseMs < standardErrors * Math.sqrt(few.variance + many.variance)) return undefined
     return {
       knee: Math.max(1, high.meanAmong - riseMs * pace),

@@ -11,10 +11,9 @@
  * Phases of the limit for what lies behind the loop:
  *
  * - open: nothing is limited, except while a suspicion lasts.
- * - measure: throughput under the first limit. If it fell nearly as far as the limit did, nothing was scarce.
+ * - measure: throughput under the first limit. If it fell nearly as far as the limit did, half as much again is let in.
  * - rest: the limit stays, follows throughput up, and half of it is tried from time to time.
- * - lower: half of it is tried. If throughput stays, half of that; if it falls, the knee is known.
- * - higher: throughput fell as far as the limit: more is tried, in case the limit is too low.
+ * - lower: half of it is tried. If throughput stays, half will do; if it falls, the knee is known.
  *
  * Requests that stay far longer than others are not counted (counted-requests.ts, starvation.ts).
  */
@@ -35,18 +34,10 @@ const RATE_WEIGHT = 0.2
 const JUDGE_MS = 5
 /** A suspicion holds the limit for at least this long, ms. */
 const SHORTEST_HOLD_MS = 20
-/** Measurements before the limit follows throughput up, and before answers count as late. */
+/** Measurements before the limit follows throughput up. */
 const SURE = 5
-const SURE_LATE = 2
-/** Half of the limit is tried when requests wait for this multiple of the work that the limit has room for. */
-const LATE_WORKS = 1.5
-/** When this share of those in service has left, a queue drains, unless it pauses for this long, ms. */
+/** When this share of those in service has left, a queue drains. */
 const DRAINS = 1 / 2
-const PAUSE_MS = 300
-/** At the usual rate this many requests should have left meanwhile. A pause without any of them is no coincidence. */
-const PAUSE_OF = 10
-/** Where requests were found not to wait for each other, up to this multiple of their number may come. */
-const REFUTED = 2
 /** No answer for this many mean service times is a halt, with at least this many in service. */
 const HALT_SERVICES = 4
 const HALT_OF = 64
@@ -54,7 +45,7 @@ const HALT_OF = 64
 const QUIET_MS = 400
 const QUIET_SERVICES = 2
 
-type Phase = 'open' | 'measure' | 'rest' | 'lower' | 'higher'
+type Phase = 'open' | 'measure' | 'rest' | 'lower'
 
 export class ConcurrencyLimiter implements Limiter {
   ticket: number = NO_TICKET
@@ -72,7 +63,6 @@ export class ConcurrencyLimiter implements Limiter {
   /** The limit before another one was tried. */
   #before = 0
   #waits = false
-  #nowMs = 0
   #unboundAt = Number.NEGATIVE_INFINITY
   /** Requests waited during half of the measurement that ended then. */
   #boundAt = 0
@@ -83,9 +73,6 @@ export class ConcurrencyLimiter implements Limiter {
   #holdsUntil = 0
   /** The last cohort that was suspected. */
   #suspected = -1
-  /** Until then, up to this many in service were found not to wait for each other. */
-  #refutedUntil = Number.NEGATIVE_INFINITY
-  #refutedUpTo = 0
 
   /** What can leave, per ms, and what those that leave take among few, ms. */
   #rate = 0
@@ -93,15 +80,11 @@ export class ConcurrencyLimiter implements Limiter {
   #countedThen = 0
   /** Of those that came before the limit, the ones that left since. */
   readonly #drained = new Answers()
-  #drainedAt = 0
   #measured = 0
   /** Whether requests from before the limit changed are still in service. */
   #unsettled = false
   #changedAt = 0
   #lookAt = 0
-  /** Whether half of this limit was never tried. */
-  #isFirstLook = false
-  #invalidated = false
 
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
     this.#busyMs = busyMs
@@ -160,12 +143,7 @@ export class ConcurrencyLimiter implements Limiter {
   /** Those that came before the first limit leave one by one, as a queue does. */
   get #drains(): boolean {
     if (this.#phase !== 'measure' || !this.#unsettled) return true
-    return this.#drained.all >= DRAINS * this.#countedThen && this.#undrainedMs < PAUSE_MS
-  }
-
-  /** For so long none of those has left, ms. */
-  get #undrainedMs(): number {
-    return this.#nowMs - Math.max(this.#drainedAt, this.#changedAt)
+    return this.#drained.all >= DRAINS * this.#countedThen
   }
 
   get excess(): number {
@@ -239,16 +217,8 @@ export class ConcurrencyLimiter implements Limiter {
     this.#pass(nowMs)
     this.#judgeLoop(nowMs)
     if (this.#phase === 'open') this.#judgeOpen(nowMs)
-    else if (this.#isNoQueue) this.#refute(nowMs)
     else this.#settled(nowMs)
     if (this.known) this.#lookWhetherStarved(nowMs)
-  }
-
-  invalidated(nowMs: number): void {
-    // Once, or a loop that always stalls would never be measured.
-    if (this.#phase === 'open' || this.#invalidated) return
-    this.#measureFrom(nowMs)
-    this.#invalidated = true
   }
 
   #judgeLoop(nowMs: number): void {
@@ -269,8 +239,7 @@ export class ConcurrencyLimiter implements Limiter {
     if (nowMs - this.#judgedAt < JUDGE_MS) return
     this.#judgedAt = nowMs
     if (!this.known) this.#requests.follow(this.#meanMs)
-    const isRefuted = nowMs < this.#refutedUntil && this.#requests.inService <= this.#refutedUpTo
-    const found = isRefuted ? undefined : this.#cohorts.contention(nowMs)
+    const found = this.#cohorts.contention(nowMs)
     if (found?.isSure) this.#limitContention(found, nowMs)
     else if (this.#isHeld) {
       if (nowMs >= this.#holdsUntil) this.#letIn()
@@ -298,22 +267,6 @@ export class ConcurrencyLimiter implements Limiter {
     this.#cohorts.clear()
   }
 
-  /** Those that came before the limit do not leave: they wait for something else. */
-  get #isNoQueue(): boolean {
-    const { promiseMs } = this.#tuning
-    // Sooner than those that wait meanwhile have waited for too long.
-    const longestMs = Math.min(1.5 * promiseMs, Math.max(promiseMs, 2 * this.#aloneMs))
-    // Where few leave a second, chance alone makes long pauses.
-    if (this.#undrainedMs * this.#rate < PAUSE_OF) return false
-    return this.#phase === 'measure' && this.#above > 0 && this.#undrainedMs >= longestMs
-  }
-
-  #refute(nowMs: number): void {
-    this.#refutedUntil = nowMs + this.#tuning.forgetMs
-    this.#refutedUpTo = REFUTED * this.#requests.inService
-    this.#open()
-  }
-
   #limitContention({ aloneMs, knee, sinceMs }: Contention, nowMs: number): void {
     const { recent } = this.#requests
     const rate = this.#rates.lately(nowMs)
@@ -333,15 +286,13 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * Answers came all the time, and now there are none, while more are in service than leave within the promise. Most of them
-   * came since the last answer: where most were there before, they are known to stay.
+   * Answers came all the time, and now there are none, while more are in service than leave within the promise.
    */
   #hasHalted(nowMs: number): boolean {
     const { promiseMs, starvedOf } = this.#tuning
     const { usual } = this.#rates
     if (!this.#isSilent(nowMs) || (nowMs - this.#answeredAt) * usual < starvedOf) return false
-    const { inService } = this.#requests
-    return inService >= Math.max(HALT_OF, usual * promiseMs) && 2 * this.#requests.since(this.#answeredAt) >= inService
+    return this.#requests.inService >= Math.max(HALT_OF, usual * promiseMs)
   }
 
   #isSilent(nowMs: number): boolean {
@@ -368,7 +319,6 @@ export class ConcurrencyLimiter implements Limiter {
     this.#aloneMs = aloneMs
     this.#limit = limit
     this.#requests.limited(sinceMs, Math.max(leastCountedMs, countedSpans * this.#spanMs(aloneMs)), promiseMs)
-    this.#isFirstLook = true
     this.#countedThen = this.#requests.inService - this.#requests.uncounted
     this.#before = this.#countedThen
     this.#drained.clear()
@@ -380,18 +330,11 @@ export class ConcurrencyLimiter implements Limiter {
     const usual = this.#phase === 'open' ? this.#rates.usual : this.#rate
     const judged = this.#starvation.judge(nowMs, this.#waits, usual, this.#spanMs(this.#aloneMs))
     if (judged === 'fed') this.#starvation.fed(this.#counts, this.#unsettled)
-    else if (judged === 'starved' && this.#phase === 'lower') {
-      if (this.#starvation.heavyMs > 0) this.#aloneMs = this.#starvation.heavyMs
-      this.#starvation.forget()
-      this.#lookHigher(nowMs)
-    } else if (judged === 'starved') this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.#above)
+    else if (judged === 'starved') this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.#above)
   }
 
   #measure(nowMs: number, startedAt: number, workMs: number): void {
-    if (this.#unsettled && startedAt <= this.#changedAt) {
-      this.#drained.add(workMs)
-      this.#drainedAt = nowMs
-    }
+    if (this.#unsettled && startedAt <= this.#changedAt) this.#drained.add(workMs)
     if (!this.#settled(nowMs)) return
     this.#measurement.answered(workMs)
     if (!this.#measurement.suffices(this.#spanMs(this.#aloneMs))) return
@@ -403,85 +346,48 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #learn(nowMs: number): void {
-    const { busy, heavyMs, rate } = this.#measurement
-    this.#invalidated = false
+    const { heavyMs, rate } = this.#measurement
     this.#measureFrom(nowMs)
-    if (busy >= this.#tuning.loopBusy) this.#leaveToLoop(nowMs)
-    else if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
+    if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
     else if (this.#phase === 'lower') this.#learnLower(rate, heavyMs, nowMs)
-    else if (this.#phase === 'higher') this.#learnHigher(rate, nowMs)
-    else this.#learnAtRest(rate, heavyMs, nowMs)
-  }
-
-  /** The loop decides, so that nothing shows what is behind it. */
-  #leaveToLoop(nowMs: number): void {
-    if (this.#phase !== 'rest') this.#rests(this.#phase === 'lower' ? this.#before : this.#limit, nowMs)
+    else this.#learnAtRest(rate, nowMs)
   }
 
   #learnFirst(rate: number, nowMs: number): void {
     const limit = this.#limit
     // Nothing was scarce if throughput fell as far as the limit. The geometric mean is as far from that as from staying.
     const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
-    const { grows } = this.#tuning
-    if (fell && grows * limit >= this.#countedThen) {
-      this.#open()
-      return
-    }
     if (!fell) this.#rate = rate
-    this.#rests(fell ? grows * limit : limit, nowMs, nowMs + this.#tuning.promiseMs)
+    this.#rests(fell ? this.#tuning.grows * limit : limit, nowMs, nowMs + this.#tuning.promiseMs)
   }
 
   #learnLower(rate: number, heavyMs: number, nowMs: number): void {
-    const { fell, proportion, workMs } = this.#tuning
+    const { fell, grows, workMs } = this.#tuning
     this.#rate = Math.max(this.#rate, rate)
-    if (rate >= fell * this.#rate) {
-      this.#aloneMs = Math.min(this.#aloneMs, heavyMs)
-      this.#lookLower(nowMs)
-      return
-    }
-    const expected = this.#aloneMs / this.#spanMs(this.#aloneMs)
     this.#aloneMs = heavyMs
     const knee = (this.#limit * this.#rate) / rate
-    // The knee is expected at this share of the limit; where nothing is scarce it is at the limit or above.
-    if (knee >= ((1 + Math.max(expected, proportion)) / 2) * this.#before) this.#lookHigher(nowMs)
-    else this.#rests(Math.max(this.#rate * workMs, knee + Math.min(knee, this.#rate * workMs)), nowMs)
+    if (rate >= fell * this.#rate) this.#rests(this.#limit, nowMs)
+    // Throughput fell as far as the limit, so that nothing was scarce at the limit before.
+    else if (knee >= fell * this.#before) this.#rests(grows * this.#before, nowMs)
+    else this.#rests(knee + Math.min(knee, this.#rate * workMs), nowMs)
   }
 
-  #learnHigher(rate: number, nowMs: number): void {
-    const { brings } = this.#tuning
-    const gains = rate > this.#rate * (1 + brings * (this.#limit / this.#before - 1))
-    this.#rate = Math.max(this.#rate, rate)
-    if (!gains) {
-      this.#rests(this.#before, nowMs)
-      return
-    }
-    this.#before = this.#limit
-    this.#lookHigher(nowMs)
-  }
-
-  #learnAtRest(rate: number, heavyMs: number, nowMs: number): void {
-    const { promiseMs, raised, starved, workMs } = this.#tuning
+  #learnAtRest(rate: number, nowMs: number): void {
+    const { raised, starved } = this.#tuning
     if (rate > starved * this.#rate) this.#rate += (rate - this.#rate) * RATE_WEIGHT
     this.#measured++
     const needed = this.#rate * this.#spanMs(this.#aloneMs)
-    const aboveMs = this.#measured >= SURE_LATE ? heavyMs - this.#aloneMs : 0
-    const isDue = nowMs >= this.#lookAt && (this.#isFirstLook || aboveMs > LATE_WORKS * workMs)
     if (this.#measured >= SURE && needed > raised * this.#limit) this.#rests(needed, nowMs, this.#lookAt)
-    else if (isDue || aboveMs > promiseMs / 2) this.#lookLower(nowMs)
+    else if (nowMs >= this.#lookAt) this.#lookLower(nowMs)
   }
 
   #lookLower(nowMs: number): void {
     const next = Math.max(this.#rate * this.#tuning.workMs, Math.round(this.#limit / 2))
     if (next >= this.#limit - 0.5) this.#rests(next, nowMs)
     else {
-      if (this.#phase === 'rest') this.#before = this.#limit
-      this.#isFirstLook = false
+      this.#before = this.#limit
       this.#take('lower', next, nowMs)
     }
-  }
-
-  #lookHigher(nowMs: number): void {
-    this.#take('higher', this.#tuning.grows * this.#before, nowMs)
   }
 
   #rests(limit: number, nowMs: number, lookAt: number = nowMs + this.#tuning.lookMs): void {
@@ -503,8 +409,6 @@ export class ConcurrencyLimiter implements Limiter {
     const { promiseMs } = this.#tuning
     const sinceMs = nowMs - this.#changedAt
     const drains = this.#counted > this.#limit
-    // A lower limit that admits nothing for this long costs more than it can teach.
-    if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
     if (drains || sinceMs < Math.min(this.#meanMs, promiseMs)) return false
     this.#unsettled = false
     if (this.#phase === 'measure') this.#limitByDrain(sinceMs)
@@ -521,7 +425,6 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #pass(nowMs: number): void {
-    this.#nowMs = nowMs
     this.#requests.advance(nowMs)
     this.#measurement.pass(nowMs, this.#busyMs(), this.#waits)
   }

@@ -29,8 +29,6 @@ export interface Limiter {
   limitReached(nowMs: number): void
   tick(nowMs: number): void
   limitCleared(nowMs: number): void
-  /** The loop stalled, so the current measurement is discarded. */
-  invalidated(nowMs: number): void
 }
 
 /**
@@ -55,6 +53,5 @@ export function fixedLimit(limit: number): Limiter {
     limitReached: nothing,
     tick: nothing,
     limitCleared: nothing,
-    invalidated: nothing,
   }
 }

@@ -31,8 +31,6 @@ export class Starvation {
   #since = 0
   #left = 0
   #pace = 0
-  /** What those that leave take, ms; 0 if none left. */
-  heavyMs = 0
 
   #trial = 0
   #leftBefore = 0
@@ -60,10 +58,9 @@ export class Starvation {
     const elapsedMs = nowMs - this.#since
     if (elapsedMs < Math.max(leastWindowMs, 2 * spanMs)) return undefined
     if (elapsedMs * rate < starvedOf && elapsedMs < LONGEST_WINDOW_MS) return undefined
-    const { all, count, heavyMs } = this.#answers
+    const { all, count } = this.#answers
     this.#left = all
     this.#pace = count / elapsedMs
-    this.heavyMs = heavyMs
     this.begin(nowMs)
     return waits && this.#pace < starved * rate ? 'starved' : 'fed'
   }
@@ -74,10 +71,6 @@ export class Starvation {
     this.#trial = 0
     this.#pauseMs = 0
     if (!drains) requests.allowed = Math.max(limit, Math.min(requests.allowed, Math.floor(HEADROOM * requests.older)))
-  }
-
-  forget(): void {
-    this.#trial = 0
   }
 
   /** `excess`: counted above the limit. Returns what counts as usual from now on, in answers per ms. */

@@ -15,12 +15,8 @@ export interface LimiterTuning extends CohortTuning, LoopLimitTuning, Measuremen
   readonly workMs: number
   /** The first limit is at most this share of those in service, or it would show nothing. */
   readonly firstShare: number
-  /** Throughput below this share: the limit is below the knee. */
+  /** The limit was too low when half of it leaves half of throughput, up to this share. */
   readonly fell: number
-  /** Half the limit that leaves at most half of this in throughput: nothing is scarce at this limit. */
-  readonly proportion: number
-  /** A higher limit must bring this share of what it rose by. */
-  readonly brings: number
   /** The limit rises when Little's law asks for this multiple of it. */
   readonly raised: number
   /** A request counts for this many times what it should take. */
@@ -35,8 +31,6 @@ export const LIMITER_TUNING: LimiterTuning = {
   workMs: 100,
   firstShare: 0.6,
   fell: 0.85,
-  proportion: 0.5,
-  brings: 0.5,
   raised: 1.2,
   countedSpans: 3,
   leastCountedMs: 300,
@@ -44,7 +38,6 @@ export const LIMITER_TUNING: LimiterTuning = {
   cohort: 5,
   apart: 1.25,
   shows: 0.5,
-  plausible: 4,
   standardErrors: 3,
   // The loop.
   limitsByLoop: true,

@@ -86,7 +86,6 @@ describe('requests are starved', () => {
     for (let i = 0; i < 1000; i++) starvation.answered(0.1)
     for (let i = 0; i < 10; i++) starvation.answered(50)
     assert.equal(starvation.judge(nowMs + 1000, true, 0.1, SPAN_MS), 'starved')
-    assert.ok(starvation.heavyMs > 40, `${starvation.heavyMs} ms`)
   })
 })
 
