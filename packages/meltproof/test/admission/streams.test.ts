@@ -129,6 +129,17 @@ describe('a streaming answer', () => {
     assert.deepEqual(begin(streams).goesOn(20_000, SILENT), { gives: 'again', atMs: 500 })
   })
 
+  it('may hold it for 10 s each time that it takes it again', () => {
+    const { stream, goesOn } = begin(new Streams(), 'finite')
+    assert.equal(goesOn(6_000, WRITES), undefined)
+    assert.deepEqual(goesOn(200, WAITS), { gives: 'again', atMs: 6_050 })
+    stream.rests()
+    assert.equal(goesOn(500, WRITES), undefined)
+    assert.equal(stream.worksAgain, true)
+    stream.goesOn()
+    assert.deepEqual(goesOn(20_000, WRITES), { gives: 'for good', atMs: 6_550 + 10_000 })
+  })
+
   it('that was written for 10 s is a feed, and so are others of its kind', () => {
     const streams = new Streams()
     begin(streams).goesOn(20_000, WRITES)
