@@ -86,6 +86,8 @@ async function overloadOnce(client: Client): Promise<Overload> {
     if (ms > 1000) most = Math.max(most, busy + inPool.length)
     await sleep(5)
   }
+  // A stall may have hidden the end from the rounds above.
+  most = Math.max(most, busy + inPool.length)
   const answers = await Promise.all(calls)
   behave = hold
   arrived = 0
@@ -353,9 +355,11 @@ test('what Node throws for a request that it cannot make reaches its caller', as
 test('nothing is limited unless it is asked for, for everything or for an origin', async () => {
   for (const limits of [{}, { adaptive: true, origins: { [url]: { adaptive: false } } }]) {
     withLimits(limits)
-    const { answers, most } = await overload(CLIENTS['node:http']!)
-    assert.ok(most > 200, `${most} were there at once`)
-    assert.deepEqual(new Set(answers), new Set(['answered']))
+    const { answers } = await overloadOnce(CLIENTS['node:http']!)
+    const calls = Array.from({ length: MANY }, () => CLIENTS['node:http']!(url))
+    await eventually('all of them are there', () => arrived === MANY)
+    answerAll()
+    assert.deepEqual(new Set([...answers, ...(await Promise.all(calls))]), new Set(['answered']))
     uninstall?.()
   }
   assert.throws(() => install({ adaptive: 1 } as never), /adaptive must be true or false/)
