@@ -24,6 +24,8 @@ const REACH_OUT: ReadonlySet<string> = new Set([
 ])
 /** The only one of npm that unit tests load. */
 const PACKAGES: ReadonlySet<string> = new Set(['fast-check'])
+/** Modules of Node that a test needs to run at all, and to read what it judges. */
+const OF_ALL_TESTS: ReadonlySet<string> = new Set(['test', 'assert', 'assert/strict', 'fs', 'path'])
 /** In a test's own files. What is under test may well call them: then a unit test gives it others. */
 const WAITS = /(?<![.\w])(?:setTimeout|setInterval|fetch)\(|\bAtomics\.wait\(/
 
@@ -53,6 +55,29 @@ export function whyNotUnit(testFile: string): string | undefined {
     if (/\bcreateRequire\b/.test(text)) return `${file} requires`
   }
   return undefined
+}
+
+/** Whether a test file calls Node beyond what every test needs. One that does not shows the same on every Node. */
+export function callsNode(testFile: string): boolean {
+  if (whyNotUnit(testFile) !== undefined) return true
+  return [...filesLoadedBy(testFile)].some(file =>
+    runtimeImportsOf(file).some(name => name.startsWith('node:') && !OF_ALL_TESTS.has(name.slice('node:'.length))),
+  )
+}
+
+/** The file and all files of this repository that it loads, directly or not. */
+export function filesLoadedBy(file: string): ReadonlySet<string> {
+  const found = new Set([file])
+  // Grows while it is walked.
+  for (const each of found) {
+    for (const name of runtimeImportsOf(each)) if (name.startsWith('.')) found.add(join(dirname(each), name))
+  }
+  return found
+}
+
+function runtimeImportsOf(file: string): string[] {
+  const imports = importsOf(withoutComments(readFileSync(file, 'utf8')))
+  return imports.flatMap(({ specifier, isType }) => (isType ? [] : [specifier]))
 }
 
 /** Static and dynamic imports with a plain name. */

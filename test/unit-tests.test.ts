@@ -4,21 +4,25 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { whyNotUnit } from '../scripts/unit-tests.ts'
+import { callsNode, whyNotUnit } from '../scripts/unit-tests.ts'
 
-/** The reason for `test/a.test.ts` of these files, without the folder they lie in. */
-function reason(files: Readonly<Record<string, string>>): string | undefined {
+/** What `ask` answers about `test/a.test.ts` of these files. */
+function asked<T>(files: Readonly<Record<string, string>>, ask: (testFile: string, folder: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'unit-tests-'))
   try {
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, name)), { recursive: true })
       writeFileSync(join(folder, name), text)
     }
-    return whyNotUnit(join(folder, 'test/a.test.ts'))?.replaceAll(`${folder}/`, '')
+    return ask(join(folder, 'test/a.test.ts'), folder)
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
+
+/** Why it is no unit test, without the folder it lies in. */
+const reason = (files: Readonly<Record<string, string>>): string | undefined =>
+  asked(files, (testFile, folder) => whyNotUnit(testFile)?.replaceAll(`${folder}/`, ''))
 
 const ofTest = (text: string): string | undefined => reason({ 'test/a.test.ts': text })
 
@@ -60,4 +64,15 @@ test('processes, threads, packages and waits are none of it', () => {
 test('a helper of the test that waits makes the test wait', () => {
   const files = { 'test/a.test.ts': `import './helper.ts'`, 'test/helper.ts': `setInterval(() => {}, 5)` }
   assert.equal(reason(files), 'test/helper.ts waits')
+})
+
+test('a unit test calls Node when a file that it loads does, beyond what every test needs', () => {
+  const calls = (source: string, ofTest = ''): boolean =>
+    asked(
+      { 'test/a.test.ts': `import { test } from 'node:test'\nimport '../src/a.ts'\n${ofTest}`, 'src/a.ts': source },
+      callsNode,
+    )
+  assert.equal(calls(`import type { Server } from 'node:http'`, `import assert from 'node:assert/strict'`), false)
+  assert.equal(calls(`import { performance } from 'node:perf_hooks'`), true)
+  assert.equal(calls('', `import http from 'node:http'`), true, 'it is no unit test')
 })

@@ -88,6 +88,7 @@ describe('a streaming answer', () => {
     const { stream, goesOn } = begin(streams)
     assert.equal(goesOn(200, SILENT)?.gives, 'for good')
     streams.ended(stream)
+    assert.equal(streams.doubted, 0)
     assert.equal(begin(streams).goesOn(3_000, WRITES), undefined)
     assert.equal(begin(streams).goesOn(400, SILENT), undefined)
   })
@@ -105,7 +106,14 @@ describe('a streaming answer', () => {
   it('keeps it while silent when its head says that it has an end', () => {
     const streams = new Streams()
     assert.deepEqual(begin(streams).goesOn(1_000, SILENT), { gives: 'for good', atMs: 100 })
-    assert.equal(begin(streams, 'finite').goesOn(9_900, SILENT), undefined)
+    const { stream, goesOn } = begin(streams, 'finite', 2)
+    assert.equal(goesOn(9_900, SILENT), undefined)
+    streams.ended(stream)
+    assert.deepEqual(
+      begin(streams, 'neither', 2).goesOn(1_000, SILENT),
+      { gives: 'for good', atMs: 100 },
+      'says nothing',
+    )
   })
 
   it('gives it back in its silences when those of its kind ended after one', () => {
@@ -125,8 +133,21 @@ describe('a streaming answer', () => {
     }
     const streams = new Streams()
     endsSteadily(streams)
-    assert.deepEqual(begin(streams).goesOn(20_000, SILENT), { gives: 'for good', atMs: 10_000 })
+    for (const look of [WRITES, SILENT]) {
+      assert.deepEqual(begin(streams).goesOn(20_000, look), { gives: 'for good', atMs: 10_000 })
+    }
     assert.deepEqual(begin(streams).goesOn(20_000, SILENT), { gives: 'again', atMs: 500 })
+  })
+
+  it('may hold it for 10 s each time that it takes it again', () => {
+    const { stream, goesOn } = begin(new Streams(), 'finite')
+    assert.equal(goesOn(6_000, WRITES), undefined)
+    assert.deepEqual(goesOn(200, WAITS), { gives: 'again', atMs: 6_050 })
+    stream.rests()
+    assert.equal(goesOn(500, WRITES), undefined)
+    assert.equal(stream.worksAgain, true)
+    stream.goesOn()
+    assert.deepEqual(goesOn(20_000, WRITES), { gives: 'for good', atMs: 6_550 + 10_000 })
   })
 
   it('that was written for 10 s is a feed, and so are others of its kind', () => {

@@ -282,10 +282,11 @@ describe('accessLog', () => {
   })
 
   it('logs a client that gave up', async () => {
-    const { port, until } = await serve({})
+    const { port, server, until } = await serve({})
     const socket = net.connect(port)
     socket.write('GET /never HTTP/1.1\r\nhost: x\r\n\r\n')
-    setTimeout(() => socket.destroy(), 50)
+    await once(server, 'request')
+    socket.destroy()
     const [line] = await until(1)
     const { outcome, remote } = JSON.parse(line!) as { outcome: string; remote: string }
     assert.equal(outcome, 'aborted')

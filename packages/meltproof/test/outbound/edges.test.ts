@@ -16,6 +16,7 @@ import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { isMeltproofError, MeltproofError } from '../../src/errors.ts'
 import { install } from '../../src/outbound/install.ts'
 import { LimitTable, type OutboundLimits } from '../../src/outbound/limits.ts'
+import { WatchedBudget } from '../deadline/watched-budget.ts'
 import { eventually } from '../server/harness.ts'
 import { CLIENTS, codesOf, deadlineIn, exceeded, overHttp } from './clients.ts'
 import { startDependency } from './dependency.ts'
@@ -349,6 +350,15 @@ describe('budgets', () => {
       const call = runWithBudget(budget, () => client(`${dependency.url}/silent`))
       setTimeout(() => budget.cancel(new MeltproofError('MELTPROOF_CANCELLED', 'the client has left')), 50)
       await assert.rejects(call, error => codesOf(error).includes('MELTPROOF_CANCELLED'))
+      budget.settle()
+    })
+
+    test(`${name}: its calls no longer listen for its end once they are over`, async () => {
+      withLimits({})
+      const budget = new WatchedBudget(60_000)
+      await runWithBudget(budget, () => client(`${dependency.url}/hello`))
+      assert.ok(budget.added > 0)
+      await eventually('the call is over', () => budget.listeners.size === 0)
       budget.settle()
     })
   }

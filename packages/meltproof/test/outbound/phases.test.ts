@@ -121,8 +121,34 @@ describe('phases of a call', () => {
     assert.equal(call.at(2 * RATE_WINDOW_MS, FLOWING).expired, 'drip')
   })
 
+  test('drip: the asked rate passes window after window, and one byte less does not', () => {
+    const call = phases({ minBytesPerSecond: 64 })
+    const due = (64 * RATE_WINDOW_MS) / 1000
+    call.head(0, false)
+    for (const window of [1, 2]) {
+      call.chunk(window * RATE_WINDOW_MS - 1, due)
+      const nextMs = (window + 1) * RATE_WINDOW_MS
+      assert.deepEqual(call.at(window * RATE_WINDOW_MS, FLOWING), { expired: undefined, nextMs })
+    }
+    call.chunk(3 * RATE_WINDOW_MS - 1, due - 1)
+    assert.equal(call.at(3 * RATE_WINDOW_MS, FLOWING).expired, 'drip')
+  })
+
+  test('what a client says of an earlier step puts no limit off', () => {
+    const call = phases({ firstByteMs: 50, idleMs: 100 })
+    call.sent(0)
+    call.connected(10)
+    call.connecting(30)
+    call.connected(40)
+    assert.equal(call.at(60, FLOWING).expired, 'first-byte')
+    call.head(70, false)
+    call.sent(120)
+    assert.equal(call.at(170, FLOWING).expired, 'idle')
+  })
+
   test('total: counts whatever else happens', () => {
     const call = phases({ totalMs: 100, idleMs: 1000 })
+    assert.equal(call.nextMs(), 100)
     call.connected(1)
     call.head(2, false)
     call.chunk(99, 1_000_000)

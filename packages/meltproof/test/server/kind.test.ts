@@ -144,7 +144,7 @@ describe('the function', () => {
     )
     const upload = await house.connect()
     upload.send('POST /upload HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
-    await eventually('it works', () => house.door.stats().inflight === 1)
+    await eventually('it works', () => house.door.stats().admitted === 1)
     const other = (await house.connect()).get('/other')
     await eventually('it has given its permit back', () => house.door.stats().admitted === 2)
     upload.send('2')

@@ -17,7 +17,8 @@ const hows = {
     for (const i of numbers) {
       if (out.write(line(i))) continue
       await new Promise(setImmediate)
-      await once(out, 'drain')
+      // A reader may have taken all of it before this turn came.
+      if (out.writableNeedDrain) await once(out, 'drain')
     }
   },
   async consoleThenDrain() {

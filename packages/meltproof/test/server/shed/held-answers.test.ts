@@ -25,12 +25,6 @@ describe('an answer that is put off', () => {
     assert.equal((await second.answer()).status, 503)
   })
 
-  it('is given in the end when there is never time', async () => {
-    const { connect } = await openBusyDoor()
-    const client = (await connect()).get('/')
-    assert.equal((await client.answer()).status, 503)
-  })
-
   it('is given before an upgrade that comes behind it, and so are the answers between', async () => {
     const { server, door, connect, holding } = await openBusyDoor({ tuning: { maxQueued: 4 } })
     server.on('upgrade', (_, socket) => {

@@ -1,0 +1,71 @@
+/** The cutoff level, on counts: it admits what departures serve, and stays while it still does. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { LEVELS } from '../../src/admission/queue/criticality.ts'
+import { Cutoff } from '../../src/admission/queue/cutoff.ts'
+
+const OPEN = LEVELS - 1
+
+/** One window after `fromMs`: so many arrivals by level, and departures. */
+function pass(cutoff: Cutoff, fromMs: number, arrivals: readonly number[], departures: number): number {
+  for (const [level, count] of arrivals.entries()) for (let i = 0; i < count; i++) cutoff.arrived(level)
+  for (let i = 1; i < departures; i++) cutoff.departed(fromMs)
+  cutoff.departed(fromMs + 250)
+  return fromMs + 250
+}
+
+test('property: the line is the first level up to which arrivals fill 97 % of the departures', () => {
+  const shapes = {
+    each: fc.integer({ min: 1, max: 5 }),
+    departures: fc.integer({ min: 16, max: 900 }),
+    windows: fc.integer({ min: 1, max: 5 }),
+  }
+  fc.assert(
+    fc.property(fc.record(shapes), ({ each, departures, windows }) => {
+      // Where both are equal, rounding decides.
+      fc.pre((97 * departures) % (100 * each) !== 0)
+      const cutoff = new Cutoff()
+      let nowMs = 0
+      for (let i = 0; i < windows; i++) nowMs = pass(cutoff, nowMs, new Array<number>(LEVELS).fill(each), departures)
+      const line = Math.min(OPEN, Math.ceil((97 * departures) / (100 * each)) - 1)
+      assert.deepEqual([cutoff.line, cutoff.drawn], [line, line < OPEN])
+      assert.deepEqual(
+        [line, line + 1].map(level => cutoff.arrived(Math.min(OPEN, level))),
+        [true, line === OPEN],
+      )
+      cutoff.open(nowMs)
+      assert.equal(cutoff.drawn, false)
+      pass(cutoff, nowMs, [0, 0, departures], departures)
+      assert.equal(cutoff.line, 2, 'of what came before it opened nothing is left')
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('it is drawn from 16 departures and 250 ms on', () => {
+  const cutoff = new Cutoff()
+  for (let i = 0; i < 100; i++) cutoff.arrived(0)
+  for (let i = 0; i < 15; i++) cutoff.departed(1_000)
+  assert.equal(cutoff.drawn, false)
+  cutoff.open(1_000)
+  for (let i = 0; i < 100; i++) cutoff.arrived(0)
+  for (let i = 0; i < 99; i++) cutoff.departed(1_249)
+  assert.equal(cutoff.drawn, false)
+  cutoff.departed(1_250)
+  assert.equal(cutoff.line, 0)
+})
+
+test('it stays while it admits 95 to 108 % of what is wanted', () => {
+  const cutoff = new Cutoff()
+  let nowMs = 0
+  const lineAfter = (...arrivals: number[]): number => {
+    nowMs = pass(cutoff, nowMs, arrivals, 100)
+    return cutoff.line
+  }
+  assert.equal(lineAfter(50, 50), 1)
+  assert.equal(lineAfter(50, 40, 50), 1, '180 of 184 wanted')
+  assert.equal(lineAfter(50, 20, 50), 2, '232 of 263 wanted')
+  assert.equal(lineAfter(97, 0, 0), 2, '391 of 334 wanted, but 306 without its last level')
+  assert.equal(lineAfter(900, 0, 0), 0)
+})
