@@ -11,7 +11,6 @@ import { registerMerge } from './commands/merge.ts'
 import { registerReport } from './commands/report.ts'
 import { registerRun } from './commands/run.ts'
 import { registerStats } from './commands/stats.ts'
-import { registerWatch } from './commands/watch.ts'
 import { UserError } from './user-error.ts'
 
 const program = new Command('meltlab')
@@ -38,7 +37,6 @@ registerAttack(program)
 registerCompare(program)
 registerMerge(program)
 registerAudit(program)
-registerWatch(program)
 registerRun(program)
 registerList(program)
 registerReport(program)
