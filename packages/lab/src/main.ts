@@ -7,7 +7,6 @@ import { registerCompare } from './commands/compare.ts'
 import { registerList } from './commands/list.ts'
 import { registerLive } from './commands/live.ts'
 import { registerMelt } from './commands/melt.ts'
-import { registerMerge } from './commands/merge.ts'
 import { registerReport } from './commands/report.ts'
 import { registerRun } from './commands/run.ts'
 import { registerStats } from './commands/stats.ts'
@@ -35,7 +34,6 @@ registerMelt(program)
 registerLive(program)
 registerAttack(program)
 registerCompare(program)
-registerMerge(program)
 registerAudit(program)
 registerRun(program)
 registerList(program)

@@ -58,7 +58,6 @@ const PARTS: readonly Part[] = [
   ['connect timeout', ({ plan }) => plan.connectTimeoutMs, ({ plan }) => formatChosen(plan.connectTimeoutMs)],
   ['SLO', ({ plan }) => plan.sloMs, ({ plan }) => formatChosen(plan.sloMs)],
   ['number of threads', ({ plan }) => plan.threads],
-  ['number of machines', ({ machines }) => machines.length],
   ['processor', ({ machines }) => machines.map(({ cpu }) => cpu)],
   ['number of cores', ({ machines }) => machines.map(({ cores }) => cores)],
   // A kernel keeps a little for itself, now more, now less.

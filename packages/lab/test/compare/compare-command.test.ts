@@ -102,22 +102,6 @@ describe('meltlab compare', () => {
     )
   })
 
-  it('merge takes one run of ours a file, and none twice', async () => {
-    const [one, copy, k6] = ['one', 'copy', 'k6'].map(name => path.join(folder, `${name}.json`)) as [
-      string,
-      string,
-      string,
-    ]
-    const text = attackJson(madeAttack())
-    for (const file of [one, copy]) writeFileSync(file, text)
-    writeFileSync(k6, '{"metrics":{"http_reqs":{"count":5}}}')
-    assert.match((await runCli(['merge', one, copy])).stderr, /one\.json and .*copy\.json hold the same run, whose/)
-    assert.match(
-      (await runCli(['merge', one, k6])).stderr,
-      /k6\.json holds a result of k6; merge takes results of meltlab/,
-    )
-  })
-
   it('report never writes a page over the result it is of', async () => {
     const file = path.join(folder, 'tide.txt')
     const text = JSON.stringify(madeResult())
