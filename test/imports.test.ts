@@ -87,13 +87,11 @@ const RULES: Readonly<Record<string, Rules>> = {
       report: ['load', 'processes', 'durations'],
       launch: ['load', 'processes', 'user-error'],
       results: ['load', 'report', 'launch', 'durations', 'user-error'],
-      watch: ['numbers', 'processes', 'report', 'launch', 'user-error'],
       audit: [...['processes', 'report', 'launch', 'durations', 'progress', 'option-values', 'user-error']],
       experiment: ['load', 'processes', 'report', 'launch', 'durations', 'progress', 'user-error'],
       attack: ['load', 'report', 'durations', 'progress', 'option-values', 'signals', 'user-error'],
       melt: [
         'load',
-        'watch',
         'processes',
         'report',
         'launch',
@@ -110,7 +108,6 @@ const RULES: Readonly<Record<string, Rules>> = {
         ...[
           'attack',
           'numbers',
-          'watch',
           'audit',
           'load',
           'report',

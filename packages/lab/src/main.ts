@@ -7,11 +7,9 @@ import { registerCompare } from './commands/compare.ts'
 import { registerList } from './commands/list.ts'
 import { registerLive } from './commands/live.ts'
 import { registerMelt } from './commands/melt.ts'
-import { registerMerge } from './commands/merge.ts'
 import { registerReport } from './commands/report.ts'
 import { registerRun } from './commands/run.ts'
 import { registerStats } from './commands/stats.ts'
-import { registerWatch } from './commands/watch.ts'
 import { UserError } from './user-error.ts'
 
 const program = new Command('meltlab')
@@ -36,9 +34,7 @@ registerMelt(program)
 registerLive(program)
 registerAttack(program)
 registerCompare(program)
-registerMerge(program)
 registerAudit(program)
-registerWatch(program)
 registerRun(program)
 registerList(program)
 registerReport(program)

@@ -17,7 +17,6 @@ const command = ['--', process.execPath, '-e', `fs.writeFileSync(${JSON.stringif
 
 for (const [args, option] of [
   [['melt', '--out', join(file, 'runs'), ...command], '--out'],
-  [['watch', '--out', file, ...command], '--out'],
   [['run', '--out', file, '--brief', 'ticks'], '--out'],
   [['run', '--out', folder, '--keep', file, '--brief', 'ticks'], '--keep'],
 ] as const) {

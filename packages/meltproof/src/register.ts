@@ -31,7 +31,7 @@ function start(host: { [REGISTERED]?: true }): void {
   if ((isOff && !env['MELTPROOF_WATCH']) || host[REGISTERED]) return
   host[REGISTERED] = true
   beforeListening((server, args) => load()?.beforeListening(server, args))
-  // `meltlab watch` shows processes without a server too.
+  // meltlab tells a process of Node without a protected server from one that is no Node.
   if (env['MELTPROOF_WATCH']) load()
   else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
 }

@@ -19,10 +19,6 @@ export const DEFAULTS = {
   seed: 1,
 } as const
 
-/** Whose report `--like` prints. */
-export const TOOLS = ['ab', 'siege', 'vegeta', 'wrk2'] as const
-export type Tool = (typeof TOOLS)[number]
-
 export interface Flags extends TlsFlags {
   readonly rate?: number
   readonly steps?: readonly number[]
@@ -49,6 +45,5 @@ export interface Flags extends TlsFlags {
   readonly csv?: string
   readonly export?: 'k6'
   readonly html?: string
-  readonly like?: Tool
   readonly quiet?: true
 }

@@ -21,7 +21,7 @@ export async function plansOf(targets: Targets, flags: Flags): Promise<readonly 
 }
 
 function refuseContradictions(flags: Flags): void {
-  const { users, rate, rampTo, think, steps, fresh, connections, like, http2, streams } = flags
+  const { users, rate, rampTo, think, steps, fresh, connections, http2, streams } = flags
   if (users !== undefined && (rate !== undefined || steps !== undefined)) {
     throw new UserError(
       `--${steps === undefined ? 'rate' : 'steps'} and --users exclude each other: a rate does not wait for answers, users do.`,
@@ -39,13 +39,6 @@ function refuseContradictions(flags: Flags): void {
     throw new UserError(
       `--streams needs --http2${http2 === undefined ? '' : ' without --fresh, which has one a connection'}.`,
     )
-  }
-  if (users === undefined && (like === 'ab' || like === 'siege')) {
-    throw new UserError(`--like ${like} needs --users: it reports users who wait for their answers.`)
-  }
-  if (users !== undefined && like === 'wrk2') throw new UserError('--like wrk2 needs --rate: it reports a rate.')
-  if (steps !== undefined && like !== undefined) {
-    throw new UserError(`--steps and --like exclude each other: ${like} reports one rate.`)
   }
 }
 

@@ -2,20 +2,15 @@
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { Flags, Tool } from '../attack/flags.ts'
+import type { Flags } from '../attack/flags.ts'
 import { describeMachine } from '../launch/machine.ts'
-import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
-import { abReport } from '../report/ab-report.ts'
 import { attackPage } from '../report/attack-page.ts'
 import { attackReport } from '../report/attack-report.ts'
 import type { AttackRun } from '../report/attack-words.ts'
 import { scenarioHtml } from '../report/html.ts'
 import type { ScenarioConditions } from '../report/result.ts'
-import { siegeReport } from '../report/siege-report.ts'
 import { stepsReport } from '../report/steps-report.ts'
-import { vegetaReport } from '../report/vegeta-report.ts'
 import { scenarioCss } from '../report/write.ts'
-import { wrk2Report } from '../report/wrk2-report.ts'
 import { attackDocument, attackJson } from '../results/attack-document.ts'
 import { originHere } from '../results/origin.ts'
 import { secondRows } from '../results/second-rows.ts'
@@ -76,13 +71,6 @@ function keep(results: AttackResults): string {
   }
 }
 
-const REPORTS: Readonly<Record<Tool, (plan: LoadPlan, outcome: LoadOutcome) => string>> = {
-  ab: abReport,
-  siege: (_, outcome) => siegeReport(outcome),
-  vegeta: vegetaReport,
-  wrk2: wrk2Report,
-}
-
 function printed(results: AttackResults, flags: Flags): string {
   if (flags.json === true) return documents(results)
   const { runs, steps } = results
@@ -90,7 +78,7 @@ function printed(results: AttackResults, flags: Flags): string {
   const [first] = runs
   if (steps !== undefined || first === undefined) return stepsReport(runs, steps ?? 1, colour)
   const { plan, outcome, judged } = first
-  return flags.like === undefined ? attackReport(plan, outcome, judged, colour) : REPORTS[flags.like](plan, outcome)
+  return attackReport(plan, outcome, judged, colour)
 }
 
 /** One JSON document, or those of the steps in one. */

@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from 'commander'
 import { type Expectation, judge, parseExpectation } from '../attack/expectation.ts'
-import { DEFAULTS, type Flags, TOOLS } from '../attack/flags.ts'
+import { DEFAULTS, type Flags } from '../attack/flags.ts'
 import { plansOf } from '../attack/plans-of.ts'
 import { preflight } from '../attack/preflight.ts'
 import { send } from '../attack/send.ts'
@@ -110,10 +110,9 @@ export const registerAttack = (program: Command): void => {
     .addOption(
       new Option('--export <tool>', 'send nothing; print the load as a script of that tool')
         .choices(['k6'])
-        .conflicts(['json', 'csv', 'html', 'like', 'steps', 'expect']),
+        .conflicts(['json', 'csv', 'html', 'steps', 'expect']),
     )
     .option('--html <file>', 'also write the report as a page')
-    .addOption(new Option('--like <tool>', "print that tool's report instead").choices(TOOLS).conflicts('json'))
     .option('--quiet', 'no live view on stderr')
     .addHelpText(
       'after',
@@ -174,7 +173,7 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
     judged: (flags.expect ?? []).map(expected => judge(expected, run.plan, run.outcome)),
   }))
   const missed = judged.flatMap(run => run.judged.filter(({ met }) => !met).map(each => ({ run, each })))
-  if (flags.json === true || flags.like !== undefined) {
+  if (flags.json === true) {
     for (const { run, each } of missed) {
       process.stderr.write(`meltlab: missed at ${offered(run.plan)}: ${judgedText(each)}\n`)
     }

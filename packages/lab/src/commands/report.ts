@@ -11,7 +11,6 @@ import { isOlder } from '../experiment/script-digest.ts'
 import { pictureOf, scenarioCss } from '../report/write.ts'
 import { catalogue, scoreboard } from '../scenarios/catalogue.ts'
 import { type AttackDocument, outcomeOf, planOfDocument } from '../results/attack-document.ts'
-import { foreignText } from '../results/foreign/text.ts'
 import { readResult } from '../results/read-result.ts'
 import { readScenario, scenarioOf } from './read-scenario.ts'
 import { withoutControls } from '../terminal.ts'
@@ -29,8 +28,8 @@ export function registerReport(program: Command): void {
     .summary('write the report of results once more, as a page or as Markdown')
     .description(
       'Reads each RESULT (a result.json, or a folder with results) and writes its page beside it; with --markdown one page ' +
-        'about all of them, on stdout, in the order of `meltlab list`. A result of `meltlab attack --json`, k6, vegeta or ' +
-        'autocannon is printed as text.',
+        'about all of them, on stdout, in the order of `meltlab list`. A result of `meltlab attack --json` is ' +
+        'printed as text.',
     )
     .argument('<result...>', 'files or folders')
     .option('--markdown', 'one Markdown page about all results, on stdout')
@@ -80,10 +79,9 @@ export function markdownReport(places: readonly string[], images: string): strin
   return markdownPage(results, path.basename(images), existsSync(head) ? readFileSync(head, 'utf8') : undefined)
 }
 
-/** Of the result of a load run, ours or another tool's. */
+/** Of the result of a load run. */
 function loadText(content: string, file: string): string {
   const read = readResult(content, file)
-  if (read.kind === 'foreign') return foreignText(read.result)
   const runOf = (document: AttackDocument): AttackRun => ({
     plan: planOfDocument(document),
     outcome: outcomeOf(document),

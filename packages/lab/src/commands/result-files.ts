@@ -1,8 +1,7 @@
 /** The results that a user names: files, or folders with several. */
-import { createHash } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { foreignResultOf, type Result, resultOf } from '../compare/comparable.ts'
+import { type Result, resultOf } from '../compare/comparable.ts'
 import type { Side } from '../compare/compare.ts'
 import { readResult } from '../results/read-result.ts'
 import { UserError } from '../user-error.ts'
@@ -13,8 +12,8 @@ export function resultFiles(place: string): string[] {
   const stats = statSync(place, { throwIfNoEntry: false })
   if (stats === undefined) throw new UserError(`there is no ${place}; expected a result, or a folder with results`)
   if (!stats.isDirectory()) return [place]
-  const names = readdirSync(place).filter(name => /\.(?:nd)?json$/.test(name))
-  if (names.length === 0) throw new UserError(`${place} holds no result; expected files that end in .json or .ndjson`)
+  const names = readdirSync(place).filter(name => name.endsWith('.json'))
+  if (names.length === 0) throw new UserError(`${place} holds no result; expected files that end in .json`)
   return names.sort().map(name => path.join(place, name))
 }
 
@@ -24,11 +23,8 @@ export function sideOf(place: string): Side {
 }
 
 function resultIn(file: string): Result {
-  const text = readText(file)
-  const read = readResult(text, file)
+  const read = readResult(readText(file), file)
   if (read.kind === 'attack') return resultOf(file, read.document)
-  if (read.kind === 'foreign')
-    return foreignResultOf(file, read.result, createHash('sha256').update(text).digest('hex'))
   throw new UserError(
     `${file} holds the ${read.documents.length} runs of attack --steps; compare takes a file for each run: measure one rate, without --steps`,
   )

@@ -34,9 +34,7 @@ export function readText(file: string): string {
   try {
     const megabytes = statSync(file).size / 1e6
     if (megabytes > MOST_MEGABYTES) {
-      throw new UserError(
-        `${file} has ${Math.round(megabytes)} MB, and at most ${MOST_MEGABYTES} can be read; give the tool's summary instead of every request`,
-      )
+      throw new UserError(`${file} has ${Math.round(megabytes)} MB, and at most ${MOST_MEGABYTES} can be read`)
     }
     return readFileSync(file, 'utf8')
   } catch (error) {

@@ -33,7 +33,10 @@ export interface Comparison {
 /** @throws UserError for what can not be compared */
 export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   const all = [...a.results, ...b.results]
-  checkRuns(all, 'which does not differ from itself; give results of two runs')
+  checkRuns(
+    all.map(({ name, document }) => ({ name, runs: document.runs })),
+    'which does not differ from itself; give results of two runs',
+  )
   const reasons = whyNotComparable(all)
   if (reasons.length > 0) {
     throw new UserError(
@@ -52,7 +55,7 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   if (leftOut.length > 0 && rounds.length < FEWEST) {
     const { document } = doubtful.find(result => result !== undefined)!
     throw new UserError(
-      `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${document!.why.join(' ')} Mend that, or measure a smaller load: --rate, or fewer --users.`,
+      `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${document.why.join(' ')} Mend that, or measure a smaller load: --rate, or fewer --users.`,
     )
   }
   const figures = comparedFigures(
@@ -72,15 +75,16 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   }
 }
 
-/** By the time at which they began, where that is known. */
+/** By the time at which they began. */
 function inOrder({ results }: Side): Result[] {
-  const at = ({ startedAt }: Result): number => (startedAt === null ? 0 : Date.parse(startedAt))
-  return results.toSorted((one, other) => at(one) - at(other))
+  return results.toSorted((one, other) => startMs(one) - startMs(other))
 }
+
+const startMs = ({ document }: Result): number => Date.parse(document.startedAt)
 
 /** Of the whole run. How much a figure owes to lateness is known, and widens its interval. */
 function doubtOf({ document }: Result): DoubtCode | undefined {
-  return document?.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
+  return document.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
 }
 
 function leftOutText(round: number, result: Result): string {
@@ -90,10 +94,10 @@ function leftOutText(round: number, result: Result): string {
 /** Where that matters, and why. */
 function lateness(figures: readonly ComparedFigure[], rounds: readonly (readonly [Result, Result])[]): string[] {
   const blurred = figures.flatMap(figure => (figure.blurred ? figure.name : []))
-  const late = rounds.flat().find(({ document }) => document?.certified === false)
+  const late = rounds.flat().find(({ document }) => document.certified === false)
   if (blurred.length === 0 || late === undefined) return []
   return [
-    `The generator was late, which makes the interval of ${formatList(blurred)} wider. Of ${late.name}: ${late.document!.why.join(' ')} Close what else works on this machine, or measure more rounds.`,
+    `The generator was late, which makes the interval of ${formatList(blurred)} wider. Of ${late.name}: ${late.document.why.join(' ')} Close what else works on this machine, or measure more rounds.`,
   ]
 }
 
@@ -112,21 +116,14 @@ function order(rounds: readonly (readonly [Result, Result])[]): string[] {
     return [`${one.name} and ${other.name} ran at the same time: each is a part of what the other measured.`]
   }
   if (rounds.length < FEWEST) return []
-  const times = rounds.map(pair => pair.map(({ startedAt }) => startedAt))
-  if (times.flat().includes(null)) {
-    return [
-      'When the runs were made is not said: if not in turns, what changed on the machine meanwhile counts as well.',
-    ]
-  }
-  const known = times.map(pair => pair.map(time => Date.parse(time!)).sort((one, other) => one - other))
+  const known = rounds.map(pair => pair.map(startMs).sort((one, other) => one - other))
   const turns = known.every(([start], at) => at === 0 || known[at - 1]![1]! <= start!)
   return turns ? [] : ['A and B did not run in turns: what changed on the machine meanwhile counts as a difference.']
 }
 
-/** Whether the other began while the one ran, as far as they say. */
+/** Whether the other began while the one ran. */
 function overlap(one: Result, other: Result): boolean {
-  if (one.document === undefined || other.document === undefined) return false
-  const afterMs = Date.parse(other.document.startedAt) - Date.parse(one.document.startedAt)
+  const afterMs = startMs(other) - startMs(one)
   return afterMs >= 0 && afterMs < one.document.elapsedMs
 }
 

@@ -2,11 +2,15 @@
  * Whether meltproof came to protect a server of a command that was started with it. NODE_OPTIONS reach nothing but Node:
  * what is another program would be measured bare twice, and nothing would say so.
  */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context, RunningApp } from '../experiment/scenario.ts'
 import { isOldNode } from '../processes/node-version.ts'
 import { UserError } from '../user-error.ts'
-import { listenForReadings } from '../watch/readings-socket.ts'
 
 /** It tells four times a second, and has answered a request already. */
 const WAIT_MS = 5000
@@ -23,12 +27,27 @@ export interface Hearing {
 }
 
 export async function listenForProtection(): Promise<Hearing> {
+  // A folder of our own, which only we can read.
+  const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-watch-'))
+  const socketPath = path.join(folder, 'told.sock')
+  const connections = new Set<net.Socket>()
+  /** A process that loads meltproof/register has connected, so it is Node. */
+  let isNode = false
   let isProtected = false
-  const listener = await listenForReadings(({ guards }) => {
-    isProtected ||= guards > 0
+  const server = net.createServer(connection => {
+    isNode = true
+    connections.add(connection)
+    // Each line is a number of guards.
+    connection.setEncoding('utf8').on('data', text => {
+      isProtected ||= /[1-9]/.test(String(text))
+    })
+    connection.on('error', () => connection.destroy())
+    connection.on('close', () => connections.delete(connection))
   })
+  server.listen(socketPath)
+  await once(server, 'listening')
   return {
-    env: { MELTPROOF_WATCH: listener.path },
+    env: { MELTPROOF_WATCH: socketPath },
     async protection(app, { signal, line, doubt }) {
       for (const until = Date.now() + WAIT_MS; !isProtected && Date.now() < until && app.ended() === undefined; ) {
         await sleep(LOOK_MS, undefined, { signal })
@@ -41,13 +60,17 @@ export async function listenForProtection(): Promise<Hearing> {
       if (isProtected) return
       app.check('before it was measured')
       throw new UserError(
-        listener.heard
+        isNode
           ? `${app.name} runs Node, but meltproof protects no server in it: what listens is no HTTP server of Node, or ` +
               'MELTPROOF is off; give the command that starts the server itself'
           : `${app.name} is no Node program, so meltproof can not protect it; give a command that starts ` +
               'Node 22.12 or newer and keeps NODE_OPTIONS, or measure any server with meltlab attack',
       )
     },
-    close: () => listener.close(),
+    close() {
+      server.close()
+      for (const connection of connections) connection.destroy()
+      rmSync(folder, { recursive: true, force: true })
+    },
   }
 }

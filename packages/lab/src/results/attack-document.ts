@@ -1,5 +1,5 @@
 /**
- * The JSON document of a load run: what `attack --json` prints and `compare`, `merge` and `report` read. schema/attack.json
+ * The JSON document of a load run: what `attack --json` prints and `compare` and `report` read. schema/attack.json
  * describes it. Nothing is rounded away that adding up runs needs: latencies are whole histograms. Pure.
  */
 import { createHash } from 'node:crypto'

@@ -4,11 +4,11 @@ import { describeMachine, type Machine } from '../launch/machine.ts'
 
 export interface Origin {
   readonly labVersion: string
-  /** An id of the run, or of each that was merged: so that none is counted twice, nor compared with itself. */
+  /** The id of the run, so that it is not compared with itself. */
   readonly runs: readonly string[]
   /** ISO 8601. */
   readonly startedAt: string
-  /** That made the load: one, or those of the documents that were merged. */
+  /** The one that made the load. */
   readonly machines: readonly Machine[]
 }
 

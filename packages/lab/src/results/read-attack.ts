@@ -4,7 +4,6 @@ import { sumOf } from '../load/added.ts'
 import { KINDS, type LoadOutcome } from '../load/plan.ts'
 import { UserError } from '../user-error.ts'
 import { ATTACK_VERSION, type AttackDocument, outcomeOf } from './attack-document.ts'
-import { isOk } from './foreign/foreign-result.ts'
 import { faultOf, type Schema } from './schema-check.ts'
 
 const schema = JSON.parse(readFileSync(new URL('../../schema/attack.json', import.meta.url), 'utf8')) as Schema
@@ -68,6 +67,8 @@ function brokenBooks(document: AttackDocument): string | undefined {
     return (error as Error).message
   }
 }
+
+const isOk = (status: number): boolean => status >= 200 && status < 400
 
 /** The first two figures that are to be the same and are not. */
 function unequal(document: AttackDocument, outcome: LoadOutcome): string | undefined {

@@ -25,12 +25,8 @@ test('22.12 is the first that meltproof protects in full', () => {
 test('a protected arm on an older Node is a doubt of the run, and a warning', async () => {
   const hearing = await listenForProtection()
   const { createConnection } = await import('node:net')
-  const told = {
-    ...{ pid: 1, heapUsed: 1, utilization: 0, loopDelay: { p99Ms: 1, maxMs: 1 } },
-    ...{ guards: 1, inflight: 0, queued: 0, limit: 1, admitted: 1, shed: 0 },
-  }
   const socket = createConnection(hearing.env['MELTPROOF_WATCH']!)
-  socket.write(`${JSON.stringify(told)}\n`)
+  socket.write('0\n1\n')
   const heard: string[] = []
   const app = { name: 'protected', node: 'v20.19.0', ended: () => undefined, check() {} }
   await hearing.protection(app, {

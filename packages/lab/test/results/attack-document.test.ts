@@ -178,8 +178,6 @@ for (const [what, text, sentence] of [
 
 test('a byte order mark before it is none of its faults', () => {
   assert.equal(readResult(`\uFEFF${attackJson(madeAttack())}`, 'a.json').kind, 'attack')
-  const line = '{"code":200,"timestamp":"2026-11-23T09:35:55Z","latency":5}\n'
-  assert.equal(readResult(`\uFEFF${line}${line}`, 'a.json').kind, 'foreign')
 })
 
 test('the seconds as CSV: a row each, a cell without a sample empty', () => {

@@ -31,8 +31,8 @@ const logged = new WeakSet<Guard>()
 let operates = false
 const { watch } = settings
 if (watch) {
-  attempt('could not report to meltlab watch; the app runs as it would', () =>
-    load('../observe/reporter.ts').reportTo(watch, () => guards().map(guard => guard.stats())),
+  attempt('could not report to meltlab; the app runs as it would', () =>
+    load('../observe/reporter.ts').reportTo(watch, guards),
   )
 }
 
