@@ -4,6 +4,7 @@ import { planMs } from '../load/schedule.ts'
 import { attackReport } from './attack-report.ts'
 import { type AttackRun, offered } from './attack-words.ts'
 import { formatMs, formatPercent } from './format.ts'
+import { percentilesOf } from './percentiles.ts'
 import type { LinesPlot, Plot, ScenarioArm, ScenarioConditions, ScenarioResult, Table, Verdict } from './result.ts'
 import { STEP_COLUMNS, stepCells } from './steps-report.ts'
 import { TARGET_COLUMNS, targetRows } from './targets-table.ts'
@@ -22,6 +23,7 @@ export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }
   const { plan } = first!
   const several = runs.length > 1
   const more = plan.others?.length ?? 0
+  const percentiles = percentilesOf(runs)
   return {
     kind: 'scenario',
     version: 1,
@@ -39,12 +41,15 @@ export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }
       outcome.why.map(reason => (several ? `At ${offered(each)}: ${reason}` : reason)),
     ),
     conditions,
-    arms: [SCHEDULED, GOODPUT],
+    arms: [SCHEDULED, GOODPUT, ...(percentiles?.arms ?? [])],
     published: [],
     verdicts: runs.flatMap(run => verdictsOf(run, several)),
     finding: findingOf(runs),
-    tables: tablesOf(runs),
-    plots: several ? stepPlots(runs) : secondPlots(first!),
+    tables: [...tablesOf(runs), ...(percentiles === undefined ? [] : [percentiles.table])],
+    plots: [
+      ...(several ? stepPlots(runs) : secondPlots(first!)),
+      ...(percentiles === undefined ? [] : [percentiles.plot]),
+    ],
     printouts: runs.map(({ plan: each, outcome, judged }) => ({
       title: offered(each),
       text: attackReport(each, outcome, judged),
