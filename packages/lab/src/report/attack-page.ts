@@ -2,7 +2,7 @@
 import { formatDuration } from '../durations.ts'
 import { planMs } from '../load/schedule.ts'
 import { attackReport } from './attack-report.ts'
-import { type AttackRun, offered } from './attack-words.ts'
+import { asked, type AttackRun, offered } from './attack-words.ts'
 import { formatMs, formatPercent } from './format.ts'
 import { percentilesOf } from './percentiles.ts'
 import type { LinesPlot, Plot, ScenarioArm, ScenarioConditions, ScenarioResult, Table, Verdict } from './result.ts'
@@ -22,13 +22,12 @@ export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }
   const [first] = runs
   const { plan } = first!
   const several = runs.length > 1
-  const more = plan.others?.length ?? 0
   const percentiles = percentilesOf(runs)
   return {
     kind: 'scenario',
     version: 1,
     name: 'attack',
-    title: more === 0 ? plan.url : `${more + 1} targets in turn`,
+    title: asked(plan),
     story:
       `${several ? 'Each rate' : offered(plan)} for ${formatDuration(planMs(plan))}. Latencies count from when a request was due; ` +
       `goodput is answers 2xx and 3xx within ${formatDuration(plan.sloMs)}.`,
@@ -66,8 +65,12 @@ function findingOf(runs: readonly AttackRun[]): string {
   const what = missed.map(({ name, measured }) => `${name} (${measured})`)
   const failed = missed.length === 0 ? '' : `Not as expected: ${what.join(', ')}. `
   if (runs.length > 1) return `${failed}Goodput is ${all}.`
-  const { okLatency } = runs[0]!.outcome
-  return `${failed}Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
+  const { okLatency, journeys } = runs[0]!.outcome
+  const through =
+    journeys === undefined
+      ? ''
+      : `${formatPercent(journeys.completed / Math.max(1, journeys.scheduled))} of journeys came through. `
+  return `${failed}${through}Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
 }
 
 const verdictsOf = ({ plan, judged }: AttackRun, several: boolean): Verdict[] =>
@@ -88,7 +91,11 @@ function tablesOf(runs: readonly AttackRun[]): Table[] {
   const named = (cells: readonly string[]): string[] => [cells.at(-1)!, ...cells.slice(0, -1)]
   return [
     steps,
-    { title: 'Targets', columns: named(TARGET_COLUMNS), rows: targets.map(cells => ({ cells: named(cells) })) },
+    {
+      title: runs[0]!.plan.journey === undefined ? 'Targets' : 'Steps of the journey',
+      columns: named(TARGET_COLUMNS),
+      rows: targets.map(cells => ({ cells: named(cells) })),
+    },
   ]
 }
 

@@ -35,6 +35,9 @@ const SAME: readonly Part[] = [
 /** @throws UserError for what does not add up; needs at least one */
 export function mergeAttacks(parts: readonly NamedDocument[]): AttackDocument {
   const first = parts[0]!
+  const journeys = parts.find(({ document }) => document.journeys !== undefined)
+  if (journeys !== undefined)
+    throw new UserError(`${journeys.name} is a result of journeys, which merge does not add up`)
   const named = parts.map(({ name, document }) => ({ name, runs: document.runs }))
   checkRuns(named, 'whose requests would count twice; give it once')
   const [differing] = differences(SAME, parts)
