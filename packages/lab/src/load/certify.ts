@@ -49,7 +49,7 @@ export interface Evidence {
   readonly goodLost: number
   readonly reasons: Readonly<Record<string, number>>
   readonly planMs: number
-  readonly journeysNotStarted: number
+  readonly journeysNotStarted?: number
 }
 
 const ms = (value: number): string => `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ms`
@@ -189,7 +189,7 @@ export const doubts = (evidence: Evidence): Doubt[] => {
       `${plural(forConnection, 'request')} found none of ${mostConnections(plan)} free within ${ms(plan.timeoutMs)} and never left: allow more connections.`,
     )
   }
-  const { journeysNotStarted } = evidence
+  const { journeysNotStarted = 0 } = evidence
   if (journeysNotStarted > 0) {
     doubt(
       'connections',

@@ -36,5 +36,5 @@ export interface EngineReport {
   readonly standingOpened: number
   /** Numbers of the requests answered 2xx; empty unless the plan asks for them. */
   readonly acknowledged: Uint32Array
-  readonly journeys: JourneyData | undefined
+  readonly journeys?: JourneyData | undefined
 }
