@@ -18,7 +18,11 @@ test('every field is filled in, wherever it stands', () => {
 })
 
 test('a random number is within its bounds, both of them included', () => {
-  const template = templateOf('{{random 3 5}}', seededRandom(1)) as (number: number, now: number, extracted: object) => string
+  const template = templateOf('{{random 3 5}}', seededRandom(1)) as (
+    number: number,
+    now: number,
+    extracted: object,
+  ) => string
   const seen = new Set(Array.from({ length: 200 }, (_, number) => template(number, 0, {})))
   assert.deepEqual([...seen].sort(), ['3', '4', '5'])
 })
