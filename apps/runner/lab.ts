@@ -1,5 +1,5 @@
 /** What the runner uses of meltlab: its load engine, its search for the capacity, and how it starts and ends processes. */
-export { nearestName } from '../../packages/lab/src/commands/nearest-name.ts'
+export { nearestName } from '../../packages/lab/src/nearest-name.ts'
 export { type App, launch } from '../../packages/lab/src/launch/command.ts'
 export {
   allowedCores,

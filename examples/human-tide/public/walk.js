@@ -35,7 +35,10 @@ else if ((await outbox.count()) > 0) startSending() // what an earlier visit cou
 void showNumbers()
 void fetch('/api/about').then(
   async answer => {
-    const { keepDays } = await answer.json()
+    const { keepDays, join } = await answer.json()
+    byId('join-phone').hidden = !join?.startsWith('https:')
+    if (!byId('join-phone').hidden)
+      Object.assign(byId('join-code'), { src: '/api/join.svg', alt: `QR code of ${join}` })
     byId('keep').textContent = keepDays === 1 ? 'one day' : `${keepDays} days`
   },
   () => {},

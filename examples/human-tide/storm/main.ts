@@ -12,7 +12,7 @@ import { readConfig } from '../src/config.ts'
 import { type EmbeddedDatabase, embeddedDatabase } from '../src/database/embedded.ts'
 import { allowedCores, coresOf, pin } from './cores.ts'
 import { pageApp } from './page-server.ts'
-import { CALM, changed, type Settings } from './settings.ts'
+import { STORM, changed, type Settings } from './settings.ts'
 import { Side } from './side.ts'
 import { LINES_PER_S } from './slow-log.ts'
 
@@ -24,7 +24,7 @@ const NAMES = ['left', 'right'] as const
 if (process.platform === 'win32')
   fail('The storm needs pipes that block, which Windows does not have: run it on Linux or macOS, or in WSL.')
 const { port, dataDir } = readConfig({ PORT: String(PORT), ...process.env })
-let settings: Settings = CALM
+let settings: Settings = STORM
 let sides: Readonly<Record<'left' | 'right', Side>> | undefined
 /** Also while it starts: what is started must be ended. */
 let database: Promise<EmbeddedDatabase> | undefined

@@ -21,6 +21,13 @@ export const CALM: Settings = {
   right: { protect: true, log: false },
 }
 
+/** With which it opens, so that the first thing to be seen is a shore that melts beside one that does not. */
+export const STORM: Settings = {
+  phones: 300,
+  left: { protect: false, log: true },
+  right: { protect: true, log: true },
+}
+
 /** With what is given instead. Throws a RangeError that says what was expected. */
 export function changed(now: Settings, given: unknown): Settings {
   const { phones = now.phones, left, right } = object(given, 'settings')

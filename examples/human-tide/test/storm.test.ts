@@ -68,12 +68,12 @@ test('both shores store what the same phones send, and a line of log melts the b
   for (const side of ['left', 'right']) {
     await until(`${side} stores`, async () => (await figure(page, side, 'storedPerS')) > 0)
   }
-  assert.equal(await text(page, '#left h2'), 'bare')
-  assert.equal(await text(page, '#right h2'), 'protected')
+  assert.equal(await text(page, '#left h2'), 'bare, with console.log')
+  assert.equal(await text(page, '#right h2'), 'protected, with console.log')
+  await until('it opens with the storm', async () => (await text(page, '#left .state')) === 'melting')
   await page.getByRole('button', { name: '2013: one line of logging' }).click()
-  await until('the line is deployed', async () => (await text(page, '#left h2')) === 'bare, with console.log')
+  await until('the other one is bare, without the line', async () => (await text(page, '#right h2')) === 'bare')
   await until('the left one melts', async () => (await text(page, '#left .state')) === 'melting')
-  assert.equal(await text(page, '#right h2'), 'bare')
   // The line is deleted again.
   await page.locator('#left').getByRole('checkbox', { name: 'console.log' }).uncheck()
   await until('it is deployed', async () => (await text(page, '#left h2')) === 'bare')

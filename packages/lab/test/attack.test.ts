@@ -245,7 +245,7 @@ describe('meltlab attack', () => {
 
   const url = 'http://127.0.0.1:9/'
   const mistakes: readonly [args: readonly string[], sentence: RegExp][] = [
-    [[], /attack needs one of a URL, --targets FILE and --har FILE, got none/],
+    [[], /attack needs one of a URL, --targets FILE, --har FILE and --journey FILE, got none/],
     [['--targets', '/none/there'], /--targets \/none\/there can not be read: ENOENT/],
     [[url, '--method', 'GTE'], /expected an HTTP method such as GET.*got "GTE"/],
     [[url, '--body', '{{sequence}}'], /\{\{sequence\}\} is none of \{\{seq\}\}/],

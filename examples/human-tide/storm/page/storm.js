@@ -112,6 +112,7 @@ function showSide(figures, { protect, log }) {
   setText(part('h2'), title)
   setText(part('.state'), STATES[state])
   part('.state').dataset.is = state
+  byId(figures.name).dataset.is = state
   part('.protect').checked = protect
   part('.log').checked = log
   for (const element of part('.figures').querySelectorAll('dd')) {

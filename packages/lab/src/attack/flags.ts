@@ -40,6 +40,7 @@ export interface Flags extends TlsFlags {
   readonly body?: string
   readonly targets?: string
   readonly har?: string
+  readonly journey?: string
   readonly expect?: readonly Expectation[]
   readonly json?: true
   readonly csv?: string

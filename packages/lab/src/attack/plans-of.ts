@@ -42,7 +42,7 @@ function refuseContradictions(flags: Flags): void {
   }
 }
 
-function onePlan({ list, templated }: Targets, tls: Tls | undefined, flags: Flags, rate: number): LoadPlan {
+function onePlan({ list, templated, journey }: Targets, tls: Tls | undefined, flags: Flags, rate: number): LoadPlan {
   const { users, rampTo, duration: durationMs, timeout: timeoutMs, slo: sloMs, spacing, seed } = flags
   const [first, ...others] = list
   // A user holds one connection at a time, so a closed loop never needs more connections than users.
@@ -57,6 +57,7 @@ function onePlan({ list, templated }: Targets, tls: Tls | undefined, flags: Flag
     ...planOf({ ...first, durationMs, timeoutMs, sloMs, spacing, seed, ...arrival }),
     ...(others.length > 0 ? { others } : {}),
     ...(templated ? { templated } : {}),
+    ...(journey === undefined ? {} : { journey }),
     ...(tls === undefined ? {} : { tls }),
     ...(flags.http2 === undefined ? {} : { http2: { streams: flags.streams ?? DEFAULTS.streams } }),
     connections: flags.fresh === true ? { kind: 'fresh' } : { kind: 'keep-alive', count, max },

@@ -1,11 +1,12 @@
 /** What an attack sends: one URL with its flags, a targets file, or a HAR. All are checked before anything is sent. */
 import { readFileSync } from 'node:fs'
-import type { LoadTarget, RequestHeaders } from '../load/plan.ts'
+import type { Journey, LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { requestOf } from '../load/prepare.ts'
 import { headersOf } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import type { Flags } from './flags.ts'
 import { parseHar } from './har.ts'
+import { parseJourney } from './journey-file.ts'
 import { knownMethod } from '../option-values.ts'
 import { readInput } from './read-input.ts'
 import { parseTargets, TargetsError } from './targets-file.ts'
@@ -17,24 +18,30 @@ export interface Targets {
   readonly list: readonly [LoadTarget, ...LoadTarget[]]
   /** Whether `{{seq}}` and its kin are filled in. What a browser has recorded is sent as it is. */
   readonly templated: boolean
+  readonly journey?: Journey
   /** Worth telling on stderr. */
   readonly note?: string
 }
 
 /** @throws UserError that names the file and the line at fault */
 export async function targetsOf(url: string | undefined, flags: Flags): Promise<Targets> {
-  const { targets: file, har } = flags
+  const { targets: file, har, journey } = flags
+  const headers = headersOf(flags.header ?? [])
+  if (journey !== undefined) {
+    checkHeaders(headers, true)
+    const { list, ...read } = parseJourney((await readInput(journey, '--journey')).toString(), journey, url, headers)
+    return { list: someOf(list, journey, 'a journey has steps'), templated: true, ...read }
+  }
   const sources = [url, file, har].filter(each => each !== undefined)
   if (sources.length !== 1) {
     const got = sources.length === 0 ? 'got none' : `got ${sources.join(' and ')}`
-    throw new UserError(`attack needs one of a URL, --targets FILE and --har FILE, ${got}.`)
+    throw new UserError(`attack needs one of a URL, --targets FILE, --har FILE and --journey FILE, ${got}.`)
   }
   if (url !== undefined) return { list: [await oneTarget(url, flags)], templated: true }
   if (flags.method !== undefined || flags.body !== undefined) {
     const flag = flags.method === undefined ? '--body' : '--method'
     throw new UserError(`${flag} goes with a URL: each target of ${file ?? har} has its own.`)
   }
-  const headers = headersOf(flags.header ?? [])
   checkHeaders(headers, file !== undefined)
   return file === undefined ? fromHar(har!, headers) : fromFile(file, headers)
 }

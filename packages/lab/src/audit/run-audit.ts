@@ -24,6 +24,8 @@ const WARM_UP = 5
 const ALONE_SHARE = 0.4
 /** So that a path of two seconds a request is asked often enough to be judged. */
 const LONGEST_ALONE_MS = 12_000
+/** The users go on for that much longer where slow paths keep others from being asked. */
+const LONGEST_TOGETHER = 3
 const ANSWER_MS = 10_000
 /** After SIGTERM the users go on asking for a moment, as those behind a balancer do. */
 const AFTER_SIGTERM_MS = 1000
@@ -180,9 +182,11 @@ class Run {
     progress.line(`${what}, ${formatDuration(durationMs)}`)
     users.come(count)
     const until = Date.now() + durationMs
-    for (let leftMs = durationMs; leftMs > 0; leftMs = until - Date.now()) {
+    const untilAtMost = until + durationMs * (LONGEST_TOGETHER - 1)
+    while (Date.now() < (users.haveAskedAll ? until : untilAtMost)) {
+      const leftMs = Math.max(0, until - Date.now())
       progress.status(`${what}: ${users.answers} answers, ${Math.ceil(leftMs / 1000)} s to go`)
-      await sleep(Math.min(leftMs, 500), undefined, { signal })
+      await sleep(Math.min(leftMs || 100, 500), undefined, { signal })
       this.#checkRunning()
     }
   }

@@ -8,6 +8,8 @@ import type { Ask } from '../launch/wait-until-listening.ts'
 const THINK_MS = 10
 /** After a failure, ms: a server that is gone is not asked as fast as it refuses. */
 const FAILED_MS = 100
+/** Requests of one path in a row: a queue that only this path has is seen only where they meet. */
+const IN_A_ROW = 3
 /** An answer that takes longer is given up, ms. */
 const TIMEOUT_MS = 10_000
 
@@ -44,6 +46,11 @@ export class Users {
     this.#gone = Promise.all(Array.from({ length: count }, () => this.#stay(this.#leave.signal)))
   }
 
+  /** Whether each path has been asked so. */
+  get haveAskedAll(): boolean {
+    return this.#next >= IN_A_ROW * this.#paths.length
+  }
+
   /** They wait for the answers they have asked for. */
   async go(): Promise<void> {
     this.#leave.abort()
@@ -62,7 +69,7 @@ export class Users {
 
   /** Each path, one at a time. */
   async askAll(times: number): Promise<void> {
-    for (let i = 0; i < times * this.#paths.length; i++) await this.#ask()
+    for (const path of this.#paths) for (let asked = 0; asked < times; asked++) await this.#ask(path)
   }
 
   /** Each path by itself, for its part of the time and at least `least` times, but not for longer than `longestMs`. */
@@ -85,7 +92,7 @@ export class Users {
     }
   }
 
-  #ask(path = this.#paths[this.#next++ % this.#paths.length]!): Promise<Asked> {
+  #ask(path = this.#paths[Math.floor(this.#next++ / IN_A_ROW) % this.#paths.length]!): Promise<Asked> {
     const { method, headers, body } = this.#request
     const asked: Asked = {}
     this.#inFlight.add(asked)

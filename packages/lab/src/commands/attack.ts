@@ -46,7 +46,7 @@ export const registerAttack = (program: Command): void => {
       'Sends load to URL, at a rate that does not wait for answers (--rate) or from users who do (--users), and says ' +
         'what came of it.',
     )
-    .argument('[url]', 'such as http://127.0.0.1:3000/; or --targets, or --har')
+    .argument('[url]', 'such as http://127.0.0.1:3000/; or --targets, --har, --journey')
     .option('--rate <n>', `requests per second, whatever the server does (default ${DEFAULTS.rate})`, rate('--rate'))
     .option(
       '--steps <rates>',
@@ -90,6 +90,12 @@ export const registerAttack = (program: Command): void => {
       "requests that take turns, in vegeta's http format (METHOD URL, headers, @bodyfile) or its JSON lines; - is stdin",
     )
     .option('--har <file>', 'requests that take turns, as a browser recorded them; - is stdin')
+    .addOption(
+      new Option(
+        '--journey <file>',
+        'steps made one after the other, each --rate a journey (JSON; docs/journeys.md); a URL is their server',
+      ).conflicts(['targets', 'har', 'users', 'method', 'body', 'export', 'like']),
+    )
     .option('--method <name>', 'HTTP method (default GET, POST with --body)', text => knownMethod(text, '--method'))
     .option('--header <line>', 'a header such as "Accept: text/html"; repeatable, also the same name', collect)
     .option('--body <text>', 'body of every request; @FILE is what FILE holds, @- stdin')

@@ -1,5 +1,6 @@
 /** What is due next, for one worker: from a schedule (open loop) or from users who wait for their answers. Pure. */
 import { DueTimes } from './due-times.ts'
+import type { JourneyRun } from './journey-run.ts'
 import type { Arrival, FailureCode } from './plan.ts'
 import { seededRandom } from './random.ts'
 import { arrivalsOf, durationMs } from './schedule.ts'
@@ -11,9 +12,9 @@ export interface ArrivalSource {
   advance(): void
   /**
    * A request that was `due` then ended at `atMs`; `connected` is false when it did not even get a connection. `ownMs` of
-   * its time were the generator's own doing, at most.
+   * its time were the generator's own doing, at most. `run` is the journey it belongs to.
    */
-  ended(atMs: number, connected: boolean, due: number, end: RequestEnd, ownMs: number): void
+  ended(atMs: number, connected: boolean, due: number, end: RequestEnd, ownMs: number, run?: JourneyRun): void
 }
 
 /** The status of the answer, or why there is none. */

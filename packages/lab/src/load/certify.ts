@@ -49,6 +49,7 @@ export interface Evidence {
   readonly goodLost: number
   readonly reasons: Readonly<Record<string, number>>
   readonly planMs: number
+  readonly journeysNotStarted?: number
 }
 
 const ms = (value: number): string => `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ms`
@@ -186,6 +187,13 @@ export const doubts = (evidence: Evidence): Doubt[] => {
     doubt(
       'connections',
       `${plural(forConnection, 'request')} found none of ${mostConnections(plan)} free within ${ms(plan.timeoutMs)} and never left: allow more connections.`,
+    )
+  }
+  const { journeysNotStarted = 0 } = evidence
+  if (journeysNotStarted > 0) {
+    doubt(
+      'connections',
+      `${plural(journeysNotStarted, 'journey')} never started because ${number(plan.journey!.atOnce)} were under way: raise "atOnce" in the file.`,
     )
   }
   const forGenerator = total(report => report.unsentForGenerator)

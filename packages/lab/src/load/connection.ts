@@ -3,6 +3,7 @@
  * HTTP/2 connection carries at once (http2-stream.ts). Turns what the network does into calls on its owner; knows nothing
  * of schedules, pools or counts. After `onGone` or `onFailed` nothing more comes from it.
  */
+import type { JourneyRun } from './journey-run.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { FailureCode } from './plan.ts'
 
@@ -46,10 +47,11 @@ export abstract class Connection {
   /** When connecting, then closing, began, and until when it may get another request: set by the owner. */
   since = 0
   usableUntil: number = Number.POSITIVE_INFINITY
-  /** Its number, its target, and the bytes of its body: set by the owner. */
+  /** Its number, its target, the bytes of its body, and the journey it belongs to: set by the owner. */
   number = -1
   target = 0
   bodySent = 0
+  run: JourneyRun | undefined
 
   readonly peer: Peer
   /** Bytes of the body of its last answer. */

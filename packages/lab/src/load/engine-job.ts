@@ -1,5 +1,6 @@
 /** What one worker is given, and what it hands back. Types and plain data only: they cross threads. */
 import type { Peer } from './connection.ts'
+import type { JourneyData } from './journeys.ts'
 import type { Freeze } from './lateness.ts'
 import type { Counts, LoadPlan, LoadProgress } from './plan.ts'
 import type { RequestText } from './request-text.ts'
@@ -35,4 +36,5 @@ export interface EngineReport {
   readonly standingOpened: number
   /** Numbers of the requests answered 2xx; empty unless the plan asks for them. */
   readonly acknowledged: Uint32Array
+  readonly journeys?: JourneyData | undefined
 }

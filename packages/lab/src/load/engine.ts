@@ -13,6 +13,7 @@ import { ConnectionPool, type PoolSize } from './connection-pool.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
 import { Http1Connection } from './http1-connection.ts'
 import { Http2Dialer } from './http2-dialer.ts'
+import { Journeys } from './journeys.ts'
 import { type DueRequest, Origin } from './origin.ts'
 import { OutgoingRequest } from './outgoing-request.ts'
 import { Pacer } from './pacer.ts'
@@ -40,6 +41,7 @@ const cpuMs = (): number => {
 export class Engine implements ConnectionOwner {
   readonly #job: EngineJob
   readonly #source: ArrivalSource
+  readonly #journeys: Journeys | undefined
   readonly #tally: Tally
   readonly #pacer: Pacer
   readonly #origins: readonly Origin[]
@@ -78,7 +80,9 @@ export class Engine implements ConnectionOwner {
   constructor(job: EngineJob, source?: ArrivalSource) {
     const { plan, worker, workers } = job
     this.#job = job
-    this.#source = source ?? sourceOf(plan.arrival, worker, workers)
+    const { arrival, journey } = plan
+    this.#journeys = journey === undefined ? undefined : new Journeys({ arrival, journey }, worker, workers)
+    this.#source = source ?? this.#journeys ?? sourceOf(arrival, worker, workers)
     this.#tally = new Tally(plan.sloMs, plan.timeoutMs, job.requests.length)
     const { connections } = plan
     this.#fresh = connections.kind === 'fresh'
@@ -194,37 +198,38 @@ export class Engine implements ConnectionOwner {
     for (let sends = 0; sends < SENDS_AT_ONCE; sends++) {
       const due = this.#source.peek()
       if (due > at) return
-      this.#source.advance()
-      this.#place(this.#schedule(due), at)
+      this.#place(this.#take(due), at)
       at = this.#now()
     }
   }
 
-  /** Gives a request that is due its number. */
-  #schedule(due: number): DueRequest {
-    const number = this.#number
-    this.#number += this.#job.workers
-    this.#tally.scheduled(due, this.#targetOf(number))
-    return { due, number }
-  }
-
-  #targetOf(number: number): number {
-    return number % this.#requests.length
+  /** Takes the request that is due then, and gives it its number: of a journey that of the journey. */
+  #take(due: number): DueRequest {
+    const run = this.#journeys?.take()
+    const number = run?.number ?? this.#number
+    if (run === undefined) {
+      this.#source.advance()
+      this.#number += this.#job.workers
+    }
+    const target = run?.step ?? number % this.#requests.length
+    this.#tally.scheduled(due, target)
+    return { due, number, target, run }
   }
 
   /** Finds a connection for a request that is due. */
   #place(request: DueRequest, at: number): void {
-    const { due, number } = request
-    const target = this.#targetOf(number)
+    const { due, target, run } = request
     const { origin, reachable } = this.#requests[target]!
     this.#pacer.did()
-    if (at - due > this.#job.plan.timeoutMs) {
+    if (run?.refused === true) {
+      this.#tally.unsent()
+    } else if (at - due > this.#job.plan.timeoutMs) {
       this.#unsentForGenerator++
-      this.#giveUp(due, at)
+      this.#giveUp(request, at)
     } else if (!reachable) {
       this.#tally.sent(due, target, at, false)
       this.#tally.fail(due, target, 'unresolved', '', at - due, at - due)
-      this.#source.ended(at, false, due, 'unresolved', at - due)
+      this.#source.ended(at, false, due, 'unresolved', at - due, run)
     } else {
       const connection =
         origin.waiting.length > 0 ? undefined : this.#fresh ? origin.pool.connect(at) : origin.pool.takeFree(at)
@@ -234,16 +239,16 @@ export class Engine implements ConnectionOwner {
     }
   }
 
-  #giveUp(due: number, at: number): void {
+  #giveUp({ due, run }: DueRequest, at: number): void {
     this.#tally.unsent()
-    this.#source.ended(at, true, due, 'unsent', at - due)
+    this.#source.ended(at, true, due, 'unsent', at - due, run)
   }
 
-  #send(connection: Connection, { due, number }: DueRequest, at: number, waited: boolean): void {
-    const target = this.#targetOf(number)
+  #send(connection: Connection, { due, number, target, run }: DueRequest, at: number, waited: boolean): void {
     const { outgoing } = this.#requests[target]!
     connection.number = number
     connection.target = target
+    connection.run = run
     connection.due = due
     connection.sentAt = at
     connection.ownMs = this.#busyPeriod.delayOf(at - due, this.#inflight.size, at)
@@ -302,7 +307,7 @@ export class Engine implements ConnectionOwner {
 
   onAnswer(connection: Connection, status: number, reusable: boolean): void {
     const { lastSeen: now, unreadMs } = this.#pacer
-    const { due, target } = connection
+    const { due, target, run } = connection
     const ownMs = connection.ownMs + unreadMs
     const origin = this.#originOf(connection)
     const { pool, waiting } = origin
@@ -315,7 +320,7 @@ export class Engine implements ConnectionOwner {
     this.#typicalMs += (now - connection.sentAt - this.#typicalMs) / 16
     this.#lastAnswerAt = now
     pool.answered(connection, reusable, now)
-    this.#source.ended(now, true, due, status, ownMs)
+    this.#source.ended(now, true, due, status, ownMs, run)
     if (waiting.length > 0 && pool.hasFree) {
       const next = pool.takeFree(now)
       if (next !== undefined) this.#send(next, this.#nextWaiting(origin), now, origin.capped)
@@ -333,11 +338,11 @@ export class Engine implements ConnectionOwner {
 
   #failRequest(connection: Connection, code: FailureCode, reason: string, connected: boolean, unreadMs: number): void {
     const now = this.#now()
-    const { due, target } = connection
+    const { due, target, run } = connection
     const ownMs = connection.ownMs + unreadMs
     this.#inflight.delete(connection)
     this.#tally.fail(due, target, code, reason, now - due, ownMs)
-    this.#source.ended(now, connected, due, code, ownMs)
+    this.#source.ended(now, connected, due, code, ownMs, run)
   }
 
   onGone(connection: Connection): void {
@@ -369,7 +374,7 @@ export class Engine implements ConnectionOwner {
       for (let first = waiting.peek(); first !== undefined && first.due + timeoutMs <= now; first = waiting.peek()) {
         waiting.shift()
         this.#unsentForConnection++
-        this.#giveUp(first.due, now)
+        this.#giveUp(first, now)
       }
       pool.tidy(now, ending, now < this.#source.durationMs)
     }
@@ -388,8 +393,7 @@ export class Engine implements ConnectionOwner {
     const elapsedMs = Math.max(0, now)
     if (aborted) {
       for (let due = this.#source.peek(); due <= now; due = this.#source.peek()) {
-        this.#source.advance()
-        this.#schedule(due)
+        this.#take(due)
         this.#tally.unsent()
       }
       for (const { waiting } of this.#origins) while (waiting.shift() !== undefined) this.#tally.unsent()
@@ -412,6 +416,7 @@ export class Engine implements ConnectionOwner {
       standingWanted: this.#standing,
       standingOpened: this.#origins.reduce((sum, { pool }) => sum + pool.standingOpened, 0),
       acknowledged: Uint32Array.from(this.#acknowledged),
+      journeys: this.#journeys?.data(),
     })
   }
 }

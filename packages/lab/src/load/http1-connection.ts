@@ -44,7 +44,7 @@ export class Http1Connection extends Connection {
 
   send(request: OutgoingRequest): void {
     this.busy = true
-    this.#request = request.bytes(this.number, Date.now)
+    this.#request = request.bytes(this.number, Date.now, this.run?.extracted)
     this.#headRequest = request.isHead
     if (this.state === 'open') this.#write()
   }
@@ -56,7 +56,7 @@ export class Http1Connection extends Connection {
   }
 
   #write(): void {
-    this.#parser.start(this.#headRequest)
+    this.#parser.start(this.#headRequest, this.run?.answer)
     this.#socket.write(this.#request!)
   }
 

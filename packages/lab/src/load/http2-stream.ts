@@ -43,7 +43,7 @@ export class Http2Stream extends Connection implements SessionUser {
 
   send(request: OutgoingRequest): void {
     this.busy = true
-    this.#message = request.message(this.number, Date.now)
+    this.#message = request.message(this.number, Date.now, this.run?.extracted)
     this.#headRequest = request.isHead
     if (this.state === 'open') this.#open()
   }
@@ -99,6 +99,7 @@ export class Http2Stream extends Connection implements SessionUser {
       .on('data', (part: Uint8Array) => {
         this.#came(stream)
         this.bodyBytes += part.length
+        this.run?.answer?.body(part)
       })
       .on('end', () => this.#ended(stream))
       .on('error', (error: NodeJS.ErrnoException) => this.#broke(stream, error))
@@ -109,6 +110,9 @@ export class Http2Stream extends Connection implements SessionUser {
 
   #begins(answer: IncomingHttpHeaders): void {
     this.#status = Number(answer[':status'])
+    for (const [name, values] of Object.entries(this.run?.answer === undefined ? {} : answer)) {
+      for (const value of [values].flat()) this.run!.answer!.field(name, String(value))
+    }
     const length = answer['content-length']
     this.#length = length === undefined || this.#headRequest || this.#status === 304 ? undefined : Number(length)
   }

@@ -2,7 +2,7 @@
 import { Buffer } from 'node:buffer'
 import type { OutgoingHttpHeaders } from 'node:http2'
 import type { RequestText } from './request-text.ts'
-import { type Template, templateOf } from './template.ts'
+import { type Extracted, type Template, templateOf } from './template.ts'
 
 /** Of HTTP/2. */
 export interface Http2Message {
@@ -14,6 +14,8 @@ export class OutgoingRequest {
   readonly isHead: boolean
   /** Of the body of the request made last. */
   bodyBytes = 0
+  /** The request line, which is encoded as a URL is, and the fields. */
+  readonly #line: Template
   readonly #head: Template
   readonly #body: Template | undefined
   readonly #constant: boolean
@@ -21,33 +23,47 @@ export class OutgoingRequest {
   #message: Http2Message | undefined
 
   /** `random` when its fields are to be filled in. Throws a RangeError that names a field which does not exist. */
-  constructor({ head, body, isHead }: RequestText, random: (() => number) | undefined) {
-    const template = (text: string): Template => (random === undefined ? text : templateOf(text, random))
+  constructor({ head, body, isHead, extracted }: RequestText, random: (() => number) | undefined) {
+    const template = (text: string, encode?: (value: string) => string): Template =>
+      random === undefined ? text : templateOf(text, random, extracted, encode)
     this.isHead = isHead
-    this.#head = template(head)
-    this.#body = body === undefined ? undefined : template(body)
-    this.#constant = typeof this.#head === 'string' && typeof this.#body !== 'function'
+    const lineEnd = head.includes('\r\n') ? head.indexOf('\r\n') : head.length
+    this.#line = template(head.slice(0, lineEnd), encodeURIComponent)
+    this.#head = template(head.slice(lineEnd))
+    this.#body = body === undefined ? undefined : template(body, bodyEncoding(head))
+    this.#constant = [this.#line, this.#head, this.#body].every(each => typeof each !== 'function')
   }
 
   /** As HTTP/1.1 has it. */
-  bytes(number: number, nowMs: () => number): Uint8Array {
-    if (this.#bytes === undefined || !this.#constant) this.#bytes = http1Bytes(...this.#filled(number, nowMs))
+  bytes(number: number, nowMs: () => number, extracted: Extracted = {}): Uint8Array {
+    if (this.#bytes === undefined || !this.#constant)
+      this.#bytes = http1Bytes(...this.#filled(number, nowMs, extracted))
     return this.#bytes
   }
 
   /** As HTTP/2 has it. */
-  message(number: number, nowMs: () => number): Http2Message {
-    if (this.#message === undefined || !this.#constant) this.#message = http2Message(...this.#filled(number, nowMs))
+  message(number: number, nowMs: () => number, extracted: Extracted = {}): Http2Message {
+    if (this.#message === undefined || !this.#constant) {
+      this.#message = http2Message(...this.#filled(number, nowMs, extracted))
+    }
     return this.#message
   }
 
-  #filled(number: number, nowMs: () => number): [head: string, body: string | undefined] {
+  #filled(number: number, nowMs: () => number, extracted: Extracted): [head: string, body: string | undefined] {
     const now = this.#constant ? 0 : nowMs()
-    const fill = (template: Template): string => (typeof template === 'string' ? template : template(number, now))
+    const fill = (template: Template): string =>
+      typeof template === 'string' ? template : template(number, now, extracted)
     const body = this.#body === undefined ? undefined : fill(this.#body)
     this.bodyBytes = body?.length ?? 0
-    return [fill(this.#head), body]
+    return [fill(this.#line) + fill(this.#head), body]
   }
+}
+
+/** What a value needs in order to stand in a string of JSON, or in a form. */
+const bodyEncoding = (head: string): ((value: string) => string) | undefined => {
+  const type = /\r\ncontent-type:([^;\r]*)/i.exec(head)?.[1] ?? ''
+  if (type.includes('json')) return value => Buffer.from(JSON.stringify(value).slice(1, -1)).toString('latin1')
+  return type.includes('x-www-form-urlencoded') ? encodeURIComponent : undefined
 }
 
 const http1Bytes = (head: string, body: string | undefined): Uint8Array =>

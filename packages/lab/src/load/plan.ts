@@ -63,9 +63,32 @@ export interface Tls {
   readonly key?: string
 }
 
+/** What a step reads out of its answer, for later steps: where `at` is a JSON pointer, or the name of a header or cookie. */
+export interface Extraction {
+  readonly name: string
+  readonly from: 'json' | 'header' | 'cookie'
+  readonly at: string
+}
+
+export interface JourneyStep {
+  readonly name: string
+  /** From the answer before until its request is due. */
+  readonly thinkMs: number
+  readonly extract: readonly Extraction[]
+}
+
+export interface Journey {
+  /** Of each target of the plan, in their order. */
+  readonly steps: readonly JourneyStep[]
+  /** As many may be under way; a start that finds them is not made, and counted. */
+  readonly atOnce: number
+}
+
 export interface LoadPlan extends LoadTarget {
   /** Further requests: all of them take turns in this order, the plan's own first. Request n is target n mod their number. */
   readonly others?: readonly LoadTarget[]
+  /** Each arrival makes all the requests, one after the other, instead of one. */
+  readonly journey?: Journey
   readonly arrival: Arrival
   readonly connections: Connections
   /** A request without a complete answer this long after its scheduled time fails with `response-timeout`. */
@@ -179,6 +202,22 @@ export interface Certificate {
   readonly intervals: Partial<ByKind<Readonly<Record<FigureName, Interval>>>>
 }
 
+/** scheduled = completed + sum(failedAt) + notStarted + cut, always. */
+export interface JourneyOutcome {
+  readonly scheduled: number
+  readonly completed: number
+  /** By step: its request failed or was never sent, was not answered 2xx or 3xx, or lacked what later steps need. */
+  readonly failedAt: readonly number[]
+  /** As many as may be were under way. */
+  readonly notStarted: number
+  /** Under way when the run was stopped. */
+  readonly cut: number
+  /** How often an answer lacked what was to be read out of it, by `step: name`. */
+  readonly missing: Readonly<Record<string, number>>
+  /** Of those that were completed: from when they were due to start to their last answer, think times included. */
+  readonly duration: Histogram
+}
+
 /** scheduled = sent + unsent; sent = sum(answered) + sum(failed), always. */
 export interface LoadOutcome extends Counts {
   readonly unsent: number
@@ -212,6 +251,8 @@ export interface LoadOutcome extends Counts {
   readonly clean: ByKind<Histogram>
   /** Numbers of the requests answered 2xx, in no order; empty unless the plan asks for them. */
   readonly acknowledged: readonly number[]
+  /** Of a plan of journeys. */
+  readonly journeys?: JourneyOutcome
   /** True when the run was aborted before its schedule ended. */
   readonly incomplete: boolean
 }

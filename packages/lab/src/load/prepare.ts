@@ -25,8 +25,9 @@ export const hasFields = (plan: LoadPlan): boolean =>
 /** Throws (RangeError, TypeError) for what can not be sent. */
 export const prepare = (plan: LoadPlan): Prepared => {
   const servers = new Map<string, { readonly index: number; readonly target: Target }>()
-  const requests = targetsOf(plan).map(request => {
-    const { target, text } = requestOf(request, plan.templated === true, plan.connections.kind === 'fresh')
+  const requests = targetsOf(plan).map((request, at) => {
+    const names = plan.journey?.steps.slice(0, at).flatMap(({ extract }) => extract.map(({ name }) => name))
+    const { target, text } = requestOf(request, plan.templated === true, plan.connections.kind === 'fresh', names)
     const key = `${target.secure} ${target.hostname} ${target.port}`
     const server = servers.get(key) ?? { index: servers.size, target }
     servers.set(key, server)
@@ -51,9 +52,10 @@ export const requestOf = (
   request: LoadTarget,
   templated: boolean,
   fresh = false,
+  extracted: readonly string[] = [],
 ): { readonly target: Target; readonly text: RequestText } => {
   const target = parseTarget(request.url, templated)
-  const text = requestText(request, target, fresh)
+  const text = { ...requestText(request, target, fresh), extracted }
   // Finds fields that do not exist.
   if (templated) new OutgoingRequest(text, Math.random)
   return { target, text }

@@ -15,6 +15,8 @@ export interface RequestText {
   readonly body: string | undefined
   /** Its answer has no body. */
   readonly isHead: boolean
+  /** Names that stand in fields for what earlier answers of a journey had. */
+  readonly extracted?: readonly string[]
 }
 
 /** Throws a RangeError that names the header or method at fault. `fresh`: the connection ends with it. */

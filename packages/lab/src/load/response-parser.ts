@@ -2,10 +2,11 @@
  * A strict, incremental parser of HTTP/1.1 responses. Pure: bytes in, a verdict out; knows no socket and no clock.
  *
  * It keeps only what a load generator asks: the status, whether the answer is complete, whether and for how long the
- * connection may be used again, how long the body was. Bodies are skipped. Bytes may be split anywhere. It is
+ * connection may be used again, how long the body was. Bodies are skipped, but for journeys. Bytes may be split anywhere. It is
  * strict because a generator that guesses would count answers that never came: bare LF, folded headers, spaces before
  * a colon, differing lengths, a length beside chunks and bytes after the end are all faults.
  */
+import type { AnswerParts } from './answer-parts.ts'
 import {
   COLON,
   CR,
@@ -55,6 +56,7 @@ export class ResponseParser {
 
   #state: number = State.statusLine
   #headRequest = false
+  #parts: AnswerParts | undefined
   #old = false
   #close = false
   #keep = false
@@ -67,9 +69,10 @@ export class ResponseParser {
   #spill: Uint8Array | undefined
   #spilled = 0
 
-  /** Gets ready for the answer of a new request. */
-  start(headRequest: boolean): void {
+  /** Gets ready for the answer of a new request. `parts` gets its fields and its body. */
+  start(headRequest: boolean, parts?: AnswerParts): void {
     this.#headRequest = headRequest
+    this.#parts = parts
     this.fault = ''
     this.#spilled = 0
     this.#expectStatusLine()
@@ -101,6 +104,7 @@ export class ResponseParser {
         case State.body:
         case State.chunkData: {
           const taken = Math.min(this.#left, end - at)
+          this.#parts?.body(bytes.subarray(at, at + taken))
           this.#left -= taken
           this.bodyBytes += taken
           at += taken
@@ -108,6 +112,7 @@ export class ResponseParser {
           break
         }
         case State.bodyUntilClose:
+          this.#parts?.body(bytes.subarray(at, end))
           this.bodyBytes += end - at
           at = end
           break
@@ -228,6 +233,7 @@ export class ResponseParser {
     this.status = status
     this.#old = bytes[start + 7] === 48
     this.#state = State.headers
+    this.#parts?.begin()
     return ''
   }
 
@@ -242,6 +248,7 @@ export class ResponseParser {
       if (byte < 32 && byte !== TAB) return 'a control character in a header'
     }
     if (trailer) return ''
+    this.#parts?.field(latin1(bytes, start, colon), latin1(bytes, colon + 1, end))
     // Only four headers matter, and their names have three different lengths.
     const length = colon - start
     if (length !== 14 && length !== 17 && length !== 10) return ''
@@ -346,6 +353,9 @@ export class ResponseParser {
     return ''
   }
 }
+
+const latin1 = (bytes: Uint8Array, start: number, end: number): string =>
+  String.fromCharCode(...bytes.subarray(start, end))
 
 const notHttp = (bytes: Uint8Array, start: number, end: number): string =>
   `expected an HTTP/1.1 status line, got "${textOf(bytes, start, end)}"`

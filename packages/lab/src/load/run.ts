@@ -13,6 +13,7 @@ import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
 import {
   DOUBT_CODES,
+  type JourneyOutcome,
   type LoadOptions,
   type LoadOutcome,
   type LoadPlan,
@@ -20,6 +21,7 @@ import {
   type LoadSecond,
   type TargetOutcome,
 } from './plan.ts'
+import type { JourneyData } from './journeys.ts'
 import { peersOf } from './peers.ts'
 import { prepare } from './prepare.ts'
 import { planMs } from './schedule.ts'
@@ -143,6 +145,7 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
   }
   const sendLag = merged(tally => tally.sendLag)
   const counts = countsOf(tallies)
+  const journeys = journeysOf(reports.flatMap(report => report.journeys ?? []))
   const found = doubts({
     plan,
     workers: reports,
@@ -153,6 +156,7 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
     goodLost: sumOf(tallies, tally => tally.goodLost),
     reasons: addUp(tallies.map(tally => tally.reasons)),
     planMs: planMs(plan),
+    journeysNotStarted: journeys?.notStarted ?? 0,
   })
   return {
     ...counts,
@@ -184,9 +188,23 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
       other: latencies.other.clean,
       failed: latencies.failed.clean,
     },
+    ...(journeys === undefined ? {} : { journeys }),
     incomplete: reports.some(report => report.aborted),
   }
 }
+
+const journeysOf = (parts: readonly JourneyData[]): JourneyOutcome | undefined =>
+  parts.length === 0
+    ? undefined
+    : {
+        scheduled: sumOf(parts, part => part.scheduled),
+        completed: sumOf(parts, part => part.completed),
+        failedAt: parts[0]!.failedAt.map((_, step) => sumOf(parts, part => part.failedAt[step]!)),
+        notStarted: sumOf(parts, part => part.notStarted),
+        cut: sumOf(parts, part => part.cut),
+        missing: addUp(parts.map(part => part.missing)),
+        duration: Histogram.merged(parts.map(part => Histogram.fromJSON(part.duration))),
+      }
 
 const targetsOf = (tallies: readonly TallyData[]): TargetOutcome[] =>
   tallies[0]!.targets.map((_, target) => {

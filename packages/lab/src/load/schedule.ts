@@ -113,9 +113,11 @@ export const ratesOf = (phase: Phase): readonly [from: number, to: number] =>
 export const planMs = ({ arrival }: Pick<LoadPlan, 'arrival'>): number =>
   arrival.kind === 'open' ? durationMs(arrival.schedule) : arrival.durationMs
 
-/** Seconds during which requests were scheduled: what rates are divided by. A stopped run has had fewer. */
-export const loadSeconds = (plan: Pick<LoadPlan, 'arrival'>, { elapsedMs }: { readonly elapsedMs: number }): number =>
-  Math.max(1, Math.min(planMs(plan), elapsedMs)) / 1000
+/** Seconds during which requests were scheduled: what rates are divided by. A stopped run has had fewer, journeys go on after the last start. */
+export const loadSeconds = (
+  plan: Pick<LoadPlan, 'arrival' | 'journey'>,
+  { elapsedMs }: { readonly elapsedMs: number },
+): number => Math.max(1, plan.journey === undefined ? Math.min(planMs(plan), elapsedMs) : elapsedMs) / 1000
 
 /** The integral of the rate over the whole schedule. */
 export const expectedArrivals = (schedule: Schedule): number =>

@@ -2,9 +2,12 @@
  * Requests that differ: fields such as `{{seq}}` in a URL, a header or a body have another value in each. Pure but for
  * random UUIDs. A request has a number, from 0, that no other request of the run has.
  */
+import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 
-type Value = (number: number, nowMs: number) => string
+/** What a journey has read out of earlier answers, by name. */
+export type Extracted = Readonly<Record<string, string>>
+type Value = (number: number, nowMs: number, extracted: Extracted) => string
 
 interface Kind {
   /** With arguments as a user may write them. */
@@ -57,35 +60,55 @@ const FIELD = /\\\{\{|(?:\{\{|%7B%7B)(.*?)(?:\}\}|%7D%7D)/gis
 /** A text that is the same for all requests, or one made anew for each. */
 export type Template = string | Value
 
-/** @throws RangeError that names the field and those that there are */
-export const templateOf = (text: string, random: () => number): Template => {
+/** As a character for each byte. */
+const bytesOf = (value: string): string => Buffer.from(value).toString('latin1')
+
+/**
+ * `names` are those of values that earlier answers had; `encode` makes one fit into its place.
+ * @throws RangeError that names the field and those that there are
+ */
+export const templateOf = (
+  text: string,
+  random: () => number,
+  names: readonly string[] = [],
+  encode: (value: string) => string = bytesOf,
+): Template => {
   const parts: Template[] = []
   let at = 0
   for (const match of text.matchAll(FIELD)) {
     parts.push(text.slice(at, match.index))
-    parts.push(match[1] === undefined ? '{{' : fieldValue(match[1], random))
+    parts.push(match[1] === undefined ? '{{' : fieldValue(match[1], random, names, encode))
     at = match.index + match[0].length
   }
   parts.push(text.slice(at))
   if (parts.every(part => typeof part === 'string')) return parts.join('')
-  return (number, nowMs) => {
+  return (number, nowMs, extracted) => {
     let made = ''
-    for (const part of parts) made += typeof part === 'string' ? part : part(number, nowMs)
+    for (const part of parts) made += typeof part === 'string' ? part : part(number, nowMs, extracted)
     return made
   }
 }
 
-const fieldValue = (field: string, random: () => number): Value => {
+const fieldValue = (
+  field: string,
+  random: () => number,
+  names: readonly string[],
+  encode: (value: string) => string,
+): Value => {
   const [name = '', ...given] = field.replaceAll('%20', ' ').trim().split(/\s+/)
+  if (names.includes(name) && given.length === 0) return (_, __, extracted) => encode(extracted[name]!)
   const kind = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined
   const numbers = given.map(Number)
   const wellFormed = kind?.arguments === given.length && given.every(each => /^\d{1,15}$/.test(each))
   if (kind === undefined || !wellFormed) {
-    const known = Object.values(KINDS).map(({ example }) => example)
+    const known = [...names.map(each => `{{${each}}}`), ...Object.values(KINDS).map(({ example }) => example)]
     throw new RangeError(`{{${field}}} is none of ${known.join(', ')}; \\{{ stands for {{ itself`)
   }
   return kind.make(numbers, random)
 }
+
+/** Names that a journey cannot give to what it reads. */
+export const FIELD_NAMES: readonly string[] = Object.keys(KINDS)
 
 /** Whether requests of this text differ. */
 export const hasFields = (text: string): boolean => [...text.matchAll(FIELD)].some(match => match[1] !== undefined)

@@ -2,8 +2,9 @@
 import { formatDuration } from '../durations.ts'
 import { planMs } from '../load/schedule.ts'
 import { attackReport } from './attack-report.ts'
-import { type AttackRun, offered } from './attack-words.ts'
+import { asked, type AttackRun, offered } from './attack-words.ts'
 import { formatMs, formatPercent } from './format.ts'
+import { percentilesOf } from './percentiles.ts'
 import type { LinesPlot, Plot, ScenarioArm, ScenarioConditions, ScenarioResult, Table, Verdict } from './result.ts'
 import { STEP_COLUMNS, stepCells } from './steps-report.ts'
 import { TARGET_COLUMNS, targetRows } from './targets-table.ts'
@@ -21,12 +22,12 @@ export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }
   const [first] = runs
   const { plan } = first!
   const several = runs.length > 1
-  const more = plan.others?.length ?? 0
+  const percentiles = percentilesOf(runs)
   return {
     kind: 'scenario',
     version: 1,
     name: 'attack',
-    title: more === 0 ? plan.url : `${more + 1} targets in turn`,
+    title: asked(plan),
     story:
       `${several ? 'Each rate' : offered(plan)} for ${formatDuration(planMs(plan))}. Latencies count from when a request was due; ` +
       `goodput is answers 2xx and 3xx within ${formatDuration(plan.sloMs)}.`,
@@ -39,12 +40,15 @@ export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }
       outcome.why.map(reason => (several ? `At ${offered(each)}: ${reason}` : reason)),
     ),
     conditions,
-    arms: [SCHEDULED, GOODPUT],
+    arms: [SCHEDULED, GOODPUT, ...(percentiles?.arms ?? [])],
     published: [],
     verdicts: runs.flatMap(run => verdictsOf(run, several)),
     finding: findingOf(runs),
-    tables: tablesOf(runs),
-    plots: several ? stepPlots(runs) : secondPlots(first!),
+    tables: [...tablesOf(runs), ...(percentiles === undefined ? [] : [percentiles.table])],
+    plots: [
+      ...(several ? stepPlots(runs) : secondPlots(first!)),
+      ...(percentiles === undefined ? [] : [percentiles.plot]),
+    ],
     printouts: runs.map(({ plan: each, outcome, judged }) => ({
       title: offered(each),
       text: attackReport(each, outcome, judged),
@@ -61,8 +65,12 @@ function findingOf(runs: readonly AttackRun[]): string {
   const what = missed.map(({ name, measured }) => `${name} (${measured})`)
   const failed = missed.length === 0 ? '' : `Not as expected: ${what.join(', ')}. `
   if (runs.length > 1) return `${failed}Goodput is ${all}.`
-  const { okLatency } = runs[0]!.outcome
-  return `${failed}Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
+  const { okLatency, journeys } = runs[0]!.outcome
+  const through =
+    journeys === undefined
+      ? ''
+      : `${formatPercent(journeys.completed / Math.max(1, journeys.scheduled))} of journeys came through. `
+  return `${failed}${through}Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
 }
 
 const verdictsOf = ({ plan, judged }: AttackRun, several: boolean): Verdict[] =>
@@ -83,7 +91,11 @@ function tablesOf(runs: readonly AttackRun[]): Table[] {
   const named = (cells: readonly string[]): string[] => [cells.at(-1)!, ...cells.slice(0, -1)]
   return [
     steps,
-    { title: 'Targets', columns: named(TARGET_COLUMNS), rows: targets.map(cells => ({ cells: named(cells) })) },
+    {
+      title: runs[0]!.plan.journey === undefined ? 'Targets' : 'Steps of the journey',
+      columns: named(TARGET_COLUMNS),
+      rows: targets.map(cells => ({ cells: named(cells) })),
+    },
   ]
 }
 

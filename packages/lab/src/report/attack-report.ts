@@ -44,6 +44,30 @@ const certainty = ({ certificate, ...outcome }: LoadOutcome): string => {
 
 const SAID: readonly FigureName[] = ['p50', 'p99', 'max']
 
+/** How journeys ended, and at which step those failed that did. */
+const journeyRows = ({ journey }: LoadPlan, { journeys }: LoadOutcome): Row[] => {
+  if (journey === undefined || journeys === undefined) return []
+  const { scheduled, completed, failedAt, notStarted, cut, missing, duration } = journeys
+  const failed = failedAt.reduce((sum, times) => sum + times, 0)
+  const ends = [
+    `${formatCount(scheduled)} scheduled, ${formatCount(completed)} completed (${share(completed, scheduled)})`,
+    `${formatCount(failed)} failed`,
+    ...(notStarted === 0 ? [] : [`${formatCount(notStarted)} not started (${formatCount(journey.atOnce)} under way)`]),
+    ...(cut === 0 ? [] : [`${formatCount(cut)} cut short`]),
+  ]
+  const places = failedAt.flatMap((times, at) =>
+    times === 0 ? [] : `step ${at + 1} (${journey.steps[at]!.name}): ${formatCount(times)}`,
+  )
+  return [
+    ['Journeys', ends.join(', ')],
+    ...(places.length === 0 ? [] : [['  failed at', places.join(', ')] as const]),
+    ...Object.entries(missing).map(
+      ([what, times]) => ['  not found', `${what}, in ${formatCount(times)} answers`] as const,
+    ),
+    ['  took', latencies(duration)],
+  ]
+}
+
 export const attackReport = (
   plan: LoadPlan,
   outcome: LoadOutcome,
@@ -53,9 +77,10 @@ export const attackReport = (
   const seconds = loadSeconds(plan, outcome)
   const ok = outcome.okLatency
   const answers = Object.values(outcome.answered).reduce((sum, times) => sum + times, 0)
-  const several = plan.others?.length ?? 0
+  const several = plan.journey === undefined ? (plan.others?.length ?? 0) : 0
   const rows: Row[] = [
     ...(several === 0 ? [] : [['Targets', `${formatCount(several + 1)}, in turn`] as const]),
+    ...journeyRows(plan, outcome),
     [
       'Requests',
       `${formatCount(outcome.scheduled)} scheduled, ${formatCount(outcome.sent)} sent${outcome.unsent > 0 ? `, ${formatCount(outcome.unsent)} never sent` : ''}`,

@@ -10,14 +10,14 @@ export interface AttackRun {
   readonly judged: readonly Judged[]
 }
 
-/** `200/s`, `100/s to 900/s`, `50 users` */
-export const offered = ({ arrival }: Pick<LoadPlan, 'arrival'>): string => {
+/** `200/s`, `100/s to 900/s`, `20/s journeys`, `50 users` */
+export const offered = ({ arrival, journey }: Pick<LoadPlan, 'arrival' | 'journey'>): string => {
   if (arrival.kind === 'closed') return `${formatCount(arrival.users)} ${arrival.users === 1 ? 'user' : 'users'}`
   const rates = arrival.schedule.phases.map(phase => {
     const [from, to] = ratesOf(phase).map(rate => `${formatRate(rate)}/s`)
     return from === to ? from : `${from} to ${to}`
   })
-  return rates.join(', ')
+  return `${rates.join(', ')}${journey === undefined ? '' : ' journeys'}`
 }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -35,6 +35,12 @@ const WORDS: Readonly<Record<string, string>> = {
 /** One for each code: `refused: 3 (the connection was refused)`. */
 export const failures = (failed: LoadOutcome['failed']): string[] =>
   Object.entries(failed).map(([code, times]) => `${code}: ${formatCount(times ?? 0)} (${WORDS[code] ?? code})`)
+
+/** What is asked: a URL, targets in turn, or a journey. */
+export const asked = ({ url, others = [], journey }: LoadPlan): string => {
+  if (journey !== undefined) return `${new URL(url).origin}, a journey of ${formatCount(journey.steps.length)} steps`
+  return others.length === 0 ? url : `${formatCount(others.length + 1)} targets in turn`
+}
 
 const GREEN = 32
 const RED = 31

@@ -30,8 +30,8 @@ export interface Table {
   readonly rows: readonly { readonly arm?: string; readonly cells: readonly string[] }[]
 }
 
-/** How the values of an axis read. */
-export type Unit = 'ms' | 's' | 'rate' | 'count' | 'MB' | 'percent' | 'multiple'
+/** How the values of an axis read. Of a percentile the value is 1 / (1 - quantile). */
+export type Unit = 'ms' | 's' | 'rate' | 'count' | 'MB' | 'percent' | 'multiple' | 'percentile'
 
 export interface Axis {
   readonly label: string

@@ -1,7 +1,7 @@
 /** An attack in steps: a row for each rate, and what each expectation came to at each of them. Pure. */
 import { formatDuration } from '../durations.ts'
 import { loadSeconds, planMs } from '../load/schedule.ts'
-import { type AttackRun, failures, judgedText, offered, sign } from './attack-words.ts'
+import { asked, type AttackRun, failures, judgedText, offered, sign } from './attack-words.ts'
 import { formatMs, formatPercent, formatRate } from './format.ts'
 import { type Row, rowsText } from './rows.ts'
 
@@ -26,8 +26,7 @@ export function stepsReport(runs: readonly AttackRun[], steps: number, colour: b
   const table = lines.map(cells => cells.map((cell, at) => cell.padStart(widths[at]!)).join('  '))
   const each = `each rate for ${formatDuration(planMs(plan))}, goodput within ${formatDuration(plan.sloMs)}`
   const notes = [...doubts(runs, steps), ...expectations(runs, colour)]
-  const what = plan.others === undefined ? plan.url : `${plan.others.length + 1} targets in turn`
-  return `${what}\n${each}\n\n${table.join('\n')}\n\n${rowsText(notes)}`
+  return `${asked(plan)}\n${each}\n\n${table.join('\n')}\n\n${rowsText(notes)}`
 }
 
 /** In the order of the columns. */

@@ -23,8 +23,10 @@ export function targetsTable(plan: LoadPlan, outcome: LoadOutcome): string {
 /** In the order of the columns. */
 export function targetRows(plan: LoadPlan, { targets }: LoadOutcome): string[][] {
   const requests = targetsOf(plan)
+  const stepOf = (at: number): string =>
+    plan.journey === undefined ? '' : `${at + 1} ${plan.journey.steps[at]!.name}: `
   const oneOrigin = new Set(requests.map(({ url }) => originOf(url))).size === 1
-  return targets.map((outcome, at) => [...cells(outcome), nameOf(requests[at]!, oneOrigin)])
+  return targets.map((outcome, at) => [...cells(outcome), `${stepOf(at)}${nameOf(requests[at]!, oneOrigin)}`])
 }
 
 function cells({ scheduled, good, answered, okLatency }: TargetOutcome): string[] {

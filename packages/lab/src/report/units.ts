@@ -20,6 +20,8 @@ export function formatUnit(value: number, unit: Unit): string {
       return formatPercent(value / 100)
     case 'multiple':
       return formatMultiple(value)
+    case 'percentile':
+      return `${Number((100 * (1 - 1 / value)).toPrecision(value >= 1e4 ? 6 : 4))} %`
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   ByKind,
   Certificate,
   Counts,
+  JourneyOutcome,
   Kind,
   LoadOutcome,
   LoadPlan,
@@ -42,7 +43,10 @@ export interface RequestDocument {
 /** The plan, but for what may be secret: of headers that carry a credential the value is hidden, of the body is the digest. */
 export interface PlanDocument
   extends Omit<RequestDocument, 'url'>,
-    Pick<LoadPlan, 'arrival' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'http2'> {
+    Pick<
+      LoadPlan,
+      'arrival' | 'journey' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'http2'
+    > {
   /** Further requests that took turns with it. */
   readonly others: readonly RequestDocument[]
   /** Fields such as `{{seq}}` were filled in. */
@@ -71,6 +75,12 @@ export interface TargetDocument extends Counts {
 
 type Figures = Omit<LatencyFigures, 'min'>
 
+/** Of a plan of journeys: how they ended, and how long those that came through took, think times included. */
+export interface JourneysDocument extends Omit<JourneyOutcome, 'duration'> {
+  readonly durationMs: Figures
+  readonly duration: HistogramData
+}
+
 export interface AttackDocument extends Origin, Counts {
   readonly kind: 'attack'
   readonly version: typeof ATTACK_VERSION
@@ -95,6 +105,7 @@ export interface AttackDocument extends Origin, Counts {
   readonly seconds: readonly SecondDocument[]
   /** None when there is one, or more than get figures of their own. */
   readonly targets: readonly TargetDocument[]
+  readonly journeys?: JourneysDocument
   /** What `--expect` asked for, and what came of it. */
   readonly expectations: readonly Judged[]
 }
@@ -109,7 +120,7 @@ export function attackDocument(
 }
 
 export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome, origin: Origin): AttackDocument {
-  const { okLatency, shedLatency, otherLatency, failedAfter, sendLag, clean, seconds, targets } = outcome
+  const { okLatency, shedLatency, otherLatency, failedAfter, sendLag, clean, seconds, targets, journeys } = outcome
   const measured = { ok: okLatency, shed: shedLatency, other: otherLatency, failed: failedAfter }
   const pairOf = (kind: Kind): KindHistograms => ({ measured: measured[kind].toJSON(), clean: clean[kind].toJSON() })
   return {
@@ -159,13 +170,20 @@ export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome
       const { method, url: where } = at === 0 ? { method: plan.method, url } : plan.others[at - 1]!
       return { method, url: where, ...each, latencyMs: figures(latency), ok: latency.toJSON() }
     }),
+    ...(journeys === undefined ? {} : { journeys: journeysDocument(journeys) }),
     expectations: [],
   }
 }
 
+const journeysDocument = ({ duration, ...counts }: JourneyOutcome): JourneysDocument => ({
+  ...counts,
+  durationMs: figures(duration),
+  duration: duration.toJSON(),
+})
+
 /** The outcome a document was made of; `acknowledged` numbers are not kept. Throws a RangeError for what is no histogram. */
 export function outcomeOf(document: AttackDocument): LoadOutcome {
-  const { histograms } = document
+  const { histograms, journeys } = document
   const read = (kind: Kind, which: keyof KindHistograms): Histogram => Histogram.fromJSON(histograms[kind][which])
   return {
     scheduled: document.scheduled,
@@ -203,15 +221,31 @@ export function outcomeOf(document: AttackDocument): LoadOutcome {
       ...{ scheduled, sent, answered, failed, good },
       okLatency: Histogram.fromJSON(ok),
     })),
+    ...(journeys === undefined ? {} : { journeys: journeysOf(journeys) }),
     acknowledged: [],
   }
 }
 
+const journeysOf = ({ duration, durationMs: _, ...counts }: JourneysDocument): JourneyOutcome => ({
+  ...counts,
+  duration: Histogram.fromJSON(duration),
+})
+
 /** As far as a document says it: bodies are not in it. */
 export function planOfDocument({ url, plan }: AttackDocument): LoadPlan {
-  const { method, headers, others, arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, http2 } = plan
+  const { method, headers, others, arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, http2, journey } =
+    plan
   const body = undefined
-  const load = { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, ...(http2 && { http2 }) }
+  const load = {
+    arrival,
+    connections,
+    timeoutMs,
+    connectTimeoutMs,
+    sloMs,
+    threads,
+    ...(http2 && { http2 }),
+    ...(journey && { journey }),
+  }
   return { url, method, headers, body, others: others.map(each => ({ ...each, body })), ...load }
 }
 
@@ -228,7 +262,7 @@ export function attackJson(document: AttackDocument): string {
 }
 
 function planDocument(plan: LoadPlan): PlanDocument {
-  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, tls, http2 } = plan
+  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, tls, http2, journey } = plan
   const [{ method, headers, body }, ...others] = targetsOf(plan).map(requestDocument) as [RequestDocument]
   return {
     method,
@@ -245,6 +279,7 @@ function planDocument(plan: LoadPlan): PlanDocument {
     sloMs,
     threads,
     ...(http2 === undefined ? {} : { http2 }),
+    ...(journey === undefined ? {} : { journey }),
   }
 }
 

@@ -24,6 +24,7 @@ export const REQUEST_PARTS: readonly Part[] = [
   ['set of headers', ({ plan }) => plan.headers],
   ['body', ({ plan }) => plan.body],
   ['use of HTTP/2', ({ plan }) => plan.http2 ?? 'none'],
+  ['journey', ({ plan }) => plan.journey ?? 'none'],
   ['filling in of fields', ({ plan }) => plan.templated],
   ['verifying of certificates', ({ plan }) => !plan.insecure],
 ]

@@ -14,8 +14,8 @@ import { UserError } from '../user-error.ts'
 /** k6 takes whole numbers of arrivals per unit of time. */
 const TIME_UNITS_S = [1, 10, 100, 1000] as const
 
-/** k6 has no such thing: its connect timeout is in that of the request, and it reports neither SLO nor threads. */
-type NotK6s = 'connectTimeoutMs' | 'sloMs' | 'threads' | 'acknowledged'
+/** k6 has no such thing, or (journeys) is refused before: its connect timeout is in that of the request, and it reports neither SLO nor threads. */
+type NotK6s = 'journey' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'acknowledged'
 type Placed = keyof LoadTarget | 'arrival' | 'connections' | 'timeoutMs' | 'others' | 'templated' | 'tls' | 'http2'
 /** A new part of a plan is to be given its place here, or the script would be another load. */
 type Unplaced = Exclude<keyof LoadPlan, Placed | NotK6s>

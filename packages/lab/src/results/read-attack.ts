@@ -1,7 +1,7 @@
 /** Reads the document of a load run back, and says in one sentence why it can not. Pure but for the schema's file. */
 import { readFileSync } from 'node:fs'
 import { sumOf } from '../load/added.ts'
-import { KINDS, type LoadOutcome } from '../load/plan.ts'
+import { type JourneyOutcome, KINDS, type LoadOutcome } from '../load/plan.ts'
 import { UserError } from '../user-error.ts'
 import { ATTACK_VERSION, type AttackDocument, outcomeOf } from './attack-document.ts'
 import { faultOf, type Schema } from './schema-check.ts'
@@ -70,6 +70,9 @@ function brokenBooks(document: AttackDocument): string | undefined {
 
 const isOk = (status: number): boolean => status >= 200 && status < 400
 
+const endsOf = ({ completed, failedAt, notStarted, cut }: JourneyOutcome): number =>
+  sumOf(failedAt, times => times) + completed + notStarted + cut
+
 /** The first two figures that are to be the same and are not. */
 function unequal(document: AttackDocument, outcome: LoadOutcome): string | undefined {
   const { sent, unsent, scheduled, answered, failed, good, clean } = outcome
@@ -106,6 +109,16 @@ function unequal(document: AttackDocument, outcome: LoadOutcome): string | undef
             'scheduled of all targets is',
             scheduled,
             'scheduled is',
+          ] as const,
+        ]),
+    ...(outcome.journeys === undefined
+      ? []
+      : [
+          [
+            endsOf(outcome.journeys),
+            'ends of journeys add up to',
+            outcome.journeys.scheduled,
+            'scheduled are',
           ] as const,
         ]),
     [document.targets.length, 'targets are', outcome.targets.length && document.plan.others.length + 1, 'the plan has'],

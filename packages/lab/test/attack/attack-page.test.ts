@@ -68,8 +68,47 @@ test('of steps has a row and an expectation for each', () => {
   )
   assert.deepEqual(
     page.tables.map(({ title, rows }) => [title, rows.length]),
-    [['Step by step', 2]],
+    [
+      ['Step by step', 2],
+      ['Latency by percentile', 2],
+    ],
   )
+})
+
+test('draws latency by percentile on the axis of 1 / (1 - quantile), with a table that says the same', () => {
+  const page = attackPage([{ plan: at(50), outcome: madeOutcome({ seconds }), judged: [] }], facts)
+  const plot = page.plots.at(-1)!
+  assert.ok(plot.kind === 'lines' && plot.x.scale === 'log')
+  assert.deepEqual(
+    plot.series.map(({ arm, points }) => [arm, points[0], points.at(-1)]),
+    [
+      ['2xx and 3xx', [1, 1], [80, 80]],
+      ['503', [1, 1], [10, 10]],
+      ['other answers', [1, 1], [4, 4]],
+    ],
+  )
+  const p90 = plot.series[0]!.points.find(([odds]) => odds === 10)!
+  assert.ok(Math.abs(p90[1]! - 72) < 0.5, `${p90}`)
+  const html = scenarioHtml(page, '')
+  for (const tick of ['>0 %<', '>90 %<']) assert.ok(html.includes(tick), tick)
+  const { columns, rows } = page.tables.at(-1)!
+  assert.deepEqual(
+    [columns[3], rows[0]!.cells[3], columns[6], rows[0]!.cells[6], rows[0]!.cells[8]],
+    ['p90', '72 ms', 'p99.9', '–', '80 ms'],
+  )
+})
+
+test('draws at most five of many rates, the first and the last among them', () => {
+  const rates = Array.from({ length: 12 }, (_, each) => (each + 1) * 10)
+  const page = attackPage(
+    rates.map(rate => ({ plan: at(rate), outcome: madeOutcome({}), judged: [] })),
+    facts,
+  )
+  const plot = page.plots.at(-1)!
+  assert.ok(plot.kind === 'lines')
+  const arms = plot.series.map(({ arm }) => arm)
+  assert.deepEqual([arms.length, arms[0], arms.at(-1)], [5, 'at 10/s', 'at 120/s'])
+  assert.equal(page.tables.at(-1)!.rows.length, 12)
 })
 
 test('of several targets has a row for each, their name first', () => {

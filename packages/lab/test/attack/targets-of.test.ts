@@ -38,7 +38,10 @@ describe('targets', () => {
   })
 
   test('come from one place', async () => {
-    await refused(() => targetsOf(undefined, usual), /one of a URL, --targets FILE and --har FILE, got none/)
+    await refused(
+      () => targetsOf(undefined, usual),
+      /one of a URL, --targets FILE, --har FILE and --journey FILE, got none/,
+    )
     await refused(() => targetsOf('http://a/', flags({ har: 'x.har' })), /got http:\/\/a\/ and x\.har/)
     const one = file('one.txt', 'GET http://a/')
     await refused(() => targetsOf(undefined, flags({ targets: one, body: 'x' })), /--body goes with a URL/)

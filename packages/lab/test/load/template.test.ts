@@ -7,7 +7,7 @@ import { hasFields, hideFields, templateOf } from '../../src/load/template.ts'
 
 const filled = (text: string, number: number, nowMs = 1_795_272_424_612): string => {
   const template = templateOf(text, seededRandom(1))
-  return typeof template === 'string' ? template : template(number, nowMs)
+  return typeof template === 'string' ? template : template(number, nowMs, {})
 }
 
 test('every field is filled in, wherever it stands', () => {
@@ -18,8 +18,12 @@ test('every field is filled in, wherever it stands', () => {
 })
 
 test('a random number is within its bounds, both of them included', () => {
-  const template = templateOf('{{random 3 5}}', seededRandom(1)) as (number: number, now: number) => string
-  const seen = new Set(Array.from({ length: 200 }, (_, number) => template(number, 0)))
+  const template = templateOf('{{random 3 5}}', seededRandom(1)) as (
+    number: number,
+    now: number,
+    extracted: object,
+  ) => string
+  const seen = new Set(Array.from({ length: 200 }, (_, number) => template(number, 0, {})))
   assert.deepEqual([...seen].sort(), ['3', '4', '5'])
 })
 

@@ -1,0 +1,64 @@
+/** What a step of a journey reads out of its answer: a value of its JSON, a header, a cookie. Knows no connection. */
+import { Buffer } from 'node:buffer'
+import type { Extraction } from './plan.ts'
+
+/** Of a body; a longer one has no JSON for us, or thousands of answers at once would fill the memory. */
+const MOST_BYTES = 262_144
+
+export class AnswerParts {
+  #fields: (readonly [name: string, value: string])[] = []
+  #body: Buffer[] = []
+  #bytes = 0
+
+  /** A head begins. An interim answer may have come before it. */
+  begin(): void {
+    this.#fields = []
+  }
+
+  field(name: string, value: string): void {
+    this.#fields.push([name.toLowerCase(), value.trim()])
+  }
+
+  /** The bytes are copied: they lie in a buffer that the next read fills. */
+  body(bytes: Uint8Array): void {
+    this.#bytes += bytes.length
+    if (this.#bytes <= MOST_BYTES) this.#body.push(Buffer.from(bytes))
+  }
+
+  /** Undefined where it is not there, or cannot stand in a request: an object, or a text with control characters. */
+  read({ from, at }: Extraction): string | undefined {
+    const found = from === 'json' ? this.#json(at) : from === 'header' ? this.#header(at) : this.#cookie(at)
+    return found === undefined || CONTROL.test(found) ? undefined : found
+  }
+
+  #header(name: string): string | undefined {
+    return this.#fields.findLast(([each]) => each === name.toLowerCase())?.[1]
+  }
+
+  #cookie(name: string): string | undefined {
+    const cookies = this.#fields.flatMap(([each, value]) => (each === 'set-cookie' ? value.split(';', 1) : []))
+    return cookies.findLast(each => each.startsWith(`${name}=`))?.slice(name.length + 1)
+  }
+
+  /** RFC 6901: `/items/0/id`, with ~1 for / and ~0 for ~. */
+  #json(pointer: string): string | undefined {
+    if (this.#bytes > MOST_BYTES) return undefined
+    let found: unknown
+    try {
+      found = JSON.parse(Buffer.concat(this.#body).toString())
+    } catch {
+      return undefined
+    }
+    for (const part of pointer.split('/').slice(1)) {
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+      if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
+      // A list has a length of its own, which no pointer means.
+      if (Array.isArray(found) && !/^\d+$/.test(name)) return undefined
+      found = (found as Readonly<Record<string, unknown>>)[name]
+    }
+    return ['string', 'number', 'boolean'].includes(typeof found) ? String(found) : undefined
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they would end a header, or begin another.
+const CONTROL = /[\0-\x1f\x7f]/

@@ -1,0 +1,83 @@
+/**
+ * How latencies are distributed, as users of wrk2 and vegeta know it from HdrHistogram: latency by percentile, on an axis
+ * of 1 / (1 - quantile), which gives 90 %, 99 % and 99.9 % the same room. A table says the same in words. Pure.
+ */
+import type { Histogram } from '../load/histogram.ts'
+import { type AttackRun, offered } from './attack-words.ts'
+import { formatMs } from './format.ts'
+import type { LinesPlot, ScenarioArm, Table } from './result.ts'
+
+interface Distribution {
+  readonly name: string
+  readonly what: string
+  readonly histogram: Histogram
+}
+
+/** More lines, or more than there are colours, cannot be told apart. */
+const MOST_LINES = 5
+/** Points of a line for each power of ten. */
+const POINTS_PER_DECADE = 8
+const PERCENTS = [50, 75, 90, 95, 99, 99.9, 99.99]
+
+export interface Percentiles {
+  readonly arms: readonly ScenarioArm[]
+  readonly plot: LinesPlot
+  readonly table: Table
+}
+
+/** Of one run a line for each kind of answer, of several a line for each rate; undefined where nothing was answered. */
+export function percentilesOf(runs: readonly AttackRun[]): Percentiles | undefined {
+  const all = (runs.length === 1 ? kindsOf(runs[0]!) : runs.map(rateOf)).filter(({ histogram }) => histogram.count > 0)
+  if (all.length === 0) return undefined
+  const drawn = all.filter((_, at) => all.length <= MOST_LINES || isOneOf(at, all.length))
+  return {
+    arms: drawn.map(({ name, what }, at) => ({ name, what, kind: KINDS[at] ?? 'also' })),
+    plot: {
+      kind: 'lines',
+      title: 'Latency by percentile',
+      x: { label: 'percentile', unit: 'percentile', scale: 'log' },
+      y: { label: 'latency', unit: 'ms', scale: 'log' },
+      series: drawn.map(({ name, histogram }) => ({ arm: name, points: pointsOf(histogram) })),
+    },
+    table: {
+      title: 'Latency by percentile',
+      columns: ['', ...PERCENTS.map(percent => `p${percent}`), 'max', 'answers'],
+      rows: all.map(({ name, histogram }) => ({
+        cells: [
+          name,
+          // A percentile with less than one answer beyond it is the maximum under another name.
+          ...PERCENTS.map(percent =>
+            formatMs(histogram.count * (1 - percent / 100) < 1 ? null : histogram.percentile(percent)),
+          ),
+          formatMs(histogram.max),
+          histogram.count.toLocaleString('en-US'),
+        ],
+      })),
+    },
+  }
+}
+
+const KINDS: readonly ScenarioArm['kind'][] = ['protected', 'bare']
+
+const kindsOf = ({ outcome }: AttackRun): Distribution[] => [
+  { name: '2xx and 3xx', what: 'latency of answers 2xx and 3xx', histogram: outcome.okLatency },
+  { name: '503', what: 'latency of answers 503', histogram: outcome.shedLatency },
+  { name: 'other answers', what: 'latency of all other answers', histogram: outcome.otherLatency },
+]
+
+const rateOf = ({ plan, outcome }: AttackRun): Distribution => ({
+  name: `at ${offered(plan)}`,
+  what: `latency of answers 2xx and 3xx at ${offered(plan)}`,
+  histogram: outcome.okLatency,
+})
+
+/** The first, the last, and those evenly between. */
+const isOneOf = (at: number, count: number): boolean =>
+  Array.from({ length: MOST_LINES }, (_, line) => Math.round((line * (count - 1)) / (MOST_LINES - 1))).includes(at)
+
+function pointsOf(histogram: Histogram): (readonly [number, number])[] {
+  const steps = Math.ceil(Math.log10(histogram.count) * POINTS_PER_DECADE)
+  const odds = Array.from({ length: steps }, (_, at) => 10 ** (at / POINTS_PER_DECADE))
+  const points = odds.map(each => [each, histogram.percentile(100 * (1 - 1 / each))] as const)
+  return [...points, [histogram.count, histogram.max]]
+}
