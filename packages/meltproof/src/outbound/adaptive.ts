@@ -3,6 +3,7 @@
  * (process-gate.ts). The excess waits; what cannot be called in time fails. A dead origin gets probes only (circuit.ts), and
  * one that refuses calls gets as many as it serves (refusals.ts).
  */
+import { AsyncResource } from 'node:async_hooks'
 import { PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
@@ -201,7 +202,7 @@ export class CallTurn extends Turn<CallTurn> {
 
   /** Calls `go` when its turn has come, unless it has ended by then. */
   onTurn(go: () => void): void {
-    this.#onTurn = go
+    this.#onTurn = AsyncResource.bind(go)
   }
 
   begin(): void {

@@ -5,12 +5,12 @@
  *
  *   begun -> its turn on a connection -> connected -> sent -> answered -> chunks of the body -> ended
  */
-import { AsyncResource } from 'node:async_hooks'
 import { type Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD } from '../chain.ts'
 import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OpenCall, OutboundOutcome, OutboundRecord, Scope } from '../record.ts'
 import { callBegins, callEnds } from './scope.ts'
+import type { CallTurn } from './adaptive.ts'
 import { type Attempt, currentAttempt } from './attempt.ts'
 import { baggageOfRetry } from './baggage.ts'
 import type { Bounds } from './bounds.ts'
@@ -87,7 +87,7 @@ export class Call implements OutboundRecord, OpenCall {
     if (limits instanceof Error) call.#refusal = limits
     else if (limits !== undefined) {
       call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!, () => `${method} ${call.route ?? ''}`)
-      call.#refusal = call.#limiter.refusal
+      call.#refusal = call.#limiter.turn?.refusal
     }
     return call
   }
@@ -127,19 +127,10 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#refusal
   }
 
-  /** It waits for its turn, and must not go out yet. */
-  get waits(): boolean {
-    return this.#limiter?.waits === true
-  }
-
-  /** Calls `go` when its turn has come. One that fails before that is told as any other. */
-  onTurn(go: () => void): void {
-    this.#limiter?.onTurn(AsyncResource.bind(go))
-  }
-
-  /** It can not be held back. */
-  goesAnyway(): void {
-    this.#limiter?.goesAnyway()
+  /** The turn that it waits for: it must not go out before. */
+  get waitsFor(): CallTurn | undefined {
+    const turn = this.#limiter?.turn
+    return turn?.waits === true ? turn : undefined
   }
 
   /** Its caller ends it, which says nothing about the other side. */

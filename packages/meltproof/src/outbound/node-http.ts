@@ -137,15 +137,16 @@ class RequestCarrier implements Carrier {
     request.on('finish', onFinish)
     // Comes once for every request: after the body was read, after an error, after an upgrade.
     request.on('close', onClose)
-    if (!call.waits) return
+    const turn = call.waitsFor
+    if (turn === undefined) return
     const go = request[HELD]
     if (go === undefined) {
-      call.goesAnyway()
+      turn.cancelled() // It cannot be held back.
       return
     }
     request[HELD] = undefined
     this.#waits = true
-    call.onTurn(() => {
+    turn.onTurn(() => {
       this.#waits = false
       give(request, go)
     })

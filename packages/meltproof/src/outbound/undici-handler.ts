@@ -32,7 +32,6 @@ export function boundedHandler(
 }
 
 export abstract class BoundedHandler extends Dispatched implements Carrier {
-  readonly call: Call | undefined
   protected readonly inner: Handler
   protected paused = false
   readonly #streams: boolean

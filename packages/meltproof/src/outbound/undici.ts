@@ -11,7 +11,7 @@ import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { type Bounds, installedBounds } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
-import { Dispatched, ObservedDispatch } from './dispatched.ts'
+import { Dispatched } from './dispatched.ts'
 import { headerOf } from './headers.ts'
 import { SharedListeners } from './listeners.ts'
 import { normalOrigin } from './origin.ts'
@@ -115,7 +115,7 @@ function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   if (typeof handler !== 'object' || handler === null || origin === undefined) return undefined
   const carrier = boundedHandler(bounds, origin, handler, request, typeof request.onRequestStart === 'function')
   request[symbol!] = carrier
-  carrier.call?.goesAnyway()
+  carrier.call?.waitsFor?.cancelled() // It cannot be held back.
   if (carrier.call?.refusal !== undefined) carrier.refuse(carrier.call.refusal)
   return carrier
 }
@@ -139,8 +139,9 @@ export function dispatchBounded(
   const refusal = carrier.call?.refusal
   const go = (): boolean => send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, carrier)
   if (refusal === undefined) {
-    if (carrier.call?.waits !== true) return go()
-    carrier.call.onTurn(() => {
+    const turn = carrier.call?.waitsFor
+    if (turn === undefined) return go()
+    turn.onTurn(() => {
       try {
         go()
       } catch (error) {
@@ -164,7 +165,7 @@ function dispatchObserved(dispatcher: object, dispatch: Dispatch, options: Dispa
   if (known instanceof Dispatched) return send(known, dispatcher, dispatch, options, handler)
   const origin = originOfCall(dispatcher, options)
   if (origin === undefined) return dispatch.call(dispatcher, options, handler)
-  const carrier = new ObservedDispatch(Call.http(origin, methodOf(options.method), options.path, true))
+  const carrier = new Dispatched(Call.http(origin, methodOf(options.method), options.path, true))
   return send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, handler)
 }
 
