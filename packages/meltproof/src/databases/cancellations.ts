@@ -34,7 +34,7 @@ export class Cancellations {
         const giveUp = cancellation(done)
         if (!ended) timer = startFairTimer(CANCELLATION_MS, giveUp)
       } catch {
-        // Nobody to tell: the call it belongs to has been answered already.
+        // Not reported: the call it belongs to has been answered already.
         done('unsent')
       }
     })

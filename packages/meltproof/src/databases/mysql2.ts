@@ -61,7 +61,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
       return
     }
     const { getConnection } = pool
-    // For one that has been closed, mysql2 asks anew on behalf of who waits longest, in the context of who closed it.
+    // For one that was closed, mysql2 asks again for the longest waiting caller, in the context of the code that closed it.
     pool.getConnection = original
     releaseConnection(connection)
     pool.getConnection = getConnection

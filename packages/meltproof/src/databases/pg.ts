@@ -4,7 +4,7 @@ import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
 import { currentBudget, openBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
-import type { Whereabouts } from '../outbound/call.ts'
+import type { DatabaseAddress } from '../outbound/call.ts'
 import type { Loan } from './bound-connection.ts'
 import { BoundPool, type PoolSource } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
@@ -42,7 +42,7 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
   const ours = new BoundPool<PgClient>(pool, acquireMs, {
     database: 'PostgreSQL',
     kind: 'pg',
-    where: whereOf(pool.options),
+    where: addressOf(pool.options),
     limit: size,
     size,
     waiting: () => Number(Reflect.get(own, 'waitingCount', pool)),
@@ -107,7 +107,7 @@ function lend(
 
 const ignore = (): void => {}
 
-function whereOf({ connectionString, host, port, database }: PgPool['options']): Whereabouts {
+function addressOf({ connectionString, host, port, database }: PgPool['options']): DatabaseAddress {
   const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null
   return url === null
     ? { host, port, database }
@@ -131,7 +131,7 @@ function patchConnect(client: PgClient, acquireMs: number): void {
     }
     for (const over of ['readyForQuery', 'end'] as const) connection.once(over, () => budget.settle())
     budget.onEnd(reason => {
-      // pg hands it to whoever connects.
+      // pg hands it to the caller of connect().
       connection.emit('error', reason)
       connection.stream?.destroy()
     })

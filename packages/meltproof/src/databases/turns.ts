@@ -1,4 +1,4 @@
-/** Lets only so many go at once; the others wait, and can be taken back. Pure. */
+/** Limits how much runs at once. The rest waits, and can be taken back. Pure. */
 
 export type Begin = (done: () => void) => void
 

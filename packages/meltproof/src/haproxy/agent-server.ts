@@ -1,16 +1,16 @@
 /**
- * The agent's port: who connects gets a line, and that is all. Whatever is asked, however often and by whom, costs the
- * service next to nothing, and nothing that goes wrong here reaches it.
+ * The agent's port: each connection gets one line. Questions of any kind, number and origin cost the service next to
+ * nothing, and no failure here reaches it.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { now } from '../clock.ts'
 import { Advice, type Figures, RELEASE } from './advice.ts'
 
-/** Connections at the same time. The oldest makes room: it has had its line. */
+/** Connections at the same time. The oldest is closed to make room: it has had its line. */
 const MOST_CONNECTIONS = 100
-/** The same line for so long, ms: looking costs more than answering. */
+/** A line is repeated for this long, ms: making one costs more than sending it. */
 const SAME_MS = 100
-/** Who neither reads nor hangs up is cut off, ms. */
+/** Idle and half-open clients are disconnected after this, ms. */
 const PATIENCE_MS = 5000
 
 export class AgentServer {
@@ -24,7 +24,7 @@ export class AgentServer {
 
   /**
    * @param figures undefined: nothing listens, so nothing is to be sent
-   * @param isHeld called when a balancer knows that it may send no more than so many
+   * @param isHeld called when a balancer has read a number that holds it
    */
   constructor(figures: () => Promise<Figures | undefined> | Figures | undefined, isHeld: () => void = () => undefined) {
     this.#figures = figures

@@ -53,7 +53,7 @@ export interface Feed<E> {
   readonly value: (event: E) => number | undefined
 }
 
-/** A metric is fed by events, or read when somebody collects. */
+/** A metric is fed by events, or read at each collection. */
 export interface Metric {
   readonly prometheus: string
   readonly otel: string

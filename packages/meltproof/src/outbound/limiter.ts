@@ -138,7 +138,7 @@ export class CallLimiter {
     const turn = this.turn
     if (turn === undefined) return
     if (isRefusal(status, headers)) turn.decided(true)
-    // It lasts for as long as its sender has something to say.
+    // A stream ends when its sender ends it, so its head decides.
     else if (streams && !isGrpc(headers)) turn.decided(false)
     if (streams) turn.answered()
     else turn.headCame()

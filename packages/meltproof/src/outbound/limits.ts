@@ -31,12 +31,12 @@ export interface OutboundLimits extends Partial<CallLimits> {
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
-   * Origins that are tiers of yours: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. They are
-   * told how long we wait, how critical the request is, and that it is a retry. It shows them the inside of your system.
+   * Origins that are tiers of yours: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. Calls to
+   * them say how long we wait, how critical the request is, and that it is a retry. This exposes the inside of your system.
    * @default none
    */
   readonly tellTo?: readonly string[]
-  /** The fields in which they are told how long. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
+  /** The header fields that say how long we wait. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 

@@ -43,7 +43,7 @@ export const nodeHttp: SharedListeners = new SharedListeners({
 })
 
 /**
- * Holds every request back from its agent until it is known whether it must wait: Node tells of a request only when its
+ * Holds every request back from its agent until it is known whether it must wait: Node announces a request only when its
  * agent has it. Agents that do not take requests as Node's own are left alone.
  */
 export function holdRequests(): () => void {
@@ -57,7 +57,7 @@ export function holdRequests(): () => void {
       return
     }
     request[HELD] = go
-    // At the latest: it may be that nobody tells of it.
+    // At the latest, as the request may never be announced.
     nextTick(letGo, request)
   }
   prototype.addRequest = hold
@@ -163,7 +163,7 @@ class RequestCarrier implements Carrier {
     const call = this.call
     if (call === undefined || call.ended) return
     this.#response = response
-    // Where somebody else has replaced push(), the body is bounded in total only.
+    // Where other code has replaced push(), only `totalMs` bounds the body.
     if (response.push === originalPush) {
       response[CARRIER] = this
       Object.defineProperty(response, 'push', PUSH)
@@ -179,7 +179,7 @@ class RequestCarrier implements Carrier {
 
   closed(): void {
     const { res } = this.#request as { res?: IncomingMessage | null }
-    // The channel does not tell of an upgrade.
+    // The channel does not announce an upgrade.
     if (res != null && this.#response === undefined) this.call?.answered(res.statusCode, res.rawHeaders)
     this.call?.end(this.#response?.complete === false ? new Error('aborted') : undefined)
   }
@@ -240,7 +240,7 @@ class RequestCarrier implements Carrier {
 
   gotSocket(socket: Socket): void {
     const { call } = this
-    if (call?.toldTooMuch) this.#tell(call)
+    if (call?.statesTooMuch) this.#tell(call)
     if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
       this.#connected(socket, false)
       return

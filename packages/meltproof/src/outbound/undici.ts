@@ -79,7 +79,7 @@ function onCreated({ request }: RequestMessage): void {
   carrier.tell?.()
 }
 
-/** Undefined where nothing is told. It may have been redirected since it began. */
+/** Writes the header fields for a tier; undefined where its origin is none. It may have been redirected since it began. */
 function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined {
   const { headers } = request
   if (!Array.isArray(headers) || !call.tells(targetOf(request))) return undefined
@@ -284,7 +284,7 @@ function adopt(base: DispatcherBase): () => void {
   Object.defineProperty(base, 'dispatch', { ...own, value: bounded })
   return () => {
     active = false
-    // Where somebody has wrapped it since, it stays and hands everything through.
+    // Where other code has wrapped it since, ours stays and passes every call through.
     if (base.dispatch === bounded) Object.defineProperty(base, 'dispatch', own)
   }
 }

@@ -61,7 +61,7 @@ export const VARIABLES: readonly string[] = Object.keys(READERS)
 export type GivenLimits = Partial<CallLimits> & Pick<OutboundLimits, 'tellTo'>
 
 export interface RegisterSettings {
-  /** False: nothing is done and nothing is said, but for `watch`. */
+  /** False: meltproof does nothing and prints nothing, except for `watch`. */
   readonly on: boolean
   readonly protect: ProtectOptions
   /** Undefined, as without any variable: stdout and stderr stay as they are. */
@@ -277,7 +277,7 @@ function accessLogFormat(text: string, name: string): AccessLogOptions | false {
   return invalidOption(name, '`json`, `combined` or `off`', text)
 }
 
-/** Besides the probes; `none` in the list takes these out. */
+/** In addition to the probes; `none` in the list takes these out. */
 function exemptPaths(text: string, name: string): readonly string[] {
   const items = text
     .split(',')

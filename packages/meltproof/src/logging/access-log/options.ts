@@ -38,7 +38,7 @@ export interface AccessLogOptions {
    */
   readonly sampleUnderPressure?: number
   /**
-   * Names of query parameters whose values are not logged, besides those known to carry secrets (docs/access-log.md).
+   * Further names of query parameters whose values are not logged; docs/access-log.md lists those known to carry secrets.
    * @default []
    */
   readonly redact?: readonly string[]
