@@ -120,7 +120,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#waited = undefined
     // The time between the two belongs to this call.
     waited?.sent()
-    return new Statement({ text, within, budget, graced, call: waited ?? Call.database(kind, where, 'query') })
+    return new Statement(text, within, budget, graced, waited ?? Call.database(kind, where, 'query'))
   }
 
   #openGrace(text: string, ended: Budget | undefined, reason: Error): Budget | Error {

@@ -8,7 +8,7 @@ import { Call, peerOf, type DatabaseAddress } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
 import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
 import { type Warn, warnOnce } from '../warnings.ts'
-import { Turns } from './turns.ts'
+import { Semaphore } from './semaphore.ts'
 
 /**
  * The share of a pool that may be replaced at once. A connection that is given up leaves a query at the server that may
@@ -32,7 +32,7 @@ export class BoundPool<Connection> {
   readonly line: ConnectionLine<Connection>
   readonly cancellations: Cancellations = new Cancellations()
   readonly warn: Warn = warnOnce()
-  readonly #replacements: Turns
+  readonly #replacements: Semaphore
   readonly #database: string
   readonly #kind: OutboundRecord['kind']
   readonly #acquireMs: number
@@ -45,7 +45,7 @@ export class BoundPool<Connection> {
     this.#kind = source.kind
     this.#acquireMs = acquireMs
     this.line = new ConnectionLine(source)
-    this.#replacements = new Turns(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
+    this.#replacements = new Semaphore(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
     // The places of those that gave up stay in the pool's own line until their turn.
     const get = (): number => Math.min(this.line.callers, this.line.waiting + source.waiting())
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
@@ -75,4 +75,24 @@ export class BoundPool<Connection> {
       replace()
     })
   }
+}
+
+/** Tells whether a method of the pool that runs one query is being called. It asks for its connection before it returns. */
+export function watchSingleQueries<Name extends string>(
+  pool: Record<Name, (...args: unknown[]) => unknown>,
+  names: readonly Name[],
+): () => boolean {
+  let single = false
+  for (const name of names) {
+    const original = pool[name]
+    pool[name] = (...args) => {
+      single = true
+      try {
+        return original.apply(pool, args)
+      } finally {
+        single = false
+      }
+    }
+  }
+  return () => single
 }

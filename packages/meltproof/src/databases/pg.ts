@@ -6,7 +6,7 @@ import { currentBudget, openBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import type { DatabaseAddress } from '../outbound/call.ts'
 import type { Loan } from './bound-connection.ts'
-import { BoundPool, type PoolSource } from './bound-pool.ts'
+import { BoundPool, type PoolSource, watchSingleQueries } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { BoundClient } from './pg-client.ts'
 import { type Callback, isClient, isPool, type PgClient, type PgPool } from './pg-shapes.ts'
@@ -60,20 +60,10 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
       done(undefined, client, client.release)
     })
   }
-  // pool.query() asks for a connection before it returns.
-  let single = false
-  const query = pool.query
-  pool.query = (...args) => {
-    single = true
-    try {
-      return query.apply(pool, args)
-    } finally {
-      single = false
-    }
-  }
+  const isSingle = watchSingleQueries(pool, ['query'])
   // The pool calls back in the context of the caller that released a connection.
   pool.connect = callback => {
-    const forOne = single
+    const forOne = isSingle()
     if (callback !== undefined) return acquire(forOne, AsyncLocalStorage.bind(callback))
     return new (pool.Promise ?? Promise)((resolve, reject) => {
       acquire(forOne, (error, client) => (error ? reject(error) : resolve(client)))

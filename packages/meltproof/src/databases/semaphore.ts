@@ -2,7 +2,7 @@
 
 export type Begin = (done: () => void) => void
 
-export class Turns {
+export class Semaphore {
   readonly #most: () => number
   #underWay = 0
   readonly #waiting = new Set<{ readonly begin: Begin }>()
