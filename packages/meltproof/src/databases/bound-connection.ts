@@ -246,7 +246,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
 
   #giveUp(why: string, reason: Error | undefined): void {
     const say = this.#pool?.warn ?? warnOfLone
-    say(`A ${this.#database.name} connection was closed, because ${why}. This is said once.`)
+    say(`A ${this.#database.name} connection was closed, because ${why}. Later ones are closed without a warning.`)
     this.#discard(why, reason)
   }
 
@@ -277,7 +277,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   }
 
   lost(): void {
-    const discard = (): void => this.#discard('the server did not say in time that a late query is over', this.#reason)
+    const discard = (): void =>
+      this.#discard('the server did not confirm in time that a late query has ended', this.#reason)
     this.#stopReplacing?.()
     if (this.#pool === undefined) discard()
     else this.#stopReplacing = this.#pool.askToReplace(discard)

@@ -163,7 +163,7 @@ const GUARD: readonly Metric[] = [
     '{request}',
     'Requests in service that take far longer than others, and that the limit does not count.',
   ),
-  guardGauge('abandoned', '{request}', 'Requests in service whose client has left or was told 504.'),
+  guardGauge('abandoned', '{request}', 'Requests in service whose client has left or has got a 504.'),
   guardGauge('queued', '{request}', 'Requests waiting at the gate.'),
   guardGauge('limit', '{request}', 'How many requests may be in service at once, as learned so far.'),
   guardGauge('pressure', '1', '0: every request starts at once; 1: every one is shed.', {
@@ -173,14 +173,19 @@ const GUARD: readonly Metric[] = [
   guardGauge('utilisation', '1', 'The larger of the busy share of the loop and in service over the limit, 0 to 1.', {
     aggregator: 'average',
   }),
-  guardGauge('demand', '1', 'Offered over admitted: 1 while nobody is shed, 3 when three such instances would do.', {
-    aggregator: 'average',
-  }),
+  guardGauge(
+    'demand',
+    '1',
+    'Offered over admitted: 1 while no request is shed, 3 when three such instances would do.',
+    {
+      aggregator: 'average',
+    },
+  ),
   guardGauge('load', '1', 'Utilisation times demand: 1 at capacity, 3 when three such instances would do.', {
     aggregator: 'average',
   }),
   guardGauge('lanes', '{socket}', 'Listening sockets.'),
-  guardState('dry_run', 'dryRun', '1: nobody is shed, and sheds are only counted.'),
+  guardState('dry_run', 'dryRun', '1: no request is shed, and sheds are only counted.'),
   guardState('limit_known', 'limitKnown', '1: the limit was set or found, 0: nothing has needed one yet.'),
   guardState('draining', 'draining', '1: the server is being shut down.'),
   guardCounter('admitted', 'Requests admitted.'),

@@ -19,7 +19,7 @@ export function survives(emitter: EventEmitter, error: Error): void {
       if (thrown !== error) throw thrown
       warn(
         `An outbound call failed, and no listener for 'error' took it: ${error.message} The process goes on; add a ` +
-          "listener, as any call may fail. Said of the first such call only. See 'meltproof/outbound'.",
+          "listener, as any call may fail. Only the first such call is reported. See 'meltproof/outbound'.",
       )
       return false
     }

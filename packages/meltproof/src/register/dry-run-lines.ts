@@ -19,7 +19,7 @@ interface Tellers {
 /** @param figures of all servers, since the start; undefined before the first listens */
 export function tellDryRun(figures: () => Figures | undefined, tell: Tellers): void {
   tell.all(
-    'is in a dry run: every request is served. Lines say who would have been shed, ever less often; none: nobody.',
+    'is in a dry run: every request is served. Would-be sheds are logged at growing intervals. No line means none.',
   )
   const lines = new DryRunLines(now())
   setInterval(() => {
