@@ -76,8 +76,8 @@ export interface Metric {
 
 type Described = Omit<Metric, 'prometheus' | 'otel' | 'kind' | 'unit'> & Partial<Pick<Metric, 'prometheus'>>
 
-/** What an exporter adds to the names of such units. */
-const SUFFIXES: Readonly<Record<string, string>> = { s: '_seconds', '1': '_ratio' }
+/** Words that an exporter adds to a name, by unit. */
+const UNIT_WORDS: Readonly<Record<string, string>> = { s: 'seconds', '1': 'ratio' }
 
 const VERDICTS: readonly Verdict[] = ['loop', 'dependency', 'network', 'self']
 
@@ -299,8 +299,8 @@ function gauge(otel: string, unit: string, described: Described): Metric {
 
 /** Its name for Prometheus is what an exporter makes of its name for OpenTelemetry, unless it is given. */
 function metric(kind: Metric['kind'], otel: string, unit: string, described: Described): Metric {
-  const suffix = SUFFIXES[unit] ?? ''
-  const prometheus = `${otel.replaceAll('.', '_')}${suffix}${kind === 'counter' ? '_total' : ''}`
+  const words = [otel.replaceAll('.', '_'), UNIT_WORDS[unit], kind === 'counter' ? 'total' : undefined]
+  const prometheus = words.filter(word => word !== undefined).join('_')
   return { prometheus, otel, kind, unit, ...described }
 }
 
