@@ -1,12 +1,12 @@
 /**
- * The seam between the parts that do the work and those that watch it: `node:diagnostics_channel`. Whoever publishes
+ * The channels between the parts that do the work and those that watch it: `node:diagnostics_channel`. A publisher
  * asks `hasSubscribers` first and builds nothing when it is false. docs/records.md is the public description.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { LogLossRecord, OutboundRecord, RequestRecord, ShedRecord, StallRecord } from './record.ts'
 
-export interface Seam<T> {
+export interface Channel<T> {
   readonly name: string | symbol
   readonly hasSubscribers: boolean
   publish(message: T): void
@@ -32,23 +32,23 @@ export interface ShedMessage {
 }
 
 /** One a request that got past the gate, when it is over. */
-export const requests: Seam<RequestMessage> = seam('meltproof:request')
+export const requests: Channel<RequestMessage> = channelOf('meltproof:request')
 /**
  * The same for our own figures: the next request is written into the record, and the bytes of the answer are not
  * counted.
  */
-export const passingRequests: Seam<RequestMessage> = seam('meltproof:passing-request')
+export const passingRequests: Channel<RequestMessage> = channelOf('meltproof:passing-request')
 /** Requests whose handler never ran: the first few of a second one by one, the others together at its end. */
-export const sheds: Seam<ShedMessage> = seam('meltproof:shed')
-export const calls: Seam<OutboundRecord> = seam('meltproof:outbound')
-export const stalls: Seam<StallRecord> = seam('meltproof:stall')
+export const sheds: Channel<ShedMessage> = channelOf('meltproof:shed')
+export const calls: Channel<OutboundRecord> = channelOf('meltproof:outbound')
+export const stalls: Channel<StallRecord> = channelOf('meltproof:stall')
 /** At most one a second and stream while log lines are being given up. */
-export const logLosses: Seam<LogLossRecord> = seam('meltproof:log-loss')
+export const logLosses: Channel<LogLossRecord> = channelOf('meltproof:log-loss')
 
 export function requestsAreObserved(): boolean {
   return passingRequests.hasSubscribers || requests.hasSubscribers
 }
 
-function seam<T>(name: string): Seam<T> {
-  return channel(name) as Seam<T>
+function channelOf<T>(name: string): Channel<T> {
+  return channel(name) as Channel<T>
 }

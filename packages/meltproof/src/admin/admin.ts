@@ -10,17 +10,17 @@ import { checkObserveOptions } from '../observe/options.ts'
 import { answerScrape } from '../observe/scrape.ts'
 import type { Guard, GuardStats } from '../server/guard.ts'
 import { answerReadiness } from '../server/operate/readiness.ts'
-import { portOfAll } from '../cluster/port-of-all.ts'
+import { clusterPort } from '../cluster/cluster-port.ts'
 import type { Together } from '../cluster/workers.ts'
 
 type Page = (told: Together & { stats: GuardStats }, request: IncomingMessage, response: ServerResponse) => void
 
-/** A balancer, a scraper and a person; more are turned away. */
+/** Enough for balancers, scrapers and people; further connections are closed. */
 const MOST_CONNECTIONS = 100
-/** Who says nothing, or half a request, is in nobody's way for longer than such a while, ms. */
+/** Idle and half-open clients are disconnected after 5 s. */
 const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 1000 }
 
-/** The process lives when it says so: nobody else is asked first, and neither load nor a drain makes a difference. */
+/** Answered without asking other workers, and independent of load and drain: an answer shows that the process lives. */
 const OWN_PAGES: Readonly<Record<string, string>> = {
   '/live': 'The event loop turns.\n',
 }
@@ -54,7 +54,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
   }
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => socket.unref())
-  const workers = portOfAll({
+  const workers = clusterPort({
     name: `${address.host} ${address.port}`,
     server,
     address,
@@ -65,7 +65,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
     explain: () => guards().map(guard => guard.explain()),
     ready: () => guards().length > 0 && !all.stats().draining,
   })
-  // So that they know what to go on from when this one goes.
+  // So that the others have the counters when this process ends.
   server.on('listening', () => workers.together().catch(() => undefined))
   server.unref()
 }

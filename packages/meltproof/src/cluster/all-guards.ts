@@ -1,4 +1,4 @@
-/** The guards of a process as one, for what tells of all its servers. */
+/** The guards of a process as one, for pages and agents that report all its servers. */
 import type { Guard, GuardStats } from '../server/guard.ts'
 
 type Figures = Readonly<Record<string, unknown>>
@@ -32,7 +32,7 @@ export class AllGuards {
     return { ...figures, ...counted } as unknown as GuardStats
   }
 
-  /** The sheds of dry runs and the others: the first have turned nobody away. */
+  /** The sheds of dry runs and the others: a dry run turns no request away. */
   sheds(): readonly Pick<GuardStats, 'dryRun' | 'shed'>[] {
     const all = this.#figures()
     return [false, true].flatMap(dryRun => {

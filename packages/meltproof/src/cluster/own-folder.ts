@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { isWorker } from '../loaded.ts'
 
 /**
- * Nobody else can enter it.
+ * No other user can enter it.
  * @param name the same for those that belong together
  * @throws where there can be no such folder
  */

@@ -1,6 +1,6 @@
 /**
- * What one process of a cluster has said, its workers do not say again. A link of a name can be made by one of them alone; it
- * stands while that one lives. Where they can not meet, each says it.
+ * The workers of a cluster print a message once. A symbolic link of one name can be made by one of them alone, and stands
+ * while that process lives. Where they cannot share a folder, each prints it.
  */
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { clusterName, ownFolder, shortHash } from './own-folder.ts'
 
 const mine: string[] = []
 
-/** Never throws. Who is no worker may always say it: the operator who starts a process anew is told anew. */
+/** Never throws. A process that is no worker may always print it: each start repeats it for the operator. */
 export function isFirstToSay(text: string): boolean {
   try {
     const folder = ownFolder('said')
@@ -39,7 +39,7 @@ function forgetMine(): void {
   rmdirSync(dirname(first!))
 }
 
-/** Two that do so at the same moment may both say what one who has gone had said. */
+/** Two processes that clean up at the same moment may both print the message of one that has ended. */
 function forgetThoseGone(folder: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)

@@ -7,7 +7,7 @@ import { countedOf, type Figures, figuresOf, joined } from '../observe/joined-fa
 import type { GuardStats } from '../server/guard.ts'
 import { Siblings } from './siblings.ts'
 
-/** One process, as it says itself. */
+/** The answer of one process. */
 interface Told {
   readonly ready: boolean
   /** Whether it has the admin port. */
@@ -16,12 +16,12 @@ interface Told {
   readonly stats?: GuardStats
   readonly explain: readonly string[]
   readonly figures: Figures
-  /** Where it knows of a later one than who asks. */
-  readonly heritage?: Heritage
+  /** Where it knows later ones than the process that asks. */
+  readonly carried?: CarriedCounters
 }
 
-/** What would be lost with the one that has the port: who has it next goes on from there. */
-interface Heritage {
+/** The counters of ended processes. The next owner of the port takes them over. */
+interface CarriedCounters {
   /** The greatest is the latest. */
   readonly version: number
   readonly figures: Figures
@@ -29,10 +29,10 @@ interface Heritage {
   readonly counted: readonly Counted[]
 }
 
-/** What one process says when it asks the others. */
+/** The question of one process to the others. */
 interface Question {
-  readonly heritage?: Heritage
-  /** No more is asked: each that has not got the port asks all others, every second. */
+  readonly carried?: CarriedCounters
+  /** Only asks each worker whether it owns the port: those without it ask all others, every second. */
   readonly whetherItHolds?: true
 }
 
@@ -56,10 +56,10 @@ export interface Parts {
 export class Workers {
   readonly #parts: Parts
   #siblings: Siblings | undefined
-  /** What the others said last. */
+  /** The last answers of the others. */
   #known = new Map<number, Told>()
-  /** What those have counted that have gone; with what the one that has the port has, where it is another. */
-  #heritage: Heritage = { version: 0, figures: {}, counted: [] }
+  /** The counters of ended processes, and those of the port's owner where that is another process. */
+  #carried: CarriedCounters = { version: 0, figures: {}, counted: [] }
   #asking: Promise<Together> | undefined
 
   constructor(name: string, parts: Parts) {
@@ -87,12 +87,12 @@ export class Workers {
     }
   }
 
-  #answer({ heritage, whetherItHolds }: Question): Told | Pick<Told, 'holds'> {
+  #answer({ carried, whetherItHolds }: Question): Told | Pick<Told, 'holds'> {
     if (whetherItHolds) return { holds: this.#parts.holds() }
     const own = this.#own()
-    if (heritage === undefined) return own
-    if (heritage.version <= this.#heritage.version) return { ...own, heritage: this.#heritage }
-    this.#heritage = heritage
+    if (carried === undefined) return own
+    if (carried.version <= this.#carried.version) return { ...own, carried: this.#carried }
+    this.#carried = carried
     return own
   }
 
@@ -114,39 +114,39 @@ export class Workers {
     const stats = told.flatMap(each => each.stats ?? [])
     return {
       ready: told.some(({ ready }) => ready),
-      stats: stats.length === 0 ? undefined : oneOf(stats, this.#heritage.counted),
+      stats: stats.length === 0 ? undefined : oneOf(stats, this.#carried.counted),
       explain: told.flatMap(({ explain }) => explain),
       families:
         this.#siblings === undefined
           ? families
-          : joined(families, [...told.map(({ figures }) => figures), this.#heritage.figures]),
+          : joined(families, [...told.map(({ figures }) => figures), this.#carried.figures]),
     }
   }
 
   async #others(siblings: Siblings, own: Told): Promise<Told[]> {
     const known = new Map<number, Told>()
-    for (const [pid, answer] of await this.#bequeath(siblings, own)) {
+    for (const [pid, answer] of await this.#shareCounters(siblings, own)) {
       const told = answer ?? this.#known.get(pid)
       if (told !== undefined) known.set(pid, told)
       // A worker that has just begun may have taken the port.
-      if (answer?.heritage && answer.heritage.version >= this.#heritage.version) this.#heritage = answer.heritage
+      if (answer?.carried && answer.carried.version >= this.#carried.version) this.#carried = answer.carried
     }
     const gone = [...this.#known].filter(([pid]) => !known.has(pid))
     this.#known = known
-    for (const [, told] of gone) this.#heritage = this.#with(told)
-    // Before anybody has seen the sum, the others know it: this one may be the next that goes.
-    if (gone.length > 0) await this.#bequeath(siblings, own)
+    for (const [, told] of gone) this.#carried = this.#with(told)
+    // The others know the sum before it is shown, because this process may be the next that ends.
+    if (gone.length > 0) await this.#shareCounters(siblings, own)
     return [...known.values()]
   }
 
-  #bequeath(siblings: Siblings, own: Told): ReturnType<typeof answersOf> {
-    this.#heritage = { ...this.#heritage, version: this.#heritage.version + 1 }
-    return answersOf(siblings, { heritage: this.#with(own) })
+  #shareCounters(siblings: Siblings, own: Told): ReturnType<typeof answersOf> {
+    this.#carried = { ...this.#carried, version: this.#carried.version + 1 }
+    return answersOf(siblings, { carried: this.#with(own) })
   }
 
-  /** The heritage, and what this one has counted. */
-  #with({ figures, stats }: Told): Heritage {
-    const { version, figures: before, counted } = this.#heritage
+  /** The carried counters, and those of this process. */
+  #with({ figures, stats }: Told): CarriedCounters {
+    const { version, figures: before, counted } = this.#carried
     return {
       version,
       figures: countedOf(this.#parts.families, [figures, before]),
@@ -158,7 +158,7 @@ export class Workers {
     const { all, explain, families, holds, ready } = this.#parts
     const told = { ready: ready(), holds: holds(), explain: explain() }
     if (!all.any) return { ...told, figures: {} }
-    // Alone there is nobody to tell them.
+    // A single process needs no exchange.
     return { ...told, stats: all.stats(), figures: this.#siblings === undefined ? {} : figuresOf(families) }
   }
 }

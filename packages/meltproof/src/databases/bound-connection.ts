@@ -7,7 +7,7 @@ import { currentBudget, openBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { MeltproofError } from '../errors.ts'
-import { Call, type Whereabouts } from '../outbound/call.ts'
+import { Call, type DatabaseAddress } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
 import { warn } from '../warnings.ts'
 import type { BoundPool } from './bound-pool.ts'
@@ -21,12 +21,12 @@ import { cleansUp, mayChangeSession, mustFinish, nameOf, rollsBack, tidiesSessio
 export interface Database {
   readonly name: string
   readonly kind: OutboundRecord['kind']
-  readonly where: Whereabouts
+  readonly where: DatabaseAddress
 }
 
 /** How a pool has lent a connection. */
 export interface Loan {
-  /** To run one query of the pool's own; nobody holds the connection. */
+  /** For one query of the pool's own; the app does not hold the connection. */
   readonly single: boolean
   /** Of whom it was given to, until the first query. */
   readonly call: Call | undefined
@@ -118,9 +118,9 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     }
     const waited = this.#waited
     this.#waited = undefined
-    // What was done between the two is nobody else's time.
+    // The time between the two belongs to this call.
     waited?.sent()
-    return new Statement({ text, within, budget, graced, call: waited ?? Call.database(kind, where, 'query') })
+    return new Statement(text, within, budget, graced, waited ?? Call.database(kind, where, 'query'))
   }
 
   #openGrace(text: string, ended: Budget | undefined, reason: Error): Budget | Error {
@@ -183,7 +183,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#giveUp(`a cleanup (${nameOf(statement.text)}) took longer than the ${GRACE_MS} ms it has`, reason)
   }
 
-  /** A statement on a connection that somebody holds did not run, or nobody knows what it did. */
+  /** A statement on a connection that the app holds did not run, or its effect is unknown. */
   #spoil(reason: Error): void {
     if (this.#loan?.single === false) this.#unfit ??= reason
   }
@@ -234,11 +234,11 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#brokenTimer?.cancel()
     this.#brokenTimer = startFairTimer(GRACE_MS, () => {
       for (const { text } of this.#open) if (rollsBack(text)) return
-      this.#giveUp(`nobody rolled its broken transaction back within ${GRACE_MS} ms`, this.#broken)
+      this.#giveUp(`its broken transaction was not rolled back within ${GRACE_MS} ms`, this.#broken)
     })
   }
 
-  /** Something may be left in the session that nobody knows of. */
+  /** Something unknown may be left in the session. */
   #leftOver(why: string, reason: Error): void {
     if (this.#pool === undefined) this.#giveUp(why, reason)
     else this.#unfit ??= reason
@@ -246,7 +246,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
 
   #giveUp(why: string, reason: Error | undefined): void {
     const say = this.#pool?.warn ?? warnOfLone
-    say(`A ${this.#database.name} connection was closed, because ${why}. This is said once.`)
+    say(`A ${this.#database.name} connection was closed, because ${why}. Later ones are closed without a warning.`)
     this.#discard(why, reason)
   }
 
@@ -272,12 +272,13 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#stopReplacing?.()
     if (this.inTransaction()) this.#break(reason)
     else if (!failed && mayChangeSession(text))
-      this.#leftOver('its caller was told too early that a query was late', reason)
+      this.#leftOver('a query that its caller took for failed has changed the session', reason)
     if (this.#released) this.#returnToPool()
   }
 
   lost(): void {
-    const discard = (): void => this.#discard('the server did not say in time that a late query is over', this.#reason)
+    const discard = (): void =>
+      this.#discard('the server did not confirm in time that a late query has ended', this.#reason)
     this.#stopReplacing?.()
     if (this.#pool === undefined) discard()
     else this.#stopReplacing = this.#pool.askToReplace(discard)

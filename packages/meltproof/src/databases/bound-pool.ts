@@ -4,40 +4,39 @@ import { openBudget } from '../deadline/context.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'
 import { Cancellations } from './cancellations.ts'
 import { type PoolFigures, namePool } from '../named-figures.ts'
-import { Call, peerOf, type Whereabouts } from '../outbound/call.ts'
+import { Call, peerOf, type DatabaseAddress } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
 import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
 import { type Warn, warnOnce } from '../warnings.ts'
-import { Turns } from './turns.ts'
+import { Semaphore } from './semaphore.ts'
 
 /**
- * How much of a pool may be replaced at once. A connection that is given up leaves a query at the server that may run
- * on: a pool that replaced all of them every few seconds would soon have a hundred queries at work that nobody waits
- * for.
+ * The share of a pool that may be replaced at once. A connection that is given up leaves a query at the server that may
+ * run on: a pool that replaced all connections every few seconds would soon have a hundred abandoned queries at work.
  */
 const REPLACED_SHARE = 0.25
-/** For how long one counts as being replaced, ms. */
+/** Time for which one counts as being replaced, ms. */
 const REPLACING_MS = 5000
 
 export interface PoolSource<Connection> extends ConnectionSource<Connection> {
   readonly database: string
   readonly kind: OutboundRecord['kind']
   /** As configured; its connections tell it better. */
-  readonly where: Whereabouts
+  readonly where: DatabaseAddress
   size(): number
   waiting(): number
 }
 
 export class BoundPool<Connection> {
-  where: Whereabouts
+  where: DatabaseAddress
   readonly line: ConnectionLine<Connection>
   readonly cancellations: Cancellations = new Cancellations()
   readonly warn: Warn = warnOnce()
-  readonly #replacements: Turns
+  readonly #replacements: Semaphore
   readonly #database: string
   readonly #kind: OutboundRecord['kind']
   readonly #acquireMs: number
-  /** The pool's own closures hold this, so it is read for as long as there is the pool. */
+  /** The pool's own closures hold this, so it is read while the pool exists. */
   readonly figures: () => PoolFigures
 
   constructor(pool: object, acquireMs: number, source: PoolSource<Connection>) {
@@ -46,7 +45,7 @@ export class BoundPool<Connection> {
     this.#kind = source.kind
     this.#acquireMs = acquireMs
     this.line = new ConnectionLine(source)
-    this.#replacements = new Turns(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
+    this.#replacements = new Semaphore(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
     // The places of those that gave up stay in the pool's own line until their turn.
     const get = (): number => Math.min(this.line.callers, this.line.waiting + source.waiting())
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
@@ -54,7 +53,7 @@ export class BoundPool<Connection> {
     namePool(this.figures)
   }
 
-  /** `call` waits with it, and becomes that of the first query on the connection; undefined while nobody observes. */
+  /** `call` waits with it, and becomes that of the first query on the connection; undefined while calls are not observed. */
   acquire(called: (error: Error | undefined, connection?: Connection, call?: Call) => void): void {
     const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${this.#database} connection` })
     if (!(budget instanceof Budget)) {
@@ -76,4 +75,24 @@ export class BoundPool<Connection> {
       replace()
     })
   }
+}
+
+/** Tells whether a method of the pool that runs one query is being called. It asks for its connection before it returns. */
+export function watchSingleQueries<Name extends string>(
+  pool: Record<Name, (...args: unknown[]) => unknown>,
+  names: readonly Name[],
+): () => boolean {
+  let single = false
+  for (const name of names) {
+    const original = pool[name]
+    pool[name] = (...args) => {
+      single = true
+      try {
+        return original.apply(pool, args)
+      } finally {
+        single = false
+      }
+    }
+  }
+  return () => single
 }

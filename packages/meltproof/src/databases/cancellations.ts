@@ -4,7 +4,7 @@
  * made.
  */
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
-import { Turns } from './turns.ts'
+import { Semaphore } from './semaphore.ts'
 
 const MOST_AT_ONCE = 8
 const CANCELLATION_MS = 2000
@@ -16,7 +16,7 @@ export type CancellationOutcome = 'processed' | 'unsent' | 'unknown'
 export type Cancellation = (done: (outcome: CancellationOutcome) => void) => () => void
 
 export class Cancellations {
-  readonly #turns: Turns = new Turns(() => MOST_AT_ONCE)
+  readonly #turns: Semaphore = new Semaphore(() => MOST_AT_ONCE)
 
   /** Runs it in its turn, then calls `over`. Returns what takes it back: true if it had not begun. Never throws. */
   run(cancellation: Cancellation, over: (outcome: CancellationOutcome) => void): () => boolean {
@@ -34,7 +34,7 @@ export class Cancellations {
         const giveUp = cancellation(done)
         if (!ended) timer = startFairTimer(CANCELLATION_MS, giveUp)
       } catch {
-        // Nobody to tell: the call it belongs to has been answered already.
+        // Not reported: the call it belongs to has been answered already.
         done('unsent')
       }
     })

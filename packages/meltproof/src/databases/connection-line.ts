@@ -1,7 +1,7 @@
 /**
  * The line in front of a pool. A pool serves first come, first served: once its line is longer than the deadlines
  * allow, each connection goes to the one with the least time left, and no query ends in time. So once a deadline has
- * passed, the newest goes first until the line is empty. Who gets a connection is decided when it comes.
+ * passed, the newest goes first until the line is empty. Which caller gets a connection is decided when it comes.
  */
 import type { Budget } from '../deadline/budget.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
@@ -9,7 +9,7 @@ import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 export interface ConnectionSource<Connection> {
   limit(): number
   connect(called: (error: Error | undefined | null, connection?: Connection) => void): void
-  /** Gives back one that nobody waits for any more. */
+  /** Gives back one for which no caller waits any more. */
   giveBack(connection: Connection): void
 }
 

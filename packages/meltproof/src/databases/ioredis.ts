@@ -71,11 +71,11 @@ function patch(redis: Redis, commandMs: number): void {
       return
     }
     close()
-    // An answer would turn the client to the subscription, for which nobody asks any more.
+    // An answer would turn the client to a subscription that its caller has given up.
     if (listens(command.name.toLowerCase())) redis.stream?.destroy()
   }
 
-  /** Who the connection is for the server; asked just before a command that may have to be ended from another one. */
+  /** The server's id of this connection, asked just before a command that another connection may have to end. */
   const idBefore = (command: Command): Promise<unknown> | undefined => {
     // In a MULTI nothing waits, and the question would be part of it.
     if (state.isIn('multi')) return undefined

@@ -1,5 +1,5 @@
 /** The limits of every bound() of a database or cache. Pure. */
-import { invalidOption, rejectUnknown } from '../options.ts'
+import { checkObject, rejectUnknown } from '../options.ts'
 import { checkDuration } from '../outbound/limits.ts'
 
 /** The limits of a database. What is left of a budget shrinks them; `false` switches one off. @experimental */
@@ -19,7 +19,7 @@ const DEFAULT_MS = 10_000
 /** Infinity where there is no limit. Throws a MeltproofError for unknown names and values out of range. */
 export function checkLimits<Name extends string>(limits: object, names: readonly Name[]): Record<Name, number> {
   const what = 'bound(client, limits)'
-  if (typeof limits !== 'object' || limits === null) invalidOption(`${what}: limits`, 'an object', limits)
+  checkObject(`${what}: limits`, limits, 'an object')
   rejectUnknown(what, limits, names)
   const checked = {} as Record<Name, number>
   for (const name of names) {

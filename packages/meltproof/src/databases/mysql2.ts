@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
-import { BoundPool } from './bound-pool.ts'
+import { BoundPool, watchSingleQueries } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { MysqlConnection } from './mysql2-connection.ts'
 import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
@@ -61,27 +61,15 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
       return
     }
     const { getConnection } = pool
-    // For one that has been closed, mysql2 asks anew on behalf of who waits longest, in the context of who closed it.
+    // For one that was closed, mysql2 asks again for the longest waiting caller, in the context of the code that closed it.
     pool.getConnection = original
     releaseConnection(connection)
     pool.getConnection = getConnection
     if (out.delete(connection)) ours.line.free()
   }
-  // pool.query() and pool.execute() ask for a connection before they return.
-  let single = false
-  for (const name of ['query', 'execute'] as const) {
-    const original = pool[name]
-    pool[name] = (...args) => {
-      single = true
-      try {
-        return original.apply(pool, args)
-      } finally {
-        single = false
-      }
-    }
-  }
+  const isSingle = watchSingleQueries(pool, ['query', 'execute'])
   pool.getConnection = callback => {
-    const forOne = single
+    const forOne = isSingle()
     const within = currentBudget()
     // The pool calls back in the context of the caller that released a connection.
     const inContext = AsyncLocalStorage.bind(callback)

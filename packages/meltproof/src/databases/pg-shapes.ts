@@ -1,5 +1,5 @@
 /** What is used of pg, by shape: it is an optional peer, and several copies of it may be installed. */
-import type { Whereabouts } from '../outbound/call.ts'
+import type { DatabaseAddress } from '../outbound/call.ts'
 
 export type Callback = (error: Error | undefined | null, result?: unknown, release?: Release) => void
 export type Release = (error?: unknown) => void
@@ -40,7 +40,7 @@ export interface PgClient {
   on(event: 'error', listener: () => void): unknown
   removeListener(event: 'error', listener: () => void): unknown
   release?: Release
-  readonly connectionParameters?: Whereabouts
+  readonly connectionParameters?: DatabaseAddress
   readonly connection?: PgConnection
   getTransactionStatus?: () => string | null
   readonly _Promise?: PromiseConstructor
@@ -55,7 +55,7 @@ export interface PgPool {
   connect: (callback?: Callback) => unknown
   query: (...args: unknown[]) => unknown
   readonly Promise?: PromiseConstructor
-  readonly options: Whereabouts & {
+  readonly options: DatabaseAddress & {
     connectionTimeoutMillis?: number
     readonly max?: number
     readonly connectionString?: unknown

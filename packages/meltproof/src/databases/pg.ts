@@ -4,9 +4,9 @@ import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
 import { currentBudget, openBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
-import type { Whereabouts } from '../outbound/call.ts'
+import type { DatabaseAddress } from '../outbound/call.ts'
 import type { Loan } from './bound-connection.ts'
-import { BoundPool, type PoolSource } from './bound-pool.ts'
+import { BoundPool, type PoolSource, watchSingleQueries } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { BoundClient } from './pg-client.ts'
 import { type Callback, isClient, isPool, type PgClient, type PgPool } from './pg-shapes.ts'
@@ -42,7 +42,7 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
   const ours = new BoundPool<PgClient>(pool, acquireMs, {
     database: 'PostgreSQL',
     kind: 'pg',
-    where: whereOf(pool.options),
+    where: addressOf(pool.options),
     limit: size,
     size,
     waiting: () => Number(Reflect.get(own, 'waitingCount', pool)),
@@ -60,20 +60,10 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
       done(undefined, client, client.release)
     })
   }
-  // pool.query() asks for a connection before it returns.
-  let single = false
-  const query = pool.query
-  pool.query = (...args) => {
-    single = true
-    try {
-      return query.apply(pool, args)
-    } finally {
-      single = false
-    }
-  }
+  const isSingle = watchSingleQueries(pool, ['query'])
   // The pool calls back in the context of the caller that released a connection.
   pool.connect = callback => {
-    const forOne = single
+    const forOne = isSingle()
     if (callback !== undefined) return acquire(forOne, AsyncLocalStorage.bind(callback))
     return new (pool.Promise ?? Promise)((resolve, reject) => {
       acquire(forOne, (error, client) => (error ? reject(error) : resolve(client)))
@@ -107,7 +97,7 @@ function lend(
 
 const ignore = (): void => {}
 
-function whereOf({ connectionString, host, port, database }: PgPool['options']): Whereabouts {
+function addressOf({ connectionString, host, port, database }: PgPool['options']): DatabaseAddress {
   const url = typeof connectionString === 'string' ? URL.parse(connectionString) : null
   return url === null
     ? { host, port, database }
@@ -131,7 +121,7 @@ function patchConnect(client: PgClient, acquireMs: number): void {
     }
     for (const over of ['readyForQuery', 'end'] as const) connection.once(over, () => budget.settle())
     budget.onEnd(reason => {
-      // pg hands it to whoever connects.
+      // pg hands it to the caller of connect().
       connection.emit('error', reason)
       connection.stream?.destroy()
     })

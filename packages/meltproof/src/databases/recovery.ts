@@ -1,6 +1,6 @@
 /**
  * Brings a connection back into use after a query whose deadline has passed. A cancel is tied to a connection, not to a
- * query: one that arrives late hits whatever runs next. So nothing else is sent until
+ * query: one that arrives late hits the statement that runs next. So nothing else is sent until
  * 1. the server has taken the cancel, or it was never sent, and
  * 2. the server has said that the query is over, cancelled or not, and
  * 3. an empty round trip has come back: a cancel that was taken but had not struck yet hits that.

@@ -32,7 +32,7 @@ export class RedisState {
     if (name !== 'exec' || this.#broken === undefined) return undefined
     return new MeltproofError(
       'MELTPROOF_TRANSACTION_BROKEN',
-      'EXEC was refused: another command of this MULTI was not sent, or nobody knows what came of it, because its deadline ' +
+      'EXEC was refused: another command of this MULTI was not sent, or its result is unknown, because its deadline ' +
         'had passed or its client had left. The connection is closed, which discards the MULTI.',
       { cause: this.#broken },
     )
@@ -60,7 +60,7 @@ export class RedisState {
       if (this.#begun.get(name) !== begun) return
       this.#warn(
         `A Redis connection was closed, because its ${name.toUpperCase()} was not ended within ${this.#graceMs} ms after ` +
-          'the end of the budget that began it: other commands would have run into it. This is said once.',
+          'the end of the budget that began it: other commands would have run into it. Later ones are closed without a warning.',
       )
       this.#close()
     })

@@ -25,13 +25,13 @@ export function rollsBack(text: string): boolean {
 
 /**
  * It takes no time in a database that is well, and harm is done when it is cut short: so it is never cancelled. Cleanup,
- * and BEGIN: who is told that it failed sends no ROLLBACK.
+ * and BEGIN: a caller whose BEGIN failed sends no ROLLBACK.
  */
 export function mustFinish(text: string): boolean {
   return BEGINS.test(essence(text)) || cleansUp(text)
 }
 
-/** COMMIT, ROLLBACK and whatever puts the session back in order. */
+/** COMMIT, ROLLBACK and all that puts the session back in order. */
 export function cleansUp(text: string): boolean {
   const statement = essence(text)
   return CLEANS_UP.test(statement) || UNLOCKS.test(statement)

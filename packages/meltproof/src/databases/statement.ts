@@ -14,22 +14,14 @@ export interface Handle {
   holdUp(): void
 }
 
-export interface Called {
+export class Statement {
   readonly text: string
   /** The budget it was called in; undefined outside of any. */
   readonly within: Budget | undefined
+  readonly call: Call | undefined
   /** Its own: what it may take. */
-  readonly budget: Budget
-  /** It runs in the grace after the end of its budget. */
-  readonly graced: boolean
-  readonly call: Call | undefined
-}
-
-export class Statement {
-  readonly text: string
-  readonly within: Budget | undefined
-  readonly call: Call | undefined
   budget: Budget
+  /** It runs in the grace after the end of its budget. */
   graced: boolean
   handle: Handle | undefined
   /** Its caller has an error of ours. */
@@ -39,7 +31,7 @@ export class Statement {
   failed = false
   onOver: (() => void) | undefined
 
-  constructor({ text, within, budget, graced, call }: Called) {
+  constructor(text: string, within: Budget | undefined, budget: Budget, graced: boolean, call: Call | undefined) {
     this.text = text
     this.within = within
     this.budget = budget

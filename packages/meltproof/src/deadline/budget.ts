@@ -9,7 +9,7 @@ import { type FairTimer, startFairTimer } from './fair-timer.ts'
 
 export interface BudgetOptions {
   readonly parent?: Budget | undefined
-  /** Somebody outside keeps the deadline too (a client stops waiting): own stalls are not given back. @default false */
+  /** Others keep the deadline too (a client stops waiting): own stalls are not given back. @default false */
   readonly hard?: boolean
   readonly phase?: DeadlineFacts['phase']
   readonly what?: string | undefined
@@ -29,7 +29,7 @@ export class Budget {
   readonly #parent: Budget | undefined
   readonly #phase: DeadlineFacts['phase']
   readonly #what: string | undefined
-  /** Not kept longer than needed: async contexts keep a budget, for as long as a connection that was opened in it. */
+  /** Dropped as early as possible: async contexts keep a budget until a connection that was opened in it has ended. */
   #onExpired: BudgetOptions['onExpired']
   #timer: FairTimer | undefined
   #watching = false

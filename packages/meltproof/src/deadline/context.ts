@@ -15,7 +15,7 @@ export function runWithBudget<R>(budget: Budget, fn: () => R): R {
 
 /**
  * Calls `fn` outside of every budget, and returns what it returns: no deadline ends what it starts, and nothing that it
- * calls is refused for want of time. For a cleanup that must run whatever happened to the work before it. Limits that a
+ * calls is refused for want of time. For a cleanup that must run however the work before it ended. Limits that a
  * call has of its own, such as the `queryMs` of a bound database, still count.
  *
  * @example finally { await unbounded(() => unlock(key)) }

@@ -68,7 +68,7 @@ class PendingTimer implements FairTimer, HeapEntry {
     this.onExpired = undefined
     if (this.slot < 0) return
     heap.remove(this)
-    // The Node timer stays: to let it fire for nobody costs less than to clear and set it each time.
+    // The Node timer stays: letting it fire without a use costs less than clearing and setting it each time.
     if (heap.size === 0) releaseCounted()
   }
 }

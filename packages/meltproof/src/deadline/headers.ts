@@ -38,8 +38,8 @@ export function readDeadline(
 }
 
 /**
- * What a field is to say that says `given`, so that nobody has longer than `leftMs`; undefined: as it is. An app that passes
- * on whatever its client sent must not make a stranger's wish of what is left.
+ * The new value of a field that states `given`, so that no callee has longer than `leftMs`; undefined keeps it. An app that
+ * passes on its client's field must not turn it into more time than is left.
  */
 export function shortened(given: string | undefined, leftMs: number, header: DeadlineHeader): string | undefined {
   const givenMs = given === undefined ? undefined : readDeadline({ [header.name]: given }, [header])
@@ -55,7 +55,7 @@ export function parseDeadline(text: string, format: DeadlineFormat): number | un
   return ms > 0 ? ms : undefined
 }
 
-/** Rounded down: nobody has longer than we wait. Undefined without a limit, and with nothing left. */
+/** Rounded down, so that no callee has longer than we wait. Undefined without a limit, and with nothing left. */
 export function formatDeadline(leftMs: number, format: DeadlineFormat): string | undefined {
   if (!Number.isFinite(leftMs) || leftMs < 1) return undefined
   const ms = Math.floor(leftMs)

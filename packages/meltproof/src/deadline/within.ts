@@ -1,5 +1,5 @@
 /** within(): a time limit on any asynchronous work. Own stalls are given back; no limit outlasts the one around it. */
-import { invalidOption, rejectUnknown, show } from '../options.ts'
+import { checkObject, invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
 import { currentBudget, openBudget, runWithBudget } from './context.ts'
 
@@ -79,8 +79,7 @@ function checked(ms: unknown, fn: unknown, options: WithinOptions): WithinOption
     invalidOption('within(ms, fn): ms', 'a number of milliseconds; 0 or less means the time is up', ms)
   }
   if (typeof fn !== 'function') invalidOption('within(ms, fn): fn', 'a function', fn)
-  if (typeof options !== 'object' || options === null)
-    invalidOption('within(ms, fn, options): options', 'an object', options)
+  checkObject('within(ms, fn, options): options', options, 'an object')
   rejectUnknown('within(ms, fn, options)', options, KNOWN)
   const { what, needsMs = 0, signal } = options
   if (what !== undefined && typeof what !== 'string') invalidOption('what', 'a string', what)

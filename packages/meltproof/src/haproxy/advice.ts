@@ -1,19 +1,19 @@
 /**
- * What HAProxy is told: how many requests the service takes at once (`maxconn`), and whether it takes new ones at all (the
+ * What the agent sends to HAProxy: how many requests the service takes at once (`maxconn`), and whether it takes any (the
  * weight). Pure: figures and the time in, a line out.
  *
- * Until anything is known nothing is said: HAProxy goes on with what it was told last, or with its configuration. Then there
+ * Until anything is known no number is sent: HAProxy keeps the last one, or that of its configuration. Then there
  * are two states.
  *
  * - Open: the number is out of everybody's way; after an overload it doubles at each look until it is. A burst is no overload:
- *   the service queues it and sheds nobody, and HAProxy's short queue would not.
+ *   the service queues it and sheds none of it, while HAProxy's short queue would.
  * - Held: from the first sheds until the service is no longer busy. The number is the limit, and what the limit does not count
  *   (answers that stream without a permit, stragglers, exempt requests, upgraded connections), and a short queue of our own.
  *   Without that the limit would never bind, and so never be found again, and the service would idle while HAProxy sends the
  *   next request.
  *
- * HAProxy's own queue is invisible to us, and HAProxy keeps what it was told last, also from a process that has ended. So the
- * number is said again at every look.
+ * HAProxy's own queue is invisible to us, and HAProxy keeps the last number, also from a process that has ended. So the
+ * number is sent at every check.
  */
 import type { GuardStats } from '../server/guard.ts'
 
@@ -34,7 +34,7 @@ export type Figures = Pick<
 
 /** What HAProxy is taken to have been told before: what the limiter starts with and the room. As `maxconn` in haproxy.cfg. */
 const START = 20
-/** An open door: a burst of so many is the service's own to queue. */
+/** The number while it is open: the service queues a burst of this size by itself. */
 const OPEN = 400
 /** The limiter itself admits no more. */
 const MOST = 10_000
@@ -47,7 +47,7 @@ const RATE_MS = 1000
 const BUSY = 0.9
 /** The utilisation is that of up to two seconds, and a process that has just started has rested in them. */
 const REST_MS = 2000
-/** Of the number, at a look. */
+/** Factor applied at each check. */
 const LESS = 0.8
 /** Sheds for want of capacity. */
 const OVERLOAD: readonly (keyof GuardStats['shed'])[] = ['standing', 'stale', 'late', 'full']

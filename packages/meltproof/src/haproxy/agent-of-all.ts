@@ -1,8 +1,8 @@
 /**
  * MELTPROOF_HAPROXY_AGENT: one agent for all servers of the process and all workers of its cluster, because to HAProxy they
- * are one server. It is told their sum.
+ * are one server. HAProxy gets their sum.
  */
-import { portOfAll } from '../cluster/port-of-all.ts'
+import { clusterPort } from '../cluster/cluster-port.ts'
 import { AllGuards } from '../cluster/all-guards.ts'
 import type { Address } from '../cluster/held-port.ts'
 import type { Guard } from '../server/guard.ts'
@@ -21,7 +21,7 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
     return ready && stats !== undefined ? { ...stats, draining: false } : undefined
   }, tellAllHeld)
   const { server } = agent
-  const workers = portOfAll({
+  const workers = clusterPort({
     name: `haproxy ${address.host} ${address.port}`,
     server,
     address,

@@ -35,7 +35,7 @@ const UNSERVED = {
   verdict: 'self',
 } as const
 
-/** What clients said who share a line. */
+/** The client's part of a line that stands for several requests. */
 const SEVERAL = {
   httpVersion: '1.1',
   remote: undefined,

@@ -23,7 +23,7 @@ interface Careful {
 /**
  * Has a logging middleware log what `guard` sheds, too, and clients that leave while they wait. Up to 20 of a second have a call
  * each; the others one together for each reason, method and class of waits, of the URL `meltproof:4321-such-requests`. What
- * the middleware does to its response reaches nobody. Returns what ends it.
+ * the middleware does to its response reaches no client. Returns what ends it.
  *
  * ```js
  * const log = morgan('combined')
@@ -63,7 +63,7 @@ function show({ record, request }: ShedMessage, log: LoggingMiddleware, careful:
   const nowhere = new Duplex({ read: () => undefined, write: (_, __, done) => void written.push(done) }) as Socket
   const response = new ServerResponse(request ?? several(record, nowhere))
   response.assignSocket(nowhere)
-  // An error that nobody listens to ends the process.
+  // An 'error' without a listener ends the process.
   for (const stream of [nowhere, response]) stream.on('error', careful.failed)
   const returned = log(response.req, response, () => undefined)
   // It may be async.

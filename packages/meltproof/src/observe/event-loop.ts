@@ -8,7 +8,7 @@ import { now } from '../clock.ts'
 import { watchDelays } from '../signals/loop-stalls.ts'
 import { RecentDelays } from './recent-delays.ts'
 
-/** Something is taken to be due so often, ms. What falls due during a stall waits for the rest of it. */
+/** Something is assumed to be due at this interval, ms. What falls due during a stall waits for the rest of it. */
 const DUE_EVERY_MS = 10
 /** Of one stall; those that are longer are looked at less finely. */
 const MOST_DUE = 1000
@@ -22,7 +22,7 @@ export class EventLoop {
   readonly #looks: EventLoopUtilization[] = [performance.eventLoopUtilization()]
   #lookedAtMs = now()
 
-  /** @param onDelay is told of all delays: `times` things that were due have waited for `delayMs` */
+  /** @param onDelay gets all delays: `times` things that were due have waited for `delayMs` */
   constructor(onDelay: (delayMs: number, times: number) => void = () => undefined) {
     this.close = watchDelays((periodMs, lateMs) => {
       const nowMs = now()

@@ -1,6 +1,6 @@
 /**
  * The exemplars of a histogram: for each bucket one request, by its trace. So few requests are asked for their trace that
- * a service which nobody traces does not pay for it.
+ * a service without tracing does not pay for it.
  */
 import { wallClockMs } from '../clock.ts'
 import { traceOf } from '../timing/traceparent.ts'
@@ -17,9 +17,9 @@ export interface MaybeTraced {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
-/** A bucket has another one after so long, ms: Prometheus asks every few seconds. */
+/** A bucket takes another exemplar after this, ms: Prometheus scrapes every few seconds. */
 const EVERY_MS = 1000
-/** After a request without a trace that was sampled the bucket asks no other for so long, ms. */
+/** After a request without a trace that was sampled the bucket asks no other for this long, ms. */
 const ASK_EVERY_MS = 10
 
 export class Exemplars {

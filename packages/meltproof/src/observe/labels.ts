@@ -1,4 +1,4 @@
-/** The labels of metrics, and what keeps their values bounded whatever a client sends (methods, hosts, paths). Pure. */
+/** The labels of metrics, and what keeps their values bounded for any method, host and path that a client sends. Pure. */
 
 /** Each label by its name in Prometheus and in OpenTelemetry. */
 export const LABELS = {
@@ -27,7 +27,7 @@ export type LabelName = keyof typeof LABELS
 /** An absent value is an empty one in Prometheus, and no attribute in OpenTelemetry. */
 export type Labels = { readonly [Name in LabelName]?: string | number | undefined }
 
-/** What every value after the first so many becomes. */
+/** The value that stands for all others once a label has its maximum of values. */
 export const OTHER = 'other'
 
 /** The first `most` different values as they are, later ones as `other`. */

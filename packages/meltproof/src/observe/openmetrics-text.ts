@@ -1,4 +1,4 @@
-/** Writes families as OpenMetrics 1.0 text, which has exemplars, and says who wants it. Pure. */
+/** Writes families as OpenMetrics 1.0 text, which has exemplars, and tells which scrapers want it. Pure. */
 import type { Exemplar } from './exemplars.ts'
 import type { Family, SampleLabels } from './instruments.ts'
 import { braces, escaped } from './prometheus-text.ts'

@@ -1,6 +1,6 @@
 /** The options that metrics() and instrument() share, and how a request gets the name of its route. */
 import type { IncomingMessage } from 'node:http'
-import { checkFunction, checkGuard, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkFunction, checkGuard, checkNumber, checkObject, rejectUnknown } from '../options.ts'
 import type { RequestRecord } from '../record.ts'
 import { BoundedNames } from './labels.ts'
 import type { GuardLike } from './metrics.ts'
@@ -38,7 +38,7 @@ export function checkObserveOptions(
   known: readonly string[],
 ): CheckedObserveOptions {
   checkGuard(what, guard, 'stats')
-  if (typeof options !== 'object' || options === null) invalidOption(`${what}: options`, 'an object', options)
+  checkObject(`${what}: options`, options, 'an object')
   rejectUnknown(what, options, known)
   const { slowMs = 250, mostNames = 100 } = options
   const route = checkFunction('route', options.route)

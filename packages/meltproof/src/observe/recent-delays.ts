@@ -1,4 +1,4 @@
-/** What things due waited for the event loop in the last minute. Reading changes nothing, so many may read. Pure. */
+/** How long due things waited for the event loop in the last minute. Any number of readers may read. Pure. */
 
 /** Seconds. */
 export type LoopDelay = Readonly<Record<'min' | 'max' | 'mean' | 'stddev' | 'p50' | 'p90' | 'p99', number>>
@@ -14,7 +14,7 @@ const BUCKETS = 256
 export class RecentDelays {
   readonly #stretches = Array.from({ length: STRETCHES }, () => new Stretch())
 
-  /** @param times how many things have waited so long */
+  /** @param times how many things have waited for `delayMs` */
   add(nowMs: number, delayMs: number, times = 1): void {
     const number = Math.floor(nowMs / STRETCH_MS)
     const stretch = this.#stretches[number % STRETCHES]!

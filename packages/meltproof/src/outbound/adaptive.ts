@@ -3,6 +3,7 @@
  * (process-gate.ts). The excess waits; what cannot be called in time fails. A dead origin gets probes only (circuit.ts), and
  * one that refuses calls gets as many as it serves (refusals.ts).
  */
+import { AsyncResource } from 'node:async_hooks'
 import { PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
@@ -15,8 +16,8 @@ import { Refusals } from './refusals.ts'
 /** Each takes some kilobytes. Those that have no call are forgotten for new ones; beyond that there is no limit. */
 const MOST_ORIGINS = 200
 /**
- * All places are taken, and for so long no answer came, ms: what is in flight may hang for as long as its limits allow. Then
- * a probe goes out besides. The next one waits for twice as long: probes may hang as well.
+ * All places are taken, and no answer came for this long, ms: calls in flight may hang until their limits end them. Then a
+ * probe goes out in addition. The next one waits for twice as long: probes may hang as well.
  */
 const SILENT_MS = 1000
 const LONGEST_SILENCE_MS = 30_000
@@ -201,7 +202,7 @@ export class CallTurn extends Turn<CallTurn> {
 
   /** Calls `go` when its turn has come, unless it has ended by then. */
   onTurn(go: () => void): void {
-    this.#onTurn = go
+    this.#onTurn = AsyncResource.bind(go)
   }
 
   begin(): void {

@@ -41,7 +41,7 @@ export class Attempt {
     return storage.run(this, fn)
   }
 
-  /** What began in it and goes on is no part of it any more. */
+  /** Work that began in it and continues is no longer part of it. */
   end(): void {
     this.#ended = true
   }

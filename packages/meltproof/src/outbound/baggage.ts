@@ -1,13 +1,13 @@
 /**
- * A member of ours in the `baggage` of a request (W3C Baggage). Tiers with OpenTelemetry pass on whatever is in there,
- * whoever wrote it, so it has nothing but what can only make us do less. Pure.
+ * A member of ours in the `baggage` of a request (W3C Baggage). Tiers with OpenTelemetry pass on baggage from any
+ * sender, so ours can only make us do less. Pure.
  */
 
 const NAME = 'meltproof.retry'
 const RETRY = `${NAME}=1`
 
 /**
- * The baggage of a retry: ours first, where nobody cuts it off, and once. Members of others stay as they are.
+ * The baggage of a retry: ours first, where no length limit cuts it off, and once. Members of others stay as they are.
  * @param given what the app sends
  */
 export function baggageOfRetry(given: string | undefined): string {

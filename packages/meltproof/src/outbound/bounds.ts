@@ -10,7 +10,7 @@ export class Bounds {
   readonly limits: LimitTable
   readonly bulkhead: Bulkhead = new Bulkhead()
   readonly adaptive: AdaptiveLimits = new AdaptiveLimits(error => this.failed(error))
-  /** False once the bounds are taken off: the calls in flight go on without them. */
+  /** False once the bounds are taken off: calls in flight continue without them. */
   active = true
   #failed = false
   readonly #onFailure: (error: unknown) => void

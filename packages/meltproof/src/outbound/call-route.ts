@@ -1,6 +1,6 @@
 /** Which of a peer's routes a path belongs to. Pure, linear in its length. */
 
-/** What follows after so many segments is one more. */
+/** What follows after this many segments counts as one. */
 const MOST_SEGMENTS = 4
 /** Names of routes are words; what has digits or is longer is an id. */
 const WORD = /^[A-Za-z._-]{1,32}$/

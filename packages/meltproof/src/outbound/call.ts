@@ -1,16 +1,16 @@
 /**
- * One call to somebody else. Everything that sees calls reports here: the hooks on undici (undici.ts) and node:http
- * (node-http.ts), and the clients of databases. While somebody observes calls it is its own record, published at its
- * end; where it is bounded it has limits (limiter.ts). It knows no client.
+ * One call to a dependency. Everything that sees calls reports here: the hooks on undici (undici.ts) and node:http
+ * (node-http.ts), and the clients of databases. While calls are observed it is its own record, published at its end;
+ * where it is bounded it has limits (limiter.ts). It knows no client.
  *
  *   begun -> its turn on a connection -> connected -> sent -> answered -> chunks of the body -> ended
  */
-import { AsyncResource } from 'node:async_hooks'
 import { type Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD } from '../chain.ts'
 import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OpenCall, OutboundOutcome, OutboundRecord, Scope } from '../record.ts'
 import { callBegins, callEnds } from './scope.ts'
+import type { CallTurn } from './adaptive.ts'
 import { type Attempt, currentAttempt } from './attempt.ts'
 import { baggageOfRetry } from './baggage.ts'
 import type { Bounds } from './bounds.ts'
@@ -20,7 +20,7 @@ import { CallLimiter, type Carrier } from './limiter.ts'
 import { codeOf, outcomeOf, textOf } from './outcome.ts'
 
 /** What a client's configuration says of its server. It must hold no user name and no password. */
-export interface Whereabouts {
+export interface DatabaseAddress {
   readonly host?: unknown
   readonly port?: unknown
   readonly database?: unknown
@@ -29,7 +29,7 @@ export interface Whereabouts {
 /** A shorter wait for a connection is not a queue, ms. */
 const NO_QUEUE_MS = 0.5
 
-/** Whether the running code makes calls that somebody observes, or that are part of an attempt of retry(). */
+/** Whether calls of the running code are observed, or are part of an attempt of retry(). */
 export function isObserved(): boolean {
   return calls.hasSubscribers || currentAttempt() !== undefined
 }
@@ -59,14 +59,14 @@ export class Call implements OutboundRecord, OpenCall {
   /** Of retry(), that it is a part of. */
   #attempt: Attempt | undefined = undefined
   #refusal: Error | undefined = undefined
-  #toldAtMs = Number.NaN
+  #statedAtMs = Number.NaN
   /** When it had waited for its turn, and a connection was made for it; undefined where neither is known. */
   #turnAtMs: number | undefined
   #whole = false
   #ended = false
 
   /**
-   * Begins an HTTP call; undefined when nobody observes it, nothing bounds it, and it is no part of an attempt of retry().
+   * Begins an HTTP call; undefined when it is not observed, not bounded, and no part of an attempt of retry().
    * @param inLine it may have to wait for its turn on a connection, which {@link connecting} or {@link connected} ends
    */
   static http(
@@ -87,14 +87,14 @@ export class Call implements OutboundRecord, OpenCall {
     if (limits instanceof Error) call.#refusal = limits
     else if (limits !== undefined) {
       call.#limiter = new CallLimiter(bounds!, origin, limits, carrier!, () => `${method} ${call.route ?? ''}`)
-      call.#refusal = call.#limiter.refusal
+      call.#refusal = call.#limiter.turn?.refusal
     }
     return call
   }
 
   static database(
     kind: OutboundRecord['kind'],
-    where: Whereabouts,
+    where: DatabaseAddress,
     operation: string,
     inLine = false,
   ): Call | undefined {
@@ -114,7 +114,7 @@ export class Call implements OutboundRecord, OpenCall {
     return typeof this.#path === 'string' ? callRoute(this.#path) : undefined
   }
 
-  /** Somebody is to learn what becomes of it, whether or not it is bounded. */
+  /** It has a record, or an attempt of retry() learns from it, whether or not it is bounded. */
   get isFollowed(): boolean {
     return this.#recorded || this.#attempt !== undefined
   }
@@ -127,19 +127,10 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#refusal
   }
 
-  /** It waits for its turn, and must not go out yet. */
-  get waits(): boolean {
-    return this.#limiter?.waits === true
-  }
-
-  /** Calls `go` when its turn has come. One that fails before that is told as any other. */
-  onTurn(go: () => void): void {
-    this.#limiter?.onTurn(AsyncResource.bind(go))
-  }
-
-  /** It can not be held back. */
-  goesAnyway(): void {
-    this.#limiter?.goesAnyway()
+  /** The turn that it waits for: it must not go out before. */
+  get waitsFor(): CallTurn | undefined {
+    const turn = this.#limiter?.turn
+    return turn?.waits === true ? turn : undefined
   }
 
   /** Its caller ends it, which says nothing about the other side. */
@@ -175,7 +166,7 @@ export class Call implements OutboundRecord, OpenCall {
     this.queuedMs = queuedMs > NO_QUEUE_MS ? queuedMs : 0
   }
 
-  /** The last of the request went out. One that was whole left at once, and we may be told much later. */
+  /** The last of the request went out. One that was whole left at once; its event may come much later. */
   sent(): void {
     this.#limiter?.sent()
     if (this.#recorded && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()
@@ -247,14 +238,14 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#limiter?.tellsTo(origin) === true
   }
 
-  /** It was told, and waited for its connection: less is left. */
-  get toldTooMuch(): boolean {
-    return now() - this.#toldAtMs >= 1
+  /** Its header fields state more time than is left, because it has waited for its connection since. */
+  get statesTooMuch(): boolean {
+    return now() - this.#statedAtMs >= 1
   }
 
   /** The fields that a request to a tier of ours is still to have, or to have in the place of others. */
   told(given: Given): Fields {
-    this.#toldAtMs = now()
+    this.#statedAtMs = now()
     const fields = [...(this.#limiter?.deadlineFields(given) ?? [])]
     const criticality = given(CRITICALITY_FIELD) === undefined ? this.#chain?.criticality : undefined
     if (criticality !== undefined) fields.push([CRITICALITY_FIELD, criticality])
@@ -263,7 +254,7 @@ export class Call implements OutboundRecord, OpenCall {
   }
 }
 
-export function peerOf({ host, port, database }: Whereabouts): string {
+export function peerOf({ host, port, database }: DatabaseAddress): string {
   const name = typeof host === 'string' && host !== '' ? host : 'localhost'
   const at = typeof port === 'number' || typeof port === 'string' ? `${name}:${port}` : name
   return typeof database === 'string' || typeof database === 'number' ? `${at}/${database}` : at

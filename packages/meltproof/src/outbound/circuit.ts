@@ -1,11 +1,11 @@
 /**
- * Whether a dependency is dead: so many calls in a row got no answer. Then only a probe now and then goes out, and the
- * first answer ends it. An answer of any status counts: whoever says 500 is alive. Pure.
+ * Whether a dependency is dead: ten calls in a row got no answer. Then only a probe now and then goes out, and the first
+ * answer ends it. An answer of any status counts: a server that answers 500 is alive. Pure.
  */
 
-/** At 200 calls/s of which 30 % fail by chance, so many in a row come about every 15 minutes. */
+/** Failures in a row. At 200 calls/s of which 30 % fail by chance, ten in a row come about every 15 minutes. */
 const FAILURES = 10
-/** And for so long no answer came, ms: of calls that go out together, those that are refused end first. */
+/** No answer for this long either, ms: of calls that go out together, those that are refused end first. */
 const FAILING_MS = 100
 /**
  * Between probes, ms: as long as the last failure took, within these. So few probes hang at a time, and one that refuses at

@@ -22,7 +22,7 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return found
 }
 
-/** Media types whose bodies last as long as their sender has something to say. */
+/** Media types of bodies that end when their sender chooses. */
 const STREAMS: ReadonlySet<string> = new Set([
   'text/event-stream',
   'multipart/x-mixed-replace',

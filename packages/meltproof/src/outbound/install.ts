@@ -10,7 +10,7 @@ import { holdRequests, nodeHttp } from './node-http.ts'
 import { adoptDispatchers, dispatchBounded, undiciRequests } from './undici.ts'
 import type { Dispatch } from './undici-types.ts'
 
-/** Takes the bounds off. Calls in flight go on without them. Any number of times. @experimental */
+/** Takes the bounds off. Calls in flight continue without them. Any number of times. @experimental */
 export type Uninstall = () => void
 
 /**

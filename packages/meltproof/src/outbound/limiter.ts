@@ -32,8 +32,8 @@ export class CallLimiter {
   readonly #limits: CallLimits
   readonly #startMs: number = now()
   readonly #phases: CallPhases
-  /** Where its origin has a learned limit. */
-  readonly #turn: CallTurn | undefined
+  /** At its origin, where that has a learned limit. */
+  readonly turn: CallTurn | undefined
   #timer: FairTimer | undefined
   /** When the timer fires unless there are stalls to give back. */
   #dueMs = Number.POSITIVE_INFINITY
@@ -50,34 +50,16 @@ export class CallLimiter {
     this.#limits = limits
     this.#carrier = carrier
     this.#phases = new CallPhases(limits, this.#startMs)
-    this.#turn = limits.adaptive ? bounds.guarded(() => this.#askForTurn()) : undefined
+    this.turn = limits.adaptive ? bounds.guarded(() => this.#askForTurn()) : undefined
     this.#hurry()
     if (this.#budget === undefined) return
     this.#onBudgetEnd = reason => this.#budgetEnded(reason)
     this.#budget.onEnd(this.#onBudgetEnd)
   }
 
-  get refusal(): Error | undefined {
-    return this.#turn?.refusal
-  }
-
-  /** It waits for its turn at its origin. */
-  get waits(): boolean {
-    return this.#turn?.waits === true
-  }
-
-  onTurn(go: () => void): void {
-    this.#turn?.onTurn(go)
-  }
-
-  /** It can not be held back. */
-  goesAnyway(): void {
-    if (this.waits) this.#turn?.cancelled()
-  }
-
   /** Its caller ends it. */
   cancelled(): void {
-    this.#bounds.guarded(() => this.#turn?.cancelled())
+    this.#bounds.guarded(() => this.turn?.cancelled())
   }
 
   tellsTo(origin: string): boolean {
@@ -129,7 +111,7 @@ export class CallLimiter {
 
   trailers(fields: Headers): void {
     this.#bounds.guarded(() => {
-      if (isGrpcRefusal(fields)) this.#turn?.decided(true)
+      if (isGrpcRefusal(fields)) this.turn?.decided(true)
     })
   }
 
@@ -153,17 +135,17 @@ export class CallLimiter {
   }
 
   #headCame(status: number | undefined, headers: Headers, streams: boolean): void {
-    const turn = this.#turn
+    const turn = this.turn
     if (turn === undefined) return
     if (isRefusal(status, headers)) turn.decided(true)
-    // It lasts for as long as its sender has something to say.
+    // A stream ends when its sender ends it, so its head decides.
     else if (streams && !isGrpc(headers)) turn.decided(false)
     if (streams) turn.answered()
     else turn.headCame()
   }
 
   #endTurn(error: unknown): void {
-    const turn = this.#turn
+    const turn = this.turn
     if (turn === undefined) return
     const outcome = outcomeOf(error)
     const failed = outcome === 'timeout' || (outcome === 'failed' && FAILURES.test(codeOf(error) ?? ''))

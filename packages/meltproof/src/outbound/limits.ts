@@ -1,6 +1,6 @@
 /** The limits of outbound calls: defaults, overrides by origin, and which of them one call gets. Pure. */
 import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, shortened } from '../deadline/headers.ts'
-import { checkBoolean, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkBoolean, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 import type { Fields, Given } from './headers.ts'
 import { OriginTable } from './origin-table.ts'
 
@@ -31,12 +31,12 @@ export interface OutboundLimits extends Partial<CallLimits> {
    */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
-   * Origins that are tiers of yours: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. They are
-   * told how long we wait, how critical the request is, and that it is a retry. It shows them the inside of your system.
+   * Origins that are tiers of yours: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. Calls to
+   * them say how long we wait, how critical the request is, and that it is a retry. This exposes the inside of your system.
    * @default none
    */
   readonly tellTo?: readonly string[]
-  /** The fields in which they are told how long. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
+  /** The header fields that say how long we wait. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 
@@ -88,13 +88,11 @@ export class LimitTable {
   readonly #deadlineHeaders: readonly DeadlineHeader[]
 
   constructor(options: OutboundLimits, defaults: CallLimits = DEFAULT_LIMITS) {
-    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-      invalidOption('the limits', 'an object such as { totalMs: 5000 }', options)
-    }
+    checkObject('the limits', options, 'an object such as { totalMs: 5000 }')
     rejectUnknown('meltproof/outbound', options, [...NAMES, 'origins', 'tellTo', 'deadlineHeaders'])
     const { origins = {}, tellTo = [], deadlineHeaders = FIRST_HEADER, ...everywhere } = options
     this.everywhere = checkLimits('', everywhere, defaults)
-    if (typeof origins !== 'object' || origins === null) invalidOption('origins', 'an object keyed by origin', origins)
+    checkObject('origins', origins, 'an object keyed by origin')
     let adapts = this.everywhere.adaptive
     for (const [origin, given] of Object.entries(origins)) {
       const limits = given === false ? false : this.#override(origin, given)
@@ -125,8 +123,7 @@ export class LimitTable {
   }
 
   #override(origin: string, given: Partial<CallLimits>): CallLimits {
-    if (typeof given !== 'object' || given === null)
-      invalidOption(`origins['${origin}']`, 'an object of limits, or false', given)
+    checkObject(`origins['${origin}']`, given, 'an object of limits, or false')
     rejectUnknown(`origins['${origin}']`, given, NAMES)
     return checkLimits(`origins['${origin}'].`, given, this.everywhere)
   }

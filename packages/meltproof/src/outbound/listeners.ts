@@ -1,6 +1,4 @@
-/**
- * Listeners on diagnostics channels that several parts need: subscribed once, for as long as one of them needs them.
- */
+/** Listeners on diagnostics channels that several parts share: subscribed once, while at least one of them uses them. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { installedBounds } from './bounds.ts'
 

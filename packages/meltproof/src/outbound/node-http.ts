@@ -43,7 +43,7 @@ export const nodeHttp: SharedListeners = new SharedListeners({
 })
 
 /**
- * Holds every request back from its agent until it is known whether it must wait: Node tells of a request only when its
+ * Holds every request back from its agent until it is known whether it must wait: Node announces a request only when its
  * agent has it. Agents that do not take requests as Node's own are left alone.
  */
 export function holdRequests(): () => void {
@@ -57,7 +57,7 @@ export function holdRequests(): () => void {
       return
     }
     request[HELD] = go
-    // At the latest: it may be that nobody tells of it.
+    // At the latest, as the request may never be announced.
     nextTick(letGo, request)
   }
   prototype.addRequest = hold
@@ -137,15 +137,16 @@ class RequestCarrier implements Carrier {
     request.on('finish', onFinish)
     // Comes once for every request: after the body was read, after an error, after an upgrade.
     request.on('close', onClose)
-    if (!call.waits) return
+    const turn = call.waitsFor
+    if (turn === undefined) return
     const go = request[HELD]
     if (go === undefined) {
-      call.goesAnyway()
+      turn.cancelled() // It cannot be held back.
       return
     }
     request[HELD] = undefined
     this.#waits = true
-    call.onTurn(() => {
+    turn.onTurn(() => {
       this.#waits = false
       give(request, go)
     })
@@ -162,7 +163,7 @@ class RequestCarrier implements Carrier {
     const call = this.call
     if (call === undefined || call.ended) return
     this.#response = response
-    // Where somebody else has replaced push(), the body is bounded in total only.
+    // Where other code has replaced push(), only `totalMs` bounds the body.
     if (response.push === originalPush) {
       response[CARRIER] = this
       Object.defineProperty(response, 'push', PUSH)
@@ -178,7 +179,7 @@ class RequestCarrier implements Carrier {
 
   closed(): void {
     const { res } = this.#request as { res?: IncomingMessage | null }
-    // The channel does not tell of an upgrade.
+    // The channel does not announce an upgrade.
     if (res != null && this.#response === undefined) this.call?.answered(res.statusCode, res.rawHeaders)
     this.call?.end(this.#response?.complete === false ? new Error('aborted') : undefined)
   }
@@ -239,7 +240,7 @@ class RequestCarrier implements Carrier {
 
   gotSocket(socket: Socket): void {
     const { call } = this
-    if (call?.toldTooMuch) this.#tell(call)
+    if (call?.statesTooMuch) this.#tell(call)
     if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
       this.#connected(socket, false)
       return

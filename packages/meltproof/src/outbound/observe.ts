@@ -12,7 +12,7 @@ export function observeHttpCalls(): () => void {
 
 let seen = false
 
-/** The same for as long as the process lasts: retry() sees what its attempts do. */
+/** The same until the process ends: retry() sees the calls of its attempts. */
 export function seeHttpCalls(): void {
   if (seen) return
   seen = true

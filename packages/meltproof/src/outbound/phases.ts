@@ -135,7 +135,7 @@ export class CallPhases {
     return this.#heldUpMs(this.#startMs, nowMs, stalled)
   }
 
-  /** It waits for its turn, the request got on without our being told, or we did not read. */
+  /** It waits for its turn, the request made progress without an event, or we did not read. */
   #gotOn({ queued, paused, awaitingCaller, sentBytes }: CallProgress): boolean {
     if (this.#stage === 'connect') return queued
     if (this.#stage === 'first-byte') {

@@ -8,7 +8,7 @@ import { Throttle } from './throttle.ts'
 /** Further routes share one. */
 const MOST_ROUTES = 32
 const OTHERS = ''
-/** A route with so many decided calls that is refused half as often, and by this much less, has capacity: */
+/** A route with this many decided calls has capacity when it is refused half as often, and by this much less. */
 const ENOUGH_DECIDED = 20
 const HALF_AS_OFTEN = 0.5
 const CLEARLY_LESS = 0.1

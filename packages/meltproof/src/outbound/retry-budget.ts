@@ -2,7 +2,7 @@
  * How much a process may retry, as a share of its first attempts: when a dependency is down, retrying every call would
  * double its load. Pure.
  */
-import { checkNumber, invalidOption, rejectUnknown } from '../options.ts'
+import { checkNumber, checkObject, rejectUnknown } from '../options.ts'
 
 /** @experimental */
 export interface RetryBudgetOptions {
@@ -25,9 +25,7 @@ export class RetryBudget {
   #atMs: number | undefined
 
   constructor(options: RetryBudgetOptions = {}) {
-    if (typeof options !== 'object' || options === null) {
-      invalidOption('the options of RetryBudget', 'an object such as { ratio: 0.1 }', options)
-    }
+    checkObject('the options of RetryBudget', options, 'an object such as { ratio: 0.1 }')
     rejectUnknown('RetryBudget', options, ['ratio', 'minPerSecond', 'burst'])
     this.#ratio = checkNumber('ratio', options.ratio ?? 0.1, { min: 0, max: 1 })
     this.#minPerSecond = checkNumber('minPerSecond', options.minPerSecond ?? 1, { min: 0, max: 1_000 })

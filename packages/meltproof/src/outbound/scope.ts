@@ -1,23 +1,23 @@
 /**
  * Which request the running code works for, so that its calls can be counted towards it. An async context costs every
  * request half a microsecond and more, so it is kept only from the first call on. Of the requests that are open then,
- * one whose handler runs its first stretch is known, and so is one that is the only one; the calls of others are
- * nobody's.
+ * one whose handler runs its first stretch is known, and so is one that is the only one. The calls of the others are
+ * counted towards no request.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OpenCall, Scope } from '../record.ts'
 
 const storage = new AsyncLocalStorage<Scope>()
 let asked = false
-/** Until somebody has asked: the request whose handler runs its first stretch now. */
+/** Until the first call asks: the request whose handler runs its first stretch now. */
 let running: Scope | undefined
 /** Until then: how many are open, and the last of them that was entered. */
 let open = 0
 let latest: Scope | undefined
-/** When somebody first asked, this was the only open one; until it is over, what has no context is taken to be its. */
+/** The only open request at the first call. Until it ends, calls without a context count towards it. */
 let only: Scope | undefined
 
-/** Undefined outside of a request, and when nobody observes. */
+/** Undefined outside of a request, and while requests are not observed. */
 export function currentScope(): Scope | undefined {
   if (!asked) {
     asked = true
@@ -46,7 +46,7 @@ export function leaveScope(scope: Scope): void {
   if (only === scope) only = undefined
 }
 
-/** A call to somebody else begins: for whom, of which {@link callEnds} is to be told. */
+/** Notes a call that begins with the request it is made for, until {@link callEnds}. */
 export function callBegins(call: OpenCall): Scope | undefined {
   const scope = currentScope()
   if (scope !== undefined) {

@@ -10,11 +10,11 @@ const K = 2
 const WINDOW_MS = 2_000
 const SLOTS = 10
 const SLOT_MS = WINDOW_MS / SLOTS
-/** After so many served in a row, what was refused before is forgotten. */
+/** This many served in a row end the throttling. */
 const SERVED_IN_A_ROW = 10
-/** One in twenty goes out whatever the window says, */
+/** One call in twenty goes out in any case, */
 const MOST = 0.95
-/** and one after so long; twice as long each time it is refused, ms. */
+/** and one after this pause, which doubles each time that one is refused, ms. */
 const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1_000
 

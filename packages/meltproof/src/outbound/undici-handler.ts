@@ -32,13 +32,12 @@ export function boundedHandler(
 }
 
 export abstract class BoundedHandler extends Dispatched implements Carrier {
-  readonly call: Call | undefined
   protected readonly inner: Handler
   protected paused = false
   readonly #streams: boolean
   #sent = false
   #abort: ((error: Error) => void) | undefined
-  /** Why we gave up before undici started. The caller has been told; what undici says later is dropped. */
+  /** Why we gave up before undici started. The caller has the error, so what undici reports later is dropped. */
   #gaveUp: Error | undefined
 
   constructor(bounds: Bounds, origin: string, inner: Handler, { body, method, path }: Sent) {
@@ -90,7 +89,7 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
     }
     this.#abort = abort
     // Its head is about to be written.
-    if (this.call?.toldTooMuch) this.tell?.()
+    if (this.call?.statesTooMuch) this.tell?.()
     this.call?.connected(false, !this.#streams)
     if (!this.#streams) this.call?.sent()
     return true

@@ -11,7 +11,7 @@ import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { type Bounds, installedBounds } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
-import { Dispatched, ObservedDispatch } from './dispatched.ts'
+import { Dispatched } from './dispatched.ts'
 import { headerOf } from './headers.ts'
 import { SharedListeners } from './listeners.ts'
 import { normalOrigin } from './origin.ts'
@@ -79,7 +79,7 @@ function onCreated({ request }: RequestMessage): void {
   carrier.tell?.()
 }
 
-/** Undefined where nothing is told. It may have been redirected since it began. */
+/** Writes the header fields for a tier; undefined where its origin is none. It may have been redirected since it began. */
 function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined {
   const { headers } = request
   if (!Array.isArray(headers) || !call.tells(targetOf(request))) return undefined
@@ -115,7 +115,7 @@ function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   if (typeof handler !== 'object' || handler === null || origin === undefined) return undefined
   const carrier = boundedHandler(bounds, origin, handler, request, typeof request.onRequestStart === 'function')
   request[symbol!] = carrier
-  carrier.call?.goesAnyway()
+  carrier.call?.waitsFor?.cancelled() // It cannot be held back.
   if (carrier.call?.refusal !== undefined) carrier.refuse(carrier.call.refusal)
   return carrier
 }
@@ -139,8 +139,9 @@ export function dispatchBounded(
   const refusal = carrier.call?.refusal
   const go = (): boolean => send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, carrier)
   if (refusal === undefined) {
-    if (carrier.call?.waits !== true) return go()
-    carrier.call.onTurn(() => {
+    const turn = carrier.call?.waitsFor
+    if (turn === undefined) return go()
+    turn.onTurn(() => {
       try {
         go()
       } catch (error) {
@@ -164,7 +165,7 @@ function dispatchObserved(dispatcher: object, dispatch: Dispatch, options: Dispa
   if (known instanceof Dispatched) return send(known, dispatcher, dispatch, options, handler)
   const origin = originOfCall(dispatcher, options)
   if (origin === undefined) return dispatch.call(dispatcher, options, handler)
-  const carrier = new ObservedDispatch(Call.http(origin, methodOf(options.method), options.path, true))
+  const carrier = new Dispatched(Call.http(origin, methodOf(options.method), options.path, true))
   return send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, handler)
 }
 
@@ -283,7 +284,7 @@ function adopt(base: DispatcherBase): () => void {
   Object.defineProperty(base, 'dispatch', { ...own, value: bounded })
   return () => {
     active = false
-    // Where somebody has wrapped it since, it stays and hands everything through.
+    // Where other code has wrapped it since, ours stays and passes every call through.
     if (base.dispatch === bounded) Object.defineProperty(base, 'dispatch', own)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Lets an error of ours reach those who listen for it, and no further. An 'error' that has no listener is thrown, and ends
+ * Lets an error of ours reach its listeners, and no further. An 'error' that has no listener is thrown, and ends
  * the process: also where a listener passes it on to an emitter without one, as `ws` does. Without us there would be no such
  * error, so it ends here, with a warning.
  */
@@ -8,7 +8,7 @@ import { warnOnce } from '../warnings.ts'
 
 const warn = warnOnce()
 
-/** Call it before `emitter` is told of `error`. */
+/** Call it before `emitter` emits `error`. */
 export function survives(emitter: EventEmitter, error: Error): void {
   const { emit } = emitter
   const told = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
@@ -19,7 +19,7 @@ export function survives(emitter: EventEmitter, error: Error): void {
       if (thrown !== error) throw thrown
       warn(
         `An outbound call failed, and no listener for 'error' took it: ${error.message} The process goes on; add a ` +
-          "listener, as any call may fail. Said of the first such call only. See 'meltproof/outbound'.",
+          "listener, as any call may fail. Only the first such call is reported. See 'meltproof/outbound'.",
       )
       return false
     }

@@ -18,8 +18,8 @@ type Signal = (typeof SIGNALS)[number]
 const LEAST_DRAIN_MS = 25_000
 
 /**
- * Signals within so long are one, ms: at Ctrl-C the terminal signals `npm start` and the process, and npm passes its own on.
- * Whoever means it presses again.
+ * Signals within this time are one, ms: at Ctrl-C the terminal signals `npm start` and the process, and npm passes its own on.
+ * To end at once, press again.
  */
 const SAME_MS = 500
 
@@ -30,7 +30,7 @@ interface Drainable {
   drain(timeoutMs: number): Promise<boolean>
 }
 
-/** `drainDelayMs`: how long servers go on accepting, if that is given; draining takes twice as long at most. */
+/** `drainDelayMs`: how long servers continue to accept, if given; draining takes at most twice as long. */
 export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs = 0): void {
   let begunAt = Number.NaN
   let ended = false
@@ -80,7 +80,7 @@ function readdListeners(signal: Signal): void {
   for (const listener of listeners) process.on(signal, listener)
 }
 
-/** Of a cluster's primary. Kubernetes signals nobody else, and its workers would end with it. */
+/** Of a cluster's primary. Kubernetes signals the primary alone, and its workers would end with it. */
 function liveWorkers(): readonly Worker[] {
   const workers = cluster.isPrimary ? Object.values(cluster.workers ?? {}) : []
   return workers.filter(worker => worker !== undefined && !worker.isDead()) as Worker[]

@@ -1,10 +1,10 @@
-/** What a dry run under meltproof/register says by itself: that it is one, and now and then who would have been shed. */
+/** What a dry run under meltproof/register prints: that it is one, and at growing intervals how many would have been shed. */
 import { now } from '../clock.ts'
 import type { GuardStats } from '../server/guard.ts'
 
 type Figures = Pick<GuardStats, 'admitted' | 'shed'>
 
-/** Soon enough for somebody who tries it and watches. */
+/** Short enough for an operator who watches a first try. */
 const LOOK_EVERY_MS = 5000
 /** Between two lines, in the long run; each pause is twice the one before until then. */
 const LONGEST_PAUSE_MS = 60_000
@@ -19,7 +19,7 @@ interface Tellers {
 /** @param figures of all servers, since the start; undefined before the first listens */
 export function tellDryRun(figures: () => Figures | undefined, tell: Tellers): void {
   tell.all(
-    'is in a dry run: every request is served. Lines say who would have been shed, ever less often; none: nobody.',
+    'is in a dry run: every request is served. Would-be sheds are logged at growing intervals. No line means none.',
   )
   const lines = new DryRunLines(now())
   setInterval(() => {
@@ -44,7 +44,7 @@ export class DryRunLines {
     this.#beforeMs = nowMs
   }
 
-  /** A line when there is something to say. What comes in a pause is told after it. */
+  /** A line when there were sheds. Those in a pause are part of the line after it. */
   look(figures: Figures, nowMs: number): string | undefined {
     const reasons = Object.entries(figures.shed)
       .map(([reason, count]) => ({ reason, count: count - (this.#before.shed[reason] ?? 0) }))

@@ -21,47 +21,61 @@ export const PROBES: readonly string[] = [
   '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
 ]
 
-/** By variable: what reads its text. It throws, in words, for a value that is out of range. */
-const READERS = {
-  MELTPROOF: onOrOff,
-  MELTPROOF_DRY_RUN: onOrOff,
-  MELTPROOF_LANES: wholeNumber(1, 128),
-  MELTPROOF_LIMIT: wholeNumber(1, 1_000_000),
-  MELTPROOF_DEADLINE: duration(1, 86_400_000, '24h'),
-  MELTPROOF_EXEMPT: exemptPaths,
-  MELTPROOF_READINESS: pathOf,
-  MELTPROOF_RETRY_AFTER: secondsRange,
-  MELTPROOF_SHED_HEADERS: headerFields,
-  MELTPROOF_REPORT_LOAD_TO: peersOf,
-  MELTPROOF_TRUST_CALLERS_FROM: peersOf,
-  MELTPROOF_CRITICALITY_HEADER: fieldName,
-  MELTPROOF_DRAIN: onOrOff,
-  MELTPROOF_DRAIN_DELAY: duration(0, 60_000, '60s'),
-  MELTPROOF_TELL_TO: originsOf,
-  MELTPROOF_OUTBOUND: onOrOff,
-  MELTPROOF_OUTBOUND_CONNECT: duration(1, 86_400_000, '24h'),
-  MELTPROOF_OUTBOUND_FIRST_BYTE: duration(1, 86_400_000, '24h'),
-  MELTPROOF_OUTBOUND_TOTAL: duration(1, 86_400_000, '24h'),
-  MELTPROOF_OUTBOUND_IN_FLIGHT: wholeNumber(1, 1_000_000),
-  MELTPROOF_ADMIN: addressOf,
-  MELTPROOF_HAPROXY_AGENT: addressOf,
-  MELTPROOF_ACCESS_LOG: accessLogFormat,
-  MELTPROOF_STDOUT: onOrOff,
-  MELTPROOF_STDOUT_BUFFER: bytesOf,
-  MELTPROOF_STDOUT_FLUSH: duration(0, 60_000, '60s'),
-  MELTPROOF_STDOUT_LOSS_FILE: textOf,
-  MELTPROOF_WATCH: textOf,
+/** A variable, and what reads its text. It throws, in words, for a value that is out of range. */
+type Variable<T> = readonly [name: string, read: (text: string, name: string) => T]
+
+/** The options that variables set. */
+type Variables<T> = { readonly [Option in keyof T]?: Variable<NonNullable<T[Option]>> }
+
+const PROCESS = {
+  on: ['MELTPROOF', onOrOff],
+  stdout: ['MELTPROOF_STDOUT', onOrOff],
+  outbound: ['MELTPROOF_OUTBOUND', onOrOff],
+  admin: ['MELTPROOF_ADMIN', addressOf],
+  haproxyAgent: ['MELTPROOF_HAPROXY_AGENT', addressOf],
+  accessLog: ['MELTPROOF_ACCESS_LOG', accessLogFormat],
+  drain: ['MELTPROOF_DRAIN', onOrOff],
+  watch: ['MELTPROOF_WATCH', textOf],
 } as const
 
-type Name = keyof typeof READERS
+const PROTECT: Variables<ProtectOptions> = {
+  dryRun: ['MELTPROOF_DRY_RUN', onOrOff],
+  lanes: ['MELTPROOF_LANES', wholeNumber(1, 128)],
+  limit: ['MELTPROOF_LIMIT', wholeNumber(1, 1_000_000)],
+  deadlineMs: ['MELTPROOF_DEADLINE', duration(1, 86_400_000, '24h')],
+  exempt: ['MELTPROOF_EXEMPT', exemptPaths],
+  readiness: ['MELTPROOF_READINESS', pathOf],
+  retryAfterS: ['MELTPROOF_RETRY_AFTER', secondsRange],
+  shedHeaders: ['MELTPROOF_SHED_HEADERS', headerFields],
+  reportLoadTo: ['MELTPROOF_REPORT_LOAD_TO', peersOf],
+  trustCallersFrom: ['MELTPROOF_TRUST_CALLERS_FROM', peersOf],
+  criticalityHeader: ['MELTPROOF_CRITICALITY_HEADER', fieldName],
+  drainDelayMs: ['MELTPROOF_DRAIN_DELAY', duration(0, 60_000, '60s')],
+}
+
+const STDOUT: Variables<StdoutOptions> = {
+  bufferBytes: ['MELTPROOF_STDOUT_BUFFER', bytesOf],
+  flushMs: ['MELTPROOF_STDOUT_FLUSH', duration(0, 60_000, '60s')],
+  lossFile: ['MELTPROOF_STDOUT_LOSS_FILE', textOf],
+}
+
+const OUTBOUND: Variables<GivenLimits> = {
+  connectMs: ['MELTPROOF_OUTBOUND_CONNECT', duration(1, 86_400_000, '24h')],
+  firstByteMs: ['MELTPROOF_OUTBOUND_FIRST_BYTE', duration(1, 86_400_000, '24h')],
+  totalMs: ['MELTPROOF_OUTBOUND_TOTAL', duration(1, 86_400_000, '24h')],
+  maxInFlight: ['MELTPROOF_OUTBOUND_IN_FLIGHT', wholeNumber(1, 1_000_000)],
+  tellTo: ['MELTPROOF_TELL_TO', originsOf],
+}
 
 /** Every variable that meltproof/register knows; docs/register.md says what each does. */
-export const VARIABLES: readonly string[] = Object.keys(READERS)
+export const VARIABLES: readonly string[] = [PROCESS, PROTECT, STDOUT, OUTBOUND].flatMap(group =>
+  Object.values(group).map(([name]) => name),
+)
 
 export type GivenLimits = Partial<CallLimits> & Pick<OutboundLimits, 'tellTo'>
 
 export interface RegisterSettings {
-  /** False: nothing is done and nothing is said, but for `watch`. */
+  /** False: meltproof does nothing and prints nothing, except for `watch`. */
   readonly on: boolean
   readonly protect: ProtectOptions
   /** Undefined, as without any variable: stdout and stderr stay as they are. */
@@ -86,52 +100,30 @@ const ADDRESS_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//
 
 export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): RegisterSettings {
   const warnings = unknownVariables(environment)
-  const read = <N extends Name>(name: N): ReturnType<(typeof READERS)[N]> | undefined => {
+  const read = <T>([name, reads]: Variable<T>): T | undefined => {
     const text = environment[name]
     if (!text) return undefined
     try {
-      return READERS[name](text, name) as ReturnType<(typeof READERS)[N]>
+      return reads(text, name)
     } catch (error) {
       warnings.push(`${(error as Error).message} The default holds.`)
       return undefined
     }
   }
-  const stdout = {
-    bufferBytes: read('MELTPROOF_STDOUT_BUFFER'),
-    flushMs: read('MELTPROOF_STDOUT_FLUSH'),
-    lossFile: read('MELTPROOF_STDOUT_LOSS_FILE'),
-  }
-  const protect = {
-    dryRun: read('MELTPROOF_DRY_RUN'),
-    lanes: read('MELTPROOF_LANES'),
-    limit: read('MELTPROOF_LIMIT'),
-    deadlineMs: read('MELTPROOF_DEADLINE'),
-    exempt: read('MELTPROOF_EXEMPT') ?? PROBES,
-    readiness: read('MELTPROOF_READINESS'),
-    retryAfterS: read('MELTPROOF_RETRY_AFTER'),
-    shedHeaders: read('MELTPROOF_SHED_HEADERS'),
-    reportLoadTo: read('MELTPROOF_REPORT_LOAD_TO'),
-    trustCallersFrom: read('MELTPROOF_TRUST_CALLERS_FROM'),
-    criticalityHeader: read('MELTPROOF_CRITICALITY_HEADER'),
-    drainDelayMs: read('MELTPROOF_DRAIN_DELAY'),
-  }
-  const outbound = {
-    connectMs: read('MELTPROOF_OUTBOUND_CONNECT'),
-    firstByteMs: read('MELTPROOF_OUTBOUND_FIRST_BYTE'),
-    totalMs: read('MELTPROOF_OUTBOUND_TOTAL'),
-    maxInFlight: read('MELTPROOF_OUTBOUND_IN_FLIGHT'),
-    tellTo: read('MELTPROOF_TELL_TO'),
+  const given = <T extends object>(variables: Variables<T>): Given<T> => {
+    const entries = Object.entries<Variable<unknown>>(variables as never).map(([option, each]) => [option, read(each)])
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
   }
   return {
-    on: read('MELTPROOF') ?? true,
-    protect: onlyGiven(protect),
-    stdout: ifWanted(read('MELTPROOF_STDOUT'), onlyGiven(stdout)),
-    outbound: ifWanted(read('MELTPROOF_OUTBOUND'), onlyGiven(outbound)),
-    admin: read('MELTPROOF_ADMIN'),
-    haproxyAgent: read('MELTPROOF_HAPROXY_AGENT'),
-    accessLog: read('MELTPROOF_ACCESS_LOG') || undefined,
-    drain: read('MELTPROOF_DRAIN') ?? false,
-    watch: read('MELTPROOF_WATCH'),
+    on: read(PROCESS.on) ?? true,
+    protect: { exempt: PROBES, ...given(PROTECT) },
+    stdout: ifWanted(read(PROCESS.stdout), given(STDOUT)),
+    outbound: ifWanted(read(PROCESS.outbound), given(OUTBOUND)),
+    admin: read(PROCESS.admin),
+    haproxyAgent: read(PROCESS.haproxyAgent),
+    accessLog: read(PROCESS.accessLog) || undefined,
+    drain: read(PROCESS.drain) ?? false,
+    watch: read(PROCESS.watch),
     warnings,
   }
 }
@@ -164,10 +156,6 @@ function meant(name: string): string | undefined {
 const PREFIX = 'MELTPROOF_'
 
 type Given<T> = { readonly [Option in keyof T]?: Exclude<T[Option], undefined> }
-
-function onlyGiven<T extends object>(options: T): Given<T> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
-}
 
 /** An operator who sets one of the options wants what it belongs to. */
 function ifWanted<T extends object>(isOn: boolean | undefined, options: T): T | undefined {
@@ -277,7 +265,7 @@ function accessLogFormat(text: string, name: string): AccessLogOptions | false {
   return invalidOption(name, '`json`, `combined` or `off`', text)
 }
 
-/** Besides the probes; `none` in the list takes these out. */
+/** In addition to the probes; `none` in the list takes these out. */
 function exemptPaths(text: string, name: string): readonly string[] {
   const items = text
     .split(',')

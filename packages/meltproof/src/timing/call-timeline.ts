@@ -5,7 +5,7 @@
  *   called                     sent                                      seen       ended
  *
  * `seen` is when we came to look, not when the answer came. When our loop was stalled just then, the answer may have
- * lain in the socket for as long as the stall: so the dependency took between `low` (it came as the stall began) and
+ * lain in the socket during the whole stall: so the dependency took between `low` (it came as the stall began) and
  * `high` (it came as we looked). A stall that ended while nothing had come yet says nothing against the dependency.
  * The peer's own `Server-Timing`, clamped to what is possible, tells where in between, and what the network took.
  *

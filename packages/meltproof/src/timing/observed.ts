@@ -1,4 +1,4 @@
-/** Fills in the timeline of a request and publishes its record, while somebody observes. */
+/** Fills in the timeline of a request and publishes its record, while requests are observed. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { passingRequests, requests } from '../channels.ts'
 import { now } from '../clock.ts'
@@ -38,7 +38,7 @@ function run(
   // Nearly all requests without a body are of these methods.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     onBodyEnd(request, () => {
-      // After the answer Node ends what nobody has read; that says nothing about the client.
+      // After the answer Node ends a body that the handler has not read; that says nothing about the client.
       if (!response.writableEnded) times.receivedAtMs = now()
     })
   }

@@ -11,7 +11,7 @@ import { type Intervals, lengthMs, NEVER, subtract, union, within } from './inte
 import type { RequestTimes } from './request-times.ts'
 import { verdictOf } from './verdict.ts'
 
-/** The record of a request. Where nobody keeps it, it is written anew for the next one: a further object costs. */
+/** The record of a request. Where no subscriber keeps it, the next request overwrites it: a further object costs. */
 export class RequestTimeline implements RequestRecord {
   method = ''
   url = ''
@@ -75,7 +75,7 @@ export class RequestTimeline implements RequestRecord {
     const sending = interval(Math.max(orElse(times.answeredAtMs, endedAtMs), startedAtMs), endedAtMs)
     const calledMs = calls === undefined ? 0 : take(within(union(calls.dependency), startedAtMs, endedAtMs))
     const callsNetworkMs = calls === undefined ? 0 : take(within(union(calls.network), startedAtMs, endedAtMs))
-    // The handler's first stretch is its own work, even when it is so long that it is a stall for everybody.
+    // The handler's first stretch is its own work, even when it is long enough to stall all others.
     take(until(times.returnedAtMs))
     this.stalledMs = take(stalls)
     this.poolMs =

@@ -1,5 +1,5 @@
 /**
- * What is noted of a request while it is under way and somebody observes. request-timeline.ts makes its record of it.
+ * What is noted of a request while it is under way and observed. request-timeline.ts makes its record of it.
  * Pure.
  */
 import type { OpenCall, Scope } from '../record.ts'

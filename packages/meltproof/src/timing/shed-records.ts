@@ -1,6 +1,6 @@
 /**
- * Tells who observes of the requests whose handler never ran. Far above capacity they are most of what a server does: so
- * the first of each second are told with their request, and of the others how many there were, by reason, method and wait.
+ * Publishes the requests whose handler never ran. Far above capacity they are most of what a server does, so the first of
+ * each second are published with their request, and the others as counts by reason, method and wait.
  */
 import type { IncomingMessage } from 'node:http'
 import { sheds } from '../channels.ts'
@@ -8,9 +8,9 @@ import { now } from '../clock.ts'
 import { bucketOf, DURATION_BOUNDARIES_S, LEFT, methodIndex, METHODS } from '../record.ts'
 import type { ShedRecords, Source } from '../server/response/observer.ts'
 
-/** Told one by one, a second. Each has Node make a request, which doubles the cost of a shed. */
+/** Published one by one, per second. Each makes Node create a request, which doubles the cost of a shed. */
 const SINGLY = 20
-/** The others are told this often, ms. */
+/** The counts of the others are published this often, ms. */
 const EVERY_MS = 1000
 
 interface Tally {
@@ -24,7 +24,7 @@ export class TalliedSheds implements ShedRecords {
   readonly #source: Source
   readonly #tallies = new Map<string, (Tally | undefined)[]>()
   #secondFromMs = Number.NEGATIVE_INFINITY
-  #toldSingly = 0
+  #publishedSingly = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(source: Source) {
@@ -35,9 +35,9 @@ export class TalliedSheds implements ShedRecords {
     if (!sheds.hasSubscribers) return false
     if (nowMs - this.#secondFromMs >= EVERY_MS) {
       this.#secondFromMs = nowMs
-      this.#toldSingly = 0
+      this.#publishedSingly = 0
     }
-    return this.#toldSingly < SINGLY
+    return this.#publishedSingly < SINGLY
   }
 
   note(reason: string | undefined, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void {
@@ -47,7 +47,7 @@ export class TalliedSheds implements ShedRecords {
       this.add(reason, method, waitedMs)
       return
     }
-    this.#toldSingly++
+    this.#publishedSingly++
     const record = {
       atMs: nowMs,
       reason: reason ?? LEFT,
@@ -80,10 +80,10 @@ export class TalliedSheds implements ShedRecords {
   readonly tellRest = (): void => {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const told = [...this.#tallies.values()].flatMap(ofReason => Object.values(ofReason))
+    const tallies = [...this.#tallies.values()].flatMap(ofReason => Object.values(ofReason))
     this.#tallies.clear()
     const atMs = now()
-    for (const { reason, method, count, waitedMs } of told as Tally[]) {
+    for (const { reason, method, count, waitedMs } of tallies as Tally[]) {
       const record = { atMs, reason, method, waitedMs: waitedMs / count, bytes: 0, count }
       sheds.publish({ record, ...this.#source, request: undefined })
     }

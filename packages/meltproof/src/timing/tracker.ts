@@ -1,4 +1,4 @@
-/** Takes the requests and calls of this process apart, with their records and the stall ledger, while somebody asks. */
+/** While requests or calls are observed, takes them apart with their records and the stall ledger. */
 import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
 import { observeHttpCalls } from '../outbound/observe.ts'
@@ -38,7 +38,7 @@ export function watchCalls(watcher: CallWatcher): () => void {
   }
 }
 
-/** A request has left the gate that somebody observes. Pair it with {@link endRequest}. */
+/** An observed request has left the gate. Pair it with {@link endRequest}. */
 export function beginRequest(arrivedAtMs: number, startedAtMs: number, lateMs: number): RequestTimes {
   pending++
   holdCounted()
@@ -115,7 +115,7 @@ function onCall(record: OutboundRecord): void {
 
 function learn(record: OutboundRecord, { dependencyMs: { low, high } }: CallTimeline): void {
   if (record.outcome !== 'answered' || record.endedAtMs - learnedAtMs < LEARN_EVERY_MS) return
-  // Without a heartbeat nobody knows whether a stall of ours has touched it.
+  // Without a heartbeat it is unknown whether a stall of ours has touched it.
   if (high === 0 || high - low >= 1 || !isBeating()) return
   learnedAtMs = record.endedAtMs
   usual.note(peerOf(record), record.route, high)

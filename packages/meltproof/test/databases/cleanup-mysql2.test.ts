@@ -214,7 +214,7 @@ test(
         'MELTPROOF_CLIENT_DISCARDED',
       )
       assert.deepEqual(await written(), [])
-      assert.equal(warnings.filter(text => text.includes('nobody rolled its broken transaction back')).length, 1)
+      assert.equal(warnings.filter(text => text.includes('its broken transaction was not rolled back')).length, 1)
     }),
 )
 

@@ -1,4 +1,4 @@
-/** A line of the access log. Pure: what is known of a request in, one line out, whatever the client sent. */
+/** A line of the access log. Pure: one line for each entry, for any input of a client. */
 import type { RequestOutcome, RequestRecord } from '../../record.ts'
 import { safeText } from './safe-text.ts'
 

@@ -1,5 +1,5 @@
 /** The options of meltproof/access-log, their ranges and defaults. */
-import { checkFunction, checkNumber, checkOneOf, invalidOption, rejectUnknown } from '../../options.ts'
+import { checkFunction, checkNumber, checkObject, checkOneOf, invalidOption, rejectUnknown } from '../../options.ts'
 import { type AccessEntry, accessFields, combinedLine, jsonLine } from './access-line.ts'
 import { isAlwaysLogged, type Sampling } from './sampling.ts'
 
@@ -38,7 +38,7 @@ export interface AccessLogOptions {
    */
   readonly sampleUnderPressure?: number
   /**
-   * Names of query parameters whose values are not logged, besides those known to carry secrets (docs/access-log.md).
+   * Further names of query parameters whose values are not logged; docs/access-log.md lists those known to carry secrets.
    * @default []
    */
   readonly redact?: readonly string[]
@@ -60,7 +60,7 @@ const KNOWN = ['format', 'logger', 'write', 'sample', 'sampleUnderPressure', 're
 
 export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSettings {
   const what = 'accessLog(guard, options)'
-  if (typeof options !== 'object' || options === null) invalidOption(`${what}: options`, 'an object', options)
+  checkObject(`${what}: options`, options, 'an object')
   rejectUnknown(what, options, KNOWN)
   const { format = 'json', logger, redact = [], address = 'full', sample = 1 } = options
   const line = checkOneOf('format', format, ['json', 'combined']) === 'json' ? jsonLine : combinedLine

@@ -48,7 +48,7 @@ const OPEN_BRACE = 0x7b
 
 export class BufferedWriter {
   readonly sink: Sink
-  /** Those whose output comes here, which are told of 'drain' and of errors. */
+  /** The streams whose output comes here. They emit its 'drain' and its errors. */
   readonly streams: Writable[] = []
   private readonly hooks: WriterHooks
   private readonly queue: LineQueue<Done>

@@ -57,7 +57,7 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
       isPipe && byteLength(output) > batchBytes ? writeParts(output, batchBytes, writeOnce) : writeOnce(output),
     close() {
       const [ownBefore, sharedBefore, stateBefore] = [own, shared, state]
-      // The numbers may be somebody else's files at once.
+      // Other files may get these numbers at once.
       own = shared = state = undefined
       if (ownBefore !== undefined) closeSync(ownBefore)
       stateBefore?.close()

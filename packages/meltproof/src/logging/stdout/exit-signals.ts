@@ -1,7 +1,7 @@
 /**
  * Listens to signals that end a process, to write first what waits; only while something waits, because a process that
  * listens does not end while its event loop is stalled. Our listener removes itself before the others run, because
- * libraries count listeners to find out whether the process ends. If nobody else listens, the signal is sent again.
+ * libraries count listeners to find out whether the process ends. Without other listeners the signal is sent again.
  */
 import type { EventEmitter } from 'node:events'
 import { constants } from 'node:os'
@@ -53,7 +53,7 @@ export class ExitSignals {
     this.lookLater()
   }
 
-  /** Leaves a signal alone until the loop's next turn. True if nobody else listens, so that it ends the process. */
+  /** Leaves a signal alone until the loop's next turn. True if there is no other listener, so that it ends the process. */
   letThrough(signal: string): boolean {
     const listener = this.listeners.get(signal)
     if (listener !== undefined) {

@@ -8,7 +8,7 @@
 import { byteLength, endsLine, linesIn, NEWLINE, type Output } from './line-ends.ts'
 import { CUT_NOTICE } from './notices.ts'
 
-/** Bytes that a queued piece costs besides its own: the objects that hold it (measured 150 to 180 on Node 24). */
+/** Bytes that a queued piece costs in addition to its own: the objects that hold it (measured 150 to 180 on Node 24). */
 export const PIECE_OVERHEAD = 160
 
 /** A queue that had to lose lines loses them until it is this empty, so that there is one gap and not one a line. */
@@ -38,9 +38,9 @@ export const NO_STATS: StreamStats = { written: 0, waiting: 0, lost: 0, lostByte
 interface Piece<D> {
   readonly bytes: Uint8Array
   readonly lines: number
-  /** Ends within a line, which the next piece goes on with. */
+  /** Ends within a line, which the next piece continues. */
   readonly open: boolean
-  /** Lost lines that this notice tells of; 0 for other pieces. */
+  /** Lost lines that this notice reports; 0 for other pieces. */
   readonly gap: number
   readonly done: D | undefined
 }
@@ -183,7 +183,7 @@ export class LineQueue<D> {
     this.head = 0
   }
 
-  /** Gives up all that waits. Returns how many lost lines no notice in the stream tells of; they count as told then. */
+  /** Gives up all that waits. Returns how many lost lines no notice in the stream reports; they count as reported then. */
   abandon(): number {
     if (this.empty) return 0
     const first = this.pieces[this.head]

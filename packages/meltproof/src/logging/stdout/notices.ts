@@ -10,12 +10,12 @@ export function gapNotice(lines: number, asJson: boolean, timeMs: number): strin
 /** Ends a line whose first part was written. The line counts as lost in the gap that follows. */
 export const CUT_NOTICE = ' [meltproof: the rest of this line is lost]\n'
 
-/** What the other stream is told at the end of the process. */
+/** Goes to the other stream at the end of the process. */
 export function lastNotice(stream: string, lines: number): string {
   return `meltproof: ${counted(lines)} of ${stream} lost, not read before the process ended\n`
 }
 
-/** What the other stream is told when lines begin to be lost, or writes to fail with this error. */
+/** Goes to the other stream when lines begin to be lost, or writes to fail with this error. */
 export function troubleNotice(stream: string, error: Error | undefined): string {
   const trouble =
     error === undefined

@@ -1,5 +1,5 @@
 /** The options of meltproof/stdout, their ranges and defaults. Pure. */
-import { checkNumber, invalidOption, rejectUnknown } from '../../options.ts'
+import { checkNumber, checkObject, invalidOption, rejectUnknown } from '../../options.ts'
 
 /** @experimental */
 export interface StdoutOptions {
@@ -28,7 +28,7 @@ export interface StdoutSettings {
 }
 
 export function checkStdoutOptions(options: StdoutOptions): StdoutSettings {
-  if (typeof options !== 'object' || options === null) invalidOption('options of install()', 'an object', options)
+  checkObject('options of install()', options, 'an object')
   rejectUnknown('install() of meltproof/stdout', options, ['bufferBytes', 'flushMs', 'lossFile'])
   const {
     bufferBytes = 8 * 1024 * 1024, // about 20,000 access log lines of 250 bytes: a second or two of a busy service

@@ -1,5 +1,5 @@
 /**
- * Which pending writes keep the process alive: those with a callback, and the others once somebody has listened for
+ * Which pending writes keep the process alive: those with a callback, and the others once the app has listened for
  * 'drain' or piped. In Node all do; but a service that logs by console.log to a reader that has stopped is to end.
  */
 
@@ -26,7 +26,7 @@ export class PendingWrites {
     this.heeded = true
   }
 
-  /** `awaitsDrain`: somebody listens for a 'drain' that is still to come. */
+  /** `awaitsDrain`: there is a listener for a 'drain' that is still to come. */
   keepAlive(awaitsDrain: () => boolean): boolean {
     return this.withCallback > 0 || (this.heeded && (this.withoutCallback > 0 || awaitsDrain()))
   }

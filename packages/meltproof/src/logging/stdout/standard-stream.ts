@@ -30,7 +30,7 @@ export function standardSink(fd: Fd, stream: Writable, ready: () => void): Sink 
   return afterEarlyWrites(sink, other === undefined ? [stream] : [stream, other])
 }
 
-/** What was written before us goes first, and as long as libuv writes it nothing of ours touches the descriptor. */
+/** Earlier writes go first: until libuv has written them, nothing of ours touches the descriptor. */
 function afterEarlyWrites(sink: Sink, streams: readonly Writable[]): Sink {
   const early = new Set(streams.filter(({ writableLength }) => writableLength > 0))
   if (early.size === 0) return sink

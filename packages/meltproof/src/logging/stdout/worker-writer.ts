@@ -59,7 +59,7 @@ export class WorkerBacklog {
     this.move(CLOSED)
   }
 
-  /** Moves a lock that is free. Returns what it was; a lock that nobody can let go of any more is taken away. */
+  /** Moves a lock that is free. Returns its former state. A lock whose thread has ended is taken away. */
   private move(to: typeof TAKEN | typeof CLOSED): number {
     let fromMs: number | undefined
     for (;;) {

@@ -1,8 +1,8 @@
-/** Lets only so many go at once; the others wait, and can be taken back. Pure. */
+/** Limits how much runs at once. The rest waits, and can be taken back. Pure. */
 
 export type Begin = (done: () => void) => void
 
-export class Turns {
+export class Semaphore {
   readonly #most: () => number
   #underWay = 0
   readonly #waiting = new Set<{ readonly begin: Begin }>()

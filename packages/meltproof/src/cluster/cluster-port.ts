@@ -3,7 +3,7 @@ import type { Server } from 'node:net'
 import { type Address, holdPort } from './held-port.ts'
 import { type Parts, Workers } from './workers.ts'
 
-export interface PortOfAll extends Omit<Parts, 'holds' | 'alone'> {
+export interface ClusterPort extends Omit<Parts, 'holds' | 'alone'> {
   /** The same for those that belong together. */
   readonly name: string
   readonly server: Server
@@ -13,7 +13,7 @@ export interface PortOfAll extends Omit<Parts, 'holds' | 'alone'> {
   readonly says: { readonly alone: string; readonly none: string }
 }
 
-export function portOfAll({ name, server, address, warn, says, ...parts }: PortOfAll): Workers {
+export function clusterPort({ name, server, address, warn, says, ...parts }: ClusterPort): Workers {
   let alone: unknown
   // One of them is enough to tell.
   const tellAlone = (): void => {
