@@ -13,6 +13,7 @@ import { bound as boundRedis } from '../../packages/meltproof/src/databases/iore
 import { bound as boundPg } from '../../packages/meltproof/src/databases/pg.ts'
 import { within } from '../../packages/meltproof/src/deadline/within.ts'
 import { ERROR_CODES } from '../../packages/meltproof/src/errors.ts'
+import { agent } from '../../packages/meltproof/src/haproxy/agent.ts'
 import { protect } from '../../packages/meltproof/src/index.ts'
 import { limiter } from '../../packages/meltproof/src/limiter/limiter.ts'
 import { accessLog } from '../../packages/meltproof/src/logging/access-log.ts'
@@ -111,6 +112,7 @@ const OPTIONS: readonly OptionTable[] = [
     of: () => accessLog(guard, wrong),
     declared: 'logging/access-log/options.ts',
   },
+  { page: 'deploy/haproxy.md', heading: 'option', of: () => agent(guard, wrong), declared: 'haproxy/agent.ts' },
   {
     page: 'observe.md',
     heading: 'option of `metrics()`',

@@ -5,6 +5,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { now } from '../clock.ts'
 import { Advice, type Figures, RELEASE } from './advice.ts'
+import { Balancers } from './balancers.ts'
 
 /** Connections at the same time. The oldest is closed to make room: it has had its line. */
 const MOST_CONNECTIONS = 100
@@ -18,9 +19,12 @@ export class AgentServer {
   readonly #figures: () => Promise<Figures | undefined> | Figures | undefined
   readonly #isHeld: () => void
   readonly #advice = new Advice()
+  readonly #balancers = new Balancers()
   /** Oldest first. */
   readonly #sockets = new Set<Socket>()
   #line: { readonly text: Promise<string>; readonly atMs: number } | undefined
+  /** Those that have not been told yet that they are held no more. */
+  #toRelease: Set<string> | undefined
 
   /**
    * @param figures undefined: nothing listens, so nothing is to be sent
@@ -31,6 +35,21 @@ export class AgentServer {
     this.#isHeld = isHeld
     this.server = createServer({ allowHalfOpen: true }, socket => this.#answer(socket))
     this.server.unref()
+  }
+
+  /**
+   * Nothing is known any more. HAProxy keeps what it was told last, for ever, so each balancer is told once that it is not
+   * held; then the port closes.
+   */
+  release(): void {
+    this.#toRelease ??= new Set(this.#balancers.addresses)
+    this.#line = { text: Promise.resolve(RELEASE), atMs: Number.POSITIVE_INFINITY }
+    if (this.#toRelease.size === 0) this.close()
+    else setTimeout(() => this.close(), 10_000).unref()
+  }
+
+  close(): void {
+    if (this.server.listening) this.server.close()
   }
 
   #answer(socket: Socket): void {
@@ -46,10 +65,16 @@ export class AgentServer {
     socket.setTimeout(PATIENCE_MS, () => socket.destroy())
     // What `agent-send` says is read: a socket that closes with unread bytes is reset, and its line may be lost.
     socket.resume()
+    const address = socket.remoteAddress ?? ''
+    this.#balancers.asks(address, now())
     this.#currentLine().then(
-      line => socket.end(line),
+      line => socket.end(line, () => this.#hasTold(address)),
       () => socket.destroy(),
     )
+  }
+
+  #hasTold(address: string): void {
+    if (this.#toRelease?.delete(address) && this.#toRelease.size === 0) this.close()
   }
 
   #currentLine(): Promise<string> {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Advice, DRAIN, type Figures, RELEASE } from '../../src/haproxy/advice.ts'
+import { Balancers } from '../../src/haproxy/balancers.ts'
 
 const EVERY_MS = 200
 const IDLE: Figures = {
@@ -144,6 +145,23 @@ describe('the number under overload', () => {
     for (let i = 1; i < REST; i++)
       assert.equal(asked.maxconn({ inflight: 6, queued: 0, open: 6, utilisation: 0.6 }), 14)
     for (const rises of [28, 56, 112, 224, OPEN, OPEN]) assert.equal(asked.maxconn({ inflight: 0, open: 0 }, 0), rises)
+  })
+})
+
+describe('balancers', () => {
+  it('are those that have asked lately', () => {
+    const balancers = new Balancers()
+    balancers.asks('10.0.0.1', 0)
+    balancers.asks('10.0.0.2', 9000)
+    assert.deepEqual(balancers.addresses, ['10.0.0.1', '10.0.0.2'])
+    balancers.asks('10.0.0.2', 10_001)
+    assert.deepEqual(balancers.addresses, ['10.0.0.2'])
+  })
+
+  it('that are made up are not kept', () => {
+    const balancers = new Balancers()
+    for (let i = 0; i < 10_000; i++) balancers.asks(String(i), i / 100)
+    assert.ok(balancers.addresses.length < 100)
   })
 })
 

@@ -3,10 +3,14 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
-import { afterEach, describe, it } from 'node:test'
+import { afterEach, describe, it, mock } from 'node:test'
 import { type Figures, RELEASE } from '../../src/haproxy/advice.ts'
+import { type Agent, agent } from '../../src/haproxy/agent.ts'
 import { AgentServer } from '../../src/haproxy/agent-server.ts'
+import { isMeltproofError } from '../../src/errors.ts'
+import type { Guard } from '../../src/server/guard.ts'
 import { protect } from '../../src/server/protect.ts'
+import { get } from '../register/child.ts'
 import { eventually } from '../server/harness.ts'
 
 const ends: (() => void)[] = []
@@ -24,7 +28,7 @@ const LINE = 'up 100%\n'
 async function served(figures: () => Figures | Promise<Figures>): Promise<{ agent: AgentServer; port: number }> {
   const agent = new AgentServer(figures)
   agent.server.listen(0, '127.0.0.1')
-  ends.push(() => agent.server.close())
+  ends.push(() => agent.close())
   await once(agent.server, 'listening')
   return { agent, port: (agent.server.address() as net.AddressInfo).port }
 }
@@ -88,7 +92,7 @@ describe('the port', () => {
     const figures = (): Figures => ({ ...FIGURES, shed: { standing: shed } as Figures['shed'] })
     const agent = new AgentServer(figures, () => held++)
     agent.server.listen(0, '127.0.0.1')
-    ends.push(() => agent.server.close())
+    ends.push(() => agent.close())
     await once(agent.server, 'listening')
     const { port } = agent.server.address() as net.AddressInfo
     assert.equal(await ask(port), LINE)
@@ -98,11 +102,68 @@ describe('the port', () => {
     await eventually('it is said', () => held > 0)
   })
 
-  it('holds nobody when its own figures fail', async () => {
-    const { port } = await served(() => {
+  it('holds nobody when its own figures fail, and tells the balancer that it is over when the guard closes', async () => {
+    const { agent, port } = await served(() => {
       throw new Error('no figures')
     })
     assert.equal(await ask(port), RELEASE)
+    agent.release()
+    assert.ok(agent.server.listening)
+    assert.equal(await ask(port), RELEASE)
+    await eventually('it closes', () => !agent.server.listening)
+  })
+})
+
+describe('agent(guard, options)', () => {
+  async function service(): Promise<{ guard: Guard; port: number }> {
+    const server = http.createServer((_, response) => response.end('served'))
+    const guard = protect(server, { lanes: 1, limit: 10 })
+    server.listen(0, '127.0.0.1')
+    ends.push(() => server.close())
+    await once(server, 'listening')
+    return { guard, port: (server.address() as net.AddressInfo).port }
+  }
+
+  // That it is taken later is the same as for the admin port (admin-cluster.test.ts).
+  it('says that its port is taken, and harms nobody', async () => {
+    const { guard, port } = await service()
+    const stranger = net.createServer().listen(0, '127.0.0.1')
+    await once(stranger, 'listening')
+    const taken = (stranger.address() as net.AddressInfo).port
+    const warnings: string[] = []
+    const emitWarning = mock.method(process, 'emitWarning', (text: string) => warnings.push(text))
+    let made: Agent | undefined
+    try {
+      made = agent(guard, { port: taken })
+      await eventually('it is told of', () => warnings.length > 0)
+      assert.match(warnings[0]!, /^meltproof\/haproxy has no port for HAProxy's agent checks\. .*EADDRINUSE.* every/)
+      assert.equal(warnings.length, 1)
+      assert.equal(await get(port), 'served')
+    } finally {
+      emitWarning.mock.restore()
+      made?.close()
+      stranger.close()
+    }
+  })
+
+  it('says what is wrong with its options', async () => {
+    const { guard } = await service()
+    for (const [given, expected] of [
+      [[guard, { port: 70_000 }], /port must be a whole number from 0 to 65535; got 70000/],
+      [[guard, { port: 1, hots: '::' }], /does not know 'hots'\. Did you mean 'host'\?/],
+      [[guard, { port: 1, host: 5 }], /host must be an address; got 5/],
+      [[guard], /must be an object with a port; got undefined/],
+      [[{}, { port: 1 }], /guard must be the guard that protect\(\) returned/],
+    ] as const) {
+      assert.throws(
+        () => (agent as (...args: unknown[]) => void)(...given),
+        error => {
+          assert.ok(isMeltproofError(error))
+          assert.match(error.message, expected)
+          return true
+        },
+      )
+    }
   })
 })
 

@@ -1,0 +1,19 @@
+/** The addresses that have asked lately. Pure. */
+
+/** Who has not asked for so long has gone, ms. HAProxy asks every 2 s by default. */
+const GONE_MS = 10_000
+/** Anybody who reaches the port can ask. */
+const MOST = 64
+
+export class Balancers {
+  readonly #askedAt = new Map<string, number>()
+
+  asks(address: string, nowMs: number): void {
+    for (const [other, atMs] of this.#askedAt) if (nowMs - atMs > GONE_MS) this.#askedAt.delete(other)
+    if (this.#askedAt.has(address) || this.#askedAt.size < MOST) this.#askedAt.set(address, nowMs)
+  }
+
+  get addresses(): string[] {
+    return [...this.#askedAt.keys()]
+  }
+}
