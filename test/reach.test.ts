@@ -19,7 +19,7 @@ interface Reach {
 }
 
 const MOST: Readonly<Record<string, Reach>> = {
-  '.': { files: 124, lines: 11_200, goal: 9000 },
+  '.': { files: 122, lines: 11_050, goal: 9000 },
   './register': { files: 3, lines: 150 },
   './toobusy': { files: 3, lines: 240 },
   './deadline': { files: 14, lines: 1200 },

@@ -42,7 +42,7 @@ export function announced(response: Response): Announced {
   return type.startsWith('text/html') || fields['content-length'] !== undefined ? 'finite' : 'neither'
 }
 
-export class Looks {
+export class StreamProbe {
   readonly #request: Exchange['request']
   readonly #response: Response
   #given = 0
