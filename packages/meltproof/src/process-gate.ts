@@ -140,48 +140,42 @@ export class ProcessGate<E extends Admitted<E>> {
   }
 
   stats(): GateStats {
-    const { admitted, failOpen, inner, permits, sheds } = this
-    if (!failOpen.isOpen) failOpen.guard(() => this.#reclaim(now()))
+    const { admitted, failOpen, inner, load, permits, sheds } = this
+    const nowMs = now()
+    if (!failOpen.isOpen) failOpen.guard(() => this.#reclaim(nowMs))
     const { inflight, queued } = inner
+    const knownLimit = readOr(() => inner.knownLimit, undefined)
     return {
       inflight,
-      stragglers: saidBy(() => inner.uncounted, 0),
+      stragglers: readOr(() => inner.uncounted, 0),
       abandoned: permits.abandoned,
       queued,
-      limit: saidBy(() => inner.limit, 0),
+      limit: readOr(() => inner.limit, 0),
       admitted,
       shed: { ...sheds.counts },
-      ...this.#loadFigures(now()),
+      pressure: load.pressure(nowMs),
+      utilisation: load.utilisation(nowMs, knownLimit),
+      demand: load.demand(nowMs),
+      load: load.load(nowMs, knownLimit),
+      limitKnown: knownLimit !== undefined && !failOpen.isOpen,
     }
   }
 
   /** @param what was shed, such as "request that was shed" */
   explain(what: string): string {
     const { inner, sheds } = this
-    const limit = saidBy(() => explainLimit(inner.limit, inner.limitReason), '')
+    const limit = readOr(() => explainLimit(inner.limit, inner.limitReason), '')
     return `${explainShed(sheds.last, now(), what)} ${this.failOpen.isOpen ? '' : limit}`.trim()
   }
 
   /** For balancers. Undefined while too little has been seen. */
   loadFigures(nowMs: number): LoadFigures | undefined {
     const { load } = this
-    const limit = saidBy(() => this.inner.countedLimit, undefined)
+    const limit = readOr(() => this.inner.countedLimit, undefined)
     const rates = load.rates(nowMs, limit)
     if (rates === undefined) return undefined
     const loop = load.utilisation(nowMs, undefined)
     return { loop, utilisation: load.utilisation(nowMs, limit), demand: load.demand(nowMs), ...rates }
-  }
-
-  #loadFigures(nowMs: number): Pick<GateStats, 'pressure' | 'utilisation' | 'demand' | 'load' | 'limitKnown'> {
-    const { inner, load } = this
-    const knownLimit = saidBy(() => inner.knownLimit, undefined)
-    return {
-      pressure: load.pressure(nowMs),
-      utilisation: load.utilisation(nowMs, knownLimit),
-      demand: load.demand(nowMs),
-      load: load.load(nowMs, knownLimit),
-      limitKnown: knownLimit !== undefined && !this.failOpen.isOpen,
-    }
   }
 
   #wake(occasion: 'turnEnded' | 'timeCame'): void {
@@ -207,7 +201,7 @@ export class ProcessGate<E extends Admitted<E>> {
 }
 
 /** What a limiter says, which may have failed. */
-function saidBy<T>(limiter: () => T, otherwise: T): T {
+function readOr<T>(limiter: () => T, otherwise: T): T {
   try {
     return limiter()
   } catch {

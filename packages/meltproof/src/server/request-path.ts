@@ -11,7 +11,7 @@
  * - end: the response is closed. The handler has ended, and the permit with it; or it works on for no client.
  */
 import { AsyncResource } from 'node:async_hooks'
-import { IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import { type Decision, GATE_TUNING, type GateTuning } from '../admission/gate.ts'
 import type { Limiter } from '../admission/limiter/limiter.ts'
@@ -166,7 +166,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#failOpen.open()
   }
 
-  // ---- arrive
+  // Arrive.
 
   #onConnection(socket: HttpSocket | undefined): void {
     if (this.#failOpen.isOpen) return
@@ -244,7 +244,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   #onRequest(event: string, args: unknown[]): boolean {
     const request = args[0] as IncomingMessage
     const response = args[1] as AskedResponse
-    const exchange = this.#isHandedOn(request)
+    const exchange = this.#handedOnNow(request)
     if (exchange === undefined) {
       if (!cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
       if (this.shedding.leaving) this.#makeLast(request, response)
@@ -328,7 +328,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (starts) this.#startNow(exchange)
   }
 
-  // ---- admit
+  // Admit.
 
   #decide(exchange: Exchange): Decision {
     const { arrivedAt } = exchange
@@ -359,7 +359,7 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   /** There is a permit for one that has waited. */
   #start(exchange: Exchange): void {
-    if (exchange.shadow !== undefined) startShadow(exchange, this.gate)
+    if (exchange.shadowMs !== undefined) startShadow(exchange, this.gate)
     else if (this.#connectionOf(exchange)?.socket.destroyed) {
       if (!exchange.again) {
         this.#leave(exchange)
@@ -375,7 +375,7 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   /** Sheds one that has waited. */
   #shed(exchange: Exchange, reason: ShedReason): void {
-    if (exchange.shadow !== undefined) {
+    if (exchange.shadowMs !== undefined) {
       this.gate.countShed(reason, now())
       return
     }
@@ -442,7 +442,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#startNow(exchange)
   }
 
-  // ---- run
+  // Run.
 
   /** Runs the handler of a request that waited. What the app throws surfaces as uncaught, as it does without us. */
   #startNow(exchange: Exchange): void {
@@ -490,12 +490,16 @@ export class RequestPath implements HeadHandler<Exchange> {
     connection.current = current
   }
 
-  /** The exchange of this request, if its response is made right now. */
-  #isHandedOn(request: IncomingMessage): Exchange | undefined {
-    // Apps emit requests themselves, with any arguments.
-    if (!(request instanceof IncomingMessage) || request.socket == null) return undefined
-    const exchange = this.connections.at(request.socket)?.current
-    return exchange?.request === request && exchange.response === undefined ? exchange : undefined
+  /** The exchange of this request, if its response is made right now: its connection knows which one was handed on last. */
+  #handedOnNow(request: IncomingMessage): Exchange | undefined {
+    try {
+      // The socket of HTTP/2 belongs to many requests, and may throw.
+      if (request.httpVersionMajor >= 2 || request.socket == null) return undefined
+      const exchange = this.connections.at(request.socket)?.current
+      return exchange?.request === request && exchange.response === undefined ? exchange : undefined
+    } catch {
+      return undefined // Apps emit requests themselves, with any arguments.
+    }
   }
 
   #makeLast(request: IncomingMessage, response: ServerResponse): void {
@@ -514,7 +518,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#abandon(exchange)
   }
 
-  // ---- end
+  // End.
 
   /** The response of a request is closed. */
   #end(exchange: Exchange): void {
@@ -572,7 +576,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   #handlerEnded(exchange: Exchange, answered: boolean, nowMs: number): void {
     const { permits } = this.gate
     exchange.budget?.settle()
-    if (exchange.shadow !== undefined) {
+    if (exchange.shadowMs !== undefined) {
       shadowHandlerEnded(exchange, nowMs, this.gate)
       return
     }

@@ -130,7 +130,7 @@ describe('the gate of a server', () => {
       shed: () => assert.fail('shed'),
     })
     const [first, second] = ['/1', '/2'].map(url => new Exchange(request(url), undefined, true, performance.now()))
-    second!.shadow = { tookMs: -1 }
+    second!.shadowMs = -1
     assert.deepEqual([gate.ask(first!, first!.arrivedAt), gate.ask(second!, second!.arrivedAt)], ['start', 'wait'])
     gate.permits.record(first!, performance.now())
     gate.permits.drop(first!, performance.now())

@@ -16,7 +16,7 @@ export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, s
   else {
     const decision = gate.decide(exchange, nowMs)
     if (decision === 'start') return 'start'
-    if (decision === 'wait') exchange.shadow = { tookMs: -1 }
+    if (decision === 'wait') exchange.shadowMs = -1
     else gate.process.countShed(decision, nowMs)
   }
   exchange.ungated = true
@@ -26,13 +26,12 @@ export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, s
 /** The gate lets a shadow in. Its handler may have ended long before. */
 export function startShadow(exchange: Exchange, gate: ProcessGate<Exchange>): void {
   gate.permit(exchange, now())
-  if (exchange.shadow!.tookMs >= 0) endLater(exchange, gate)
+  if (exchange.shadowMs! >= 0) endLater(exchange, gate)
 }
 
 export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: ProcessGate<Exchange>): void {
-  const shadow = exchange.shadow!
-  if (shadow.tookMs >= 0) return
-  shadow.tookMs = nowMs - exchange.arrivedAt
+  if (exchange.shadowMs! >= 0) return
+  exchange.shadowMs = nowMs - exchange.arrivedAt
   if (exchange.inService) endLater(exchange, gate)
 }
 
@@ -42,6 +41,6 @@ function endLater(exchange: Exchange, { failOpen, permits }: ProcessGate<Exchang
     if (exchange.abandoned) permits.drop(exchange, now())
     else permits.record(exchange, now())
   }
-  const leftMs = exchange.startedAt + exchange.shadow!.tookMs - now()
+  const leftMs = exchange.startedAt + exchange.shadowMs! - now()
   setTimeout(() => failOpen.guard(end), Math.max(0, leftMs)).unref()
 }

@@ -118,7 +118,7 @@ export class Reclaim {
     const { permits } = this.#parts
     const { request, response } = exchange
     const isDoubted = permits.isDoubted(exchange)
-    if (!isDoubted && exchange.shadow === undefined && !exchange.inService) return
+    if (!isDoubted && exchange.shadowMs === undefined && !exchange.inService) return
     if (!isDoubted && this.#isFeed(exchange)) {
       permits.drop(exchange, nowMs)
       return

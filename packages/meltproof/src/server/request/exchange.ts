@@ -27,8 +27,11 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   client: number | undefined
   /** It starts without a permit: it is exempt, or this is a dry run. */
   ungated = false
-  /** In a dry run, of a request that would have waited. */
-  shadow: ShadowPermit | undefined
+  /**
+   * In a dry run, of a request that would have waited, and asks at the gate while its handler runs (gate/dry-run.ts): how long
+   * the handler took, ms; -1 while it runs.
+   */
+  shadowMs: number | undefined
   /** Starts what waits outside of its connection's line: a request that came without one, or the end of an upload. */
   resume: (() => void) | undefined
 
@@ -59,10 +62,4 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   get mayRun(): boolean {
     return this.holdsPermit || this.ungated
   }
-}
-
-/** Asks at the gate in a dry run, while the handler runs already (gate/dry-run.ts). */
-export interface ShadowPermit {
-  /** How long the handler took, ms; -1 while it runs. */
-  tookMs: number
 }
