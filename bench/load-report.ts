@@ -13,7 +13,7 @@ import { GATE_TUNING } from '../packages/meltproof/src/admission/gate.ts'
 import { now } from '../packages/meltproof/src/clock.ts'
 import type { LoadFigures } from '../packages/meltproof/src/process-gate.ts'
 import { limiterOf } from '../packages/meltproof/src/process-gate.ts'
-import { RequestInterceptor } from '../packages/meltproof/src/server/request-interceptor.ts'
+import { RequestPath } from '../packages/meltproof/src/server/request-path.ts'
 import { checkPeers } from '../packages/meltproof/src/server/request/peers.ts'
 import { loadReport } from '../packages/meltproof/src/server/response/load-report.ts'
 import { LoadReports } from '../packages/meltproof/src/server/response/load-reports.ts'
@@ -69,7 +69,7 @@ function shedWith(answers: OwnAnswers): () => void {
 }
 
 function make(): () => void {
-  const { gate } = new RequestInterceptor(new Server(), {
+  const { gate } = new RequestPath(new Server(), {
     ...{ guard: {}, limiter: limiterOf(undefined), answers: ownAnswers(), tuning: GATE_TUNING },
     onFailure: error => {
       throw error

@@ -19,11 +19,11 @@ interface Reach {
 }
 
 const MOST: Readonly<Record<string, Reach>> = {
-  '.': { files: 124, lines: 11_200, goal: 9000 },
+  '.': { files: 122, lines: 11_050, goal: 9000 },
   './register': { files: 3, lines: 150 },
   './toobusy': { files: 3, lines: 240 },
   './deadline': { files: 14, lines: 1200 },
-  './limiter': { files: 62, lines: 6100, goal: 3500 },
+  './limiter': { files: 62, lines: 6090, goal: 3500 },
   './outbound': { files: 91, lines: 9300 },
   './prometheus': { files: 124, lines: 12_000 },
   './otel': { files: 120, lines: 12_000 },

@@ -1,9 +1,9 @@
 /**
  * A gate in this process: the event loop wakes it, what it starts holds permits, and it counts what it does. A server
- * (server/gate/server-gate.ts) and a limiter (limiter/) have one each.
+ * (server/request-path.ts) and a limiter (limiter/) have one each.
  */
 import { type Decision, Gate, type GateTuning } from './admission/gate.ts'
-import type { Admitted, Permits } from './admission/in-service/permits.ts'
+import { type Admitted, type PermitHooks, Permits } from './admission/in-service/permits.ts'
 import { explainLimit, explainShed } from './admission/explanation.ts'
 import { ConcurrencyLimiter } from './admission/limiter/concurrency-limiter.ts'
 import { fixedLimit, type Limiter } from './admission/limiter/limiter.ts'
@@ -53,11 +53,13 @@ export interface LoadFigures extends Pick<GateStats, 'demand'>, Rates {
   readonly utilisation: number
 }
 
-export interface ProcessGateParts<E extends Admitted<E>, P extends Permits<E>> extends Omit<QueueHooks<E>, 'shed'> {
+export interface ProcessGateParts<E extends Admitted<E>> extends Omit<QueueHooks<E>, 'shed'> {
   readonly limiter: Limiter
   readonly tuning: GateTuning
   readonly failOpen: FailOpen
-  readonly permits: (gate: Gate<E>) => P
+  readonly permits?: PermitHooks<E>
+  /** Ends permits that are not needed, while others wait for one. @default those of work that is presumed to have ended */
+  readonly reclaim?: (nowMs: number) => void
   /** Starts what has waited; {@link ProcessGate.permit} gives it its permit. */
   readonly start: (entry: E) => void
   /** Sheds what has waited. */
@@ -69,18 +71,20 @@ export interface ProcessGateParts<E extends Admitted<E>, P extends Permits<E>> e
 /** Permits that are not needed are looked for this often while somebody waits, ms. */
 const LOOK_MS = 5
 
-export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E>> {
+export class ProcessGate<E extends Admitted<E>> {
   admitted = 0
   readonly failOpen: FailOpen
   readonly load: LoadMeter
   readonly sheds: Sheds = new Sheds()
-  readonly permits: P
-  protected readonly gate: Gate<E>
+  readonly permits: Permits<E>
+  /** What decides. */
+  readonly inner: Gate<E>
+  readonly #reclaim: (nowMs: number) => void
   #timer: NodeJS.Timeout | undefined
   #lookTimer: NodeJS.Timeout | undefined
 
-  constructor(parts: ProcessGateParts<E, P>) {
-    const { limiter, tuning, failOpen, permits, start, shed, level, kind, client, answerBy } = parts
+  constructor(parts: ProcessGateParts<E>) {
+    const { limiter, tuning, failOpen, permits, reclaim, start, shed, level, kind, client, answerBy } = parts
     this.failOpen = failOpen
     const turnEnded = (): void => this.#wake('turnEnded')
     const timeCame = (): void => this.#wake('timeCame')
@@ -100,27 +104,17 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
       isQuick: (entry: E) => this.permits.isQuick(entry),
       startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(entry)),
     }
-    this.gate = new Gate<E>(limiter, hooks, tuning)
-    const worked = (nowMs: number) => ({ loopMs: loopWorkedMs(), inServiceMs: this.gate.inServiceMs(nowMs) })
+    this.inner = new Gate<E>(limiter, hooks, tuning)
+    this.permits = new Permits(this.inner, permits)
+    this.#reclaim = reclaim ?? (nowMs => this.permits.reclaim(nowMs))
+    const worked = (nowMs: number) => ({ loopMs: loopWorkedMs(), inServiceMs: this.inner.inServiceMs(nowMs) })
     this.load = new LoadMeter(worked, now())
-    this.permits = permits(this.gate)
-  }
-
-  get inflight(): number {
-    return this.gate.inflight
-  }
-
-  get queued(): number {
-    return this.gate.queued
-  }
-
-  get limit(): number {
-    return this.gate.limit
   }
 
   ask(entry: E, nowMs: number): Decision {
-    if (this.gate.full) this.permits.reclaim(nowMs)
-    const decision = entry.again ? this.gate.offerAgain(entry, nowMs) : this.gate.offer(entry, nowMs)
+    const { inner } = this
+    if (inner.full) this.#reclaim(nowMs)
+    const decision = entry.again ? inner.offerAgain(entry, nowMs) : inner.offer(entry, nowMs)
     if (decision === 'start') this.permit(entry, nowMs)
     else if (decision === 'wait') this.#lookWhileWaiting()
     return decision
@@ -131,33 +125,13 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
     if (!entry.again) this.admitted++
   }
 
-  drop(entry: E): void {
-    this.gate.drop(now(), 0, entry)
-  }
-
   abandon(entry: E): void {
-    try {
-      this.gate.abandon(entry, now())
-    } catch (error) {
-      this.failOpen.fail(error)
-    }
+    this.failOpen.guard(() => this.inner.abandon(entry, now()))
   }
 
   countShed(reason: ShedReason, atMs: number): void {
     this.load.shed(atMs)
-    this.sheds.count(reason, atMs, this)
-  }
-
-  hold(): void {
-    this.gate.hold()
-  }
-
-  resume(): void {
-    this.gate.resume()
-  }
-
-  close(): void {
-    this.gate.close()
+    this.sheds.count(reason, atMs, this.inner)
   }
 
   stop(): void {
@@ -166,56 +140,50 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
   }
 
   stats(): GateStats {
-    const { failOpen, gate, permits, sheds } = this
-    if (!failOpen.isOpen) failOpen.guard(() => permits.reclaim(now()))
-    const { inflight, queued, admitted } = this
+    const { admitted, failOpen, inner, load, permits, sheds } = this
+    const nowMs = now()
+    if (!failOpen.isOpen) failOpen.guard(() => this.#reclaim(nowMs))
+    const { inflight, queued } = inner
+    const knownLimit = readOr(() => inner.knownLimit, undefined)
     return {
       inflight,
-      stragglers: saidBy(() => gate.uncounted, 0),
+      stragglers: readOr(() => inner.uncounted, 0),
       abandoned: permits.abandoned,
       queued,
-      limit: saidBy(() => this.limit, 0),
+      limit: readOr(() => inner.limit, 0),
       admitted,
       shed: { ...sheds.counts },
-      ...this.#loadFigures(now()),
+      pressure: load.pressure(nowMs),
+      utilisation: load.utilisation(nowMs, knownLimit),
+      demand: load.demand(nowMs),
+      load: load.load(nowMs, knownLimit),
+      limitKnown: knownLimit !== undefined && !failOpen.isOpen,
     }
   }
 
   /** @param what was shed, such as "request that was shed" */
   explain(what: string): string {
-    const { gate, sheds } = this
-    const limit = saidBy(() => explainLimit(gate.limit, gate.limitReason), '')
+    const { inner, sheds } = this
+    const limit = readOr(() => explainLimit(inner.limit, inner.limitReason), '')
     return `${explainShed(sheds.last, now(), what)} ${this.failOpen.isOpen ? '' : limit}`.trim()
   }
 
   /** For balancers. Undefined while too little has been seen. */
   loadFigures(nowMs: number): LoadFigures | undefined {
     const { load } = this
-    const limit = saidBy(() => this.gate.countedLimit, undefined)
+    const limit = readOr(() => this.inner.countedLimit, undefined)
     const rates = load.rates(nowMs, limit)
     if (rates === undefined) return undefined
     const loop = load.utilisation(nowMs, undefined)
     return { loop, utilisation: load.utilisation(nowMs, limit), demand: load.demand(nowMs), ...rates }
   }
 
-  #loadFigures(nowMs: number): Pick<GateStats, 'pressure' | 'utilisation' | 'demand' | 'load' | 'limitKnown'> {
-    const { gate, load } = this
-    const knownLimit = saidBy(() => gate.knownLimit, undefined)
-    return {
-      pressure: load.pressure(nowMs),
-      utilisation: load.utilisation(nowMs, knownLimit),
-      demand: load.demand(nowMs),
-      load: load.load(nowMs, knownLimit),
-      limitKnown: knownLimit !== undefined && !this.failOpen.isOpen,
-    }
-  }
-
   #wake(occasion: 'turnEnded' | 'timeCame'): void {
     if (this.failOpen.isOpen) return
     try {
       const nowMs = now()
-      if (this.gate.queued > 0) this.permits.reclaim(nowMs)
-      this.gate[occasion](now())
+      if (this.inner.queued > 0) this.#reclaim(nowMs)
+      this.inner[occasion](now())
     } catch (error) {
       this.failOpen.fail(error)
     }
@@ -225,7 +193,7 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
   #lookWhileWaiting(): void {
     this.#lookTimer ??= setTimeout(() => {
       this.#lookTimer = undefined
-      if (this.failOpen.isOpen || this.gate.queued === 0) return
+      if (this.failOpen.isOpen || this.inner.queued === 0) return
       this.#wake('timeCame')
       this.#lookWhileWaiting()
     }, LOOK_MS).unref()
@@ -233,7 +201,7 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
 }
 
 /** What a limiter says, which may have failed. */
-function saidBy<T>(limiter: () => T, otherwise: T): T {
+function readOr<T>(limiter: () => T, otherwise: T): T {
   try {
     return limiter()
   } catch {

@@ -4,7 +4,7 @@
  */
 import type { Decision, GateTuning } from './admission/gate.ts'
 import { Permit } from './admission/in-service/permit.ts'
-import { type Admitted, Permits } from './admission/in-service/permits.ts'
+import type { Admitted } from './admission/in-service/permits.ts'
 import type { Limiter } from './admission/limiter/limiter.ts'
 import type { ShedReason } from './admission/shed-reason.ts'
 import { now } from './clock.ts'
@@ -13,16 +13,10 @@ import { LinkedList } from './linked-list.ts'
 import { limiterOf, ProcessGate } from './process-gate.ts'
 
 /** What is told when its turn has come. */
-export abstract class Turn<E> extends Permit {
-  // Set by admission/.
-  arrivedAt: number = now()
-  left = false
-  line = 0
-  startBy: number = Number.POSITIVE_INFINITY
-  ticket: number | undefined = undefined
-  readonly again = false
-  before: E | undefined
-  after: E | undefined
+export abstract class Turn<E> extends Permit<E> {
+  constructor() {
+    super(now())
+  }
 
   /** When nobody waits for its result any more, ms. */
   abstract readonly answerBy: number
@@ -67,7 +61,6 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
       failOpen,
       level: levels ? entry => entry.level! : undefined,
       answerBy: entry => entry.answerBy,
-      permits: gate => new Permits(gate),
       start: entry => {
         // In one list at a time.
         this.#waiting.delete(entry)
@@ -139,7 +132,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
   /** Sheds all that wait, and all that come later. */
   close(): void {
     const { failOpen } = this.gate
-    if (!failOpen.isOpen) failOpen.guard(() => this.gate.close())
+    if (!failOpen.isOpen) failOpen.guard(() => this.gate.inner.close())
   }
 
   #empty(each: (entry: E) => void): void {

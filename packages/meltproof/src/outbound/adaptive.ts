@@ -93,7 +93,7 @@ export class AdaptiveOrigin {
   }
 
   #probes(nowMs: number): boolean {
-    const { inflight, limit } = this.turns.gate
+    const { inflight, limit } = this.turns.gate.inner
     if (inflight < limit) this.#heardAt(nowMs)
     if (nowMs < this.#probeAt) return false
     this.#silentMs = Math.min(2 * this.#silentMs, LONGEST_SILENCE_MS)
@@ -143,8 +143,8 @@ export class AdaptiveOrigin {
     gate.countShed(reason, now())
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_FULL',
-      `The call to ${this.#origin} was not started: ${gate.inflight} calls to it are in flight, about as many as it takes at ` +
-        `once, and its turn would not have come in time (${reason}; ${gate.queued} wait). It answers slower than it is called.`,
+      `The call to ${this.#origin} was not started: ${gate.inner.inflight} calls to it are in flight, about as many as it takes at ` +
+        `once, and its turn would not have come in time (${reason}; ${gate.inner.queued} wait). It answers slower than it is called.`,
     )
   }
 
@@ -212,7 +212,7 @@ export class CallTurn extends Turn<CallTurn> {
 
   #runs(): void {
     this.#state = 'runs'
-    this.inFlightThen = this.#origin.turns.gate.inflight
+    this.inFlightThen = this.#origin.turns.gate.inner.inflight
   }
 
   /** A probe has none. */

@@ -27,7 +27,7 @@ import { exemptPaths } from './request/exempt-paths.ts'
 import { kindNames } from './request/kind-name.ts'
 import { safely } from './request/operators-function.ts'
 import type { RequestPolicy } from './request/policy.ts'
-import { RequestInterceptor } from './request-interceptor.ts'
+import { RequestPath } from './request-path.ts'
 import { LoadReports } from './response/load-reports.ts'
 import { requestObserver } from './response/observer.ts'
 import { OwnAnswers } from './response/own-answers.ts'
@@ -57,7 +57,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const tuning = deadlineMs === undefined ? GATE_TUNING : { ...GATE_TUNING, promiseMs: deadlineMs }
   let draining: Promise<boolean> | undefined
   const loadFigures = (nowMs: number): LoadFigures | undefined => {
-    const figures = interceptor.gate.loadFigures(nowMs)
+    const figures = path.gate.loadFigures(nowMs)
     // In a dry run nobody gets an error.
     return figures && dryRun ? { ...figures, shedPerS: 0 } : figures
   }
@@ -65,14 +65,14 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const isReadiness = readiness && exemptPaths([readiness.path])
   const guard: Guard = {
     stats: () => ({
-      ...interceptor.stats(),
-      open: openRequests(interceptor.parser, sessions.open),
+      ...path.stats(),
+      open: openRequests(path.connections, sessions.open),
       lanes: lanes.count,
       draining: draining !== undefined,
       dryRun,
     }),
-    pressure: () => interceptor.gate.load.pressure(now()),
-    explain: () => interceptor.gate.explain(dryRun ? 'request that would have been shed' : 'request that was shed'),
+    pressure: () => path.gate.load.pressure(now()),
+    explain: () => path.gate.explain(dryRun ? 'request that would have been shed' : 'request that was shed'),
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       if (draining !== undefined) return draining
@@ -87,20 +87,20 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       draining = drain(
         {
           server,
-          interceptor,
+          path,
           closeLane: () => lanes.closeOne(),
           sessions: sessions.open,
           sockets: belowTls.open,
         },
         timeoutMs,
         drainDelayMs,
-      ).finally(() => interceptor.shedding.records?.tellRest())
+      ).finally(() => path.shedding.records?.tellRest())
       return draining
     },
     close: () => {
-      interceptor.shedding.records?.tellRest()
+      path.shedding.records?.tellRest()
       if (guardOf(server) === guard) setGuard(server, undefined)
-      interceptor.open()
+      path.open()
       lanes.close()
       // A drain that goes on still has to know what is open.
       if (draining !== undefined) return
@@ -108,7 +108,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       sessions.stop()
     },
   }
-  const interceptor = new RequestInterceptor(server, {
+  const path = new RequestPath(server, {
     guard,
     // A longer deadline does not make a slower answer a quick one.
     limiter: limiterOf(checked.limit, { promiseMs: Math.min(LIMITER_TUNING.promiseMs, tuning.promiseMs) }),
@@ -117,7 +117,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       headers: checked.shedHeaders,
       body: checked.shedBody,
       page: checked.shedPage,
-      pressure: () => interceptor.gate.load.pressure(now()),
+      pressure: () => path.gate.load.pressure(now()),
       reports,
     }),
     onFailure: error =>
@@ -146,7 +146,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const belowTls = socketsBelowTls(server)
   const lanes = openLanes(server, { lanes: checked.lanes, onWarning: warn })
   setGuard(server, guard)
-  setTeller(guard, () => interceptor.shedding.tellHeld())
+  setTeller(guard, () => path.shedding.tellHeld())
   return guard
 }
 

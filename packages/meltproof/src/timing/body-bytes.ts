@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Exchange } from '../server/request/exchange.ts'
 import { sizeOf } from '../server/response/chunk-size.ts'
 import { StreamResponse } from '../server/response/stream-response.ts'
+import type { RequestTimes } from './request-times.ts'
 
 interface NodeResponse extends ServerResponse {
   readonly _header?: string | null
@@ -17,33 +17,33 @@ interface NodeResponse extends ServerResponse {
   readonly _contentLength?: number | null
 }
 
-export function beginCount(exchange: Exchange, request: IncomingMessage, response: ServerResponse): void {
+export function beginCount(times: RequestTimes, request: IncomingMessage, response: ServerResponse): void {
   if (request.httpVersionMajor >= 2) {
-    exchange.byteCount = 0
-    countGiven(exchange, response, 'write')
+    times.byteCount = 0
+    countGiven(times, response, 'write')
     // The compatibility API's `end(body)` writes by `write`, and so does whatever is piped into it. That of a stream does not.
-    if (response instanceof StreamResponse) countGiven(exchange, response, 'end')
+    if (response instanceof StreamResponse) countGiven(times, response, 'end')
     return
   }
   const begin = ({ bytesWritten }: Socket): void => {
-    exchange.byteCount = bytesWritten ?? -1
+    times.byteCount = bytesWritten ?? -1
   }
   // Pipelined behind another answer it gets the socket later.
   if (response.socket === null) response.on('socket', begin)
   else begin(response.socket)
 }
 
-export function bodyBytes(exchange: Exchange, request: IncomingMessage, response: ServerResponse): number | undefined {
+export function bodyBytes(times: RequestTimes, request: IncomingMessage, response: ServerResponse): number | undefined {
   if (!response.headersSent) return 0
-  if (request.httpVersionMajor < 2) return sentBytes(exchange, request, response)
+  if (request.httpVersionMajor < 2) return sentBytes(times, request, response)
   if (request.method === 'HEAD' || BODILESS.has(response.statusCode)) return 0
   // Answered by the raw stream, perhaps.
-  return exchange.byteCount === 0 && !response.writableEnded ? undefined : exchange.byteCount
+  return times.byteCount === 0 && !response.writableEnded ? undefined : times.byteCount
 }
 
-function sentBytes(exchange: Exchange, request: IncomingMessage, response: NodeResponse): number | undefined {
+function sentBytes(times: RequestTimes, request: IncomingMessage, response: NodeResponse): number | undefined {
   if (response._hasBody === false) return 0
-  const given = givenBytes(exchange, request, response)
+  const given = givenBytes(times, request, response)
   const { _contentLength: announced } = response
   if (!response.writableFinished || response.chunkedEncoding) return given
   if (typeof announced !== 'number' || !(announced >= 0)) return given
@@ -52,7 +52,7 @@ function sentBytes(exchange: Exchange, request: IncomingMessage, response: NodeR
 }
 
 function givenBytes(
-  { byteCount: before }: Exchange,
+  { byteCount: before }: RequestTimes,
   request: IncomingMessage,
   response: NodeResponse,
 ): number | undefined {
@@ -69,11 +69,11 @@ function givenBytes(
   return Number.isNaN(given) ? undefined : Math.max(0, given)
 }
 
-function countGiven(exchange: Exchange, response: ServerResponse | StreamResponse, method: 'write' | 'end'): void {
+function countGiven(times: RequestTimes, response: ServerResponse | StreamResponse, method: 'write' | 'end'): void {
   const methods = response as unknown as Record<typeof method, (...given: unknown[]) => unknown>
   const give = methods[method]
   methods[method] = function (this: ServerResponse, ...given) {
-    if (!this.writableEnded && !this.destroyed) exchange.byteCount += sizeOf(given[0], given[1])
+    if (!this.writableEnded && !this.destroyed) times.byteCount += sizeOf(given[0], given[1])
     return give.apply(this, given)
   }
 }

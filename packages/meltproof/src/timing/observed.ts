@@ -34,7 +34,7 @@ function run(
 ): boolean {
   const times = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
   exchange.times = times
-  if (requests.hasSubscribers) beginCount(exchange, request, response)
+  if (requests.hasSubscribers) beginCount(times, request, response)
   // Nearly all requests without a body are of these methods.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     onBodyEnd(request, () => {
@@ -85,7 +85,7 @@ function publish({ guard, server }: Source, exchange: Exchange, atMs: number): v
   // To gRPC a passed deadline is a field of an answer whose status is 200.
   record.status = exchange.answeredLate ? 504 : response.headersSent ? response.statusCode : 0
   record.outcome = wasAnswered(response) ? 'answered' : 'aborted'
-  record.bytes = kept ? bodyBytes(exchange, request, response) : undefined
+  record.bytes = kept ? bodyBytes(times, request, response) : undefined
   const message = { record, guard, server, request, response }
   if (passingRequests.hasSubscribers) passingRequests.publish(message)
   if (kept) requests.publish(message)

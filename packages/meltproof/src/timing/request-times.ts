@@ -22,6 +22,8 @@ export class RequestTimes implements Scope {
   openCalls: Set<OpenCall> | undefined = undefined
   calls: CallTimes | undefined = undefined
   ended = false
+  /** Of body-bytes.ts; -1 before its answer has a connection. */
+  byteCount = -1
 
   constructor(arrivedAtMs: number, startedAtMs: number = arrivedAtMs, lateMs: number = 0) {
     this.arrivedAtMs = arrivedAtMs

@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test'
 import grpc from '@grpc/grpc-js'
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
-import type { RequestInterceptor } from '../../src/server/request-interceptor.ts'
+import type { RequestPath } from '../../src/server/request-path.ts'
 import { type DoorOptions, doorOn, eventually } from './harness.ts'
 
 const { status } = grpc
@@ -105,8 +105,8 @@ async function serve(
   }
 }
 
-async function withDoor(options: DoorOptions = {}): Promise<{ door: RequestInterceptor; calls: Calls; port: number }> {
-  let door!: RequestInterceptor
+async function withDoor(options: DoorOptions = {}): Promise<{ door: RequestPath; calls: Calls; port: number }> {
+  let door!: RequestPath
   const served = await serve(server => {
     door = doorOn(server as unknown as http.Server, options)
   })
@@ -148,7 +148,7 @@ async function wordsOf(call: grpc.ClientReadableStream<Buffer>): Promise<string>
   return words.join(' ')
 }
 
-const idle = (door: RequestInterceptor): Promise<void> =>
+const idle = (door: RequestPath): Promise<void> =>
   eventually('nobody is in service', () => door.stats().inflight + door.stats().queued === 0)
 
 describe('a service of grpc-js', () => {

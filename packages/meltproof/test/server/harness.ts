@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { GATE_TUNING, type GateTuning } from '../../src/admission/gate.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
-import { RequestInterceptor } from '../../src/server/request-interceptor.ts'
+import { RequestPath } from '../../src/server/request-path.ts'
 import type { RequestPolicy } from '../../src/server/request/policy.ts'
 import { HTML_PAGE, OwnAnswers, PROBLEM_JSON, type ShedAnswerOptions } from '../../src/server/response/own-answers.ts'
 import { RawConnection } from './raw.ts'
@@ -57,7 +57,7 @@ export interface DoorOptions {
 }
 
 export interface DoorHouse extends House {
-  readonly door: RequestInterceptor
+  readonly door: RequestPath
 }
 
 /** Patient unless told otherwise: nobody who waits is shed, the turn never ends for lack of budget. */
@@ -73,7 +73,7 @@ export async function openDoor(handler: RequestListener, options: DoorOptions = 
 }
 
 /** Puts a door with a known limit on a server that does not listen yet. */
-export function doorOn(server: http.Server, options: DoorOptions = {}): RequestInterceptor {
+export function doorOn(server: http.Server, options: DoorOptions = {}): RequestPath {
   const answers = new OwnAnswers({
     retryAfterS: [1, 5],
     headers: {},
@@ -89,7 +89,7 @@ export function doorOn(server: http.Server, options: DoorOptions = {}): RequestI
       throw error
     })
   const tuning = { ...PATIENT, ...options.tuning }
-  return new RequestInterceptor(server, {
+  return new RequestPath(server, {
     guard: {},
     limiter,
     answers,

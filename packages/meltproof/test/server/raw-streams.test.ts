@@ -14,7 +14,7 @@ import { after, describe, it } from 'node:test'
 import { type RequestMessage, requests } from '../../src/channels.ts'
 import { protect, type ProtectOptions } from '../../src/index.ts'
 import type { Guard } from '../../src/server/guard.ts'
-import type { RequestInterceptor } from '../../src/server/request-interceptor.ts'
+import type { RequestPath } from '../../src/server/request-path.ts'
 import { type DoorOptions, doorOn, eventually } from './harness.ts'
 
 const servers: Http2Server[] = []
@@ -59,7 +59,7 @@ class Started {
 }
 
 interface House {
-  readonly door: RequestInterceptor
+  readonly door: RequestPath
   readonly server: Http2Server
   readonly session: ClientHttp2Session
   readonly started: Started

@@ -1,150 +1,144 @@
-/** The gate of a server and those who wait at it, without a socket. */
+/** The gate of a server, by what a server with one does; and what the closing of a response says. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { describe, it } from 'node:test'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
 import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
 import { FailOpen } from '../../src/fail-open.ts'
-import { decideDry, shadowHandlerEnded } from '../../src/server/gate/dry-run.ts'
-import { ServerGate } from '../../src/server/gate/server-gate.ts'
-import { Waiting } from '../../src/server/gate/waiting.ts'
+import { ProcessGate } from '../../src/process-gate.ts'
+import { shadowHandlerEnded, startShadow } from '../../src/server/gate/dry-run.ts'
 import { handlerHasEnded } from '../../src/server/handler/outcome.ts'
 import { Exchange } from '../../src/server/request/exchange.ts'
 import { safely } from '../../src/server/request/operators-function.ts'
-import type { RequestPolicy } from '../../src/server/request/policy.ts'
-import { eventually } from './harness.ts'
+import { type DoorHouse, type DoorOptions, eventually, Holding, openDoor } from './harness.ts'
+import type { RawConnection } from './raw.ts'
 
 const request = (url: string): IncomingMessage =>
   ({ url, method: 'GET', httpVersion: '1.1', rawHeaders: ['Host', 'test'], complete: true }) as never
-
-interface House {
-  readonly gate: ServerGate
-  readonly waiting: Waiting
-  readonly done: string[]
-  readonly come: (url: string) => Exchange
-}
-
-/** A gate with a limit of one, and a place for requests that came past our parser. */
-function house(policy: RequestPolicy = {}, fails?: string): House {
-  const done: string[] = []
-  const failOpen = new FailOpen({
-    stepAside: () => gate.stop(),
-    startWaiting: () => waiting.startAll(),
-    onFailure: error => done.push(String(error)),
-  })
-  const gate = new ServerGate({
-    limiter: fixedLimit(1),
-    tuning: { ...GATE_TUNING, maxQueued: 2, turnBudgetMs: 60_000 },
-    policy,
-    failOpen,
-    start: exchange => waiting.start(exchange),
-    shed: (exchange, reason) => waiting.shed(exchange, reason),
-    onUploadPaused: () => undefined,
-    onGone: () => undefined,
-    answerMs: undefined,
-  })
-  const shedding = {
-    count: (reason: string) => done.push(`count ${reason}`),
-    clientLeft: ({ url }: Exchange) => done.push(`left ${url}`),
-    refusedByNode: () => false,
-    shed: ({ url }: Exchange, reason: string) => {
-      if (url === fails) throw new Error('no answer')
-      done.push(`shed ${url} ${reason}`)
-      return true
-    },
-  } as never
-  const waiting = new Waiting({
-    gate,
-    lines: { connections: [] } as never,
-    shedding,
-    connectionOf: () => undefined,
-    handOn: () => undefined,
-  })
-  const come = (url: string): Exchange => {
-    const exchange = new Exchange(request(url), undefined, true, performance.now())
-    exchange.resume = () => void done.push(`start ${url}`)
-    const decide = policy.dryRun ? decideDry(exchange, exchange.arrivedAt, gate, shedding) : undefined
-    if (waiting.settle(exchange, decide ?? gate.decide(exchange, exchange.arrivedAt))) exchange.resume()
-    return exchange
-  }
-  return { gate, waiting, done, come }
-}
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(() => setImmediate(resolve)))
 
+interface House extends DoorHouse {
+  readonly holding: Holding
+  /** Sends a request over a connection of its own. */
+  readonly come: (url: string) => Promise<RawConnection>
+}
+
+/** A server with a limit of one. */
+async function house(options: DoorOptions = {}): Promise<House> {
+  const holding = new Holding()
+  const opened = await openDoor(holding.handler, options)
+  return { ...opened, holding, come: async url => (await opened.connect()).get(url) }
+}
+
+/** In service, and waiting. */
+const counted = ({ door }: House): number[] => [door.stats().inflight, door.stats().queued]
+
 describe('the gate of a server', () => {
-  it('starts one, has one wait, and starts that when the permit is recorded', async () => {
-    const { gate, done, come } = house()
-    const first = come('/1')
-    come('/2')
-    assert.deepEqual([gate.inflight, gate.queued, done], [1, 1, ['start /1']])
-    gate.permits.record(first, performance.now())
-    gate.permits.drop(first, performance.now())
-    await turn()
-    assert.deepEqual([gate.inflight, gate.queued, done], [1, 0, ['start /1', 'start /2']])
-    assert.equal(gate.admitted, 2)
+  it('starts one, has one wait, and starts that when the first is answered', async () => {
+    const here = await house()
+    const first = await here.come('/1')
+    const { response } = await here.holding.take('/1')
+    const second = await here.come('/2')
+    await eventually('one waits', () => here.door.stats().queued === 1)
+    assert.deepEqual(counted(here), [1, 1])
+    response.end()
+    await first.answer()
+    const next = await here.holding.take('/2')
+    assert.deepEqual(counted(here), [1, 0])
+    next.response.end()
+    await second.answer()
+    assert.equal(here.door.stats().admitted, 2)
   })
 
-  it('starts exempt requests, and sheds all others while memory is short', () => {
-    const { gate, done, come } = house({ exemptUrl: url => url === '/health', memoryShort: () => true })
-    come('/health')
-    come('/other')
-    assert.deepEqual(done, ['start /health', 'shed /other memory'])
-    assert.deepEqual([gate.exempt, gate.admitted, gate.inflight], [1, 0, 0])
+  it('starts exempt requests, and sheds all others while memory is short', async () => {
+    const here = await house({ policy: { exemptUrl: url => url === '/health', memoryShort: () => true } })
+    const exempt = await here.come('/health')
+    ;(await here.holding.take('/health')).response.end()
+    assert.equal((await exempt.answer()).status, 200)
+    assert.equal((await (await here.come('/other')).answer()).status, 503)
+    const { shed, admitted, inflight, ...stats } = here.door.stats()
+    assert.deepEqual([stats.exempt, admitted, inflight, shed.memory], [1, 0, 0, 1])
   })
 
-  it('does not ask for the kind of a request that is shed for want of memory', () => {
-    const { gate, done, come } = house({ kindName: () => assert.fail(), memoryShort: () => true })
-    come('/1')
-    assert.deepEqual(done, ['shed /1 memory'])
-    assert.equal(gate.refuses({ socket: {} } as never, [], '/2', performance.now()), 'memory')
+  it('does not ask for the kind of a request that is shed for want of memory', async () => {
+    const here = await house({ policy: { kindName: () => assert.fail(), memoryShort: () => true } })
+    const client = await here.come('/1')
+    assert.equal((await client.answer()).status, 503)
+    assert.equal((await client.get('/2').answer()).status, 503)
   })
 
   it('forgets one whose client went away while it waited', async () => {
-    const { gate, waiting, done, come } = house()
-    const first = come('/1')
-    const second = come('/2')
-    assert.equal(waiting.gone(second), true)
-    assert.equal(waiting.gone(second), false)
-    gate.permits.drop(first, performance.now())
-    await turn()
-    assert.deepEqual([gate.inflight, gate.queued, done], [0, 0, ['start /1', 'left /2']])
+    const here = await house()
+    const first = await here.come('/1')
+    const { response } = await here.holding.take('/1')
+    const second = await here.come('/2')
+    await eventually('one waits', () => here.door.stats().queued === 1)
+    second.destroy()
+    await eventually('it has left', () => here.door.stats().left === 1)
+    response.end()
+    await first.answer()
+    await eventually('the server is empty', () => here.door.stats().inflight === 0)
+    assert.deepEqual([counted(here), here.holding.started], [[0, 0], ['/1']])
   })
 
   it('sheds those who wait when it closes; one that can not be answered is started, with all others', async () => {
-    const { gate, done, come } = house({}, '/2')
-    come('/1')
-    come('/2')
-    come('/3')
-    gate.close()
-    await turn()
-    assert.deepEqual(done, ['start /1', 'Error: no answer', 'start /2', 'shed /3 closing'])
-    assert.equal(gate.failOpen.isOpen, true)
+    const failures: string[] = []
+    const pressure = (): number => {
+      throw new Error('no answer')
+    }
+    const here = await house({ answer: { pressure }, onFailure: error => failures.push(String(error)) })
+    const clients = [await here.come('/1')]
+    const first = await here.holding.take('/1')
+    for (const url of ['/2', '/3']) {
+      clients.push(await here.come(url))
+      await eventually('it waits', () => here.door.stats().queued === clients.length - 1)
+    }
+    here.door.shedAll()
+    first.response.end()
+    for (const url of ['/2', '/3']) (await here.holding.take(url)).response.end()
+    for (const client of clients) assert.equal((await client.answer()).status, 200)
+    assert.deepEqual(failures, ['Error: no answer'])
+    assert.equal(here.door.gate.failOpen.isOpen, true)
   })
 
-  it('starts everybody in a dry run, whose shadows wait and are counted', () => {
-    const { gate, done, come } = house({ dryRun: true })
-    const exchanges = [come('/1'), come('/2')]
-    assert.deepEqual(done, ['start /1', 'start /2'])
-    assert.deepEqual([gate.inflight, gate.queued], [1, 1])
-    assert.deepEqual(
-      exchanges.map(({ holdsPermit, ungated }) => [holdsPermit, ungated]),
-      [
-        [true, false],
-        [false, true],
-      ],
-    )
-    gate.close()
-    assert.deepEqual(done.slice(2), ['count closing'])
+  it('starts everybody in a dry run, whose shadows wait and are counted', async () => {
+    const here = await house({ policy: { dryRun: true } })
+    const clients = [await here.come('/1')]
+    const { response } = await here.holding.take('/1')
+    clients.push(await here.come('/2'))
+    const second = await here.holding.take('/2')
+    assert.deepEqual(counted(here), [1, 1])
+    here.door.shedAll()
+    assert.equal(here.door.stats().shed.closing, 1)
+    response.end()
+    second.response.end()
+    for (const client of clients) assert.equal((await client.answer()).status, 200)
   })
 
   it('ends the shadow of one that goes on without its permit when its handler has ended', async () => {
-    const { gate, come } = house({ dryRun: true })
-    const [first, second] = [come('/1'), come('/2')]
+    const failOpen = new FailOpen({
+      stepAside: () => undefined,
+      startWaiting: () => undefined,
+      onFailure: error => assert.fail(String(error)),
+    })
+    const gate: ProcessGate<Exchange> = new ProcessGate<Exchange>({
+      limiter: fixedLimit(1),
+      tuning: GATE_TUNING,
+      failOpen,
+      answerBy: undefined,
+      start: exchange => startShadow(exchange, gate),
+      shed: () => assert.fail('shed'),
+    })
+    const [first, second] = ['/1', '/2'].map(url => new Exchange(request(url), undefined, true, performance.now()))
+    second!.shadowMs = -1
+    assert.deepEqual([gate.ask(first!, first!.arrivedAt), gate.ask(second!, second!.arrivedAt)], ['start', 'wait'])
     gate.permits.record(first!, performance.now())
+    gate.permits.drop(first!, performance.now())
     await turn()
     second!.lendPermit()
     shadowHandlerEnded(second!, performance.now(), gate)
     await eventually('it has ended', () => !second!.inService)
+    gate.stop()
   })
 })
 

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import type { GateTuning } from '../../src/admission/gate.ts'
-import type { RequestInterceptor } from '../../src/server/request-interceptor.ts'
+import type { RequestPath } from '../../src/server/request-path.ts'
 import { doorOn, eventually } from './harness.ts'
 
 const PROTOCOLS = ['HTTP/1.1', 'HTTP/2'] as const
@@ -16,7 +16,7 @@ type Protocol = (typeof PROTOCOLS)[number]
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 interface Place {
-  readonly door: RequestInterceptor
+  readonly door: RequestPath
   /** Sends a GET; resolves with its answer's body, which nobody reads before `read()`. */
   readonly get: (path: string) => Asked
 }

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
-import { RequestInterceptor } from '../../src/server/request-interceptor.ts'
+import { RequestPath } from '../../src/server/request-path.ts'
 import { HTML_PAGE, OwnAnswers, PROBLEM_JSON } from '../../src/server/response/own-answers.ts'
 
 const [arm, kind, survival] = process.argv.slice(2)
@@ -39,7 +39,7 @@ if (arm !== 'bare') {
     page: HTML_PAGE,
     pressure: () => 1,
   })
-  const door = new RequestInterceptor(server, {
+  const door = new RequestPath(server, {
     guard: {},
     limiter: fixedLimit(1),
     answers,

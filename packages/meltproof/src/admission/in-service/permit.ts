@@ -1,5 +1,5 @@
 /**
- * The permit of a request: its leave to be in service. It ends once. Only permits.ts changes it.
+ * The permit of a request: where it waits, and its leave to be in service, which ends once. Only admission/ changes it.
  *
  *     none -> held -> ended
  *     none -> held -> lent -> ended    a stream waits for its client; its place counts as free
@@ -8,9 +8,24 @@
  * An exchange is its own permit, so that a request allocates one object and not two. When its client leaves and the
  * handler works on, the permit passes to an {@link Orphan}.
  */
+import type { Linked } from '../../linked-list.ts'
 import type { Serving } from './service-times.ts'
+import type { Stream } from './streams.ts'
 
-export class Permit implements Serving {
+export class Permit<E = unknown> implements Serving, Linked<E> {
+  // Set by the gate and its queues.
+  arrivedAt: number
+  /** It had a permit, gave it back to wait for its client, and asks for one again. */
+  again = false
+  left = false
+  line = 0
+  /** The latest start that meets its deadline; Infinity without one. */
+  startBy: number = Number.POSITIVE_INFINITY
+  /** Of the limiter. */
+  ticket: number | undefined = undefined
+  /** Neighbours among what is in service, or waits. */
+  before: E | undefined
+  after: E | undefined
   startedAt = 0
   // Set by service-times.ts.
   servingSince = 0
@@ -19,7 +34,13 @@ export class Permit implements Serving {
   /** No client waits for the answer any more, and the handler was not seen to end. */
   abandoned = false
   orphan: Orphan | undefined
+  /** Set when a look sees that its answer has begun and goes on. */
+  stream: Stream | undefined
   #state: 'none' | 'held' | 'lent' | 'ended' = 'none'
+
+  constructor(arrivedAt = 0) {
+    this.arrivedAt = arrivedAt
+  }
 
   get holdsPermit(): boolean {
     return this.#state === 'held'

@@ -138,9 +138,14 @@ export class Streams {
     return this.#doubted.size
   }
 
-  /** Its client has gone. Returns whether it may be at work without a permit. */
-  gone(stream: Stream): boolean {
-    return this.#doubted.delete(stream)
+  /** It may be at work without a permit. */
+  doubts(stream: Stream): boolean {
+    return this.#doubted.has(stream)
+  }
+
+  /** Its client has gone. */
+  gone(stream: Stream): void {
+    this.#doubted.delete(stream)
   }
 
   /** Its handler has ended it. */

@@ -4,6 +4,7 @@
  */
 import type { Decision } from '../../admission/gate.ts'
 import { now } from '../../clock.ts'
+import type { ProcessGate } from '../../process-gate.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { describeHead } from '../request/request-head.ts'
 import type { Shedding } from '../shed/shedding.ts'
@@ -11,36 +12,35 @@ import type { ServerGate } from './server-gate.ts'
 
 export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, shedding: Shedding): Decision {
   const needs = describeHead(exchange.request.rawHeaders)
-  if (shedding.refusedByNode(exchange, needs)) gate.admitted++
+  if (shedding.refusedByNode(exchange, needs)) gate.process.admitted++
   else {
     const decision = gate.decide(exchange, nowMs)
     if (decision === 'start') return 'start'
-    if (decision === 'wait') exchange.shadow = { tookMs: -1 }
-    else shedding.count(decision, nowMs)
+    if (decision === 'wait') exchange.shadowMs = -1
+    else gate.process.countShed(decision, nowMs)
   }
   exchange.ungated = true
   return 'start'
 }
 
 /** The gate lets a shadow in. Its handler may have ended long before. */
-export function startShadow(exchange: Exchange, gate: ServerGate): void {
+export function startShadow(exchange: Exchange, gate: ProcessGate<Exchange>): void {
   gate.permit(exchange, now())
-  if (exchange.shadow!.tookMs >= 0) endLater(exchange, gate)
+  if (exchange.shadowMs! >= 0) endLater(exchange, gate)
 }
 
-export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: ServerGate): void {
-  const shadow = exchange.shadow!
-  if (shadow.tookMs >= 0) return
-  shadow.tookMs = nowMs - exchange.arrivedAt
+export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: ProcessGate<Exchange>): void {
+  if (exchange.shadowMs! >= 0) return
+  exchange.shadowMs = nowMs - exchange.arrivedAt
   if (exchange.inService) endLater(exchange, gate)
 }
 
 /** A request that had waited would have begun only with its permit. */
-function endLater(exchange: Exchange, { failOpen, permits }: ServerGate): void {
+function endLater(exchange: Exchange, { failOpen, permits }: ProcessGate<Exchange>): void {
   const end = (): void => {
     if (exchange.abandoned) permits.drop(exchange, now())
     else permits.record(exchange, now())
   }
-  const leftMs = exchange.startedAt + exchange.shadow!.tookMs - now()
+  const leftMs = exchange.startedAt + exchange.shadowMs! - now()
   setTimeout(() => failOpen.guard(end), Math.max(0, leftMs)).unref()
 }

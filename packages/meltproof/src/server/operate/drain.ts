@@ -19,9 +19,9 @@ import type { OpenSession } from './open-sessions.ts'
 export interface Drainable {
   readonly server: Server
   /** What stands between the server and its app. */
-  readonly interceptor: {
-    readonly parser: { readonly connections: Iterable<Connection>; readonly upgraded: Set<Duplex> }
-    readonly gate: { readonly activeAt: number; hold(): void; resume(): void }
+  readonly path: {
+    readonly connections: { readonly open: Iterable<Connection>; readonly upgraded: Set<Duplex> }
+    readonly admission: { readonly activeAt: number; hold(): void; resume(): void }
     lastAnswers(): void
     shedAll(): void
   }
@@ -50,9 +50,9 @@ export function longestDelay(timeoutMs: number): number {
  * @param delayMs how long the server goes on accepting; undefined: as long as requests come, up to {@link ACCEPT_MS}
  */
 export function drain(drainable: Drainable, timeoutMs: number, delayMs: number | undefined): Promise<boolean> {
-  const { server, interceptor, closeLane, sessions, sockets } = drainable
-  const { gate } = interceptor
-  const { connections, upgraded } = interceptor.parser
+  const { server, path, closeLane, sessions, sockets } = drainable
+  const { admission: gate } = path
+  const { open: connections, upgraded } = path.connections
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const beganAt = now()
   const acceptMs = Math.min(delayMs ?? ACCEPT_MS, longestDelay(timeoutMs))
@@ -102,7 +102,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     if (over) return
     cut = true
     setTimeout(carefully(destroyRest), LAST_SHEDS_MS).unref()
-    interceptor.shedAll()
+    path.shedAll()
   }
   const destroyRest = (): void => {
     try {
@@ -126,7 +126,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   server.once('close', end)
   // One that never listened has no end to wait for.
   if (!server.listening) server.getConnections((_error, count) => count > 0 || end())
-  carefully(() => interceptor.lastAnswers())()
+  carefully(() => path.lastAnswers())()
   carefully(look)()
   return promise
 }

@@ -4,13 +4,13 @@ import type { Connection } from '../connection/connection.ts'
 import type { OpenSession } from './open-sessions.ts'
 
 export interface OpenConnections {
-  readonly connections: Iterable<Connection>
+  readonly open: Iterable<Connection>
   readonly upgraded: ReadonlySet<Duplex>
 }
 
-export function openRequests({ connections, upgraded }: OpenConnections, sessions: Iterable<OpenSession>): number {
-  let open = upgraded.size
-  for (const { socket, waiting } of connections) if (socket._httpMessage != null || waiting !== undefined) open++
+export function openRequests(connections: OpenConnections, sessions: Iterable<OpenSession>): number {
+  let open = connections.upgraded.size
+  for (const { socket, waiting } of connections.open) if (socket._httpMessage != null || waiting !== undefined) open++
   for (const session of sessions) open += session.streams
   return open
 }

@@ -17,8 +17,8 @@ interface Response extends ServerResponse {
 }
 
 /** Not the shadow of one that is over; and when the client has gone, what goes on is the handler. */
-export function streams({ response, shadow, abandoned }: Exchange): boolean {
-  return response?.headersSent === true && !abandoned && (shadow === undefined || shadow.tookMs < 0)
+export function streams({ response, shadowMs, abandoned }: Exchange): boolean {
+  return response?.headersSent === true && !abandoned && (shadowMs === undefined || shadowMs < 0)
 }
 
 /** The handler has ended it, and the rest is up to its client. */
@@ -42,7 +42,7 @@ export function announced(response: Response): Announced {
   return type.startsWith('text/html') || fields['content-length'] !== undefined ? 'finite' : 'neither'
 }
 
-export class Looks {
+export class StreamProbe {
   readonly #request: Exchange['request']
   readonly #response: Response
   #given = 0

@@ -1,14 +1,12 @@
 /** One request on its way through the server: what came, where it waits, what it may use, and how it ends. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry } from '../../admission/gate.ts'
-import type { Stream } from '../../admission/in-service/streams.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { Scope } from '../../record.ts'
 import type { Connection, ConnectionRequest } from '../connection/connection.ts'
-import type { Linked } from '../../linked-list.ts'
 import { Permit } from '../../admission/in-service/permit.ts'
 
-export class Exchange extends Permit implements Entry, ConnectionRequest, Linked<Exchange> {
+export class Exchange extends Permit<Exchange> implements Entry, ConnectionRequest {
   readonly request: IncomingMessage
   /** The target as it arrived: frameworks shorten `request.url`, and the kind must stay the same. */
   readonly url: string
@@ -17,15 +15,6 @@ export class Exchange extends Permit implements Entry, ConnectionRequest, Linked
   /** What llhttp says about the connection after this request. */
   readonly keepAlive: boolean
   response: ServerResponse | undefined
-
-  // Set by admission/.
-  arrivedAt: number
-  left = false
-  line = 0
-  startBy: number = Number.POSITIVE_INFINITY
-  ticket: number | undefined = undefined
-  /** It asks for the end of an upload alone (gate/upload-ends.ts). */
-  again = false
 
   // Set by gate/.
   /** When its caller or its server stops waiting for its answer; Infinity where requests have no deadline. */
@@ -38,8 +27,11 @@ export class Exchange extends Permit implements Entry, ConnectionRequest, Linked
   client: number | undefined
   /** It starts without a permit: it is exempt, or this is a dry run. */
   ungated = false
-  /** In a dry run, of a request that would have waited. */
-  shadow: ShadowPermit | undefined
+  /**
+   * In a dry run, of a request that would have waited, and asks at the gate while its handler runs (gate/dry-run.ts): how long
+   * the handler took, ms; -1 while it runs.
+   */
+  shadowMs: number | undefined
   /** Starts what waits outside of its connection's line: a request that came without one, or the end of an upload. */
   resume: (() => void) | undefined
 
@@ -48,16 +40,10 @@ export class Exchange extends Permit implements Entry, ConnectionRequest, Linked
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
-  /** Set when a look sees that its answer has begun and goes on. */
-  stream: Stream | undefined
-  /** Neighbours among the requests in service (permit/permits.ts). */
-  before: Exchange | undefined
-  after: Exchange | undefined
 
   // Set while somebody observes (timing/observed.ts).
   lateMs = 0
   times: Scope | undefined
-  byteCount = -1
 
   constructor(
     request: IncomingMessage,
@@ -66,21 +52,14 @@ export class Exchange extends Permit implements Entry, ConnectionRequest, Linked
     arrivedAt: number,
     url: string = request.url ?? '',
   ) {
-    super()
+    super(arrivedAt)
     this.request = request
     this.url = url
     this.connection = connection
     this.keepAlive = keepAlive
-    this.arrivedAt = arrivedAt
   }
 
   get mayRun(): boolean {
     return this.holdsPermit || this.ungated
   }
-}
-
-/** Asks at the gate in a dry run, while the handler runs already (gate/dry-run.ts). */
-export interface ShadowPermit {
-  /** How long the handler took, ms; -1 while it runs. */
-  tookMs: number
 }

@@ -5,6 +5,7 @@ import type { TurningAwayTime } from '../../admission/turning-away.ts'
 import { sheds } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
+import type { ProcessGate } from '../../process-gate.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import type { Lines } from '../connection/lines.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -13,12 +14,15 @@ import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
 import { requestObserver, type ShedRecords, type Source } from '../response/observer.ts'
 import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 
-export interface SheddingHooks {
+export interface SheddingParts {
+  readonly source: Source
+  readonly answers: OwnAnswers
+  readonly lines: Lines<Exchange>
+  readonly time: TurningAwayTime
+  /** Counts what is shed. */
+  readonly gate: ProcessGate<Exchange>
   /** Has Node make a response for the request and answers it, or refuses it itself. */
   readonly askNode: (exchange: Exchange) => void
-  readonly count: (reason: ShedReason, atMs: number) => void
-  /** Runs what must not fail into the app. */
-  readonly guarded: (act: () => void) => void
 }
 
 export class Shedding {
@@ -26,36 +30,23 @@ export class Shedding {
   left = 0
   /** Answers that begin now are the last ones of their connections. */
   leaving = false
-  readonly #source: Source
+  readonly #parts: SheddingParts
   readonly #server: Server
-  readonly #answers: OwnAnswers
-  readonly #lines: Lines<Exchange>
-  readonly #time: TurningAwayTime
   readonly #held: HeldAnswers
-  readonly #hooks: SheddingHooks
   #atOnce = false
   #records: ShedRecords | undefined
 
-  constructor(
-    source: Source,
-    answers: OwnAnswers,
-    lines: Lines<Exchange>,
-    time: TurningAwayTime,
-    hooks: SheddingHooks,
-  ) {
-    this.#source = source
+  constructor(parts: SheddingParts) {
+    const { gate, source, time } = parts
+    this.#parts = parts
     this.#server = source.server
-    this.#answers = answers
-    this.#lines = lines
-    this.#time = time
-    this.#hooks = hooks
-    this.#held = new HeldAnswers(time, connection => hooks.guarded(() => this.answerOwed(connection)))
+    this.#held = new HeldAnswers(time, connection => gate.failOpen.guard(() => this.answerOwed(connection)))
   }
 
   /** Undefined until somebody observes sheds. */
   get records(): ShedRecords | undefined {
     if (this.#records === undefined && sheds.hasSubscribers) {
-      this.#records = requestObserver()?.shedRecordsOf(this.#source)
+      this.#records = requestObserver()?.shedRecordsOf(this.#parts.source)
     }
     return this.#records
   }
@@ -78,7 +69,7 @@ export class Shedding {
     keepAlive: boolean,
     nowMs: number,
   ): void {
-    this.count(reason, nowMs)
+    this.#parts.gate.countShed(reason, nowMs)
     this.records?.add(reason, 'GET', 0)
     const kind = { preflight: false, page, head: false, keepAlive: keepAlive && !this.leaving }
     this.#write(connection, kind, nowMs, true)
@@ -88,11 +79,11 @@ export class Shedding {
   shed(exchange: Exchange, reason: ShedReason): boolean {
     const needs = describeHead(exchange.request.rawHeaders)
     if (this.refusedByNode(exchange, needs)) {
-      this.#hooks.askNode(exchange)
+      this.#parts.askNode(exchange)
       return false
     }
     const nowMs = now()
-    this.count(reason, nowMs)
+    this.#parts.gate.countShed(reason, nowMs)
     const bytes = this.#answer(exchange, needs)
     // The request of an upload whose end is shed has a record of its own.
     if (!exchange.again) this.#note(reason, exchange, bytes, nowMs)
@@ -103,10 +94,6 @@ export class Shedding {
   clientLeft(exchange: Exchange): void {
     this.left++
     this.#note(undefined, exchange, 0, now())
-  }
-
-  count(reason: ShedReason, atMs: number): void {
-    this.#hooks.count(reason, atMs)
   }
 
   /** Whether Node answers it with a 400 before anybody sees it: it names no host (RFC 9112 section 3.2). */
@@ -120,9 +107,15 @@ export class Shedding {
     if (owed === undefined) return
     this.forget(connection)
     const last = this.leaving && connection.behind.length === 0
-    this.#lines.move(connection)
+    this.#parts.lines.move(connection)
     if (socket.destroyed || !socket.writable) return
-    this.#answers.shedAtSocket(connection, last ? { ...owed, keepAlive: false } : owed, this.#server, now(), false)
+    this.#parts.answers.shedAtSocket(
+      connection,
+      last ? { ...owed, keepAlive: false } : owed,
+      this.#server,
+      now(),
+      false,
+    )
   }
 
   forget(connection: Connection<Exchange>): void {
@@ -137,35 +130,36 @@ export class Shedding {
 
   #answer(exchange: Exchange, needs: HeadNeeds): number {
     const { connection, request, response } = exchange
-    if (response !== undefined) return this.#answers.shed(request, response)
+    if (response !== undefined) return this.#parts.answers.shed(request, response)
     if (connection === undefined) return 0
     const { socket } = connection
     if (socket.destroyed || !socket.writable) return 0
     const last = this.leaving && connection.behind.length === 0
     const keepAlive = exchange.keepAlive && !last && keepsConnection(request, needs)
-    const preflight = this.#answers.isPreflight(request.method, needs)
+    const preflight = this.#parts.answers.isPreflight(request.method, needs)
     const kind = { preflight, page: needs.prefersHtml, head: request.method === 'HEAD', keepAlive }
     // Another answer is still being written on this connection, or the client does not read.
     if (socket._httpMessage != null || socket.writableNeedDrain) {
-      this.#hooks.askNode(exchange)
+      this.#parts.askNode(exchange)
       if (!keepAlive) connection.closing = true
     } else {
       connection.forget(request)
       this.#write(connection, kind, now(), request.complete || needs.bodyBytes === 0)
     }
-    return this.#answers.bodyBytes(kind)
+    return this.#parts.answers.bodyBytes(kind)
   }
 
   #write(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number, complete: boolean): void {
-    this.#time.spent(nowMs, loopTurn())
+    const { answers, time } = this.#parts
+    time.spent(nowMs, loopTurn())
     // A client that closes after its answer is gone however late it gets it; one that stays does not ask again before.
-    if (kind.keepAlive && !this.#atOnce && !this.#time.hasTime(nowMs)) this.#putOff(connection, kind, nowMs)
-    else this.#answers.shedAtSocket(connection, kind, this.#server, nowMs, complete)
+    if (kind.keepAlive && !this.#atOnce && !time.hasTime(nowMs)) this.#putOff(connection, kind, nowMs)
+    else answers.shedAtSocket(connection, kind, this.#server, nowMs, complete)
   }
 
   #putOff(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number): void {
     connection.owed = kind
-    this.#lines.enter(connection)
+    this.#parts.lines.enter(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
     this.#held.hold(connection, nowMs)
   }

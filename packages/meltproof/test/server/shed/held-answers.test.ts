@@ -73,7 +73,7 @@ describe('an answer that is put off', () => {
     const gone = (await connect()).get('/')
     await eventually('it is shed', () => door.stats().shed.full === 1)
     gone.destroy()
-    await eventually('its connection is closed', () => [...door.parser.connections].length === 2)
+    await eventually('its connection is closed', () => [...door.connections.open].length === 2)
     time.has = true
     const next = (await connect()).get('/')
     assert.equal((await next.answer()).status, 503)

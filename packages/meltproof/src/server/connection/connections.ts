@@ -1,0 +1,56 @@
+/** The open connections of a server, and the sockets that another protocol has taken over. */
+import type { Duplex } from 'node:stream'
+import { LinkedList } from '../../linked-list.ts'
+import { Connection, type ConnectionRequest, type HeadHandler } from './connection.ts'
+import { type HttpSocket, readOn } from './http-socket.ts'
+
+export class Connections<R extends ConnectionRequest> {
+  readonly open: LinkedList<Connection<R>> = new LinkedList()
+  /** Sockets that another protocol has since an 'upgrade' or 'connect'. */
+  readonly upgraded: Set<Duplex> = new Set()
+  readonly #heads: HeadHandler<R>
+
+  constructor(heads: HeadHandler<R>) {
+    this.#heads = heads
+  }
+
+  at(socket: HttpSocket): Connection<R> | undefined {
+    return Connection.of(socket, this.#heads)
+  }
+
+  /** Undefined for what is no new HTTP/1 connection. Apps emit 'connection' themselves, with any arguments. */
+  add(socket: HttpSocket | undefined, onClose: (connection: Connection<R>) => void): Connection<R> | undefined {
+    if (typeof socket?.on !== 'function' || this.at(socket) !== undefined) return undefined
+    const connection = Connection.attach(socket, this.#heads)
+    if (connection === undefined) return undefined
+    this.open.add(connection)
+    socket.on('close', () => {
+      this.open.delete(connection)
+      onClose(connection)
+    })
+    return connection
+  }
+
+  /** Node or the app is about to close it. One that is destroyed already was closed by the app. */
+  cut(socket: HttpSocket | null | undefined): void {
+    const connection = typeof socket === 'object' && socket !== null ? this.at(socket) : undefined
+    if (connection?.socket.destroyed === false) connection.cut = true
+  }
+
+  cutAll(): void {
+    for (const connection of this.open) connection.cut = true
+  }
+
+  upgrade(socket: Duplex | undefined): void {
+    if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
+    try {
+      socket.on('close', () => this.upgraded.delete(socket))
+      readOn(socket as HttpSocket)
+    } catch {
+      return // that is no socket
+    }
+    this.upgraded.add(socket)
+    const connection = this.at(socket as HttpSocket)
+    if (connection !== undefined) this.open.delete(connection)
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * Looks at requests in service while others wait, and takes back the permits of those that wait for their client or for
+ * events. A permit lasts as long as its handler works, also when the client has gone.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Permits } from '../../admission/in-service/permits.ts'
+import type { Look, Stream, Streams } from '../../admission/in-service/streams.ts'
+import { requestsAreObserved } from '../../channels.ts'
+import { now } from '../../clock.ts'
+import { onHandlerEnd } from '../../request-notes.ts'
+import type { Scope } from '../../record.ts'
+import type { Exchange } from '../request/exchange.ts'
+import { announced, hasEnded, StreamProbe, streams, waitsForBody } from './streaming-responses.ts'
+
+/** Looking takes no more than this share of the time, unless it would be less often than every LOOK_MAX_MS. */
+const LOOK_SHARE = 0.02
+const LOOK_MAX_MS = 50
+/** A request whose handler waits for its body for so long is an upload at the pace of its client, ms. */
+const UPLOAD_AFTER_MS = 20
+
+/** So many streams without their permits are looked at each time, round robin: thousands of slow downloads cost no more. */
+const LOOKED_AT = 50
+
+export interface ReclaimParts {
+  readonly permits: Permits<Exchange>
+  readonly streams: Streams
+  readonly onUploadPaused: (exchange: Exchange) => void
+  readonly onGone: (exchange: Exchange) => void
+}
+
+export class Reclaim {
+  readonly #parts: ReclaimParts
+  #lookAgainAt = 0
+
+  constructor(parts: ReclaimParts) {
+    this.#parts = parts
+  }
+
+  /** Takes the permits of requests that wait for their client or for events, and of those that ended unseen. */
+  reclaim(nowMs: number): void {
+    if (nowMs < this.#lookAgainAt) return
+    const { permits } = this.#parts
+    permits.reclaim(nowMs)
+    for (const exchange of this.#atWorkAgain(nowMs)) {
+      exchange.stream!.goesOn()
+      permits.takeBack(exchange, nowMs)
+    }
+    for (const exchange of permits.inService) this.#look(exchange, nowMs)
+    const tookMs = now() - nowMs
+    this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
+  }
+
+  /** Streams that lent their permits and need them again. */
+  #atWorkAgain(nowMs: number): Exchange[] {
+    const { permits, streams } = this.#parts
+    streams.believe(nowMs)
+    const found: Exchange[] = []
+    let left = LOOKED_AT
+    for (const exchange of permits.lent) {
+      const stream = exchange.stream!
+      if (left-- === 0 || stream.lookedAt === nowMs) break
+      stream.look(nowMs)
+      permits.lent.delete(exchange)
+      permits.lent.add(exchange)
+      if (stream.worksAgain) found.push(exchange)
+    }
+    return found
+  }
+
+  #look(exchange: Exchange, nowMs: number): void {
+    const { onGone, onUploadPaused, permits } = this.#parts
+    const { request, response, startedAt } = exchange
+    if (endedUnseen(exchange)) onGone(exchange)
+    else if (streams(exchange)) this.#lookAtStream(exchange, nowMs)
+    else if (response?.headersSent !== true && nowMs - startedAt >= UPLOAD_AFTER_MS && waitsForBody(request)) {
+      onUploadPaused(exchange)
+      permits.drop(exchange, nowMs)
+    }
+  }
+
+  #lookAtStream(exchange: Exchange, nowMs: number): void {
+    const { permits, streams } = this.#parts
+    const response = exchange.response!
+    if (hasEnded(response)) {
+      permits.record(exchange, nowMs)
+      return
+    }
+    exchange.stream ??= this.#streamOf(exchange, response, nowMs)
+    const { stream } = exchange
+    if (stream.habit !== 'feed') stream.look(nowMs)
+    const gives = streams.givesBack(stream, permits.mayDoubt)
+    if (gives === 'for good') permits.record(exchange, nowMs)
+    else if (gives === 'again') {
+      permits.lend(exchange, nowMs)
+      stream.rests()
+    }
+  }
+
+  #streamOf({ kindNoted, request }: Exchange, response: ServerResponse, nowMs: number): Stream {
+    let probe: StreamProbe | undefined
+    const look = (): Look => {
+      probe ??= new StreamProbe(request, response)
+      return probe.look()
+    }
+    return this.#parts.streams.begun(kindNoted, announced(response), look, nowMs)
+  }
+
+  /** It has begun within its first turn. When thousands of event sources connect at once, the next look is too late. */
+  begun(exchange: Exchange, nowMs: number): void {
+    if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
+  }
+
+  /**
+   * No client waits for its answer any more: its permit lasts until its handler is seen to end, when `onEnd` is called, or
+   * until nothing refers to the request. While requests are observed, a call that its handler makes shows that it works.
+   */
+  abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
+    const { permits } = this.#parts
+    const { request, response } = exchange
+    const isDoubted = permits.isDoubted(exchange)
+    if (!isDoubted && exchange.shadowMs === undefined && !exchange.inService) return
+    if (!isDoubted && this.#isFeed(exchange)) {
+      permits.drop(exchange, nowMs)
+      return
+    }
+    const isAtWork = scope && ((): boolean => (scope.openCalls?.size ?? 0) > 0 && requestsAreObserved())
+    permits.giveUp(exchange, nowMs, { isAtWork, servedClient: !isDoubted && servedClient(exchange) })
+    if (response !== undefined) watchEnd(response, onEnd)
+    if (onHandlerEnd(request, onEnd)) onEnd()
+  }
+
+  /** It sends events as they come, and needs no permit for that. */
+  #isFeed({ kindNoted, response, stream }: Exchange): boolean {
+    if (stream !== undefined) return stream.habit === 'feed'
+    return response?.headersSent === true && this.#parts.streams.habitOf(kindNoted, announced(response)) === 'feed'
+  }
+}
+
+/** The app has taken the connection from Node (`detachSocket`), or has removed our listeners. */
+function endedUnseen(exchange: Exchange): boolean {
+  const { connection, response, abandoned } = exchange
+  if (connection === undefined || response === undefined || abandoned) return false
+  if (response.writableFinished || connection.socket.destroyed) return true
+  // One that is pipelined behind another has no connection yet.
+  return response.socket === null && connection.overlapping?.has(exchange) !== true
+}
+
+/** It streams into the response, or reads a body that will not come: that ends with its client, and often without a word. */
+function servedClient({ request, response }: Exchange): boolean {
+  return response?.headersSent === true ? response.listenerCount('unpipe') > 0 : waitsForBody(request)
+}
+
+/** Calls `ended` when the handler ends or destroys a response that nobody waits for any more. */
+function watchEnd(response: ServerResponse, ended: () => void): void {
+  const methods = response as unknown as Record<'end' | 'destroy', (...args: unknown[]) => unknown>
+  for (const name of ['end', 'destroy'] as const) {
+    const original = methods[name]
+    methods[name] = function (...args) {
+      ended()
+      return original.apply(this, args)
+    }
+  }
+}

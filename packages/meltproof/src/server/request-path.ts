@@ -1,0 +1,619 @@
+/**
+ * The way of a request through a protected server, below any framework:
+ *
+ *     arrive -> admit -> start | wait | shed -> run -> end
+ *
+ * - arrive: nearly all requests come at the parser, before a ServerResponse exists ({@link RequestPath.onHead}; what can be
+ *   shed without an IncomingMessage goes at {@link RequestPath.refuse}). The others come by an event of the server: HTTP/2,
+ *   connections injected by the app, an `Upgrade` nobody listens for, raw streams of HTTP/2 (gRPC).
+ * - admit: the gate says start, wait or shed (gate/). What waits is in the line of its connection, or apart without one.
+ * - run: Node makes a response, and the app's handler gets both under its deadline (handler/).
+ * - end: the response is closed. The handler has ended, and the permit with it; or it works on for no client.
+ */
+import { AsyncResource } from 'node:async_hooks'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
+import { type Decision, GATE_TUNING, type GateTuning } from '../admission/gate.ts'
+import type { Limiter } from '../admission/limiter/limiter.ts'
+import type { ShedReason } from '../admission/shed-reason.ts'
+import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
+import { now } from '../clock.ts'
+import { FailOpen } from '../fail-open.ts'
+import type { ProcessGate } from '../process-gate.ts'
+import { loopTurn } from '../signals/loop-turn.ts'
+import { cpuMs, loopWorkedMs } from '../signals/loop-worked.ts'
+import { cameOverConnection } from './connection/came-over-connection.ts'
+import type { Connection, HeadHandler } from './connection/connection.ts'
+import { Connections } from './connection/connections.ts'
+import type { HttpSocket } from './connection/http-socket.ts'
+import { Interception } from './connection/interception.ts'
+import { Lines } from './connection/lines.ts'
+import { decideDry, shadowHandlerEnded, startShadow } from './gate/dry-run.ts'
+import { ServerGate } from './gate/server-gate.ts'
+import { keepUploadEnd, shedUploadEnd } from './gate/upload-ends.ts'
+import type { GuardStats } from './guard.ts'
+import { Handler } from './handler/handler.ts'
+import { handlerHasEnded } from './handler/outcome.ts'
+import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
+import { Exchange } from './request/exchange.ts'
+import type { RequestPolicy } from './request/policy.ts'
+import { isRawStream } from './request/raw-streams.ts'
+import { describeHead } from './request/request-head.ts'
+import { StreamRequest, watchCut } from './request/stream-request.ts'
+import { makeLast } from './response/last-answer.ts'
+import { mute } from './response/muted-response.ts'
+import { requestObserver, type Source } from './response/observer.ts'
+import type { OwnAnswers } from './response/own-answers.ts'
+import { StreamResponse } from './response/stream-response.ts'
+import { Shedding } from './shed/shedding.ts'
+
+export interface PathOptions {
+  /** In whose name requests are published. */
+  readonly guard: object
+  readonly limiter: Limiter
+  readonly answers: OwnAnswers
+  /** Something inside meltproof failed, and the server runs without it from now on. Called once. */
+  readonly onFailure: (error: unknown) => void
+  readonly policy?: RequestPolicy
+  readonly tuning?: GateTuning
+  readonly deadline?: RequestDeadline | undefined
+}
+
+export class RequestPath implements HeadHandler<Exchange> {
+  readonly connections: Connections<Exchange> = new Connections(this)
+  readonly admission: ServerGate
+  readonly gate: ProcessGate<Exchange>
+  readonly shedding: Shedding
+  readonly #server: Server
+  readonly #source: Source
+  readonly #answers: OwnAnswers
+  readonly #isDry: boolean
+  readonly #failOpen: FailOpen
+  readonly #turningAway: TurningAwayTime
+  readonly #lines: Lines<Exchange>
+  /** What waits outside of the line of a connection. */
+  readonly #apart = new Set<Exchange>()
+  readonly #handler: Handler
+  readonly #interception: Interception
+  readonly #onClose: (this: AskedResponse | undefined) => void
+
+  constructor(server: Server, options: PathOptions) {
+    const { guard, limiter, answers, onFailure, policy = {}, tuning = GATE_TUNING, deadline } = options
+    this.#server = server
+    this.#source = { guard, server }
+    this.#answers = answers
+    this.#isDry = policy.dryRun === true
+    this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
+    this.#failOpen = new FailOpen({
+      stepAside: () => {
+        this.gate.stop()
+        this.#interception.undo()
+      },
+      startWaiting: () => {
+        this.shedding.putOffNothing()
+        this.#startAll()
+      },
+      onFailure,
+    })
+    this.admission = new ServerGate({
+      limiter,
+      tuning,
+      policy,
+      failOpen: this.#failOpen,
+      start: exchange => this.#start(exchange),
+      shed: (exchange, reason) => this.#shed(exchange, reason),
+      onUploadPaused: exchange => this.#onUploadPaused(exchange),
+      onGone: exchange => this.#end(exchange),
+      answerMs: deadline && (request => answerMs(deadline, request)),
+    })
+    this.gate = this.admission.process
+    this.#lines = new Lines(server, (connection, exchange) => {
+      if (this.#failOpen.isOpen || this.#admit(connection, exchange)) this.#startNow(exchange)
+    })
+    this.shedding = new Shedding({
+      source: this.#source,
+      answers,
+      lines: this.#lines,
+      time: this.#turningAway,
+      gate: this.gate,
+      askNode: exchange => this.#askNode(exchange),
+    })
+    this.#handler = new Handler({
+      policy,
+      deadline,
+      failOpen: this.#failOpen,
+      onLate: exchange => this.#answerLate(exchange),
+      emit: (event, request, response) =>
+        event === 'stream'
+          ? this.#interception.emit(event, ...(request as unknown as StreamRequest).event)
+          : this.#interception.emit(event, request, response),
+    })
+    const path = this
+    // One for all: a listener of its own would cost each request a closure. An app may call it on something else.
+    this.#onClose = function () {
+      const exchange = this?.[ASKED]
+      if (exchange !== undefined) path.#end(exchange)
+    }
+    this.#interception = new Interception(server, {
+      onRequest: (event, args) => this.#onRequest(event, args),
+      onStream: args => this.#onStream(args),
+      onConnection: socket => this.#onConnection(socket),
+      onCut: socket => this.connections.cut(socket),
+      onCutAll: () => this.connections.cutAll(),
+      onUpgrade: socket => this.connections.upgrade(socket),
+      busy: this.#lines.connections,
+    })
+  }
+
+  stats(): Omit<GuardStats, 'open' | 'lanes' | 'draining' | 'dryRun'> {
+    return { ...this.gate.stats(), exempt: this.admission.exempt, left: this.shedding.left }
+  }
+
+  lastAnswers(): void {
+    this.shedding.leaving = true
+    for (const connection of this.connections.open) {
+      for (const response of connection.unanswered()) this.#makeLast(response.req, response)
+    }
+  }
+
+  shedAll(): void {
+    if (this.#failOpen.isOpen) return
+    this.shedding.putOffNothing()
+    this.#failOpen.guard(() => this.gate.inner.close())
+  }
+
+  open(): void {
+    this.#failOpen.open()
+  }
+
+  // Arrive.
+
+  #onConnection(socket: HttpSocket | undefined): void {
+    if (this.#failOpen.isOpen) return
+    try {
+      if (this.connections.add(socket, connection => this.#onDisconnect(connection)) === undefined) return
+      const nowMs = now()
+      this.admission.activeAt = nowMs
+      // Only needed while requests are shed; reading the turn costs a good part of a connection.
+      if (this.gate.inner.queued > 0) this.#turningAway.spent(nowMs, loopTurn())
+    } catch (error) {
+      this.#failOpen.fail(error)
+    }
+  }
+
+  /** The usual shed under a standing queue: one write, and no request is made. False: it is made, and comes to onHead. */
+  refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
+    const { admission, shedding } = this
+    if (admission.refusesNobody || this.#failOpen.isOpen || !connection.quiet) return false
+    try {
+      const nowMs = now()
+      if (shedding.records?.wantsRequest(nowMs)) return false
+      const reason = admission.refuses(connection, rawHeaders, url, nowMs)
+      if (reason === undefined) return false
+      const needs = describeHead(rawHeaders)
+      if (needs.bodyBytes > 0 || needs.expects || !needs.namesHost) return false
+      admission.refused(nowMs)
+      shedding.shedHead(connection, reason, needs.prefersHtml, keepAlive, nowMs)
+      return true
+    } catch (error) {
+      this.#failOpen.fail(error)
+      return false
+    }
+  }
+
+  onHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
+    if (connection.closing) {
+      connection.forget(request)
+      return 0
+    }
+    if (request.upgrade) return this.#onUpgradeHead(connection, request, keepAlive)
+    // Node closes the connection of a client that speaks HTTP/2.
+    if (request.method === 'PRI') connection.cut = true
+    const exchange = new Exchange(request, connection, keepAlive, now())
+    if (connection.hasLine) {
+      // Pipelined behind one that waits: HTTP/1.1 answers in order.
+      this.#lines.join(connection, exchange)
+      return 0
+    }
+    if (this.#failOpen.isOpen) {
+      connection.stopIdleTimeout(this.#server)
+      return connection.handOn(request, keepAlive)
+    }
+    return this.#admit(connection, exchange) ? this.#handOn(connection, exchange, false) : 0
+  }
+
+  /** Node decides on an upgrade, at once; one that nobody listens for comes back as a plain request through `emit`. */
+  #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
+    // It would overtake requests that wait, and their answers would get out of order.
+    if (connection.hasLine) this.#shedLine(connection)
+    if (connection.closing) {
+      connection.forget(request)
+      return 0
+    }
+    connection.stopIdleTimeout(this.#server)
+    const answer = connection.handOn(request, keepAlive)
+    // Still true when Node takes the connection from its parser: for a listener, or to close it.
+    if (request.upgrade) {
+      connection.cut = true
+      this.#failOpen.guard(() => this.#onTaken(connection))
+    }
+    return answer
+  }
+
+  /** Node has made a response: for a request that was handed on, or for one that arrives only now. */
+  #onRequest(event: string, args: unknown[]): boolean {
+    const request = args[0] as IncomingMessage
+    const response = args[1] as AskedResponse
+    const exchange = this.#handedOnNow(request)
+    if (exchange === undefined) {
+      if (!cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
+      if (this.shedding.leaving) this.#makeLast(request, response)
+      // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
+      if (this.#failOpen.isOpen || markOf(response)[ASKED]) return this.#interception.emit(event, ...args)
+      return this.#arriveLate(event, request, response)
+    }
+    if (this.shedding.leaving) this.#makeLast(request, response)
+    exchange.response = response
+    response[ASKED] = exchange
+    if (exchange.mayRun) {
+      response.on('close', this.#onClose)
+      return this.#handler.run(exchange, event)
+    }
+    this.#answers.shed(request, response)
+    return true
+  }
+
+  #onStream(args: unknown[]): boolean {
+    let asks: [IncomingMessage, ServerResponse] | undefined
+    try {
+      const isNew = !this.#failOpen.isOpen && isRawStream(this.#server, args) && (args[0] as Asked)[ASKED] === undefined
+      if (isNew) asks = [StreamRequest.of(args), StreamResponse.of(args[0], args[1])]
+    } catch (error) {
+      this.#failOpen.fail(error)
+    }
+    return asks === undefined ? this.#interception.emit('stream', ...args) : this.#arriveLate('stream', ...asks)
+  }
+
+  /** A request that did not come by a parser of ours. */
+  #arriveLate(event: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const exchange = new Exchange(request, undefined, true, now())
+    exchange.response = response
+    markOf(response)[ASKED] = exchange
+    if ('stream' in request && !(request instanceof StreamRequest)) watchCut(request.stream as ServerHttp2Stream)
+    let letGo: (() => void) | undefined
+    const run = (): boolean => {
+      letGo?.()
+      return this.#handler.run(exchange, event)
+    }
+    try {
+      const connection = this.#connectionOf(exchange)
+      noteOverlap(connection, exchange)
+      const decision = this.#decide(exchange)
+      // Nobody needs to know when a stream that is shed has closed.
+      if (decision === 'start' || decision === 'wait' || connection !== undefined) this.#tellClosed(exchange, response)
+      if (decision !== 'start' && request instanceof StreamRequest) letGo = request.hold()
+      if (decision === 'wait') exchange.resume = AsyncResource.bind(() => void run())
+      if (!this.#settle(exchange, decision)) return true
+    } catch (error) {
+      this.#failOpen.fail(error)
+    }
+    return run()
+  }
+
+  #tellClosed(exchange: Exchange, response: ServerResponse): void {
+    const closed = (): void => this.#end(exchange)
+    response.on('close', closed)
+    // Node closes the responses that it has made itself, and no others.
+    response.on('finish', () => process.nextTick(closed))
+  }
+
+  /** Its permit ends, as it waits for its client. The work on its body needs one again. */
+  #onUploadPaused(upload: Exchange): void {
+    if (!this.#isDry) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
+  }
+
+  #onUploadEnd(exchange: Exchange): void {
+    const response = exchange.response!
+    let starts = this.#failOpen.isOpen || response.headersSent || response.destroyed
+    if (!starts) {
+      try {
+        response.on('close', () => this.#end(exchange))
+        noteOverlap(this.#connectionOf(exchange), exchange)
+        starts = this.#settle(exchange, this.gate.ask(exchange, exchange.arrivedAt))
+      } catch (error) {
+        this.#failOpen.fail(error)
+        starts = true
+      }
+    }
+    if (starts) this.#startNow(exchange)
+  }
+
+  // Admit.
+
+  #decide(exchange: Exchange): Decision {
+    const { arrivedAt } = exchange
+    if (this.#isDry) return decideDry(exchange, arrivedAt, this.admission, this.shedding)
+    return this.admission.decide(exchange, arrivedAt)
+  }
+
+  /** Asks for the next request of a connection. True when it starts now. */
+  #admit(connection: Connection<Exchange>, exchange: Exchange): boolean {
+    try {
+      const starts = this.#settle(exchange, this.#decide(exchange))
+      if (starts) connection.stopIdleTimeout(this.#server)
+      return starts
+    } catch (error) {
+      this.#failOpen.fail(error)
+      return true
+    }
+  }
+
+  /** Sees to what does not start now: it waits, or is shed. True when it starts. */
+  #settle(exchange: Exchange, decision: Decision): boolean {
+    if (decision === 'start') return true
+    if (decision !== 'wait') this.#shedNow(exchange, decision)
+    else if (exchange.resume !== undefined) this.#apart.add(exchange)
+    else this.#lines.wait(exchange.connection!, exchange)
+    return false
+  }
+
+  /** There is a permit for one that has waited. */
+  #start(exchange: Exchange): void {
+    if (exchange.shadowMs !== undefined) startShadow(exchange, this.gate)
+    else if (this.#connectionOf(exchange)?.socket.destroyed) {
+      if (!exchange.again) {
+        this.#leave(exchange)
+        this.shedding.clientLeft(exchange)
+      }
+      this.gate.inner.drop(now(), 0, exchange)
+    } else {
+      this.gate.permit(exchange, now())
+      this.#leave(exchange)
+      this.#startNow(exchange)
+    }
+  }
+
+  /** Sheds one that has waited. */
+  #shed(exchange: Exchange, reason: ShedReason): void {
+    if (exchange.shadowMs !== undefined) {
+      this.gate.countShed(reason, now())
+      return
+    }
+    this.#leave(exchange)
+    try {
+      this.#shedNow(exchange, reason)
+    } catch (error) {
+      this.#failOpen.fail(error)
+      this.#startNow(exchange)
+    }
+  }
+
+  #shedNow(exchange: Exchange, reason: ShedReason): void {
+    // The handler of an upload may have begun its answer meanwhile: then nobody else can give one.
+    if (exchange.again && exchange.response!.headersSent) this.#startNow(exchange)
+    else if (exchange.again) shedUploadEnd(exchange, reason, this.shedding)
+    // What Node refuses itself is counted as where there is room.
+    else if (!this.shedding.shed(exchange, reason)) this.gate.admitted++
+  }
+
+  /** Answers every request in the line, in order: an upgrade came behind them, which can not wait. */
+  #shedLine(connection: Connection<Exchange>): void {
+    this.shedding.answerOwed(connection)
+    const line = this.#takeLine(connection)
+    this.#failOpen.guard(() => {
+      for (const exchange of line) {
+        if (connection.closing) break
+        this.#shedNow(exchange, 'upgrade')
+        this.shedding.answerOwed(connection)
+      }
+      connection.resumeReading()
+    })
+  }
+
+  /** It waits no longer. */
+  #leave(exchange: Exchange): void {
+    if (exchange.resume === undefined) this.#lines.move(exchange.connection!)
+    else this.#apart.delete(exchange)
+  }
+
+  #takeLine(connection: Connection<Exchange>): Exchange[] {
+    const { waiting } = connection
+    const line = this.#lines.takeAll(connection)
+    if (waiting !== undefined) this.gate.abandon(waiting)
+    return line
+  }
+
+  /** Meltproof steps aside: all that waits starts, without permits. */
+  #startAll(): void {
+    for (const connection of [...this.#lines.connections]) {
+      for (const exchange of this.#takeLine(connection)) this.#startWithoutPermit(exchange)
+      connection.resumeReading()
+    }
+    for (const exchange of this.#apart) {
+      this.gate.abandon(exchange)
+      this.#startWithoutPermit(exchange)
+    }
+    this.#apart.clear()
+  }
+
+  #startWithoutPermit(exchange: Exchange): void {
+    exchange.ungated = !this.#failOpen.failed
+    if (!exchange.again) this.gate.admitted++
+    this.#startNow(exchange)
+  }
+
+  // Run.
+
+  /** Runs the handler of a request that waited. What the app throws surfaces as uncaught, as it does without us. */
+  #startNow(exchange: Exchange): void {
+    try {
+      if (exchange.resume !== undefined) exchange.resume()
+      else this.#handOn(exchange.connection!, exchange, true)
+    } catch (error) {
+      process.nextTick(() => {
+        throw error
+      })
+    }
+  }
+
+  /** Node makes a response, which comes to {@link #onRequest}. Exceptions of the app's handler pass, as without us. */
+  #handOn(connection: Connection<Exchange>, exchange: Exchange, later: boolean): number {
+    const { request, keepAlive } = exchange
+    if (!exchange.mayRun) return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
+    noteOverlap(connection, exchange)
+    this.#turningAway.interrupted()
+    connection.current = exchange
+    try {
+      return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
+    } finally {
+      this.#handedOn(connection, exchange)
+    }
+  }
+
+  #handedOn(connection: Connection<Exchange>, exchange: Exchange): void {
+    const { response } = exchange
+    if (response === undefined) {
+      // Node has answered by itself.
+      connection.overlapping?.delete(exchange)
+      this.#handlerEnded(exchange, true, now())
+    } else if (response.headersSent && this.gate.inner.queued > 0 && exchange.inService) {
+      this.#failOpen.guard(() => this.admission.reclaim.begun(exchange, now()))
+    }
+  }
+
+  /** Node makes a response for one that is shed, too, or refuses it itself. */
+  #askNode(exchange: Exchange): void {
+    const connection = exchange.connection!
+    const { current } = connection
+    connection.current = exchange
+    this.#startNow(exchange)
+    connection.current = current
+  }
+
+  /** The exchange of this request, if its response is made right now: its connection knows which one was handed on last. */
+  #handedOnNow(request: IncomingMessage): Exchange | undefined {
+    try {
+      // The socket of HTTP/2 belongs to many requests, and may throw.
+      if (request.httpVersionMajor >= 2 || request.socket == null) return undefined
+      const exchange = this.connections.at(request.socket)?.current
+      return exchange?.request === request && exchange.response === undefined ? exchange : undefined
+    } catch {
+      return undefined // Apps emit requests themselves, with any arguments.
+    }
+  }
+
+  #makeLast(request: IncomingMessage, response: ServerResponse): void {
+    if (request.httpVersionMajor >= 2) return
+    const connection = this.connections.at(request.socket)
+    makeLast(request, response, () => connection?.hasLater(response) !== true)
+  }
+
+  /** Its deadline has passed. */
+  #answerLate(exchange: Exchange): void {
+    const response = exchange.response!
+    this.#answers.late(exchange.request, response)
+    mute(response)
+    exchange.answeredLate = true
+    if (exchange.uploadEnd !== undefined) exchange.uploadEnd.answeredLate = true
+    this.#abandon(exchange)
+  }
+
+  // End.
+
+  /** The response of a request is closed. */
+  #end(exchange: Exchange): void {
+    const nowMs = now()
+    this.admission.activeAt = nowMs
+    const { times } = exchange
+    const connection = this.#connectionOf(exchange)
+    if (connection?.current === exchange) connection.current = undefined
+    const pipelined = connection?.overlapping?.delete(exchange) === true
+    if (times !== undefined) requestObserver()?.publish(this.#source, exchange, nowMs)
+    if (this.#leftWaiting(exchange) || exchange.abandoned) return
+    if (handlerHasEnded(exchange, connection, pipelined)) {
+      this.#handlerEnded(exchange, exchange.response?.headersSent === true, nowMs)
+    } else this.#abandon(exchange, times)
+  }
+
+  /** True for one that waited, apart from a line, when its response closed. */
+  #leftWaiting(exchange: Exchange): boolean {
+    if (exchange.resume === undefined || !this.#apart.delete(exchange)) return false
+    this.gate.abandon(exchange)
+    if (!exchange.again) this.shedding.clientLeft(exchange)
+    // The handler may still wait for the end of its body; without a permit it gets that only when it has answered.
+    else if (exchange.response!.writableEnded && !exchange.answeredLate) this.#startNow(exchange)
+    else exchange.request.destroy()
+    return true
+  }
+
+  #onDisconnect(connection: Connection<Exchange>): void {
+    const { overlapping } = connection
+    this.shedding.forget(connection)
+    for (const exchange of this.#takeLine(connection)) this.shedding.clientLeft(exchange)
+    if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#end(exchange)
+    // Node has not closed its response: the app has taken the connection from it.
+    if (connection.current !== undefined) this.#end(connection.current)
+  }
+
+  /** The connection speaks another protocol from now on. */
+  #onTaken(connection: Connection<Exchange>): void {
+    const { inService, lent } = this.gate.permits
+    for (const exchange of [...inService, ...lent]) {
+      if (exchange.connection !== connection) continue
+      if (exchange.response?.writableEnded === true) this.#handlerEnded(exchange, true, now())
+      else this.#abandon(exchange)
+    }
+  }
+
+  /** Nobody waits for the answer any more, and the handler works on. */
+  #abandon(exchange: Exchange, scope = exchange.times): void {
+    const working = exchange.uploadEnd ?? exchange
+    if (working.abandoned) return
+    const ended = (): void => this.#handlerEnded(working, false, now())
+    this.#failOpen.guard(() => this.admission.reclaim.abandon(working, now(), scope, ended))
+  }
+
+  #handlerEnded(exchange: Exchange, answered: boolean, nowMs: number): void {
+    const { permits } = this.gate
+    exchange.budget?.settle()
+    if (exchange.shadowMs !== undefined) {
+      shadowHandlerEnded(exchange, nowMs, this.gate)
+      return
+    }
+    // Once a request: not worth a closure for guard().
+    try {
+      if (answered) permits.record(exchange, nowMs)
+      else permits.drop(exchange, nowMs)
+    } catch (error) {
+      this.#failOpen.fail(error)
+    }
+  }
+
+  #connectionOf({ connection, request }: Exchange): Connection<Exchange> | undefined {
+    // The socket of an HTTP/2 client that has gone is not to be asked anything.
+    if (connection !== undefined || request.httpVersionMajor >= 2 || request.socket == null) return connection
+    return this.connections.at(request.socket)
+  }
+}
+
+/** An exchange whose response has no socket yet is told by its connection when the client goes away. */
+function noteOverlap(connection: Connection<Exchange> | undefined, exchange: Exchange): void {
+  const writing = connection?.socket._httpMessage
+  if (writing == null || writing === exchange.response) return
+  connection!.overlapping ??= new Set()
+  connection!.overlapping.add(exchange)
+}
+
+type ParsedRequest = IncomingMessage & { upgrade?: boolean }
+
+/** On a response, or a stream, that has been at a gate; every installed copy of meltproof uses the same symbol. */
+const ASKED = Symbol.for('meltproof.asked')
+interface Asked {
+  [ASKED]?: Exchange
+}
+type AskedResponse = ServerResponse & Asked
+
+/** What the mark is on: of HTTP/2 the stream, which an app may take raw and as a request. */
+function markOf(response: AskedResponse & { readonly stream?: Asked }): Asked {
+  return response.stream ?? response
+}
