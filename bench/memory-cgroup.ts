@@ -33,7 +33,7 @@ const limitBytes = options.whole('limit', 64) * 1024 * 1024
 const kinds = options.chosen('only', KINDS)
 const loads = options.chosen('times', ['10x', 'half'])
 const arms = options.chosen('arms', ['bare', 'protected'])
-const TIMES = { '10x': 10, half: 0.3 } as const
+const TIMES = { '10x': 10, half: 0.35 } as const
 const where = conditions()
 const script = join(import.meta.dirname, 'lib/memory-server.ts')
 const meltproof = join(import.meta.dirname, '../packages/meltproof/src/index.ts')
@@ -81,7 +81,17 @@ async function run(group: MemoryGroup, kind: Kind, load: Run['load'], arm: Run['
   await exited
   if (said.length > 0 && diedInLoad === undefined) console.log(said.join('').trim())
   const peakMb = Math.round((group.peakBytes() ?? 0) / 1024 / 1024)
-  return { kind, load, arm, died: diedInLoad, serves: afterwards.good === afterwards.sent, peakMb, requests, pings, shed }
+  return {
+    kind,
+    load,
+    arm,
+    died: diedInLoad,
+    serves: afterwards.good === afterwards.sent,
+    peakMb,
+    requests,
+    pings,
+    shed,
+  }
 }
 
 function told({ kind, load, arm, died, serves, peakMb, requests, pings, shed }: Run): string {

@@ -10,11 +10,11 @@ export interface LoadCounts {
   failed: number
 }
 
-/** An answer within this is good, ms: the dependency takes 3 s. */
-const PROMISE_MS = 4000
+/** An answer within this is good, ms: the dependency takes 6 s. */
+const PROMISE_MS = 8000
 /** Clients of `answers` begin to read after this, ms. */
-const SLOW_READER_MS = 3000
-const GIVE_UP_MS = 10_000
+const SLOW_READER_MS = 6000
+const GIVE_UP_MS = 15_000
 const BODY = Buffer.alloc(1024 * 1024, 'b')
 const PIPELINED_PER_CONNECTION = 100
 
@@ -123,7 +123,7 @@ export type Kind = 'bodies' | 'heap' | 'answers' | 'pipelined'
 export const KINDS: readonly Kind[] = ['bodies', 'heap', 'answers', 'pipelined']
 
 /** What fills the memory, requests a second (for `pipelined`: connections of 100 requests), of 256 MiB. */
-const FILLS: Readonly<Record<Kind, number>> = { bodies: 60, heap: 60, answers: 16, pipelined: 1.8 }
+const FILLS: Readonly<Record<Kind, number>> = { bodies: 25, heap: 25, answers: 8, pipelined: 1.8 }
 
 export async function offer(kind: Kind, times: number, port: number, ms: number): Promise<LoadCounts> {
   const into = counts()

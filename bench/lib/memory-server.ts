@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { protect as Protect } from '../../packages/meltproof/src/index.ts'
 
 /** The dependency behind each request, ms. */
-const HOLDS_MS = 3000
+const HOLDS_MS = 6000
 const ANSWER_BYTES = 4 * 1024 * 1024
 const OBJECTS = 12_000
 

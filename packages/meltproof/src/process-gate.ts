@@ -16,6 +16,7 @@ import { now } from './clock.ts'
 import type { FailOpen } from './fail-open.ts'
 import { loopTurn } from './signals/loop-turn.ts'
 import { loopWorkedMs } from './signals/loop-worked.ts'
+import { processMemory } from './signals/memory.ts'
 
 /** Figures of one gate at this moment. Work is a request, or what a limiter was given to run. */
 export interface GateStats {
@@ -145,7 +146,7 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
 
   countShed(reason: ShedReason, atMs: number): void {
     this.load.shed(atMs)
-    this.sheds.count(reason, atMs, this)
+    this.sheds.count(reason, atMs, this, reason === 'memory' ? processMemory().fullOf(atMs) : undefined)
   }
 
   hold(): void {

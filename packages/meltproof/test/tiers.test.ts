@@ -194,7 +194,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
     })
 
     test('a shed answer is not tried again, by nobody', async () => {
-      const { port } = await openDoor(() => assert.fail('it is shed'), { policy: { memoryShort: () => true } })
+      const { port } = await openDoor(() => assert.fail('it is shed'), { policy: { memory: NO_MEMORY } })
       let calls = 0
       const counted: Ask = url => {
         calls++

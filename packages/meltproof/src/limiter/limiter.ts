@@ -6,8 +6,7 @@ import { currentBudget } from '../deadline/context.ts'
 import { nameLimiter } from '../named-figures.ts'
 import { checkNumber, showThrown } from '../options.ts'
 import type { GateStats } from '../process-gate.ts'
-import { heapRoom } from '../signals/heap.ts'
-import type { HeapRoom } from '../signals/heap-room.ts'
+import { type Memory, processMemory } from '../signals/memory.ts'
 import { Turns } from '../turns.ts'
 import { warn } from '../warnings.ts'
 import {
@@ -91,13 +90,13 @@ class Work implements RunOwner {
   readonly turns: Turns<Run>
   draining: Promise<boolean> | undefined
   /** Absent where nothing is shed. */
-  readonly #heap: HeapRoom | undefined
+  readonly #memory: Memory | undefined
   /** What waits or runs. */
   #open = 0
   #onIdle: (() => void) | undefined
 
   constructor({ limit, sheds }: CheckedLimiterOptions) {
-    this.#heap = sheds ? heapRoom() : undefined
+    this.#memory = sheds ? processMemory() : undefined
     this.turns = new Turns<Run>({
       isOurs: true,
       limit,
@@ -160,7 +159,8 @@ class Work implements RunOwner {
 
   #decide(run: Run): Decision {
     if (run.nested) return 'start'
-    const none = this.draining !== undefined ? 'closing' : this.#heap?.short ? 'memory' : undefined
+    const isShort = this.#memory?.refuses(false, run.arrivedAt)
+    const none = this.draining !== undefined ? 'closing' : isShort ? 'memory' : undefined
     if (none === undefined || this.turns.gate.failOpen.isOpen) return this.turns.ask(run)
     this.turns.gate.load.offered(run.arrivedAt)
     return none

@@ -5,9 +5,11 @@ import type { Decision } from '../admission/gate.ts'
 import type { TurningAwayTime } from '../admission/turning-away.ts'
 import { now } from '../clock.ts'
 import { loopTurn } from '../signals/loop-turn.ts'
+import type { BodySource } from '../signals/memory.ts'
 import { Connection, type HeadHandler } from './connection/connection.ts'
 import { type HttpSocket, readOn } from './connection/http-socket.ts'
 import type { Lines } from './connection/lines.ts'
+import { PacedBodies } from './connection/paced-bodies.ts'
 import type { ServerGate } from './gate/server-gate.ts'
 import type { Waiting } from './gate/waiting.ts'
 import { LinkedList } from '../linked-list.ts'
@@ -23,6 +25,8 @@ export interface ParserParts {
   readonly shedding: Shedding
   readonly waiting: Waiting
   readonly turningAway: TurningAwayTime
+  /** Absent where no body is to wait. */
+  readonly bodySources: Set<BodySource> | undefined
   readonly decide: (exchange: Exchange, nowMs: number) => Decision
   readonly handOn: (connection: Connection<Exchange>, exchange: Exchange) => number
   readonly onClosed: (exchange: Exchange) => void
@@ -35,15 +39,23 @@ export class AtParser implements HeadHandler<Exchange> {
   /** Sockets that another protocol has since an 'upgrade' or 'connect'. */
   readonly upgraded: Set<Duplex> = new Set()
   readonly #parts: ParserParts
+  readonly #bodies: PacedBodies | undefined
 
   constructor(parts: ParserParts) {
     this.#parts = parts
+    const { bodySources } = parts
+    this.#bodies = bodySources && new PacedBodies(this.connections, bodySources)
   }
 
   connectionOf({ connection, request }: Exchange): Connection<Exchange> | undefined {
     // The socket of an HTTP/2 client that has gone is not to be asked anything.
     if (connection !== undefined || request.httpVersionMajor >= 2 || request.socket == null) return connection
     return this.#at(request.socket)
+  }
+
+  /** meltproof steps aside: every body is read as it comes. */
+  readBodies(): void {
+    this.#bodies?.onRoom()
   }
 
   #at(socket: HttpSocket): Connection<Exchange> | undefined {
@@ -61,6 +73,7 @@ export class AtParser implements HeadHandler<Exchange> {
       // Only needed while requests are shed; reading the turn costs a good part of a connection.
       if (gate.queued > 0) turningAway.spent(nowMs, loopTurn())
       this.connections.add(connection)
+      this.#bodies?.began()
       socket.on('close', () => this.#onDisconnect(connection))
     } catch (error) {
       gate.failOpen.fail(error)
@@ -94,6 +107,7 @@ export class AtParser implements HeadHandler<Exchange> {
     const { onClosed, shedding, waiting } = this.#parts
     const { overlapping } = connection
     this.connections.delete(connection)
+    this.#bodies?.ended(connection)
     shedding.forget(connection)
     waiting.clientLeft(connection)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) onClosed(exchange)

@@ -68,6 +68,7 @@ export class RequestInterceptor {
     const failOpen = new FailOpen({
       stepAside: () => {
         gate.stop()
+        parser.readBodies()
         this.#interception.undo()
       },
       startWaiting: () => {
@@ -119,6 +120,7 @@ export class RequestInterceptor {
       shedding,
       waiting,
       turningAway,
+      bodySources: policy.dryRun ? undefined : policy.memory?.sources,
       decide,
       handOn: (connection, exchange) => this.#handOn(connection, exchange, false),
       onClosed: exchange => handler.closed(exchange),

@@ -85,7 +85,7 @@ describe('the gate of a server', () => {
   })
 
   it('starts exempt requests, and sheds all others while memory is short', () => {
-    const { gate, done, come } = house({ exemptUrl: url => url === '/health', memoryShort: () => true })
+    const { gate, done, come } = house({ exemptUrl: url => url === '/health', memory: NO_MEMORY })
     come('/health')
     come('/other')
     assert.deepEqual(done, ['start /health', 'shed /other memory'])
@@ -93,7 +93,7 @@ describe('the gate of a server', () => {
   })
 
   it('does not ask for the kind of a request that is shed for want of memory', () => {
-    const { gate, done, come } = house({ kindName: () => assert.fail(), memoryShort: () => true })
+    const { gate, done, come } = house({ kindName: () => assert.fail(), memory: NO_MEMORY })
     come('/1')
     assert.deepEqual(done, ['shed /1 memory'])
     assert.equal(gate.refuses({ socket: {} } as never, [], '/2', performance.now()), 'memory')

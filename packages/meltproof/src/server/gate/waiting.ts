@@ -42,6 +42,9 @@ export class Waiting {
         shedding.clientLeft(exchange)
       }
       gate.drop(exchange)
+    } else if (!exchange.again && gate.memoryRefuses(exchange)) {
+      gate.drop(exchange)
+      this.shed(exchange, 'memory')
     } else {
       gate.permit(exchange, now())
       this.#leave(exchange)
@@ -122,7 +125,7 @@ export class Waiting {
         this.shedNow(exchange, 'upgrade')
         shedding.answerOwed(connection)
       }
-      connection.resumeReading()
+      connection.resumeReading('line')
     })
   }
 
@@ -130,7 +133,7 @@ export class Waiting {
     const { gate, lines } = this.#parts
     for (const connection of [...lines.connections]) {
       for (const exchange of this.takeLine(connection)) this.#startWithoutPermit(exchange)
-      connection.resumeReading()
+      connection.resumeReading('line')
     }
     for (const exchange of this.#others) {
       gate.abandon(exchange)

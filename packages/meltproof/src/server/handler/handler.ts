@@ -11,6 +11,7 @@ import type { ServerGate } from '../gate/server-gate.ts'
 import type { Waiting } from '../gate/waiting.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
+import { mayBringBody } from '../request/request-head.ts'
 import { mute } from '../response/muted-response.ts'
 import { requestObserver, type Source } from '../response/observer.ts'
 import type { OwnAnswers } from '../response/own-answers.ts'
@@ -40,6 +41,10 @@ export class Handler {
     const { policy } = this.#parts
     const { request, response } = exchange
     if (exchange.ungated && policy.answers?.(request, response!) === true) return true
+    if (policy.memory !== undefined && !exchange.holdsMemory) {
+      exchange.holdsMemory = true
+      policy.memory.entered(mayBringBody(request))
+    }
     const chain = chainOf(request, response!, policy)
     if (chain !== undefined) return runInChain(chain, () => this.#runInTime(exchange, event))
     return this.#runInTime(exchange, event)
@@ -91,9 +96,13 @@ export class Handler {
   }
 
   closed(exchange: Exchange): void {
-    const { connectionOf, gate, source, waiting } = this.#parts
+    const { connectionOf, gate, policy, source, waiting } = this.#parts
     const nowMs = now()
     gate.activeAt = nowMs
+    if (exchange.holdsMemory) {
+      exchange.holdsMemory = false
+      policy.memory!.left(mayBringBody(exchange.request))
+    }
     const { times } = exchange
     const connection = connectionOf(exchange)
     if (connection?.current === exchange) connection.current = undefined

@@ -48,6 +48,8 @@ export class Exchange extends Permit implements Entry, ConnectionRequest, Linked
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
+  /** It is counted among those that hold memory. */
+  holdsMemory = false
   /** Set when a look sees that its answer has begun and goes on. */
   stream: Stream | undefined
   /** Neighbours among the requests in service (permit/permits.ts). */
