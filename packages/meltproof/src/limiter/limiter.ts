@@ -117,6 +117,7 @@ class Work implements RunOwner {
       const run = new Run(this, fn, checked, resolve as Settle, reject)
       this.#open++
       const decision = this.#decide(run)
+      if (decision === 'start' || decision === 'wait') this.#holds(run)
       if (decision === 'start') run.begin()
       else if (decision === 'wait') run.wait()
       else this.shed(run, decision)
@@ -139,13 +140,13 @@ class Work implements RunOwner {
 
   settled(run: Run): void {
     this.turns.end(run, true)
-    this.#ended()
+    this.#ended(run)
   }
 
   givenUp(run: Run): void {
     if (run.waits) {
       this.turns.leave(run)
-      this.#ended()
+      this.#ended(run)
     } else this.turns.giveUp(run)
   }
 
@@ -154,7 +155,7 @@ class Work implements RunOwner {
     const nowMs = now()
     gate.countShed(reason, nowMs)
     run.fail(new ShedError(gate.sheds.last!, nowMs - run.arrivedAt))
-    this.#ended()
+    this.#ended(run)
   }
 
   #decide(run: Run): Decision {
@@ -166,8 +167,15 @@ class Work implements RunOwner {
     return none
   }
 
-  #ended(): void {
+  #holds(run: Run): void {
+    run.holdsMemory = true
+    this.#memory?.entered(false)
+  }
+
+  #ended(run: Run): void {
     this.#open--
+    if (run.holdsMemory) this.#memory?.left(false)
+    run.holdsMemory = false
     if (this.#open === 0) this.#onIdle?.()
   }
 }

@@ -8,6 +8,7 @@
 
 const MB = 1024 * 1024
 /** Left of the limit at each mark: a share in small containers, a number of bytes in large ones. */
+const COLLECT_LEFT = { share: 0.35, mostBytes: 384 * MB }
 const BODY_LEFT = { share: 0.25, mostBytes: 256 * MB }
 const ANY_LEFT = { share: 0.15, mostBytes: 128 * MB }
 const FULL_LEFT = { share: 0.08, mostBytes: 64 * MB }
@@ -26,6 +27,10 @@ const RAISE_WHILE_FLAT_MS = 500
 const RAISE = 0.05
 const CUT = 0.8
 const CUT_WHEN_FULL = 0.5
+/** Usage that changes by less than this share of the limit between two collections shows that they free little. */
+const COLLECTED_SHARE = 0.04
+const COLLECT_EVERY_MS = 1000
+const COLLECT_AT_LEAST_EVERY_MS = 60_000
 /** A limit that no request has met for so long is forgotten, ms. */
 const FORGET_MS = 5000
 
@@ -45,12 +50,14 @@ export interface InService {
 
 export class MemoryRoom {
   readonly limitBytes: number
+  readonly #collectMark: number
   readonly #bodyMark: number
   readonly #anyMark: number
   readonly #fullMark: number
   readonly #lastMark: number
   readonly #bodies: InServiceLimit
-  readonly #any: InServiceLimit
+  /** Of those that brought none. */
+  readonly #others: InServiceLimit
   #usedBytes = 0
   #restBytes = Number.POSITIVE_INFINITY
   #slopeFrom: MemorySample | undefined
@@ -58,15 +65,19 @@ export class MemoryRoom {
   /** Requests in service have filled it; false while others have. */
   #isOurs = false
   #ahead = 0
+  #collectAtMs = Number.NEGATIVE_INFINITY
+  #collectEveryMs = COLLECT_EVERY_MS
+  #usedBeforeCollection = 0
 
   constructor(limitBytes: number) {
     this.limitBytes = limitBytes
+    this.#collectMark = mark(limitBytes, COLLECT_LEFT)
     this.#bodyMark = mark(limitBytes, BODY_LEFT)
     this.#anyMark = mark(limitBytes, ANY_LEFT)
     this.#fullMark = mark(limitBytes, FULL_LEFT)
     this.#lastMark = mark(limitBytes, LAST_LEFT)
     this.#bodies = new InServiceLimit(limitBytes)
-    this.#any = new InServiceLimit(limitBytes)
+    this.#others = new InServiceLimit(limitBytes)
   }
 
   get usedBytes(): number {
@@ -78,8 +89,18 @@ export class MemoryRoom {
     return this.#isOurs && this.#ahead >= this.#fullMark
   }
 
-  get isTight(): boolean {
-    return this.#isOurs && this.#ahead >= this.#bodyMark
+  /**
+   * True when V8 should collect garbage now: it paces itself by the limit of its heap, and does not know the container's.
+   * Ever less often while collections free little.
+   */
+  wantsCollection(nowMs: number): boolean {
+    if (!this.#isOurs || this.#usedBytes < this.#collectMark || nowMs < this.#collectAtMs) return false
+    const changed = Math.abs(this.#usedBytes - this.#usedBeforeCollection)
+    const isWorthIt = changed >= this.limitBytes * COLLECTED_SHARE
+    this.#collectEveryMs = isWorthIt ? COLLECT_EVERY_MS : Math.min(2 * this.#collectEveryMs, COLLECT_AT_LEAST_EVERY_MS)
+    this.#collectAtMs = nowMs + this.#collectEveryMs
+    this.#usedBeforeCollection = this.#usedBytes
+    return true
   }
 
   /** It is nearly full, and not by requests in service here. */
@@ -106,10 +127,10 @@ export class MemoryRoom {
     const state = { nowMs, usedBytes, ahead: this.#ahead, isFull: this.#ahead >= this.#fullMark }
     if (this.#isOurs) {
       this.#bodies.sampled(state, this.#bodyMark, inService.bodies)
-      this.#any.sampled(state, this.#anyMark, inService.all)
+      this.#others.sampled(state, this.#anyMark, inService.all - inService.bodies)
     } else {
       this.#bodies.forget()
-      this.#any.forget()
+      this.#others.forget()
     }
   }
 
@@ -117,12 +138,12 @@ export class MemoryRoom {
   refuses(bringsBody: boolean, { all, bodies }: InService, nowMs: number): boolean {
     if (all === 0 || !this.#isOurs) return false
     if (this.#usedBytes >= this.#lastMark) return true
-    return (bringsBody && this.#bodies.isReachedBy(bodies, nowMs)) || this.#any.isReachedBy(all, nowMs)
+    return bringsBody ? this.#bodies.isReachedBy(bodies, nowMs) : this.#others.isReachedBy(all - bodies, nowMs)
   }
 
   /** Whether {@link refuses} could say yes to anything. */
   get mayRefuse(): boolean {
-    return this.#isOurs && (this.#bodies.isSet || this.#any.isSet || this.#usedBytes >= this.#lastMark)
+    return this.#isOurs && (this.#bodies.isSet || this.#others.isSet || this.#usedBytes >= this.#lastMark)
   }
 }
 

@@ -1,14 +1,20 @@
 /** Watches the memory of the container that this process runs in: reads the files of its cgroup, ever more often as they fill. */
 import { openSync, readFileSync, readSync } from 'node:fs'
 import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
 import { now } from '../clock.ts'
-import { warnOnce } from '../warnings.ts'
+import { warn, warnOnce } from '../warnings.ts'
 import { heapRoom } from './heap.ts'
 import type { HeapRoom } from './heap-room.ts'
 import { findMemoryGroup, type MemoryGroup, reclaimableBytes } from './memory-group.ts'
 import { type InService, MemoryRoom } from './memory-room.ts'
 
 const MB = 1024 * 1024
+/** The rest of a container holds Node itself, buffers and sockets. */
+const LARGEST_HEAP_SHARE = 0.75
+const BEST_HEAP_SHARE = 0.6
+/** V8 begins a collection when buffers have grown by 64 MB. */
+const COLLECTION_BYTES = 64 * MB
 
 /** A server whose clients send bodies. */
 export interface BodySource {
@@ -29,8 +35,8 @@ export class Memory implements InService {
   #toldAtMs = Number.NEGATIVE_INFINITY
   #fullAtBytes: number | undefined
   #timer: NodeJS.Timeout | undefined
-  readonly #warn = warnOnce()
   readonly #warnOfOthers = warnOnce()
+  #heapIsJudged = false
 
   constructor(heap: HeapRoom, group: OpenGroup | undefined) {
     this.#heap = heap
@@ -40,7 +46,9 @@ export class Memory implements InService {
 
   entered(bringsBody: boolean): void {
     this.all++
-    if (bringsBody) this.bodies++
+    if (!bringsBody) return
+    this.bodies++
+    if (this.#room !== undefined) this.#lookSoon(this.#room)
   }
 
   left(broughtBody: boolean): void {
@@ -90,12 +98,24 @@ export class Memory implements InService {
       )
     }
     this.#tellSources(room)
-    if (this.all > 0) this.#timer ??= setTimeout(this.#look, room.nextInMs).unref()
+    if (room.wantsCollection(nowMs)) askForCollection()
+    if (room.mayRefuse) this.#warnOfHeap(room.limitBytes)
+    if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon(room)
+  }
+
+  /** New requests look too; those in service may take memory while none come. */
+  #lookSoon({ nextInMs }: MemoryRoom): void {
+    this.#timer ??= setTimeout(this.#look, nextInMs).unref()
   }
 
   readonly #look = (): void => {
     this.#timer = undefined
-    this.#sample(now())
+    if (this.#room === undefined) return
+    try {
+      this.#sample(now())
+    } catch (error) {
+      this.#stop(error)
+    }
   }
 
   #tellSources({ isFull, usedBytes }: MemoryRoom): void {
@@ -109,12 +129,28 @@ export class Memory implements InService {
     }
   }
 
+  /** V8 ends the process when its heap is full, and before that it collects. Not where the container is smaller. */
+  #warnOfHeap(containerBytes: number): void {
+    if (this.#heapIsJudged) return
+    this.#heapIsJudged = true
+    const { heap_size_limit: heapBytes } = getHeapStatistics()
+    if (heapBytes <= containerBytes * LARGEST_HEAP_SHARE) return
+    warn(
+      `the container of process ${process.pid} has ${mb(containerBytes)} of memory, and V8's heap may grow to ${mb(heapBytes)}, so V8 collects ` +
+        `garbage too late. Start Node with --max-old-space-size=${Math.round((containerBytes * BEST_HEAP_SHARE) / MB)}. Requests are shed meanwhile.`,
+    )
+  }
+
   #stop(error: unknown): void {
     this.#room = undefined
-    this.#warn(
+    warn(
       `meltproof can not read the memory of the container of process ${process.pid} any more (${String(error)}); it watches the heap alone.`,
     )
-    for (const source of this.sources) source.onRoom()
+    try {
+      for (const source of this.sources) source.onRoom()
+    } catch {
+      // A socket that can not be resumed has closed.
+    }
   }
 }
 
@@ -152,6 +188,11 @@ function ownBytes(): number {
   return process.memoryUsage.rss()
 }
 
+/** A buffer that is never written to takes address space and no memory, and V8 counts it. */
+function askForCollection(): void {
+  new ArrayBuffer(COLLECTION_BYTES)
+}
+
 let memory: Memory | undefined
 
 /** The one of this process. */
@@ -170,7 +211,7 @@ function openGroup(): OpenGroup | undefined {
   } catch (error) {
     why = String(error)
   }
-  warnOnce()(
+  warn(
     `meltproof can not read how much memory the container of process ${process.pid} has (${why}); it watches the heap alone.`,
   )
   return undefined

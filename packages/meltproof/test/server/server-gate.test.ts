@@ -12,7 +12,7 @@ import { handlerHasEnded } from '../../src/server/handler/outcome.ts'
 import { Exchange } from '../../src/server/request/exchange.ts'
 import { safely } from '../../src/server/request/operators-function.ts'
 import type { RequestPolicy } from '../../src/server/request/policy.ts'
-import { eventually } from './harness.ts'
+import { eventually, memoryThat } from './harness.ts'
 
 const request = (url: string): IncomingMessage =>
   ({ url, method: 'GET', httpVersion: '1.1', rawHeaders: ['Host', 'test'], complete: true }) as never
@@ -85,7 +85,7 @@ describe('the gate of a server', () => {
   })
 
   it('starts exempt requests, and sheds all others while memory is short', () => {
-    const { gate, done, come } = house({ exemptUrl: url => url === '/health', memory: NO_MEMORY })
+    const { gate, done, come } = house({ exemptUrl: url => url === '/health', memory: memoryThat(() => true) })
     come('/health')
     come('/other')
     assert.deepEqual(done, ['start /health', 'shed /other memory'])
@@ -93,7 +93,7 @@ describe('the gate of a server', () => {
   })
 
   it('does not ask for the kind of a request that is shed for want of memory', () => {
-    const { gate, done, come } = house({ kindName: () => assert.fail(), memory: NO_MEMORY })
+    const { gate, done, come } = house({ kindName: () => assert.fail(), memory: memoryThat(() => true) })
     come('/1')
     assert.deepEqual(done, ['shed /1 memory'])
     assert.equal(gate.refuses({ socket: {} } as never, [], '/2', performance.now()), 'memory')
