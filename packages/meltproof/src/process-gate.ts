@@ -16,7 +16,6 @@ import { now } from './clock.ts'
 import type { FailOpen } from './fail-open.ts'
 import { loopTurn } from './signals/loop-turn.ts'
 import { loopWorkedMs } from './signals/loop-worked.ts'
-import { processMemory } from './signals/memory.ts'
 
 /** Figures of one gate at this moment. Work is a request, or what a limiter was given to run. */
 export interface GateStats {
@@ -144,9 +143,10 @@ export class ProcessGate<E extends Admitted<E>, P extends Permits<E> = Permits<E
     }
   }
 
-  countShed(reason: ShedReason, atMs: number): void {
+  /** @param memory what was full, of one that is shed for want of memory */
+  countShed(reason: ShedReason, atMs: number, memory?: string): void {
     this.load.shed(atMs)
-    this.sheds.count(reason, atMs, this, reason === 'memory' ? processMemory().fullOf(atMs) : undefined)
+    this.sheds.count(reason, atMs, this, memory)
   }
 
   hold(): void {

@@ -153,7 +153,7 @@ class Work implements RunOwner {
   shed(run: Run, reason: ShedReason): void {
     const { gate } = this.turns
     const nowMs = now()
-    gate.countShed(reason, nowMs)
+    gate.countShed(reason, nowMs, reason === 'memory' ? this.#memory?.fullOf(nowMs) : undefined)
     run.fail(new ShedError(gate.sheds.last!, nowMs - run.arrivedAt))
     this.#ended(run)
   }

@@ -100,7 +100,8 @@ export class RequestInterceptor {
         waiting.startNow(exchange)
         this.#handingOn = undefined
       },
-      count: (reason, atMs) => gate.countShed(reason, atMs),
+      count: (reason, atMs) =>
+        gate.countShed(reason, atMs, reason === 'memory' ? policy.memory?.fullOf(atMs) : undefined),
       guarded: act => failOpen.guard(act),
     })
     const decide: ParserParts['decide'] = policy.dryRun

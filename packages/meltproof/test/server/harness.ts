@@ -165,6 +165,7 @@ export function memoryThat(refuses: () => boolean): MemoryPolicy {
     get mayRefuse() {
       return refuses()
     },
+    fullOf: () => undefined,
     entered: () => undefined,
     left: () => undefined,
     sources: new Set(),

@@ -11,6 +11,8 @@ export interface MemoryPolicy {
   refuses(bringsBody: boolean, nowMs: number): boolean
   /** Whether {@link refuses} could say yes. */
   readonly mayRefuse: boolean
+  /** What is full, for a person; undefined where that is the heap. */
+  fullOf(nowMs: number): string | undefined
   /** A handler starts. */
   entered(bringsBody: boolean): void
   /** Its response is closed. */
