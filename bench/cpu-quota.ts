@@ -14,8 +14,8 @@ import http from 'node:http'
 import net from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spinPerMs } from '../packages/lab/apps/busy.js'
 import { freePort } from '../packages/lab/src/launch/free-port.ts'
+import { calibrateSpin } from '../packages/lab/src/launch/machine.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 
 const options = scriptOptions(import.meta.filename, {
@@ -37,7 +37,7 @@ const root = join(import.meta.dirname, '..')
 const AGENT_MS = 200
 const PROMISE_MS = 1000
 /** fleet-service.js spins five times as long. */
-const MELTLAB_SPIN_PER_MS = String(Math.round(spinPerMs() / 5))
+const MELTLAB_SPIN_PER_MS = String(Math.round((await calibrateSpin(undefined)) / 5))
 
 interface Run {
   readonly arm: Arm
