@@ -84,9 +84,12 @@ export class MemoryRoom {
     return this.#usedBytes
   }
 
-  /** It is past the highest mark, and its requests have filled it: bodies should not be read any faster than they leave. */
-  get isFull(): boolean {
-    return this.#isOurs && this.#ahead >= this.#fullMark
+  /**
+   * Bodies should not be read any faster than they leave. From the lower mark on: hundreds of uploads may have been admitted
+   * before it, and one turn of the loop reads from each.
+   */
+  get pacesBodies(): boolean {
+    return this.#isOurs && this.#ahead >= this.#bodyMark
   }
 
   /**
@@ -108,9 +111,9 @@ export class MemoryRoom {
     return !this.#isOurs && this.#usedBytes >= this.#anyMark
   }
 
-  /** Milliseconds until the next sample is worth its cost: a process can take about 1 MB each. */
+  /** Milliseconds until the next sample is worth its cost: a process can take about 4 MB each. */
   get nextInMs(): number {
-    return Math.min(250, Math.max(5, (this.#bodyMark - this.#usedBytes) / MB))
+    return Math.min(250, Math.max(5, (this.#bodyMark - this.#usedBytes) / (4 * MB)))
   }
 
   sampled(sample: MemorySample, inService: InService): void {

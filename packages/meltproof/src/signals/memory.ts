@@ -118,9 +118,9 @@ export class Memory implements InService {
     }
   }
 
-  #tellSources({ isFull, usedBytes }: MemoryRoom): void {
+  #tellSources({ pacesBodies, usedBytes }: MemoryRoom): void {
     const before = this.#fullAtBytes
-    if (isFull) {
+    if (pacesBodies) {
       this.#fullAtBytes = usedBytes
       for (const source of this.sources) source.onFull(before === undefined || usedBytes > before)
     } else if (before !== undefined) {

@@ -92,7 +92,7 @@ describe('the room in the memory of a container', () => {
     const busy = { all: 100, bodies: 100 }
     const filling = new Filling().at(252, busy, { own: 60, forMs: 2000 })
     assert.deepEqual(filling.refuses(busy), NEITHER)
-    assert.deepEqual([filling.room.isFullOfOthers, filling.room.isFull], [true, false])
+    assert.deepEqual([filling.room.isFullOfOthers, filling.room.pacesBodies], [true, false])
   })
 
   it('leaves a large container more of its memory than a small one: what matters is how many bytes are left', () => {
