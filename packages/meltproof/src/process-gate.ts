@@ -129,9 +129,10 @@ export class ProcessGate<E extends Admitted<E>> {
     this.failOpen.guard(() => this.inner.abandon(entry, now()))
   }
 
-  countShed(reason: ShedReason, atMs: number): void {
+  /** @param memory what was full, of one that is shed for want of memory */
+  countShed(reason: ShedReason, atMs: number, memory?: string): void {
     this.load.shed(atMs)
-    this.sheds.count(reason, atMs, this.inner)
+    this.sheds.count(reason, atMs, this.inner, memory)
   }
 
   stop(): void {

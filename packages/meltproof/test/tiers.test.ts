@@ -21,7 +21,7 @@ import { protect } from '../src/server/protect.ts'
 import type { ProtectOptions } from '../src/server/protect-options.ts'
 import { isRetry } from '../src/server/handler/chain-of.ts'
 import { criticalityLevels } from '../src/server/request/criticality-of.ts'
-import { openDoor } from './server/harness.ts'
+import { memoryThat, openDoor } from './server/harness.ts'
 
 const servers = new Set<http.Server>()
 after(() => {
@@ -194,7 +194,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
     })
 
     test('a shed answer is not tried again, by nobody', async () => {
-      const { port } = await openDoor(() => assert.fail('it is shed'), { policy: { memoryShort: () => true } })
+      const { port } = await openDoor(() => assert.fail('it is shed'), { policy: { memory: memoryThat(() => true) } })
       let calls = 0
       const counted: Ask = url => {
         calls++

@@ -9,8 +9,8 @@ export function explainShed(last: LastShed | undefined, nowMs: number, what: str
   return `The last ${what}, ${seconds(nowMs - last.atMs)} ago: ${whyShed(last)}.`
 }
 
-export function whyShed({ reason, inflight, limit, queued }: LastShed): string {
-  return `${WHY[reason]} (${inflight} in service of ${limit} allowed, ${queued} waiting)`
+export function whyShed({ reason, inflight, limit, queued, memory }: LastShed): string {
+  return `${memory ?? WHY[reason]} (${inflight} in service of ${limit} allowed, ${queued} waiting)`
 }
 
 export function explainLimit(limit: number, reason: LimitReason): string {

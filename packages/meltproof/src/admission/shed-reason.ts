@@ -7,7 +7,7 @@ export type ShedReason =
   | 'late'
   | 'full'
   | 'closing'
-  /** Live objects nearly fill the heap. Decided before the gate. */
+  /** Live objects nearly fill the heap, or the container's memory is nearly full. Decided before the gate. */
   | 'memory'
   /** It could not meet its deadline. */
   | 'deadline'

@@ -11,6 +11,8 @@ export interface Fullness {
 export interface LastShed extends Fullness {
   readonly reason: ShedReason
   readonly atMs: number
+  /** What was full, of one that was shed for want of memory. */
+  readonly memory: string | undefined
 }
 
 export class Sheds {
@@ -26,8 +28,8 @@ export class Sheds {
   }
   last: LastShed | undefined
 
-  count(reason: ShedReason, atMs: number, { inflight, limit, queued }: Fullness): void {
+  count(reason: ShedReason, atMs: number, { inflight, limit, queued }: Fullness, memory?: string): void {
     this.counts[reason]++
-    this.last = { reason, atMs, inflight, limit, queued }
+    this.last = { reason, atMs, inflight, limit, queued, memory }
   }
 }

@@ -6,8 +6,7 @@ import { currentBudget } from '../deadline/context.ts'
 import { nameLimiter } from '../named-figures.ts'
 import { checkNumber, showThrown } from '../options.ts'
 import type { GateStats } from '../process-gate.ts'
-import { heapRoom } from '../signals/heap.ts'
-import type { HeapRoom } from '../signals/heap-room.ts'
+import { type Memory, processMemory } from '../signals/memory.ts'
 import { Turns } from '../turns.ts'
 import { warn } from '../warnings.ts'
 import {
@@ -91,13 +90,13 @@ class Work implements RunOwner {
   readonly turns: Turns<Run>
   draining: Promise<boolean> | undefined
   /** Absent where nothing is shed. */
-  readonly #heap: HeapRoom | undefined
+  readonly #memory: Memory | undefined
   /** What waits or runs. */
   #open = 0
   #onIdle: (() => void) | undefined
 
   constructor({ limit, sheds }: CheckedLimiterOptions) {
-    this.#heap = sheds ? heapRoom() : undefined
+    this.#memory = sheds ? processMemory() : undefined
     this.turns = new Turns<Run>({
       isOurs: true,
       limit,
@@ -118,6 +117,7 @@ class Work implements RunOwner {
       const run = new Run(this, fn, checked, resolve as Settle, reject)
       this.#open++
       const decision = this.#decide(run)
+      if (decision === 'start' || decision === 'wait') this.#holds(run)
       if (decision === 'start') run.begin()
       else if (decision === 'wait') run.wait()
       else this.shed(run, decision)
@@ -140,34 +140,42 @@ class Work implements RunOwner {
 
   settled(run: Run): void {
     this.turns.end(run, true)
-    this.#ended()
+    this.#ended(run)
   }
 
   givenUp(run: Run): void {
     if (run.waits) {
       this.turns.leave(run)
-      this.#ended()
+      this.#ended(run)
     } else this.turns.giveUp(run)
   }
 
   shed(run: Run, reason: ShedReason): void {
     const { gate } = this.turns
     const nowMs = now()
-    gate.countShed(reason, nowMs)
+    gate.countShed(reason, nowMs, reason === 'memory' ? this.#memory?.fullOf(nowMs) : undefined)
     run.fail(new ShedError(gate.sheds.last!, nowMs - run.arrivedAt))
-    this.#ended()
+    this.#ended(run)
   }
 
   #decide(run: Run): Decision {
     if (run.nested) return 'start'
-    const none = this.draining !== undefined ? 'closing' : this.#heap?.short ? 'memory' : undefined
+    const isShort = this.#memory?.refuses(false, run.arrivedAt)
+    const none = this.draining !== undefined ? 'closing' : isShort ? 'memory' : undefined
     if (none === undefined || this.turns.gate.failOpen.isOpen) return this.turns.ask(run)
     this.turns.gate.load.offered(run.arrivedAt)
     return none
   }
 
-  #ended(): void {
+  #holds(run: Run): void {
+    run.holdsMemory = true
+    this.#memory?.entered(false)
+  }
+
+  #ended(run: Run): void {
     this.#open--
+    if (run.holdsMemory) this.#memory?.left(false)
+    run.holdsMemory = false
     if (this.#open === 0) this.#onIdle?.()
   }
 }

@@ -21,6 +21,8 @@ export type Settle = (value: unknown) => void
 const running = new AsyncLocalStorage<Run>()
 
 export class Run extends Turn<Run> {
+  /** It is counted among what holds memory. */
+  holdsMemory = false
   level: number
   /** When its budget ends; Infinity without one. */
   readonly answerBy: number

@@ -12,7 +12,7 @@ import { guardOf, setGuard } from './guard-of.ts'
 import { isHttp2Server, isHttpsServer } from '../loaded.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { type LoadFigures, limiterOf } from '../process-gate.ts'
-import { heapRoom } from '../signals/heap.ts'
+import { processMemory } from '../signals/memory.ts'
 import { openLanes } from './connection/lanes.ts'
 import type { Guard } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
@@ -186,7 +186,6 @@ export function isServer(value: unknown): value is ProtectedServer {
 
 function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
   const { exempt, clientKey, kind, readiness } = checked
-  const heap = heapRoom()
   const paths = typeof exempt === 'function' ? [] : exempt
   const isExempt =
     typeof exempt === 'function'
@@ -211,6 +210,6 @@ function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
     exemptRequest: isExempt && (request => isExempt(request) === true),
     tellsTiming: checked.serverTiming,
     dryRun: checked.dryRun,
-    memoryShort: () => heap.short,
+    memory: processMemory(),
   }
 }

@@ -28,6 +28,7 @@ import { Connections } from './connection/connections.ts'
 import type { HttpSocket } from './connection/http-socket.ts'
 import { Interception } from './connection/interception.ts'
 import { Lines } from './connection/lines.ts'
+import { PacedBodies } from './connection/paced-bodies.ts'
 import { decideDry, shadowHandlerEnded, startShadow } from './gate/dry-run.ts'
 import { ServerGate } from './gate/server-gate.ts'
 import { keepUploadEnd, shedUploadEnd } from './gate/upload-ends.ts'
@@ -36,9 +37,9 @@ import { Handler } from './handler/handler.ts'
 import { handlerHasEnded } from './handler/outcome.ts'
 import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
 import { Exchange } from './request/exchange.ts'
-import type { RequestPolicy } from './request/policy.ts'
+import type { MemoryPolicy, RequestPolicy } from './request/policy.ts'
 import { isRawStream } from './request/raw-streams.ts'
-import { describeHead } from './request/request-head.ts'
+import { describeHead, mayBringBody } from './request/request-head.ts'
 import { StreamRequest, watchCut } from './request/stream-request.ts'
 import { makeLast } from './response/last-answer.ts'
 import { mute } from './response/muted-response.ts'
@@ -68,6 +69,8 @@ export class RequestPath implements HeadHandler<Exchange> {
   readonly #source: Source
   readonly #answers: OwnAnswers
   readonly #isDry: boolean
+  readonly #memory: MemoryPolicy | undefined
+  readonly #bodies: PacedBodies | undefined
   readonly #failOpen: FailOpen
   readonly #turningAway: TurningAwayTime
   readonly #lines: Lines<Exchange>
@@ -83,10 +86,15 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#source = { guard, server }
     this.#answers = answers
     this.#isDry = policy.dryRun === true
+    this.#memory = policy.memory
+    if (policy.memory !== undefined && !this.#isDry) {
+      this.#bodies = new PacedBodies(this.connections.open, policy.memory.sources)
+    }
     this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
     this.#failOpen = new FailOpen({
       stepAside: () => {
         this.gate.stop()
+        this.#bodies?.onRoom()
         this.#interception.undo()
       },
       startWaiting: () => {
@@ -117,6 +125,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       time: this.#turningAway,
       gate: this.gate,
       askNode: exchange => this.#askNode(exchange),
+      memory: policy.memory,
     })
     this.#handler = new Handler({
       policy,
@@ -172,6 +181,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (this.#failOpen.isOpen) return
     try {
       if (this.connections.add(socket, connection => this.#onDisconnect(connection)) === undefined) return
+      this.#bodies?.began()
       const nowMs = now()
       this.admission.activeAt = nowMs
       // Only needed while requests are shed; reading the turn costs a good part of a connection.
@@ -366,6 +376,9 @@ export class RequestPath implements HeadHandler<Exchange> {
         this.shedding.clientLeft(exchange)
       }
       this.gate.inner.drop(now(), 0, exchange)
+    } else if (!exchange.again && this.admission.memoryRefuses(exchange)) {
+      this.gate.inner.drop(now(), 0, exchange)
+      this.#shed(exchange, 'memory')
     } else {
       this.gate.permit(exchange, now())
       this.#leave(exchange)
@@ -406,7 +419,7 @@ export class RequestPath implements HeadHandler<Exchange> {
         this.#shedNow(exchange, 'upgrade')
         this.shedding.answerOwed(connection)
       }
-      connection.resumeReading()
+      connection.resumeReading('line')
     })
   }
 
@@ -427,7 +440,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   #startAll(): void {
     for (const connection of [...this.#lines.connections]) {
       for (const exchange of this.#takeLine(connection)) this.#startWithoutPermit(exchange)
-      connection.resumeReading()
+      connection.resumeReading('line')
     }
     for (const exchange of this.#apart) {
       this.gate.abandon(exchange)
@@ -524,6 +537,10 @@ export class RequestPath implements HeadHandler<Exchange> {
   #end(exchange: Exchange): void {
     const nowMs = now()
     this.admission.activeAt = nowMs
+    if (exchange.holdsMemory) {
+      exchange.holdsMemory = false
+      this.#memory!.left(mayBringBody(exchange.request))
+    }
     const { times } = exchange
     const connection = this.#connectionOf(exchange)
     if (connection?.current === exchange) connection.current = undefined
@@ -548,6 +565,7 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   #onDisconnect(connection: Connection<Exchange>): void {
     const { overlapping } = connection
+    this.#bodies?.ended(connection)
     this.shedding.forget(connection)
     for (const exchange of this.#takeLine(connection)) this.shedding.clientLeft(exchange)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#end(exchange)

@@ -4,18 +4,28 @@
 
 const MB = 1024 * 1024
 
-/** Three semi-spaces of the largest size, MB, as measured with `--max-old-space-size=512` on 64-bit Linux. */
-function youngMb(nodeMajor: number): number {
+/** Three semi-spaces of the largest size, MB, of an old generation above 1 GB on 64-bit Linux. */
+function mostYoungMb(nodeMajor: number): number {
   if (nodeMajor < 24) return 48
   return nodeMajor < 26 ? 192 : 96
 }
+
+/** A smaller old generation has a smaller young one, as measured in containers of 128 MB to 8 GB: a share, above so many MB. */
+const YOUNG_SHARES = [
+  { share: 1, aboveMb: 1024 },
+  { share: 1 / 2, aboveMb: 512 },
+  { share: 1 / 4, aboveMb: 256 },
+]
 
 export function oldSpaceLimit(flags: readonly string[], heapLimitBytes: number, nodeMajor: number): number {
   for (const flag of flags.toReversed()) {
     const match = /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)
     if (match !== null && Number(match[1]) > 0) return Math.min(Number(match[1]) * MB, heapLimitBytes)
   }
-  const rest = heapLimitBytes - youngMb(nodeMajor) * MB
-  // A heap so small that this can not be right: the whole is the only honest bound.
-  return rest > heapLimitBytes / 4 ? rest : heapLimitBytes
+  for (const { share, aboveMb } of YOUNG_SHARES) {
+    const rest = heapLimitBytes - mostYoungMb(nodeMajor) * share * MB
+    if (rest > aboveMb * MB) return rest
+  }
+  // The least heap that Node takes by itself, 256 MB and a few for the young generation.
+  return heapLimitBytes
 }

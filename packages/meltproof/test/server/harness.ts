@@ -8,7 +8,7 @@ import { after } from 'node:test'
 import { GATE_TUNING, type GateTuning } from '../../src/admission/gate.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { RequestPath } from '../../src/server/request-path.ts'
-import type { RequestPolicy } from '../../src/server/request/policy.ts'
+import type { MemoryPolicy, RequestPolicy } from '../../src/server/request/policy.ts'
 import { HTML_PAGE, OwnAnswers, PROBLEM_JSON, type ShedAnswerOptions } from '../../src/server/response/own-answers.ts'
 import { RawConnection } from './raw.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
@@ -157,3 +157,17 @@ export async function openFullDoor(options: DoorOptions = {}): Promise<DoorHouse
 
 /** Lets the two who fill the door go. */
 export type Room = () => Promise<void>
+
+/** A memory that refuses requests while `refuses` says so. */
+export function memoryThat(refuses: () => boolean): MemoryPolicy {
+  return {
+    refuses,
+    get mayRefuse() {
+      return refuses()
+    },
+    fullOf: () => undefined,
+    entered: () => undefined,
+    left: () => undefined,
+    sources: new Set(),
+  }
+}

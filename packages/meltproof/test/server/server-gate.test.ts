@@ -10,7 +10,7 @@ import { shadowHandlerEnded, startShadow } from '../../src/server/gate/dry-run.t
 import { handlerHasEnded } from '../../src/server/handler/outcome.ts'
 import { Exchange } from '../../src/server/request/exchange.ts'
 import { safely } from '../../src/server/request/operators-function.ts'
-import { type DoorHouse, type DoorOptions, eventually, Holding, openDoor } from './harness.ts'
+import { type DoorHouse, type DoorOptions, eventually, Holding, memoryThat, openDoor } from './harness.ts'
 import type { RawConnection } from './raw.ts'
 
 const request = (url: string): IncomingMessage =>
@@ -51,7 +51,7 @@ describe('the gate of a server', () => {
   })
 
   it('starts exempt requests, and sheds all others while memory is short', async () => {
-    const here = await house({ policy: { exemptUrl: url => url === '/health', memoryShort: () => true } })
+    const here = await house({ policy: { exemptUrl: url => url === '/health', memory: memoryThat(() => true) } })
     const exempt = await here.come('/health')
     ;(await here.holding.take('/health')).response.end()
     assert.equal((await exempt.answer()).status, 200)
@@ -61,7 +61,7 @@ describe('the gate of a server', () => {
   })
 
   it('does not ask for the kind of a request that is shed for want of memory', async () => {
-    const here = await house({ policy: { kindName: () => assert.fail(), memoryShort: () => true } })
+    const here = await house({ policy: { kindName: () => assert.fail(), memory: memoryThat(() => true) } })
     const client = await here.come('/1')
     assert.equal((await client.answer()).status, 503)
     assert.equal((await client.get('/2').answer()).status, 503)

@@ -16,6 +16,10 @@ export interface ConnectionRequest {
   arrivedAt: number
 }
 
+/** Too many requests are in line, or memory is full. */
+export type PauseReason = 'line' | 'memory'
+const PAUSES: Readonly<Record<PauseReason, number>> = { line: 1, memory: 2 }
+
 export interface AnswerKind {
   /** The 204 of a browser's preflight in place of the 503. */
   readonly preflight: boolean
@@ -51,7 +55,8 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   after: Connection<R> | undefined
   /** The idle timeout on the socket is one that Node does not know of. */
   #ownIdleTimeout = false
-  #pausedByUs = false
+  /** Who does not want it to be read. */
+  #pausedFor = 0
   #context: AsyncResource | undefined
   readonly #heads: HeadHandler<R>
 
@@ -153,16 +158,23 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     this.stopIdleTimeout(server)
   }
 
-  pauseReading(): void {
+  /** A body is on its way. */
+  get isMidBody(): boolean {
+    return this.socket.parser?.incoming?.complete === false
+  }
+
+  pauseReading(reason: PauseReason): void {
+    if (this.socket._paused === true && this.#pausedFor === 0) return
+    this.#pausedFor |= PAUSES[reason]
     if (this.socket._paused === true) return
-    this.#pausedByUs = true
     this.socket._paused = true
     this.socket.pause()
   }
 
-  resumeReading(): void {
-    if (!this.#pausedByUs) return
-    this.#pausedByUs = false
+  resumeReading(reason: PauseReason): void {
+    if (this.#pausedFor === 0) return
+    this.#pausedFor &= ~PAUSES[reason]
+    if (this.#pausedFor !== 0) return
     const { socket } = this
     if (socket._paused !== true || socket.destroyed) return
     socket._paused = false

@@ -31,7 +31,7 @@ export class Lines<R extends ConnectionRequest> {
   }
 
   join(connection: Connection<R>, request: R): void {
-    if (connection.behind.push(request) >= MOST_BEHIND) connection.pauseReading()
+    if (connection.behind.push(request) >= MOST_BEHIND) connection.pauseReading('line')
   }
 
   move(connection: Connection<R>): void {
@@ -64,7 +64,7 @@ export class Lines<R extends ConnectionRequest> {
         if (!connection.closing) this.#ask(connection, next)
       }
       if (!connection.hasLine) this.connections.delete(connection)
-      if (connection.behind.length === 0) connection.resumeReading()
+      if (connection.behind.length === 0) connection.resumeReading('line')
     }
   }
 }

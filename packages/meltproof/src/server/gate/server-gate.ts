@@ -16,6 +16,7 @@ import { Reclaim } from '../permit/reclaim.ts'
 import { isFinished } from '../permit/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
+import { mayBringBody } from '../request/request-head.ts'
 import { latenessNow } from '../response/observer.ts'
 import { RequestKinds } from './request-kinds.ts'
 
@@ -90,13 +91,20 @@ export class ServerGate {
     }
     this.process.load.offered(nowMs)
     if (answerMs !== undefined) exchange.answerBy = exchange.arrivedAt + answerMs(request)
-    const decision = policy.memoryShort?.() ? 'memory' : this.#askWithName(exchange, nowMs)
+    const isShort = policy.memory?.refuses(mayBringBody(request), nowMs)
+    const decision = isShort ? 'memory' : this.#askWithName(exchange, nowMs)
     if (decision === 'wait') this.process.load.waited()
     // Sat in its socket while the loop was stalled? Only now can that be seen.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
       exchange.lateMs = latenessNow(nowMs, exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY)
     }
     return decision
+  }
+
+  /** Memory may have been filled while it waited. */
+  memoryRefuses({ request, ungated }: Exchange): boolean {
+    const { memory } = this.#parts.policy
+    return !ungated && memory?.mayRefuse === true && memory.refuses(mayBringBody(request), now())
   }
 
   /**
@@ -110,7 +118,7 @@ export class ServerGate {
   }
 
   get refusesNobody(): boolean {
-    return this.process.inner.refusesNobody && this.#parts.policy.memoryShort?.() !== true
+    return this.process.inner.refusesNobody && this.#parts.policy.memory?.mayRefuse !== true
   }
 
   /** The reason to turn a plain request away at its head, before a request is made of it; undefined: make it, and ask. */
@@ -120,18 +128,19 @@ export class ServerGate {
     url: string,
     nowMs: number,
   ): ShedReason | undefined {
-    const { dryRun, exemptRequest, exemptUrl, kindName, memoryShort, clients } = this.#parts.policy
+    const { dryRun, exemptRequest, exemptUrl, kindName, memory, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
     const { inner } = this.process
     // While the loop has room a request object costs little, and what is known to be quick is not shed.
-    if (inner.loopHasRoom && memoryShort?.() !== true) return undefined
+    const isShort = memory?.refuses(false, nowMs)
+    if (inner.loopHasRoom && isShort !== true) return undefined
     // Kinds matter, and cost, only while somebody waits. The operator's `kind` takes a whole request, which an object made
     // here could only imitate. Without a kind the gate sheds nothing for overload here, and decides when Node has made
     // the request.
     const kind = inner.queued > 0 && kindName === undefined ? this.#kinds.known.of(url) : undefined
     this.#headKind = kind
     this.#headClient = kind === undefined ? undefined : clients?.ofHead?.(socket.remoteAddress, rawHeaders)
-    return memoryShort?.() ? 'memory' : inner.refuses(nowMs, kind, this.#headClient)
+    return isShort ? 'memory' : inner.refuses(nowMs, kind, this.#headClient)
   }
 
   refused(nowMs: number): void {

@@ -6,6 +6,7 @@ import { runWithBudget } from '../../deadline/context.ts'
 import type { FailOpen } from '../../fail-open.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
+import { mayBringBody } from '../request/request-head.ts'
 import { requestObserver } from '../response/observer.ts'
 import { chainOf } from './chain-of.ts'
 import { openBudget, type RequestDeadline } from './request-deadline.ts'
@@ -31,6 +32,10 @@ export class Handler {
     const { policy } = this.#parts
     const { request, response } = exchange
     if (exchange.ungated && policy.answers?.(request, response!) === true) return true
+    if (policy.memory !== undefined && !exchange.holdsMemory) {
+      exchange.holdsMemory = true
+      policy.memory.entered(mayBringBody(request))
+    }
     const chain = chainOf(request, response!, policy)
     if (chain !== undefined) return runInChain(chain, () => this.#runInTime(exchange, event))
     return this.#runInTime(exchange, event)

@@ -40,6 +40,8 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
+  /** It is counted among those that hold memory. */
+  holdsMemory = false
 
   // Set while somebody observes (timing/observed.ts).
   lateMs = 0

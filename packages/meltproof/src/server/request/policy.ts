@@ -1,8 +1,25 @@
 /** What the operator says about single requests. None of these functions throws (operators-function.ts). */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TurningAwayTime } from '../../admission/turning-away.ts'
+import type { BodySource } from '../../signals/memory.ts'
 import type { Clients } from './client-key.ts'
 import type { FromPeer } from './peers.ts'
+
+/** What signals/memory.ts knows of the heap and of the container. */
+export interface MemoryPolicy {
+  /** Whether a request that came now is to be shed. */
+  refuses(bringsBody: boolean, nowMs: number): boolean
+  /** Whether {@link refuses} could say yes. */
+  readonly mayRefuse: boolean
+  /** What is full, for a person; undefined where that is the heap. */
+  fullOf(nowMs: number): string | undefined
+  /** A handler starts. */
+  entered(bringsBody: boolean): void
+  /** Its response is closed. */
+  left(broughtBody: boolean): void
+  /** Connections whose bodies are read more slowly while memory is full. */
+  readonly sources: Set<BodySource>
+}
 
 /** What is absent is not asked. */
 export interface RequestPolicy {
@@ -22,7 +39,6 @@ export interface RequestPolicy {
   readonly tellsLoad?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
   readonly tellsTiming?: ((request: IncomingMessage) => boolean) | undefined
   readonly dryRun?: boolean
-  /** True while the heap is nearly full: every request is shed. */
-  readonly memoryShort?: (() => boolean) | undefined
+  readonly memory?: MemoryPolicy | undefined
   readonly turningAway?: TurningAwayTime | undefined
 }

@@ -1,3 +1,8 @@
+/** By its method: a look at the head of every request would cost more than a wrong guess. */
+export function mayBringBody({ method }: { readonly method?: string | undefined }): boolean {
+  return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
+}
+
 /** What a shed needs to know of a head, in one pass over its lines: `request.headers` would make an object of them all. */
 export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */

@@ -9,6 +9,7 @@ import type { ProcessGate } from '../../process-gate.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import type { Lines } from '../connection/lines.ts'
 import type { Exchange } from '../request/exchange.ts'
+import type { MemoryPolicy } from '../request/policy.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { keepsConnection, type OwnAnswers } from '../response/own-answers.ts'
 import { requestObserver, type ShedRecords, type Source } from '../response/observer.ts'
@@ -23,6 +24,7 @@ export interface SheddingParts {
   readonly gate: ProcessGate<Exchange>
   /** Has Node make a response for the request and answers it, or refuses it itself. */
   readonly askNode: (exchange: Exchange) => void
+  readonly memory: MemoryPolicy | undefined
 }
 
 export class Shedding {
@@ -69,7 +71,7 @@ export class Shedding {
     keepAlive: boolean,
     nowMs: number,
   ): void {
-    this.#parts.gate.countShed(reason, nowMs)
+    this.#count(reason, nowMs)
     this.records?.add(reason, 'GET', 0)
     const kind = { preflight: false, page, head: false, keepAlive: keepAlive && !this.leaving }
     this.#write(connection, kind, nowMs, true)
@@ -83,11 +85,16 @@ export class Shedding {
       return false
     }
     const nowMs = now()
-    this.#parts.gate.countShed(reason, nowMs)
+    this.#count(reason, nowMs)
     const bytes = this.#answer(exchange, needs)
     // The request of an upload whose end is shed has a record of its own.
     if (!exchange.again) this.#note(reason, exchange, bytes, nowMs)
     return true
+  }
+
+  #count(reason: ShedReason, nowMs: number): void {
+    const { gate, memory } = this.#parts
+    gate.countShed(reason, nowMs, reason === 'memory' ? memory?.fullOf(nowMs) : undefined)
   }
 
   /** Its client is gone, and it has waited in vain. */

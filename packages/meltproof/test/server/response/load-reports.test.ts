@@ -12,7 +12,7 @@ import { protect, type ProtectOptions } from '../../../src/index.ts'
 import { checkPeers } from '../../../src/server/request/peers.ts'
 import { withField } from '../../../src/server/response/before-head.ts'
 import { LoadReports } from '../../../src/server/response/load-reports.ts'
-import { doorOn, eventually, listen } from '../harness.ts'
+import { doorOn, eventually, listen, memoryThat } from '../harness.ts'
 
 const FIELD = 'endpoint-load-metrics'
 const BINARY = 'endpoint-load-metrics-bin'
@@ -44,7 +44,7 @@ function doorThatTells(server: http.Server, peers: readonly string[] = LOCAL, fi
     answer: { reports },
     policy: {
       tellsLoad: (request, response) => reports.onto(request, response),
-      memoryShort: () => isShort,
+      memory: memoryThat(() => isShort),
     },
   })
 }

@@ -1,0 +1,49 @@
+/** A memory cgroup of a benchmark's own: version 1 or 2, whichever the machine has mounted. Needs root. */
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const V1 = '/sys/fs/cgroup/memory'
+const V2 = '/sys/fs/cgroup'
+
+export class MemoryGroup {
+  readonly folder: string
+  readonly #v1: boolean
+
+  constructor(name: string, limitBytes: number) {
+    this.#v1 = existsSync(join(V1, 'memory.limit_in_bytes'))
+    this.folder = join(this.#v1 ? V1 : V2, name)
+    mkdirSync(this.folder, { recursive: true })
+    writeFileSync(join(this.folder, this.#v1 ? 'memory.limit_in_bytes' : 'memory.max'), String(limitBytes))
+  }
+
+  /** The command that runs `command` as a member of this group from its first instruction on. */
+  running(command: readonly string[]): readonly [string, string[]] {
+    const procs = join(this.folder, 'cgroup.procs')
+    return ['sh', ['-c', `echo $$ > ${procs} && exec "$@"`, 'sh', ...command]]
+  }
+
+  /** Of the group's own processes and page cache, since {@link reset}, bytes; undefined where the kernel has no such file. */
+  peakBytes(): number | undefined {
+    const file = join(this.folder, this.#v1 ? 'memory.max_usage_in_bytes' : 'memory.peak')
+    return existsSync(file) ? Number(readFileSync(file, 'utf8')) : undefined
+  }
+
+  /** Forgets the peak and drops the page cache, so that each run begins alike. */
+  reset(): void {
+    if (!this.#v1) return
+    writeFileSync(join(this.folder, 'memory.force_empty'), '0')
+    writeFileSync(join(this.folder, 'memory.max_usage_in_bytes'), '0')
+  }
+
+  async remove(): Promise<void> {
+    // A process that was killed stays a member for a moment.
+    for (let left = 50; left > 0; left--) {
+      try {
+        rmdirSync(this.folder)
+        return
+      } catch {
+        await new Promise(resolve => setTimeout(resolve, 100))
+      }
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * While memory is full, bodies are read one after another: the oldest goes on, and twice as many at each look at which
+ * memory did not grow. The rest waits in the sockets of its clients.
+ */
+import type { BodySource } from '../../signals/memory.ts'
+
+/** What it needs of a connection. */
+export interface Readable {
+  readonly isMidBody: boolean
+  pauseReading(reason: 'memory'): void
+  resumeReading(reason: 'memory'): void
+}
+
+export class PacedBodies implements BodySource {
+  readonly #connections: Iterable<Readable>
+  readonly #sources: Set<BodySource>
+  readonly #paused = new Set<Readable>()
+  #open = 0
+  #next = 1
+
+  /** @param sources where it is found by what watches memory, while a connection is open */
+  constructor(connections: Iterable<Readable>, sources: Set<BodySource>) {
+    this.#connections = connections
+    this.#sources = sources
+  }
+
+  began(): void {
+    if (this.#open++ === 0) this.#sources.add(this)
+  }
+
+  ended(connection: Readable): void {
+    this.#paused.delete(connection)
+    if (--this.#open === 0) this.#sources.delete(this)
+  }
+
+  onFull(grows: boolean): void {
+    if (grows) {
+      this.#next = 1
+      for (const connection of this.#connections) if (connection.isMidBody) this.#pause(connection)
+    }
+    this.#resume(this.#next)
+    if (!grows) this.#next *= 2
+  }
+
+  onRoom(): void {
+    this.#next = 1
+    this.#resume(this.#paused.size)
+  }
+
+  #pause(connection: Readable): void {
+    connection.pauseReading('memory')
+    this.#paused.add(connection)
+  }
+
+  #resume(most: number): void {
+    let left = most
+    for (const connection of this.#paused) {
+      if (left-- <= 0) return
+      this.#paused.delete(connection)
+      connection.resumeReading('memory')
+    }
+  }
+}

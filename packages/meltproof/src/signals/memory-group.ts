@@ -1,0 +1,126 @@
+/**
+ * Which memory cgroup would end this process, and the files that tell how full it is: version 1 and 2, nested, and in
+ * containers with and without a namespace of their own. Pure: it reads through the caller.
+ */
+
+/** Throws as `fs.readFileSync` does. */
+export type ReadText = (path: string) => string
+
+export interface MemoryGroup {
+  readonly limitBytes: number
+  readonly usageFile: string
+  readonly statFile: string
+  /** Entries of the stat file that the kernel frees before it kills: the page cache and such. */
+  readonly reclaimable: readonly string[]
+}
+
+/** `why`: there is a group, and it can not be read. */
+export type FoundGroup = MemoryGroup | { readonly why: string }
+
+interface Version {
+  readonly limit: string
+  readonly usage: string
+  readonly reclaimable: readonly string[]
+}
+
+const V1: Version = {
+  limit: 'memory.limit_in_bytes',
+  usage: 'memory.usage_in_bytes',
+  reclaimable: ['total_inactive_file', 'total_active_file'],
+}
+const V2: Version = {
+  limit: 'memory.max',
+  usage: 'memory.current',
+  reclaimable: ['inactive_file', 'active_file', 'slab_reclaimable'],
+}
+
+interface Mount {
+  readonly version: Version
+  readonly root: string
+  readonly folder: string
+}
+
+/** Undefined: no group, or none that limits this process below the machine's own memory. */
+export function findMemoryGroup(read: ReadText, machineBytes: number): FoundGroup | undefined {
+  const mounts = textOf(read, '/proc/self/mountinfo')
+  const groups = textOf(read, '/proc/self/cgroup')
+  if (mounts.text === undefined || groups.text === undefined) {
+    const why = mounts.why ?? groups.why
+    return why === undefined ? undefined : { why }
+  }
+  const mount = memoryMount(mounts.text)
+  if (mount === undefined) return undefined
+  let least: MemoryGroup | undefined
+  let unreadable: string | undefined
+  for (const folder of foldersUp(mount, ownPath(groups.text, mount.version))) {
+    const { text, why } = textOf(read, `${folder}/${mount.version.limit}`)
+    unreadable ??= why
+    const limitBytes = bytesOf(text)
+    if (limitBytes === undefined || limitBytes >= (least?.limitBytes ?? machineBytes)) continue
+    const { usage, reclaimable } = mount.version
+    least = { limitBytes, usageFile: `${folder}/${usage}`, statFile: `${folder}/memory.stat`, reclaimable }
+  }
+  if (least === undefined) return unreadable === undefined ? undefined : { why: unreadable }
+  const used = textOf(read, least.usageFile)
+  if (bytesOf(used.text) === undefined) return { why: used.why ?? `${least.usageFile} has no number` }
+  return least
+}
+
+/** Bytes of the entries in a memory.stat. */
+export function reclaimableBytes(stat: string, names: readonly string[]): number {
+  let bytes = 0
+  for (const line of stat.split('\n')) {
+    const space = line.indexOf(' ')
+    if (space > 0 && names.includes(line.slice(0, space))) bytes += Number(line.slice(space + 1)) || 0
+  }
+  return bytes
+}
+
+function textOf(read: ReadText, path: string): { readonly text?: string; readonly why?: string } {
+  try {
+    return { text: read(path) }
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    return code === 'ENOENT' || code === 'ENOTDIR' ? {} : { why: `${path}: ${String(code ?? error)}` }
+  }
+}
+
+function bytesOf(text: string | undefined): number | undefined {
+  const bytes = Number.parseInt(text ?? '', 10)
+  return Number.isFinite(bytes) ? bytes : undefined
+}
+
+/** In a hybrid tree version 1 has the memory, and version 2 nothing. */
+function memoryMount(mountinfo: string): Mount | undefined {
+  let second: Mount | undefined
+  for (const line of mountinfo.split('\n')) {
+    const [left = '', right = ''] = line.split(' - ')
+    const [, , , root = '', folder = ''] = left.split(' ').map(unescaped)
+    const [type, , options = ''] = right.split(' ')
+    if (type === 'cgroup' && options.split(',').includes('memory')) return { version: V1, root, folder }
+    if (type === 'cgroup2') second ??= { version: V2, root, folder }
+  }
+  return second
+}
+
+/** mountinfo writes blanks as `\040`. */
+function unescaped(field: string): string {
+  return field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+}
+
+function ownPath(groups: string, version: Version): string {
+  for (const line of groups.split('\n')) {
+    const [id, controllers = '', ...path] = line.split(':')
+    const isOwn = version === V1 ? controllers.split(',').includes('memory') : id === '0' && controllers === ''
+    if (isOwn) return path.join(':')
+  }
+  return '/'
+}
+
+/** From the process's own group up to what is mounted. Folders that this namespace does not show are read in vain. */
+function foldersUp({ root, folder }: Mount, path: string): string[] {
+  const isBelow = root === '/' || path === root || path.startsWith(`${root}/`)
+  const below = isBelow && !path.startsWith('/..') ? path.slice(root === '/' ? 0 : root.length) : ''
+  const parts = below.split('/').filter(part => part !== '')
+  return Array.from({ length: parts.length + 1 }, (_, up) => [folder, ...parts.slice(0, parts.length - up)].join('/'))
+}

@@ -1,0 +1,218 @@
+/**
+ * How many requests may be in service while the container's memory is nearly full. Pure.
+ *
+ * What requests hold is freed when they end, and the allocator keeps much of it for the next ones. So usage that stays high
+ * is no reason to shed, and usage that grows with the requests in service is: at a mark their number is frozen, and
+ * while usage goes on growing it is cut. Requests that bring bodies have the lower mark.
+ */
+
+const MB = 1024 * 1024
+/** Left of the limit at each mark: a share in small containers, a number of bytes in large ones. */
+const COLLECT_LEFT = { share: 0.35, mostBytes: 384 * MB }
+const BODY_LEFT = { share: 0.25, mostBytes: 256 * MB }
+const ANY_LEFT = { share: 0.15, mostBytes: 128 * MB }
+const FULL_LEFT = { share: 0.08, mostBytes: 64 * MB }
+const LAST_LEFT = { share: 0.03, mostBytes: 24 * MB }
+/** Growth of the last stretch is expected to go on for this long, ms: what has begun still takes its memory. */
+const AHEAD_MS = 100
+/** Growth is measured over at least this, ms: young garbage grows and goes within less. */
+const SLOPE_MS = 50
+/** Below this share of the limit requests in service hold too little for a shed to help: others fill the group. */
+const OWN_SHARE = 0.08
+/** Growth below this share of the limit is none. */
+const FLAT_SHARE = 0.004
+const CUT_EVERY_MS = 50
+const RAISE_EVERY_MS = 100
+const RAISE_WHILE_FLAT_MS = 500
+const RAISE = 0.05
+const CUT = 0.8
+const CUT_WHEN_FULL = 0.5
+/** Usage that changes by less than this share of the limit between two collections shows that they free little. */
+const COLLECTED_SHARE = 0.04
+const COLLECT_EVERY_MS = 1000
+const COLLECT_AT_LEAST_EVERY_MS = 60_000
+/** A limit that no request has met for so long is forgotten, ms. */
+const FORGET_MS = 5000
+
+export interface MemorySample {
+  readonly nowMs: number
+  /** Of the group, without what the kernel can reclaim. */
+  readonly usedBytes: number
+  /** Resident, of this process. */
+  readonly ownBytes: number
+}
+
+export interface InService {
+  readonly all: number
+  /** Of them: came with a body. */
+  readonly bodies: number
+}
+
+export class MemoryRoom {
+  readonly limitBytes: number
+  readonly #collectMark: number
+  readonly #bodyMark: number
+  readonly #anyMark: number
+  readonly #fullMark: number
+  readonly #lastMark: number
+  readonly #bodies: InServiceLimit
+  /** Of those that brought none. */
+  readonly #others: InServiceLimit
+  #usedBytes = 0
+  #restBytes = Number.POSITIVE_INFINITY
+  #slopeFrom: MemorySample | undefined
+  #perMs = 0
+  /** Requests in service have filled it; false while others have. */
+  #isOurs = false
+  #ahead = 0
+  #collectAtMs = Number.NEGATIVE_INFINITY
+  #collectEveryMs = COLLECT_EVERY_MS
+  #usedBeforeCollection = 0
+
+  constructor(limitBytes: number) {
+    this.limitBytes = limitBytes
+    this.#collectMark = mark(limitBytes, COLLECT_LEFT)
+    this.#bodyMark = mark(limitBytes, BODY_LEFT)
+    this.#anyMark = mark(limitBytes, ANY_LEFT)
+    this.#fullMark = mark(limitBytes, FULL_LEFT)
+    this.#lastMark = mark(limitBytes, LAST_LEFT)
+    this.#bodies = new InServiceLimit(limitBytes)
+    this.#others = new InServiceLimit(limitBytes)
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes
+  }
+
+  /**
+   * Bodies should not be read any faster than they leave. From the lower mark on: hundreds of uploads may have been admitted
+   * before it, and one turn of the loop reads from each.
+   */
+  get pacesBodies(): boolean {
+    return this.#isOurs && this.#ahead >= this.#bodyMark
+  }
+
+  /**
+   * True when V8 should collect garbage now: it paces itself by the limit of its heap, and does not know the container's.
+   * Ever less often while collections free little.
+   */
+  wantsCollection(nowMs: number): boolean {
+    if (!this.#isOurs || this.#usedBytes < this.#collectMark || nowMs < this.#collectAtMs) return false
+    const changed = Math.abs(this.#usedBytes - this.#usedBeforeCollection)
+    const isWorthIt = changed >= this.limitBytes * COLLECTED_SHARE
+    this.#collectEveryMs = isWorthIt ? COLLECT_EVERY_MS : Math.min(2 * this.#collectEveryMs, COLLECT_AT_LEAST_EVERY_MS)
+    this.#collectAtMs = nowMs + this.#collectEveryMs
+    this.#usedBeforeCollection = this.#usedBytes
+    return true
+  }
+
+  /** It is nearly full, and not by requests in service here. */
+  get isFullOfOthers(): boolean {
+    return !this.#isOurs && this.#usedBytes >= this.#anyMark
+  }
+
+  /** Milliseconds until the next sample is worth its cost: a process can take about 4 MB each. */
+  get nextInMs(): number {
+    return Math.min(250, Math.max(5, (this.#bodyMark - this.#usedBytes) / (4 * MB)))
+  }
+
+  sampled(sample: MemorySample, inService: InService): void {
+    const { nowMs, usedBytes, ownBytes } = sample
+    this.#restBytes = Math.min(this.#restBytes, ownBytes)
+    this.#isOurs = ownBytes - this.#restBytes >= this.limitBytes * OWN_SHARE
+    const from = this.#slopeFrom
+    if (from === undefined || nowMs - from.nowMs >= SLOPE_MS) {
+      if (from !== undefined) this.#perMs = (usedBytes - from.usedBytes) / (nowMs - from.nowMs)
+      this.#slopeFrom = sample
+    }
+    this.#usedBytes = usedBytes
+    this.#ahead = usedBytes + Math.max(0, this.#perMs) * AHEAD_MS
+    const state = { nowMs, usedBytes, ahead: this.#ahead, isFull: this.#ahead >= this.#fullMark }
+    if (this.#isOurs) {
+      this.#bodies.sampled(state, this.#bodyMark, inService.bodies)
+      this.#others.sampled(state, this.#anyMark, inService.all - inService.bodies)
+    } else {
+      this.#bodies.forget()
+      this.#others.forget()
+    }
+  }
+
+  /** Whether a request that came now is to be shed. */
+  refuses(bringsBody: boolean, { all, bodies }: InService, nowMs: number): boolean {
+    if (all === 0 || !this.#isOurs) return false
+    if (this.#usedBytes >= this.#lastMark) return true
+    return bringsBody ? this.#bodies.isReachedBy(bodies, nowMs) : this.#others.isReachedBy(all - bodies, nowMs)
+  }
+
+  /** Whether {@link refuses} could say yes to anything. */
+  get mayRefuse(): boolean {
+    return this.#isOurs && (this.#bodies.isSet || this.#others.isSet || this.#usedBytes >= this.#lastMark)
+  }
+}
+
+function mark(
+  limitBytes: number,
+  { share, mostBytes }: { readonly share: number; readonly mostBytes: number },
+): number {
+  return limitBytes - Math.min(limitBytes * share, mostBytes)
+}
+
+interface State {
+  readonly nowMs: number
+  readonly usedBytes: number
+  readonly ahead: number
+  readonly isFull: boolean
+}
+
+class InServiceLimit {
+  readonly #flatBytes: number
+  #most = Number.POSITIVE_INFINITY
+  #changedAtMs = 0
+  #usedThen = 0
+  #metAtMs = 0
+
+  constructor(limitBytes: number) {
+    this.#flatBytes = limitBytes * FLAT_SHARE
+  }
+
+  get isSet(): boolean {
+    return this.#most !== Number.POSITIVE_INFINITY
+  }
+
+  isReachedBy(inService: number, nowMs: number): boolean {
+    if (inService < this.#most) return false
+    this.#metAtMs = nowMs
+    return true
+  }
+
+  forget(): void {
+    this.#most = Number.POSITIVE_INFINITY
+  }
+
+  sampled(state: State, markBytes: number, inService: number): void {
+    const { nowMs, usedBytes, ahead, isFull } = state
+    const sinceMs = nowMs - this.#changedAtMs
+    const isMet = inService >= this.#most
+    if (ahead >= markBytes) {
+      const grew = usedBytes - this.#usedThen > this.#flatBytes
+      if (!this.isSet) this.#set(inService, state)
+      else if (grew && sinceMs >= CUT_EVERY_MS) this.#set(inService * (isFull ? CUT_WHEN_FULL : CUT), state)
+      else if (!grew && !isFull && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) this.#raise(state)
+    } else if (this.isSet) {
+      if (isMet && sinceMs >= RAISE_EVERY_MS) this.#raise(state)
+      else if (nowMs - Math.max(this.#metAtMs, this.#changedAtMs) >= FORGET_MS) this.forget()
+    }
+  }
+
+  #set(most: number, { nowMs, usedBytes }: State): void {
+    this.#most = Math.max(1, Math.floor(Math.min(most, this.#most)))
+    this.#changedAtMs = nowMs
+    this.#usedThen = usedBytes
+  }
+
+  #raise({ nowMs, usedBytes }: State): void {
+    this.#most += Math.max(1, Math.floor(this.#most * RAISE))
+    this.#changedAtMs = nowMs
+    this.#usedThen = usedBytes
+  }
+}

@@ -1,0 +1,218 @@
+/** Watches the memory of the container that this process runs in: reads the files of its cgroup, ever more often as they fill. */
+import { openSync, readFileSync, readSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
+import { now } from '../clock.ts'
+import { warn, warnOnce } from '../warnings.ts'
+import { heapRoom } from './heap.ts'
+import type { HeapRoom } from './heap-room.ts'
+import { findMemoryGroup, type MemoryGroup, reclaimableBytes } from './memory-group.ts'
+import { type InService, MemoryRoom } from './memory-room.ts'
+
+const MB = 1024 * 1024
+/** The rest of a container holds Node itself, buffers and sockets. */
+const LARGEST_HEAP_SHARE = 0.75
+const BEST_HEAP_SHARE = 0.6
+/** V8 begins a collection when buffers have grown by 64 MB. */
+const COLLECTION_BYTES = 64 * MB
+
+/** A server whose clients send bodies. */
+export interface BodySource {
+  /** Called while memory is full, every few milliseconds; `grows`: it was fuller than before. */
+  onFull(grows: boolean): void
+  onRoom(): void
+}
+
+export class Memory implements InService {
+  all = 0
+  bodies = 0
+  readonly sources: Set<BodySource> = new Set()
+  readonly #heap: HeapRoom
+  #group: OpenGroup | undefined
+  #room: MemoryRoom | undefined
+  #nextAtMs = 0
+  #told: string | undefined
+  #toldAtMs = Number.NEGATIVE_INFINITY
+  #fullAtBytes: number | undefined
+  #timer: NodeJS.Timeout | undefined
+  readonly #warnOfOthers = warnOnce()
+  #heapIsJudged = false
+
+  constructor(heap: HeapRoom, group: OpenGroup | undefined) {
+    this.#heap = heap
+    this.#group = group
+    this.#room = group && new MemoryRoom(group.limitBytes)
+  }
+
+  entered(bringsBody: boolean): void {
+    this.all++
+    if (!bringsBody) return
+    this.bodies++
+    if (this.#room !== undefined) this.#lookSoon(this.#room)
+  }
+
+  left(broughtBody: boolean): void {
+    this.all--
+    if (broughtBody) this.bodies--
+  }
+
+  /** Whether a request that came now is to be shed for want of memory. */
+  refuses(bringsBody: boolean, nowMs: number): boolean {
+    if (this.#heap.short) return true
+    if (this.#room === undefined) return false
+    if (nowMs >= this.#nextAtMs) this.#sample(nowMs)
+    return this.#room?.refuses(bringsBody, this, nowMs) === true
+  }
+
+  /** Whether {@link refuses} could say yes. */
+  get mayRefuse(): boolean {
+    return this.#heap.short || this.#room?.mayRefuse === true
+  }
+
+  /** What fills the container, for a person; undefined while it has room. As it was within the last second. */
+  fullOf(nowMs: number): string | undefined {
+    const room = this.#room
+    if (this.#heap.short || room?.mayRefuse !== true) return undefined
+    if (nowMs - this.#toldAtMs < 1000) return this.#told
+    this.#toldAtMs = nowMs
+    const { heapTotal, external, rss } = process.memoryUsage()
+    const [used, limit, heap, buffers] = [room.usedBytes, room.limitBytes, heapTotal, external].map(mb)
+    this.#told = `the container's memory was nearly full: ${used} of ${limit} (this process ${mb(rss)}, its heap ${heap}, its buffers ${buffers})`
+    return this.#told
+  }
+
+  #sample(nowMs: number): void {
+    const room = this.#room!
+    try {
+      const usedBytes = this.#group!.usedBytes()
+      room.sampled({ nowMs, usedBytes, ownBytes: ownBytes() }, this)
+    } catch (error) {
+      this.#stop(error)
+      return
+    }
+    this.#nextAtMs = nowMs + room.nextInMs
+    if (room.isFullOfOthers) {
+      this.#warnOfOthers(
+        `the memory of the container of process ${process.pid} is nearly full, ${mb(room.usedBytes)} of ${mb(room.limitBytes)}, and not by ` +
+          'requests of this process, so meltproof sheds none. Look for other processes of the container, or give it more memory.',
+      )
+    }
+    this.#tellSources(room)
+    if (room.wantsCollection(nowMs)) askForCollection()
+    if (room.mayRefuse) this.#warnOfHeap(room.limitBytes)
+    if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon(room)
+  }
+
+  /** New requests look too; those in service may take memory while none come. */
+  #lookSoon({ nextInMs }: MemoryRoom): void {
+    this.#timer ??= setTimeout(this.#look, nextInMs).unref()
+  }
+
+  readonly #look = (): void => {
+    this.#timer = undefined
+    if (this.#room === undefined) return
+    try {
+      this.#sample(now())
+    } catch (error) {
+      this.#stop(error)
+    }
+  }
+
+  #tellSources({ pacesBodies, usedBytes }: MemoryRoom): void {
+    const before = this.#fullAtBytes
+    if (pacesBodies) {
+      this.#fullAtBytes = usedBytes
+      for (const source of this.sources) source.onFull(before === undefined || usedBytes > before)
+    } else if (before !== undefined) {
+      this.#fullAtBytes = undefined
+      for (const source of this.sources) source.onRoom()
+    }
+  }
+
+  /** V8 ends the process when its heap is full, and before that it collects. Not where the container is smaller. */
+  #warnOfHeap(containerBytes: number): void {
+    if (this.#heapIsJudged) return
+    this.#heapIsJudged = true
+    const { heap_size_limit: heapBytes } = getHeapStatistics()
+    if (heapBytes <= containerBytes * LARGEST_HEAP_SHARE) return
+    warn(
+      `the container of process ${process.pid} has ${mb(containerBytes)} of memory, and V8's heap may grow to ${mb(heapBytes)}, so V8 collects ` +
+        `garbage too late. Start Node with --max-old-space-size=${Math.round((containerBytes * BEST_HEAP_SHARE) / MB)}. Requests are shed meanwhile.`,
+    )
+  }
+
+  #stop(error: unknown): void {
+    this.#room = undefined
+    warn(
+      `meltproof can not read the memory of the container of process ${process.pid} any more (${String(error)}); it watches the heap alone.`,
+    )
+    try {
+      for (const source of this.sources) source.onRoom()
+    } catch {
+      // A socket that can not be resumed has closed.
+    }
+  }
+}
+
+const mb = (bytes: number): string => `${Math.round(bytes / MB)} MB`
+
+const BUFFER = Buffer.alloc(8192)
+
+/** Files that stay open: reading one costs 1 to 7 us. */
+class OpenGroup {
+  readonly limitBytes: number
+  readonly #reclaimable: readonly string[]
+  readonly #usage: number
+  readonly #stat: number
+
+  constructor({ limitBytes, usageFile, statFile, reclaimable }: MemoryGroup) {
+    this.limitBytes = limitBytes
+    this.#reclaimable = reclaimable
+    this.#usage = openSync(usageFile, 'r')
+    this.#stat = openSync(statFile, 'r')
+  }
+
+  usedBytes(): number {
+    const bytes = Number.parseInt(read(this.#usage), 10)
+    if (!Number.isFinite(bytes)) throw new Error('no number')
+    // What can be reclaimed only makes it less.
+    return bytes < this.limitBytes / 2 ? bytes : bytes - reclaimableBytes(read(this.#stat), this.#reclaimable)
+  }
+}
+
+function read(fd: number): string {
+  return BUFFER.toString('latin1', 0, readSync(fd, BUFFER, 0, BUFFER.length, 0))
+}
+
+function ownBytes(): number {
+  return process.memoryUsage.rss()
+}
+
+/** A buffer that is never written to takes address space and no memory, and V8 counts it. */
+function askForCollection(): void {
+  new ArrayBuffer(COLLECTION_BYTES)
+}
+
+let memory: Memory | undefined
+
+/** The one of this process. */
+export function processMemory(): Memory {
+  memory ??= new Memory(heapRoom(), openGroup())
+  return memory
+}
+
+function openGroup(): OpenGroup | undefined {
+  let why: string
+  try {
+    const found = findMemoryGroup(path => readFileSync(path, 'latin1'), totalmem())
+    if (found === undefined) return undefined
+    if (!('why' in found)) return new OpenGroup(found)
+    why = found.why
+  } catch (error) {
+    why = String(error)
+  }
+  warn(
+    `meltproof can not read how much memory the container of process ${process.pid} has (${why}); it watches the heap alone.`,
+  )
+  return undefined
+}

@@ -1,0 +1,128 @@
+/** Who is refused while memory fills, for how long, and who is not. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { MemoryRoom } from '../../src/signals/memory-room.ts'
+
+const MB = 1024 * 1024
+const LIMIT = 256
+
+/** A container of 256 MB that a process of 50 MB fills. */
+class Filling {
+  readonly room = new MemoryRoom(LIMIT * MB)
+  nowMs = 0
+
+  constructor() {
+    this.at(50, { all: 0, bodies: 0 })
+  }
+
+  at(usedMb: number, inService: { all: number; bodies: number }, { own = usedMb, forMs = 20 } = {}): this {
+    for (let left = forMs; left > 0; left -= 20) {
+      this.nowMs += 20
+      this.room.sampled({ nowMs: this.nowMs, usedBytes: usedMb * MB, ownBytes: own * MB }, inService)
+    }
+    return this
+  }
+
+  refuses(inService: { all: number; bodies: number }): { body: boolean; none: boolean } {
+    const { nowMs, room } = this
+    return { body: room.refuses(true, inService, nowMs), none: room.refuses(false, inService, nowMs) }
+  }
+}
+const NEITHER = { body: false, none: false }
+
+describe('the room in the memory of a container', () => {
+  it('refuses no request at half of it, however quickly it came there', () => {
+    const filling = new Filling().at(128, { all: 70, bodies: 70 })
+    assert.deepEqual(filling.refuses({ all: 500, bodies: 500 }), NEITHER)
+    assert.equal(filling.room.mayRefuse, false)
+  })
+
+  it('refuses those with bodies first, beyond as many as were in service then', () => {
+    const many = { all: 110, bodies: 100 }
+    const filling = new Filling().at(150, many, { forMs: 500 })
+    for (let used = 155; used <= 195; used += 5) filling.at(used, many, { forMs: 100 })
+    assert.deepEqual(filling.refuses(many), { body: true, none: false })
+    assert.deepEqual(filling.refuses({ all: 60, bodies: 50 }), NEITHER)
+    filling.at(225, many)
+    assert.deepEqual(filling.refuses(many), { body: true, none: true })
+  })
+
+  it('takes fewer while it goes on growing', () => {
+    const filling = new Filling()
+    for (let used = 195; used < 230; used += 5) filling.at(used, { all: 100, bodies: 100 }, { forMs: 100 })
+    assert.deepEqual(
+      [85, 75].map(bodies => filling.refuses({ all: bodies, bodies }).body),
+      [true, false],
+    )
+    filling.at(235, { all: 50, bodies: 50 }, { forMs: 100 })
+    assert.deepEqual(
+      [45, 20].map(bodies => filling.refuses({ all: bodies, bodies }).body),
+      [true, false],
+    )
+  })
+
+  it('expects growth to go on for a moment, so that a quick one is met in time', () => {
+    const filling = new Filling()
+    for (let used = 60; used <= 160; used += 10) filling.at(used, { all: used, bodies: used })
+    assert.equal(filling.refuses({ all: 160, bodies: 160 }).body, true)
+  })
+
+  it('lets as many in as before when usage stays high, which is what allocators keep', () => {
+    const filling = new Filling().at(195, { all: 100, bodies: 100 }, { forMs: 200 })
+    filling.at(195, { all: 0, bodies: 0 }, { forMs: 3000 })
+    assert.deepEqual(filling.refuses({ all: 80, bodies: 80 }), NEITHER)
+    assert.equal(filling.refuses({ all: 100, bodies: 100 }).body, true)
+  })
+
+  it('lets ever more in while usage stays flat under them, and forgets its limit when none meets it', () => {
+    const filling = new Filling().at(195, { all: 100, bodies: 100 }, { forMs: 200 })
+    filling.at(195, { all: 200, bodies: 200 }, { forMs: 12_000 })
+    assert.equal(filling.refuses({ all: 150, bodies: 150 }).body, false)
+    filling.at(150, { all: 10, bodies: 10 }, { forMs: 6000 })
+    assert.equal(filling.room.mayRefuse, false)
+  })
+
+  it('takes one at least, however full it is', () => {
+    const filling = new Filling().at(255, { all: 20, bodies: 20 }, { forMs: 200 })
+    assert.deepEqual(filling.refuses({ all: 20, bodies: 0 }), { body: true, none: true })
+    assert.deepEqual(filling.refuses({ all: 0, bodies: 0 }), NEITHER)
+  })
+
+  it('refuses none when another process fills the group', () => {
+    const busy = { all: 100, bodies: 100 }
+    const filling = new Filling().at(252, busy, { own: 60, forMs: 2000 })
+    assert.deepEqual(filling.refuses(busy), NEITHER)
+    assert.deepEqual([filling.room.isFullOfOthers, filling.room.pacesBodies], [true, false])
+  })
+
+  it('leaves a large container more of its memory than a small one: what matters is how many bytes are left', () => {
+    const room = new MemoryRoom(16_384 * MB)
+    room.sampled({ nowMs: 0, usedBytes: 50 * MB, ownBytes: 50 * MB }, { all: 0, bodies: 0 })
+    for (let used = 50; used < 15_900; used += 20) {
+      room.sampled({ nowMs: used, usedBytes: used * MB, ownBytes: used * MB }, { all: 9, bodies: 9 })
+    }
+    assert.equal(room.mayRefuse, false)
+  })
+
+  it('asks V8 to collect before it refuses a request, and ever less often when that frees little', () => {
+    const filling = new Filling()
+    const asked: number[] = []
+    for (let at = 0; at < 60_000; at += 20) {
+      filling.at(175, { all: 50, bodies: 50 })
+      if (filling.room.wantsCollection(filling.nowMs)) asked.push(filling.nowMs)
+    }
+    assert.equal(filling.room.mayRefuse, false)
+    assert.ok(asked.length >= 3 && asked.length <= 7, String(asked))
+    assert.equal(new Filling().at(100, { all: 50, bodies: 50 }).room.wantsCollection(1e9), false)
+  })
+
+  it('is looked at the more often the less is left', () => {
+    const filling = new Filling()
+    const every = [60, 120, 180, 250].map(used => filling.at(used, { all: 1, bodies: 1 }).room.nextInMs)
+    assert.deepEqual(
+      every,
+      [...every].sort((a, b) => b - a),
+    )
+    assert.equal(every.at(-1), 5)
+  })
+})
