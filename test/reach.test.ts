@@ -19,14 +19,15 @@ interface Reach {
 }
 
 const MOST: Readonly<Record<string, Reach>> = {
-  '.': { files: 124, lines: 11_200, goal: 9000 },
+  '.': { files: 125, lines: 11_240, goal: 9000 },
   './register': { files: 3, lines: 150 },
   './toobusy': { files: 3, lines: 240 },
   './deadline': { files: 14, lines: 1200 },
   './limiter': { files: 62, lines: 6100, goal: 3500 },
   './outbound': { files: 91, lines: 9300 },
-  './prometheus': { files: 124, lines: 12_000 },
-  './otel': { files: 120, lines: 12_000 },
+  './prometheus': { files: 124, lines: 12_050 },
+  './otel': { files: 120, lines: 12_050 },
+  './culprit': { files: 27, lines: 1950 },
   './haproxy': { files: 16, lines: 900 },
   './pg': { files: 92, lines: 9200 },
   './mysql2': { files: 91, lines: 9100 },
@@ -40,7 +41,7 @@ const MOST: Readonly<Record<string, Reach>> = {
 }
 
 /** Parts that subscribe to the core's channels, or that the core loads on first use. The core does not import them. */
-const EXTRAS = ['admin', 'databases', 'haproxy', 'logging', 'observe', 'outbound', 'register', 'timing']
+const EXTRAS = ['admin', 'culprit', 'databases', 'haproxy', 'logging', 'observe', 'outbound', 'register', 'timing']
 
 const { exports } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as {
   readonly exports: Readonly<Record<string, string | { readonly default: string }>>

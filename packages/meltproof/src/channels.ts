@@ -4,7 +4,7 @@
  */
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { LogLossRecord, OutboundRecord, RequestRecord, ShedRecord, StallRecord } from './record.ts'
+import type { CulpritRecord, LogLossRecord, OutboundRecord, RequestRecord, ShedRecord, StallRecord } from './record.ts'
 
 export interface Seam<T> {
   readonly name: string | symbol
@@ -42,6 +42,8 @@ export const passingRequests: Seam<RequestMessage> = seam('meltproof:passing-req
 export const sheds: Seam<ShedMessage> = seam('meltproof:shed')
 export const calls: Seam<OutboundRecord> = seam('meltproof:outbound')
 export const stalls: Seam<StallRecord> = seam('meltproof:stall')
+/** Once a stall of 100 ms and more, while stalls are named (meltproof/culprit). */
+export const culprits: Seam<CulpritRecord> = seam('meltproof:culprit')
 /** At most one a second and stream while log lines are being given up. */
 export const logLosses: Seam<LogLossRecord> = seam('meltproof:log-loss')
 

@@ -13,6 +13,7 @@ import {
   type StallRecord,
   type Verdict,
 } from '../record.ts'
+import { namedStalls } from '../signals/named-stalls.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
 import type { EventLoop } from './event-loop.ts'
 import type { Aggregator } from './instruments.ts'
@@ -321,6 +322,15 @@ const PROCESS: readonly Metric[] = [
     unit: 's',
     help: 'How long these stalls were together.',
     stall: [{ value: ({ fromMs, toMs }) => (toMs - fromMs) / 1000 }],
+  },
+  {
+    prometheus: 'meltproof_stall_seconds_total',
+    otel: 'meltproof.stall.seconds',
+    kind: 'counter',
+    unit: 's',
+    help: 'How long the loop stood still, by the place in the code that held it; none unless stalls are named.',
+    labels: ['place'],
+    read: () => Object.entries(namedStalls()?.seconds() ?? {}).map(([place, seconds]) => [{ place }, seconds]),
   },
   {
     prometheus: 'meltproof_log_lines_lost_total',

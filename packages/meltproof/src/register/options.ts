@@ -4,6 +4,7 @@ import type { AccessLogOptions } from '../logging/access-log.ts'
 import type { StdoutOptions } from '../logging/stdout/options.ts'
 import { OFF, ON } from './on-or-off.ts'
 import { checkFieldName, invalidOption, nearest } from '../options.ts'
+import type { CulpritOptions } from '../culprit/options.ts'
 import type { CallLimits, OutboundLimits } from '../outbound/limits.ts'
 import { OriginTable } from '../outbound/origin-table.ts'
 import type { ProtectOptions } from '../server/protect-options.ts'
@@ -50,6 +51,7 @@ const READERS = {
   MELTPROOF_STDOUT_BUFFER: bytesOf,
   MELTPROOF_STDOUT_FLUSH: duration(0, 60_000, '60s'),
   MELTPROOF_STDOUT_LOSS_FILE: textOf,
+  MELTPROOF_CULPRIT: culpritOf,
   MELTPROOF_WATCH: textOf,
 } as const
 
@@ -74,6 +76,8 @@ export interface RegisterSettings {
   readonly accessLog: AccessLogOptions | undefined
   /** SIGTERM drains. */
   readonly drain: boolean
+  /** Undefined: stalls are not named. */
+  readonly culprit: CulpritOptions | undefined
   readonly watch: string | undefined
   /** What is wrong with the variables, a sentence each. The defaults hold. */
   readonly warnings: readonly string[]
@@ -131,6 +135,7 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     haproxyAgent: read('MELTPROOF_HAPROXY_AGENT'),
     accessLog: read('MELTPROOF_ACCESS_LOG') || undefined,
     drain: read('MELTPROOF_DRAIN') ?? false,
+    culprit: read('MELTPROOF_CULPRIT') || undefined,
     watch: read('MELTPROOF_WATCH'),
     warnings,
   }
@@ -275,6 +280,14 @@ function accessLogFormat(text: string, name: string): AccessLogOptions | false {
   if (text === 'json' || text === 'combined') return { format: text }
   if (OFF.test(text)) return false
   return invalidOption(name, '`json`, `combined` or `off`', text)
+}
+
+/** False: no. A time is how long a stall must be to be named. */
+function culpritOf(text: string, name: string): CulpritOptions | false {
+  if (ON.test(text)) return {}
+  if (OFF.test(text)) return false
+  if (!/^\d/.test(text)) invalidOption(name, '`on`, `off`, or a time such as `250ms`', text)
+  return { thresholdMs: duration(50, 60_000, '60s')(text, name) }
 }
 
 /** Besides the probes; `none` in the list takes these out. */

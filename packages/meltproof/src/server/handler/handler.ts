@@ -5,6 +5,7 @@ import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { runWithBudget } from '../../deadline/context.ts'
 import type { Scope } from '../../record.ts'
+import { requestContext } from '../../signals/named-stalls.ts'
 import type { Connection } from '../connection/connection.ts'
 import { shadowHandlerEnded } from '../gate/dry-run.ts'
 import type { ServerGate } from '../gate/server-gate.ts'
@@ -59,7 +60,7 @@ export class Handler {
   }
 
   #observe(exchange: Exchange, event: string): boolean {
-    const { emit, policy } = this.#parts
+    const { policy } = this.#parts
     const { request } = exchange
     const response = exchange.response!
     const tells = policy.tellsTiming?.(request) === true
@@ -69,14 +70,21 @@ export class Handler {
       const observer = tells || requestsAreObserved() ? requestObserver() : undefined
       const handled =
         observer === undefined
-          ? emit(event, request, response)
-          : observer.run(exchange, request, response, tells, () => emit(event, request, response))
+          ? this.#emit(event, request, response)
+          : observer.run(exchange, request, response, tells, () => this.#emit(event, request, response))
       returned = true
       return handled
     } finally {
       // Nobody will end the response: its permit ends when the client leaves.
       if (!returned) exchange.threw = true
     }
+  }
+
+  #emit(event: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const { emit } = this.#parts
+    const context = requestContext()
+    if (context === undefined) return emit(event, request, response)
+    return context(request, () => emit(event, request, response))
   }
 
   handedOn(exchange: Exchange, connection: Connection<Exchange>): void {
