@@ -1,6 +1,6 @@
 /** Where a line of generated JavaScript comes from, by its source map. Read only for places that are named. */
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
-import * as module from 'node:module'
+import { findSourceMap, SourceMap } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Place } from './place.ts'
@@ -10,7 +10,7 @@ const MOST_MAP_BYTES = 20_000_000
 /** The comment that names the map is the last line of its file. A map that the comment has in itself may be larger. */
 const TAIL_BYTES = 4096
 
-const maps = new Map<string, module.SourceMap | undefined>()
+const maps = new Map<string, SourceMap | undefined>()
 
 /** The same place where there is no map. */
 export function sourceOf(place: Place): Place {
@@ -29,7 +29,7 @@ export function sourceOf(place: Place): Place {
 }
 
 function entryOf(
-  map: module.SourceMap,
+  map: SourceMap,
   line: number,
   column: number,
 ): { readonly source: string; readonly line: number } | undefined {
@@ -44,9 +44,9 @@ function fileOf(source: string, generated: string): string | undefined {
   return path === '' ? undefined : resolve(dirname(generated), path)
 }
 
-function mapOf(file: string): module.SourceMap | undefined {
+function mapOf(file: string): SourceMap | undefined {
   // What a loader has made is known to Node alone, and only with source maps enabled.
-  const known = module.findSourceMap(file)
+  const known = findSourceMap(file)
   if (known !== undefined) return known
   if (maps.has(file)) return maps.get(file)
   const found = mapBeside(file)
@@ -54,12 +54,12 @@ function mapOf(file: string): module.SourceMap | undefined {
   return found
 }
 
-function mapBeside(file: string): module.SourceMap | undefined {
+function mapBeside(file: string): SourceMap | undefined {
   const url = /\/[/*][#@] sourceMappingURL=([^\s*]+)[\s*/]*$/.exec(tailOf(file))?.[1]
   if (url === undefined || /^(?!file:)[a-z][\w+.-]*:/i.test(url)) return undefined
   const path = url.startsWith('file:') ? fileURLToPath(url) : resolve(dirname(file), decodeURIComponent(url))
   if (!existsSync(path) || statSync(path).size > MOST_MAP_BYTES) return undefined
-  return new module.SourceMap(JSON.parse(readFileSync(path, 'utf8')))
+  return new SourceMap(JSON.parse(readFileSync(path, 'utf8')))
 }
 
 function tailOf(file: string): string {
