@@ -86,6 +86,7 @@ async function plant(files: readonly string[]): Promise<void> {
   await sleep(2000)
   for (let i = 0; i < count; i++) {
     const ms = SHORTEST_MS * (LONGEST_MS / SHORTEST_MS) ** random()
+    if (process.env['VERBOSE']) console.error(i, wanted[i % wanted.length], Math.round(ms))
     await server.text(`/plant/${wanted[i % wanted.length]}?ms=${Math.round(ms)}`)
     await sleep(100 + 200 * random())
   }
@@ -115,7 +116,9 @@ function say({ stalls, culprits }: Report): void {
       for (const key of [verdict, wrongRoute ? 'wrong route' : route]) row[key] = (row[key] ?? 0) + 1
     }
     if (wrong.length > 0) {
-      console.error(`${stall.form}, ${Math.round(stall.toMs - stall.fromMs)} ms, line ${stall.line}: ${wrong[0]!.place}`)
+      console.error(
+        `${stall.form}, ${Math.round(stall.toMs - stall.fromMs)} ms, line ${stall.line}: ${wrong[0]!.place}`,
+      )
     } else if (verdict === 'unknown') {
       const records = found.map(({ fromMs, toMs, place }) => `${Math.round(toMs - fromMs)} ms ${place}`).join('; ')
       console.error(`${stall.form}, ${Math.round(stall.toMs - stall.fromMs)} ms: ${records || 'no record'}`)
@@ -196,7 +199,13 @@ async function start(files: readonly string[], variables: Readonly<Record<string
 /** The compiled TypeScript, and the addon: empty where there is no C compiler. */
 function prepare(): string[] {
   const typed = join(scratch, 'typed.mjs')
-  buildSync({ entryPoints: [join(FOLDER, 'typed.ts')], outfile: typed, sourcemap: true, minifyWhitespace: true, format: 'esm' })
+  buildSync({
+    entryPoints: [join(FOLDER, 'typed.ts')],
+    outfile: typed,
+    sourcemap: true,
+    minifyWhitespace: true,
+    format: 'esm',
+  })
   const addon = join(scratch, 'hold.node')
   try {
     execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', addon, join(FOLDER, 'hold.c')])

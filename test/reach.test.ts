@@ -20,14 +20,14 @@ interface Reach {
 
 const MOST: Readonly<Record<string, Reach>> = {
   '.': { files: 125, lines: 11_240, goal: 9000 },
-  './register': { files: 3, lines: 150 },
+  './register': { files: 3, lines: 160 },
   './toobusy': { files: 3, lines: 240 },
   './deadline': { files: 14, lines: 1200 },
   './limiter': { files: 62, lines: 6100, goal: 3500 },
   './outbound': { files: 91, lines: 9300 },
   './prometheus': { files: 124, lines: 12_050 },
   './otel': { files: 120, lines: 12_050 },
-  './culprit': { files: 27, lines: 1950 },
+  './culprit': { files: 28, lines: 1980 },
   './haproxy': { files: 16, lines: 900 },
   './pg': { files: 92, lines: 9200 },
   './mysql2': { files: 91, lines: 9100 },

@@ -21,13 +21,14 @@ const addon = addonFile === '' ? undefined : require(addonFile)
 const lateFile = join(import.meta.dirname, 'late.cjs')
 
 /** Without it the optimiser takes what nobody uses away. */
-let kept
+const kept = [undefined]
 function used(value) {
-  kept = value
+  kept[0] = value
 }
 
 const bigFile = join(tmpdir(), `planted-${process.pid}`)
 writeFileSync(bigFile, 'é'.repeat(2_000_000))
+process.on('disconnect', () => process.exit())
 process.on('exit', () => require('node:fs').rmSync(bigFile, { force: true }))
 
 /** How much of each takes a millisecond here. */
@@ -187,14 +188,18 @@ subscribe('meltproof:culprit', record => culprits.push(record))
 const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url, 'http://localhost')
   const form = pathname.split('/')[2]
-  if (pathname === '/report') response.end(JSON.stringify({ stalls, culprits, forms: Object.keys(forms).filter(name => forms[name]) }))
+  if (pathname === '/report')
+    response.end(JSON.stringify({ stalls, culprits, forms: Object.keys(forms).filter(name => forms[name]) }))
   else if (pathname === '/usage') response.end(JSON.stringify(usage()))
   else if (forms[form] === undefined) response.end('ok')
   else {
     const act = forms[form](Number(searchParams.get('ms')))
     // What was prepared is no part of the stall.
     await new Promise(resolve => setTimeout(resolve, 100))
-    const hold = form === 'regex' || form === 'fs' || form === 'loop' || form === 'template' ? forms[form](Number(searchParams.get('ms'))) : act
+    const hold =
+      form === 'regex' || form === 'fs' || form === 'loop' || form === 'template'
+        ? forms[form](Number(searchParams.get('ms')))
+        : act
     const fromMs = performance.now()
     await hold()
     stalls.push({ form, fromMs, toMs: performance.now(), route: `GET ${pathname}`, ...truth[form] })

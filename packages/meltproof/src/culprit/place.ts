@@ -15,10 +15,12 @@ export interface Frame {
 
 /** What was seen of the main thread from `fromMs` to `toMs`, which are the same for a look at one moment. */
 export interface Sample {
+  /** When the watcher asked. What ran from then until `fromMs` is not known: native code, or nothing for want of CPU. */
+  readonly askedAtMs: number
   readonly fromMs: number
   readonly toMs: number
-  /** The frames of the app, outermost first; undefined where the stack was seen too late to say anything. */
-  readonly frames: readonly Frame[] | undefined
+  /** The frames of the app, outermost first. */
+  readonly frames: readonly Frame[]
   /** What the innermost of these frames had called, in words. */
   readonly cause: string | undefined
   /** The request that the code worked for. */
@@ -40,6 +42,8 @@ export interface Judgement {
   readonly request: object | undefined
 }
 
+/** A look that comes this long after the question may have waited for native code, and then be on a later line, ms. */
+const PROMPT_MS = 5
 /** Of the time between two samples each vouches for this much at most, ms: the watcher itself may have been late. */
 const MOST_VOUCHED_MS = 60
 
@@ -78,17 +82,21 @@ export function judge(samples: readonly Sample[], fromMs: number, toMs: number):
   }
 }
 
-/** Each sample with the part of the stall that it vouches for: half of the time to the next, and to the one before. */
+/**
+ * Each sample with the part of the stall that it vouches for: half of the time to the next, and to the one before unless
+ * it came late.
+ */
 function weigh(samples: readonly Sample[], fromMs: number, toMs: number): Weighed[] {
   return samples.flatMap((sample, i) => {
     const start = Math.max(sample.fromMs, fromMs)
     const end = Math.min(sample.toMs, toMs)
-    if (sample.frames === undefined || end < start) return []
+    if (end < start) return []
     const before = samples[i - 1]
     const after = samples[i + 1]
+    const isLate = sample.fromMs - sample.askedAtMs > PROMPT_MS
     // Before the first look anything may have run.
-    const earlier = before === undefined ? 0 : Math.max(0, start - Math.max(before.toMs, fromMs)) / 2
-    const later = after === undefined ? toMs - end : Math.max(0, after.fromMs - end) / 2
+    const earlier = before === undefined || isLate ? 0 : Math.max(0, start - Math.max(before.toMs, fromMs)) / 2
+    const later = after === undefined ? toMs - end : Math.max(0, after.askedAtMs - end) / 2
     const ms = end - start + Math.min(earlier, MOST_VOUCHED_MS) + Math.min(later, MOST_VOUCHED_MS)
     return [{ sample, frames: sample.frames, ms }]
   })

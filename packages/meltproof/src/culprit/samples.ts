@@ -5,17 +5,16 @@ import { runningRequest } from './running-request.ts'
 import { ASKED_AT, type SharedWords, TOKEN } from './shared-words.ts'
 import { stackBelow } from './stack.ts'
 
-/** A look that comes later after the watcher's question than this met native code, and sees only what followed it, ms. */
-const PROMPT_MS = 5
 /** Of the longest stalls the watcher takes ten a second. */
 const MOST = 1000
+
+/** `token`: the question that it answers. */
+type Taken = Sample & { readonly token: number }
 
 export class Samples {
   readonly #shared: SharedWords
   /** By {@link now}. */
-  readonly #samples: Sample[] = []
-  /** The question that is answered. */
-  #answered = 0
+  readonly #samples: Taken[] = []
   /** The monotonic clock of the system, less that of the process. */
   readonly #offsetMs: number = threadsClockMs() - now()
 
@@ -25,30 +24,23 @@ export class Samples {
 
   /** Called by the watcher, in the middle of whatever runs. Returns the innermost frame, in words. */
   look(above: (...args: never[]) => unknown): string {
-    const { words } = this.#shared
-    // A call of ours has answered it.
-    if (this.#answered === words[TOKEN]) return this.#innermost()
-    this.#answered = words[TOKEN]!
-    const atMs = now()
-    const askedAtMs = this.#askedAtMs
-    if (atMs - askedAtMs > PROMPT_MS) {
-      this.#add({ fromMs: askedAtMs, toMs: atMs, frames: undefined, cause: undefined, request: undefined })
-      return 'unknown'
+    const token = this.#shared.words[TOKEN]!
+    // Otherwise a call of ours has answered it.
+    if (this.#samples.at(-1)?.token !== token) {
+      const atMs = now()
+      this.#add({ token, askedAtMs: this.#askedAtMs, fromMs: atMs, toMs: atMs, ...stackBelow(above) })
     }
-    this.#add({ fromMs: atMs, toMs: atMs, ...stackBelow(above), request: runningRequest() })
-    return this.#innermost()
+    const frame = this.#samples.at(-1)?.frames.at(-1)
+    return frame === undefined ? 'unknown' : `${frame.name} ${frame.file}:${frame.line}`.trim()
   }
 
-  /** A native call has returned that was under way when the watcher asked. */
-  caught(what: string, above: (...args: never[]) => unknown): void {
-    const { words } = this.#shared
-    const isAnswered = this.#answered === words[TOKEN]
-    if (isAnswered && this.#samples.at(-1)?.frames !== undefined) return
-    // The look came as soon as the call had returned. It is known now what it was too late for.
-    if (isAnswered) this.#samples.pop()
-    this.#answered = words[TOKEN]!
-    const request = runningRequest()
-    this.#add({ fromMs: this.#askedAtMs, toMs: now(), ...stackBelow(above), cause: what, request })
+  /** A native call has returned, during which the watcher asked after the question `before`. */
+  caught(what: string, before: number, above: (...args: never[]) => unknown): void {
+    let askedAtMs = this.#askedAtMs
+    // Looks that came within the call, or as soon as it had returned, know less than that it was under way.
+    while ((this.#samples.at(-1)?.token ?? before) > before) askedAtMs = this.#samples.pop()!.askedAtMs
+    const token = this.#shared.words[TOKEN]!
+    this.#add({ token, askedAtMs, fromMs: askedAtMs, toMs: now(), ...stackBelow(above), cause: what })
   }
 
   judge(fromMs: number, toMs: number): Judgement {
@@ -64,12 +56,7 @@ export class Samples {
     return this.#shared.times[ASKED_AT]! - this.#offsetMs
   }
 
-  #add(sample: Sample): void {
-    if (this.#samples.length < MOST) this.#samples.push(sample)
-  }
-
-  #innermost(): string {
-    const frame = this.#samples.at(-1)?.frames?.at(-1)
-    return frame === undefined ? 'unknown' : `${frame.name} ${frame.file}:${frame.line}`.trim()
+  #add(sample: Omit<Taken, 'request'>): void {
+    if (this.#samples.length < MOST) this.#samples.push({ ...sample, request: runningRequest() })
   }
 }

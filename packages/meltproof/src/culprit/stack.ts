@@ -70,8 +70,8 @@ function read(sites: readonly NodeJS.CallSite[]): Stack {
 }
 
 /** Undefined for code without a file: what Node or V8 has built in, `eval` and templates. */
-function pathOf(file: string | null): string | undefined {
-  if (file === null || file === '') return undefined
+function pathOf(file: string | null | undefined): string | undefined {
+  if (!file) return undefined
   if (file.startsWith('file:')) {
     try {
       return fileURLToPath(file)

@@ -6,10 +6,8 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { isLoaded } from '../loaded.ts'
 import { type Method, replaceMethod } from '../replace-method.ts'
+import { type Caught, noticeAddonCalls, watchAddons } from './addon-calls.ts'
 import { TOKEN } from './shared-words.ts'
-
-/** Told by a call that has returned, during which the watcher asked. `self` is on the stack. */
-type Caught = (what: string, self: (...args: never[]) => unknown) => void
 
 /** By module: methods of these that are native and may take long. Modules that are not loaded are not touched. */
 const NATIVE = {
@@ -51,7 +49,8 @@ export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
       for (const method of methods) watched(classes[name]!.prototype, method, `${name.toLowerCase()}.${method}`)
     }
   }
-  undo.push(watchAddons(words, caught))
+  watchAddons()
+  undo.push(noticeAddonCalls(words, caught))
   syncBuiltinESMExports()
   return () => {
     for (const each of undo) each()
@@ -63,7 +62,7 @@ function noticing(original: Method, what: string, words: Int32Array, caught: Cau
   return function noticingCall(this: unknown, ...args: unknown[]): unknown {
     const before = words[TOKEN]
     const result = Reflect.apply(original, this, args)
-    if (words[TOKEN] !== before) caught(what, noticingCall)
+    if (words[TOKEN] !== before) caught(what, before!, noticingCall)
     return result
   }
 }
@@ -78,7 +77,7 @@ function watchJson(words: Int32Array, caught: Caught): () => void {
       const parseNoticing = (text: unknown, reviver: unknown): unknown => {
         const before = words[TOKEN]
         const value: unknown = parse(text as string, reviver as never)
-        if (words[TOKEN] !== before) caught(sized('JSON.parse', text), parseNoticing)
+        if (words[TOKEN] !== before) caught(sized('JSON.parse', text), before!, parseNoticing)
         return value
       }
       return parseNoticing
@@ -87,7 +86,7 @@ function watchJson(words: Int32Array, caught: Caught): () => void {
       const stringifyNoticing = (value: unknown, replacer: unknown, space: unknown): unknown => {
         const before = words[TOKEN]
         const text: string | undefined = stringify(value, replacer as never, space as never)
-        if (words[TOKEN] !== before) caught(sized('JSON.stringify', text), stringifyNoticing)
+        if (words[TOKEN] !== before) caught(sized('JSON.stringify', text), before!, stringifyNoticing)
         return text
       }
       return stringifyNoticing
@@ -96,36 +95,4 @@ function watchJson(words: Int32Array, caught: Caught): () => void {
   return () => {
     for (const each of undo) each()
   }
-}
-
-/** The functions that a native addon exports, from now on. Its classes stay as they are. */
-function watchAddons(words: Int32Array, caught: Caught): () => void {
-  return replaceMethod(process, 'dlopen', (original, isOn) => (...args) => {
-    const result = original(...args)
-    const { exports } = (args[0] ?? {}) as { exports?: unknown }
-    if (isOn() && typeof exports === 'object' && exports !== null) watchExports(exports, words, caught)
-    return result
-  })
-}
-
-function watchExports(exports: object, words: Int32Array, caught: Caught): void {
-  for (const [name, { value, writable }] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
-    if (typeof value !== 'function' || writable !== true || isClass(value)) continue
-    const apply = (target: Method, self: unknown, args: unknown[]): unknown => {
-      const before = words[TOKEN]
-      const result = Reflect.apply(target, self, args)
-      if (words[TOKEN] !== before) caught(`native ${name}`, apply)
-      return result
-    }
-    try {
-      // A proxy is what the function is in everything else, as a constructor too.
-      ;(exports as Record<string, unknown>)[name] = new Proxy(value as Method, { apply })
-    } catch {
-      // Then it stays unwatched.
-    }
-  }
-}
-
-function isClass({ prototype }: { prototype?: object }): boolean {
-  return prototype !== undefined && Object.getOwnPropertyNames(prototype).length > 1
 }

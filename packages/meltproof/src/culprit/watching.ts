@@ -58,7 +58,9 @@ export class Watching {
       () => stalls.unsubscribe(onStall),
       watchDelays((_periodMs, _lateMs, nextInMs) => this.#guard(() => this.#onBeat(nextInMs))),
       followRequests(),
-      watchSyncCalls(this.#shared.words, (what, self) => quietly(() => this.#samples.caught(what, self))),
+      watchSyncCalls(this.#shared.words, (what, before, self) =>
+        quietly(() => this.#samples.caught(what, before, self)),
+      ),
     )
     nameStalls({
       seconds: () => this.#named.seconds(),
