@@ -86,7 +86,6 @@ async function plant(files: readonly string[]): Promise<void> {
   await sleep(2000)
   for (let i = 0; i < count; i++) {
     const ms = SHORTEST_MS * (LONGEST_MS / SHORTEST_MS) ** random()
-    if (process.env['VERBOSE']) console.error(i, wanted[i % wanted.length], Math.round(ms))
     await server.text(`/plant/${wanted[i % wanted.length]}?ms=${Math.round(ms)}`)
     await sleep(100 + 200 * random())
   }

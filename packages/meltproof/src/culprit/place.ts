@@ -42,8 +42,11 @@ export interface Judgement {
   readonly request: object | undefined
 }
 
-/** A look that comes this long after the question may have waited for native code, and then be on a later line, ms. */
-const PROMPT_MS = 5
+/**
+ * A look that comes this long after the question may have waited for native code, and then be on a later line, ms. In a loop
+ * of JavaScript it comes after 0.2 to 0.6 (bench/culprit.ts); on a machine without free CPU later, and then less is named.
+ */
+const PROMPT_MS = 2
 /** Of the time between two samples each vouches for this much at most, ms: the watcher itself may have been late. */
 const MOST_VOUCHED_MS = 60
 
