@@ -182,6 +182,9 @@ async function start(files: readonly string[], variables: Readonly<Record<string
     child.once('message', message => resolve(message as { port: number }))
     child.once('exit', code => reject(new Error(`The server ended with ${code}.`)))
   })
+  child.once('exit', (code, signal) => {
+    if (signal !== 'SIGTERM') console.error(`The server ended with ${code ?? signal}.`)
+  })
   const text = (path: string): Promise<string> =>
     new Promise((resolve, reject) => {
       get({ port, host: '127.0.0.1', path, agent }, response => {

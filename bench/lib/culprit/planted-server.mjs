@@ -207,6 +207,8 @@ const server = createServer(async (request, response) => {
     response.end('held')
   }
 })
+// A client that was made to wait must not find its connection closed.
+server.keepAliveTimeout = 600_000
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
 
 function usage() {

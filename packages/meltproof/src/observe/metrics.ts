@@ -325,7 +325,7 @@ const PROCESS: readonly Metric[] = [
   },
   {
     prometheus: 'meltproof_stall_seconds_total',
-    otel: 'meltproof.stall.seconds',
+    otel: 'meltproof.stall',
     kind: 'counter',
     unit: 's',
     help: 'How long the loop stood still, by the place in the code that held it; none unless stalls are named.',
