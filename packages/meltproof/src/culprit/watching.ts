@@ -56,7 +56,7 @@ export class Watching {
     stalls.subscribe(onStall)
     this.#undo.push(
       () => stalls.unsubscribe(onStall),
-      watchDelays((_period, _late, nextInMs) => this.#guard(() => this.#onBeat(nextInMs))),
+      watchDelays((...[, , nextInMs]) => this.#guard(() => this.#onBeat(nextInMs))),
       followRequests(),
       watchSyncCalls(this.#shared.words, (what, before, self) =>
         quietly(() => this.#samples.caught(what, before, self)),
