@@ -24,7 +24,7 @@ function used() {}
 const early = []
 const forms = {
   loop() {
-    Promise.resolve().then(() => early.push('promise'))
+    void Promise.resolve().then(() => early.push('promise'))
     process.nextTick(() => early.push('tick'))
     const until = performance.now() + HOLD_MS
     while (performance.now() < until) used() // line: loop
