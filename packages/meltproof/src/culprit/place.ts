@@ -50,6 +50,9 @@ const PROMPT_MS = 2
 /** Of the time between two samples each vouches for this much at most, ms: the watcher itself may have been late. */
 const MOST_VOUCHED_MS = 60
 
+/** A range of lines has those that held this much of the stall: not the one that the loop only passed. */
+const LEAST_OF_RANGE = 0.1
+
 export const UNKNOWN: Judgement = { place: undefined, cause: undefined, request: undefined }
 
 interface Weighed {
@@ -74,9 +77,12 @@ export function judge(samples: readonly Sample[], fromMs: number, toMs: number):
   if (depth === 0) return UNKNOWN
   const { frames } = held[0]!
   const line = heaviest(held, each => each.frames[depth - 1]!.line)
+  const isHeld = (at: number): boolean =>
+    sum(held.filter(each => each.frames[depth - 1]!.line === at)) >= (toMs - fromMs) * LEAST_OF_RANGE
   const isOneLine = sum(line) > half
-  const lines = (isOneLine ? line : held).map(each => each.frames[depth - 1]!.line)
+  const lines = (isOneLine ? line : held).map(each => each.frames[depth - 1]!.line).filter(isHeld)
   const { name, file, column } = (isOneLine ? line[0]!.frames : frames)[depth - 1]!
+  if (lines.length === 0) return UNKNOWN
   const first = Math.min(...lines)
   return {
     place: { name, file, column: isOneLine ? column : 1, line: first, lastLine: Math.max(...lines) },
