@@ -17,6 +17,7 @@ const dist = join(folder, 'dist')
 /** What register/servers.ts and the core load when they need it. */
 const LOADED_LATER = [
   'admin/admin',
+  'culprit/addon-calls',
   'haproxy/agent-of-all',
   'observe/reporter',
   'outbound/zero-code',

@@ -63,8 +63,12 @@ const RULES: Readonly<Record<string, Rules>> = {
       logging: [...VOCABULARY, 'timing'],
       cluster: ['loaded', 'observe', 'server'],
       admin: ['cluster', 'observe', 'server'],
+      culprit: [...VOCABULARY, 'signals'],
       haproxy: [...VOCABULARY, 'cluster', 'server'],
-      register: [...[...VOCABULARY, 'cluster', 'server'], ...['admin', 'haproxy', 'logging', 'observe', 'outbound']],
+      register: [
+        ...[...VOCABULARY, 'cluster', 'server'],
+        ...['admin', 'culprit', 'haproxy', 'logging', 'observe', 'outbound'],
+      ],
     },
     // The first request that is observed loads what takes it apart, which registers itself.
     late: { server: ['timing'] },

@@ -27,6 +27,7 @@ const MOST: Readonly<Record<string, Reach>> = {
   './outbound': { files: 91, lines: 9300 },
   './prometheus': { files: 128, lines: 12_000 },
   './otel': { files: 124, lines: 12_000 },
+  './culprit': { files: 28, lines: 1980 },
   './haproxy': { files: 16, lines: 900 },
   './pg': { files: 92, lines: 9200 },
   './mysql2': { files: 91, lines: 9100 },
@@ -40,7 +41,7 @@ const MOST: Readonly<Record<string, Reach>> = {
 }
 
 /** Parts that subscribe to the core's channels, or that the core loads on first use. The core does not import them. */
-const EXTRAS = ['admin', 'databases', 'haproxy', 'logging', 'observe', 'outbound', 'register', 'timing']
+const EXTRAS = ['admin', 'culprit', 'databases', 'haproxy', 'logging', 'observe', 'outbound', 'register', 'timing']
 
 const { exports } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as {
   readonly exports: Readonly<Record<string, string | { readonly default: string }>>

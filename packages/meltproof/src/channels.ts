@@ -4,7 +4,7 @@
  */
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { LogLossRecord, OutboundRecord, RequestRecord, ShedRecord, StallRecord } from './record.ts'
+import type { CulpritRecord, LogLossRecord, OutboundRecord, RequestRecord, ShedRecord, StallRecord } from './record.ts'
 
 export interface Channel<T> {
   readonly name: string | symbol
@@ -42,6 +42,8 @@ export const passingRequests: Channel<RequestMessage> = channelOf('meltproof:pas
 export const sheds: Channel<ShedMessage> = channelOf('meltproof:shed')
 export const calls: Channel<OutboundRecord> = channelOf('meltproof:outbound')
 export const stalls: Channel<StallRecord> = channelOf('meltproof:stall')
+/** Once a stall of 100 ms and more, while stalls are named (meltproof/culprit). */
+export const culprits: Channel<CulpritRecord> = channelOf('meltproof:culprit')
 /** At most one a second and stream while log lines are being given up. */
 export const logLosses: Channel<LogLossRecord> = channelOf('meltproof:log-loss')
 

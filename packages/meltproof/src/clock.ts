@@ -9,6 +9,9 @@ import { performance } from 'node:perf_hooks'
  */
 export const now: () => number = () => performance.now()
 
+/** The same on the clock that all threads share. It has no closure: the watcher of culprit/ gets it as text. */
+export const threadsClockMs: () => number = () => Number(process.hrtime.bigint()) / 1e6
+
 /** Milliseconds since 1970, for what people read. Never subtract one from another: it steps. */
 export const wallClockMs: () => number = () => Date.now()
 /** Whole hours since the epoch: what every process of a fleet agrees on, near enough. */

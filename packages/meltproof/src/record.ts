@@ -122,6 +122,21 @@ export interface StallRecord {
   readonly toMs: number
 }
 
+/** A stall, and what held the event loop. */
+export interface CulpritRecord extends StallRecord {
+  /** In words, such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `unknown` when it is not known for sure. */
+  readonly place: string
+  /** Of that place, in the source that its source map names; undefined when it is not known. */
+  readonly file: string | undefined
+  readonly line: number | undefined
+  /** Empty for a function without a name. */
+  readonly functionName: string | undefined
+  /** What it had called, such as `JSON.parse of 12 MB`, or `garbage collection`. */
+  readonly cause: string | undefined
+  /** `GET /invoices/:id` of the request that ran; the path where no route is named, so not bounded. */
+  readonly route: string | undefined
+}
+
 export interface LogLossRecord {
   readonly stream: 'stdout' | 'stderr'
   readonly lines: number

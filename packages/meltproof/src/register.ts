@@ -31,9 +31,22 @@ function start(host: { [REGISTERED]?: true }): void {
   if ((isOff && !env['MELTPROOF_WATCH']) || host[REGISTERED]) return
   host[REGISTERED] = true
   beforeListening((server, args) => load()?.beforeListening(server, args))
+  const culprit = env['MELTPROOF_CULPRIT']
+  if (culprit && !isOff && !OFF.test(culprit)) watchAddons()
   // meltlab tells a process of Node without a protected server from one that is no Node.
   if (env['MELTPROOF_WATCH']) load()
   else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
+}
+
+/** Addons are loaded before a server listens. Without it their calls are not named. */
+function watchAddons(): void {
+  try {
+    const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
+    const { watchAddons: watch } = require('./culprit/addon-calls.ts') as typeof import('./culprit/addon-calls.ts')
+    watch()
+  } catch {
+    // What names stalls says so if it can not be loaded either.
+  }
 }
 
 /** Fails open: the servers run as they would without meltproof. */

@@ -27,9 +27,12 @@ export class AllGuards {
   }
 
   stats(): GuardStats {
-    const figures = together(this.#figures())
+    const each = this.#figures()
+    const figures = together(each)
     const counted = together([countedOf(figures), ...this.#gone.values()])
-    return { ...figures, ...counted } as unknown as GuardStats
+    // The servers of a process share its loop, and so its stalls.
+    const stalls = each[0]?.['stalls']
+    return { ...figures, ...counted, ...(stalls === undefined ? {} : { stalls }) } as unknown as GuardStats
   }
 
   /** The sheds of dry runs and the others: a dry run turns no request away. */
@@ -102,13 +105,14 @@ export function oneOf(all: readonly GuardStats[], gone: readonly Counted[]): Gua
 }
 
 function together(all: readonly Figures[]): Figures {
-  const [first = {}] = all
+  const names = new Set(all.flatMap(figures => Object.keys(figures)))
   return Object.fromEntries(
-    Object.keys(first).map(name => [
+    [...names].map(name => [
       name,
       combined(
         name,
-        all.map(figures => figures[name]),
+        // The stalls of two processes have other places.
+        all.flatMap(figures => (figures[name] === undefined ? [] : [figures[name]])),
       ),
     ]),
   )

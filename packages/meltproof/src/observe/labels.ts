@@ -18,6 +18,7 @@ export const LABELS = {
   poolState: { prometheus: 'db_client_connection_state', otel: 'db.client.connection.state' },
   reason: { prometheus: 'reason', otel: 'meltproof.reason' },
   dryRun: { prometheus: 'dry_run', otel: 'meltproof.dry_run' },
+  place: { prometheus: 'place', otel: 'meltproof.place' },
   stream: { prometheus: 'stream', otel: 'log.iostream' },
   state: { prometheus: 'nodejs_eventloop_state', otel: 'nodejs.eventloop.state' },
 } as const

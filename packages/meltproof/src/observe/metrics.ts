@@ -13,6 +13,7 @@ import {
   type StallRecord,
   type Verdict,
 } from '../record.ts'
+import { namedStalls } from '../signals/named-stalls.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
 import type { EventLoop } from './event-loop.ts'
 import type { Aggregator } from './instruments.ts'
@@ -248,6 +249,11 @@ const PROCESS: readonly Metric[] = [
   counter('meltproof.stalled', 's', {
     help: 'How long these stalls were together.',
     stall: [{ value: ({ fromMs, toMs }) => (toMs - fromMs) / 1000 }],
+  }),
+  counter('meltproof.stall', 's', {
+    help: 'How long the loop stood still, by the place in the code that held it; none unless stalls are named.',
+    labels: ['place'],
+    read: () => Object.entries(namedStalls()?.seconds() ?? {}).map(([place, seconds]) => [{ place }, seconds]),
   }),
   counter('meltproof.log.lines_lost', '{line}', {
     help: 'Log lines given up because they were not read in time.',

@@ -5,8 +5,9 @@
 import type { Attributes, Meter, Observable, Span } from '@opentelemetry/api'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
-import { DURATION_BOUNDARIES_S } from '../record.ts'
+import { DURATION_BOUNDARIES_S, type RequestRecord } from '../record.ts'
 import { checkBoolean } from '../options.ts'
+import { namedStalls } from '../signals/named-stalls.ts'
 import type { EventLoop } from './event-loop.ts'
 import { LABELS, type LabelName, type Labels } from './labels.ts'
 import { measure, type Series } from './measuring.ts'
@@ -56,7 +57,7 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
       metrics: wanted,
       seriesOf: (metric, labels) => makers.get(metric)!(attributesOf(labels)),
     },
-    ({ record, response }, route) => {
+    ({ record, request, response }, route) => {
       spans.of(response)?.setAttributes({
         'meltproof.verdict': record.verdict,
         'meltproof.queued_ms': record.queuedMs,
@@ -67,6 +68,7 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
         'meltproof.own_ms': record.ownMs,
         'meltproof.late_ms': record.lateMs,
         ...(route === '' ? {} : { 'http.route': route }),
+        ...stallOf(record, request),
       })
     },
   )
@@ -78,6 +80,21 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
     closeShedSpans()
     spans.close()
   }
+}
+
+/** Of the named stalls that a request caused or sat through the longest. */
+function stallOf({ arrivedAtMs, lateMs, totalMs }: RequestRecord, request: object): Attributes {
+  const endedAtMs = arrivedAtMs + totalMs
+  const fromMs = arrivedAtMs - lateMs
+  let longest: { readonly text: string; readonly ms: number } | undefined
+  for (const stall of namedStalls()?.between(fromMs, endedAtMs) ?? []) {
+    const isOwn = stall.request === request
+    const ms = isOwn ? stall.toMs - stall.fromMs : Math.min(stall.toMs, endedAtMs) - Math.max(stall.fromMs, fromMs)
+    if (ms <= (longest?.ms ?? 0)) continue
+    const whose = isOwn || stall.route === undefined ? '' : ` for ${stall.route}`
+    longest = { text: `${isOwn ? 'ran' : 'waited'} ${Math.round(ms)} ms${whose}: ${stall.place}`, ms }
+  }
+  return longest === undefined ? {} : { 'meltproof.stall': longest.text }
 }
 
 /** What another instrumentation sees is left to it. */

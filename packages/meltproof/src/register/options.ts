@@ -4,6 +4,7 @@ import type { AccessLogOptions } from '../logging/access-log.ts'
 import type { StdoutOptions } from '../logging/stdout/options.ts'
 import { OFF, ON } from './on-or-off.ts'
 import { checkFieldName, invalidOption, nearest } from '../options.ts'
+import type { CulpritOptions } from '../culprit/options.ts'
 import type { CallLimits, OutboundLimits } from '../outbound/limits.ts'
 import { OriginTable } from '../outbound/origin-table.ts'
 import type { ProtectOptions } from '../server/protect-options.ts'
@@ -35,6 +36,7 @@ const PROCESS = {
   haproxyAgent: ['MELTPROOF_HAPROXY_AGENT', addressOf],
   accessLog: ['MELTPROOF_ACCESS_LOG', accessLogFormat],
   drain: ['MELTPROOF_DRAIN', onOrOff],
+  culprit: ['MELTPROOF_CULPRIT', culpritOf],
   watch: ['MELTPROOF_WATCH', textOf],
 } as const
 
@@ -88,6 +90,8 @@ export interface RegisterSettings {
   readonly accessLog: AccessLogOptions | undefined
   /** SIGTERM drains. */
   readonly drain: boolean
+  /** Undefined: stalls are not named. */
+  readonly culprit: CulpritOptions | undefined
   readonly watch: string | undefined
   /** What is wrong with the variables, a sentence each. The defaults hold. */
   readonly warnings: readonly string[]
@@ -123,6 +127,7 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     haproxyAgent: read(PROCESS.haproxyAgent),
     accessLog: read(PROCESS.accessLog) || undefined,
     drain: read(PROCESS.drain) ?? false,
+    culprit: read(PROCESS.culprit) || undefined,
     watch: read(PROCESS.watch),
     warnings,
   }
@@ -263,6 +268,14 @@ function accessLogFormat(text: string, name: string): AccessLogOptions | false {
   if (text === 'json' || text === 'combined') return { format: text }
   if (OFF.test(text)) return false
   return invalidOption(name, '`json`, `combined` or `off`', text)
+}
+
+/** False: no. A time is how long a stall must be to be named. */
+function culpritOf(text: string, name: string): CulpritOptions | false {
+  if (ON.test(text)) return {}
+  if (OFF.test(text)) return false
+  if (!/^\d/.test(text)) invalidOption(name, '`on`, `off`, or a time such as `250ms`', text)
+  return { thresholdMs: duration(50, 60_000, '60s')(text, name) }
 }
 
 /** In addition to the probes; `none` in the list takes these out. */

@@ -18,6 +18,7 @@ import { warn as say, warnEach } from '../warnings.ts'
 const load = createRequire(import.meta.url) as {
   (part: '../admin/admin.ts'): typeof import('../admin/admin.ts')
   (part: './drain-on-signal.ts'): typeof import('./drain-on-signal.ts')
+  (part: '../culprit/index.ts'): typeof import('../culprit/index.ts')
   (part: '../haproxy/agent-of-all.ts'): typeof import('../haproxy/agent-of-all.ts')
   (part: '../logging/access-log.ts'): typeof import('../logging/access-log.ts')
   (part: '../logging/stdout.ts'): typeof import('../logging/stdout.ts')
@@ -85,7 +86,7 @@ function logOnce(guard: Guard | undefined): void {
 function operateOnce(): void {
   if (operates) return
   operates = true
-  const { stdout, outbound, admin, haproxyAgent } = settings
+  const { stdout, outbound, admin, haproxyAgent, culprit } = settings
   // An app that has installed it has its own options.
   if (stdout !== undefined && !isInstalled()) {
     attempt('could not take over stdout and stderr; they are as Node has them', () =>
@@ -100,6 +101,7 @@ function operateOnce(): void {
   if (!isMainThread) return
   for (const warning of settings.warnings) warn(`was set up wrongly: ${warning}`)
   drain()
+  if (culprit !== undefined) attempt('does not name stalls', () => load('../culprit/index.ts').watchStalls(culprit))
   if (admin !== undefined) attempt('has no admin port', () => load('../admin/admin.ts').serveAdmin(admin, guards, warn))
   if (haproxyAgent !== undefined) {
     attempt("has no port for HAProxy's agent checks", () =>

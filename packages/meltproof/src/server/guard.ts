@@ -18,6 +18,12 @@ export interface GuardStats extends GateStats {
   readonly draining: boolean
   /** Decisions are made and counted, and nobody is shed. */
   readonly dryRun: boolean
+  /**
+   * Seconds for which the event loop of this process stood still, by the place in the code that held it. Absent unless stalls
+   * are named (meltproof/culprit).
+   * @experimental
+   */
+  readonly stalls?: Readonly<Record<string, number>>
 }
 
 export interface Guard {

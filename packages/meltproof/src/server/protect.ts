@@ -13,8 +13,9 @@ import { isHttp2Server, isHttpsServer } from '../loaded.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { type LoadFigures, limiterOf } from '../process-gate.ts'
 import { processMemory } from '../signals/memory.ts'
+import { namedStalls } from '../signals/named-stalls.ts'
 import { openLanes } from './connection/lanes.ts'
-import type { Guard } from './guard.ts'
+import type { Guard, GuardStats } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
 import { setTeller } from './operate/held-answers-of.ts'
 import { openRequests } from './operate/open-requests.ts'
@@ -70,9 +71,14 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       lanes: lanes.count,
       draining: draining !== undefined,
       dryRun,
+      ...stallsByPlace(),
     }),
     pressure: () => path.gate.load.pressure(now()),
-    explain: () => path.gate.explain(dryRun ? 'request that would have been shed' : 'request that was shed'),
+    explain: () => {
+      const sheds = path.gate.explain(dryRun ? 'request that would have been shed' : 'request that was shed')
+      const stalls = namedStalls()
+      return stalls === undefined ? sheds : `${sheds} ${stalls.explain()}`
+    },
     drain: (timeoutMs = DRAIN_MS) => {
       checkNumber('drain(timeoutMs)', timeoutMs, { min: 0, max: MOST_DRAIN_MS, unit: 'milliseconds' })
       if (draining !== undefined) return draining
@@ -148,6 +154,11 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   setGuard(server, guard)
   setTeller(guard, () => path.shedding.tellHeld())
   return guard
+}
+
+function stallsByPlace(): Pick<GuardStats, 'stalls'> {
+  const stalls = namedStalls()
+  return stalls === undefined ? {} : { stalls: stalls.seconds() }
 }
 
 const DRAIN_MS = 10_000

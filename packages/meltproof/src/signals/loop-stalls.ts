@@ -22,7 +22,8 @@ const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 let holders = 0
 let heartbeat: NodeJS.Timeout | undefined
 
-export type DelayWatcher = (periodMs: number, lateMs: number) => void
+/** `nextInMs`: when the next beat is due. */
+export type DelayWatcher = (periodMs: number, lateMs: number, nextInMs: number) => void
 
 const delayWatchers = new Set<DelayWatcher>()
 
@@ -88,7 +89,7 @@ function beat(): void {
   const stalled = stalls.hasSubscribers && ledger.overdue(nowMs)
   const idleShare = ledger.idleSince(nowMs, idle)
   const nextInMs = RESTING.find(resting => idleShare > resting.idleShare)?.periodMs ?? STALL_TUNING.periodMs
-  for (const watcher of delayWatchers) watcher(ledger.periodMs, Math.max(0, ledger.lateMs(nowMs)))
+  for (const watcher of delayWatchers) watcher(ledger.periodMs, Math.max(0, ledger.lateMs(nowMs)), nextInMs)
   ledger.beat(nowMs, idle, nextInMs)
   if (stalled) for (const stall of ledger.stallsBetween(nowMs - 1, nowMs)) stalls.publish(stall)
   if (holders > 0) {

@@ -17,9 +17,11 @@ import { instrument } from '../../src/observe/otel.ts'
 import { optionalPeer } from '../../src/observe/peer.ts'
 import { nameRoute } from '../../src/request-notes.ts'
 import { protect } from '../../src/server/protect.ts'
+import { nameStalls } from '../../src/signals/named-stalls.ts'
 import { eventually, listen } from '../server/harness.ts'
 import { publishCall } from './published.ts'
 
+const STALL = { place: 'render, src/a.js:88', route: 'GET /invoices', request: undefined }
 const counted = ({ value }: Point): boolean => value === 1
 const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
 const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 60_000 })
@@ -64,7 +66,13 @@ function traced(server: http.Server): void {
   } as typeof server.emit
 }
 
-test('metrics by the conventions, verdicts on spans', async () => {
+test('metrics by the conventions, verdicts and named stalls on spans', async t => {
+  nameStalls({
+    seconds: () => ({ 'render, src/a.js:88': 2 }),
+    between: fromMs => [{ ...STALL, fromMs, toMs: fromMs + 80 }],
+    explain: () => '',
+  })
+  t.after(() => nameStalls(undefined))
   const server = http.createServer((request, response) => {
     nameRoute(request, '/slow')
     setTimeout(() => response.end(), 250)
@@ -125,6 +133,7 @@ test('metrics by the conventions, verdicts on spans', async () => {
   })
   assert.ok((attributes['meltproof.own_ms'] as number) > 0)
   assert.equal(attributes['http.route'], '/slow')
+  assert.equal(attributes['meltproof.stall'], 'waited 80 ms for GET /invoices: render, src/a.js:88')
   stop()
   await publishCall(400)
   assert.equal(server.listenerCount('request'), 1)

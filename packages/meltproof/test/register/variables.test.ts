@@ -17,6 +17,7 @@ it('protects and exempts probes without any variable, and does nothing else', ()
     haproxyAgent: undefined,
     accessLog: undefined,
     drain: false,
+    culprit: undefined,
     watch: undefined,
     warnings: [],
   })
@@ -44,6 +45,9 @@ describe('variables that are right', () => {
     [{ MELTPROOF_ACCESS_LOG: 'json' }, { accessLog: { format: 'json' } }],
     [{ MELTPROOF_ACCESS_LOG: 'off' }, {}],
     [{ MELTPROOF_DRAIN: 'True' }, { drain: true }],
+    [{ MELTPROOF_CULPRIT: 'on' }, { culprit: {} }],
+    [{ MELTPROOF_CULPRIT: '250ms' }, { culprit: { thresholdMs: 250 } }],
+    [{ MELTPROOF_CULPRIT: 'off' }, { culprit: undefined }],
     [{ MELTPROOF_WATCH: '/tmp/watch' }, { watch: '/tmp/watch' }],
     [{ MELTPROOF_STDOUT: 'on' }, { stdout: {} }],
     [{ MELTPROOF_STDOUT: 'off', MELTPROOF_STDOUT_FLUSH: '2s' }, { stdout: undefined }],

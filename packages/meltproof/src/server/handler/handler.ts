@@ -4,6 +4,7 @@ import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { runWithBudget } from '../../deadline/context.ts'
 import type { FailOpen } from '../../fail-open.ts'
+import { requestContext } from '../../signals/named-stalls.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { mayBringBody } from '../request/request-head.ts'
@@ -54,7 +55,7 @@ export class Handler {
   }
 
   #observe(exchange: Exchange, event: string): boolean {
-    const { emit, policy } = this.#parts
+    const { policy } = this.#parts
     const { request } = exchange
     const response = exchange.response!
     const tells = policy.tellsTiming?.(request) === true
@@ -64,13 +65,20 @@ export class Handler {
       const observer = tells || requestsAreObserved() ? requestObserver() : undefined
       const handled =
         observer === undefined
-          ? emit(event, request, response)
-          : observer.run(exchange, request, response, tells, () => emit(event, request, response))
+          ? this.#emit(event, request, response)
+          : observer.run(exchange, request, response, tells, () => this.#emit(event, request, response))
       returned = true
       return handled
     } finally {
       // Nobody will end the response: its permit ends when the client leaves.
       if (!returned) exchange.threw = true
     }
+  }
+
+  #emit(event: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const { emit } = this.#parts
+    const context = requestContext()
+    if (context === undefined) return emit(event, request, response)
+    return context(request, () => emit(event, request, response))
   }
 }

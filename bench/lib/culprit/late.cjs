@@ -1,0 +1,7 @@
+/** A module that takes its time when it is loaded. */
+function used() {}
+const untilMs = performance.now() + globalThis.plantedMs
+let sum = 0
+while (performance.now() < untilMs) sum += 1 // planted: lateModule
+used(sum)
+module.exports = sum

@@ -1,0 +1,218 @@
+/**
+ * Stalls on request: GET /plant/FORM?ms=N holds the loop for about N ms, in one of the forms below. The lines that hold it
+ * end in `planted: FORM`; what follows them calls on, so that a stack which is taken too late is on another line.
+ * GET /report has each stall with what meltproof said of it, /usage the CPU and memory of this process.
+ */
+import { pbkdf2Sync } from 'node:crypto'
+import { subscribe } from 'node:diagnostics_channel'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { Worker } from 'node:worker_threads'
+import { gzipSync } from 'node:zlib'
+
+const require = createRequire(import.meta.url)
+const [typedFile, addonFile] = process.argv.slice(2)
+const { typed } = await import(typedFile)
+const addon = addonFile === '' ? undefined : require(addonFile)
+const lateFile = join(import.meta.dirname, 'late.cjs')
+
+/** Without it the optimiser takes what nobody uses away. */
+const kept = [undefined]
+function used(value) {
+  kept[0] = value
+}
+
+const bigFile = join(tmpdir(), `planted-${process.pid}`)
+writeFileSync(bigFile, 'é'.repeat(2_000_000))
+process.on('disconnect', () => process.exit())
+process.on('exit', () => require('node:fs').rmSync(bigFile, { force: true }))
+
+/** How much of each takes a millisecond here. */
+const perMs = {}
+function calibrate(name, amount, act) {
+  act(amount)
+  const from = performance.now()
+  act(amount)
+  perMs[name] = amount / (performance.now() - from)
+}
+const item = i => ({ id: i, name: `item ${i}`, tags: ['a', 'b'], price: i / 7 })
+const itemsOf = count => Array.from({ length: count }, (_, i) => item(i))
+const textOf = count => JSON.stringify(itemsOf(count))
+const noise = Buffer.from(Array.from({ length: 2_000_000 }, () => Math.floor(Math.random() * 64)))
+const noiseOf = bytes => Buffer.concat(Array.from({ length: Math.ceil(bytes / noise.length) }, () => noise))
+const sample = textOf(100_000)
+calibrate('parse', 100_000, () => used(JSON.parse(sample)))
+const items = itemsOf(100_000)
+calibrate('stringify', 100_000, () => used(JSON.stringify(items)))
+calibrate('pbkdf2', 100_000, amount => used(pbkdf2Sync('a', 'b', amount, 32, 'sha512')))
+calibrate('gzip', 2_000_000, () => used(gzipSync(noise)))
+
+const template = new Function(
+  'rows',
+  'untilMs',
+  `let text = ''
+   while (performance.now() < untilMs) for (const row of rows) text = '<li>' + row.name + '</li>' + text.slice(0, 1000)
+   return text`,
+)
+
+const rested = new Worker('setInterval(() => {}, 1000)', { eval: true })
+rested.unref()
+
+/** What is prepared before the stall; then the stall. */
+const forms = {
+  regex: ms => {
+    const text = 'a'.repeat(2000)
+    const until = performance.now() + ms
+    return () => {
+      let found = 0
+      while (performance.now() < until) found += /^(?:.*){3}=$/.test(text.slice(0, 300)) ? 1 : 0 // planted: regex
+      used(found)
+    }
+  },
+  jsonParse: ms => {
+    const text = textOf(Math.ceil(perMs.parse * ms))
+    return () => {
+      const parsed = JSON.parse(text) // planted: jsonParse
+      used(parsed)
+      used(parsed.length)
+    }
+  },
+  jsonStringify: ms => {
+    const many = itemsOf(Math.ceil(perMs.stringify * ms))
+    return () => {
+      const text = JSON.stringify(many) // planted: jsonStringify
+      used(text)
+      used(text.length)
+    }
+  },
+  crypto: ms => () => {
+    const key = pbkdf2Sync('secret', 'salt', Math.ceil(perMs.pbkdf2 * ms), 32, 'sha512') // planted: crypto
+    used(key)
+    used(key.length)
+  },
+  zlib: ms => {
+    const bytes = noiseOf(perMs.gzip * ms)
+    return () => {
+      const small = gzipSync(bytes) // planted: zlib
+      used(small)
+      used(small.length)
+    }
+  },
+  fs: ms => {
+    const until = performance.now() + ms
+    return () => {
+      let read = 0
+      while (performance.now() < until) read += readFileSync(bigFile, 'utf8').length // planted: fs
+      used(read)
+    }
+  },
+  loop: ms => {
+    const until = performance.now() + ms
+    return () => {
+      let sum = 0
+      for (let i = 0; i % 1000 !== 0 || performance.now() < until; i++) sum += Math.sqrt(i) // planted: loop
+      used(sum)
+    }
+  },
+  template: ms => {
+    const until = performance.now() + ms
+    const rows = itemsOf(1000)
+    return () => {
+      const page = template(rows, until) // planted: template
+      used(page)
+      used(page.length)
+    }
+  },
+  addon:
+    addon &&
+    (ms => () => {
+      const slept = addon.hold(ms) // planted: addon
+      used(slept)
+      used(slept + 1)
+    }),
+  afterAwait: ms => async () => {
+    await new Promise(resolve => setTimeout(resolve, 5))
+    const until = performance.now() + ms
+    let sum = 0
+    while (performance.now() < until) sum += 1 // planted: afterAwait
+    used(sum)
+  },
+  timer: ms => () =>
+    new Promise(resolve => {
+      setTimeout(() => {
+        const until = performance.now() + ms
+        let sum = 0
+        while (performance.now() < until) sum += 1 // planted: timer
+        used(sum)
+        resolve()
+      }, 3)
+    }),
+  promise: ms => () =>
+    Promise.resolve(ms).then(left => {
+      const until = performance.now() + left
+      let sum = 0
+      while (performance.now() < until) sum += 1 // planted: promise
+      used(sum)
+    }),
+  workerOwner: ms => () => {
+    const flag = new Int32Array(new SharedArrayBuffer(4))
+    const why = Atomics.wait(flag, 0, 0, ms) // planted: workerOwner
+    used(why)
+    used(why.length)
+  },
+  typescript: ms => () => used(typed(ms)),
+  lateModule: ms => () => {
+    globalThis.plantedMs = ms
+    delete require.cache[lateFile]
+    used(require(lateFile))
+  },
+}
+
+/** The lines of each form, by file. */
+const truth = {}
+for (const file of [import.meta.filename, lateFile, join(import.meta.dirname, 'typed.ts')]) {
+  for (const [i, line] of readFileSync(file, 'utf8').split('\n').entries()) {
+    const form = /[/][/] planted: (\w+)$/.exec(line)?.[1]
+    if (form !== undefined) truth[form] = { file, line: i + 1 }
+  }
+}
+
+const stalls = []
+const culprits = []
+subscribe('meltproof:culprit', record => culprits.push(record))
+
+const server = createServer(async (request, response) => {
+  const { pathname, searchParams } = new URL(request.url, 'http://localhost')
+  const form = pathname.split('/')[2]
+  if (pathname === '/report')
+    response.end(JSON.stringify({ stalls, culprits, forms: Object.keys(forms).filter(name => forms[name]) }))
+  else if (pathname === '/usage') response.end(JSON.stringify(usage()))
+  else if (forms[form] === undefined) response.end('ok')
+  else {
+    const act = forms[form](Number(searchParams.get('ms')))
+    // What was prepared is no part of the stall.
+    await new Promise(resolve => setTimeout(resolve, 100))
+    const hold =
+      form === 'regex' || form === 'fs' || form === 'loop' || form === 'template'
+        ? forms[form](Number(searchParams.get('ms')))
+        : act
+    const fromMs = performance.now()
+    await hold()
+    stalls.push({ form, fromMs, toMs: performance.now(), route: `GET ${pathname}`, ...truth[form] })
+    used(undefined)
+    response.end('held')
+  }
+})
+// A client that was made to wait must not find its connection closed.
+server.keepAliveTimeout = 600_000
+server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
+
+function usage() {
+  const { user, system } = process.cpuUsage()
+  const pss = /Private_Dirty:\s+(\d+)/.exec(readFileSync('/proc/self/smaps_rollup', 'utf8'))
+  return { cpuMs: (user + system) / 1000, rss: process.memoryUsage.rss() / 1048576, privateMb: Number(pss[1]) / 1024 }
+}

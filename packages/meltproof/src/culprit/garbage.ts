@@ -1,0 +1,39 @@
+/** How long the garbage collector had the main thread. */
+import { PerformanceObserver } from 'node:perf_hooks'
+
+interface Collection {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** About what one long stall has. */
+const MOST = 1000
+
+export class Garbage {
+  readonly #collections: Collection[] = []
+  readonly #observer: PerformanceObserver = new PerformanceObserver(list => this.#note(list.getEntries()))
+
+  constructor() {
+    this.#observer.observe({ entryTypes: ['gc'] })
+  }
+
+  collectedBetween(fromMs: number, toMs: number): number {
+    this.#note(this.#observer.takeRecords())
+    return this.#collections.reduce(
+      (sum, each) => sum + Math.max(0, Math.min(each.toMs, toMs) - Math.max(each.fromMs, fromMs)),
+      0,
+    )
+  }
+
+  close(): void {
+    this.#observer.disconnect()
+  }
+
+  #note(entries: readonly { readonly startTime: number; readonly duration: number }[]): void {
+    for (const { startTime, duration } of entries) {
+      // Short ones do not make a stall, and are many.
+      if (duration < 1) continue
+      if (this.#collections.push({ fromMs: startTime, toMs: startTime + duration }) > MOST) this.#collections.shift()
+    }
+  }
+}

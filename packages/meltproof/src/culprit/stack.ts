@@ -1,0 +1,113 @@
+/** Reads the stack of the running code, as frames of the app and what the innermost of them had called. */
+import { sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Frame, Sample } from './place.ts'
+
+/** Deeper stacks are rare, and their outermost frames are Node's. */
+const MOST_FRAMES = 200
+
+const FOLDER = fileURLToPath(new URL('..', import.meta.url))
+/** What is of meltproof is never the culprit. In an app that a bundler has made one file of, it can not be told apart. */
+const OURS = /[\\/]meltproof[\\/](?:src|dist)[\\/]$/.test(FOLDER) ? FOLDER : undefined
+const LIBRARIES = `${sep}node_modules${sep}`
+
+type Stack = Pick<Sample, 'frames' | 'cause'>
+
+/**
+ * The frames below `above`. The app may have a stack format of its own, which stays as it is.
+ */
+export function stackBelow(above: (...args: never[]) => unknown): Stack {
+  const { stackTraceLimit, prepareStackTrace } = Error
+  const holder: { stack?: unknown } = {}
+  try {
+    Error.stackTraceLimit = MOST_FRAMES
+    Error.prepareStackTrace = (_, sites) => sites
+    Error.captureStackTrace(holder, above)
+    return read(holder.stack as NodeJS.CallSite[])
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+    // An absent one is absent again: Node tells an assigned `undefined` from it.
+    if (prepareStackTrace === undefined) delete (Error as { prepareStackTrace?: unknown }).prepareStackTrace
+    else Error.prepareStackTrace = prepareStackTrace
+  }
+}
+
+function read(sites: readonly NodeJS.CallSite[]): Stack {
+  const own: Frame[] = []
+  const libraries: Frame[] = []
+  let called: string | undefined
+  let innermost: Frame | undefined
+  let loads = false
+  // From the outermost.
+  for (let i = sites.length - 1; i >= 0; i--) {
+    const site = sites[i]!
+    const file = pathOf(site.getFileName())
+    if (file === undefined || file.startsWith('node:')) {
+      loads ||= file?.startsWith('node:internal/modules') === true
+      if (innermost !== undefined) called ??= causeOf(site, file)
+      continue
+    }
+    if (OURS !== undefined && file.startsWith(OURS)) continue
+    const frame = {
+      name: nameOf(site),
+      file,
+      line: site.getLineNumber() ?? 0,
+      column: site.getColumnNumber() ?? 1,
+      loads,
+    }
+    loads = false
+    const library = packageOf(file)
+    if (library === undefined) {
+      own.push(frame)
+      innermost = frame
+      called = undefined
+    } else {
+      libraries.push(frame)
+      if (own.length > 0) called = `in ${library}`
+    }
+  }
+  return { frames: own.length > 0 ? own : libraries, cause: called }
+}
+
+/** Undefined for code without a file: what Node or V8 has built in, `eval` and templates. */
+function pathOf(file: string | null | undefined): string | undefined {
+  if (!file) return undefined
+  if (file.startsWith('file:')) {
+    try {
+      return fileURLToPath(file)
+    } catch {
+      return file
+    }
+  }
+  return file
+}
+
+function nameOf(site: NodeJS.CallSite): string {
+  const name = site.getFunctionName() ?? site.getMethodName() ?? ''
+  return /^(?:Object\.)?<anonymous>$/.test(name) ? '' : name.replace(/^(?:Object|Module)\./, '')
+}
+
+/** Of what is directly above a frame of the app. */
+function causeOf(site: NodeJS.CallSite, file: string | undefined): string | undefined {
+  const name = site.getFunctionName() ?? ''
+  if (file === undefined) return safeTypeName(site) === 'RegExp' ? 'regular expression' : undefined
+  if (file.startsWith('node:internal/console')) return 'console'
+  if (file.startsWith('node:internal/modules')) return 'loading a module'
+  if (/Sync$/.test(name)) return name
+  return undefined
+}
+
+function safeTypeName(site: NodeJS.CallSite): string | null {
+  try {
+    return site.getTypeName()
+  } catch {
+    return null
+  }
+}
+
+function packageOf(file: string): string | undefined {
+  const at = file.lastIndexOf(LIBRARIES)
+  if (at === -1) return undefined
+  const [first = '', second = ''] = file.slice(at + LIBRARIES.length).split(sep)
+  return first.startsWith('@') ? `${first}/${second}` : first
+}

@@ -1,0 +1,98 @@
+/**
+ * V8 does not interrupt what is native: JSON, files, hashes, addons. The main thread looks at its stack only afterwards,
+ * when the code may be lines further on. So such functions are replaced by ones that notice, when they return, that the
+ * watcher has asked meanwhile: then the caller is the culprit. It costs them two reads of a word.
+ */
+import { syncBuiltinESMExports } from 'node:module'
+import { isLoaded } from '../loaded.ts'
+import { type Method, replaceMethod } from '../replace-method.ts'
+import { type Caught, noticeAddonCalls, watchAddons } from './addon-calls.ts'
+import { TOKEN } from './shared-words.ts'
+
+/** By module: methods of these that are native and may take long. Modules that are not loaded are not touched. */
+const NATIVE = {
+  fs: [
+    ...['readFileSync', 'writeFileSync', 'appendFileSync', 'writeSync', 'readSync', 'copyFileSync', 'cpSync'],
+    ...['readdirSync', 'rmSync', 'fsyncSync', 'fdatasyncSync', 'statSync', 'openSync'],
+  ],
+  crypto: [
+    ...['pbkdf2Sync', 'scryptSync', 'hkdfSync', 'generateKeyPairSync', 'generatePrimeSync', 'checkPrimeSync', 'hash'],
+    ...['randomBytes', 'randomFillSync', 'argon2Sync'],
+  ],
+  zlib: [
+    ...['deflateSync', 'inflateSync', 'gzipSync', 'gunzipSync', 'deflateRawSync', 'inflateRawSync', 'unzipSync'],
+    ...['brotliCompressSync', 'brotliDecompressSync', 'zstdCompressSync', 'zstdDecompressSync'],
+  ],
+  child_process: ['execSync', 'execFileSync', 'spawnSync'],
+  v8: ['serialize', 'deserialize', 'writeHeapSnapshot'],
+} as const
+
+/** Methods of what crypto returns. */
+const CRYPTO_CLASSES = { Hash: ['update'], Hmac: ['update'], Sign: ['sign', 'update'], Verify: ['verify', 'update'] }
+
+/** Returns what undoes it. */
+export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
+  const undo: (() => void)[] = []
+  const watched = (host: object, name: string, what: string): void => {
+    // Ours passes on what it gets, also when it has been switched off.
+    undo.push(replaceMethod(host, name, () => noticing((host as Record<string, Method>)[name]!, what, words, caught)))
+  }
+  undo.push(watchJson(words, caught))
+  for (const [module, names] of Object.entries(NATIVE)) {
+    if (!isLoaded(module)) continue
+    const host = process.getBuiltinModule(`node:${module}`) as object
+    for (const name of names) if (name in host) watched(host, name, `${module}.${name}`)
+  }
+  if (isLoaded('crypto')) {
+    const classes = process.getBuiltinModule('node:crypto') as unknown as Record<string, { prototype: object }>
+    for (const [name, methods] of Object.entries(CRYPTO_CLASSES)) {
+      for (const method of methods) watched(classes[name]!.prototype, method, `${name.toLowerCase()}.${method}`)
+    }
+  }
+  watchAddons()
+  undo.push(noticeAddonCalls(words, caught))
+  syncBuiltinESMExports()
+  return () => {
+    for (const each of undo) each()
+    syncBuiltinESMExports()
+  }
+}
+
+function noticing(original: Method, what: string, words: Int32Array, caught: Caught): Method {
+  return function noticingCall(this: unknown, ...args: unknown[]): unknown {
+    const before = words[TOKEN]
+    const result = Reflect.apply(original, this, args)
+    if (words[TOKEN] !== before) caught(what, before!, noticingCall)
+    return result
+  }
+}
+
+/** With fixed parameters: nothing is called as often. */
+function watchJson(words: Int32Array, caught: Caught): () => void {
+  const { parse, stringify } = JSON
+  const sized = (name: string, text: unknown): string =>
+    typeof text === 'string' && text.length >= 1e6 ? `${name} of ${Math.round(text.length / 1e6)} MB` : name
+  const undo = [
+    replaceMethod(JSON, 'parse', () => {
+      const parseNoticing = (text: unknown, reviver: unknown): unknown => {
+        const before = words[TOKEN]
+        const value: unknown = parse(text as string, reviver as never)
+        if (words[TOKEN] !== before) caught(sized('JSON.parse', text), before!, parseNoticing)
+        return value
+      }
+      return parseNoticing
+    }),
+    replaceMethod(JSON, 'stringify', () => {
+      const stringifyNoticing = (value: unknown, replacer: unknown, space: unknown): unknown => {
+        const before = words[TOKEN]
+        const text: string | undefined = stringify(value, replacer as never, space as never)
+        if (words[TOKEN] !== before) caught(sized('JSON.stringify', text), before!, stringifyNoticing)
+        return text
+      }
+      return stringifyNoticing
+    }),
+  ]
+  return () => {
+    for (const each of undo) each()
+  }
+}

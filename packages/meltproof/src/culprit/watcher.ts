@@ -1,0 +1,103 @@
+/**
+ * What the worker thread runs: it sleeps until a beat of the main thread is overdue, and then has the main thread look
+ * at its own stack again and again. V8 runs that look as an interrupt, in the middle of a loop or a regular expression;
+ * code that is native runs on, and the look follows when it returns. Of the inspector it uses `Runtime.evaluate` alone,
+ * on a session that is open only during a stall: no debugger is enabled, and no `debugger;` statement stops.
+ *
+ * The function is handed over as text, so it may use nothing from outside of it.
+ */
+import type { SharedWords } from './shared-words.ts'
+
+export interface WatcherData extends SharedWords {
+  readonly expression: string
+}
+
+export function watch(require: (name: string) => never, now: () => number): void {
+  const { parentPort, workerData } = require('node:worker_threads') as typeof import('node:worker_threads')
+  const { Session } = require('node:inspector') as typeof import('node:inspector')
+  const { writeSync } = require('node:fs') as typeof import('node:fs')
+  const { words, times, expression } = workerData as WatcherData
+  // Of shared-words.ts.
+  const [TOKEN, PAUSED, NEVER] = [0, 1, 2]
+  const [BEAT_AT, DUE_AT, ASKED_AT] = [0, 1, 2]
+  const PAUSED_MS = 1000
+  const LEAST_EVERY_MS = 10
+  const MOST_EVERY_MS = 100
+  /** A longer stall is looked at less often: never more than about 40 looks, and then ten a second. */
+  const EVERY_SHARE = 1 / 20
+  const LASTING_MS = [5000, 30_000, 300_000]
+
+  /** Blocks this thread, which has nothing else to do. */
+  const rest = (): void => {
+    for (;;) {
+      const paused = words[PAUSED] === 1
+      const waitMs = paused ? PAUSED_MS : times[DUE_AT]! - now()
+      if (waitMs <= 0) break
+      Atomics.wait(words, NEVER, 0, Math.max(1, waitMs))
+    }
+    try {
+      look()
+    } catch (error) {
+      parentPort!.postMessage(String(error))
+    }
+  }
+
+  const look = (): void => {
+    const beatAt = times[BEAT_AT]!
+    const session = new Session()
+    session.connectToMainThread()
+    let place = 'unknown'
+    let said = 0
+    let timer: NodeJS.Timeout | undefined
+    const lasting = setInterval(() => {
+      const stalledMs = now() - beatAt
+      if (times[BEAT_AT] !== beatAt || !(stalledMs >= LASTING_MS[said]!)) return
+      said++
+      // process.stderr of a worker goes through the main thread, which is stalled.
+      writeSync(2, `meltproof: the event loop has stood still for ${Math.round(stalledMs / 1000)} s, at ${place}\n`)
+    }, 1000)
+    const end = (): void => {
+      clearTimeout(timer)
+      clearInterval(lasting)
+      session.disconnect()
+      setImmediate(rest)
+    }
+    const ask = (): void => {
+      if (times[BEAT_AT] !== beatAt || words[PAUSED] === 1) {
+        end()
+        return
+      }
+      times[ASKED_AT] = now()
+      Atomics.add(words, TOKEN, 1)
+      session.post('Runtime.evaluate', { expression, returnByValue: true, silent: true }, (error, answer) => {
+        if (error) {
+          parentPort!.postMessage(error.message)
+          return
+        }
+        place = String(answer.result.value)
+        const everyMs = Math.min(Math.max(LEAST_EVERY_MS, (now() - beatAt) * EVERY_SHARE), MOST_EVERY_MS)
+        timer = setTimeout(ask, everyMs)
+      })
+    }
+    ask()
+  }
+
+  /** The first session loads and compiles what the others find. */
+  const warmUp = (): void => {
+    const session = new Session()
+    session.connectToMainThread()
+    // A session alone does not keep this thread.
+    const kept = setInterval(() => undefined, PAUSED_MS)
+    session.post('Runtime.evaluate', { expression: '0' }, () => {
+      clearInterval(kept)
+      session.disconnect()
+      setImmediate(rest)
+    })
+  }
+
+  try {
+    warmUp()
+  } catch (error) {
+    parentPort!.postMessage(String(error))
+  }
+}

@@ -1,0 +1,181 @@
+/** Everything that naming stalls has switched on in this process, put together; `close()` takes it away again. */
+import { sep } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { culprits, stalls } from '../channels.ts'
+import { now, threadsClockMs } from '../clock.ts'
+import { showThrown } from '../options.ts'
+import type { StallRecord } from '../record.ts'
+import { lainSince, watchDelays } from '../signals/loop-stalls.ts'
+import { type NamedStall, nameStalls } from '../signals/named-stalls.ts'
+import type { Warn } from '../warnings.ts'
+import { Garbage } from './garbage.ts'
+import { NamedStalls, stallText } from './named-stalls.ts'
+import { type Judgement, placeText } from './place.ts'
+import { followRequests, routeText } from './running-request.ts'
+import { Samples } from './samples.ts'
+import { BEAT_AT, DUE_AT, PAUSED, type SharedWords, shareWords } from './shared-words.ts'
+import { sourceOf } from './source-lines.ts'
+import { watchSyncCalls } from './sync-calls.ts'
+import { watch } from './watcher.ts'
+
+/** What the watcher evaluates on the main thread: a property of the global object that no app meets by chance. */
+const LOOK = Symbol.for('meltproof.culprit.look')
+const EXPRESSION = `globalThis[Symbol.for('${LOOK.description}')]?.()`
+
+/** A beat may come this late before the watcher looks, ms: most turns of a busy loop take less. */
+const LATE_MS = 25
+/** The loop is given this long to make its first beat, ms. */
+const FIRST_BEAT_MS = 1000
+/** The inspector may be opened and closed at any time; it is asked about this often, ms. */
+const INSPECTOR_EVERY_MS = 1000
+
+export class Watching {
+  readonly #thresholdMs: number
+  readonly #say: Warn
+  readonly #shared: SharedWords = shareWords()
+  readonly #samples = new Samples(this.#shared)
+  readonly #garbage = new Garbage()
+  readonly #named = new NamedStalls()
+  readonly #folder = process.cwd() + sep
+  readonly #worker: Worker
+  readonly #undo: (() => void)[] = []
+  #askedInspectorAtMs = Number.NEGATIVE_INFINITY
+  #saidInspector = false
+  #closed = false
+
+  /** @throws what Node throws where the process may start no worker thread */
+  constructor(thresholdMs: number, say: Warn) {
+    this.#thresholdMs = thresholdMs
+    this.#say = say
+    this.#beat(FIRST_BEAT_MS)
+    this.#worker = startWorker(this.#shared)
+    this.#worker.on('message', error => this.#fail(error)).on('error', error => this.#fail(error))
+    this.#worker.unref()
+    this.#offerLook()
+    const onStall = (stall: StallRecord): void => this.#guard(() => this.#onStall(stall))
+    stalls.subscribe(onStall)
+    this.#undo.push(
+      () => stalls.unsubscribe(onStall),
+      watchDelays((...[, , nextInMs]) => this.#guard(() => this.#onBeat(nextInMs))),
+      followRequests(),
+      watchSyncCalls(this.#shared.words, (what, before, self) =>
+        quietly(() => this.#samples.caught(what, before, self)),
+      ),
+    )
+    nameStalls({
+      seconds: () => this.#named.seconds(),
+      between: (fromMs, toMs) => this.#between(fromMs, toMs),
+      explain: () => this.#named.explain(now()),
+    })
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    for (const undo of this.#undo) undo()
+    nameStalls(undefined)
+    this.#garbage.close()
+    Reflect.deleteProperty(globalThis, LOOK)
+    void this.#worker.terminate()
+  }
+
+  /** The watcher calls it in the middle of whatever runs. */
+  #offerLook(): void {
+    const look = (): string => quietly(() => this.#samples.look(look)) ?? 'unknown'
+    Object.defineProperty(globalThis, LOOK, { value: look, configurable: true })
+  }
+
+  #onBeat(nextInMs: number): void {
+    this.#beat(nextInMs)
+    const nowMs = now()
+    if (nowMs - this.#askedInspectorAtMs < INSPECTOR_EVERY_MS) return
+    this.#askedInspectorAtMs = nowMs
+    const isOpen = process.getBuiltinModule('node:inspector').url() !== undefined
+    this.#shared.words[PAUSED] = isOpen ? 1 : 0
+    if (!isOpen || this.#saidInspector) return
+    this.#saidInspector = true
+    this.#say('meltproof does not name stalls while the inspector is open: a debugger may stop the process.')
+  }
+
+  #beat(nextInMs: number): void {
+    const { times } = this.#shared
+    const atMs = threadsClockMs()
+    times[DUE_AT] = atMs + nextInMs + LATE_MS
+    times[BEAT_AT] = atMs
+  }
+
+  #onStall({ fromMs, toMs }: StallRecord): void {
+    if (toMs - fromMs >= this.#thresholdMs) this.#tell(this.#judge(fromMs, toMs), fromMs, toMs)
+    this.#samples.forget(toMs)
+  }
+
+  #tell(judgement: Judgement, fromMs: number, toMs: number): void {
+    const stall = this.#stallOf(judgement, fromMs, toMs)
+    this.#named.add(stall)
+    const { place, route } = stall
+    if (culprits.hasSubscribers) {
+      const { file, line, name: functionName } = judgement.place ?? {}
+      culprits.publish({ fromMs, toMs, place, file, line, functionName, cause: judgement.cause, route })
+    }
+    if (this.#named.isToBeSaid(place, toMs)) this.#say(`The event loop stood still for ${stallText(stall)}`)
+  }
+
+  #judge(fromMs: number, toMs: number): Judgement {
+    const judgement = this.#samples.judge(fromMs, toMs)
+    if (judgement.place !== undefined) return { ...judgement, place: sourceOf(judgement.place) }
+    const isGarbage = this.#garbage.collectedBetween(fromMs, toMs) > (toMs - fromMs) / 2
+    return isGarbage ? { ...judgement, cause: 'garbage collection' } : judgement
+  }
+
+  #stallOf(judgement: Judgement, fromMs: number, toMs: number): NamedStall {
+    const { request } = judgement
+    const route = request === undefined ? undefined : routeText(request)
+    return { fromMs, toMs, place: placeText(judgement, this.#folder), route, request }
+  }
+
+  /** Those of the time given, also one whose beat is still to come in this turn of the loop. */
+  #between(fromMs: number, toMs: number): readonly NamedStall[] {
+    const ended = this.#named.between(fromMs, toMs)
+    const nowMs = now()
+    const sinceMs = lainSince(nowMs)
+    const isKnown = ended.some(stall => stall.toMs > sinceMs)
+    if (nowMs - sinceMs < this.#thresholdMs || sinceMs >= toMs || isKnown) return ended
+    return [...ended, this.#stallOf(this.#judge(sinceMs, nowMs), sinceMs, nowMs)]
+  }
+
+  #guard(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#closed) return
+    this.close()
+    this.#say(`meltproof names stalls no more. ${showThrown(error)}`)
+  }
+}
+
+/** It gets none of the process's arguments: what these load is for the app's own threads. */
+function startWorker(shared: SharedWords): Worker {
+  return new Worker(`(${watch.toString()})(require, ${threadsClockMs.toString()})`, {
+    eval: true,
+    workerData: { ...shared, expression: EXPRESSION },
+    name: 'meltproof culprit',
+    env: {},
+    execArgv: [],
+    stdin: false,
+    resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
+  })
+}
+
+function quietly<T>(act: () => T): T | undefined {
+  try {
+    return act()
+  } catch {
+    // Then this look says nothing.
+    return undefined
+  }
+}

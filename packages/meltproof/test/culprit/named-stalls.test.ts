@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { NamedStalls } from '../../src/culprit/named-stalls.ts'
+
+const stall = (place: string, fromMs = 0, toMs = 500) =>
+  ({ fromMs, toMs, place, route: 'GET /a', request: undefined }) as const
+
+it('counts the seconds of 50 places, and those of all others together', () => {
+  const named = new NamedStalls()
+  for (let i = 0; i < 60; i++) named.add(stall(`place ${i}`))
+  named.add(stall('place 0'))
+  const seconds = named.seconds()
+  assert.equal(Object.keys(seconds).length, 51)
+  assert.equal(seconds['place 0'], 1)
+  assert.equal(seconds['other'], 5)
+})
+
+it('says a place once a minute, and no more than 50 places in one', () => {
+  const named = new NamedStalls()
+  assert.equal(named.isToBeSaid('a', 0), true)
+  assert.equal(named.isToBeSaid('a', 59_999), false)
+  assert.equal(named.isToBeSaid('a', 60_000), true)
+  const said = Array.from({ length: 100 }, (_, i) => named.isToBeSaid(`place ${i}`, 60_001))
+  assert.equal(said.filter(Boolean).length, 49)
+})
+
+it('tells the last stall, and those of a time', () => {
+  const named = new NamedStalls()
+  assert.equal(named.explain(0), 'The event loop has not stood still.')
+  named.add(stall('a, src/a.js:1', 1000, 1500))
+  assert.equal(named.explain(3500), 'The last stall of the event loop, 2.0 s ago: 500 ms for GET /a: a, src/a.js:1.')
+  assert.equal(named.between(0, 1000).length, 0)
+  assert.equal(named.between(1400, 1600).length, 1)
+})
