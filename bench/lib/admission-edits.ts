@@ -38,8 +38,8 @@ const rule = (name: string, what: string, ...edits: (readonly [file: string, fin
 const EVIDENCE = [
   rule('cohorts', 'evidence from cohorts that requests wait for each other', [
     LIMITER,
-    'isRefuted ? undefined : this.#cohorts.contention(nowMs)',
-    'undefined',
+    'const found = this.#cohorts.contention(nowMs)',
+    'const found = nowMs < 0 ? this.#cohorts.contention(nowMs) : undefined',
   ]),
   rule('two-rises', 'two rises, not one, as evidence', [COHORTS, 'isSure: false,', 'isSure: true,']),
   rule('hold', 'the hold of a suspicion', [
@@ -62,7 +62,6 @@ const EVIDENCE = [
     ' || low.serial > high.serial) return undefined',
     ') return undefined',
   ]),
-  rule('queue-like', 'a rise that is too large for a queue is none', [COHORTS, ' || riseMs > plausible * aheadMs', '']),
   rule('clear', 'a rise must exceed its noise', [
     COHORTS,
     'riseMs < standardErrors * Math.sqrt(few.variance + many.variance)',
@@ -84,39 +83,18 @@ const EVIDENCE = [
     'if (this.#loop.isScarce && !loopDecides) return',
     '',
   ]),
-  rule('refutation', 'a limit goes when none of those before it leave', [
-    LIMITER,
-    'else if (this.#isNoQueue) this.#refute(nowMs)',
-    'else if (nowMs < 0) this.#refute(nowMs)',
-  ]),
   rule(
     'seen-to-drain',
     'no overload before the queue in service is seen to drain',
     [LIMITER, 'return this.#isHeld || !this.#drains', 'return this.#isHeld'],
     [LIMITER, 'return this.#drains ? this.#above : 0', 'return this.#above'],
   ),
-  rule('drain-pause', 'a queue that pauses does not drain', [LIMITER, ' && this.#undrainedMs < PAUSE_MS', '']),
-  rule('pause-of', 'where few leave a second, chance makes long pauses', [
-    LIMITER,
-    'if (this.#undrainedMs * this.#rate < PAUSE_OF) return false',
-    '',
-  ]),
   rule('follow-window', 'a longer window for slow requests while nothing is limited', [
     LIMITER,
     'if (!this.known) this.#requests.follow(this.#meanMs)',
     'if (nowMs < 0) this.#requests.follow(this.#meanMs)',
   ]),
-  rule('refuted', 'no second suspicion soon after the first was refuted', [
-    LIMITER,
-    'nowMs < this.#refutedUntil && this.#requests.inService <= this.#refutedUpTo',
-    'false',
-  ]),
   rule('halt', 'a limit where answers came and stop', [LIMITER, 'if (!this.#isSilent(nowMs) ||', 'if (nowMs >= 0 ||']),
-  rule('halt-recent', 'no halt where most were in service before', [
-    LIMITER,
-    ' && 2 * this.#requests.since(this.#answeredAt) >= inService',
-    '',
-  ]),
 ]
 
 /** The limit where the event loop is scarce. */
@@ -141,11 +119,6 @@ const LOOP_RULES = [
     LOOP,
     'nowMs < this.#restsUntil ? this.#restsBelow : 1',
     '1',
-  ]),
-  rule('loop-decides', 'no knee from throughput while the loop is busy', [
-    LIMITER,
-    'if (busy >= this.#tuning.loopBusy)',
-    'if (busy < 0)',
   ]),
 ]
 
@@ -182,42 +155,7 @@ const SEARCH = [
     'rate < this.#rate * Math.sqrt(limit / this.#countedThen)',
     'false',
   ]),
-  rule('lets-go', 'no limit where throughput falls as far as the limit', [
-    LIMITER,
-    'if (fell && grows * limit >= this.#countedThen)',
-    'if (nowMs < 0)',
-  ]),
-  rule('lower', 'half the limit, as a trial', [
-    LIMITER,
-    'else if (isDue || aboveMs > promiseMs / 2)',
-    'else if (nowMs < 0)',
-  ]),
-  rule('lower-late', 'a trial at once where answers are late', [LIMITER, 'isDue || aboveMs > promiseMs / 2', 'isDue']),
-  rule('lower-waits', 'no second trial where requests hardly wait in service', [
-    LIMITER,
-    ' && (this.#isFirstLook || aboveMs > LATE_WORKS * workMs)',
-    '',
-  ]),
-  rule('expected-knee', 'a knee at the limit shows only above the expected one', [
-    LIMITER,
-    '((1 + Math.max(expected, proportion)) / 2) * this.#before',
-    'proportion * this.#before',
-  ]),
-  rule('lower-again', 'half of that again where throughput stays', [
-    LIMITER,
-    'heavyMs)\n      this.#lookLower(nowMs)',
-    'heavyMs)\n      this.#rests(this.#limit, nowMs)',
-  ]),
-  rule('lower-given-up', 'a trial ends when it lets nothing in for a second', [
-    LIMITER,
-    "drains && this.#phase === 'lower' && sinceMs > promiseMs",
-    'nowMs < 0',
-  ]),
-  rule('higher', 'a higher limit, as a trial', [
-    LIMITER,
-    "this.#take('higher', this.#tuning.grows * this.#before, nowMs)",
-    'this.#rests(this.#before, nowMs)',
-  ]),
+  rule('lower', 'half the limit, as a trial', [LIMITER, 'else if (nowMs >= this.#lookAt)', 'else if (nowMs < 0)']),
   rule('follow-up', 'the limit follows throughput up', [
     LIMITER,
     'this.#measured >= SURE && needed > raised * this.#limit',
@@ -228,20 +166,10 @@ const SEARCH = [
     'if (rate > starved * this.#rate) this.#rate +=',
     'this.#rate +=',
   ]),
-  rule('usual-best', 'the best of the last seconds as what can leave', [
-    USUAL,
-    'Math.max(this.usual * (1 - FORGOTTEN), this.#last)',
-    'this.#last',
-  ]),
   rule('bound', 'a measurement counts only if requests waited', [
     MEASUREMENT,
     'return this.#boundMs >= BOUND * this.#overMs',
     'return true',
-  ]),
-  rule('invalidated', 'a measurement begins anew after a stall', [
-    LIMITER,
-    "if (this.#phase === 'open' || this.#invalidated) return",
-    'if (nowMs >= 0) return',
   ]),
   rule('forget', 'a limit that was not reached is forgotten', [
     LIMITER,
@@ -282,11 +210,6 @@ const COUNTING = [
     STARVATION,
     'return Math.max(this.#pace, rate / 2)',
     'return rate',
-  ]),
-  rule('starved-lower', 'a trial of a lower limit ends when far fewer leave', [
-    LIMITER,
-    "judged === 'starved' && this.#phase === 'lower'",
-    'nowMs < 0',
   ]),
   rule('quick-kinds', 'quick kinds pass by a limit that others filled', [
     TIMES,
@@ -434,18 +357,12 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       workMs: [50, 200],
       firstShare: [0.4, 0.8],
       fell: [0.7, 0.95],
-      proportion: [0.3, 0.7],
-      brings: [0.25, 0.75],
       raised: [1.1, 1.5],
       countedSpans: [2, 5],
       leastCountedMs: [150, 600],
     },
   ],
-  [
-    TUNING,
-    COHORTS,
-    { cohort: [4, 10], apart: [1.1, 1.5], shows: [0.3, 0.8], plausible: [2, 8], standardErrors: [2, 4] },
-  ],
+  [TUNING, COHORTS, { cohort: [4, 10], apart: [1.1, 1.5], shows: [0.3, 0.8], standardErrors: [2, 4] }],
   [
     TUNING,
     LOOP,
@@ -471,12 +388,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       JUDGE_MS: [2, 20],
       SHORTEST_HOLD_MS: [10, 50],
       SURE: [2, 10],
-      SURE_LATE: [1, 5],
-      LATE_WORKS: [1, 2.5],
       DRAINS: [0.25, 0.75],
-      PAUSE_MS: [150, 600],
-      PAUSE_OF: [5, 20],
-      REFUTED: [1, 4],
       HALT_SERVICES: [2, 8],
       HALT_OF: [32, 128],
       QUIET_MS: [200, 800],
@@ -485,7 +397,6 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
   ],
   [MEASUREMENT, MEASUREMENT, { BOUND: [0.25, 0.8] }],
   [STARVATION, STARVATION, { HEADROOM: [1.1, 2], LONGEST_PAUSE_WINDOWS: [2, 8], LONGEST_WINDOW_MS: [2000, 20_000] }],
-  [USUAL, USUAL, { FORGOTTEN: [0.03, 0.3] }],
   [COUNTED, COUNTED, { LONGEST_BACKLOG_MS: [3500, 8000] }],
   [STARTS, STARTS, { SLOT_MS: [20, 80], SLOTS: [200, 800] }],
   [
@@ -528,7 +439,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       FASTER_IN_A_ROW: [1, 3],
     },
   ],
-  [GATE, GATE, { turnBudgetMs: [4, 30], STALL_MS: [20, 150], ASK_TURN_AFTER: [0.1, 0.5] }],
+  [GATE, GATE, { turnBudgetMs: [4, 30], ASK_TURN_AFTER: [0.1, 0.5] }],
 ]
 
 /** Of those that have no comment of their own. */
