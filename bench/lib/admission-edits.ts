@@ -95,6 +95,11 @@ const EVIDENCE = [
     'if (nowMs < 0) this.#requests.follow(this.#meanMs)',
   ]),
   rule('halt', 'a limit where answers came and stop', [LIMITER, 'if (!this.#isSilent(nowMs) ||', 'if (nowMs >= 0 ||']),
+  rule('halt-recent', 'no halt where most were in service before', [
+    LIMITER,
+    ' && 2 * this.#requests.since(this.#answeredAt) >= inService',
+    '',
+  ]),
 ]
 
 /** The limit where the event loop is scarce. */
@@ -119,6 +124,11 @@ const LOOP_RULES = [
     LOOP,
     'nowMs < this.#restsUntil ? this.#restsBelow : 1',
     '1',
+  ]),
+  rule('loop-decides', 'no knee from throughput while the loop is busy', [
+    LIMITER,
+    'if (busy >= this.#tuning.loopBusy)',
+    'if (busy < 0)',
   ]),
 ]
 
@@ -155,7 +165,27 @@ const SEARCH = [
     'rate < this.#rate * Math.sqrt(limit / this.#countedThen)',
     'false',
   ]),
-  rule('lower', 'half the limit, as a trial', [LIMITER, 'else if (nowMs >= this.#lookAt)', 'else if (nowMs < 0)']),
+  rule('lets-go', 'no limit where throughput falls as far as the limit', [
+    LIMITER,
+    'if (fell && more >= this.#countedThen)',
+    'if (nowMs < 0)',
+  ]),
+  rule('lower', 'half the limit, as a trial', [LIMITER, 'else if (nowMs >= this.#lookAt &&', 'else if (nowMs < 0)']),
+  rule('lower-waits', 'no second trial where requests hardly wait in service', [
+    LIMITER,
+    'this.#isFirstLook || heavyMs - this.#aloneMs > LATE_WORKS * workMs',
+    'nowMs >= 0',
+  ]),
+  rule('lower-given-up', 'a trial ends when it lets nothing in for a second', [
+    LIMITER,
+    "drains && this.#phase === 'lower' && sinceMs > promiseMs",
+    'nowMs < 0',
+  ]),
+  rule('usual-best', 'the best of the last seconds as what can leave', [
+    USUAL,
+    'Math.max(this.usual * (1 - FORGOTTEN), this.#last)',
+    'this.#last',
+  ]),
   rule('follow-up', 'the limit follows throughput up', [
     LIMITER,
     'this.#measured >= SURE && needed > raised * this.#limit',
@@ -387,6 +417,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       RATE_WEIGHT: [0.1, 0.5],
       JUDGE_MS: [2, 20],
       SHORTEST_HOLD_MS: [10, 50],
+      LATE_WORKS: [1, 2.5],
       SURE: [2, 10],
       DRAINS: [0.25, 0.75],
       HALT_SERVICES: [2, 8],
@@ -397,6 +428,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
   ],
   [MEASUREMENT, MEASUREMENT, { BOUND: [0.25, 0.8] }],
   [STARVATION, STARVATION, { HEADROOM: [1.1, 2], LONGEST_PAUSE_WINDOWS: [2, 8], LONGEST_WINDOW_MS: [2000, 20_000] }],
+  [USUAL, USUAL, { FORGOTTEN: [0.03, 0.3] }],
   [COUNTED, COUNTED, { LONGEST_BACKLOG_MS: [3500, 8000] }],
   [STARTS, STARTS, { SLOT_MS: [20, 80], SLOTS: [200, 800] }],
   [

@@ -85,7 +85,7 @@ test('what is no result is refused', t => {
   writeFileSync(path.join(folder, 'v2.json'), JSON.stringify({ ...madeResult(), version: 2 }))
   writeFileSync(path.join(folder, 'half.json'), JSON.stringify({ ...madeResult(), plots: undefined }))
   for (const [place, words] of [
-    [path.join(folder, 'x.json'), /x\.json is no result that meltlab knows/],
+    [path.join(folder, 'x.json'), /x\.json is not a result of meltlab attack --json/],
     [path.join(folder, 'nothing'), /there is no .*nothing/],
     [
       path.join(folder, 'v2.json'),

@@ -37,9 +37,10 @@ import { Handler } from './handler/handler.ts'
 import { handlerHasEnded } from './handler/outcome.ts'
 import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
 import { Exchange } from './request/exchange.ts'
+import { isHttp2 } from './request/is-http2.ts'
 import type { MemoryPolicy, RequestPolicy } from './request/policy.ts'
 import { isRawStream } from './request/raw-streams.ts'
-import { describeHead, mayBringBody } from './request/request-head.ts'
+import { describeHead } from './request/request-head.ts'
 import { StreamRequest, watchCut } from './request/stream-request.ts'
 import { makeLast } from './response/last-answer.ts'
 import { mute } from './response/muted-response.ts'
@@ -94,7 +95,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#failOpen = new FailOpen({
       stepAside: () => {
         this.gate.stop()
-        this.#bodies?.onRoom()
+        this.#bodies?.stop()
         this.#interception.undo()
       },
       startWaiting: () => {
@@ -507,7 +508,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   #handedOnNow(request: IncomingMessage): Exchange | undefined {
     try {
       // The socket of HTTP/2 belongs to many requests, and may throw.
-      if (request.httpVersionMajor >= 2 || request.socket == null) return undefined
+      if (isHttp2(request) || request.socket == null) return undefined
       const exchange = this.connections.at(request.socket)?.current
       return exchange?.request === request && exchange.response === undefined ? exchange : undefined
     } catch {
@@ -516,7 +517,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   }
 
   #makeLast(request: IncomingMessage, response: ServerResponse): void {
-    if (request.httpVersionMajor >= 2) return
+    if (isHttp2(request)) return
     const connection = this.connections.at(request.socket)
     makeLast(request, response, () => connection?.hasLater(response) !== true)
   }
@@ -539,7 +540,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.admission.activeAt = nowMs
     if (exchange.holdsMemory) {
       exchange.holdsMemory = false
-      this.#memory!.left(mayBringBody(exchange.request))
+      this.#memory!.left(exchange.heldBody)
     }
     const { times } = exchange
     const connection = this.#connectionOf(exchange)
@@ -609,7 +610,7 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   #connectionOf({ connection, request }: Exchange): Connection<Exchange> | undefined {
     // The socket of an HTTP/2 client that has gone is not to be asked anything.
-    if (connection !== undefined || request.httpVersionMajor >= 2 || request.socket == null) return connection
+    if (connection !== undefined || isHttp2(request) || request.socket == null) return connection
     return this.connections.at(request.socket)
   }
 }

@@ -197,7 +197,7 @@ class InServiceLimit {
       const grew = usedBytes - this.#usedThen > this.#flatBytes
       if (!this.isSet) this.#set(inService, state)
       else if (grew && sinceMs >= CUT_EVERY_MS) this.#set(inService * (isFull ? CUT_WHEN_FULL : CUT), state)
-      else if (!grew && !isFull && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) this.#raise(state)
+      else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) this.#raise(state)
     } else if (this.isSet) {
       if (isMet && sinceMs >= RAISE_EVERY_MS) this.#raise(state)
       else if (nowMs - Math.max(this.#metAtMs, this.#changedAtMs) >= FORGET_MS) this.forget()

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import { sizeOf } from '../server/response/chunk-size.ts'
 import { StreamResponse } from '../server/response/stream-response.ts'
 import type { RequestTimes } from './request-times.ts'
+import { isHttp2 } from '../server/request/is-http2.ts'
 
 interface NodeResponse extends ServerResponse {
   readonly _header?: string | null
@@ -18,7 +19,7 @@ interface NodeResponse extends ServerResponse {
 }
 
 export function beginCount(times: RequestTimes, request: IncomingMessage, response: ServerResponse): void {
-  if (request.httpVersionMajor >= 2) {
+  if (isHttp2(request)) {
     times.byteCount = 0
     countGiven(times, response, 'write')
     // The compatibility API's `end(body)` writes by `write`, and so does whatever is piped into it. That of a stream does not.
@@ -35,7 +36,7 @@ export function beginCount(times: RequestTimes, request: IncomingMessage, respon
 
 export function bodyBytes(times: RequestTimes, request: IncomingMessage, response: ServerResponse): number | undefined {
   if (!response.headersSent) return 0
-  if (request.httpVersionMajor < 2) return sentBytes(times, request, response)
+  if (!isHttp2(request)) return sentBytes(times, request, response)
   if (request.method === 'HEAD' || BODILESS.has(response.statusCode)) return 0
   // Answered by the raw stream, perhaps.
   return times.byteCount === 0 && !response.writableEnded ? undefined : times.byteCount

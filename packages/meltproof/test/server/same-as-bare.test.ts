@@ -60,6 +60,7 @@ const CONVERSATIONS: Record<string, string> = {
   'length and chunks': `POST /1 HTTP/1.1\r\n${host}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
   'a bad chunk size': `POST /1 HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`,
   'headers too large': `GET /1 HTTP/1.1\r\n${host}X-Long: ${'x'.repeat(40_000)}\r\n\r\n`,
+  'says it is HTTP/2.0': `GET /1 HTTP/2.0\r\n${host}\r\nGET /2 HTTP/2.0\r\n${host}\r\n`,
   'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'more than maxRequestsPerSocket': `GET /1 HTTP/1.1\r\n${host}\r\n`.repeat(40),
 }

@@ -58,6 +58,11 @@ const IMPATIENT = { requestTimeout: 40, headersTimeout: 40, connectionsCheckingI
 
 export const HTTP1_WAYS: readonly Http1Way[] = [
   { name: 'it closes', send: GET, go: socket => void socket.destroy() },
+  {
+    name: 'a request that says it is HTTP/2.0, then it closes',
+    send: GET.replace('1.1', '2.0'),
+    go: socket => void socket.destroy(),
+  },
   { name: 'garbage behind the request', send: GET + GARBAGE },
   { name: 'garbage later', send: GET, go: later(GARBAGE) },
   { name: 'CONNECT behind the request', send: GET + CONNECT },

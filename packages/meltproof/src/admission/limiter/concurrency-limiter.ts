@@ -36,6 +36,8 @@ const JUDGE_MS = 5
 const SHORTEST_HOLD_MS = 20
 /** Measurements before the limit follows throughput up. */
 const SURE = 5
+/** Half of the limit is tried when requests wait for this multiple of the work that the limit has room for. */
+const LATE_WORKS = 1.5
 /** When this share of those in service has left, a queue drains. */
 const DRAINS = 1 / 2
 /** No answer for this many mean service times is a halt, with at least this many in service. */
@@ -85,6 +87,8 @@ export class ConcurrencyLimiter implements Limiter {
   #unsettled = false
   #changedAt = 0
   #lookAt = 0
+  /** Whether half of this limit was never tried. */
+  #isFirstLook = false
 
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
     this.#busyMs = busyMs
@@ -286,13 +290,15 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * Answers came all the time, and now there are none, while more are in service than leave within the promise.
+   * Answers came all the time, and now there are none, while more are in service than leave within the promise. Most of them
+   * came since the last answer: where most were there before, they are known to stay.
    */
   #hasHalted(nowMs: number): boolean {
     const { promiseMs, starvedOf } = this.#tuning
     const { usual } = this.#rates
     if (!this.#isSilent(nowMs) || (nowMs - this.#answeredAt) * usual < starvedOf) return false
-    return this.#requests.inService >= Math.max(HALT_OF, usual * promiseMs)
+    const { inService } = this.#requests
+    return inService >= Math.max(HALT_OF, usual * promiseMs) && 2 * this.#requests.since(this.#answeredAt) >= inService
   }
 
   #isSilent(nowMs: number): boolean {
@@ -319,6 +325,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#aloneMs = aloneMs
     this.#limit = limit
     this.#requests.limited(sinceMs, Math.max(leastCountedMs, countedSpans * this.#spanMs(aloneMs)), promiseMs)
+    this.#isFirstLook = true
     this.#countedThen = this.#requests.inService - this.#requests.uncounted
     this.#before = this.#countedThen
     this.#drained.clear()
@@ -346,39 +353,55 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #learn(nowMs: number): void {
-    const { heavyMs, rate } = this.#measurement
+    const { busy, heavyMs, rate } = this.#measurement
     this.#measureFrom(nowMs)
-    if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
+    if (busy >= this.#tuning.loopBusy) this.#leaveToLoop(nowMs)
+    else if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
     else if (this.#phase === 'lower') this.#learnLower(rate, heavyMs, nowMs)
-    else this.#learnAtRest(rate, nowMs)
+    else this.#learnAtRest(rate, heavyMs, nowMs)
+  }
+
+  /** The loop decides, so that nothing shows what is behind it. */
+  #leaveToLoop(nowMs: number): void {
+    if (this.#phase !== 'rest') this.#rests(this.#phase === 'lower' ? this.#before : this.#limit, nowMs)
   }
 
   #learnFirst(rate: number, nowMs: number): void {
     const limit = this.#limit
     // Nothing was scarce if throughput fell as far as the limit. The geometric mean is as far from that as from staying.
     const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
+    const more = this.#tuning.grows * limit
+    if (fell && more >= this.#countedThen) {
+      this.#open()
+      return
+    }
     if (!fell) this.#rate = rate
-    this.#rests(fell ? this.#tuning.grows * limit : limit, nowMs, nowMs + this.#tuning.promiseMs)
+    this.#rests(fell ? more : limit, nowMs, nowMs + this.#tuning.promiseMs)
   }
 
   #learnLower(rate: number, heavyMs: number, nowMs: number): void {
     const { fell, grows, workMs } = this.#tuning
     this.#rate = Math.max(this.#rate, rate)
-    this.#aloneMs = heavyMs
+    const stays = rate >= fell * this.#rate
+    this.#aloneMs = stays ? Math.min(this.#aloneMs, heavyMs) : heavyMs
     const knee = (this.#limit * this.#rate) / rate
-    if (rate >= fell * this.#rate) this.#rests(this.#limit, nowMs)
+    if (stays) this.#rests(this.#limit, nowMs)
     // Throughput fell as far as the limit, so that nothing was scarce at the limit before.
     else if (knee >= fell * this.#before) this.#rests(grows * this.#before, nowMs)
     else this.#rests(knee + Math.min(knee, this.#rate * workMs), nowMs)
   }
 
-  #learnAtRest(rate: number, nowMs: number): void {
-    const { raised, starved } = this.#tuning
+  #learnAtRest(rate: number, heavyMs: number, nowMs: number): void {
+    const { raised, starved, workMs } = this.#tuning
     if (rate > starved * this.#rate) this.#rate += (rate - this.#rate) * RATE_WEIGHT
     this.#measured++
     const needed = this.#rate * this.#spanMs(this.#aloneMs)
     if (this.#measured >= SURE && needed > raised * this.#limit) this.#rests(needed, nowMs, this.#lookAt)
-    else if (nowMs >= this.#lookAt) this.#lookLower(nowMs)
+    // No less can be tried than one, and none can wait for another then: only two shows whether one is enough.
+    else if (this.#limit === 1 && nowMs >= this.#lookAt) this.#rests(2, nowMs)
+    else if (nowMs >= this.#lookAt && (this.#isFirstLook || heavyMs - this.#aloneMs > LATE_WORKS * workMs)) {
+      this.#lookLower(nowMs)
+    }
   }
 
   #lookLower(nowMs: number): void {
@@ -386,6 +409,7 @@ export class ConcurrencyLimiter implements Limiter {
     if (next >= this.#limit - 0.5) this.#rests(next, nowMs)
     else {
       this.#before = this.#limit
+      this.#isFirstLook = false
       this.#take('lower', next, nowMs)
     }
   }
@@ -409,6 +433,8 @@ export class ConcurrencyLimiter implements Limiter {
     const { promiseMs } = this.#tuning
     const sinceMs = nowMs - this.#changedAt
     const drains = this.#counted > this.#limit
+    // A lower limit that admits nothing for this long costs more than it can teach.
+    if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
     if (drains || sinceMs < Math.min(this.#meanMs, promiseMs)) return false
     this.#unsettled = false
     if (this.#phase === 'measure') this.#limitByDrain(sinceMs)

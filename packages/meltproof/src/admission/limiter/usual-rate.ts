@@ -1,11 +1,15 @@
 /** How many requests leave per millisecond, of late and usually (answers.ts). Pure. */
 import { Answers } from './answers.ts'
 
+/** Each window forgets this share of the best rate so far. */
+const FORGOTTEN = 0.1
+
 export class UsualRate {
   readonly #windowMs: number
   readonly #answers = new Answers()
   #since = 0
-  /** In the last whole window; 0 before the first has passed. */
+  #last = 0
+  /** The best of the last windows; 0 before the first has passed. */
   usual = 0
 
   constructor(windowMs: number) {
@@ -17,14 +21,15 @@ export class UsualRate {
     this.#answers.add(serviceMs)
     const elapsedMs = nowMs - this.#since
     if (elapsedMs < this.#windowMs) return
-    this.usual = this.#answers.count / elapsedMs
+    this.#last = this.#answers.count / elapsedMs
+    this.usual = Math.max(this.usual * (1 - FORGOTTEN), this.#last)
     this.#answers.clear()
     this.#since = nowMs
   }
 
   /** Over one to two windows. */
   lately(nowMs: number): number {
-    const lastMs = this.usual > 0 ? this.#windowMs : 0
-    return (this.usual * lastMs + this.#answers.count) / Math.max(1, lastMs + nowMs - this.#since)
+    const lastMs = this.#last > 0 ? this.#windowMs : 0
+    return (this.#last * lastMs + this.#answers.count) / Math.max(1, lastMs + nowMs - this.#since)
   }
 }

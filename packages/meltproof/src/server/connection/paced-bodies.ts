@@ -16,6 +16,7 @@ export class PacedBodies implements BodySource {
   readonly #sources: Set<BodySource>
   readonly #paused = new Set<Readable>()
   #open = 0
+  #isStopped = false
   #next = 1
 
   /** @param sources where it is found by what watches memory, while a connection is open */
@@ -25,12 +26,19 @@ export class PacedBodies implements BodySource {
   }
 
   began(): void {
-    if (this.#open++ === 0) this.#sources.add(this)
+    if (this.#open++ === 0 && !this.#isStopped) this.#sources.add(this)
   }
 
   ended(connection: Readable): void {
     this.#paused.delete(connection)
     if (--this.#open === 0) this.#sources.delete(this)
+  }
+
+  /** Every body is read as it comes from now on. */
+  stop(): void {
+    this.#isStopped = true
+    this.#sources.delete(this)
+    this.onRoom()
   }
 
   onFull(grows: boolean): void {

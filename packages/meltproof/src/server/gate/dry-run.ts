@@ -17,7 +17,7 @@ export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, s
     const decision = gate.decide(exchange, nowMs)
     if (decision === 'start') return 'start'
     if (decision === 'wait') exchange.shadowMs = -1
-    else gate.process.countShed(decision, nowMs)
+    else shedding.count(decision, nowMs)
   }
   exchange.ungated = true
   return 'start'

@@ -4,6 +4,7 @@ import type { KindKey } from '../../admission/fairness/path-hash.ts'
 import { KINDS_IN_SERVICE } from '../../admission/in-service/service-times.ts'
 import { routeOf } from '../../request-notes.ts'
 import type { Exchange } from '../request/exchange.ts'
+import { isHttp2 } from '../request/is-http2.ts'
 
 export class RequestKinds {
   readonly known: KnownKinds = new KnownKinds()
@@ -34,8 +35,7 @@ export class RequestKinds {
   answered(exchange: Exchange, nowMs: number, standing: boolean): void {
     const { request, response, kind } = exchange
     const key = keyOf(exchange)
-    if (response?.statusCode === 404 || (request.httpVersionMajor >= 2 && isUnimplemented(response)))
-      this.known.notFound(kind, key)
+    if (response?.statusCode === 404 || (isHttp2(request) && isUnimplemented(response))) this.known.notFound(kind, key)
     else this.known.answered(kind, key, nowMs, standing, routeOf(request))
   }
 }

@@ -8,6 +8,7 @@ import { now } from '../../clock.ts'
 import { Exchange } from '../request/exchange.ts'
 import { mute } from '../response/muted-response.ts'
 import type { Shedding } from '../shed/shedding.ts'
+import { isHttp2 } from '../request/is-http2.ts'
 
 /**
  * Keeps the end of an upload from its reader. When all has come, `ask` is called with an exchange that asks for a
@@ -36,7 +37,7 @@ export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => voi
 export function shedUploadEnd(exchange: Exchange, reason: ShedReason, shedding: Shedding): void {
   const { request } = exchange
   const response = exchange.response!
-  if (request.httpVersionMajor < 2) response.shouldKeepAlive = false
+  if (!isHttp2(request)) response.shouldKeepAlive = false
   shedding.shed(exchange, reason)
   mute(response)
   response.on('close', () => request.destroy())

@@ -35,7 +35,8 @@ export class Handler {
     if (exchange.ungated && policy.answers?.(request, response!) === true) return true
     if (policy.memory !== undefined && !exchange.holdsMemory) {
       exchange.holdsMemory = true
-      policy.memory.entered(mayBringBody(request))
+      exchange.heldBody = mayBringBody(request)
+      policy.memory.entered(exchange.heldBody)
     }
     const chain = chainOf(request, response!, policy)
     if (chain !== undefined) return runInChain(chain, () => this.#runInTime(exchange, event))

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Connection } from '../connection/connection.ts'
 import type { Exchange } from '../request/exchange.ts'
+import { isHttp2 } from '../request/is-http2.ts'
 import { isCutByApp } from '../request/stream-request.ts'
 import { StreamResponse } from '../response/stream-response.ts'
 
@@ -19,7 +20,7 @@ export function handlerHasEnded(
   if (response === undefined || response.writableEnded || threw) return true
   // Node destroys a response whose turn had not come when the connection closes; the app alone destroys others.
   if (!pipelined && response.errored != null) return true
-  if (request.httpVersionMajor >= 2) return streamHasEnded(response as Http2Response)
+  if (isHttp2(request)) return streamHasEnded(response as Http2Response)
   // The app has taken the connection from Node (`detachSocket`).
   if (!pipelined && response.socket === null) return true
   return connection !== undefined && isClosedByApp(connection, request)

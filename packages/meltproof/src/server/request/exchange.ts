@@ -42,6 +42,8 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   uploadEnd: Exchange | undefined
   /** It is counted among those that hold memory. */
   holdsMemory = false
+  /** As it was counted: an app may change the method. */
+  heldBody = false
 
   // Set while somebody observes (timing/observed.ts).
   lateMs = 0

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { isHttp2 } from '../request/is-http2.ts'
 
 export const DEADLINE_EXCEEDED = '4'
 /** The status that clients may retry, and that service configs name. */
@@ -11,8 +12,8 @@ const UNAVAILABLE = '14'
 /** Not `application/grpc-web`, whose clients read HTTP. */
 const GRPC = /^application\/grpc(?:[+;]|$)/i
 
-export function isGrpc({ httpVersionMajor, headers }: IncomingMessage): boolean {
-  return httpVersionMajor >= 2 && GRPC.test(headers['content-type'] ?? '')
+export function isGrpc(request: IncomingMessage): boolean {
+  return isHttp2(request) && GRPC.test(request.headers['content-type'] ?? '')
 }
 
 /** @param retryS when the client may try again: it does so by itself where its config has retries (gRPC A6), seconds */

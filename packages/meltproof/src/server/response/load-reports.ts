@@ -8,6 +8,7 @@ import { addToHead, beforeHead, withField } from './before-head.ts'
 import { isGrpc } from './grpc-answers.ts'
 import { BINARY_FIELD, FIELD, type LoadReport, loadReport } from './load-report.ts'
 import { SteadyLoad } from './steady-load.ts'
+import { isHttp2 } from '../request/is-http2.ts'
 
 /** A report is made so often at most, ms. */
 const EVERY_MS = 100
@@ -54,7 +55,7 @@ export class LoadReports {
     }
     if (this.#answers >= MOST_ANSWERS || !this.#trusts(request)) return
     this.#answers++
-    if (request.httpVersionMajor >= 2) {
+    if (isHttp2(request)) {
       if (response.stream !== undefined) this.#ontoStream(response.stream, isGrpc(request))
       return
     }

@@ -8,6 +8,7 @@ import { endAfter, endConnection } from './last-answer.ts'
 import type { LoadReports } from './load-reports.ts'
 import { retryAfter } from './retry-after.ts'
 import { NO_RETRY, type ShedHeaders } from './shed-headers.ts'
+import { isHttp2 } from '../request/is-http2.ts'
 
 /** What the operator may replace in the answer of a shed. */
 export interface ShedAnswerOptions {
@@ -183,7 +184,7 @@ function write(
 ): number {
   for (const name of response.getHeaderNames()) if (!KEPT.test(name)) response.removeHeader(name)
   // HTTP/2 has neither, and Node warns of both.
-  if (request.httpVersionMajor < 2) {
+  if (!isHttp2(request)) {
     response.statusMessage = ''
     // Before a 504 a handler has run, and an Expect was met.
     const keeps = keepsConnection(request, needs) || (status === 504 && request.complete)

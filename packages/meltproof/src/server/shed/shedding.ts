@@ -71,7 +71,7 @@ export class Shedding {
     keepAlive: boolean,
     nowMs: number,
   ): void {
-    this.#count(reason, nowMs)
+    this.count(reason, nowMs)
     this.records?.add(reason, 'GET', 0)
     const kind = { preflight: false, page, head: false, keepAlive: keepAlive && !this.leaving }
     this.#write(connection, kind, nowMs, true)
@@ -85,14 +85,14 @@ export class Shedding {
       return false
     }
     const nowMs = now()
-    this.#count(reason, nowMs)
+    this.count(reason, nowMs)
     const bytes = this.#answer(exchange, needs)
     // The request of an upload whose end is shed has a record of its own.
     if (!exchange.again) this.#note(reason, exchange, bytes, nowMs)
     return true
   }
 
-  #count(reason: ShedReason, nowMs: number): void {
+  count(reason: ShedReason, nowMs: number): void {
     const { gate, memory } = this.#parts
     gate.countShed(reason, nowMs, reason === 'memory' ? memory?.fullOf(nowMs) : undefined)
   }

@@ -46,14 +46,18 @@ describe('the usual rate', () => {
     near(rates.usual, 0.2)
   })
 
-  it('is that of the last whole window', () => {
+  it('is the best of late: a slow window lowers it by a tenth', () => {
     const { rates, answer } = service()
     answer(WINDOW_MS, 2)
     near(rates.usual, 0.5)
     answer(WINDOW_MS, 50)
-    near(rates.usual, 0.02)
+    near(rates.usual, 0.45)
+    answer(WINDOW_MS, 50)
+    near(rates.usual, 0.405)
     answer(WINDOW_MS, 1)
     near(rates.usual, 1)
+    answer(60 * WINDOW_MS, 50)
+    near(rates.usual, 0.02)
   })
 
   it('stays what it was while none is answered', () => {

@@ -1,0 +1,6 @@
+/** HTTP/2, by what carries the request: Node's parser of HTTP/1 takes `GET / HTTP/2.0` too, and says version 2 of it. */
+import type { IncomingMessage } from 'node:http'
+
+export function isHttp2(request: IncomingMessage): boolean {
+  return 'stream' in request
+}
