@@ -20,7 +20,7 @@ const { typed } = await import(typedFile)
 const addon = addonFile === '' ? undefined : require(addonFile)
 const lateFile = join(import.meta.dirname, 'late.cjs')
 
-/** Without it the optimiser takes what nobody uses away. */
+/** Keeps results in use, or the optimiser would remove the work that makes them. */
 const kept = [undefined]
 function used(value) {
   kept[0] = value

@@ -129,7 +129,7 @@ export class ProcessGate<E extends Admitted<E>> {
     this.failOpen.guard(() => this.inner.abandon(entry, now()))
   }
 
-  /** @param memory what was full, of one that is shed for want of memory */
+  /** @param memory what was full, for a request shed because memory was short */
   countShed(reason: ShedReason, atMs: number, memory?: string): void {
     this.load.shed(atMs)
     this.sheds.count(reason, atMs, this.inner, memory)

@@ -33,7 +33,7 @@ function start(host: { [REGISTERED]?: true }): void {
   beforeListening((server, args) => load()?.beforeListening(server, args))
   const culprit = env['MELTPROOF_CULPRIT']
   if (culprit && !isOff && !OFF.test(culprit)) watchAddons()
-  // meltlab tells a process of Node without a protected server from one that is no Node.
+  // meltlab learns from it that this is a Node process, even one that protects no server.
   if (env['MELTPROOF_WATCH']) load()
   else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
 }

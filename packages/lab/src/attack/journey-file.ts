@@ -15,7 +15,7 @@ export interface JourneyFile {
   readonly journey: Journey
 }
 
-/** Of so many targets the engine keeps figures of each. */
+/** The engine keeps separate figures for up to this many targets, and each step is one. */
 const MOST_STEPS = 20
 /** A journey under way takes a few hundred bytes, and those that wait for an answer a connection. */
 const AT_ONCE = 10_000

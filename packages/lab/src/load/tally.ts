@@ -6,6 +6,9 @@ import { Histogram, type HistogramData } from './histogram.ts'
 import type { Counts, FailureCode } from './plan.ts'
 import { type Second, type SecondData, Seconds, type Times } from './seconds.ts'
 
+/** Of a good answer: success, or a redirect. */
+export const isOk = (status: number): boolean => status >= 200 && status < 400
+
 /** Latencies as measured, and as they would be without the generator's own delay. */
 export interface Pair<H> {
   readonly measured: H
@@ -119,7 +122,7 @@ export class Tally {
     count(second.answered, status)
     if (of !== undefined) count(of.answered, status)
     const cleanMs = Math.max(0, latencyMs - ownMs)
-    if (status >= 200 && status < 400) {
+    if (isOk(status)) {
       if (latencyMs <= this.#sloMs) {
         this.good++
         second.good++

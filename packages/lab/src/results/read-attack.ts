@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { sumOf } from '../load/added.ts'
 import { type JourneyOutcome, KINDS, type LoadOutcome } from '../load/plan.ts'
+import { isOk } from '../load/tally.ts'
 import { UserError } from '../user-error.ts'
 import { ATTACK_VERSION, type AttackDocument, outcomeOf } from './attack-document.ts'
 import { faultOf, type Schema } from './schema-check.ts'
@@ -67,8 +68,6 @@ function brokenBooks(document: AttackDocument): string | undefined {
     return (error as Error).message
   }
 }
-
-const isOk = (status: number): boolean => status >= 200 && status < 400
 
 const endsOf = ({ completed, failedAt, notStarted, cut }: JourneyOutcome): number =>
   sumOf(failedAt, times => times) + completed + notStarted + cut

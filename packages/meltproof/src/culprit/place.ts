@@ -50,7 +50,7 @@ const PROMPT_MS = 2
 /** Of the time between two samples each vouches for this much at most, ms: the watcher itself may have been late. */
 const MOST_VOUCHED_MS = 60
 
-/** A range of lines has those that held this much of the stall: not the one that the loop only passed. */
+/** A line belongs to the range that is named if it held at least this share of the stall. Loops only pass the others. */
 const LEAST_OF_RANGE = 0.1
 
 export const UNKNOWN: Judgement = { place: undefined, cause: undefined, request: undefined }

@@ -1,8 +1,8 @@
 /**
  * Which request the running code works for, so that its calls can be counted towards it. An async context costs every
- * request half a microsecond and more, so it is kept only from the first call on. Of the requests that are open then,
- * one whose handler runs its first stretch is known, and so is one that is the only one. The calls of the others are
- * counted towards no request.
+ * request half a microsecond and more, so it is kept only from the first call on. For requests that are open at that
+ * moment the request is known while its handler runs until its first `await`, and when it is the only open one. The calls of
+ * the others are counted towards no request.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OpenCall, Scope } from '../record.ts'

@@ -5,14 +5,13 @@
  *
  * - arrive: nearly all requests come at the parser, before a ServerResponse exists ({@link RequestPath.onHead}; what can be
  *   shed without an IncomingMessage goes at {@link RequestPath.refuse}). The others come by an event of the server: HTTP/2,
- *   connections injected by the app, an `Upgrade` nobody listens for, raw streams of HTTP/2 (gRPC).
+ *   connections injected by the app, upgrades that the app has no listener for, raw streams of HTTP/2 (gRPC).
  * - admit: the gate says start, wait or shed (gate/). What waits is in the line of its connection, or apart without one.
  * - run: Node makes a response, and the app's handler gets both under its deadline (handler/).
  * - end: the response is closed. The handler has ended, and the permit with it; or it works on for no client.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { ServerHttp2Stream } from 'node:http2'
 import { type Decision, GATE_TUNING, type GateTuning } from '../admission/gate.ts'
 import type { Limiter } from '../admission/limiter/limiter.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
@@ -233,7 +232,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return this.#admit(connection, exchange) ? this.#handOn(connection, exchange, false) : 0
   }
 
-  /** Node decides on an upgrade, at once; one that nobody listens for comes back as a plain request through `emit`. */
+  /** Node handles an upgrade at once. Without a listener for it, Node emits it as a plain request, which comes back here. */
   #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     // It would overtake requests that wait, and their answers would get out of order.
     if (connection.hasLine) this.#shedLine(connection)
@@ -290,7 +289,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     const exchange = new Exchange(request, undefined, true, now())
     exchange.response = response
     markOf(response)[ASKED] = exchange
-    if ('stream' in request && !(request instanceof StreamRequest)) watchCut(request.stream as ServerHttp2Stream)
+    if (isHttp2(request) && !(request instanceof StreamRequest)) watchCut(request.stream)
     let letGo: (() => void) | undefined
     const run = (): boolean => {
       letGo?.()
@@ -300,7 +299,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       const connection = this.#connectionOf(exchange)
       noteOverlap(connection, exchange)
       const decision = this.#decide(exchange)
-      // Nobody needs to know when a stream that is shed has closed.
+      // Nothing depends on when the stream of a shed request closes.
       if (decision === 'start' || decision === 'wait' || connection !== undefined) this.#tellClosed(exchange, response)
       if (decision !== 'start' && request instanceof StreamRequest) letGo = request.hold()
       if (decision === 'wait') exchange.resume = AsyncResource.bind(() => void run())
@@ -403,7 +402,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   }
 
   #shedNow(exchange: Exchange, reason: ShedReason): void {
-    // The handler of an upload may have begun its answer meanwhile: then nobody else can give one.
+    // The handler of an upload may have begun its answer meanwhile. Then meltproof can no longer answer in its place.
     if (exchange.again && exchange.response!.headersSent) this.#startNow(exchange)
     else if (exchange.again) shedUploadEnd(exchange, reason, this.shedding)
     // What Node refuses itself is counted as where there is room.
@@ -495,7 +494,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
   }
 
-  /** Node makes a response for one that is shed, too, or refuses it itself. */
+  /** Has Node make a response for a request that is shed. Node may also refuse the request itself. */
   #askNode(exchange: Exchange): void {
     const connection = exchange.connection!
     const { current } = connection
@@ -584,7 +583,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
   }
 
-  /** Nobody waits for the answer any more, and the handler works on. */
+  /** The client no longer waits for the answer, but the handler works on. */
   #abandon(exchange: Exchange, scope = exchange.times): void {
     const working = exchange.uploadEnd ?? exchange
     if (working.abandoned) return

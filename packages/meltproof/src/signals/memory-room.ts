@@ -31,7 +31,7 @@ const CUT_WHEN_FULL = 0.5
 const COLLECTED_SHARE = 0.04
 const COLLECT_EVERY_MS = 1000
 const COLLECT_AT_LEAST_EVERY_MS = 60_000
-/** A limit that no request has met for so long is forgotten, ms. */
+/** A limit is forgotten when no request has reached it for this long, ms. */
 const FORGET_MS = 5000
 
 export interface MemorySample {

@@ -156,12 +156,11 @@ export class Memory implements InService {
 
 const mb = (bytes: number): string => `${Math.round(bytes / MB)} MB`
 
-const BUFFER = Buffer.alloc(8192)
-
 /** Files that stay open: reading one costs 1 to 7 us. */
 class OpenGroup {
   readonly limitBytes: number
   readonly #reclaimable: readonly string[]
+  readonly #buffer: Buffer = Buffer.alloc(8192)
   readonly #usage: number
   readonly #stat: number
 
@@ -173,15 +172,16 @@ class OpenGroup {
   }
 
   usedBytes(): number {
-    const bytes = Number.parseInt(read(this.#usage), 10)
+    const bytes = Number.parseInt(this.#read(this.#usage), 10)
     if (!Number.isFinite(bytes)) throw new Error('no number')
     // What can be reclaimed only makes it less.
-    return bytes < this.limitBytes / 2 ? bytes : bytes - reclaimableBytes(read(this.#stat), this.#reclaimable)
+    return bytes < this.limitBytes / 2 ? bytes : bytes - reclaimableBytes(this.#read(this.#stat), this.#reclaimable)
   }
-}
 
-function read(fd: number): string {
-  return BUFFER.toString('latin1', 0, readSync(fd, BUFFER, 0, BUFFER.length, 0))
+  #read(fd: number): string {
+    const buffer = this.#buffer
+    return buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, 0))
+  }
 }
 
 function ownBytes(): number {

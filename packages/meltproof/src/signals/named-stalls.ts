@@ -9,7 +9,7 @@ export interface NamedStall {
   readonly toMs: number
   /** Such as `renderInvoice, src/invoice.js:88`, or `unknown`. */
   readonly place: string
-  /** Such as `GET /invoices`; undefined when no request, or none that is known, ran. */
+  /** Such as `GET /invoices`; undefined when no request ran, or when it is not known which one did. */
   readonly route: string | undefined
   /** That request. */
   readonly request: object | undefined
@@ -18,7 +18,7 @@ export interface NamedStall {
 export interface StallFigures {
   /** By place. */
   readonly seconds: () => Readonly<Record<string, number>>
-  /** Those that touch this time, also one that is still on. */
+  /** The stalls that overlap this time, including one that has not ended. */
   readonly between: (fromMs: number, toMs: number) => readonly NamedStall[]
   readonly explain: () => string
 }

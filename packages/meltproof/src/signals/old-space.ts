@@ -10,7 +10,7 @@ function mostYoungMb(nodeMajor: number): number {
   return nodeMajor < 26 ? 192 : 96
 }
 
-/** A smaller old generation has a smaller young one, as measured in containers of 128 MB to 8 GB: a share, above so many MB. */
+/** The share of the full young generation that V8 reserves, by the least size of the old one in MB. Measured in containers of 128 MB to 8 GB. */
 const YOUNG_SHARES = [
   { share: 1, aboveMb: 1024 },
   { share: 1 / 2, aboveMb: 512 },

@@ -7,7 +7,7 @@ import { Cutoff } from '../../src/admission/queue/cutoff.ts'
 
 const OPEN = LEVELS - 1
 
-/** One window after `fromMs`: so many arrivals by level, and departures. */
+/** Feeds one window from `fromMs` on: how many requests arrive at each level, and how many leave. */
 function pass(cutoff: Cutoff, fromMs: number, arrivals: readonly number[], departures: number): number {
   for (const [level, count] of arrivals.entries()) for (let i = 0; i < count; i++) cutoff.arrived(level)
   for (let i = 1; i < departures; i++) cutoff.departed(fromMs)

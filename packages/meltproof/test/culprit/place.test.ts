@@ -63,7 +63,7 @@ describe('the place that held the loop', () => {
     assert.equal(textOf(late, 1010), 'unknown')
   })
 
-  it('is the caller of a native function that was under way, for as long as it is known to have been', () => {
+  it('is the caller of a native function for the time in which that function is known to have run', () => {
     const call = { askedAtMs: 60, fromMs: 60, toMs: 400, frames: [frame('load', 7)], request: undefined }
     assert.equal(textOf([{ ...call, cause: 'JSON.parse' }], 400), 'load, src/a.js:7 (JSON.parse)')
     assert.equal(textOf([{ ...call, cause: 'JSON.parse' }], 1000), 'unknown')

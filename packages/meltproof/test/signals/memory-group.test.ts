@@ -97,7 +97,7 @@ describe('the memory cgroup of this process', () => {
     assert.equal(found({}), undefined)
   })
 
-  it('is told of when it can not be read', () => {
+  it('gives the reason when its limit can not be read', () => {
     const v2 = { '/proc/self/mountinfo': V2_MOUNT, '/proc/self/cgroup': '0::/app\n' }
     assert.deepEqual(found({ ...v2, '/sys/fs/cgroup/app/memory.max': denied }), {
       why: '/sys/fs/cgroup/app/memory.max: EACCES',

@@ -104,7 +104,7 @@ describe('the room in the memory of a container', () => {
     assert.equal(room.mayRefuse, false)
   })
 
-  it('asks V8 to collect before it refuses a request, and ever less often when that frees little', () => {
+  it('asks V8 to collect garbage before it refuses requests, and asks less and less often while collections free little', () => {
     const filling = new Filling()
     const asked: number[] = []
     for (let at = 0; at < 60_000; at += 20) {

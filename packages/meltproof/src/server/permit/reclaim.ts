@@ -15,10 +15,10 @@ import { announced, hasEnded, StreamProbe, streams, waitsForBody } from './strea
 /** Looking takes no more than this share of the time, unless it would be less often than every LOOK_MAX_MS. */
 const LOOK_SHARE = 0.02
 const LOOK_MAX_MS = 50
-/** A request whose handler waits for its body for so long is an upload at the pace of its client, ms. */
+/** A handler that has waited for the request's body for this long, ms, is treated as waiting for its client. */
 const UPLOAD_AFTER_MS = 20
 
-/** So many streams without their permits are looked at each time, round robin: thousands of slow downloads cost no more. */
+/** Each look checks at most this many streams that lent their permits, in turn, so that thousands of slow downloads cost no more. */
 const LOOKED_AT = 50
 
 export interface ReclaimParts {
@@ -150,7 +150,7 @@ function servedClient({ request, response }: Exchange): boolean {
   return response?.headersSent === true ? response.listenerCount('unpipe') > 0 : waitsForBody(request)
 }
 
-/** Calls `ended` when the handler ends or destroys a response that nobody waits for any more. */
+/** Calls `ended` when the handler ends or destroys a response whose client no longer waits for it. */
 function watchEnd(response: ServerResponse, ended: () => void): void {
   const methods = response as unknown as Record<'end' | 'destroy', (...args: unknown[]) => unknown>
   for (const name of ['end', 'destroy'] as const) {
