@@ -17,6 +17,8 @@ export interface EvidenceServer {
   readonly meltproof: string | undefined
   /** Connections of the pool. */
   readonly pool: number
+  /** The process has other work without end, in pieces of so many ms; 0: none. */
+  readonly otherWorkMs: number
 }
 
 export interface EvidenceFigures {
@@ -31,7 +33,7 @@ export type EvidenceAsk = 'figures' | { readonly perSecond: number }
 /** How many jobs a calibration runs, with so many rounds first. */
 const CALIBRATION = { jobs: 40, rounds: 20_000 }
 
-const { http2: asHttp2, meltproof, pool } = JSON.parse(process.argv[2]!) as EvidenceServer
+const { http2: asHttp2, meltproof, pool, otherWorkMs } = JSON.parse(process.argv[2]!) as EvidenceServer
 const derive = promisify(pbkdf2)
 const hash = (rounds: number): Promise<unknown> => derive('secret', 'salt', rounds, 32, 'sha256')
 const later = (ms: number): Promise<void> => new Promise(resolve => void setTimeout(resolve, ms))
@@ -50,6 +52,11 @@ async function pooled(ms: number): Promise<void> {
 function burn(ms: number): void {
   const until = performance.now() + ms
   while (performance.now() < until);
+}
+
+function workElsewhere(): void {
+  burn(otherWorkMs)
+  setImmediate(workElsewhere)
 }
 
 async function work(what: string, amount: number): Promise<number> {
@@ -89,6 +96,7 @@ process.on('message', (ask: EvidenceAsk) => {
     most = working
   } else void calibrate(ask.perSecond).then(rounds => process.send!(rounds))
 })
+if (otherWorkMs > 0) setImmediate(workElsewhere)
 process.on('disconnect', () => process.exit())
 server.listen(0, '127.0.0.1', 4096, () => process.send!((server.address() as AddressInfo).port))
 

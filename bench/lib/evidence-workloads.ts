@@ -10,6 +10,8 @@ export interface EvidenceWorkload {
   readonly threadsPerSecond?: number
   /** The server shares one core with so many busy processes. */
   readonly busyNeighbours?: number
+  /** The process has other work without end, in pieces of so many ms. */
+  readonly otherWorkMs?: number
   readonly asked: (seconds: number, rounds: number) => readonly Asked[]
   /** @default 15, and 6 in a quick run */
   readonly seconds?: readonly [full: number, quick: number]
@@ -157,6 +159,23 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
     what: '300/s that wait 300 ms beside three busy processes on the same core',
     busyNeighbours: 3,
     asked: seconds => [open('quotes', '/quote', 'wait 300', 300, seconds * 1000, 300)],
+    bar: `${NONE_SHED}, where bare answers 99 % in time`,
+    met: (mine, bare) => (bare.all.good < 0.99 * bare.all.offered ? undefined : noneShed(mine)),
+  },
+  'other-work': {
+    what: '100/s that wait 100 ms, in a process whose other work, in pieces of 5 ms, never ends',
+    otherWorkMs: 5,
+    asked: seconds => [open('quotes', '/quote', 'wait 100', 100, seconds * 1000, 100)],
+    bar: `${NONE_SHED}, where bare answers 99 % in time`,
+    met: (mine, bare) => (bare.all.good < 0.99 * bare.all.offered ? undefined : noneShed(mine)),
+  },
+  'other-work-uneven': {
+    what: '40/s that wait 20 ms and 40/s that wait 400 ms, in a process whose other work, in pieces of 20 ms, never ends',
+    otherWorkMs: 20,
+    asked: seconds => [
+      open('quick', '/quick', 'wait 20', 40, seconds * 1000, 20),
+      open('slow', '/slow', 'wait 400', 40, seconds * 1000, 400),
+    ],
     bar: `${NONE_SHED}, where bare answers 99 % in time`,
     met: (mine, bare) => (bare.all.good < 0.99 * bare.all.offered ? undefined : noneShed(mine)),
   },
