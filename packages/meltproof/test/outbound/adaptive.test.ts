@@ -237,11 +237,14 @@ for (const name of ['fetch', 'node:http'] as const) {
   test(`${name}: an origin that hung gets calls again as soon as it answers, though what hangs does so for ever`, async () => {
     const client = CLIENTS[name]!
     withLimits({ adaptive: true, totalMs: false, firstByteMs: false })
-    answerAll()
-    for (const untilMs = Date.now() + 1500; Date.now() < untilMs; ) {
-      assert.equal(await client(url), 'answered')
-      await sleep(5)
+    // Its answers take so long that a stall of a busy machine does not stand out: among quick answers a few that a stall made
+    // slow are what counts, and they are so rare that their end shows only after seconds.
+    behave = pooled
+    const untilMs = Date.now() + 1500
+    const use = async (): Promise<void> => {
+      while (Date.now() < untilMs) assert.equal(await client(url), 'answered')
     }
+    await Promise.all(Array.from({ length: POOL.connections }, use))
     behave = hold
     let refused = 0
     const hanging: Promise<unknown>[] = []
