@@ -80,15 +80,19 @@ async function overloadOnce(client: Client): Promise<Overload> {
   const all = 1500 * perMs
   const calls: Promise<string | string[]>[] = []
   let most = 0
-  // Counted when one arrives: a test that looks now and then sees none right behind a stall.
+  const count = (): void => {
+    if (calls.length > (2 / 3) * all) most = Math.max(most, busy + inPool.length)
+  }
+  // Counted also when one arrives: a test that looks now and then sees none right behind a stall.
   behave = response => {
     pooled(response)
-    if (calls.length > (2 / 3) * all) most = Math.max(most, busy + inPool.length)
+    count()
   }
   const begunAt = performance.now()
   while (calls.length < all) {
     const due = Math.min(all, (performance.now() - begunAt) * perMs)
     while (calls.length < due) calls.push(client(url).catch(codesOf))
+    count()
     await sleep(5)
   }
   const answers = await Promise.all(calls)
