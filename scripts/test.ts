@@ -15,7 +15,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { killHung } from './running-test-files.ts'
@@ -89,10 +89,13 @@ for (const { files, concurrency } of phases) {
   const events = run({ files, concurrency, timeout: 300_000, execArgv })
   let allPassed = false
   events.on('test:pass', ({ skip }) => skipped.add(skip))
-  events.on('test:summary', ({ file, duration_ms: ms, success }) => {
+  events.on('test:summary', ({ file, success }) => {
     // The summary of all files together names none.
     if (file === undefined) allPassed = success
-    else times.push({ ms, file })
+  })
+  // A file as a whole is a test with its path as name. Not every file gives a summary of its own.
+  events.on('test:complete', ({ name, nesting, details }) => {
+    if (nesting === 0 && files.includes(name)) times.push({ ms: details.duration_ms, file: name })
   })
   for await (const text of events.compose(spec)) process.stdout.write(text)
   passed &&= allPassed
@@ -101,7 +104,7 @@ if (slowest > 0) {
   times.sort((one, other) => other.ms - one.ms)
   console.log(`\nseconds, the slowest ${Math.min(slowest, times.length)} of ${times.length} files`)
   for (const { ms, file } of times.slice(0, slowest)) {
-    console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${relative('', file)}`)
+    console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${file}`)
   }
 }
 stopKilling()
