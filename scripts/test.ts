@@ -5,7 +5,7 @@
  *   npm test -- packages/lab      those below a path, or several
  *   npm run test:unit             only unit tests: under 30 s, without a build
  *   --unit                        of those chosen, only unit tests (scripts/unit-tests.ts says which those are)
- *   --without-pure                leaves out unit tests that call nothing of Node: they show the same on every Node
+ *   --on-another-node             leaves out what shows the same on every Node (scripts/unit-tests.ts says what)
  *   --slowest N                   ends with the N files that took longest
  *
  * A file that does not end by itself, because a test left a server open, say, is ended and named (end-of-test-file.ts),
@@ -21,7 +21,7 @@ import { spec } from 'node:test/reporters'
 import { killHung } from './running-test-files.ts'
 import { scriptOptions } from './script-options.ts'
 import { SkippedTests } from './skipped-tests.ts'
-import { callsNode, whyNotUnit } from './unit-tests.ts'
+import { showsTheSame, whyNotUnit } from './unit-tests.ts'
 
 const { NODE_BINARY, ...env } = process.env
 if (NODE_BINARY !== undefined) {
@@ -33,7 +33,7 @@ const { values, operands, whole, refuse } = scriptOptions(
   import.meta.filename,
   {
     unit: { type: 'boolean', default: false },
-    'without-pure': { type: 'boolean', default: false },
+    'on-another-node': { type: 'boolean', default: false },
     slowest: { type: 'string', default: '0' },
   },
   { takesOperands: true },
@@ -47,7 +47,7 @@ const found = globSync([
 ]).sort()
 const chosen = found
   .filter(file => operands.length === 0 || operands.some(name => file.startsWith(name)))
-  .filter(file => !values['without-pure'] || callsNode(file))
+  .filter(file => !values['on-another-node'] || !showsTheSame(file))
 if (chosen.length === 0)
   refuse(`no test file matches ${operands.join(', ')}; expected a path such as packages/lab/test`)
 const unit = chosen.filter(file => whyNotUnit(file) === undefined)
