@@ -111,12 +111,8 @@ function patch(redis: Redis, commandMs: number): void {
     }
     const id = waits && parent !== undefined && stream === undefined && !listens(name) ? idBefore(command) : undefined
     budget.onEnd(reason => {
-      if (waits && redis.status === 'ready' && !('nodes' in redis)) {
-        givenUp.add(command)
-        endWait(command, id, reason)
-        return
-      }
       if (!isKept) givenUp.add(command)
+      if (waits && redis.status === 'ready' && !('nodes' in redis)) return endWait(command, id, reason)
       state.late(name, reason)
       command.reject(reason)
     })
