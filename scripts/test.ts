@@ -5,7 +5,7 @@
  *   npm test -- packages/lab      those below a path, or several
  *   npm run test:unit             only unit tests: under 30 s, without a build
  *   --unit                        of those chosen, only unit tests (scripts/unit-tests.ts says which those are)
- *   --without-pure                leaves out unit tests that call nothing of Node: they show the same on every Node
+ *   --on-another-node             leaves out what shows the same on every Node (scripts/unit-tests.ts says what)
  *   --slowest N                   ends with the N files that took longest
  *
  * A file that does not end by itself, because a test left a server open, say, is ended and named (end-of-test-file.ts),
@@ -15,13 +15,13 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { killHung } from './running-test-files.ts'
 import { scriptOptions } from './script-options.ts'
 import { SkippedTests } from './skipped-tests.ts'
-import { callsNode, whyNotUnit } from './unit-tests.ts'
+import { showsTheSame, whyNotUnit } from './unit-tests.ts'
 
 const { NODE_BINARY, ...env } = process.env
 if (NODE_BINARY !== undefined) {
@@ -33,7 +33,7 @@ const { values, operands, whole, refuse } = scriptOptions(
   import.meta.filename,
   {
     unit: { type: 'boolean', default: false },
-    'without-pure': { type: 'boolean', default: false },
+    'on-another-node': { type: 'boolean', default: false },
     slowest: { type: 'string', default: '0' },
   },
   { takesOperands: true },
@@ -47,7 +47,7 @@ const found = globSync([
 ]).sort()
 const chosen = found
   .filter(file => operands.length === 0 || operands.some(name => file.startsWith(name)))
-  .filter(file => !values['without-pure'] || callsNode(file))
+  .filter(file => !values['on-another-node'] || !showsTheSame(file))
 if (chosen.length === 0)
   refuse(`no test file matches ${operands.join(', ')}; expected a path such as packages/lab/test`)
 const unit = chosen.filter(file => whyNotUnit(file) === undefined)
@@ -89,10 +89,13 @@ for (const { files, concurrency } of phases) {
   const events = run({ files, concurrency, timeout: 300_000, execArgv })
   let allPassed = false
   events.on('test:pass', ({ skip }) => skipped.add(skip))
-  events.on('test:summary', ({ file, duration_ms: ms, success }) => {
+  events.on('test:summary', ({ file, success }) => {
     // The summary of all files together names none.
     if (file === undefined) allPassed = success
-    else times.push({ ms, file })
+  })
+  // A file as a whole is a test with its path as name. Not every file gives a summary of its own.
+  events.on('test:complete', ({ name, nesting, details }) => {
+    if (nesting === 0 && files.includes(name)) times.push({ ms: details.duration_ms, file: name })
   })
   for await (const text of events.compose(spec)) process.stdout.write(text)
   passed &&= allPassed
@@ -101,7 +104,7 @@ if (slowest > 0) {
   times.sort((one, other) => other.ms - one.ms)
   console.log(`\nseconds, the slowest ${Math.min(slowest, times.length)} of ${times.length} files`)
   for (const { ms, file } of times.slice(0, slowest)) {
-    console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${relative('', file)}`)
+    console.log(`${(ms / 1000).toFixed(1).padStart(7)}  ${file}`)
   }
 }
 stopKilling()

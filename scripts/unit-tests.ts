@@ -3,7 +3,7 @@
  * neither does anything they load. Read from the imports, so that nobody keeps a list. Pure but for reading files.
  */
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 /** Modules of Node, without `node:`, that reach out of the process, or wait. */
 const REACH_OUT: ReadonlySet<string> = new Set([
@@ -26,6 +26,7 @@ const REACH_OUT: ReadonlySet<string> = new Set([
 const PACKAGES: ReadonlySet<string> = new Set(['fast-check'])
 /** Modules of Node that a test needs to run at all, and to read what it judges. */
 const OF_ALL_TESTS: ReadonlySet<string> = new Set(['test', 'assert', 'assert/strict', 'fs', 'path'])
+const SIMULATION = /(?:^|\/)sim\//
 /** In a test's own files. What is under test may well call them: then a unit test gives it others. */
 const WAITS = /(?<![.\w])(?:setTimeout|setInterval|fetch)\(|\bAtomics\.wait\(/
 
@@ -57,12 +58,19 @@ export function whyNotUnit(testFile: string): string | undefined {
   return undefined
 }
 
-/** Whether a test file calls Node beyond what every test needs. One that does not shows the same on every Node. */
-export function callsNode(testFile: string): boolean {
-  if (whyNotUnit(testFile) !== undefined) return true
-  return [...filesLoadedBy(testFile)].some(file =>
-    runtimeImportsOf(file).some(name => name.startsWith('node:') && !OF_ALL_TESTS.has(name.slice('node:'.length))),
-  )
+/**
+ * Whether a test file shows the same on every Node: a unit test that calls Node no further than every test does, or a
+ * simulation, whose clock is its own; and what shows that a check finds faults (`finds.test.ts`).
+ */
+export function showsTheSame(testFile: string): boolean {
+  if (basename(testFile) === 'finds.test.ts') return true
+  if (whyNotUnit(testFile) !== undefined) return false
+  const files = [...filesLoadedBy(testFile)]
+  return files.some(file => SIMULATION.test(file)) || !files.some(callsNode)
+}
+
+function callsNode(file: string): boolean {
+  return runtimeImportsOf(file).some(name => name.startsWith('node:') && !OF_ALL_TESTS.has(name.slice('node:'.length)))
 }
 
 /** The file and all files of this repository that it loads, directly or not. */

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { callsNode, whyNotUnit } from '../scripts/unit-tests.ts'
+import { showsTheSame, whyNotUnit } from '../scripts/unit-tests.ts'
 
 /** What `ask` answers about `test/a.test.ts` of these files. */
 function asked<T>(files: Readonly<Record<string, string>>, ask: (testFile: string, folder: string) => T): T {
@@ -66,13 +66,20 @@ test('a helper of the test that waits makes the test wait', () => {
   assert.equal(reason(files), 'test/helper.ts waits')
 })
 
-test('a unit test calls Node when a file that it loads does, beyond what every test needs', () => {
-  const calls = (source: string, ofTest = ''): boolean =>
+test('a unit test that calls Node beyond what every test needs, itself or in a file that it loads, may show another thing there', () => {
+  const same = (source: string, ofTest = '', path = 'src/a.ts'): boolean =>
     asked(
-      { 'test/a.test.ts': `import { test } from 'node:test'\nimport '../src/a.ts'\n${ofTest}`, 'src/a.ts': source },
-      callsNode,
+      { 'test/a.test.ts': `import { test } from 'node:test'\nimport '../${path}'\n${ofTest}`, [path]: source },
+      showsTheSame,
     )
-  assert.equal(calls(`import type { Server } from 'node:http'`, `import assert from 'node:assert/strict'`), false)
-  assert.equal(calls(`import { performance } from 'node:perf_hooks'`), true)
-  assert.equal(calls('', `import http from 'node:http'`), true, 'it is no unit test')
+  assert.equal(same(`import type { Server } from 'node:http'`, `import assert from 'node:assert/strict'`), true)
+  assert.equal(same(`import { performance } from 'node:perf_hooks'`), false)
+  assert.equal(same(`import { performance } from 'node:perf_hooks'`, '', 'sim/a.ts'), true, 'a simulation')
+  assert.equal(same('', `import http from 'node:http'`), false, 'it is no unit test')
+  assert.equal(same('', `import http from 'node:http'`, 'sim/a.ts'), false, 'nor is that a simulation')
+})
+
+test('that a check finds faults shows the same on every Node', () => {
+  assert.equal(showsTheSame('packages/meltproof/test/fuzz/finds.test.ts'), true)
+  assert.equal(showsTheSame('packages/meltproof/test/fuzz/fuzz.test.ts'), false)
 })

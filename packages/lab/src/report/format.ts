@@ -40,14 +40,16 @@ export function formatMegabytes(bytes: number): string {
 export const formatBytes = (bytes: number): string =>
   bytes < 1e6 ? `${formatRate(bytes / 1000)} kB` : formatMegabytes(bytes)
 
-/** 97 %, 0.3 %, 0 % */
+/** 97 %, 0.3 %, 0 %; a dash for a share of nothing, as of a run in which nothing was answered. */
 export function formatPercent(share: number): string {
+  if (!Number.isFinite(share)) return '–'
   const percent = share * 100
   return `${percent.toFixed(percent > 0.05 && percent < 9.95 ? 1 : 0)} %`
 }
 
-/** 0.5x, 10x */
+/** 0.5x, 10x; a dash for a multiple of nothing. */
 export function formatMultiple(multiple: number): string {
+  if (!Number.isFinite(multiple)) return '–'
   return `${Number(multiple.toFixed(2))}x`
 }
 

@@ -126,6 +126,15 @@ test('a run that was cut short can be shown', () => {
   assert.equal(view.tables.length, 1)
 })
 
+test('a machine so busy that the healthy run got no answer leaves gaps, and no NaN', () => {
+  for (const okPerSecond of [0, 850]) {
+    const idle = measured({ closed: [closed('bare', false, 0, 1), closed('meltproof', true, okPerSecond, 0.9)] })
+    idle.closed.push(closed('bare', true, 0, 1), closed('naive timeout', true, 0, 1))
+    const says = [timeouts.view(idle), timeoutsExpects.map(each => each.judge(idle))]
+    assert.doesNotMatch(JSON.stringify(says), /NaN|undefined|Infinity/)
+  }
+})
+
 test('the whole scenario, brief: the limits hold and the bare frontend waits for the fault', async () => {
   const { result, stdout } = await runCommand('timeouts')
   const found = result.measured as TimeoutsMeasured

@@ -93,6 +93,8 @@ function patch(redis: Redis, commandMs: number): void {
     if (seen.has(command) || (redis.status === 'connect' && isHandshake(name))) return send()
     seen.add(command)
     const waits = waitsOnPurpose(name, command.args)
+    // QUIT goes out in its turn, whatever its caller was told: else the connection would stay, and be made again, for ever.
+    const isKept = name === 'quit' && stream === undefined
     // Commands gathered by auto-pipelining are sent in the context of the first of them; its budget is not theirs.
     const parent = redis.options.enableAutoPipelining === true ? undefined : currentBudget()
     const limitMs = waits ? Number.POSITIVE_INFINITY : commandMs
@@ -103,16 +105,14 @@ function patch(redis: Redis, commandMs: number): void {
     if (!(budget instanceof Budget)) {
       state.late(name, budget)
       command.reject(budget)
+      // Where commands are traced, its promise is another one.
+      if (isKept) Promise.resolve(send()).catch(() => {})
       return command.promise
     }
     const id = waits && parent !== undefined && stream === undefined && !listens(name) ? idBefore(command) : undefined
     budget.onEnd(reason => {
-      if (waits && redis.status === 'ready' && !('nodes' in redis)) {
-        givenUp.add(command)
-        endWait(command, id, reason)
-        return
-      }
-      givenUp.add(command)
+      if (!isKept) givenUp.add(command)
+      if (waits && redis.status === 'ready' && !('nodes' in redis)) return endWait(command, id, reason)
       state.late(name, reason)
       command.reject(reason)
     })

@@ -107,6 +107,34 @@ for (const [arm, wrap] of ARMS) {
       assert.equal(await redis.get('dropped'), null)
     }),
   )
+
+  test(`${arm}: QUIT in a finally closes a connection that is made only after the deadline`, { skip }, async () => {
+    server.child!.kill('SIGSTOP')
+    const redis = wrap(new Redis({ port: server.port, host: '127.0.0.1' }))
+    redis.on('error', () => {})
+    const ready = once(redis, 'ready')
+    try {
+      await rejection(within(DEADLINE_MS, () => Promise.allSettled([redis.get('k'), redis.quit()])))
+      server.child!.kill('SIGCONT')
+      await ready
+      await until('it is closed', async () => redis.status === 'end')
+    } finally {
+      server.child!.kill('SIGCONT')
+      redis.disconnect()
+    }
+  })
+
+  test(`${arm}: QUIT closes the connection also when the grace is over`, { skip }, () =>
+    withRedis(wrap, async redis => {
+      await late(async () => {
+        await sleep(LONGER_MS)
+        await redis.ping()
+        await sleep(2500) // Stalls of a busy machine are given back.
+        await redis.quit().catch(error => assert.ok(error instanceof DeadlineExceededError, String(error)))
+      })
+      await until('it is closed', async () => redis.status === 'end')
+    }),
+  )
 }
 
 for (const begin of ['multi', 'watch'] as const) {

@@ -80,15 +80,23 @@ async function overloadOnce(client: Client): Promise<Overload> {
   const all = 1500 * perMs
   const calls: Promise<string | string[]>[] = []
   let most = 0
-  // Counted when one arrives: a test that looks now and then sees none right behind a stall.
-  behave = response => {
-    pooled(response)
+  const count = (): void => {
     if (calls.length > (2 / 3) * all) most = Math.max(most, busy + inPool.length)
   }
-  const begunAt = performance.now()
+  // Counted also when one arrives: a test that looks now and then sees none right behind a stall.
+  behave = response => {
+    pooled(response)
+    count()
+  }
+  let due = 0
+  let lastMs = performance.now()
   while (calls.length < all) {
-    const due = Math.min(all, (performance.now() - begunAt) * perMs)
+    const nowMs = performance.now()
+    // A stall counts for no more here than in the pool, which then ends its four: what comes all at once is a burst.
+    due = Math.min(all, due + Math.min(POOL.ms, nowMs - lastMs) * perMs)
+    lastMs = nowMs
     while (calls.length < due) calls.push(client(url).catch(codesOf))
+    count()
     await sleep(5)
   }
   const answers = await Promise.all(calls)
@@ -237,11 +245,14 @@ for (const name of ['fetch', 'node:http'] as const) {
   test(`${name}: an origin that hung gets calls again as soon as it answers, though what hangs does so for ever`, async () => {
     const client = CLIENTS[name]!
     withLimits({ adaptive: true, totalMs: false, firstByteMs: false })
-    answerAll()
-    for (const untilMs = Date.now() + 1500; Date.now() < untilMs; ) {
-      assert.equal(await client(url), 'answered')
-      await sleep(5)
+    // Its answers take so long that a stall of a busy machine does not stand out: among quick answers a few that a stall made
+    // slow are what counts, and they are so rare that their end shows only after seconds.
+    behave = pooled
+    const untilMs = Date.now() + 1500
+    const use = async (): Promise<void> => {
+      while (Date.now() < untilMs) assert.equal(await client(url), 'answered')
     }
+    await Promise.all(Array.from({ length: POOL.connections }, use))
     behave = hold
     let refused = 0
     const hanging: Promise<unknown>[] = []

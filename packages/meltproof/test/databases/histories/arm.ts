@@ -6,7 +6,7 @@ import { PATIENCE_MS } from './patience.ts'
 
 export interface Arm {
   readonly name: string
-  /** What a user, a checkout or the end of a pool may take, ms. */
+  /** How long no user may get on, a checkout or the end of a pool may take, ms. */
   readonly patienceMs: number
   bind<Client extends object>(client: Client): Client
   /** `within` of meltproof/deadline, or nothing but a call. */

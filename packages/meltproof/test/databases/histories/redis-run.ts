@@ -53,10 +53,11 @@ export async function runRedisHistory(
     },
   }
   const users = history.users.map((user, index) => new RedisRun(scene, user, index))
-  const ended = await inTime(Promise.all(users.map(user => user.run())), patienceMs)
+  const moves = (): number => users.reduce((sum, user) => sum + user.moves, 0)
+  const ended = await inTime(Promise.all(users.map(user => user.run())), patienceMs, moves)
   if (ended === LATE) {
     const where = users.filter(({ at }) => at !== 'its end').map(({ name, at }) => `${name} at ${at}`)
-    fault(`hangs: ${where.join(', ')} after ${patienceMs} ms`)
+    fault(`hangs: ${where.join(', ')} for ${patienceMs} ms`)
     for (const redis of made) redis.disconnect()
     return faults
   }

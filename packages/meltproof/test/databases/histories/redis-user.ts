@@ -39,6 +39,8 @@ class OnPurpose extends Error {}
 export class RedisRun {
   readonly name: string
   at = 'the start'
+  /** Commands that were sent, and answers that came. */
+  moves = 0
   error: unknown
   /** A command that takes or gives back the named thing ended in doubt, and was said to. */
   readonly inDoubt = new Set<string>()
@@ -126,8 +128,10 @@ export class RedisRun {
 
   #send<T>(what: string, sent: Promise<T>): Promise<T> {
     this.at = what
+    this.moves++
     this.#pending.add(sent)
     const settled = (): void => {
+      this.moves++
       this.#pending.delete(sent)
     }
     sent.then(settled, settled)

@@ -39,6 +39,8 @@ export class SqlUser {
   readonly name: string
   /** Where it is, for a history that hangs. */
   at = 'the start'
+  /** Statements that were sent, and answers that came. */
+  moves = 0
   /** What its program rejected with. */
   error: unknown
   /** A statement that takes or gives back something of a lone client's session ended in doubt, and was said to. */
@@ -152,9 +154,11 @@ export class SqlUser {
 
   #send(session: Session, statement: Statement): Promise<Answer> {
     this.at = statement.sql
+    this.moves++
     const sent = session.run(statement)
     this.#pending.add(sent)
     const settled = (): void => {
+      this.moves++
       this.#pending.delete(sent)
     }
     sent.then(settled, settled)

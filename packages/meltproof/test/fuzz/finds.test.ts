@@ -1,0 +1,18 @@
+/** The fuzz run finds what it is there to find on broken servers. It does on every Node alike, so CI runs this file on one. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fuzz, SMALL } from './run-fuzz.ts'
+
+for (const [sabotage, found] of [
+  ['swap', /FAILED: conversation \d+ \(.*\): answer \d+ of \d+: it is the answer to request \d+/],
+  ['throw', /FAILED: unhandled: Error: sabotage/],
+  ['leak', /FAILED: the heap grew by/],
+  ['repeat', /FAILED: scrape: a series twice: \w+\{/],
+] as const) {
+  test(`finds a server that can ${sabotage}, and says how to see it again`, async () => {
+    const { code, errors } = await fuzz(sabotage, ...SMALL)
+    assert.equal(code, 1)
+    assert.match(errors, found)
+    assert.match(errors, /again: .*--seed 1/)
+  })
+}
