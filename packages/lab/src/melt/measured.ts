@@ -12,6 +12,8 @@ export interface MeltMeasured {
   beside?: StepResult[]
   /** One row per arm and multiple: medians over the rounds. */
   rows: readonly Row[]
+  /** Where the options ask for it. */
+  recovery?: Recoveries
 }
 
 export interface MeltSetup {
@@ -24,6 +26,32 @@ export interface MeltSetup {
   readonly connections: string
   /** The seconds of each step that its figures are taken from. */
   readonly window: Window
+}
+
+/** A load the app carries, a spike from clients that ask again, and that load again. Multiples of the capacity, whole seconds. */
+export interface RecoveryShape {
+  readonly beforeS: number
+  readonly spike: number
+  readonly spikeS: number
+  readonly afterS: number
+  readonly retries: number
+}
+
+export interface Recoveries {
+  readonly shape: RecoveryShape
+  /** One of each arm and round. */
+  readonly arms: readonly Recovery[]
+}
+
+export interface Recovery {
+  readonly arm: string
+  /** Seconds after the load went back until nobody was late any more; null when that was not seen. */
+  readonly backAfterS: number | null
+  /** The process ended by itself. */
+  readonly died: boolean
+  /** Why it says nothing of the app; null when it does. */
+  readonly unsure: string | null
+  readonly seconds: readonly SecondResult[]
 }
 
 /** Requests scheduled from second `from` up to, not including, second `to`. */

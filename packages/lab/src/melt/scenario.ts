@@ -22,9 +22,10 @@ import { reasonsToDoubt } from './doubts.ts'
 import { listenForProtection } from './heard-from.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { LoadShape } from './load-shape.ts'
-import type { MeltMeasured, MeltSetup, StepResult } from './measured.ts'
+import type { MeltMeasured, MeltSetup, Recovery, RecoveryShape, StepResult } from './measured.ts'
 import { agree } from './no-verdict.ts'
 import type { MeltOptions } from './options.ts'
+import { backInWords, lengthMs, recoveryOf, recoveryPlan, spikeInWords } from './recovery.ts'
 import { underLoad } from './step.ts'
 import { rowsOf, summariseStep, windowOf } from './summary.ts'
 import { meltView } from './view.ts'
@@ -118,7 +119,7 @@ class Melt {
   }
 
   async everything(): Promise<void> {
-    const { rounds } = this.#parts.options
+    const { rounds, recovery: shape } = this.#parts.options
     const core = this.#context.cores?.server
     await this.#checkQuiet()
     this.#port = process.env['PORT'] ?? String(await freePort())
@@ -133,6 +134,11 @@ class Melt {
       for (const multiple of this.#multiples()) {
         // The arms take turns at each load, so that a machine that changes meanwhile changes for all of them.
         for (const arm of this.#parts.arms) await this.#step(arm, multiple, round)
+      }
+      if (shape === undefined) continue
+      for (const arm of this.#parts.arms) {
+        const recovery = await this.#recover(arm, shape)
+        this.#measured.recovery = { shape, arms: [...(this.#measured.recovery?.arms ?? []), recovery] }
       }
     }
     await this.#withApp(bare, (app, url) => this.#findCapacityAgain(app, url))
@@ -286,6 +292,21 @@ class Melt {
     this.#context.checkpoint()
   }
 
+  async #recover(arm: Arm, shape: RecoveryShape): Promise<Recovery> {
+    const { path, sloMs } = this.#parts.options
+    const app = await this.#start(arm)
+    const plan = recoveryPlan(this.#target(new URL(path, app.origin)), this.#measured.capacity!.before, shape)
+    const live = liveLine(arm.name, `coming back from ${formatMultiple(shape.spike)}`, lengthMs(shape))
+    const seen = await underLoad(app, this.#context.cores?.server, () => this.#load(plan, live))
+    this.#context.signal.throwIfAborted()
+    const recovery = recoveryOf(arm.name, shape, seen, sloMs)
+    const { unsure, backAfterS } = recovery
+    const tone = unsure !== null ? 'none' : backAfterS === null ? 'bad' : 'good'
+    this.#context.line(`${arm.name}: ${unsure ?? backInWords(recovery, shape)}, after ${spikeInWords(shape)}`, tone)
+    await app.stop()
+    return recovery
+  }
+
   /** Without the header fields and the body of the load itself. */
   #besideTarget(app: RunningApp, path: string): Target {
     return { ...this.#target(new URL(path, app.origin)), method: 'GET', headers: {}, body: undefined }
@@ -302,12 +323,13 @@ class Melt {
 
   /** Every step costs its duration and a start; those above capacity may also wait for the last requests to time out. */
   #estimate(): string {
-    const { rounds, durationMs, timeoutMs, capacityTimes } = this.#parts.options
+    const { rounds, durationMs, timeoutMs, capacityTimes, recovery } = this.#parts.options
     const multiples = this.#multiples()
     const startMs = 700
     const melting = multiples.filter(multiple => multiple > 1).length * (this.#parts.arms.length - 1)
     const steps = multiples.length * this.#parts.arms.length * (durationMs + startMs) + melting * timeoutMs
-    const seconds = (rounds * steps + capacityTimes.warmUpMs + capacityTimes.confirmMs) / 1000
+    const back = recovery === undefined ? 0 : this.#parts.arms.length * (lengthMs(recovery) + startMs) + timeoutMs
+    const seconds = (rounds * (steps + back) + capacityTimes.warmUpMs + capacityTimes.confirmMs) / 1000
     return seconds < 90 ? `${Math.round(seconds / 5) * 5} s` : `${(seconds / 60).toFixed(1)} min`
   }
 }
