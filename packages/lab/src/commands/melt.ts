@@ -35,7 +35,7 @@ export function registerMelt(program: Command): void {
     .option('--also <arm>', "a further arm: Node options or a command, '[name=]...'; repeatable", collect, [])
     .option('--url <url>', 'where the command listens (default: found by itself)')
     .option('--no-recovery', 'do not try at the end whether it comes back from 10x by itself')
-    .option('--quick', 'fewer and shorter steps: about a minute')
+    .option('--quick', 'fewer and shorter steps: little more than a minute')
   appOptions(command)
     .addHelpText(
       'after',

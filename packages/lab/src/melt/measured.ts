@@ -14,6 +14,8 @@ export interface MeltMeasured {
   rows: readonly Row[]
   /** Where the options ask for it. */
   recovery?: Recoveries
+  /** What `meltlab recover` looks for. */
+  readonly limits?: Limit[]
 }
 
 export interface MeltSetup {
@@ -35,6 +37,18 @@ export interface RecoveryShape {
   readonly spikeS: number
   readonly afterS: number
   readonly retries: number
+}
+
+/** What of this makes an arm not come back. */
+export interface Limit {
+  readonly arm: string
+  readonly kind: 'spike' | 'retries'
+  /** Of the load whose retries are looked for. */
+  readonly spike: number
+  /** In the order in which they were tried: a multiple of the capacity, or a number of retries. */
+  readonly tried: readonly { readonly level: number; readonly backAfterS: number | null }[]
+  /** Why the last of them says nothing of the app; null when it does. */
+  readonly unsure: string | null
 }
 
 export interface Recoveries {

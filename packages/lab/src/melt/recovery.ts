@@ -17,7 +17,7 @@ import { secondOf } from './summary.ts'
 const AFTER = 0.8
 /** With more than this after all, of the capacity at the end of the run, nothing is said. */
 const MOST_AFTER = 0.9
-const WINDOW_S = 3
+export const WINDOW_S = 3
 /** A single request that a collection of garbage made late is no melting. */
 const NEARLY_ALL = 0.99
 
@@ -70,13 +70,16 @@ function backAfterS(seconds: readonly SecondResult[], from: number): number | nu
   return null
 }
 
+/** Whether the load after a spike was still one that the app can carry. */
+export const isCarried = (capacity: MeltMeasured['capacity']): boolean =>
+  capacity === null || (AFTER * capacity.before) / (capacity.after ?? capacity.before) <= MOST_AFTER
+
 /** Of each arm that can be judged, the one in the middle of the rounds. */
 export function judgedRecoveries({
   recovery,
   capacity,
 }: Pick<MeltMeasured, 'recovery' | 'capacity'>): Recoveries | undefined {
-  const { before = 1, after = null } = capacity ?? {}
-  if (recovery === undefined || (AFTER * before) / (after ?? before) > MOST_AFTER) return undefined
+  if (recovery === undefined || !isCarried(capacity)) return undefined
   const sure = recovery.arms.filter(({ unsure }) => unsure === null)
   const lasted = ({ backAfterS: lastedS }: Recovery): number => lastedS ?? Number.POSITIVE_INFINITY
   const middle = [...Map.groupBy(sure, ({ arm }) => arm).values()].map(

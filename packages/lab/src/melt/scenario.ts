@@ -19,10 +19,11 @@ import { keptOf, toneOf } from '../report/standing.ts'
 import { type Arm, namedArms } from './arms.ts'
 import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
 import { reasonsToDoubt } from './doubts.ts'
+import { LEVELS, mostHeld, nextLevel, shapeOf } from './limits.ts'
 import { listenForProtection } from './heard-from.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { LoadShape } from './load-shape.ts'
-import type { MeltMeasured, MeltSetup, Recovery, RecoveryShape, StepResult } from './measured.ts'
+import type { Limit, MeltMeasured, MeltSetup, Recovery, RecoveryShape, StepResult } from './measured.ts'
 import { agree } from './no-verdict.ts'
 import type { MeltOptions } from './options.ts'
 import { backInWords, lengthMs, recoveryOf, recoveryPlan, spikeInWords } from './recovery.ts'
@@ -40,10 +41,12 @@ export interface MeltExperiment extends Pick<Scenario<MeltMeasured>, 'name' | 't
   readonly view?: Scenario<MeltMeasured>['view']
   readonly kept?: Scenario<MeltMeasured>['kept']
   readonly needs?: readonly string[]
+  /** What it comes back from is looked for, in seconds each; no load is offered but that. */
+  readonly limitsWithinS?: number
 }
 
 export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
-  const { arms, options, expects = [], shape = {}, prepare, view, kept, ...head } = experiment
+  const { arms, options, expects = [], shape = {}, prepare, view, kept, limitsWithinS, ...head } = experiment
   return scenario<MeltMeasured>({
     ...head,
     expects,
@@ -57,12 +60,13 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
       steps: [],
       rows: [],
       ...(shape.beside === undefined ? {} : { beside: [] }),
+      ...(limitsWithinS === undefined ? {} : { limits: [] }),
     }),
     run: async (context, measured) => {
       const chosen = options(context.form)
       measured.setup = setupOf(chosen)
       const env = (await prepare?.(context, measured)) ?? {}
-      const melt = new Melt(context, { options: chosen, shape, env, arms }, measured)
+      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS }, measured)
       try {
         await melt.everything()
       } finally {
@@ -104,6 +108,7 @@ interface MeltParts {
   readonly arms: readonly Arm[]
   /** Of every app. */
   readonly env: Readonly<Record<string, string>>
+  readonly limitsWithinS: number | undefined
 }
 
 class Melt {
@@ -141,6 +146,7 @@ class Melt {
         this.#measured.recovery = { shape, arms: [...(this.#measured.recovery?.arms ?? []), recovery] }
       }
     }
+    if (this.#parts.limitsWithinS !== undefined) await this.#findLimits(this.#parts.limitsWithinS)
     await this.#withApp(bare, (app, url) => this.#findCapacityAgain(app, url))
     this.#measured.spinPerMs = { ...this.#measured.spinPerMs, after: await calibrateSpin(core) }
   }
@@ -218,9 +224,12 @@ class Melt {
     const { rounds } = this.#parts.options
     const multiples = this.#multiples()
     const answer = found.latencyP50Ms === null ? '' : `, ${formatMs(found.latencyP50Ms)} an answer`
+    const steps =
+      multiples.length === 0
+        ? ''
+        : `; ${multiples.length * this.#parts.arms.length * rounds} steps, about ${this.#estimate()}`
     this.#context.line(
-      `capacity ${formatRate(found.rate)}/s with ${found.users} ${found.users === 1 ? 'user' : 'users'}${answer}; ` +
-        `${multiples.length * this.#parts.arms.length * rounds} steps, about ${this.#estimate()}`,
+      `capacity ${formatRate(found.rate)}/s with ${found.users} ${found.users === 1 ? 'user' : 'users'}${answer}${steps}`,
     )
   }
 
@@ -305,6 +314,33 @@ class Melt {
     this.#context.line(`${arm.name}: ${unsure ?? backInWords(recovery, shape)}, after ${spikeInWords(shape)}`, tone)
     await app.stop()
     return recovery
+  }
+
+  /** The retries in a spike from which the bare app comes back when nobody asks again: what they add is seen there. */
+  async #findLimits(withinS: number): Promise<void> {
+    let spike = 0
+    for (const kind of ['spike', 'retries'] as const) {
+      for (const arm of this.#parts.arms) {
+        const { tried } = await this.#findLimit({ arm, kind, spike }, withinS)
+        if (kind === 'spike' && arm.kind === 'bare') spike = Math.max(mostHeld(tried), LEVELS.spike[0]!)
+      }
+    }
+  }
+
+  async #findLimit(
+    { arm, kind, spike }: { arm: Arm; kind: Limit['kind']; spike: number },
+    withinS: number,
+  ): Promise<Limit> {
+    let limit: Limit = { arm: arm.name, kind, spike, tried: [], unsure: null }
+    const limits = this.#measured.limits!
+    const at = limits.length
+    for (let level = nextLevel(LEVELS[kind], []); level !== undefined; level = nextLevel(LEVELS[kind], limit.tried)) {
+      const { unsure, backAfterS } = await this.#recover(arm, shapeOf(kind, level, spike, withinS))
+      limit = unsure === null ? { ...limit, tried: [...limit.tried, { level, backAfterS }] } : { ...limit, unsure }
+      limits[at] = limit
+      if (unsure !== null) break
+    }
+    return limit
   }
 
   /** Without the header fields and the body of the load itself. */
