@@ -24,6 +24,7 @@ import { conditions, type Conditions } from './lib/conditions.ts'
 
 const SHAPE: RecoveryShape = { beforeS: 3, spike: 10, spikeS: 3, afterS: 13, retries: 2 }
 const BAR_S = 5
+const WARM_UP = { users: 8, ms: 6000 }
 
 interface Measured extends Conditions {
   readonly capacity: number
@@ -68,7 +69,9 @@ async function measure(name: string): Promise<Measured> {
   const before = conditions()
   const { rate } = await subject.capacity()
   const arm = (as: Arm): Promise<Recovery> =>
-    subject.underLoad(as, async (_, { app, origin }) => {
+    subject.underLoad(as, async (make, { app, origin }) => {
+      // A spike meets a process whose code has been compiled.
+      await make.busy(WARM_UP.users, WARM_UP.ms)
       const target = targetOf(origin, dearest)
       const seen = await underLoad(app, pinning?.server, () => runLoad(recoveryPlan(target, rate, SHAPE), { signal }))
       // The kernel works for a proxy's sockets on its core, and that is no other process: a quiet machine is up to the caller.

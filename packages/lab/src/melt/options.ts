@@ -55,14 +55,14 @@ export const presets = {
     // Five times the usual SLO: clients that wait longer have left.
     timeout: '5s',
     capacityTimes: { warmUpMs: 1500, probeMs: 1000, confirmMs: 4000 },
-    recovery: { beforeS: 3, spike: 10, spikeS: 3, afterS: 18, retries: 2 },
+    recovery: { beforeS: 2, spike: 10, spikeS: 3, afterS: 18, retries: 2 },
   },
   quick: {
     at: '0.5,2,6',
     duration: '3s',
     timeout: '2s',
     capacityTimes: { warmUpMs: 800, probeMs: 600, confirmMs: 3000 },
-    recovery: { beforeS: 2, spike: 10, spikeS: 2, afterS: 8, retries: 2 },
+    recovery: { beforeS: 1, spike: 10, spikeS: 2, afterS: 8, retries: 2 },
   },
 } as const
 

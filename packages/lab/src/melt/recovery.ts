@@ -51,11 +51,16 @@ export function recoveryOf(
   return { arm, backAfterS: back, died: died !== null, unsure: whyUnsure(), seconds }
 
   function whyUnsure(): string | null {
-    const { clean, good } = outcome
-    const inTime = clean.ok.count * clean.ok.shareWithin(sloMs)
     if ((foreign ?? 0) > foreignBelow) return 'something else used more than a tenth of the server’s core'
-    if (inTime - good > (1 - NEARLY_ALL) * good) return 'the generator itself was late'
+    if (generatorFailed()) return 'the generator itself was late'
     return isWell(seconds[shape.beforeS - 1]) ? null : 'it was late before the spike'
+  }
+
+  /** Being late, it makes an app look worse; not sending, better. */
+  function generatorFailed(): boolean {
+    const { clean, good, unsent, scheduled } = outcome
+    if (back !== null) return unsent > (1 - NEARLY_ALL) * scheduled
+    return clean.ok.count * clean.ok.shareWithin(sloMs) - good > (1 - NEARLY_ALL) * good
   }
 }
 

@@ -17,7 +17,7 @@ import type { Form } from '../report/result.ts'
 import { bar } from '../progress.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import { type Arm, namedArms } from './arms.ts'
-import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
+import { type CapacityContext, compiled, remeasureCapacity, searchCapacity } from './capacity.ts'
 import { reasonsToDoubt } from './doubts.ts'
 import { LEVELS, mostHeld, nextLevel, shapeOf } from './limits.ts'
 import { listenForProtection } from './heard-from.ts'
@@ -304,7 +304,10 @@ class Melt {
   async #recover(arm: Arm, shape: RecoveryShape): Promise<Recovery> {
     const { path, sloMs } = this.#parts.options
     const app = await this.#start(arm)
-    const plan = recoveryPlan(this.#target(new URL(path, app.origin)), this.#measured.capacity!.before, shape)
+    const url = new URL(path, app.origin)
+    // A spike meets a process that has run for a while.
+    await compiled(this.#capacityContext(app, url))
+    const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
     const live = liveLine(arm.name, `coming back from ${formatMultiple(shape.spike)}`, lengthMs(shape))
     const seen = await underLoad(app, this.#context.cores?.server, () => this.#load(plan, live))
     this.#context.signal.throwIfAborted()
@@ -364,7 +367,10 @@ class Melt {
     const startMs = 700
     const melting = multiples.filter(multiple => multiple > 1).length * (this.#parts.arms.length - 1)
     const steps = multiples.length * this.#parts.arms.length * (durationMs + startMs) + melting * timeoutMs
-    const back = recovery === undefined ? 0 : this.#parts.arms.length * (lengthMs(recovery) + startMs) + timeoutMs
+    const back =
+      recovery === undefined
+        ? 0
+        : this.#parts.arms.length * (lengthMs(recovery) + 2 * capacityTimes.warmUpMs + startMs) + timeoutMs
     const seconds = (rounds * (steps + back) + capacityTimes.warmUpMs + capacityTimes.confirmMs) / 1000
     return seconds < 90 ? `${Math.round(seconds / 5) * 5} s` : `${(seconds / 60).toFixed(1)} min`
   }

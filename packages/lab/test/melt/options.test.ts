@@ -30,7 +30,7 @@ test('defaults, and what --quick changes', () => {
   assert.equal(full.recovery, undefined)
   assert.equal(check({ recovery: false }).recovery, undefined)
   const lasts = (more: Partial<RawMeltOptions>): number => lengthMs(check({ ...more, recovery: true }).recovery!)
-  assert.deepEqual([lasts({}), lasts({ quick: true })], [24_000, 12_000])
+  assert.deepEqual([lasts({}), lasts({ quick: true })], [23_000, 11_000])
 })
 
 test('a command line in one word is split; a name comes from the script', () => {

@@ -68,6 +68,9 @@ test('nothing is said of an app that was late before the spike, nor when the gen
   assert.equal(recovery([melting], {}, { good: 90, late: 10 }).unsure, 'it was late before the spike')
   const { clean } = outcome([])
   assert.equal(recovery([melting], { clean: { ...clean, ok: inTime(2000) } }).unsure, 'the generator itself was late')
+  // Late, it can only have made the app look worse, and not sending, better.
+  assert.equal(recovery([well], { clean: { ...clean, ok: inTime(2000) } }).unsure, null)
+  assert.equal(recovery([well], { unsent: 100 }).unsure, 'the generator itself was late')
 })
 
 const measured = (bare: Recovery, guarded: Recovery, more = {}) =>
@@ -155,7 +158,7 @@ test('the load: before, spike, after, by one generator', () => {
   assert.deepEqual(
     plan.arrival.schedule.phases.map(phase => [phase.kind === 'constant' ? phase.rate : undefined, phase.durationMs]),
     [
-      [160, 3000],
+      [160, 2000],
       [2000, 3000],
       [160, 18_000],
     ],
