@@ -7,18 +7,20 @@ const SLO_MS = 1000
 const TIMEOUT_MS = 5000
 const TIMES = { warmUpMs: 1500, probeMs: 700, confirmMs: 4000 }
 
+export const targetOf = (origin: string, ask: Ask): Target => ({
+  url: new URL(ask.path, origin).href,
+  method: ask.method ?? 'GET',
+  headers: ask.headers ?? {},
+  body: ask.body,
+  timeoutMs: TIMEOUT_MS,
+  sloMs: SLO_MS,
+  fresh: false,
+  connections: undefined,
+  spacing: 'poisson',
+})
+
 export function httpLoad(origin: string, ask: Ask, signal: AbortSignal): LoadMaker {
-  const target: Target = {
-    url: new URL(ask.path, origin).href,
-    method: ask.method ?? 'GET',
-    headers: ask.headers ?? {},
-    body: ask.body,
-    timeoutMs: TIMEOUT_MS,
-    sloMs: SLO_MS,
-    fresh: false,
-    connections: undefined,
-    spacing: 'poisson',
-  }
+  const target = targetOf(origin, ask)
   const run = (plan: LoadPlan): Promise<LoadOutcome> => runLoad(plan, { signal })
   return {
     capacity: () => searchCapacity({ target, times: TIMES, run, onProbe: () => {} }),

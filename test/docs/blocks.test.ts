@@ -28,6 +28,16 @@ const NOT_RUN: readonly (readonly [page: string, begins: string, reason: string]
     'a message that a program prints; packages/lab/test/melt/view.test.ts compares its form',
   ],
   [
+    'docs/on-call.md',
+    'The last request that was shed',
+    'a message that a program prints; node bench/on-call.ts prints it',
+  ],
+  [
+    'docs/on-call.md',
+    'The last stall of the event loop',
+    'a message that a program prints; node bench/on-call.ts prints it',
+  ],
+  [
     'docs/register.md',
     '(node:4242) MeltproofWarning',
     'a message that a program prints; dry-run-lines.test.ts compares it',

@@ -7,6 +7,7 @@ import { registerCompare } from './commands/compare.ts'
 import { registerList } from './commands/list.ts'
 import { registerLive } from './commands/live.ts'
 import { registerMelt } from './commands/melt.ts'
+import { registerRecover } from './commands/recover.ts'
 import { registerReport } from './commands/report.ts'
 import { registerRun } from './commands/run.ts'
 import { registerStats } from './commands/stats.ts'
@@ -31,6 +32,7 @@ const program = new Command('meltlab')
   .showSuggestionAfterError(true)
 
 registerMelt(program)
+registerRecover(program)
 registerLive(program)
 registerAttack(program)
 registerCompare(program)

@@ -44,6 +44,29 @@ const closedLoop = (users: number, lengthMs: number, thinkMs: number, random: ()
   }
 }
 
+/** A client asks again after this long, after twice as long the next time; half more or less, as clients do. Milliseconds. */
+const RETRY_AFTER_MS = 100
+
+const retrying = (source: ArrivalSource, retries: number, random: () => number): ArrivalSource => {
+  const again = new DueTimes()
+  /** How often it was asked before, by when it is due. */
+  const tries = new Map<number, number>()
+  const { durationMs: endMs } = source
+  return {
+    durationMs: endMs,
+    peek: () => Math.min(source.peek(), again.first < endMs ? again.first : Number.POSITIVE_INFINITY),
+    advance: () => (again.first < source.peek() ? again.removeFirst() : source.advance()),
+    ended: (atMs, _connected, due, end) => {
+      const before = tries.get(due) ?? 0
+      tries.delete(due)
+      if (before === retries || (typeof end === 'number' && end < 500)) return
+      const nextMs = atMs + RETRY_AFTER_MS * 2 ** before * (0.5 + random())
+      again.add(nextMs)
+      tries.set(nextMs, before + 1)
+    },
+  }
+}
+
 /** The share of `worker` (0-based) out of `workers`. */
 export const sourceOf = (arrival: Arrival, worker: number, workers: number): ArrivalSource => {
   if (arrival.kind === 'closed') {
@@ -52,12 +75,13 @@ export const sourceOf = (arrival: Arrival, worker: number, workers: number): Arr
     return closedLoop(users, arrival.durationMs, arrival.thinkMs, seededRandom(worker))
   }
   const arrivals = arrivalsOf(arrival.schedule, worker, workers)
-  return {
+  const source: ArrivalSource = {
     durationMs: durationMs(arrival.schedule),
     peek: arrivals.peek,
     advance: arrivals.advance,
     ended: () => {},
   }
+  return arrival.retries ? retrying(source, arrival.retries, seededRandom(worker)) : source
 }
 
 /** Shares of a whole number that differ by at most one and add up to it. */

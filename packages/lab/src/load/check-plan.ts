@@ -5,6 +5,7 @@ import { checkRange, LONGEST_MS, validateSchedule } from './schedule.ts'
 const MOST_CONNECTIONS = 1_000_000
 const MOST_THREADS = 256
 const MOST_STREAMS = 10_000
+const MOST_RETRIES = 10
 
 const checkWhole = (name: string, value: number, least: number, most: number): void => {
   if (Number.isInteger(value) && value >= least && value <= most) return
@@ -20,6 +21,9 @@ export const checkPlan = (plan: LoadPlan): void => {
   if (http2 !== undefined) checkWhole('streams', http2.streams, 1, MOST_STREAMS)
   if (arrival.kind === 'open') {
     validateSchedule(arrival.schedule)
+    checkWhole('retries', arrival.retries ?? 0, 0, MOST_RETRIES)
+    // Requests take turns by number, and a retry would be another one.
+    if (arrival.retries && (plan.journey ?? plan.others)) throw new RangeError('retries must be of one request alone')
   } else {
     checkWhole('users', arrival.users, 1, MOST_CONNECTIONS)
     checkRange('durationMs', arrival.durationMs, 1, LONGEST_MS)

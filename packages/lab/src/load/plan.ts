@@ -23,11 +23,12 @@ export interface Schedule {
 }
 
 /**
- * Open loop: arrivals come when the schedule says, whatever the server does. Closed loop: `users` wait for each answer, then
+ * Open loop: arrivals come when the schedule says, whatever the server does. A request that fails, or is answered 5xx, is sent
+ * again up to `retries` times while the schedule lasts; each of them counts as a request. Closed loop: `users` wait for each answer, then
  * pause for half to one and a half of `thinkMs`.
  */
 export type Arrival =
-  | { readonly kind: 'open'; readonly schedule: Schedule }
+  | { readonly kind: 'open'; readonly schedule: Schedule; readonly retries?: number }
   | { readonly kind: 'closed'; readonly users: number; readonly durationMs: number; readonly thinkMs: number }
 
 /**

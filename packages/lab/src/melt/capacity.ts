@@ -39,6 +39,10 @@ export async function warmUp(load: () => Promise<LoadOutcome>): Promise<LoadOutc
   }
 }
 
+/** Lets a few users ask until the app's code has been compiled. */
+export const compiled = ({ target, times, run }: CapacityContext): Promise<LoadOutcome> =>
+  warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
+
 const isNear = (rate: number, before: number, chance: number): boolean =>
   Math.abs(rate - before) <= Math.max(0.1 * before, chance)
 
@@ -55,8 +59,8 @@ export async function untilAgreed<T>(
 export async function searchCapacity(
   context: CapacityContext,
 ): Promise<MeasuredCapacity & { readonly searches: readonly number[] }> {
-  const { target, times, run } = context
-  requireAnswers(await warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs))), target)
+  const { target } = context
+  requireAnswers(await compiled(context), target)
   const found = await untilAgreed(
     // A second search begins just below what the first one came to.
     (before: MeasuredCapacity | undefined) => searchOnce(context, Math.ceil((before?.users ?? 1) / 2)),
@@ -93,10 +97,9 @@ async function searchOnce(context: CapacityContext, fewestUsers: number): Promis
 
 /** Measures it once more, on a process started for it, with the users the search had settled on. */
 export async function remeasureCapacity(context: CapacityContext, users: number): Promise<MeasuredCapacity> {
-  const { target, times, run, onProbe } = context
-  await warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
+  await compiled(context)
   const again = await confirm(context, users)
-  onProbe({ kind: 'after', users, goodput: again.rate })
+  context.onProbe({ kind: 'after', users, goodput: again.rate })
   return again
 }
 

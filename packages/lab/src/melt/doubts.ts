@@ -6,10 +6,10 @@ import type { Capacity, MeltMeasured, StepResult } from './measured.ts'
 /** The app's capacity, or the speed of the core itself, may change this much between start and end. */
 const steadyWithin = 0.05
 
-type Judged = Pick<MeltMeasured, 'capacity' | 'spinPerMs' | 'steps'>
+type Judged = Pick<MeltMeasured, 'capacity' | 'spinPerMs' | 'steps' | 'recovery'>
 
 /** In sentences; none means that the figures are the app's. */
-export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps }: Judged): string[] {
+export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps, recovery }: Judged): string[] {
   const why: string[] = []
   if (before !== null && after !== null && Math.abs(after / before - 1) > steadyWithin) {
     why.push(`the core itself changed speed by ${formatPercent(Math.abs(after / before - 1))} during the run`)
@@ -22,6 +22,7 @@ export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps }
         : [],
     ),
     ...grouped(steps, ({ generator }) => (generator.certified ? [] : generator.why)),
+    ...(recovery?.arms ?? []).flatMap(({ arm, unsure }) => (unsure === null ? [] : [`${arm}, coming back: ${unsure}`])),
   )
   return why
 }

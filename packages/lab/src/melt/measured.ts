@@ -12,6 +12,10 @@ export interface MeltMeasured {
   beside?: StepResult[]
   /** One row per arm and multiple: medians over the rounds. */
   rows: readonly Row[]
+  /** Where the options ask for it. */
+  recovery?: Recoveries
+  /** What `meltlab recover` looks for. */
+  readonly limits?: Limit[]
 }
 
 export interface MeltSetup {
@@ -24,6 +28,44 @@ export interface MeltSetup {
   readonly connections: string
   /** The seconds of each step that its figures are taken from. */
   readonly window: Window
+}
+
+/** A load the app carries, a spike from clients that ask again, and that load again. Multiples of the capacity, whole seconds. */
+export interface RecoveryShape {
+  readonly beforeS: number
+  readonly spike: number
+  readonly spikeS: number
+  readonly afterS: number
+  readonly retries: number
+}
+
+/** What of this makes an arm not come back. */
+export interface Limit {
+  readonly arm: string
+  readonly kind: 'spike' | 'retries'
+  /** Of the load whose retries are looked for. */
+  readonly spike: number
+  /** In the order in which they were tried: a multiple of the capacity, or a number of retries. */
+  readonly tried: readonly { readonly level: number; readonly backAfterS: number | null }[]
+  /** Why the last of them says nothing of the app; null when it does. */
+  readonly unsure: string | null
+}
+
+export interface Recoveries {
+  readonly shape: RecoveryShape
+  /** One of each arm and round. */
+  readonly arms: readonly Recovery[]
+}
+
+export interface Recovery {
+  readonly arm: string
+  /** Seconds after the load went back until nobody was late any more; null when that was not seen. */
+  readonly backAfterS: number | null
+  /** The process ended by itself. */
+  readonly died: boolean
+  /** Why it says nothing of the app; null when it does. */
+  readonly unsure: string | null
+  readonly seconds: readonly SecondResult[]
 }
 
 /** Requests scheduled from second `from` up to, not including, second `to`. */

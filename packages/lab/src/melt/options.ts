@@ -4,6 +4,7 @@ import type { RequestHeaders, Spacing, Tls } from '../load/plan.ts'
 import { checkPath, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import { splitWords } from './arms.ts'
+import type { RecoveryShape } from './measured.ts'
 
 type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 
@@ -11,7 +12,7 @@ type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 export type RawMeltOptions = Given<'slo' | 'rounds' | 'startTimeout' | 'spacing' | 'method' | 'out', string> &
   Given<'also' | 'header', readonly string[]> &
   Partial<Given<'at' | 'duration' | 'connections' | 'timeout' | 'url' | 'path' | 'body' | 'name', string>> &
-  Partial<Given<'fresh' | 'quick' | 'json', boolean>> &
+  Partial<Given<'fresh' | 'quick' | 'json' | 'recovery', boolean>> &
   TlsFlags
 
 export interface CapacityTimes {
@@ -42,6 +43,8 @@ export interface MeltOptions {
   /** How it is trusted; undefined where it speaks no TLS, or is trusted as Node has it. */
   readonly tls?: Tls | undefined
   readonly capacityTimes: CapacityTimes
+  /** What each arm has to come back from at the end; undefined for nothing. */
+  readonly recovery: RecoveryShape | undefined
 }
 
 /** What --quick and its absence stand for; an option given by name wins over both. */
@@ -52,12 +55,14 @@ export const presets = {
     // Five times the usual SLO: clients that wait longer have left.
     timeout: '5s',
     capacityTimes: { warmUpMs: 1500, probeMs: 1000, confirmMs: 4000 },
+    recovery: { beforeS: 2, spike: 10, spikeS: 3, afterS: 18, retries: 2 },
   },
   quick: {
     at: '0.5,2,6',
     duration: '3s',
     timeout: '2s',
     capacityTimes: { warmUpMs: 800, probeMs: 600, confirmMs: 3000 },
+    recovery: { beforeS: 1, spike: 10, spikeS: 2, afterS: 8, retries: 2 },
   },
 } as const
 
@@ -109,6 +114,7 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
     headers: headersOf(raw.header),
     body: raw.body,
     capacityTimes: preset.capacityTimes,
+    recovery: raw.recovery === true ? preset.recovery : undefined,
   }
 }
 

@@ -17,14 +17,16 @@ import type { Form } from '../report/result.ts'
 import { bar } from '../progress.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import { type Arm, namedArms } from './arms.ts'
-import { type CapacityContext, remeasureCapacity, searchCapacity } from './capacity.ts'
+import { type CapacityContext, compiled, remeasureCapacity, searchCapacity } from './capacity.ts'
 import { reasonsToDoubt } from './doubts.ts'
+import { LEVELS, mostHeld, nextLevel, shapeOf } from './limits.ts'
 import { listenForProtection } from './heard-from.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { LoadShape } from './load-shape.ts'
-import type { MeltMeasured, MeltSetup, StepResult } from './measured.ts'
+import type { Limit, MeltMeasured, MeltSetup, Recovery, RecoveryShape, StepResult } from './measured.ts'
 import { agree } from './no-verdict.ts'
 import type { MeltOptions } from './options.ts'
+import { backInWords, lengthMs, recoveryOf, recoveryPlan, spikeInWords } from './recovery.ts'
 import { underLoad } from './step.ts'
 import { rowsOf, summariseStep, windowOf } from './summary.ts'
 import { meltView } from './view.ts'
@@ -39,10 +41,12 @@ export interface MeltExperiment extends Pick<Scenario<MeltMeasured>, 'name' | 't
   readonly view?: Scenario<MeltMeasured>['view']
   readonly kept?: Scenario<MeltMeasured>['kept']
   readonly needs?: readonly string[]
+  /** What it comes back from is looked for, in seconds each; no load is offered but that. */
+  readonly limitsWithinS?: number
 }
 
 export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
-  const { arms, options, expects = [], shape = {}, prepare, view, kept, ...head } = experiment
+  const { arms, options, expects = [], shape = {}, prepare, view, kept, limitsWithinS, ...head } = experiment
   return scenario<MeltMeasured>({
     ...head,
     expects,
@@ -56,12 +60,13 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
       steps: [],
       rows: [],
       ...(shape.beside === undefined ? {} : { beside: [] }),
+      ...(limitsWithinS === undefined ? {} : { limits: [] }),
     }),
     run: async (context, measured) => {
       const chosen = options(context.form)
       measured.setup = setupOf(chosen)
       const env = (await prepare?.(context, measured)) ?? {}
-      const melt = new Melt(context, { options: chosen, shape, env, arms }, measured)
+      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS }, measured)
       try {
         await melt.everything()
       } finally {
@@ -103,6 +108,7 @@ interface MeltParts {
   readonly arms: readonly Arm[]
   /** Of every app. */
   readonly env: Readonly<Record<string, string>>
+  readonly limitsWithinS: number | undefined
 }
 
 class Melt {
@@ -118,7 +124,7 @@ class Melt {
   }
 
   async everything(): Promise<void> {
-    const { rounds } = this.#parts.options
+    const { rounds, recovery: shape } = this.#parts.options
     const core = this.#context.cores?.server
     await this.#checkQuiet()
     this.#port = process.env['PORT'] ?? String(await freePort())
@@ -134,7 +140,13 @@ class Melt {
         // The arms take turns at each load, so that a machine that changes meanwhile changes for all of them.
         for (const arm of this.#parts.arms) await this.#step(arm, multiple, round)
       }
+      if (shape === undefined) continue
+      for (const arm of this.#parts.arms) {
+        const recovery = await this.#recover(arm, shape)
+        this.#measured.recovery = { shape, arms: [...(this.#measured.recovery?.arms ?? []), recovery] }
+      }
     }
+    if (this.#parts.limitsWithinS !== undefined) await this.#findLimits(this.#parts.limitsWithinS)
     await this.#withApp(bare, (app, url) => this.#findCapacityAgain(app, url))
     this.#measured.spinPerMs = { ...this.#measured.spinPerMs, after: await calibrateSpin(core) }
   }
@@ -212,9 +224,12 @@ class Melt {
     const { rounds } = this.#parts.options
     const multiples = this.#multiples()
     const answer = found.latencyP50Ms === null ? '' : `, ${formatMs(found.latencyP50Ms)} an answer`
+    const steps =
+      multiples.length === 0
+        ? ''
+        : `; ${multiples.length * this.#parts.arms.length * rounds} steps, about ${this.#estimate()}`
     this.#context.line(
-      `capacity ${formatRate(found.rate)}/s with ${found.users} ${found.users === 1 ? 'user' : 'users'}${answer}; ` +
-        `${multiples.length * this.#parts.arms.length * rounds} steps, about ${this.#estimate()}`,
+      `capacity ${formatRate(found.rate)}/s with ${found.users} ${found.users === 1 ? 'user' : 'users'}${answer}${steps}`,
     )
   }
 
@@ -286,6 +301,51 @@ class Melt {
     this.#context.checkpoint()
   }
 
+  async #recover(arm: Arm, shape: RecoveryShape): Promise<Recovery> {
+    const { path, sloMs } = this.#parts.options
+    const app = await this.#start(arm)
+    const url = new URL(path, app.origin)
+    // A spike meets a process that has run for a while.
+    await compiled(this.#capacityContext(app, url))
+    const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
+    const live = liveLine(arm.name, `coming back from ${formatMultiple(shape.spike)}`, lengthMs(shape))
+    const seen = await underLoad(app, this.#context.cores?.server, () => this.#load(plan, live))
+    this.#context.signal.throwIfAborted()
+    const recovery = recoveryOf(arm.name, shape, seen, sloMs)
+    const { unsure, backAfterS } = recovery
+    const tone = unsure !== null ? 'none' : backAfterS === null ? 'bad' : 'good'
+    this.#context.line(`${arm.name}: ${unsure ?? backInWords(recovery, shape)}, after ${spikeInWords(shape)}`, tone)
+    await app.stop()
+    return recovery
+  }
+
+  /** The retries in a spike from which the bare app comes back when nobody asks again: what they add is seen there. */
+  async #findLimits(withinS: number): Promise<void> {
+    let spike = 0
+    for (const kind of ['spike', 'retries'] as const) {
+      for (const arm of this.#parts.arms) {
+        const { tried } = await this.#findLimit({ arm, kind, spike }, withinS)
+        if (kind === 'spike' && arm.kind === 'bare') spike = Math.max(mostHeld(tried), LEVELS.spike[0]!)
+      }
+    }
+  }
+
+  async #findLimit(
+    { arm, kind, spike }: { arm: Arm; kind: Limit['kind']; spike: number },
+    withinS: number,
+  ): Promise<Limit> {
+    let limit: Limit = { arm: arm.name, kind, spike, tried: [], unsure: null }
+    const limits = this.#measured.limits!
+    const at = limits.length
+    for (let level = nextLevel(LEVELS[kind], []); level !== undefined; level = nextLevel(LEVELS[kind], limit.tried)) {
+      const { unsure, backAfterS } = await this.#recover(arm, shapeOf(kind, level, spike, withinS))
+      limit = unsure === null ? { ...limit, tried: [...limit.tried, { level, backAfterS }] } : { ...limit, unsure }
+      limits[at] = limit
+      if (unsure !== null) break
+    }
+    return limit
+  }
+
   /** Without the header fields and the body of the load itself. */
   #besideTarget(app: RunningApp, path: string): Target {
     return { ...this.#target(new URL(path, app.origin)), method: 'GET', headers: {}, body: undefined }
@@ -302,12 +362,16 @@ class Melt {
 
   /** Every step costs its duration and a start; those above capacity may also wait for the last requests to time out. */
   #estimate(): string {
-    const { rounds, durationMs, timeoutMs, capacityTimes } = this.#parts.options
+    const { rounds, durationMs, timeoutMs, capacityTimes, recovery } = this.#parts.options
     const multiples = this.#multiples()
     const startMs = 700
     const melting = multiples.filter(multiple => multiple > 1).length * (this.#parts.arms.length - 1)
     const steps = multiples.length * this.#parts.arms.length * (durationMs + startMs) + melting * timeoutMs
-    const seconds = (rounds * steps + capacityTimes.warmUpMs + capacityTimes.confirmMs) / 1000
+    const back =
+      recovery === undefined
+        ? 0
+        : this.#parts.arms.length * (lengthMs(recovery) + 2 * capacityTimes.warmUpMs + startMs) + timeoutMs
+    const seconds = (rounds * (steps + back) + capacityTimes.warmUpMs + capacityTimes.confirmMs) / 1000
     return seconds < 90 ? `${Math.round(seconds / 5) * 5} s` : `${(seconds / 60).toFixed(1)} min`
   }
 }

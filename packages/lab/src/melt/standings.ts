@@ -2,12 +2,17 @@
 import { formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { ScenarioArm, Standing } from '../report/result.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
-import type { Row } from './measured.ts'
+import type { Recoveries, Row } from './measured.ts'
+import { backInWords } from './recovery.ts'
 
 type Kept = Pick<Row, 'arm' | 'multiple' | 'offered' | 'goodput' | 'ofCapacity' | 'died'>
 
 /** The figure beside each is goodput at the highest load that all of them had. */
-export function standings(rows: readonly Kept[], arms: readonly Pick<ScenarioArm, 'name'>[]): readonly Standing[] {
+export function standings(
+  rows: readonly Kept[],
+  arms: readonly Pick<ScenarioArm, 'name'>[],
+  recovered?: Recoveries,
+): readonly Standing[] {
   const byArm = arms.flatMap(({ name }) => {
     const mine = rows.filter(row => row.arm === name).toSorted((a, b) => a.multiple - b.multiple)
     return mine.length === 0 ? [] : [{ name, mine }]
@@ -15,9 +20,12 @@ export function standings(rows: readonly Kept[], arms: readonly Pick<ScenarioArm
   const common = Math.min(...byArm.map(({ mine }) => mine.at(-1)!.multiple))
   return byArm.map(({ name, mine }) => {
     const { goodput } = mine.findLast(row => row.multiple <= common) ?? mine[0]!
+    const recovery = recovered?.arms.find(({ arm }) => arm === name)
+    const { says, tone } = verdictOf(mine)
     return {
       arm: name,
-      ...verdictOf(mine),
+      says: recovery === undefined ? says : `${says}, ${backInWords(recovery, recovered!.shape)}`,
+      tone: recovery?.backAfterS === null ? 'bad' : tone,
       figure: `${formatRate(goodput)}/s`,
       of: `good at ${formatMultiple(common)}`,
     }

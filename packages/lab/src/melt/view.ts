@@ -13,6 +13,7 @@ import { keptOf, meltedBelow } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
 import type { Capacity, MeltMeasured, Row, StepResult } from './measured.ts'
 import { whyNoVerdict } from './no-verdict.ts'
+import { judgedRecoveries, recoveryPlot, recoverySentence, recoveryTable } from './recovery.ts'
 import { standings } from './standings.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
@@ -20,20 +21,26 @@ type Kept = Pick<Row, 'arm' | 'multiple' | 'offered' | 'goodput' | 'ofCapacity'>
 
 /** `more`: further columns of the main table. */
 export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> = []): View {
-  const { capacity, rows, steps, setup } = measured
+  const { capacity, rows, steps, setup, recovery } = measured
   if (capacity === null) return { finding: finding(rows, arms), tables: [], plots: [] }
   const tables = [capacityTable(capacity, setup.request, setup.connections)]
   if (rows.length === 0) return { finding: finding(rows, arms), tables, plots: [] }
+  const judged = judgedRecoveries(measured)
   return {
-    standings: standings(rows, arms),
+    standings: standings(rows, arms, judged),
     unjudged: whyNoVerdict({
       searches: capacity.searches,
       over: [capacity.before, capacity.after],
       best: bestOf(rows, capacity.searches),
     }),
-    finding: finding(rows, arms),
-    tables: [figuresTable(measured, more), ...tables],
-    plots: [goodputPlot(rows, setup.sloMs, capacity), ...overLoad(measured), ...overTime(steps)],
+    finding: finding(rows, arms) + recoverySentence(judged, arms),
+    tables: [figuresTable(measured, more), ...(recovery === undefined ? [] : [recoveryTable(recovery)]), ...tables],
+    plots: [
+      goodputPlot(rows, setup.sloMs, capacity),
+      ...(recovery === undefined ? [] : [recoveryPlot(recovery)]),
+      ...overLoad(measured),
+      ...overTime(steps),
+    ],
   }
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { sourceOf } from '../../src/load/arrival-source.ts'
+import { type RequestEnd, sourceOf } from '../../src/load/arrival-source.ts'
 import { DueTimes } from '../../src/load/due-times.ts'
 
 const closed = (users: number, thinkMs: number, durationMs = 60_000) =>
@@ -61,6 +61,46 @@ describe('users', () => {
     source.advance()
     source.ended(8, false, 7, 'refused', 0)
     assert.equal(source.peek(), 108)
+  })
+})
+
+describe('clients that retry', () => {
+  /** When requests are due, of one a second for ten seconds, each answered as `end` says of its number 100 ms later. */
+  const dues = (retries: number | undefined, end: (n: number) => RequestEnd): number[] => {
+    const schedule = { phases: [{ kind: 'constant', rate: 1, durationMs: 10_000 }], spacing: 'even', seed: 1 } as const
+    const source = sourceOf({ kind: 'open', schedule, ...(retries === undefined ? {} : { retries }) }, 0, 1)
+    const found: number[] = []
+    for (let due = source.peek(); due < Number.POSITIVE_INFINITY; due = source.peek()) {
+      source.advance()
+      found.push(due)
+      source.ended(due + 100, true, due, end(found.length), 0)
+    }
+    return found
+  }
+
+  it('ask again as often as they are told, and not after the schedule has ended', () => {
+    for (const end of [503, 500, 'response-timeout', 'refused', 'unsent'] as const) {
+      // The last one is due 500 ms before the end: its second retry at 9,800 ms at the earliest.
+      const { length } = dues(2, () => end)
+      assert.ok(length >= 29 && length <= 30, `${end}: ${length}`)
+    }
+    assert.ok(dues(2, () => 503).every(due => due < 10_000))
+    assert.equal(dues(undefined, () => 503).length, 10)
+    assert.equal(dues(0, () => 503).length, 10)
+  })
+
+  it('are content with an answer, also with one that tells them that they are wrong', () => {
+    for (const end of [200, 304, 404, 429]) assert.equal(dues(2, () => end).length, 10)
+    assert.equal(dues(2, n => (n % 2 === 1 ? 503 : 200)).length, 20)
+  })
+
+  it('wait longer the second time', () => {
+    const all = dues(2, () => 503)
+    for (let first = 0; first + 3 <= 27; first += 3) {
+      const [due, once, twice] = all.slice(first) as [number, number, number]
+      assert.ok(once - due >= 150 && once - due <= 250, `${once - due}`)
+      assert.ok(twice - once >= 200 && twice - once <= 400, `${twice - once}`)
+    }
   })
 })
 

@@ -1,7 +1,7 @@
 /** Plans for tests that need one and do not care which. */
 import type { LoadPlan, Phase } from '../../src/load/plan.ts'
 
-export const constant = (rate: number, durationMs: number): LoadPlan['arrival'] => {
+export const constant = (rate: number, durationMs: number): Extract<LoadPlan['arrival'], { kind: 'open' }> => {
   const phases: Phase[] = [{ kind: 'constant', rate, durationMs }]
   return { kind: 'open', schedule: { phases, spacing: 'even', seed: 1 } }
 }

@@ -329,6 +329,11 @@ describe('runLoad: abort and mistakes', TOGETHER, () => {
       { headers: { 'x y': '3' } },
       { headers: { x: 'a\r\nb' } },
       { method: 'GE T' },
+      { arrival: { ...constant(1, 1000), retries: 11 } },
+      {
+        arrival: { ...constant(1, 1000), retries: 1 },
+        others: [{ url: '/', method: 'GET', headers: {}, body: undefined }],
+      },
     ]
     for (const plan of wrong) {
       await assert.rejects(runLoad(planFor('http://127.0.0.1:1/', plan)), RangeError, JSON.stringify(plan))

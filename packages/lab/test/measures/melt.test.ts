@@ -33,7 +33,11 @@ test('at 6x, bare keeps less than 30 % of the capacity and protected more than 8
   assert.ok(ofCapacity > 0.8 * left, `protected kept ${ofCapacity}, and others left ${left} of its core`)
   assert.ok(row('protected', 6).shed > 0)
 
-  const { spinPerMs } = result.measured
+  const { recovery, spinPerMs } = result.measured
+  const [bare, guarded] = recovery!.arms
+  assert.deepEqual([bare!.arm, guarded!.arm], ['bare', 'protected'])
+  assert.equal(bare!.backAfterS, null, 'two seconds at 10x leave bare 16 s of work')
+  assert.ok(guarded!.unsure !== null || guarded!.backAfterS !== null, 'protected is back within 5 s')
   assert.ok(spinPerMs.before! > 0 && spinPerMs.after! > 0)
   assert.ok(row('bare', 6).peakRssBytes > 20e6)
   assert.match(ended.stdout, /report\.html\n$/)

@@ -33,3 +33,10 @@ test('the same reason of several steps is said once, with their names', () => {
   const steps = good.steps.map(step => (step.multiple === 10 && step.arm !== 'bare' ? late(step) : step))
   assert.deepEqual(reasonsToDoubt({ ...good, steps }), ['protected 10x, toobusy-js 10x: the generator was late'])
 })
+
+test('an arm of which nobody can say whether it came back is a reason', () => {
+  const arm = { arm: 'bare', backAfterS: null, died: false, unsure: 'it was late before the spike', seconds: [] }
+  const shape = { beforeS: 2, spike: 10, spikeS: 2, afterS: 8, retries: 2 }
+  const why = reasonsToDoubt({ ...good, recovery: { shape, arms: [arm, { ...arm, unsure: null }] } })
+  assert.deepEqual(why, ['bare, coming back: it was late before the spike'])
+})

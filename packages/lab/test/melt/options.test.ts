@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectionsFor, offer, probe, type Target } from '../../src/melt/load-plans.ts'
 import { checkOptions, nameOf, parseMultiples, type RawMeltOptions, slug } from '../../src/melt/options.ts'
+import { lengthMs } from '../../src/melt/recovery.ts'
 import { parseCoreList, pinned } from '../../src/launch/core-pinning.ts'
 import { lastLines } from '../../src/launch/command.ts'
 import { takenPort } from '../../src/launch/wait-until-listening.ts'
@@ -25,6 +26,11 @@ test('defaults, and what --quick changes', () => {
   const quick = check({ quick: true, duration: '4s' })
   assert.deepEqual([quick.multiples, quick.durationMs, quick.timeoutMs], [[0.5, 2, 6], 4000, 2000])
   assert.equal(full.method, 'GET')
+  // A scenario that makes options of its own does not ask for it.
+  assert.equal(full.recovery, undefined)
+  assert.equal(check({ recovery: false }).recovery, undefined)
+  const lasts = (more: Partial<RawMeltOptions>): number => lengthMs(check({ ...more, recovery: true }).recovery!)
+  assert.deepEqual([lasts({}), lasts({ quick: true })], [23_000, 11_000])
 })
 
 test('a command line in one word is split; a name comes from the script', () => {

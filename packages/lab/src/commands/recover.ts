@@ -1,0 +1,67 @@
+/** `meltlab recover`: options in; a table and exit code out. What happens in between is in ../melt/. */
+import type { Command } from 'commander'
+import { tlsOf } from '../attack/tls-files.ts'
+import { parseDuration } from '../durations.ts'
+import { checkProgram } from '../launch/command.ts'
+import { registerUrl } from '../launch/register-url.ts'
+import { refuseTaken } from '../launch/wait-until-listening.ts'
+import { armsOf } from '../melt/arms.ts'
+import { limitsView } from '../melt/limits.ts'
+import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
+import { meltScenario } from '../melt/scenario.ts'
+import { progressOn } from '../progress.ts'
+import { UserError } from '../user-error.ts'
+import { appOptions } from './app-options.ts'
+import { carryOut } from './carry-out.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
+import { checkWritable } from './writable-folder.ts'
+
+type RawRecoverOptions = RawMeltOptions & { readonly within: string }
+
+export function registerRecover(program: Command): void {
+  const command = program
+    .command('recover')
+    .summary('find what a command does not come back from by itself, bare and protected')
+    .description(
+      'Starts COMMAND anew for each trial, bare and with meltproof: 3 s of more than it can do, then 0.8x of its capacity. Says from ' +
+        'which spike, 1.5x to 20x, it does not come back, and from how many retries of its clients, none to three, in a spike ' +
+        'that it survives bare without them. A dead dependency is not among them: the lab can not hold up calls of the command.',
+    )
+    .argument('[command...]', 'the command that starts the server, after --')
+    .usage('[options] -- command...')
+    .option('--within <duration>', 'it is back when it is by then: whole seconds', '10s')
+    .option('--slo <duration>', 'an answer later than this is late', '1s')
+    .option('--timeout <duration>', 'clients give up on an answer', presets.quick.timeout)
+    .option('--url <url>', 'where the command listens (default: found by itself)')
+  appOptions(command)
+    .addHelpText('after', '\nTwo to eight minutes.\n\nExample:\n  meltlab recover -- node server.js')
+    .action((typed: string[], options: RawRecoverOptions) => recover(typed, options))
+}
+
+async function recover(typed: readonly string[], raw: RawRecoverOptions): Promise<void> {
+  if (typed.length === 0) throw new UserError('a command is needed: meltlab recover [options] -- node server.js')
+  const { within, ...given } = raw
+  const withinMs = parseDuration(within, '--within')
+  if (withinMs % 1000 !== 0 || withinMs > 60_000) {
+    throw new UserError(`--within must be whole seconds, at most 60s, got ${within}`)
+  }
+  const checked = checkOptions({ ...given, rounds: '1', spacing: 'even', also: [], quick: true }, typed)
+  const options = { ...checked, multiples: [], tls: await tlsOf(raw) }
+  const arms = armsOf(options.command, [])
+  checkProgram(options.command)
+  checkWritable(raw.out, '--out')
+  registerUrl()
+  await refuseTaken(options.url)
+  const progress = progressOn(process.stderr)
+  const scenario = meltScenario({
+    name: options.name,
+    title: 'What it comes back from',
+    story: 'Spikes, and clients that retry in them, offered to a command bare and protected.',
+    published: [],
+    arms,
+    options: () => options,
+    limitsWithinS: withinMs / 1000,
+    view: measured => limitsView(measured, arms, withinMs),
+  })
+  await carryOut(scenario, 'full', raw, progress, stopOnSignals(progress))
+}

@@ -1,0 +1,105 @@
+/**
+ * The smallest spike, and the fewest retries of clients, from which an app does not come back by itself: what to try, and what
+ * it came to. Pure.
+ */
+import { formatChosen, formatList, formatMultiple } from '../report/format.ts'
+import type { ScenarioArm, Standing, View } from '../report/result.ts'
+import { tableOf } from '../report/tables.ts'
+import type { Limit, MeltMeasured, RecoveryShape } from './measured.ts'
+import { whyNoVerdict } from './no-verdict.ts'
+import { isCarried, spikeInWords, WINDOW_S } from './recovery.ts'
+
+/** Each is tried between these, in order. */
+export const LEVELS: Readonly<Record<Limit['kind'], readonly number[]>> = {
+  spike: [1.5, 2, 3, 5, 10, 20],
+  retries: [0, 1, 2, 3],
+}
+const SPIKE_S = 3
+
+/** The highest first: most protected apps come back from it, and nothing is left to try. Undefined when it is known. */
+export function nextLevel(levels: readonly number[], tried: Limit['tried']): number | undefined {
+  if (tried.length === 0) return levels.at(-1)
+  const [held, lost] = [mostHeld(tried), leastLost(tried)]
+  const open = levels.filter(level => level > held && level < lost)
+  return open[open.length >> 1]
+}
+
+/** `spike`: the one that clients ask again in, where their number of retries is what is looked for. */
+export function shapeOf(kind: Limit['kind'], level: number, spike: number, withinS: number): RecoveryShape {
+  const usual = { beforeS: 2, spike, spikeS: SPIKE_S, afterS: withinS + WINDOW_S, retries: 0 }
+  return kind === 'spike' ? { ...usual, spike: level } : { ...usual, retries: level }
+}
+
+/** It comes back from this, and from less; -Infinity from nothing that was tried. */
+export const mostHeld = (tried: Limit['tried']): number =>
+  Math.max(...tried.filter(({ backAfterS }) => backAfterS !== null).map(({ level }) => level))
+
+/** Infinity when it came back from all that was tried. */
+const leastLost = (tried: Limit['tried']): number =>
+  Math.min(...tried.filter(({ backAfterS }) => backAfterS === null).map(({ level }) => level))
+
+const inWords = ({ kind, spike }: Limit, level: number): string => spikeInWords(shapeOf(kind, level, spike, 0))
+
+const said = (limit: Limit): string => {
+  if (limit.unsure !== null) return limit.unsure
+  const lost = leastLost(limit.tried)
+  return lost === Number.POSITIVE_INFINITY
+    ? `back from ${inWords(limit, mostHeld(limit.tried))}`
+    : `not back from ${inWords(limit, lost)}`
+}
+
+export function limitsView(
+  { limits = [], capacity, setup }: MeltMeasured,
+  arms: readonly Pick<ScenarioArm, 'name'>[],
+  withinMs: number,
+): View {
+  if (capacity === null || limits.length === 0) {
+    return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
+  }
+  const within = formatChosen(withinMs)
+  const sentences = arms.flatMap(({ name }) => {
+    const mine = limits.filter(limit => limit.arm === name && limit.unsure === null)
+    return mine.length === 0 ? [] : [`${name}: ${formatList(mine.map(said))}`]
+  })
+  return {
+    standings: arms.flatMap(({ name }) => standingOf(limits.filter(({ arm }) => arm === name))),
+    unjudged:
+      whyNoVerdict({ searches: capacity.searches, over: [capacity.before, capacity.after], best: 0 }) ??
+      (isCarried(capacity) ? undefined : 'its capacity fell until 0.8x was too much; repeat it without other work'),
+    finding: `${sentences.join('; ') || 'Nothing could be judged'}.`,
+    tables: [
+      tableOf(
+        {
+          title: `The least of each from which it is not back within ${within}`,
+          note: `${setup.request}; ${setup.connections}. After each the load is 0.8x of the capacity.`,
+        },
+        limits,
+        [
+          ['', ({ arm }) => arm],
+          ['', said],
+          ['back after', ({ tried }) => tried.map(triedInWords).join(', ')],
+        ],
+      ),
+    ],
+    plots: [],
+  }
+}
+
+const triedInWords = ({ level, backAfterS }: Limit['tried'][number]): string =>
+  `${level}: ${backAfterS === null ? 'never' : `${backAfterS} s`}`
+
+function standingOf(limits: readonly Limit[]): Standing[] {
+  const [spike] = limits.filter(({ kind, unsure }) => kind === 'spike' && unsure === null)
+  if (spike === undefined) return []
+  const [held, lost] = [mostHeld(spike.tried), leastLost(spike.tried)]
+  const isHeld = lost === Number.POSITIVE_INFINITY
+  return [
+    {
+      arm: spike.arm,
+      says: isHeld ? 'comes back' : `not back from ${formatMultiple(lost)}`,
+      tone: isHeld ? 'good' : 'bad',
+      figure: held > 0 ? formatMultiple(held) : 'none',
+      of: 'is the most it came back from',
+    },
+  ]
+}

@@ -1,0 +1,181 @@
+/**
+ * Whether an app comes back by itself: clients that ask again offer a spike, then a load that it can carry. Pure.
+ *
+ * It is back from the second on in which, and in the two after it, nearly every request was answered in time.
+ */
+import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { foreignBelow } from '../processes/foreign-cpu.ts'
+import { formatCount, formatMultiple, formatPercent } from '../report/format.ts'
+import type { LinesPlot, ScenarioArm, Table } from '../report/result.ts'
+import { tableOf } from '../report/tables.ts'
+import { offer, type Target } from './load-plans.ts'
+import type { MeltMeasured, Recoveries, Recovery, RecoveryShape, SecondResult } from './measured.ts'
+import type { UnderLoad } from './step.ts'
+import { secondOf } from './summary.ts'
+
+/** A load that every app carries: above it a little drift of the capacity is an overload. */
+const AFTER = 0.8
+/** With more than this after all, of the capacity at the end of the run, nothing is said. */
+const MOST_AFTER = 0.9
+export const WINDOW_S = 3
+/** A single request that a collection of garbage made late is no melting. */
+const NEARLY_ALL = 0.99
+
+/** What is not back by then is said not to be back. */
+const watchedS = ({ afterS }: Pick<RecoveryShape, 'afterS'>): number => afterS - WINDOW_S
+
+export const lengthMs = ({ beforeS, spikeS, afterS }: RecoveryShape): number => 1000 * (beforeS + spikeS + afterS)
+
+/** `capacity` in requests a second. */
+export function recoveryPlan(target: Target, capacity: number, shape: RecoveryShape): LoadPlan {
+  const { beforeS, spike, spikeS, afterS, retries } = shape
+  const phase = (multiple: number, seconds: number) =>
+    ({ kind: 'constant', rate: multiple * capacity, durationMs: 1000 * seconds }) as const
+  // In a queue of ours for a connection, what comes after the spike would wait behind it.
+  const plan = offer(target, spike * capacity * (1 + retries), lengthMs(shape), true)
+  const phases = [phase(AFTER, beforeS), phase(spike, spikeS), phase(AFTER, afterS)]
+  const { spacing } = target
+  return { ...plan, arrival: { kind: 'open', schedule: { phases, spacing, seed: 1 }, retries } }
+}
+
+type Seen = Pick<UnderLoad<LoadOutcome>, 'outcome' | 'died' | 'foreign'>
+
+export function recoveryOf(
+  arm: string,
+  shape: RecoveryShape,
+  { outcome, died, foreign }: Seen,
+  sloMs: number,
+): Recovery {
+  const seconds = outcome.seconds.map(each => secondOf(each, sloMs))
+  const back = died === null ? backAfterS(seconds, shape.beforeS + shape.spikeS) : null
+  return { arm, backAfterS: back, died: died !== null, unsure: whyUnsure(), seconds }
+
+  function whyUnsure(): string | null {
+    if ((foreign ?? 0) > foreignBelow) return 'something else used more than a tenth of the server’s core'
+    if (generatorFailed()) return 'the generator itself was late'
+    return isWell(seconds[shape.beforeS - 1]) ? null : 'it was late before the spike'
+  }
+
+  /** Being late, it makes an app look worse; not sending, better. */
+  function generatorFailed(): boolean {
+    const { clean, good, unsent, scheduled } = outcome
+    if (back !== null) return unsent > (1 - NEARLY_ALL) * scheduled
+    return clean.ok.count * clean.ok.shareWithin(sloMs) - good > (1 - NEARLY_ALL) * good
+  }
+}
+
+const isWell = (second: SecondResult | undefined): boolean =>
+  second !== undefined && second.goodput >= NEARLY_ALL * second.offered
+
+/** Seconds after `from`; null when it is not back. */
+function backAfterS(seconds: readonly SecondResult[], from: number): number | null {
+  for (let at = from; at + WINDOW_S <= seconds.length; at++) {
+    if (seconds.slice(at, at + WINDOW_S).every(isWell)) return at - from
+  }
+  return null
+}
+
+/** Whether the load after a spike was still one that the app can carry. */
+export const isCarried = (capacity: MeltMeasured['capacity']): boolean =>
+  capacity === null || (AFTER * capacity.before) / (capacity.after ?? capacity.before) <= MOST_AFTER
+
+/** Of each arm that can be judged, the one in the middle of the rounds. */
+export function judgedRecoveries({
+  recovery,
+  capacity,
+}: Pick<MeltMeasured, 'recovery' | 'capacity'>): Recoveries | undefined {
+  if (recovery === undefined || !isCarried(capacity)) return undefined
+  const sure = recovery.arms.filter(({ unsure }) => unsure === null)
+  const lasted = ({ backAfterS: lastedS }: Recovery): number => lastedS ?? Number.POSITIVE_INFINITY
+  const middle = [...Map.groupBy(sure, ({ arm }) => arm).values()].map(
+    rounds => rounds.toSorted((a, b) => lasted(a) - lasted(b))[rounds.length >> 1]!,
+  )
+  return { ...recovery, arms: middle }
+}
+
+/** `back after 2 s` */
+export function backInWords({ backAfterS, died }: Recovery, shape: RecoveryShape): string {
+  if (died) return 'dead'
+  if (backAfterS === null) return `not back within ${watchedS(shape)} s`
+  return backAfterS === 0 ? 'back at once' : `back after ${backAfterS} s`
+}
+
+/** `3 s at 10x from clients that retry twice` */
+export const spikeInWords = ({ spike, spikeS, retries }: RecoveryShape): string =>
+  `${spikeS} s at ${formatMultiple(spike)}${retries === 0 ? '' : ` from clients that retry ${timesInWords(retries)}`}`
+
+const timesInWords = (times: number): string => ['never', 'once', 'twice'][times] ?? `${times} times`
+
+/** Of bare and protected, to follow another sentence; empty when neither can be judged. */
+export function recoverySentence(
+  judged: Recoveries | undefined,
+  arms: readonly Pick<ScenarioArm, 'name' | 'kind'>[],
+): string {
+  const said = (judged?.arms ?? []).flatMap(recovery => {
+    const kind = arms.find(({ name }) => name === recovery.arm)?.kind
+    return kind === 'bare' || kind === 'protected' ? [`the ${kind} app is ${backInWords(recovery, judged!.shape)}`] : []
+  })
+  return said.length === 0 ? '' : ` After ${spikeInWords(judged!.shape)}, ${said.join(' and ')}.`
+}
+
+export function recoveryTable({ arms, shape }: Recoveries): Table {
+  const after = ({ seconds }: Recovery, of: (second: SecondResult) => number): string =>
+    formatCount(seconds.slice(shape.beforeS + shape.spikeS).reduce((sum, second) => sum + of(second), 0))
+  return tableOf(
+    {
+      title: `After ${spikeInWords(shape)}`,
+      note:
+        `Requests due in the ${shape.afterS} s at ${formatMultiple(AFTER)} of the capacity that follow. Back: from then on, in each of ` +
+        `${WINDOW_S} seconds, ${formatPercent(NEARLY_ALL)} of the requests were answered in time. ${CLIENTS}`,
+    },
+    arms,
+    [
+      ['', ({ arm }) => arm],
+      ['', each => each.unsure ?? backInWords(each, shape)],
+      ['requests', each => after(each, second => second.offered)],
+      ['in time', each => after(each, second => second.goodput)],
+      ['late', each => after(each, second => second.late + second.shedLate)],
+      ['shed', each => after(each, second => second.shed - second.shedLate)],
+      ['failed', each => after(each, second => second.failed + second.otherStatus + second.unsent)],
+    ],
+  )
+}
+
+const CLIENTS =
+  'A client asks again after a refusal, an error or its timeout, first after 50 to 150 ms, then after 100 to 300 ms.'
+
+/** The share that was answered in time, second by second; the load goes back at 0. */
+export function recoveryPlot({ arms, shape }: Recoveries): LinesPlot {
+  const { beforeS, spike, spikeS, afterS } = shape
+  const backS = beforeS + spikeS
+  const low = (100 * AFTER) / spike
+  return {
+    kind: 'lines',
+    title: `Coming back after ${spikeInWords(shape)}`,
+    note: `The dotted line is the load without retries: ${formatMultiple(spike)} of the capacity at its top, ${formatMultiple(AFTER)} before and after.`,
+    x: {
+      label: 'when the request was due, since the load went back',
+      unit: 's',
+      ticks: [-backS, -spikeS, 0, 5, 10, 15].filter(at => at <= afterS),
+    },
+    y: { label: 'of the requests, answered in time', unit: 'percent' },
+    series: arms.map(({ arm, seconds }) => ({
+      arm,
+      points: seconds.map(({ second, offered, goodput }) => [
+        second - backS + 0.5,
+        offered === 0 ? null : (100 * goodput) / offered,
+      ]),
+    })),
+    guide: {
+      name: 'the load',
+      points: [
+        [-backS, low],
+        [-spikeS, low],
+        [-spikeS, 100],
+        [0, 100],
+        [0, low],
+        [afterS, low],
+      ],
+    },
+  }
+}

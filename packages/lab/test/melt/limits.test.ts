@@ -1,0 +1,116 @@
+/** What `meltlab recover` tries, what it says, and what it refuses. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { LEVELS, limitsView, nextLevel, shapeOf } from '../../src/melt/limits.ts'
+import type { Limit } from '../../src/melt/measured.ts'
+import { carrying, runCli } from '../run-cli.ts'
+import { arms, madeMeasured } from './fixture.ts'
+import { app } from './meltlab.ts'
+
+const [bare, guarded] = [arms[0], arms[1]]
+
+/** Of an app that does not come back from `from` and more. */
+function search(kind: Limit['kind'], from: number): Limit['tried'] {
+  const tried: Limit['tried'][number][] = []
+  for (let level = nextLevel(LEVELS[kind], tried); level !== undefined; level = nextLevel(LEVELS[kind], tried)) {
+    tried.push({ level, backAfterS: level < from ? 1 : null })
+  }
+  return tried
+}
+
+test('the smallest is found in a few trials, and in one when there is none', () => {
+  for (const kind of ['spike', 'retries'] as const) {
+    for (const from of LEVELS[kind]) {
+      const tried = search(kind, from)
+      assert.ok(tried.length <= 4, `${from}: ${tried.length}`)
+      assert.equal(Math.min(...tried.filter(({ backAfterS }) => backAfterS === null).map(({ level }) => level)), from)
+      const below = LEVELS[kind].filter(level => level < from).at(-1)
+      assert.ok(below === undefined || tried.some(({ level }) => level === below), 'the one below was tried')
+      assert.equal(new Set(tried.map(({ level }) => level)).size, tried.length)
+    }
+    assert.deepEqual(search(kind, Number.POSITIVE_INFINITY), [{ level: LEVELS[kind].at(-1), backAfterS: 1 }])
+  }
+})
+
+test('what is looked for is what differs', () => {
+  assert.deepEqual(shapeOf('spike', 5, 2, 10), { beforeS: 2, spike: 5, spikeS: 3, afterS: 13, retries: 0 })
+  assert.deepEqual(shapeOf('retries', 3, 2, 10), { beforeS: 2, spike: 2, spikeS: 3, afterS: 13, retries: 3 })
+})
+
+const limits: Limit[] = [
+  { arm: 'bare', kind: 'spike', spike: 0, tried: search('spike', 2), unsure: null },
+  { arm: 'protected', kind: 'spike', spike: 0, tried: search('spike', 99), unsure: null },
+  { arm: 'bare', kind: 'retries', spike: 1.5, tried: search('retries', 1), unsure: null },
+  { arm: 'protected', kind: 'retries', spike: 1.5, tried: [], unsure: 'it was late before the spike' },
+]
+
+test('the verdict, the finding and the table', () => {
+  const { standings, finding, tables } = limitsView(madeMeasured({ limits }), [bare, guarded], 10_000)
+  assert.equal(
+    finding,
+    'bare: not back from 3 s at 2x and not back from 3 s at 1.5x from clients that retry once; protected: back from 3 s at 20x.',
+  )
+  assert.deepEqual(
+    standings!.map(({ arm, says, tone, figure }) => [arm, says, tone, figure]),
+    [
+      ['bare', 'not back from 2x', 'bad', '1.5x'],
+      ['protected', 'comes back', 'good', '20x'],
+    ],
+  )
+  assert.match(tables[0]!.title, /not back within 10 s/)
+  assert.deepEqual(tables[0]!.rows[0]!.cells, [
+    'bare',
+    'not back from 3 s at 2x',
+    '20: never, 3: never, 2: never, 1.5: 1 s',
+  ])
+  assert.equal(tables[0]!.rows[3]!.cells[1], 'it was late before the spike')
+})
+
+test('a capacity that drifted, or has fallen below the load, bears no verdict', () => {
+  const { capacity } = madeMeasured()
+  const why = (more: object): string | undefined =>
+    limitsView(madeMeasured({ limits, capacity: { ...capacity!, ...more } }), [bare, guarded], 10_000).unjudged
+  assert.equal(why({}), undefined)
+  assert.match(why({ before: 200, after: 120 })!, /drifted/)
+  assert.match(why({ before: 200, after: 170 })!, /fell until 0.8x was too much/)
+  assert.match(limitsView(madeMeasured(), [bare, guarded], 10_000).finding, /^Nothing was measured/)
+})
+
+for (const [what, args, words] of [
+  ['no command', [], /^meltlab: a command is needed: meltlab recover/],
+  [
+    'half a second',
+    ['--within', '1500ms', '--', 'node', 'a.js'],
+    /--within must be whole seconds, at most 60s, got 1500ms/,
+  ],
+  ['a bare number', ['--within', '10', '--', 'node', 'a.js'], /--within needs a unit/],
+] as const) {
+  test(`${what} is refused`, async () => {
+    const { code, stdout, stderr } = await runCli(['recover', ...args])
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, words)
+  })
+}
+
+test('Ctrl-C in the middle keeps what was measured and leaves no process', async () => {
+  const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-test-'))
+  let pressed = false
+  const ended = await runCli(['recover', '--json', '--out', out, '--within', '1s', '--', 'node', app('pool')], {
+    mark: path.basename(out),
+    onStderr(text, kill) {
+      if (!pressed && /^bare: /m.test(text)) {
+        pressed = true
+        kill('SIGINT')
+      }
+    },
+  })
+  assert.equal(ended.code, 130, ended.stderr)
+  assert.deepEqual(await carrying(path.basename(out)), [])
+  assert.equal(readdirSync(out).length, 1)
+  const { incomplete, measured } = JSON.parse(ended.stdout)
+  assert.deepEqual([incomplete, measured.limits[0].arm, measured.limits.length], [true, 'bare', 1])
+  rmSync(out, { recursive: true, force: true })
+})

@@ -1,0 +1,166 @@
+/** Whether an app is back, on made seconds: no app and no clock. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { saidOf } from '../../src/experiment/run-scenario.ts'
+import { Histogram } from '../../src/load/histogram.ts'
+import type { LoadOutcome } from '../../src/load/plan.ts'
+import type { Recovery } from '../../src/melt/measured.ts'
+import { checkOptions } from '../../src/melt/options.ts'
+import { backInWords, judgedRecoveries, recoveryOf, recoveryPlan, spikeInWords } from '../../src/melt/recovery.ts'
+import { meltView } from '../../src/melt/view.ts'
+import { pictureSvg } from '../../src/report/plot-svg.ts'
+import { arms, type Made, madeMeasured, outcome, second } from './fixture.ts'
+
+const shape = { beforeS: 2, spike: 10, spikeS: 2, afterS: 8, retries: 2 }
+const well: Made = { good: 100 }
+const melting: Made = { late: 60, failed: 940 }
+
+function inTime(count: number): Histogram {
+  const made = new Histogram()
+  for (let n = 0; n < count; n++) made.record(5)
+  return made
+}
+
+/** Two seconds before, two of the spike, and what comes after; the last of these goes on. */
+function recovery(
+  after: readonly Made[],
+  more: Partial<LoadOutcome> = {},
+  before: Made = well,
+  died = false,
+): Recovery {
+  const rest = Array.from({ length: shape.afterS }, (_, at) => after[at] ?? after.at(-1)!)
+  const seconds = [before, before, melting, melting, ...rest].map((made, at) => second(at, made))
+  const made = outcome(seconds)
+  const seen = {
+    outcome: { ...made, clean: { ...made.clean, ok: inTime(made.good) }, ...more },
+    ...{ died: died ? { afterMs: 1, how: 'was killed' } : null, foreign: 0 },
+  }
+  return recoveryOf('bare', shape, seen, 1000)
+}
+
+test('back is the second from which on three in a row are well', () => {
+  const backAfterS = (...after: Made[]): number | null => recovery(after).backAfterS
+  assert.equal(backAfterS(well), 0)
+  assert.equal(backAfterS(melting, melting, well), 2)
+  // A second without load is nobody's lateness, and one in a hundred no melting.
+  assert.equal(backAfterS(melting, {}, { good: 99, late: 1 }, well), 1)
+  assert.equal(backAfterS({ good: 98, late: 2 }, well), 1)
+  assert.equal(backAfterS({ good: 98, shed: 2 }, well), 1)
+  assert.equal(backAfterS(melting, well, well, melting), null)
+  // It would take three seconds to see.
+  assert.equal(backAfterS(melting, melting, melting, melting, melting, well), 5)
+  assert.equal(backAfterS(melting, melting, melting, melting, melting, melting, well), null)
+})
+
+test('in words', () => {
+  const words = (each: Recovery): string => backInWords(each, shape)
+  assert.equal(words(recovery([well])), 'back at once')
+  assert.equal(words(recovery([melting, well])), 'back after 1 s')
+  assert.equal(words(recovery([melting])), 'not back within 5 s')
+  assert.equal(words(recovery([well], {}, well, true)), 'dead')
+  assert.equal(spikeInWords(shape), '2 s at 10x from clients that retry twice')
+  assert.equal(spikeInWords({ ...shape, retries: 0 }), '2 s at 10x')
+  assert.equal(spikeInWords({ ...shape, retries: 3 }), '2 s at 10x from clients that retry 3 times')
+})
+
+test('nothing is said of an app that was late before the spike, nor when the generator was', () => {
+  assert.equal(recovery([well]).unsure, null)
+  assert.equal(recovery([melting], {}, { good: 90, late: 10 }).unsure, 'it was late before the spike')
+  const { clean } = outcome([])
+  assert.equal(recovery([melting], { clean: { ...clean, ok: inTime(2000) } }).unsure, 'the generator itself was late')
+  // Late, it can only have made the app look worse, and not sending, better.
+  assert.equal(recovery([well], { clean: { ...clean, ok: inTime(2000) } }).unsure, null)
+  assert.equal(recovery([well], { unsent: 100 }).unsure, 'the generator itself was late')
+})
+
+const measured = (bare: Recovery, guarded: Recovery, more = {}) =>
+  madeMeasured({ recovery: { shape, arms: [bare, { ...guarded, arm: 'protected' }] }, ...more })
+
+test('the verdict, the finding, a table and a plot have it', () => {
+  const { standings, finding, tables, plots } = meltView(measured(recovery([melting]), recovery([melting, well])), arms)
+  assert.deepEqual(
+    standings?.map(({ says, tone }) => [says, tone]),
+    [
+      ['melts at 2x, not back within 5 s', 'bad'],
+      ['holds to 10x, back after 1 s', 'good'],
+      ['melts at 2x', 'bad'],
+    ],
+  )
+  assert.match(
+    finding,
+    / After 2 s at 10x from clients that retry twice, the bare app is not back within 5 s and the protected app is back after 1 s\.$/,
+  )
+  assert.deepEqual(
+    tables[1]!.rows.map(({ cells }) => cells),
+    [
+      ['bare', 'not back within 5 s', '8,000', '0', '480', '0', '7,520'],
+      ['protected', 'back after 1 s', '1,700', '700', '60', '0', '940'],
+    ],
+  )
+  const svg = pictureSvg(plots[1]!, arms, finding)
+  assert.equal(svg.match(/<polyline class="line"/g)?.length, 2)
+  assert.match(svg, />-4 s<[\s\S]*>0 s</)
+  assert.doesNotMatch(svg, /NaN|undefined|Infinity/)
+})
+
+test('an app that is back at once bare is said to be, and one that holds and is not back has no good verdict', () => {
+  const rows = madeMeasured().rows.map(row => ({ ...row, goodput: Math.min(row.offered, 190), ofCapacity: 190 / 195 }))
+  const of = (bare: Recovery) => meltView(measured(bare, recovery([well]), { rows }), arms)
+  const { standings, finding } = of(recovery([well]))
+  assert.deepEqual([standings![0]!.says, standings![0]!.tone], ['holds to 10x, back at once', 'good'])
+  assert.match(finding, /the bare app is back at once and the protected app is back at once\.$/)
+  const [bare] = of(recovery([melting])).standings!
+  assert.deepEqual([bare!.says, bare!.tone], ['holds to 10x, not back within 5 s', 'bad'])
+})
+
+test('a capacity that has fallen below the load, or drifted, bears no verdict', () => {
+  const all = (after: number) =>
+    judgedRecoveries(
+      measured(recovery([melting]), recovery([well]), {
+        capacity: { ...madeMeasured().capacity!, before: 200, after },
+      }),
+    )
+  assert.equal(all(190)?.arms.length, 2)
+  assert.equal(all(175), undefined)
+  const conditions = { cores: 2, foreign: { mean: 1, worst: 2 } } as Parameters<typeof saidOf>[2]['conditions']
+  const melt = {
+    ...{ title: '', story: '', arms, published: [], expects: [] },
+    view: (of: never) => meltView(of, arms),
+  }
+  const said = saidOf(melt as never, measured(recovery([melting]), recovery([well])), {
+    ...{ form: 'full', incomplete: false },
+    conditions,
+  })
+  assert.match(said.finding, /^No verdict: the machine was busy[^R]*$/)
+  assert.ok(said.standings!.every(({ says }) => says === 'no verdict'))
+})
+
+test('of several rounds the one in the middle counts, and of an even number the worse', () => {
+  const rounds = (...all: Recovery[]): number | null =>
+    judgedRecoveries(madeMeasured({ recovery: { shape, arms: all } }))!.arms[0]!.backAfterS
+  assert.equal(rounds(recovery([melting]), recovery([well]), recovery([melting, well])), 1)
+  assert.equal(rounds(recovery([well]), recovery([melting])), null)
+  // An unsure one is none.
+  assert.equal(rounds(recovery([well]), recovery([melting], {}, melting)), 0)
+})
+
+test('the load: before, spike, after, by one generator', () => {
+  const options = checkOptions(
+    {
+      ...{ slo: '1s', rounds: '1', startTimeout: '1s', spacing: 'even', method: 'GET', out: '' },
+      ...{ also: [], header: [], recovery: true },
+    },
+    ['node', 'server.js'],
+  )
+  const plan = recoveryPlan({ ...options, url: 'http://127.0.0.1:1/' }, 200, options.recovery!)
+  assert.ok(plan.arrival.kind === 'open')
+  assert.equal(plan.arrival.retries, 2)
+  assert.deepEqual(
+    plan.arrival.schedule.phases.map(phase => [phase.kind === 'constant' ? phase.rate : undefined, phase.durationMs]),
+    [
+      [160, 2000],
+      [2000, 3000],
+      [160, 18_000],
+    ],
+  )
+})
