@@ -73,6 +73,10 @@ test('both shores store what the same phones send, and a line of log melts the b
   assert.equal(await text(page, '#left h2'), 'bare, with console.log')
   assert.equal(await text(page, '#right h2'), 'protected, with console.log')
   await until('it opens with the storm', async () => (await text(page, '#left .state')) === 'melting')
+  const colours = await Promise.all(
+    ['left', 'right'].map(side => page.locator(`#${side} .big dd`).evaluate(each => getComputedStyle(each).color)),
+  )
+  assert.notEqual(colours[0], colours[1], 'the number of the one that melts has another colour')
   await page.getByRole('button', { name: '2013: one line of logging' }).click()
   await until('the other one is bare, without the line', async () => (await text(page, '#right h2')) === 'bare')
   await until('the left one melts', async () => (await text(page, '#left .state')) === 'melting')
@@ -98,6 +102,12 @@ test('by keyboard, on a small phone, in light and dark', { skip, timeout: 120_00
       `[...document.querySelectorAll('button, input[type=range], label:has(input)')].filter(each => each.getBoundingClientRect().height < 44).map(each => each.outerHTML)`,
     )
     assert.deepEqual(small, [], 'a finger needs 44 px')
+    assert.equal(await page.locator('#left dd:visible').count(), 2, 'more figures cannot be read beside each other')
+    assert.match(
+      (await page.locator('#left .key:visible').textContent())!,
+      /due .*stored in time/,
+      'what the lines are',
+    )
     const nameless = await page.locator('canvas:not([aria-label])').count()
     assert.equal(nameless, 0)
     const slider = page.getByRole('slider', { name: 'Phones' })
