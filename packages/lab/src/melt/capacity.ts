@@ -52,9 +52,6 @@ export async function untilAgreed<T>(
   return found
 }
 
-/** Of the last two searches. */
-export const agreedRate = (searches: readonly number[]): number => searches.slice(-2).reduce((a, b) => (a + b) / 2)
-
 export async function searchCapacity(
   context: CapacityContext,
 ): Promise<MeasuredCapacity & { readonly searches: readonly number[] }> {
@@ -66,7 +63,8 @@ export async function searchCapacity(
     each => each.rate,
   )
   const searches = found.map(({ rate }) => rate)
-  return { ...found.at(-1)!, rate: agreedRate(searches), searches }
+  const rate = searches.slice(-2).reduce((a, b) => (a + b) / 2)
+  return { ...found.at(-1)!, rate, searches }
 }
 
 async function searchOnce(context: CapacityContext, fewestUsers: number): Promise<MeasuredCapacity> {

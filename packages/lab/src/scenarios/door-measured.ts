@@ -5,7 +5,7 @@ export interface DoorRun {
   readonly arm: string
   /** Times the capacity. */
   readonly load: number
-  /** Of the bare service, just before. */
+  /** Good answers a second of the bare service, just before. */
   readonly capacity: number
   /** Good answers a second over the capacity. */
   readonly kept: number
@@ -21,17 +21,9 @@ export interface DoorRun {
   readonly maxconn: readonly (readonly [atMs: number, maxconn: number])[]
 }
 
-/** What the service serves a second without anything in front or around it: before each load, and after the last one. */
-export interface DoorCapacity {
-  readonly rate: number
-  readonly searches: readonly number[]
-}
-
 export interface DoorMeasured {
   /** HAProxy and the load have a core each. */
   ownCores: boolean
-  /** Absent in results of before it was searched. */
-  readonly capacities?: DoorCapacity[]
   readonly runs: DoorRun[]
 }
 

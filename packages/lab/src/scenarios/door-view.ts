@@ -1,6 +1,6 @@
 /** What the door scenario shows of its figures. Pure. */
 import type { Published } from '../experiment/scenario.ts'
-import { agree, whyNoVerdict } from '../melt/no-verdict.ts'
+import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent } from '../report/format.ts'
 import { overTime } from '../report/plots.ts'
 import type { BarsPlot, View } from '../report/result.ts'
@@ -26,15 +26,13 @@ export const doorPublished: readonly Published<DoorMeasured>[] = [
 ]
 
 export function doorView(measured: DoorMeasured): View {
-  const { capacities = [] } = measured
   const cells = cellsOf(measured)
   const most = Math.max(0, ...cells.map(({ load }) => load))
   const top = cells.filter(({ load }) => load === most)
   if (top.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
   return {
     unjudged: whyNoVerdict({
-      searches: capacities.map(({ searches }) => searches).find(each => !agree(each)),
-      over: [...measured.runs.map(({ capacity }) => capacity), ...capacities.map(({ rate }) => rate)],
+      over: measured.runs.map(({ capacity }) => capacity),
       best: Math.max(...measured.runs.map(({ kept, capacity }) => kept * capacity)),
     }),
     standings: top.map(({ arm, kept }) => standingOf(arm, kept, `of capacity at ${most}x`)),

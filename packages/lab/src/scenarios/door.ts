@@ -5,10 +5,9 @@
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { Histogram } from '../load/histogram.ts'
-import { agreedRate, untilAgreed, warmUp } from '../melt/capacity.ts'
 import { latencyFigures } from '../report/load-figures.ts'
 import { doorExpects } from './door-expects.ts'
-import type { DoorCapacity, DoorMeasured, DoorRun } from './door-measured.ts'
+import type { DoorMeasured, DoorRun } from './door-measured.ts'
 import { doorPublished, doorView } from './door-view.ts'
 import { needHaproxy, startHaproxy } from './fleet-haproxy.ts'
 import { startInstance } from './fleet-instance.ts'
@@ -40,45 +39,33 @@ export const door: Scenario<unknown> = scenario<DoorMeasured>({
     { name: 'told', kind: 'protected', what: 'behind HAProxy with deploy/haproxy/haproxy.cfg as it is' },
   ],
   expects: doorExpects,
-  blank: () => ({ ownCores: false, capacities: [], runs: [] }),
+  blank: () => ({ ownCores: false, runs: [] }),
   async run(context, measured) {
     needHaproxy()
     const { cores } = context
     measured.ownCores = cores !== undefined && cores.dependency !== cores.lab
     const env = { [spinVariable]: String(await calibrateSpin(cores?.server)) }
-    const findCapacity = async (): Promise<DoorCapacity> => {
-      const found = await capacityOf(context, env)
-      measured.capacities!.push(found)
-      return found
-    }
     for (let round = 0; round < context.pick({ quick: 1, full: 3 }); round++) {
       for (const load of context.pick({ brief: [10], quick: [50, 100], full: [50, 100] })) {
-        const { rate: capacity } = await findCapacity()
+        const capacity = await capacityOf(context, env)
         for (const [arm, line] of Object.entries(LINES)) {
           measured.runs.push(await measure(context, { arm, line, load, capacity }, env))
         }
       }
     }
-    await findCapacity()
   },
   view: doorView,
 })
 
-async function capacityOf(context: Context, env: Readonly<Record<string, string>>): Promise<DoorCapacity> {
+/** What a warm service without anything in front or around it serves a second, as fast as it can. */
+async function capacityOf(context: Context, env: Readonly<Record<string, string>>): Promise<number> {
   const { app } = await startInstance(context, false, env)
   const request = { url: app.origin, users: 8, warmUp: true }
-  const warmUpMs = context.pick({ brief: 500, quick: 1500, full: 1500 })
+  await context.load('warming up', { ...request, durationMs: context.pick({ brief: 500, quick: 1500, full: 1500 }) })
   const durationMs = context.pick({ brief: 500, quick: 3000, full: 3000 })
-  await warmUp(() => context.load('warming up', { ...request, durationMs: warmUpMs }))
-  const searches = await untilAgreed(
-    async () => {
-      const { good, elapsedMs } = await context.load('what it can do', { ...request, durationMs })
-      return (1000 * good) / elapsedMs
-    },
-    rate => rate,
-  )
+  const { good, elapsedMs } = await context.load('what it can do', { ...request, durationMs })
   await app.stop()
-  return { rate: agreedRate(searches), searches }
+  return (1000 * good) / elapsedMs
 }
 
 interface Cell {

@@ -37,9 +37,6 @@ export interface FleetMeasured {
   readonly form: FleetForm
   /** Good answers a second of each instance, all of them busy. */
   capacities: readonly number[]
-  /** Their sum, as searched until two agreed; and after the last arm. Absent in results of before it was searched. */
-  searches?: readonly number[]
-  capacityAtEnd?: number
   /** Second of `change` at whose start the instance becomes slower. */
   changesAt: number
   /** Arms that could not be run, and why. */
@@ -57,9 +54,7 @@ export const LOAD = 0.9
 /** Of the ideal. */
 export const KEPT = 0.97
 
-export const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0)
-
-export const fleetCapacity = ({ capacities }: FleetMeasured): number => sumOf(capacities)
+export const fleetCapacity = ({ capacities }: FleetMeasured): number => capacities.reduce((sum, each) => sum + each, 0)
 
 /** When the other instance has become slower as well. */
 export const capacityAfter = (measured: FleetMeasured): number =>

@@ -6,7 +6,6 @@
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { Histogram } from '../load/histogram.ts'
-import { untilAgreed, warmUp } from '../melt/capacity.ts'
 import type { LoadOutcome } from '../load/plan.ts'
 import { latencyFigures } from '../report/load-figures.ts'
 import { UserError } from '../user-error.ts'
@@ -25,7 +24,6 @@ import {
   type FleetRun,
   LOAD,
   SLOW,
-  sumOf,
   TIMES_SLOWER,
 } from './fleet-measured.ts'
 import { arms, fleetView } from './fleet-view.ts'
@@ -121,12 +119,8 @@ async function run(context: Context, measured: FleetMeasured): Promise<void> {
   if (chosen.length === 0) throw new UserError(`neither HAProxy nor Envoy is here: ${measured.missing.join('; ')}`)
   // By whichever is there, without a limit.
   const [, plain] = there.find(([arm]) => /least/.test(arm))!
-  const found = await busy(context, plain, start, measured.form, once => untilAgreed(once, sumOf))
-  measured.searches = found.map(sumOf)
-  const last = found.slice(-2)
-  measured.capacities = last[0]!.map((_, n) => sumOf(last.map(each => each[n]!)) / last.length)
+  measured.capacities = await capacitiesOf(context, plain, start, measured.form)
   for (const [arm, way] of chosen) measured.runs.push(await measure(context, { arm, ...way }, start, measured))
-  measured.capacityAtEnd = sumOf(await busy(context, plain, start, measured.form, once => once()))
 }
 
 interface Fleet {
@@ -181,7 +175,7 @@ function holdAll(groups: readonly CpuGroup[], instances: readonly Instance[]): v
   }
 }
 
-async function prepare(context: Context, fleet: Fleet, { origin }: Balancer): Promise<void> {
+async function warmUp(context: Context, fleet: Fleet, { origin }: Balancer): Promise<void> {
   await context.load('warming up', {
     url: `${origin}/`,
     users: 8,
@@ -191,30 +185,28 @@ async function prepare(context: Context, fleet: Fleet, { origin }: Balancer): Pr
   fleet.hold()
 }
 
-/** Starts a fleet and has `use` measure what each instance serves a second while all of them have enough to do. */
-async function busy<T>(
+/** Of each instance, while all of them have enough to do. */
+async function capacitiesOf(
   context: Context,
   way: Way,
   start: StartFleet,
   form: FleetForm,
-  use: (once: () => Promise<readonly number[]>) => Promise<T>,
-): Promise<T> {
+): Promise<readonly number[]> {
   const fleet = await start(false)
   const balancer = await way.start(context, fleet.instances)
-  await prepare(context, fleet, balancer)
+  await warmUp(context, fleet, balancer)
   const users = (form === 'cpu' ? 8 : 2 * POOL) * INSTANCES
   const request = { url: `${balancer.origin}/`, users, warmUp: true }
-  const warmUpMs = context.pick({ brief: 300, quick: 1000, full: 1000 })
-  const durationMs = context.pick({ brief: 1000, quick: 6000, full: 10_000 })
-  await warmUp(() => context.load('warming up', { ...request, durationMs: warmUpMs }))
-  const found = await use(async () => {
-    const before = await balancer.sent()
-    const { elapsedMs } = await context.load('what it can do', { ...request, durationMs })
-    const after = await balancer.sent()
-    return after.map((count, n) => (1000 * (count - before[n]!)) / elapsedMs)
+  await context.load('what it can do', {
+    ...request,
+    durationMs: context.pick({ brief: 300, quick: 1000, full: 1000 }),
   })
+  const before = await balancer.sent()
+  const durationMs = context.pick({ brief: 1000, quick: 6000, full: 10_000 })
+  const { elapsedMs } = await context.load('what it can do', { ...request, durationMs })
+  const after = await balancer.sent()
   for (const app of [balancer.app, ...fleet.instances.map(each => each.app)]) await app.stop()
-  return found
+  return after.map((count, n) => (1000 * (count - before[n]!)) / elapsedMs)
 }
 
 async function measure(
@@ -225,7 +217,7 @@ async function measure(
 ): Promise<FleetRun> {
   const fleet = await start(way.isGuarded)
   const balancer = await way.start(context, fleet.instances)
-  await prepare(context, fleet, balancer)
+  await warmUp(context, fleet, balancer)
   const steadyS = context.pick({ brief: 2, quick: 7, full: 20 })
   const afterS = context.pick({ brief: 2, quick: 7, full: 16 })
   const learnsS = context.pick({ brief: 1, quick: LEARNS_S, full: LEARNS_S })

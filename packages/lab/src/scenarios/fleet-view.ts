@@ -1,5 +1,4 @@
 /** What the fleet scenario shows of its figures. Pure. */
-import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { PanelsPlot, ScenarioArm, View } from '../report/result.ts'
 import { standingOf } from '../report/standing.ts'
@@ -16,7 +15,6 @@ import {
   kept,
   LOAD,
   SLOW,
-  sumOf,
 } from './fleet-measured.ts'
 
 const untold = 'the instances run without meltproof'
@@ -73,11 +71,6 @@ export function fleetView(measured: FleetMeasured): View {
       return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (in turn ${both(turns)})`}`
     })
   return {
-    unjudged: whyNoVerdict({
-      searches: measured.searches,
-      over: [fleetCapacity(measured), measured.capacityAtEnd ?? null],
-      best: Math.max(...runs.map(({ steady }) => steady.good / Math.max(1, steady.seconds.length))),
-    }),
     standings: runs.map(({ arm, steady, change }) =>
       standingOf(arm, Math.min(kept(steady), kept(change)), 'good in the worse phase'),
     ),
@@ -119,6 +112,8 @@ function sharesOf(course: readonly FleetSecond[]): string {
   const sent = [0, 1, 2, 3].map(n => sumOf(course.map(second => second.sent[n] ?? 0)))
   return sent.map(each => formatPercent(each / Math.max(1, sumOf(sent)))).join(', ')
 }
+
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0)
 
 function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
   const first = runs[0]!.steady.seconds.length
