@@ -11,6 +11,8 @@
  * so that what the lab's own generator takes from the server does not count as the server's. A run misses when its interval
  * for p50, p90 or p99 and these bounds have nothing in common.
  *
+ * A run in which others used a tenth of a core or more is no run: it is made again, up to as many times as were asked for.
+ *
  * --core   own: server and generators have one each; any: the scheduler has its way
  * --runs   of the lab, at either rate
  * --dry    prints and writes nothing
@@ -23,7 +25,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { allowedCores, coresOf, pinned } from '../packages/lab/src/launch/core-pinning.ts'
-import { watchForeign } from '../packages/lab/src/processes/foreign-cpu.ts'
+import { foreignBelow, watchForeign } from '../packages/lab/src/processes/foreign-cpu.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { type Conditions, conditions } from './lib/conditions.ts'
 import { LOAD_TOOLS, type LoadTool, versionOf } from './lib/load-tools.ts'
@@ -49,7 +51,7 @@ interface Run {
   readonly truth: Of<readonly [number, number]>
   readonly certificate: string
   /** Cores that others used meanwhile, on average. */
-  readonly foreign: number | null
+  readonly foreign: number
   readonly holds: boolean
 }
 
@@ -99,7 +101,7 @@ interface Attack {
   readonly certificate: { readonly code: string; readonly intervals: { readonly ok: Of<readonly [number, number]> } }
 }
 
-function runOf(rate: number, { certificate }: Attack, bounds: readonly Bound[], foreign: number | null): Run {
+function runOf(rate: number, { certificate }: Attack, bounds: readonly Bound[], foreign: number): Run {
   const of = <T>(read: (figure: (typeof FIGURES)[number]) => T): Of<T> =>
     Object.fromEntries(FIGURES.map(figure => [figure, read(figure)])) as unknown as Of<T>
   const interval = of(figure => certificate.intervals.ok[figure])
@@ -128,14 +130,17 @@ const made: Run[] = []
 for (const rate of RATES) {
   await boundOf(url, rate, core) // V8 compiles
   let before = await boundOf(url, rate, core)
-  for (let run = 0; run < each; run++) {
+  for (let [run, quiet] = [0, 0]; run < 2 * each && quiet < each; run++) {
     const watching = watchForeign(allowedCores())
     const said = JSON.parse(await say(lab, url, rate, core)) as Attack
-    const foreign = (await watching.stop())?.mean ?? null
     const after = await boundOf(url, rate, core)
-    made.push(runOf(rate, said, [before, after], foreign))
+    const foreign = (await watching.stop())?.mean ?? 1
+    const one = runOf(rate, said, [before, after], foreign)
+    console.error(JSON.stringify(one))
     before = after
-    console.error(JSON.stringify(made.at(-1)))
+    if (foreign >= foreignBelow) continue
+    quiet++
+    made.push(one)
   }
 }
 server.kill('SIGKILL')

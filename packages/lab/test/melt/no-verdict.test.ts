@@ -120,6 +120,20 @@ test('door goes by the same rule: its capacity is measured before each load', ()
   assert.match(unjudged({ ...run, kept: 1.5 })!, /answered at 300\/s, more than the capacity of 200\/s/)
 })
 
+test('fleet has no verdict when it was answered faster than the capacity that its loads are shares of', () => {
+  const seconds = [{ due: 600, good: 590, shed: 0, failed: 0, sent: [] }]
+  const phase = { due: 600, good: 590, shed: 0, bad: 0, p50Ms: 50, p99Ms: 90, seconds }
+  const unjudged = (...capacities: number[]) =>
+    catalogue
+      .find(each => each.name === 'fleet')!
+      .view({
+        ...{ form: 'wait', capacities, changesAt: 0, missing: [] },
+        runs: [{ arm: 'HAProxy told', steady: phase, change: phase }],
+      }).unjudged
+  assert.equal(unjudged(200, 200, 200, 50), undefined)
+  assert.match(unjudged(100, 100, 100, 50)!, /answered at 590\/s, more than the capacity of 350/)
+})
+
 /** A closed loop on an app whose rate is a function of how many requests it has answered so far. */
 function appThat(rateAfter: (answered: number) => number, url = 'http://app/') {
   let answered = 0
