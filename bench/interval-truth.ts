@@ -88,7 +88,9 @@ async function say(of: LoadTool, url: string, rate: number, core: number | undef
 
 async function ownOf(url: string): Promise<Of<number>> {
   const [answer] = (await once(get(`${url}own`, { agent: false }), 'response')) as [AsyncIterable<Buffer>]
-  return JSON.parse(Buffer.concat(await Array.fromAsync(answer)).toString()) as Of<number>
+  let text = ''
+  for await (const part of answer) text += part
+  return JSON.parse(text) as Of<number>
 }
 
 async function boundOf(url: string, rate: number, core: number | undefined): Promise<Bound> {

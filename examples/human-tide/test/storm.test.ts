@@ -73,8 +73,8 @@ test('both shores store what the same phones send, and a line of log melts the b
   assert.equal(await text(page, '#left h2'), 'bare, with console.log')
   assert.equal(await text(page, '#right h2'), 'protected, with console.log')
   await until('it opens with the storm', async () => (await text(page, '#left .state')) === 'melting')
-  const colours = await Promise.all(
-    ['left', 'right'].map(side => page.locator(`#${side} .big dd`).evaluate(each => getComputedStyle(each).color)),
+  const colours = await page.evaluate<string[]>(
+    `['left', 'right'].map(side => getComputedStyle(document.querySelector('#' + side + ' .big dd')).color)`,
   )
   assert.notEqual(colours[0], colours[1], 'the number of the one that melts has another colour')
   await page.getByRole('button', { name: '2013: one line of logging' }).click()
