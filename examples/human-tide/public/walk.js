@@ -35,10 +35,8 @@ else if ((await outbox.count()) > 0) startSending() // what an earlier visit cou
 void showNumbers()
 void fetch('/api/about').then(
   async answer => {
-    const { keepDays, join } = await answer.json()
-    byId('join-phone').hidden = !join?.startsWith('https:')
-    if (!byId('join-phone').hidden)
-      Object.assign(byId('join-code'), { src: '/api/join.svg', alt: `QR code of ${join}` })
+    const { keepDays, join, hasStorm } = await answer.json()
+    showDesk(join, hasStorm)
     byId('keep').textContent = keepDays === 1 ? 'one day' : `${keepDays} days`
   },
   () => {},
@@ -75,6 +73,27 @@ addEventListener('online', () => sender?.kick())
 document.addEventListener('visibilitychange', () => {
   if (document.visibilityState === 'visible') sender?.kick()
 })
+
+/** What walk.css shows at a desk. @param {string | null} join @param {boolean} hasStorm */
+function showDesk(join, hasStorm) {
+  if (!matchMedia('(min-width: 48rem) and (pointer: fine)').matches) return
+  const canScan = join?.startsWith('https:') === true
+  byId('join-here').hidden = !canScan
+  byId('join-how').hidden = canScan
+  if (canScan) Object.assign(byId('join-code'), { src: '/api/join.svg', alt: `QR code of ${join}` })
+  byId('why').hidden = hasStorm
+  byId('storm').hidden = !hasStorm
+  if (!hasStorm) return
+  // As high as what is in it, so that nothing scrolls but the page.
+  const fit = () => {
+    const { body } = byId('storm').contentDocument
+    new ResizeObserver(() => {
+      byId('storm').style.height = `${Math.ceil(body.getBoundingClientRect().height)}px`
+    }).observe(body)
+  }
+  byId('storm').addEventListener('load', fit)
+  byId('storm').src = '/storm/'
+}
 
 /** One tab at a time: two would send every second twice. */
 async function walk() {

@@ -4,6 +4,8 @@ import { fileURLToPath } from 'node:url'
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Of the storm that `/` shows at this computer. */
+  readonly stormPort: number
   /** Undefined: a PostgreSQL of our own, in `dataDir`. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string
@@ -30,6 +32,7 @@ export function readConfig(env: Env): Config {
   return {
     host: env['HOST'] ?? '127.0.0.1',
     port: whole(env, 'PORT', 3000, 0, 65_535),
+    stormPort: whole(env, 'STORM_PORT', 3100, 0, 65_535),
     databaseUrl,
     dataDir: env['DATA_DIR'] ?? fileURLToPath(new URL('../.data', import.meta.url)),
     keepDays: whole(env, 'KEEP_DAYS', 30, 1, 3650),

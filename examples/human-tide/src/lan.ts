@@ -22,6 +22,9 @@ export function lanAddressOf(interfaces: Interfaces): string | undefined {
     .sort((a, b) => rank(a) - rank(b))[0]?.[1]
 }
 
+/** Whether a `Host` names this computer for itself. Pages of other names may have been led here by their DNS. */
+export const isLocalName = (host = ''): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i.test(host)
+
 /** Whether a server that listens here listens to its network. */
 export const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
 

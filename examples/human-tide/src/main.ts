@@ -7,6 +7,7 @@ import encodeQR from 'qr'
 import { readConfig } from './config.ts'
 import { embeddedDatabase } from './database/embedded.ts'
 import { isEveryAddress, lanAddress } from './lan.ts'
+import { Storm } from './storm.ts'
 import { createTide } from './tide.ts'
 
 const config = readConfig(process.env)
@@ -18,6 +19,7 @@ const tide = createTide({
   keepDays: config.keepDays,
   proxies: config.proxies,
   lan,
+  storm: new Storm(config.stormPort),
 })
 
 const server = config.tls

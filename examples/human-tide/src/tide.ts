@@ -10,11 +10,13 @@ import { positionsRoute } from './http/positions-route.ts'
 import { notFound, onError } from './http/problem.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import { maySimulate, simulatedRoutes } from './http/simulated-routes.ts'
+import { mayStorm, stormRoute } from './http/storm-route.ts'
 import { Shore } from './live/shore.ts'
 import { Viewers } from './live/viewers.ts'
 import { startCleanUp } from './positions/clean-up.ts'
 import { Store } from './positions/store.ts'
 import { SimulatedWalkers } from './simulated/simulated-walkers.ts'
+import type { Storm } from './storm.ts'
 
 export interface TideOptions {
   readonly databaseUrl: string
@@ -24,6 +26,8 @@ export interface TideOptions {
   readonly proxies?: number
   /** Where phones of the same network find us; undefined when we listen to this computer only. */
   readonly lan?: string | undefined
+  /** What `/` shows at this computer. */
+  readonly storm?: Storm
 }
 
 export interface Tide {
@@ -38,7 +42,7 @@ const TICK_MS = 1000
 
 const PUBLIC = fileURLToPath(new URL('../public', import.meta.url))
 
-export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 0, lan }: TideOptions): Tide {
+export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 0, lan, storm }: TideOptions): Tide {
   const database = connect(databaseUrl)
   const shore = new Shore()
   const viewers = new Viewers(() => shore.snapshot(Date.now()))
@@ -65,12 +69,14 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 
   app.use(liveRoute(viewers))
   app.use(joinRoutes(lan))
   app.use(simulatedRoutes(simulated, shore))
+  if (storm !== undefined) app.use(stormRoute(storm))
   app.get('/api/health', (_request, response) => {
     response.status(database.up() ? 200 : 503).json({ database: database.up() ? 'up' : 'down' })
   })
   // For the pages: what they say must be true here, for whoever reads it.
   app.get('/api/about', (request, response) => {
-    response.json({ keepDays, join: joinUrl(request, lan) ?? null, maySimulate: maySimulate(request) })
+    const [join, hasStorm] = [joinUrl(request, lan) ?? null, storm !== undefined && mayStorm(request)]
+    response.json({ keepDays, join, maySimulate: maySimulate(request), hasStorm })
   })
   app.use(express.static(PUBLIC, { extensions: ['html'], index: 'walk.html' }))
   app.use(notFound)
@@ -83,7 +89,7 @@ export function createTide({ databaseUrl, log = 'off', keepDays = 30, proxies = 
       clearInterval(tick)
       endCleanUp()
       viewers.close()
-      await simulated.stop().catch(() => {})
+      await Promise.all([storm?.end(), simulated.stop().catch(() => {})])
       await database.close()
     },
   }

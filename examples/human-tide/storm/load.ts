@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { BUCKETS, bucketOf, type Counts, PATIENCE_MS } from './figures.ts'
-import { Beach, EVERY_MS, phaseOf } from './phone.js'
+import { Beach, EVERY_MS, phaseOf } from './page/phone.js'
 
 export interface Told {
   readonly counts: Counts

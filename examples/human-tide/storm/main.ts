@@ -57,6 +57,9 @@ await new Promise<void>(resolve => {
   )
   server.listen(port, '127.0.0.1', resolve)
 })
+// Started by the service, which shows it and has to be told where it is: then it ends with the service.
+process.send?.((server.address() as { port: number }).port)
+process.once('disconnect', () => void stop(0))
 folder = mkdtempSync(path.join(tmpdir(), 'human-tide-storm-'))
 if (cores !== undefined) pin(process.pid, cores.rest)
 console.log('Two services, their phones and a PostgreSQL are starting...')

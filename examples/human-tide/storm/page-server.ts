@@ -2,6 +2,7 @@
 import express from 'express'
 import { fileURLToPath } from 'node:url'
 import { securityHeaders } from '../src/http/security-headers.ts'
+import { isLocalName } from '../src/lan.ts'
 
 export interface PageParts {
   /** JSON, made once for all who watch. */
@@ -13,7 +14,6 @@ export interface PageParts {
 const TELL_MS = 500
 const MOST_VIEWERS = 8
 const folder = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
-const OURS = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 
 export function pageApp({ tell, set }: PageParts): express.Express {
   const viewers = new Set<express.Response>()
@@ -29,7 +29,7 @@ export function pageApp({ tell, set }: PageParts): express.Express {
   app.use((request, response, next) => {
     // Another name that leads here, or another page that this browser has open.
     const from = request.get('sec-fetch-site') ?? 'same-origin'
-    const isOurs = OURS.test(request.host ?? '') && ['same-origin', 'none'].includes(from)
+    const isOurs = isLocalName(request.host) && ['same-origin', 'none'].includes(from)
     if (isOurs) next()
     else response.status(403).type('text').send('Open the address that npm run storm has printed.\n')
   })
@@ -49,7 +49,6 @@ export function pageApp({ tell, set }: PageParts): express.Express {
       response.status(400).json({ title: error instanceof Error ? error.message : String(error) })
     }
   })
-  app.use('/phone.js', express.static(folder('phone.js')))
   app.use(express.static(folder('page'), { index: 'storm.html' }))
   app.use(express.static(folder('../public'), { index: false }))
   return app

@@ -73,7 +73,12 @@ test('this computer is told the address for phones, others theirs; nobody but th
         .on('error', reject)
     })) as { join: string | null; maySimulate: boolean }
   const { port } = new URL(origin)
-  assert.deepEqual(await about({}), { keepDays: 30, join: `http://192.168.7.7:${port}/`, maySimulate: true })
+  assert.deepEqual(await about({}), {
+    keepDays: 30,
+    join: `http://192.168.7.7:${port}/`,
+    maySimulate: true,
+    hasStorm: false,
+  })
   assert.equal((await about({ host: 'beach.example' })).join, 'http://beach.example/')
   assert.equal((await about({ host: 'x'.repeat(300) })).join, null)
 })

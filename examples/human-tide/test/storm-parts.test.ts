@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { coresOf } from '../storm/cores.ts'
 import { BUCKETS, bucketOf, type Counts, figuresOf, PATIENCE_MS, recent } from '../storm/figures.ts'
-import { Beach, phaseOf } from '../storm/phone.js'
+import { Beach, phaseOf } from '../storm/page/phone.js'
 import { CALM, changed, MOST_PHONES } from '../storm/settings.ts'
 
 const counts = (change: Partial<Counts>, ...latencies: number[]): Counts => {

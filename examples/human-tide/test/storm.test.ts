@@ -10,6 +10,8 @@ import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
+import { Storm } from '../src/storm.ts'
+import { startService } from './service.ts'
 import { launchBrowser, PHONE, skip, until } from './stage.ts'
 
 const script = fileURLToPath(new URL('../storm/main.ts', import.meta.url))
@@ -47,13 +49,13 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function open(options: Parameters<Browser['newContext']>[0]): Promise<Page> {
+async function open(options: Parameters<Browser['newContext']>[0], atPort = port): Promise<Page> {
   const page = await (await browser.newContext(options)).newPage()
   page.on('pageerror', error => errors.push(error.message))
   page.on('console', message => {
     if (message.type() === 'error') errors.push(message.text())
   })
-  await page.goto(`http://127.0.0.1:${port}/`)
+  await page.goto(`http://127.0.0.1:${atPort}/`)
   return page
 }
 const text = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? ''
@@ -71,6 +73,10 @@ test('both shores store what the same phones send, and a line of log melts the b
   assert.equal(await text(page, '#left h2'), 'bare, with console.log')
   assert.equal(await text(page, '#right h2'), 'protected, with console.log')
   await until('it opens with the storm', async () => (await text(page, '#left .state')) === 'melting')
+  const colours = await page.evaluate<string[]>(
+    `['left', 'right'].map(side => getComputedStyle(document.querySelector('#' + side + ' .big dd')).color)`,
+  )
+  assert.notEqual(colours[0], colours[1], 'the number of the one that melts has another colour')
   await page.getByRole('button', { name: '2013: one line of logging' }).click()
   await until('the other one is bare, without the line', async () => (await text(page, '#right h2')) === 'bare')
   await until('the left one melts', async () => (await text(page, '#left .state')) === 'melting')
@@ -96,6 +102,12 @@ test('by keyboard, on a small phone, in light and dark', { skip, timeout: 120_00
       `[...document.querySelectorAll('button, input[type=range], label:has(input)')].filter(each => each.getBoundingClientRect().height < 44).map(each => each.outerHTML)`,
     )
     assert.deepEqual(small, [], 'a finger needs 44 px')
+    assert.equal(await page.locator('#left dd:visible').count(), 2, 'more figures cannot be read beside each other')
+    assert.match(
+      (await page.locator('#left .key:visible').textContent())!,
+      /due .*stored in time/,
+      'what the lines are',
+    )
     const nameless = await page.locator('canvas:not([aria-label])').count()
     assert.equal(nameless, 0)
     const slider = page.getByRole('slider', { name: 'Phones' })
@@ -143,6 +155,55 @@ test('Ctrl-C ends all of it', { skip, timeout: 60_000 }, async () => {
   // What has ended PostgreSQL ends after it.
   for (const pid of [...started, postmaster]) await until(`${pid} is gone`, async () => !existsSync(`/proc/${pid}`))
   assert.deepEqual(errors, [])
+})
+
+test('at a desk the first screen of the service is the storm, running, then the way in; a phone has the form', {
+  skip,
+  timeout: 120_000,
+}, async () => {
+  const servicePort = await freePort()
+  const service = await startService(servicePort, { DATA_DIR: folder, STORM_PORT: '0' })
+  const phone = await open({ ...PHONE, viewport: { width: 320, height: 568 } }, servicePort)
+  await until('it knows how long it keeps', async () => (await text(phone, '#keep')) === '30 days')
+  const button = (await phone.locator('#start').boundingBox())!
+  assert.ok(button.y + button.height <= 568, 'the button is on the first screen')
+  assert.equal(await phone.locator('#storm').getAttribute('src'), null, 'and loads no storm')
+  await phone.context().close()
+
+  const desk = await open({ viewport: { width: 1280, height: 800 } }, servicePort)
+  const shore = desk.frameLocator('#storm')
+  await until('it melts', async () => (await shore.locator('#left .state').textContent()) === 'melting', 90_000)
+  const melts = (await shore.locator('#left .big').boundingBox())!
+  assert.ok(melts.y + melts.height <= 800, 'it melts on the first screen')
+  const [storm, join] = await Promise.all(['#storm', '.desk h2'].map(each => desk.locator(each).boundingBox()))
+  assert.ok(storm!.y + storm!.height <= join!.y, 'then it invites')
+  assert.ok(
+    await shore.locator('html').evaluate(html => html.scrollHeight <= html.clientHeight),
+    'nothing scrolls within it',
+  )
+  const elsewhere = { headers: { 'sec-fetch-site': 'cross-site' } }
+  assert.equal((await fetch(`${service.origin}/storm/`, elsewhere)).status, 403)
+  await desk.context().close()
+  const started = childrenOf(service.child.pid!)
+  await service.end()
+  for (const pid of started) await until(`${pid} is gone`, async () => !existsSync(`/proc/${pid}`))
+  assert.deepEqual(errors, [])
+})
+
+test('the storm that a page started ends when nothing of it is read any more, and begins again', { skip }, async t => {
+  process.env['DATA_DIR'] = folder
+  const storm = new Storm(0, 50)
+  t.after(() => storm.end())
+  const first = await storm.hold()
+  assert.equal((await fetch(`http://127.0.0.1:${first}/`)).status, 200)
+  storm.release()
+  await until('it has ended', async () =>
+    fetch(`http://127.0.0.1:${first}/`).then(
+      () => false,
+      () => true,
+    ),
+  )
+  assert.equal((await fetch(`http://127.0.0.1:${await storm.hold()}/`)).status, 200)
 })
 
 function childrenOf(pid: number): number[] {

@@ -1,11 +1,11 @@
 /** How a phone joins: the address, and a QR code of it. */
 import { type Request, type Router, Router as router } from 'express'
 import encodeQR from 'qr'
+import { isLocalName } from '../lan.ts'
 import { Refusal } from '../refusal.ts'
 
 /** A host name has at most 253 characters (RFC 1035); with a port. */
 const LONGEST_HOST = 260
-const THIS_COMPUTER = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 
 /**
  * The address this page was asked for, when others can use it too; else that of this computer in its network. Undefined
@@ -13,7 +13,7 @@ const THIS_COMPUTER = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
  */
 export function joinUrl(request: Request, lan: string | undefined): string | undefined {
   const host = request.host ?? ''
-  if (!THIS_COMPUTER.test(host))
+  if (!isLocalName(host))
     return host === '' || host.length > LONGEST_HOST ? undefined : `${request.protocol}://${host}/`
   return lan === undefined ? undefined : `${request.protocol}://${lan}:${request.socket.localPort}/`
 }

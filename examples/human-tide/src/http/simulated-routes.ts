@@ -22,9 +22,9 @@ export function simulatedRoutes(walkers: SimulatedWalkers, shore: Shore): Router
     })
 }
 
-const onlyHere: RequestHandler = (request, _response, next) => {
-  // Any page this computer opens can send a POST here; a browser says where it comes from.
+export const onlyHere: RequestHandler = (request, _response, next) => {
+  // Any page this computer opens can send a POST here; a browser says where it comes from, `none` for an address that was typed.
   const from = request.get('sec-fetch-site') ?? 'same-origin'
-  if (maySimulate(request) && from === 'same-origin') return next()
+  if (maySimulate(request) && (from === 'same-origin' || from === 'none')) return next()
   throw new Refusal(403, 'not-here', 'Only the computer that runs the service may do this')
 }

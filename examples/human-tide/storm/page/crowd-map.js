@@ -23,7 +23,7 @@ export class CrowdMap {
   #sea
   #beach
 
-  /** @param {HTMLCanvasElement} canvas @param {any} shoreline @param {import('../phone.js').Beach} beach */
+  /** @param {HTMLCanvasElement} canvas @param {any} shoreline @param {import('./phone.js').Beach} beach */
   constructor(canvas, shoreline, beach) {
     this.canvas = canvas
     this.#beach = beach

@@ -1,5 +1,5 @@
 /** The storm's page: sets what is asked for, and draws what it is told, twice a second and not more: the load must not feel it. */
-import { Beach } from '/phone.js'
+import { Beach } from './phone.js'
 import { Chart } from './chart.js'
 import { CrowdMap } from './crowd-map.js'
 
@@ -45,6 +45,8 @@ const sides = new Map(['left', 'right'].map(name => [name, makeSide(name)]))
 /** Until then what is told does not move the slider: it is in somebody's hand. */
 let heldUntil = 0
 
+const isFramed = window !== window.top
+document.documentElement.classList.toggle('framed', isFramed)
 byId('phones').max = String(STEPS.length - 1)
 byId('phones').addEventListener('input', () => {
   heldUntil = performance.now() + 1500
@@ -58,11 +60,13 @@ for (const [id, settings] of Object.entries(SCENES)) {
     void set(settings)
   })
 }
-const source = new EventSource('/events')
+const source = new EventSource('events')
 source.addEventListener('message', ({ data }) => {
   if (!document.hidden) show(JSON.parse(data))
 })
-source.addEventListener('error', () => setText(byId('live'), 'the storm is over: start it again in the terminal'))
+source.addEventListener('error', () =>
+  setText(byId('live'), `the storm has ended: ${isFramed ? 'reload this page' : 'start it again in the terminal'}`),
+)
 
 /** @param {string} name */
 function makeSide(name) {
@@ -81,7 +85,7 @@ function makeSide(name) {
 
 /** @param {object} settings */
 async function set(settings) {
-  await fetch('/settings', {
+  await fetch('settings', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(settings),

@@ -181,13 +181,13 @@ export function ask(url: URL, request: Ask, timeoutMs: number): Promise<number |
 }
 
 /** Makes sure that the request the user wants measured is answered at all, before minutes are spent on it. */
-export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeoutMs: number): Promise<void> {
+export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeoutMs: number): Promise<number> {
   let outcome: number | string = ''
   // A server may listen a moment before it is ready; three tries over half a second forgive that.
   for (let attempt = 0; attempt < 3; attempt++) {
     if (attempt > 0) await sleep(250)
     outcome = await ask(url, request, timeoutMs)
-    if (typeof outcome === 'number' && outcome >= 200 && outcome < 400) return
+    if (typeof outcome === 'number' && outcome >= 200 && outcome < 400) return outcome
     if (app.ended() !== undefined) throw endedEarly(app)
   }
   const { hostname, port } = parseTarget(url.origin)

@@ -6,9 +6,11 @@
  *   - far from the next send (> 4 ms): a timer, 2 ms short of it. Answers wake the loop at once.
  *   - nothing to expect: Atomics.wait up to 0.1 ms before the send, then turns of the loop (1.5 us each).
  *   - answers to expect: turns of the loop, unless a nap is too short to be seen in the figures, because it is within
- *     2 % of how long answers take; or because of a rate (> 20,000/s) at which turning idly would cost more than work.
+ *     2 % of how long answers take; or because of a rate (> 20,000/s) at which turning idly would cost more than work;
+ *     or because another wants this core (core-sharing.ts), which may be the server.
  */
 import { nowMs } from './clock.ts'
+import { CoreSharing } from './core-sharing.ts'
 import { type Freeze, Lateness } from './lateness.ts'
 import { type ReadScheduling, schedulingOfThisThread } from './scheduling.ts'
 
@@ -25,9 +27,10 @@ const TIMER_IDLE_MS = 50
 const NAP_SHARE = 0.02
 const SHORTEST_NAP_MS = 0.1
 const LONGEST_NAP_MS = 0.25
-/** From this rate on (requests per millisecond) naps of `HIGH_RATE_NAP_MS` replace idle turns. */
+/** From this rate on (requests per millisecond) naps of `YIELDING_NAP_MS` replace idle turns. */
 const HIGH_RATE = 20
-const HIGH_RATE_NAP_MS = 0.2
+/** So much later at most is read what comes in meanwhile, there and where another wants the core. */
+const YIELDING_NAP_MS = 0.2
 
 export interface Outlook {
   /** When the next request is due. */
@@ -52,6 +55,7 @@ export class Pacer {
   readonly #turn: () => void
   readonly #lateness = new Lateness()
   readonly #scheduling: ReadScheduling = schedulingOfThisThread()
+  readonly #sharing = new CoreSharing()
   #originMs = 0
   #turnEnded = 0
   #worked = true
@@ -144,7 +148,7 @@ export class Pacer {
       this.#turnEnded = now
       return
     }
-    const nap = napMs(gap, outlook)
+    const nap = napMs(gap, outlook, this.#sharing.yields(now, this.#scheduling))
     if (nap > 0) {
       this.#lateness.naps(now + nap)
       Atomics.wait(this.#control, 0, 0, nap)
@@ -174,11 +178,15 @@ export class Pacer {
 }
 
 /** How long to sleep before the next turn of the loop; 0 for not at all. */
-const napMs = (gap: number, { behind, busy, answerScaleMs, ratePerMs }: Outlook): number => {
+export const napMs = (
+  gap: number,
+  { behind, busy, answerScaleMs, ratePerMs }: Omit<Outlook, 'due' | 'urgent'>,
+  yields: boolean,
+): number => {
   if (gap <= 0 || behind) return 0
   if (!busy) return Math.max(0, Math.min(TIMER_FROM_MS, gap - AWAKE_BEFORE_MS))
   const unseen = Math.min(LONGEST_NAP_MS, NAP_SHARE * answerScaleMs)
-  const allowed = ratePerMs >= HIGH_RATE ? Math.max(HIGH_RATE_NAP_MS, unseen) : unseen
+  const allowed = yields || ratePerMs >= HIGH_RATE ? Math.max(YIELDING_NAP_MS, unseen) : unseen
   if (allowed < SHORTEST_NAP_MS) return 0
   if (gap > allowed) return allowed - OVERSHOOT_MS
   if (ratePerMs >= HIGH_RATE) return allowed - OVERSHOOT_MS

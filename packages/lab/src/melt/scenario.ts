@@ -208,7 +208,13 @@ class Melt {
   ): Promise<void> {
     const app = await this.#start(arm, env)
     const url = new URL(this.#parts.shape.capacityPath ?? this.#parts.options.path, app.origin)
-    await checkAnswers(app, url, this.#parts.options, this.#parts.options.timeoutMs)
+    const { method, timeoutMs } = this.#parts.options
+    const status = await checkAnswers(app, url, this.#parts.options, timeoutMs)
+    if (status >= 300) {
+      this.#context.doubt(
+        `${method} ${url.pathname} is answered ${status}, and redirects are not followed; --path measures where it leads`,
+      )
+    }
     await use(app, url)
     await app.stop()
   }

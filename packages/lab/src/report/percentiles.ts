@@ -17,7 +17,9 @@ interface Distribution {
 const MOST_LINES = 5
 /** Points of a line for each power of ten. */
 const POINTS_PER_DECADE = 8
-const PERCENTS = [50, 75, 90, 95, 99, 99.9, 99.99]
+/** One answer in so many lies beyond it: p50 to p99.99. */
+const ODDS = [2, 4, 10, 20, 100, 1000, 10_000]
+const percentOf = (odds: number): number => 100 - 100 / odds
 
 export interface Percentiles {
   readonly arms: readonly ScenarioArm[]
@@ -41,14 +43,12 @@ export function percentilesOf(runs: readonly AttackRun[]): Percentiles | undefin
     },
     table: {
       title: 'Latency by percentile',
-      columns: ['', ...PERCENTS.map(percent => `p${percent}`), 'max', 'answers'],
+      columns: ['', ...ODDS.map(odds => `p${percentOf(odds)}`), 'max', 'answers'],
       rows: all.map(({ name, histogram }) => ({
         cells: [
           name,
           // A percentile with less than one answer beyond it is the maximum under another name.
-          ...PERCENTS.map(percent =>
-            formatMs(histogram.count * (1 - percent / 100) < 1 ? null : histogram.percentile(percent)),
-          ),
+          ...ODDS.map(odds => formatMs(histogram.count < odds ? null : histogram.percentile(percentOf(odds)))),
           formatMs(histogram.max),
           histogram.count.toLocaleString('en-US'),
         ],
@@ -78,6 +78,6 @@ const isOneOf = (at: number, count: number): boolean =>
 function pointsOf(histogram: Histogram): (readonly [number, number])[] {
   const steps = Math.ceil(Math.log10(histogram.count) * POINTS_PER_DECADE)
   const odds = Array.from({ length: steps }, (_, at) => 10 ** (at / POINTS_PER_DECADE))
-  const points = odds.map(each => [each, histogram.percentile(100 * (1 - 1 / each))] as const)
+  const points = [...odds, histogram.count].map(each => [each, histogram.percentile(percentOf(each))] as const)
   return [...points, [histogram.count, histogram.max]]
 }

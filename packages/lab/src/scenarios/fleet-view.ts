@@ -1,4 +1,5 @@
 /** What the fleet scenario shows of its figures. Pure. */
+import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { PanelsPlot, ScenarioArm, View } from '../report/result.ts'
 import { standingOf } from '../report/standing.ts'
@@ -71,6 +72,10 @@ export function fleetView(measured: FleetMeasured): View {
       return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (in turn ${both(turns)})`}`
     })
   return {
+    unjudged: whyNoVerdict({
+      over: [fleetCapacity(measured)],
+      best: Math.max(...runs.map(({ steady }) => steady.good / Math.max(1, steady.seconds.length))),
+    }),
     standings: runs.map(({ arm, steady, change }) =>
       standingOf(arm, Math.min(kept(steady), kept(change)), 'good in the worse phase'),
     ),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LoadPlan } from '../../src/load/plan.ts'
 import { attackPage } from '../../src/report/attack-page.ts'
+import { formatMs } from '../../src/report/format.ts'
 import { scenarioHtml } from '../../src/report/html.ts'
 import type { Judged } from '../../src/report/judged.ts'
 import { histogramOf, madeOutcome, madePlan } from './made-outcome.ts'
@@ -96,6 +97,26 @@ test('draws latency by percentile on the axis of 1 / (1 - quantile), with a tabl
     [columns[3], rows[0]!.cells[3], columns[6], rows[0]!.cells[6], rows[0]!.cells[8]],
     ['p90', '72 ms', 'p99.9', '–', '80 ms'],
   )
+})
+
+test('the table has every percentile that the picture draws, and its values: also of 10, 1,000 and 10,000 answers', () => {
+  for (const answers of [10, 999, 1000, 10_000]) {
+    const okMs = Array.from({ length: answers }, (_, each) => 1 + each / 1000)
+    const page = attackPage([{ plan: at(50), outcome: madeOutcome({ okMs, seconds }), judged: [] }], facts)
+    const plot = page.plots.at(-1)!
+    assert.ok(plot.kind === 'lines')
+    const drawn = plot.series[0]!.points
+    const { columns, rows } = page.tables.at(-1)!
+    for (const [odds, name] of [
+      [10, 'p90'],
+      [1000, 'p99.9'],
+      [10_000, 'p99.99'],
+    ] as const) {
+      const value = drawn.find(([each]) => Math.abs(each - odds) < 1e-6)?.[1] ?? null
+      assert.equal(rows[0]!.cells[columns.indexOf(name)], formatMs(value), `${name} of ${answers}`)
+      assert.equal(value === null, answers < odds)
+    }
+  }
 })
 
 test('draws at most five of many rates, the first and the last among them', () => {

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { BusyPeriod } from '../../src/load/busy-period.ts'
+import { CoreSharing } from '../../src/load/core-sharing.ts'
 import { FREEZE_MS, Lateness } from '../../src/load/lateness.ts'
+import { napMs } from '../../src/load/pacer.ts'
 import { parseSchedstat, schedulingOfThisThread } from '../../src/load/scheduling.ts'
 
 const started = (now = 0): Lateness => {
@@ -184,5 +186,46 @@ describe('scheduling', () => {
     if (before === undefined) return // A kernel without them.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
     assert.ok(read()!.turns > before.turns)
+  })
+})
+
+describe('a worker', () => {
+  /** It looks each millisecond, and was kept waiting for a share of the time. */
+  const yieldsAfter = (shares: readonly number[]): boolean[] => {
+    const sharing = new CoreSharing()
+    let [now, delayMs] = [0, 1000]
+    return shares.map(share => {
+      let yields = false
+      for (const end = now + 100; now < end; now++, delayMs += share) {
+        yields = sharing.yields(now, () => ({ delayMs, turns: 1 }))
+      }
+      return yields
+    })
+  }
+
+  it('with a core of its own turns, and yields it for ten seconds once another has wanted it', () => {
+    assert.deepEqual(yieldsAfter([0, 0.02, 0]), [false, false, false])
+    assert.deepEqual(yieldsAfter([0, 0.2, 0]), [false, true, true])
+    const tenSeconds = yieldsAfter([0.2, ...Array.from({ length: 101 }, () => 0)])
+    assert.deepEqual([tenSeconds.at(-3), tenSeconds.at(-1)], [true, false])
+  })
+
+  it('turns where the scheduler does not tell', () => {
+    const sharing = new CoreSharing()
+    for (let now = 0; now < 1000; now++)
+      assert.equal(
+        sharing.yields(now, () => undefined),
+        false,
+      )
+  })
+
+  it('that yields naps while answers are due, however quick they are, and wakes before it has to send', () => {
+    const quick = { behind: false, busy: true, answerScaleMs: 0.3, ratePerMs: 1 }
+    assert.equal(napMs(1, quick, false), 0)
+    const nap = napMs(1, quick, true)
+    assert.ok(nap > 0.1 && nap <= 0.2, `${nap} ms`)
+    assert.ok(Math.abs(napMs(0.15, quick, true) - 0.05) < 1e-9)
+    assert.equal(napMs(0.05, quick, true), 0)
+    assert.equal(napMs(1, { ...quick, behind: true }, true), 0, 'a request that waits is not kept waiting')
   })
 })

@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import { saidOf } from '../../src/experiment/run-scenario.ts'
 import { type CapacityContext, searchCapacity, untilAgreed, warmUp } from '../../src/melt/capacity.ts'
 import type { MeltMeasured } from '../../src/melt/measured.ts'
+import { standings } from '../../src/melt/standings.ts'
+import { rowsOf, summariseStep } from '../../src/melt/summary.ts'
 import { whyNoVerdict } from '../../src/melt/no-verdict.ts'
 import { checkOptions } from '../../src/melt/options.ts'
 import { meltScenario } from '../../src/melt/scenario.ts'
@@ -118,6 +120,20 @@ test('door goes by the same rule: its capacity is measured before each load', ()
   assert.match(unjudged({ ...run, kept: 1.5 })!, /answered at 300\/s, more than the capacity of 200\/s/)
 })
 
+test('fleet has no verdict when it was answered faster than the capacity that its loads are shares of', () => {
+  const seconds = [{ due: 600, good: 590, shed: 0, failed: 0, sent: [] }]
+  const phase = { due: 600, good: 590, shed: 0, bad: 0, p50Ms: 50, p99Ms: 90, seconds }
+  const unjudged = (...capacities: number[]) =>
+    catalogue
+      .find(each => each.name === 'fleet')!
+      .view({
+        ...{ form: 'wait', capacities, changesAt: 0, missing: [] },
+        runs: [{ arm: 'HAProxy told', steady: phase, change: phase }],
+      }).unjudged
+  assert.equal(unjudged(200, 200, 200, 50), undefined)
+  assert.match(unjudged(100, 100, 100, 50)!, /answered at 590\/s, more than the capacity of 350/)
+})
+
 /** A closed loop on an app whose rate is a function of how many requests it has answered so far. */
 function appThat(rateAfter: (answered: number) => number, url = 'http://app/') {
   let answered = 0
@@ -151,6 +167,28 @@ test('an app that slows down for ever has no verdict, and the search ends', asyn
   const { searches, rate } = await searchCapacity(app.context)
   assert.match(whyNoVerdict({ searches, over: [rate], best: rate })!, /does not stand still/)
   assert.ok(app.lastedMs() < 120_000, `${app.lastedMs()} ms`)
+})
+
+test('an app that answers 500 at once under load has the capacity that it has without, and melts beyond', async () => {
+  const app = appThat(() => 195)
+  const failing: CapacityContext = {
+    ...app.context,
+    async run(plan) {
+      const { seconds } = await app.context.run(plan)
+      const users = plan.arrival.kind === 'closed' ? plan.arrival.users : 0
+      // Beyond ten users it does not work any more, and is quicker than ever.
+      return outcome(seconds.map(({ second: at }) => second(at, users > 10 ? { errors: 5000 } : { good: 195 })))
+    },
+  }
+  const { rate } = await searchCapacity(failing)
+  assert.equal(rate, 195)
+  const step = summariseStep({
+    ...{ arm: 'bare', multiple: 2, round: 1, window: { from: 0, to: 2 }, sloMs: 1000, died: null, foreign: 0 },
+    outcome: outcome([second(0, { errors: 390 }), second(1, { errors: 390 })]),
+    watched: { samples: [], peakRssBytes: 1, cpuMs: 1, watchedMs: 2000 },
+  })
+  const [standing] = standings(rowsOf([step], ['bare'], rate), [{ name: 'bare' }])
+  assert.deepEqual([standing!.says, standing!.figure], ['melts at 2x', '0/s'])
 })
 
 test('a steady app is searched twice, the second time from where the first one ended', async () => {

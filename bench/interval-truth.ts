@@ -1,0 +1,156 @@
+/**
+ * Whether the truth lies in the interval that `meltlab attack` says it lies in: twenty runs on one server, ten with a core of
+ * their own and ten without, at 500 and 1,000 requests a second, with vegeta in turns. About two minutes each; the machine must
+ * be quiet. Writes results/interval-truth.json; runs of the other kind stay in it.
+ *
+ *   node bench/interval-truth.ts --core own|any [--runs 5] [--seconds 4] [--dry]
+ *
+ * The truth is what the server would show to a generator that disturbs nothing, which no tool can read. It is bounded: an
+ * answer takes at least what the server itself counts from request to answer (it does not see the wait in its socket), and
+ * at most what vegeta sees, which adds its own lateness. Both are taken from the runs of vegeta just before and just after,
+ * so that what the lab's own generator takes from the server does not count as the server's. A run misses when its interval
+ * for p50, p90 or p99 and these bounds have nothing in common.
+ *
+ * A run in which others used a tenth of a core or more is no run: it is made again, up to as many times as were asked for.
+ *
+ * --core   own: server and generators have one each; any: the scheduler has its way
+ * --runs   of the lab, at either rate
+ * --dry    prints and writes nothing
+ */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { allowedCores, coresOf, pinned } from '../packages/lab/src/launch/core-pinning.ts'
+import { foreignBelow, watchForeign } from '../packages/lab/src/processes/foreign-cpu.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
+import { type Conditions, conditions } from './lib/conditions.ts'
+import { LOAD_TOOLS, type LoadTool, versionOf } from './lib/load-tools.ts'
+
+const FIGURES = ['p50', 'p90', 'p99'] as const
+type Of<T> = Readonly<Record<(typeof FIGURES)[number], T>>
+const CONNECTIONS = 50
+const RATES = [500, 1000]
+
+interface Bound {
+  /** As the server counts. */
+  readonly own: Of<number>
+  /** As vegeta sees it. */
+  readonly seen: Of<number>
+}
+
+interface Run {
+  readonly pinned: boolean
+  readonly rate: number
+  /** Milliseconds: without the generator's own delay, and as measured. */
+  readonly interval: Of<readonly [number, number]>
+  /** Milliseconds: at least, at most. */
+  readonly truth: Of<readonly [number, number]>
+  readonly certificate: string
+  /** Cores that others used meanwhile, on average. */
+  readonly foreign: number
+  readonly holds: boolean
+}
+
+export interface IntervalTruth extends Conditions {
+  readonly vegeta: string
+  readonly seconds: number
+  readonly held: number
+  readonly runs: readonly Run[]
+}
+
+const options = scriptOptions(import.meta.filename, {
+  core: { type: 'string' },
+  runs: { type: 'string', default: '5' },
+  seconds: { type: 'string', default: '4' },
+  dry: { type: 'boolean', default: false },
+})
+const [each, seconds] = [options.whole('runs'), options.whole('seconds')]
+const tool = (name: string): LoadTool => LOAD_TOOLS.find(known => known.name === name)!
+const [lab, vegeta] = [tool('meltlab attack'), tool('vegeta')]
+const version = versionOf(vegeta) ?? options.refuse(`vegeta is not here; get it by: ${vegeta.from}`)
+const where = conditions()
+const cores = coresOf(allowedCores()) ?? options.refuse('this needs two cores and taskset')
+
+async function say(of: LoadTool, url: string, rate: number, core: number | undefined): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'meltproof-interval-'))
+  const asked = { url, rate, seconds, connections: CONNECTIONS }
+  const [command, ...rest] = pinned([...of.command(asked, folder)], core)
+  try {
+    return (await promisify(execFile)(command!, rest, { maxBuffer: 1 << 26 })).stdout
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function ownOf(url: string): Promise<Of<number>> {
+  const [answer] = (await once(get(`${url}own`, { agent: false }), 'response')) as [AsyncIterable<Buffer>]
+  let text = ''
+  for await (const part of answer) text += part
+  return JSON.parse(text) as Of<number>
+}
+
+async function boundOf(url: string, rate: number, core: number | undefined): Promise<Bound> {
+  await ownOf(url)
+  const { p50, p90, p99 } = vegeta.read(await say(vegeta, url, rate, core))
+  return { own: await ownOf(url), seen: { p50: p50!, p90: p90!, p99: p99! } }
+}
+
+interface Attack {
+  readonly certificate: { readonly code: string; readonly intervals: { readonly ok: Of<readonly [number, number]> } }
+}
+
+function runOf(rate: number, { certificate }: Attack, bounds: readonly Bound[], foreign: number): Run {
+  const of = <T>(read: (figure: (typeof FIGURES)[number]) => T): Of<T> =>
+    Object.fromEntries(FIGURES.map(figure => [figure, read(figure)])) as unknown as Of<T>
+  const interval = of(figure => certificate.intervals.ok[figure])
+  const truth = of(figure => {
+    const least = Math.min(...bounds.map(({ own }) => own[figure]))
+    return [least, Math.max(...bounds.map(({ seen }) => seen[figure]))] as const
+  })
+  const holds = FIGURES.every(
+    figure => interval[figure][0] <= truth[figure][1] && interval[figure][1] >= truth[figure][0],
+  )
+  return { pinned: isPinned, rate, interval, truth, certificate: certificate.code, foreign, holds }
+}
+
+const { values } = options
+if (values.core !== 'own' && values.core !== 'any') options.refuse('--core must be own or any')
+const isPinned = values.core === 'own'
+const core = isPinned ? cores.lab : undefined
+const [command, ...rest] = pinned(
+  [process.execPath, join(import.meta.dirname, 'lib/interval-server.mjs')],
+  isPinned ? cores.server : undefined,
+)
+const server = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
+const [port] = (await once(server.stdout, 'data')) as [Buffer]
+const url = `http://127.0.0.1:${Number(port.toString())}/`
+const made: Run[] = []
+for (const rate of RATES) {
+  await boundOf(url, rate, core) // V8 compiles
+  let before = await boundOf(url, rate, core)
+  for (let [run, quiet] = [0, 0]; run < 2 * each && quiet < each; run++) {
+    const watching = watchForeign(allowedCores())
+    const said = JSON.parse(await say(lab, url, rate, core)) as Attack
+    const after = await boundOf(url, rate, core)
+    const foreign = (await watching.stop())?.mean ?? 1
+    const one = runOf(rate, said, [before, after], foreign)
+    console.error(JSON.stringify(one))
+    before = after
+    if (foreign >= foreignBelow) continue
+    quiet++
+    made.push(one)
+  }
+}
+server.kill('SIGKILL')
+
+const file = join(import.meta.dirname, 'results/interval-truth.json')
+const known: readonly Run[] = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as IntervalTruth).runs : []
+const runs = [...known.filter(run => run.pinned !== isPinned), ...made]
+const held = runs.filter(({ holds }) => holds).length
+console.log(`in ${held} of ${runs.length} runs the truth lies in the interval`)
+const result: IntervalTruth = { ...where, vegeta: version, seconds, held, runs }
+if (!values.dry) writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)

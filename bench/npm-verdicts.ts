@@ -1,0 +1,191 @@
+/**
+ * `meltlab melt` as a new user tries it, on four apps of npm that nobody here wrote (apps/), judged by tools that are not
+ * ours: autocannon's closed loop has the capacity, and vegeta, which keeps its rate, shows what is answered within a second
+ * at a multiple of that, of the app bare and under `meltproof/register`. About two minutes an app; the machine must be quiet.
+ * Writes results/npm-verdicts.json and .md.
+ *
+ *   node bench/npm-verdicts.ts [json-server nestjs ...]      node bench/npm-verdicts.ts --table
+ *
+ * Results of apps that are not named stay. A verdict is right when melt's capacity is within a quarter of autocannon's, and
+ * it says of each arm at that load what vegeta saw: melted is less than half of the capacity, held at least nine tenths.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AppDefinition, Ask } from '../apps/runner/definition.ts'
+import { install, installedFolder } from '../apps/runner/install.ts'
+import { freePort } from '../apps/runner/lab.ts'
+import { start } from '../apps/runner/start.ts'
+import { allowedCores, coresOf, pinned } from '../packages/lab/src/launch/core-pinning.ts'
+import type { MeltMeasured } from '../packages/lab/src/melt/measured.ts'
+import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
+import type { ScenarioResult } from '../packages/lab/src/report/result.ts'
+import { keptOf, toneOf } from '../packages/lab/src/report/standing.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
+import { type Conditions, conditions } from './lib/conditions.ts'
+
+const APPS = ['json-server', 'graphql-yoga', 'nestjs', 'node-red']
+/** Times the capacity. */
+const LOAD = 4
+const SECONDS = 6
+const WITHIN = 0.25
+const AUTOCANNON = join(import.meta.dirname, '../node_modules/autocannon/autocannon.js')
+const LAB = join(import.meta.dirname, '../packages/lab/bin/meltlab.js')
+const FILE = join(import.meta.dirname, 'results/npm-verdicts.json')
+
+interface Arm {
+  /** Share of what is possible that was answered within a second: as vegeta saw it, and as melt says. */
+  readonly vegeta: number
+  readonly melt: number
+  readonly says: string
+}
+
+interface AppVerdict {
+  readonly app: string
+  readonly request: string
+  /** Answers a second. */
+  readonly autocannon: number
+  readonly melt: number
+  readonly bare: Arm
+  readonly protected: Arm
+  readonly finding: string
+  readonly right: boolean
+}
+
+interface NpmVerdicts extends Conditions {
+  readonly load: number
+  readonly apps: readonly AppVerdict[]
+}
+
+const { operands, values, refuse } = scriptOptions(
+  import.meta.filename,
+  { table: { type: 'boolean', default: false } },
+  { takesOperands: true },
+)
+const cores = coresOf(allowedCores()) ?? refuse('this needs two cores and taskset')
+const before: NpmVerdicts | undefined = existsSync(FILE) ? JSON.parse(readFileSync(FILE, 'utf8')) : undefined
+
+const outside = (command: readonly string[], input?: string): Buffer => {
+  const [program, ...args] = pinned([...command], cores.lab)
+  return execFileSync(program!, args, { input, maxBuffer: 1 << 28, stdio: ['pipe', 'pipe', 'ignore'] })
+}
+
+const headersOf = ({ headers = {} }: Ask): string[] =>
+  Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+
+function closedLoop(url: string, ask: Ask, seconds: number): number {
+  const args = ['--json', '--connections', '10', '--duration', String(seconds), '--method', ask.method ?? 'GET']
+  for (const header of headersOf(ask)) args.push('--headers', header)
+  if (ask.body !== undefined) args.push('--body', ask.body)
+  const said = JSON.parse(outside([process.execPath, AUTOCANNON, ...args, url]).toString()) as {
+    '2xx': number
+    duration: number
+  }
+  return said['2xx'] / said.duration
+}
+
+/** Answers 2xx within a second, a second. */
+function openLoop(url: string, ask: Ask, rate: number, folder: string): number {
+  const body = join(folder, 'body')
+  writeFileSync(body, ask.body ?? '')
+  const target = [`${ask.method ?? 'GET'} ${url}`, ...headersOf(ask), ...(ask.body === undefined ? [] : [`@${body}`])]
+  const attack = ['attack', '-rate', `${Math.round(rate)}/1s`, '-duration', `${SECONDS}s`, '-timeout', '3s']
+  const results = outside(
+    ['vegeta', ...attack, '-connections', '500', '-max-connections', '2000'],
+    `${target.join('\n')}\n`,
+  )
+  const lines = execFileSync('vegeta', ['encode', '--to', 'csv'], { input: results, maxBuffer: 1 << 28 }).toString()
+  const good = lines.split('\n').filter(line => {
+    const [, status, latencyNs] = line.split(',')
+    return /^[23]/.test(status ?? '') && Number(latencyNs) <= 1e9
+  })
+  return good.length / SECONDS
+}
+
+async function examine(name: string): Promise<AppVerdict> {
+  const { app: definition } = (await import(`../apps/${name}/app.ts`)) as { app: AppDefinition }
+  await install(name, definition.build ?? [], text => console.error(text))
+  const ask = definition.dearest as Ask
+  const folder = mkdtempSync(join(tmpdir(), 'meltproof-npm-'))
+  const { signal } = new AbortController()
+  const withApp = async <T>(arm: 'bare' | 'register', act: (url: string) => T): Promise<T> => {
+    const running = await start(name, definition, arm, { pinning: cores, signal })
+    try {
+      closedLoop(running.origin + ask.path, ask, 3) // V8 compiles
+      return act(running.origin + ask.path)
+    } finally {
+      await running.stop()
+    }
+  }
+  const capacity = await withApp('bare', url => closedLoop(url, ask, SECONDS))
+  const seen = {
+    bare: await withApp('bare', url => openLoop(url, ask, LOAD * capacity, folder)),
+    protected: await withApp('register', url => openLoop(url, ask, LOAD * capacity, folder)),
+  }
+  const result = melt(name, definition, ask, await freePort(), folder)
+  rmSync(folder, { recursive: true, force: true })
+  const { measured, standings = [], finding } = result
+  const arm = (which: 'bare' | 'protected'): Arm => {
+    const row = measured.rows.find(each => each.arm === which && each.multiple === LOAD)!
+    const says = standings.find(each => each.arm === which)!.says
+    return { vegeta: seen[which] / capacity, melt: keptOf(row), says }
+  }
+  const [bare, guarded] = [arm('bare'), arm('protected')]
+  const rate = measured.capacity!.rate
+  const agrees = ({ vegeta, melt: share, says }: Arm): boolean =>
+    says !== 'no verdict' && toneOf(vegeta) === toneOf(share)
+  const isNear = Math.max(rate / capacity, capacity / rate) <= 1 + WITHIN
+  return {
+    ...{ app: `${definition.title}`, request: `${ask.method ?? 'GET'} ${ask.path}`, autocannon: capacity, melt: rate },
+    ...{ bare, protected: guarded, finding, right: isNear && agrees(bare) && agrees(guarded) },
+  }
+}
+
+function melt(name: string, { run, env = {} }: AppDefinition, ask: Ask, port: number, folder: string) {
+  const fill = (text: string): string => text.replaceAll('{port}', String(port)).replaceAll('{data}', folder)
+  const filled = Object.fromEntries(Object.entries(env).map(([key, value]) => [key, fill(value)]))
+  const args = ['melt', '--json', '--quick', '--at', `0.5,${LOAD}`, '--start-timeout', '60s', '--path', ask.path]
+  args.push('--method', ask.method ?? 'GET', '--out', folder)
+  for (const header of headersOf(ask)) args.push('--header', header)
+  if (ask.body !== undefined) args.push('--body', ask.body)
+  const command = [process.execPath, ...run.map(fill)]
+  const said = execFileSync(process.execPath, [LAB, ...args, '--', ...command], {
+    cwd: installedFolder(name),
+    env: { ...process.env, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: String(port), DATA: folder, ...filled },
+    maxBuffer: 1 << 28,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return JSON.parse(said.toString()) as ScenarioResult & { readonly measured: MeltMeasured }
+}
+
+const percent = (share: number): string => `${Math.round(100 * share)} %`
+function table({ apps, load, date, cpu, cores: count, node }: NpmVerdicts): string {
+  const of = ({ says, melt: share, vegeta }: Arm): string => `${says} (${percent(share)}; vegeta ${percent(vegeta)})`
+  const columns = ['app', 'request', 'autocannon', 'melt', 'bare', 'protected', 'right']
+  const rows = apps.map(each => [
+    ...[each.app, `\`${each.request}\``, `${Math.round(each.autocannon)}/s`, `${Math.round(each.melt)}/s`],
+    ...[of(each.bare), of(each.protected), each.right ? 'yes' : '**no**'],
+  ])
+  return `# Verdicts of melt on apps of npm
+
+${date}, ${cpu}, ${count} cores, Node ${node}; made by \`node bench/npm-verdicts.ts\`. Capacity: autocannon's closed loop beside
+melt's search. Each arm: what melt says, and in brackets the share of the capacity answered within a second at ${load}x, as
+melt and as vegeta measured it.
+
+${markdownTable(columns, rows)}
+`
+}
+
+const where = conditions()
+const apps = new Map((before?.apps ?? []).map(each => [each.app, each]))
+if (!values.table) {
+  for (const name of operands.length > 0 ? operands : APPS) {
+    const verdict = await examine(name)
+    console.error(JSON.stringify(verdict, null, 2))
+    apps.set(verdict.app, verdict)
+  }
+}
+const result: NpmVerdicts = { ...(values.table ? before! : where), load: LOAD, apps: [...apps.values()] }
+writeFileSync(FILE, `${JSON.stringify(result, null, 2)}\n`)
+writeFileSync(FILE.replace('.json', '.md'), table(result))
