@@ -25,7 +25,7 @@ export function warnOnce(): Warn {
 export function safeWarning(onWarning: Warn): Warn {
   const warnInstead = (text: string, how: string): void => {
     try {
-      warn(`${text} (Said here because onWarning ${how}.)`)
+      warn(`${text} (Printed here because onWarning ${how}.)`)
     } catch {
       // Nobody is left to tell.
     }

@@ -18,7 +18,7 @@ export function clusterPort({ name, server, address, warn, says, ...parts }: Clu
   // One of them is enough to tell.
   const tellAlone = (): void => {
     if (alone === undefined || !server.listening) return
-    warn(`${says.alone}: it can not ask the others. ${String(alone)}`)
+    warn(`${says.alone}: it cannot ask the other workers. ${String(alone)}`)
   }
   const workers = new Workers(name, {
     ...parts,

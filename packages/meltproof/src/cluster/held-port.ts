@@ -28,7 +28,7 @@ export function holdPort(
   server.on('error', (error: NodeJS.ErrnoException) => {
     const isTaken = error.code === 'EADDRINUSE'
     if (isTaken && !over) timer = setTimeout(take, TRY_EVERY_MS).unref()
-    failed(`${String(error)}.${isTaken ? ' It is tried again every second.' : ''}`, isTaken)
+    failed(`${String(error)}.${isTaken ? ' Retrying every second.' : ''}`, isTaken)
   })
   take()
   return () => {

@@ -15,7 +15,7 @@ export function ownFolder(name: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const about = lstatSync(folder)
   if (!about.isDirectory() || about.uid !== process.getuid?.() || (about.mode & 0o077) !== 0) {
-    throw new Error(`${folder} is not a folder of this user alone`)
+    throw new Error(`${folder} is not a folder that only this user can use`)
   }
   return folder
 }

@@ -44,7 +44,7 @@ export class Siblings {
     const unready = `${path}.new`
     rmSync(unready, { force: true })
     server.listen({ path: unready, exclusive: true })
-    if (!server.listening) throw new Error(`${path} is no place for a socket`)
+    if (!server.listening) throw new Error(`a socket cannot be created at ${path}`)
     // It gets its name once it listens: others delete a socket that refuses them, and a bound one does until then.
     renameSync(unready, path)
     server.unref()

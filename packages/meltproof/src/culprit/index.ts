@@ -32,7 +32,7 @@ export function watchStalls(options: CulpritOptions = {}): () => void {
       if (watching === started) watching = undefined
     }
   } catch (error) {
-    say(`meltproof can not name stalls in this process. ${showThrown(error)}`)
+    say(`meltproof cannot name stalls in this process. ${showThrown(error)}`)
     return () => undefined
   }
 }

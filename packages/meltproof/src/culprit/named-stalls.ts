@@ -38,7 +38,7 @@ export class NamedStalls {
 
   explain(nowMs: number): string {
     const last = this.#last.at(-1)
-    if (last === undefined) return 'The event loop has not stood still.'
+    if (last === undefined) return 'The event loop has not stalled.'
     return `The last stall of the event loop, ${((nowMs - last.toMs) / 1000).toFixed(1)} s ago: ${stallText(last)}.`
   }
 }

@@ -54,7 +54,7 @@ export function watch(require: (name: string) => never, now: () => number): void
       if (times[BEAT_AT] !== beatAt || !(stalledMs >= LASTING_MS[said]!)) return
       said++
       // process.stderr of a worker goes through the main thread, which is stalled.
-      writeSync(2, `meltproof: the event loop has stood still for ${Math.round(stalledMs / 1000)} s, at ${place}\n`)
+      writeSync(2, `meltproof: the event loop has been stalled for ${Math.round(stalledMs / 1000)} s, at ${place}\n`)
     }, 1000)
     const end = (): void => {
       clearTimeout(timer)

@@ -94,7 +94,7 @@ export class Watching {
     this.#shared.words[PAUSED] = isOpen ? 1 : 0
     if (!isOpen || this.#saidInspector) return
     this.#saidInspector = true
-    this.#say('meltproof does not name stalls while the inspector is open: a debugger may stop the process.')
+    this.#say('meltproof does not name stalls while the inspector is open, because a debugger may pause the process.')
   }
 
   #beat(nextInMs: number): void {
@@ -117,7 +117,7 @@ export class Watching {
       const { file, line, name: functionName } = judgement.place ?? {}
       culprits.publish({ fromMs, toMs, place, file, line, functionName, cause: judgement.cause, route })
     }
-    if (this.#named.isToBeSaid(place, toMs)) this.#say(`The event loop stood still for ${stallText(stall)}`)
+    if (this.#named.isToBeSaid(place, toMs)) this.#say(`The event loop stalled for ${stallText(stall)}`)
   }
 
   #judge(fromMs: number, toMs: number): Judgement {
@@ -154,7 +154,7 @@ export class Watching {
   #fail(error: unknown): void {
     if (this.#closed) return
     this.close()
-    this.#say(`meltproof names stalls no more. ${showThrown(error)}`)
+    this.#say(`meltproof has stopped naming stalls. ${showThrown(error)}`)
   }
 }
 

@@ -96,8 +96,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (mayChangeSession(text) && !cleansUp(text)) this.#untidy = true
     return new MeltproofError(
       'MELTPROOF_TRANSACTION_BROKEN',
-      `${nameOf(text)} was refused: another statement of this ${this.#database.name} transaction did not run, or was cut ` +
-        'short, because its deadline had passed or its client had left. Nothing of it can be committed: send ROLLBACK.',
+      `${nameOf(text)} was refused: another statement of this ${this.#database.name} transaction was not sent, or was ` +
+        'cancelled, because its deadline had passed or its client had left. The transaction cannot be committed: send ROLLBACK.',
       { cause: this.#broken },
     )
   }
@@ -124,7 +124,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   }
 
   #openGrace(text: string, ended: Budget | undefined, reason: Error): Budget | Error {
-    const what = `${nameOf(text)} after the end of its budget (it may have taken effect)`
+    const what = `${nameOf(text)} after its deadline (it may have taken effect)`
     return this.#graces.open(ended, { phase: 'query', what }, reason)
   }
 
@@ -180,7 +180,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
       statement.handle?.drop(reason)
       return
     }
-    this.#giveUp(`a cleanup (${nameOf(statement.text)}) took longer than the ${GRACE_MS} ms it has`, reason)
+    this.#giveUp(`a cleanup statement (${nameOf(statement.text)}) took longer than its ${GRACE_MS} ms`, reason)
   }
 
   /** A statement on a connection that the app holds did not run, or its effect is unknown. */
@@ -192,7 +192,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   protected passedOver(text: string, reason: Error): void {
     this.#spoil(reason)
     if (this.inTransaction()) this.#break(reason)
-    else if (cleansUp(text)) this.#leftOver('a cleanup came later than its grace', reason)
+    else if (cleansUp(text)) this.#leftOver('a cleanup statement was sent after the time allowed for cleanup', reason)
   }
 
   /** The server is done with it. */
@@ -225,7 +225,8 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     const reason = this.#broken!
     this.#broken = undefined
     this.#brokenTimer?.cancel()
-    if (this.#untidy) this.#leftOver('a cleanup did not run in a transaction that was cut short', reason)
+    if (this.#untidy)
+      this.#leftOver('a cleanup statement was not run in a transaction of which a statement was cancelled', reason)
     this.#untidy = false
   }
 
@@ -272,13 +273,13 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#stopReplacing?.()
     if (this.inTransaction()) this.#break(reason)
     else if (!failed && mayChangeSession(text))
-      this.#leftOver('a query that its caller took for failed has changed the session', reason)
+      this.#leftOver('a query that had already failed for its caller changed the session', reason)
     if (this.#released) this.#returnToPool()
   }
 
   lost(): void {
     const discard = (): void =>
-      this.#discard('the server did not confirm in time that a late query has ended', this.#reason)
+      this.#discard('the server did not confirm in time that an overdue query has ended', this.#reason)
     this.#stopReplacing?.()
     if (this.#pool === undefined) discard()
     else this.#stopReplacing = this.#pool.askToReplace(discard)
@@ -288,7 +289,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.#discarded !== undefined) return
     const error = new MeltproofError(
       'MELTPROOF_CLIENT_DISCARDED',
-      `This ${this.#database.name} connection is closed, because ${why}. Release it (a pool makes a new one), or connect anew.`,
+      `This ${this.#database.name} connection was closed, because ${why}. Release it (the pool opens a new one), or connect again.`,
       { cause },
     )
     this.#discarded = error

@@ -92,7 +92,7 @@ export class ConnectionLine<Connection> {
     }
     waiter.budget.settle()
     if (error || connection === undefined) {
-      waiter.called(error ?? new Error('the pool gave no connection'))
+      waiter.called(error ?? new Error('the pool returned no connection'))
       this.#ask()
     } else {
       this.#out++

@@ -2,7 +2,7 @@
 import type { PgConnection, PgQuery } from './pg-shapes.ts'
 
 /** An entry that returns an error from submit() is over; pg hands it back, and sends the next one. */
-const OVER = new Error('nothing is sent here')
+const OVER = new Error('not sent')
 
 const ignore = (): void => {}
 const HANDLERS = {

@@ -33,7 +33,7 @@ export class RedisState {
     return new MeltproofError(
       'MELTPROOF_TRANSACTION_BROKEN',
       'EXEC was refused: another command of this MULTI was not sent, or its result is unknown, because its deadline ' +
-        'had passed or its client had left. The connection is closed, which discards the MULTI.',
+        'had passed or its client had left. meltproof closes the connection, which discards the MULTI.',
       { cause: this.#broken },
     )
   }
@@ -59,8 +59,8 @@ export class RedisState {
     startFairTimer(this.#graceMs, () => {
       if (this.#begun.get(name) !== begun) return
       this.#warn(
-        `A Redis connection was closed, because its ${name.toUpperCase()} was not ended within ${this.#graceMs} ms after ` +
-          'the end of the budget that began it: other commands would have run into it. Later ones are closed without a warning.',
+        `A Redis connection was closed, because its ${name.toUpperCase()} had not ended ${this.#graceMs} ms after ` +
+          'its deadline, and later commands would have waited behind it. Later ones are closed without a warning.',
       )
       this.#close()
     })

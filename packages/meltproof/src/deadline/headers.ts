@@ -71,7 +71,7 @@ export function checkDeadlineHeaders(option: string, value: unknown): readonly D
   return (value as readonly unknown[]).map((header, i) => {
     const { name, format } = (header ?? {}) as { name?: unknown; format?: unknown }
     if (typeof name !== 'string' || !TOKEN.test(name) || TAKEN.has(name.toLowerCase())) {
-      invalidOption(`${option}[${i}].name`, 'the name of a header field of its own', name)
+      invalidOption(`${option}[${i}].name`, 'the name of a header field that HTTP does not use itself', name)
     }
     if (format !== 'milliseconds' && format !== 'grpc') {
       invalidOption(`${option}[${i}].format`, "'milliseconds' or 'grpc'", format)

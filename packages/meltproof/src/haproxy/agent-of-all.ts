@@ -26,7 +26,10 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
     server,
     address,
     warn,
-    says: { alone: 'tells HAProxy of one worker alone', none: "has no port for HAProxy's agent checks" },
+    says: {
+      alone: "answers HAProxy's agent checks with the figures of this worker only",
+      none: "cannot answer HAProxy's agent checks",
+    },
     all,
     families: [],
     explain: () => [],

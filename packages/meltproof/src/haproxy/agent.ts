@@ -46,7 +46,7 @@ export function agent(guard: Guard, options: AgentOptions): Agent {
   )
   const say = warnOnce()
   const giveUp = holdPort(agentServer.server, { host, port }, why =>
-    say(`meltproof/haproxy has no port for HAProxy's agent checks. ${why}`),
+    say(`meltproof/haproxy cannot answer HAProxy's agent checks. ${why}`),
   )
   const undo = replaceMethod(guard, 'close', original => () => {
     giveUp()

@@ -104,7 +104,7 @@ class Work implements RunOwner {
       levels: true,
       onFailure: error =>
         warn(
-          `a limiter of meltproof failed in process ${process.pid} and limits nothing any more. ${showThrown(error, { stack: true })}`,
+          `a limiter of meltproof failed in process ${process.pid} and has stopped limiting. ${showThrown(error, { stack: true })}`,
         ),
     })
   }

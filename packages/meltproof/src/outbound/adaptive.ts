@@ -143,16 +143,16 @@ export class AdaptiveOrigin {
     gate.countShed(reason, now())
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_FULL',
-      `The call to ${this.#origin} was not started: ${gate.inner.inflight} calls to it are in flight, about as many as it takes at ` +
-        `once, and its turn would not have come in time (${reason}; ${gate.inner.queued} wait). It answers slower than it is called.`,
+      `The call to ${this.#origin} was not started: ${gate.inner.inflight} calls to it are in flight, about its learned limit, and ` +
+        `this one would have waited too long (${reason}; ${gate.inner.queued} wait). The origin answers more slowly than it is called.`,
     )
   }
 
   #refusing(route: string): Error {
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_FULL',
-      `The call to ${this.#origin} was not started: it refuses most calls of ${route}, with 503 or 429. Some go out still, ` +
-        'and all do again when it serves them.',
+      `The call to ${this.#origin} was not started: the origin refuses most calls of ${route}, with 503 or 429. meltproof still sends ` +
+        'some, and sends all again when the origin serves them.',
     )
   }
 
@@ -160,7 +160,7 @@ export class AdaptiveOrigin {
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_DOWN',
       `The call to ${this.#origin} was not started: the last ${this.#circuit.failures} calls to it got no answer. ` +
-        'One goes out now and then, and all do again as soon as it answers.',
+        'meltproof sends a probe now and then, and all calls again as soon as the origin answers.',
     )
   }
 }

@@ -59,8 +59,8 @@ export class Bounds {
     if (this.bulkhead.enter(origin, limits.maxInFlight)) return limits
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_FULL',
-      `The call to ${origin} was not started: ${limits.maxInFlight} calls to it are in flight, the most it may have ` +
-        '(maxInFlight). It answers slower than it is called; call it less, or raise the limit.',
+      `The call to ${origin} was not started: ${limits.maxInFlight} calls to it are in flight, which is its limit ` +
+        '(maxInFlight). The origin answers more slowly than it is called; call it less often, or raise the limit.',
     )
   }
 }

@@ -81,6 +81,6 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
 
 function stepAside(error: unknown): void {
   warn(
-    `meltproof/outbound failed in process ${pid} and stepped aside; outbound calls have no bounds from here on. ${String(error)}`,
+    `meltproof/outbound failed in process ${pid} and has stepped aside; outbound calls are no longer limited. ${String(error)}`,
   )
 }

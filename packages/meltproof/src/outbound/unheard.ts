@@ -18,8 +18,8 @@ export function survives(emitter: EventEmitter, error: Error): void {
     } catch (thrown) {
       if (thrown !== error) throw thrown
       warn(
-        `An outbound call failed, and no listener for 'error' took it: ${error.message} The process goes on; add a ` +
-          "listener, as any call may fail. Only the first such call is reported. See 'meltproof/outbound'.",
+        `An outbound call failed, and it has no listener for 'error': ${error.message} The process continues. Add a ` +
+          "listener, because any call may fail. Only the first such call is reported. See 'meltproof/outbound'.",
       )
       return false
     }

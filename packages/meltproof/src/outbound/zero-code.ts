@@ -15,18 +15,18 @@ export function boundOutbound(given: OutboundLimits, warn: (text: string) => voi
     }
     installLimits(limits, tell)
   } catch (error) {
-    warn(`could not bound outbound calls; they run without limits. ${String(error)}`)
+    warn(`could not limit outbound calls; they run without limits. ${String(error)}`)
   }
 }
 
 function describe({ connectMs, firstByteMs, totalMs, maxInFlight }: CallLimits): string {
   const more = [
     totalMs === false ? '' : `, ${seconds(totalMs)} in total`,
-    maxInFlight === false ? '' : `, ${maxInFlight} in flight to one origin`,
+    maxInFlight === false ? '' : `, ${maxInFlight} in flight to each origin`,
   ]
   return (
-    `outbound calls of this process are bounded: ${seconds(connectMs)} to connect, ${seconds(firstByteMs)} for the head ` +
-    `of the answer${more.join('')}. Other limits: install() of 'meltproof/outbound'.`
+    `outbound calls of this process are limited: ${seconds(connectMs)} to connect, ${seconds(firstByteMs)} to the head ` +
+    `of the answer${more.join('')}. To change the limits, call install() of 'meltproof/outbound'.`
   )
 }
 

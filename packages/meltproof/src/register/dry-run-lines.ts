@@ -60,6 +60,6 @@ export class DryRunLines {
     this.#pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * this.#pauseMs)
     this.#notBeforeMs = nowMs + this.#pauseMs
     const why = reasons.map(({ reason, count }) => `${reason} ${count}`).join(', ')
-    return `would have shed ${shed} of ${all} requests in the last ${seconds} s (${why}). It is a dry run: all were served.`
+    return `would have shed ${shed} of ${all} requests in the last ${seconds} s (${why}). In this dry run all were served.`
   }
 }

@@ -110,7 +110,7 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     try {
       return reads(text, name)
     } catch (error) {
-      warnings.push(`${(error as Error).message} The default holds.`)
+      warnings.push(`${(error as Error).message} Using the default.`)
       return undefined
     }
   }

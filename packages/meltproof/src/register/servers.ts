@@ -32,7 +32,7 @@ const logged = new WeakSet<Guard>()
 let operates = false
 const { watch } = settings
 if (watch) {
-  attempt('could not report to meltlab; the app runs as it would', () =>
+  attempt('could not report to meltlab; the app runs as usual', () =>
     load('../observe/reporter.ts').reportTo(watch, guards),
   )
 }
@@ -70,7 +70,9 @@ function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[
   for (const ref of listened) {
     const first = ref.deref()
     if (first === undefined || guardOf(first) === undefined || !isOneWith(server, listenArguments, first)) continue
-    attempt('could not join two servers', () => handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES))
+    attempt('could not make two listen() calls share one guard', () =>
+      handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES),
+    )
     return
   }
   attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
@@ -89,22 +91,22 @@ function operateOnce(): void {
   const { stdout, outbound, admin, haproxyAgent, culprit } = settings
   // An app that has installed it has its own options.
   if (stdout !== undefined && !isInstalled()) {
-    attempt('could not take over stdout and stderr; they are as Node has them', () =>
+    attempt('could not take over stdout and stderr; they work as without meltproof', () =>
       load('../logging/stdout.ts').install(stdout),
     )
   }
   if (outbound !== undefined) {
-    attempt('could not bound outbound calls', () => load('../outbound/zero-code.ts').boundOutbound(outbound, warn))
+    attempt('could not limit outbound calls', () => load('../outbound/zero-code.ts').boundOutbound(outbound, warn))
   }
   if (settings.protect.dryRun === true) sayDryRun()
   // Threads have the variables of the process.
   if (!isMainThread) return
-  for (const warning of settings.warnings) warn(`was set up wrongly: ${warning}`)
+  for (const warning of settings.warnings) warn(`is configured wrongly: ${warning}`)
   drain()
-  if (culprit !== undefined) attempt('does not name stalls', () => load('../culprit/index.ts').watchStalls(culprit))
+  if (culprit !== undefined) attempt('cannot name stalls', () => load('../culprit/index.ts').watchStalls(culprit))
   if (admin !== undefined) attempt('has no admin port', () => load('../admin/admin.ts').serveAdmin(admin, guards, warn))
   if (haproxyAgent !== undefined) {
-    attempt("has no port for HAProxy's agent checks", () =>
+    attempt("cannot answer HAProxy's agent checks", () =>
       load('../haproxy/agent-of-all.ts').serveAgent(haproxyAgent, guards, warn),
     )
   }
@@ -115,14 +117,14 @@ let drains = false
 function drain(): void {
   if (!settings.drain || drains) return
   drains = true
-  attempt('does not drain on signals', () =>
+  attempt('cannot drain on signals', () =>
     load('./drain-on-signal.ts').drainOnSignal(guards, settings.protect.drainDelayMs),
   )
 }
 
 function sayDryRun(): void {
   const all = new AllGuards(guards)
-  attempt('can not tell of the dry run', () =>
+  attempt('cannot report on the dry run', () =>
     tellDryRun(() => (all.any ? all.stats() : undefined), { all: warn, each: line => warnEach(named(line)) }),
   )
 }

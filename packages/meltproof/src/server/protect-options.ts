@@ -209,7 +209,7 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     invalidOption('deadlineHeaders', 'given together with deadlineMs', given.deadlineHeaders)
   }
   if (clientKey !== undefined && (criticality !== undefined || criticalityHeader !== undefined)) {
-    const expected = 'given without criticality and criticalityHeader, which decide who goes first'
+    const expected = 'given without criticality and criticalityHeader, which set the priority of requests'
     invalidOption('clientKey', expected, clientKey)
   }
   return checked as unknown as CheckedOptions

@@ -86,8 +86,8 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       const longest = longestDelay(timeoutMs)
       if (drainDelayMs !== undefined && drainDelayMs > longest) {
         warn(
-          `drainDelayMs (${drainDelayMs}) is more than half of drain(${timeoutMs}); the server stops accepting after ` +
-            `${longest} ms, so that requests which come last still have time. Give drain() more.`,
+          `drainDelayMs (${drainDelayMs}) is more than half of drain(${timeoutMs}); the server stops accepting connections after ` +
+            `${longest} ms, so that the last requests still have time. Give drain() a longer timeout.`,
         )
       }
       draining = drain(
@@ -177,13 +177,13 @@ function checkServer(server: net.Server, options: ProtectOptions | undefined): G
     throw new MeltproofError(
       'MELTPROOF_SERVER_PROTECTED',
       'protect() was called twice on this server, with options the second time. Give the options in the first call, ' +
-        'or call close() on the first guard before. (meltproof/register protects every server when it starts to listen.)',
+        'or call close() on the first guard first. (meltproof/register protects every server when it starts to listen.)',
     )
   }
   if (existing === undefined && server.listening) {
     throw new MeltproofError(
       'MELTPROOF_SERVER_LISTENING',
-      'protect() must be called before listen(): connections accepted until now would go round it.',
+      'protect() must be called before listen(): it would not see connections that were accepted earlier.',
     )
   }
   return existing

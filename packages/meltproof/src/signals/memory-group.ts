@@ -62,7 +62,7 @@ export function findMemoryGroup(read: ReadText, machineBytes: number): FoundGrou
   }
   if (least === undefined) return unreadable === undefined ? undefined : { why: unreadable }
   const used = textOf(read, least.usageFile)
-  if (bytesOf(used.text) === undefined) return { why: used.why ?? `${least.usageFile} has no number` }
+  if (bytesOf(used.text) === undefined) return { why: used.why ?? `${least.usageFile} contains no number` }
   return least
 }
 

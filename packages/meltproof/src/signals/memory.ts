@@ -93,8 +93,8 @@ export class Memory implements InService {
     this.#nextAtMs = nowMs + room.nextInMs
     if (room.isFullOfOthers) {
       this.#warnOfOthers(
-        `the memory of the container of process ${process.pid} is nearly full, ${mb(room.usedBytes)} of ${mb(room.limitBytes)}, and not by ` +
-          'requests of this process, so meltproof sheds none. Look for other processes of the container, or give it more memory.',
+        `the memory of the container of process ${process.pid} is nearly full (${mb(room.usedBytes)} of ${mb(room.limitBytes)}), but not because of ` +
+          'requests of this process, so meltproof does not shed for it. Check the other processes of the container, or give it more memory.',
       )
     }
     this.#tellSources(room)
@@ -136,15 +136,15 @@ export class Memory implements InService {
     const { heap_size_limit: heapBytes } = getHeapStatistics()
     if (heapBytes <= containerBytes * LARGEST_HEAP_SHARE) return
     warn(
-      `the container of process ${process.pid} has ${mb(containerBytes)} of memory, and V8's heap may grow to ${mb(heapBytes)}, so V8 collects ` +
-        `garbage too late. Start Node with --max-old-space-size=${Math.round((containerBytes * BEST_HEAP_SHARE) / MB)}. Requests are shed meanwhile.`,
+      `the container of process ${process.pid} has ${mb(containerBytes)} of memory, but V8's heap may grow to ${mb(heapBytes)}, so V8 collects ` +
+        `garbage too late. Start Node with --max-old-space-size=${Math.round((containerBytes * BEST_HEAP_SHARE) / MB)}. Until then meltproof sheds requests.`,
     )
   }
 
   #stop(error: unknown): void {
     this.#room = undefined
     warn(
-      `meltproof can not read the memory of the container of process ${process.pid} any more (${String(error)}); it watches the heap alone.`,
+      `meltproof can no longer read the memory use of the container of process ${process.pid} (${String(error)}); it watches only the heap.`,
     )
     try {
       for (const source of this.sources) source.onRoom()
@@ -212,7 +212,7 @@ function openGroup(): OpenGroup | undefined {
     why = String(error)
   }
   warn(
-    `meltproof can not read how much memory the container of process ${process.pid} has (${why}); it watches the heap alone.`,
+    `meltproof cannot read the memory limit of the container of process ${process.pid} (${why}); it watches only the heap.`,
   )
   return undefined
 }

@@ -127,7 +127,7 @@ for (const begin of ['multi', 'watch'] as const) {
         assert.equal(warnings.length, 1)
         assert.match(
           warnings[0]!,
-          /A Redis connection was closed, because its (MULTI|WATCH) was not ended within 1000 ms/,
+          /A Redis connection was closed, because its (MULTI|WATCH) had not ended 1000 ms/,
         )
       }),
   )

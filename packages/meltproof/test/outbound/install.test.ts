@@ -118,7 +118,7 @@ test('a body that only drips, for all clients at once', async () => {
       .filter(([name]) => name !== HIDES_THE_CAUSE)
       .map(([, client]) => exceeded(client(`${dependency.url}/drip?ms=80`))),
   )
-  for (const error of errors) assert.match(error.message, /for an answer that only trickled in \([1-9]\d* bytes/)
+  for (const error of errors) assert.match(error.message, /for an answer that arrived too slowly \([1-9]\d* bytes/)
 })
 
 test('over TLS: handshake within the connect limit, and all the rest', async () => {

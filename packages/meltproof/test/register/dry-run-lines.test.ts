@@ -22,7 +22,7 @@ it('says how many of how many, why, and since when; what was before does not cou
   assert.equal(lines.look(figures(1500), 5000), undefined)
   assert.equal(
     lines.look(figures(1600, { full: 1, standing: 250 }), 10_000),
-    'would have shed 251 of 351 requests in the last 5 s (standing 250, full 1). It is a dry run: all were served.',
+    'would have shed 251 of 351 requests in the last 5 s (standing 250, full 1). In this dry run all were served.',
   )
 })
 

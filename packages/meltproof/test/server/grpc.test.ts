@@ -366,7 +366,7 @@ describe('a protected service of grpc-js', () => {
     const client = clientOf(port)
     const { code, text } = await ask(client, 'slow')
     assert.equal(code, status.DEADLINE_EXCEEDED)
-    assert.match(text, /not ready in the time/)
+    assert.match(text, /not ready before the deadline/)
   })
 
   for (const [how, shutDown] of [

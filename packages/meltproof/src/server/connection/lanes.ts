@@ -67,7 +67,7 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
 
   const warn = (reason: string): void => {
     // A logger that throws must not cost the app its listener.
-    attempt(() => onWarning?.(`${reason} (one listener accepts one connection per turn of the event loop)`))
+    attempt(() => onWarning?.(`${reason} (one listening socket accepts one connection per turn of the event loop)`))
   }
 
   const listen2: Listen2 = function (address, port, addressType, backlog, fd, flags, ...rest) {
@@ -88,12 +88,12 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
     if (!main) return
     extra = attempt(() => addLanes(main, at, each, wanted))
     const count = 1 + (extra?.lanes.length ?? 0)
-    if (count < wanted) warn(`only ${count} of ${wanted} listeners could be opened`)
+    if (count < wanted) warn(`only ${count} of ${wanted} listening sockets could be opened`)
   }
 
   if (wanted > 1) {
     if (typeof original === 'function') internals._listen2 = listen2
-    else warn('this runtime has no net.Server._listen2 to build lanes on')
+    else warn('this runtime has no net.Server._listen2, which accept lanes need')
   }
 
   return {
@@ -119,11 +119,11 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
 /** Gives the function that releases the port, where this listen() may have lanes; otherwise why not, if it is worth a word. */
 function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
   if (server._handle && isWorker()) {
-    return 'cluster workers share the listening socket of the primary, which does nothing but accept'
+    return 'cluster workers share the listening socket of the primary process, which only accepts connections'
   }
-  if (server._handle) return 'listening on a handle made elsewhere'
-  if (typeof fd === 'number' && fd >= 0) return 'listening on an inherited file descriptor'
-  if (at.port < 0) return 'listening on a Unix socket or named pipe'
+  if (server._handle) return 'the server listens on a handle that another module created'
+  if (typeof fd === 'number' && fd >= 0) return 'the server listens on an inherited file descriptor'
+  if (at.port < 0) return 'the server listens on a Unix socket or named pipe'
   if (!canShareAddresses()) return undefined
   // A rolling restart shares on purpose, and for port 0 the kernel picks one that nobody has.
   if (at.flags & REUSE_PORT || at.port === 0) return () => undefined
@@ -132,7 +132,7 @@ function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): ((
   // it; when the answer is no, Node's own listen() raises its own error.
   const release = claimPort(at.port)
   // Without lanes the kernel decides between the two that open this port now: one gets EADDRINUSE.
-  if (release === undefined) return `another process was opening port ${at.port} at this moment`
+  if (release === undefined) return `another process was opening port ${at.port} at the same time`
   if (addressIsFree(at)) return release
   release()
   return undefined

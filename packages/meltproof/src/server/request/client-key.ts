@@ -42,7 +42,7 @@ export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.rando
         call: key,
         read: answer => (typeof answer === 'string' ? answer : undefined),
         expected: 'a string or undefined',
-        otherwise: 'such requests count as those of one client',
+        otherwise: 'such requests count as requests of one client',
       },
       warn,
     )

@@ -12,7 +12,7 @@ export function kindNames(kind: KindName, warn: Warn): KindName {
       call: kind,
       read: answer => (typeof answer === 'string' ? answer : undefined),
       expected: 'a string or undefined',
-      otherwise: 'the kind of such requests is their path',
+      otherwise: 'such requests are grouped by their path',
     },
     warn,
   )

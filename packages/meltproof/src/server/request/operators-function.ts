@@ -28,7 +28,7 @@ export function safely<A>(asked: OperatorsFunction<A>, warn: Warn): (request: In
       const read = asked.read(answer)
       if (read !== undefined) return read
       const what = caughtPromise(answer) ? 'a promise' : show(answer)
-      sayOnce(`answered ${what}, not ${asked.expected}`)
+      sayOnce(`returned ${what}, not ${asked.expected}`)
     } catch (error) {
       sayOnce(`threw ${showThrown(error)}`)
     }

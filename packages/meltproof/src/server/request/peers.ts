@@ -15,7 +15,8 @@ export function checkPeers(option: string, value: unknown): FromPeer | undefined
   if (value === undefined || value === false) return undefined
   if (value === true) return () => true
   if (!Array.isArray(value)) invalidOption(option, EXPECTED, value)
-  if (value.length === 0) invalidOption(option, `${EXPECTED}; an empty list is nobody, which is false`, value)
+  if (value.length === 0)
+    invalidOption(option, `${EXPECTED}; an empty list trusts no address, for which the value is false`, value)
   const peers = new BlockList()
   for (const [index, entry] of value.entries()) allow(peers, `${option}[${index}]`, entry)
   return request => {

@@ -18,7 +18,7 @@ export function isGrpc(request: IncomingMessage): boolean {
 
 /** @param retryS when the client may try again: it does so by itself where its config has retries (gRPC A6), seconds */
 export function grpcShed(response: ServerResponse, retryS: number, fields: OutgoingHttpHeaders = {}): void {
-  answer(response, UNAVAILABLE, 'This server is at its capacity and did not start on the call.', {
+  answer(response, UNAVAILABLE, 'This server is overloaded and did not start the call.', {
     // So that clients do not come back as one wave.
     'grpc-retry-pushback-ms': String(Math.floor((retryS + Math.random()) * 1000)),
     ...fields,
@@ -26,7 +26,7 @@ export function grpcShed(response: ServerResponse, retryS: number, fields: Outgo
 }
 
 export function grpcLate(response: ServerResponse): void {
-  answer(response, DEADLINE_EXCEEDED, 'The answer was not ready in the time this call may take.', {})
+  answer(response, DEADLINE_EXCEEDED, 'The answer was not ready before the deadline of the call.', {})
 }
 
 /** Below whatever stands for the stream: Node's response has no way to send a head that ends the stream. */

@@ -67,6 +67,6 @@ function load(): void {
     createRequire(import.meta.url)('../../timing/observed.ts')
   } catch {
     // In an app that a bundler has made one file of. It has found this import.
-    import('../../timing/observed.ts').catch(error => warn(`meltproof does not record requests. ${String(error)}`))
+    import('../../timing/observed.ts').catch(error => warn(`meltproof cannot record requests. ${String(error)}`))
   }
 }

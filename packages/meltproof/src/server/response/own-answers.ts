@@ -34,22 +34,22 @@ const REDUCED_CAPACITY = 'https://iana.org/assignments/http-problem-types#tempor
 export const PROBLEM_JSON: string = problem(
   REDUCED_CAPACITY,
   503,
-  'The server is at its capacity',
-  'This server is at its capacity and did not start on the request. Retry after the time given in Retry-After.',
+  'The server is overloaded',
+  'This server is overloaded and did not start the request. Retry after the time given in Retry-After.',
 )
 const LATE_PROBLEM_JSON: string = problem(
   'about:blank',
   504,
   'Gateway Timeout',
-  'The answer was not ready in the time this request may take. What it was waiting for has been cancelled.',
+  'The answer was not ready before the deadline of the request. The work in progress for it has been cancelled.',
 )
 export const HTML_PAGE: string = pageOf(
   'Busy right now',
-  'More people are here than we can serve at this moment. Your request was not started, so nothing is lost: please try again in a few seconds.',
+  'This site has more visitors at the moment than it can serve. Your request was not started, so nothing is lost: please try again in a few seconds.',
 )
 const LATE_PAGE: string = pageOf(
   'This took too long',
-  'Something we depend on did not answer in time, so we have stopped waiting. It may or may not have been carried out.',
+  'Another service did not answer in time, so we have stopped waiting. Your request may or may not have been carried out.',
 )
 
 const HTML = 'text/html; charset=utf-8'

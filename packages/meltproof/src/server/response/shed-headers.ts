@@ -25,8 +25,8 @@ export function checkShedHeaders(name: string, headers: unknown): ShedHeaders {
   let bytes = 0
   for (const [given, value] of Object.entries(headers as Readonly<Record<string, unknown>>)) {
     const field = checkFieldName(`a field of ${name}`, given)
-    if (OURS.has(field)) invalidOption(`a field of ${name}`, 'none that meltproof or Node writes', field)
-    if (checked.has(field)) invalidOption(`a field of ${name}`, 'given once', given)
+    if (OURS.has(field)) invalidOption(`a field of ${name}`, 'not a field that meltproof or Node writes', field)
+    if (checked.has(field)) invalidOption(`a field of ${name}`, 'given only once', given)
     if (typeof value !== 'string' || !/^[!-~](?:[ -~]*[!-~])?$/.test(value)) {
       invalidOption(`${name}[${given}]`, 'a string of printable ASCII without spaces around it', value)
     }
