@@ -1,15 +1,18 @@
-/** What node:http adds to its sockets and keeps in its parsers, as far as we rely on it. */
+/** The members of node:http's sockets and parsers that meltproof relies on. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface AskedAtHead {
-  /** Its last answer closed it: whatever else arrives is not a request (RFC 9112 section 9.6). */
+  /** True when the last answer closed the connection: later data is not a request (RFC 9112 section 9.6). */
   closing: boolean
-  /** Asked about a GET of HTTP/1.1 that is no upgrade; true when it has been answered. */
+  /** Called for each GET of HTTP/1.1 that is not an upgrade. Returns true when it has answered. */
   refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
 }
 
-/** On a socket, because a parser outlives its connections, and with short ones a WeakMap costs as much as all the rest. */
+/**
+ * The connection is stored on the socket: a parser outlives its connections, and with short connections a WeakMap costs
+ * as much as everything else.
+ */
 export const ASKED_AT_HEAD: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 
@@ -32,7 +35,10 @@ export interface HttpSocket extends Socket {
   _handle?: { reading?: boolean; readStart?: () => number } | null
 }
 
-/** Takes the rest of a request that nobody will read. With null, chunked trailers would become the next request's headers. */
+/**
+ * Receives the rest of a shed request. With null in its place, Node would take chunked trailers for headers of the next
+ * request.
+ */
 export const NOBODY = {
   complete: true,
   upgrade: false,
@@ -43,27 +49,30 @@ export const NOBODY = {
   emit: () => false,
 } as unknown as IncomingMessage
 
-/** Node forgets to read on when it gives a socket that it does not read to an upgrade: it would stay open for ever. */
+/**
+ * When Node passes a paused socket to an upgrade, it does not start to read it again, and the socket would stay open
+ * for ever.
+ */
 export function readOn({ _handle: handle }: HttpSocket): void {
   if (typeof handle?.readStart !== 'function') return
   handle.reading = true
   handle.readStart()
 }
 
-/** Stands for a response. Node, and libraries that shut servers down, take a socket that has one for busy. */
+/** Stands for a response. Node, and libraries that shut servers down, treat a socket that has one as busy. */
 const STAND_IN: object = { finished: false, headersSent: true, emit: () => false }
 
-/** A request of this socket waits. */
+/** Marks the socket as busy while a request of it waits. */
 export function lookBusy(socket: HttpSocket): void {
   socket._httpMessage ??= STAND_IN
 }
 
-/** Before the request is handed on: Node gives the socket its response then. */
+/** Must be called before the request is handed to Node, which gives the socket its response then. */
 export function lookIdle(socket: HttpSocket): void {
   if (socket._httpMessage === STAND_IN) socket._httpMessage = null
 }
 
-/** While `act` runs, Node's ways to close idle connections leave these alone. */
+/** While `act` runs, Node's methods that close idle connections skip these connections. */
 export function sparing(connections: Iterable<{ readonly socket: HttpSocket }>, act: () => void): void {
   const marked: HttpSocket[] = []
   for (const { socket } of connections) {
@@ -79,8 +88,8 @@ export function sparing(connections: Iterable<{ readonly socket: HttpSocket }>, 
 }
 
 /**
- * stoppable, and terminus with it, count 'request' events and end each socket that has none under way: at `close()`, and
- * when an answer is finished. None of these is ended while it has a request in line.
+ * stoppable, and terminus which uses it, count 'request' events and end each socket without one: at `close()`, and
+ * whenever an answer is finished. This keeps connections open whose requests still wait for meltproof.
  */
 export function outliveClose(connections: Iterable<{ readonly socket: HttpSocket; readonly hasLine: boolean }>): void {
   for (const connection of connections) {

@@ -1,10 +1,16 @@
-/** Pipelined requests stand in line behind one that waits, or behind an answer that is put off, and ask in their turn. */
+/**
+ * Keeps pipelined requests in order: they wait behind a request that waits, or behind a delayed answer, and then ask
+ * the gate one after another.
+ */
 import type { Server } from 'node:http'
 import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
 import { lookBusy, lookIdle } from './http-socket.ts'
 
-/** Behind so many no more are read. Not at the first: a socket that is not read does not tell that its client has gone. */
+/**
+ * Beyond this many pipelined requests the socket is not read. It is read before, because a paused socket does not
+ * report that its client has left.
+ */
 const MOST_BEHIND = 16
 
 export class Lines<R extends ConnectionRequest> {
@@ -38,7 +44,7 @@ export class Lines<R extends ConnectionRequest> {
     connection.waiting = undefined
     lookIdle(connection.socket)
     if (connection.behind.length === 0) this.connections.delete(connection)
-    // Not now: the gate is in the middle of something, and a thousand lines moving at once would be as deep a stack.
+    // Deferred: the gate is in the middle of a decision, and a thousand connections at once would recurse as deeply.
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
   }
 
@@ -57,7 +63,7 @@ export class Lines<R extends ConnectionRequest> {
     for (const connection of moved) {
       const { socket } = connection
       while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
-        // What waits is taken out when its 'close' comes.
+        // The 'close' event removes what still waits.
         if (socket.destroyed) break
         const next = connection.behind.shift()!
         next.arrivedAt = now()

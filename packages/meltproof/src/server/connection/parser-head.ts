@@ -1,7 +1,7 @@
 /**
- * The earliest place to shed a request: llhttp has parsed its head, and Node has made no IncomingMessage yet
- * (docs/benchmarks.md has the gain). Node pools its parsers, so each is wrapped once. If this Node names the callback
- * otherwise, requests are seen one step later.
+ * The earliest point to shed a request: llhttp has parsed its head, and Node has not created an IncomingMessage
+ * (docs/benchmarks.md has the gain). Node pools its parsers, so each is wrapped once. If a version of Node names the
+ * callback differently, requests are shed one step later.
  */
 import { ASKED_AT_HEAD, NOBODY, type Parser, WRAPPED } from './http-socket.ts'
 
@@ -33,12 +33,12 @@ export function standAtHead(parser: Parser): void {
 function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
   const known = wrappers.get(original)
   if (known !== undefined) return known
-  /** llhttp's number for GET, learned from what Node made of it. */
+  /** llhttp's number for GET, learned from the first GET that Node handled. */
   let get = -1
   const wrapper: OnHeadersComplete = function (major, minor, headers, method, url, code, reason, upgrade, keepAlive) {
     const asked = this.socket?.[ASKED_AT_HEAD]
     const plain = method === get && minor === 1 && major === 1 && !upgrade
-    // Headers are missing when there were so many that Node got them in parts.
+    // Headers are missing when there were so many that Node received them in parts.
     if (plain && asked !== undefined && headers !== undefined && asked.refuseAtHead(headers, url, keepAlive)) {
       this.incoming = NOBODY
       return 0

@@ -1,4 +1,7 @@
-/** Runs a request's handler: with what its callers sent along, under its deadline, and observed. */
+/**
+ * Runs a request's handler under its deadline, with the values its callers sent, and records it when there are
+ * subscribers.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
@@ -16,7 +19,7 @@ export interface HandlerParts {
   readonly policy: RequestPolicy
   readonly deadline: RequestDeadline | undefined
   readonly failOpen: FailOpen
-  /** The deadline passed, and the answer has not begun. */
+  /** The deadline passed before the answer began. */
   readonly onLate: (exchange: Exchange) => void
   /** Emits an event at the server, as Node does. */
   readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
@@ -71,7 +74,7 @@ export class Handler {
       returned = true
       return handled
     } finally {
-      // Nobody will end the response: its permit ends when the client leaves.
+      // Nothing will end the response: its permit is held until the client leaves.
       if (!returned) exchange.threw = true
     }
   }

@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { NO_RETRY_FIELD } from '../../chain.ts'
 import { addToHead, beforeHead } from './before-head.ts'
 
-/** Has an answer that is yet to come, if it is a failure, say that nobody is to try again. */
+/** If the answer that is still to come is a failure, it will say that clients should not retry. */
 export function refuseRetry(response: ServerResponse & { readonly stream?: ServerHttp2Stream }): void {
   if (response.headersSent) return
   const { stream } = response
