@@ -22,10 +22,7 @@ import { type Warn, warn } from '../warnings.ts'
 
 /** All optional; the defaults are meant for production. */
 export interface ProtectOptions {
-  /**
-   * Listening sockets that accept connections in parallel, where the platform has `SO_REUSEPORT`; 1 for a single one.
-   * @default 32
-   */
+  /** Listening sockets that accept in parallel, where the platform has `SO_REUSEPORT`; 1 for one socket. @default 32 */
   readonly lanes?: number
   /**
    * `Retry-After` of a shed answer, in whole seconds: one number, or a range. Each client draws from half of the range;

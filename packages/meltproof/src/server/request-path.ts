@@ -140,8 +140,7 @@ export class RequestPath implements HeadHandler<Exchange> {
           : this.#interception.emit(event, request, response),
     })
     const path = this
-    // One listener serves all requests, because a closure for each would cost time. An app may call it on another
-    // object.
+    // One listener for all requests: a closure for each would cost time. An app may call it on another object.
     this.#onClose = function () {
       const exchange = this?.[ASKED]
       if (exchange !== undefined) path.#end(exchange)
@@ -194,10 +193,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
   }
 
-  /**
-   * The usual shed under a standing queue: one write, without a request object. Returns false to have Node create the
-   * request, which then arrives at onHead.
-   */
+  /** The usual shed under a standing queue: one write, no request object. False: Node creates it for onHead. */
   refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { admission, shedding } = this
     if (admission.refusesNobody || this.#failOpen.isOpen || !connection.quiet) return false
@@ -238,10 +234,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return this.#admit(connection, exchange) ? this.#handOn(connection, exchange, false) : 0
   }
 
-  /**
-   * Node handles an upgrade at once. If the app has no listener for it, Node emits a plain request, which arrives here
-   * again.
-   */
+  /** Node handles an upgrade at once. If the app has no listener for it, it arrives here again as a plain request. */
   #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     // The upgrade would overtake waiting requests, and their answers would be out of order.
     if (connection.hasLine) this.#shedLine(connection)
@@ -466,10 +459,7 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   // Run.
 
-  /**
-   * Runs the handler of a request that waited. An exception of the app becomes an uncaught exception, as without
-   * meltproof.
-   */
+  /** Runs the handler of a request that waited. The app's exceptions become uncaught, as without meltproof. */
   #startNow(exchange: Exchange): void {
     try {
       if (exchange.resume !== undefined) exchange.resume()
@@ -515,10 +505,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     connection.current = current
   }
 
-  /**
-   * The exchange of this request if Node is creating its response right now: the connection stores the request that was
-   * handed on last.
-   */
+  /** The exchange of this request if Node is creating its response now: the connection knows what it handed on last. */
   #handedOnNow(request: IncomingMessage): Exchange | undefined {
     try {
       // The socket of HTTP/2 is shared by many requests, and may throw.
@@ -572,8 +559,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (exchange.resume === undefined || !this.#apart.delete(exchange)) return false
     this.gate.abandon(exchange)
     if (!exchange.again) this.shedding.clientLeft(exchange)
-    // The handler may still wait for the end of its body; without a permit it receives that end only after it has
-    // answered.
+    // The handler may still wait for the end of its body, which arrives only with a permit or after its answer.
     else if (exchange.response!.writableEnded && !exchange.answeredLate) this.#startNow(exchange)
     else exchange.request.destroy()
     return true

@@ -1,7 +1,4 @@
-/**
- * Tells requests of real connections from those that apps emit themselves (serverless adapters, mocks). The latter may
- * be any objects, and are not load.
- */
+/** Recognises requests of real connections. Requests that apps emit themselves may be any objects, and are not load. */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpSocket } from './http-socket.ts'
 

@@ -1,7 +1,4 @@
-/**
- * One HTTP/1 connection. Replaces `socket.parser.onIncoming` (Node 0.12 and later) to see requests before Node
- * responds.
- */
+/** One HTTP/1 connection. Replaces `socket.parser.onIncoming` to see requests before Node creates a response. */
 import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { requests } from '../../channels.ts'
@@ -46,15 +43,9 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   answeredAtMs: number = Number.NEGATIVE_INFINITY
   owed: AnswerKind | undefined
   closing = false
-  /**
-   * True when Node closed the connection, by itself or because of the client. It then says nothing about the handlers
-   * of the connection.
-   */
+  /** Node closed the connection, by itself or because of the client: no sign that the handlers have ended. */
   cut = false
-  /**
-   * Pipelined requests in service whose responses have no socket yet. Before Node 24 such a response does not report
-   * that the connection closed.
-   */
+  /** Pipelined requests in service whose responses have no socket yet. Before Node 24 they get no 'close' event. */
   overlapping: Set<R> | undefined
   /** Links of the list of open connections. */
   before: Connection<R> | undefined
@@ -128,10 +119,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     }
   }
 
-  /**
-   * Without its own context, a request that starts later would see the AsyncLocalStorage of the request that ended just
-   * then.
-   */
+  /** Without its own context, a later request would see the AsyncLocalStorage of the request that ended just then. */
   keepContext(): void {
     this.#context ??= new AsyncResource('MELTPROOF_WAIT', { requireManualDestroy: false })
   }
@@ -147,10 +135,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     if (socket._paused !== true && socket.isPaused()) socket.resume()
   }
 
-  /**
-   * Node does not know of an answer that meltproof wrote. So meltproof starts the idle timeout that Node starts after
-   * its own answers.
-   */
+  /** After an answer of meltproof, which Node does not see, starts the idle timeout that Node starts after its own. */
   startIdleTimeout(server: Server): void {
     const idleMs = idleTimeoutMs(server)
     const { socket } = this

@@ -18,9 +18,7 @@ export class Connections<R extends ConnectionRequest> {
     return Connection.of(socket, this.#heads)
   }
 
-  /**
-   * Returns undefined for anything but a new HTTP/1 connection: apps emit 'connection' themselves, with any arguments.
-   */
+  /** Returns undefined unless it is a new HTTP/1 connection: apps emit 'connection' themselves, with any arguments. */
   add(socket: HttpSocket | undefined, onClose: (connection: Connection<R>) => void): Connection<R> | undefined {
     if (typeof socket?.on !== 'function' || this.at(socket) !== undefined) return undefined
     const connection = Connection.attach(socket, this.#heads)

@@ -9,10 +9,7 @@ export interface AskedAtHead {
   refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
 }
 
-/**
- * The connection is stored on the socket: a parser outlives its connections, and with short connections a WeakMap costs
- * as much as everything else.
- */
+/** On the socket: a parser outlives its connections, and for short ones a WeakMap costs as much as all the rest. */
 export const ASKED_AT_HEAD: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 
@@ -35,10 +32,7 @@ export interface HttpSocket extends Socket {
   _handle?: { reading?: boolean; readStart?: () => number } | null
 }
 
-/**
- * Receives the rest of a shed request. With null in its place, Node would take chunked trailers for headers of the next
- * request.
- */
+/** Receives the rest of a shed request. With null, Node would take its trailers for headers of the next request. */
 export const NOBODY = {
   complete: true,
   upgrade: false,
@@ -49,10 +43,7 @@ export const NOBODY = {
   emit: () => false,
 } as unknown as IncomingMessage
 
-/**
- * When Node passes a paused socket to an upgrade, it does not start to read it again, and the socket would stay open
- * for ever.
- */
+/** Node does not resume a paused socket that it passes to an upgrade; the socket would stay open for ever. */
 export function readOn({ _handle: handle }: HttpSocket): void {
   if (typeof handle?.readStart !== 'function') return
   handle.reading = true

@@ -10,10 +10,7 @@ import { sparing } from './http-socket.ts'
 
 /** Browsers open connections in advance. While other requests arrive, such a connection may be about to be used, ms. */
 const UNUSED_MS = 5000
-/**
- * Number of connections closed in one step. Closing takes time, and requests that arrive on the last ones meanwhile are
- * lost.
- */
+/** Connections closed in one step. Closing takes time, and requests that arrive on the last ones meanwhile are lost. */
 const AT_ONCE = 8
 /** With very many connections each step closes more, so that there are at most this many steps. */
 const MOST_STEPS = 50

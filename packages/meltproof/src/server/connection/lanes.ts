@@ -34,9 +34,7 @@ export interface Lanes {
   readonly count: number
   /** Closes one extra lane. Returns false when there is none. */
   closeOne(): boolean
-  /**
-   * Closes the extra lanes; the main listener stays. The kernel resets connections in the backlog of a closing lane.
-   */
+  /** Closes the extra lanes; the main listener stays. The kernel resets connections that wait in a closing lane. */
   close(): void
 }
 
@@ -118,10 +116,7 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   }
 }
 
-/**
- * Returns the function that releases the port if this listen() may have lanes; otherwise the reason, if it deserves a
- * warning.
- */
+/** Returns what releases the port if this listen() may have lanes; otherwise the reason, if it deserves a warning. */
 function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
   if (server._handle && isWorker()) {
     return 'cluster workers share the listening socket of the primary process, which only accepts connections'
@@ -158,8 +153,7 @@ function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, wanted
     return undefined
   }
   const beside: ListenAddress = {
-    // The caller's literal keeps an IPv6 scope (`fe80::1%eth0`); Node turned null into `::` or `0.0.0.0`, whichever
-    // exists.
+    // The caller's literal keeps an IPv6 scope (`fe80::1%eth0`); Node turned null into `::` or `0.0.0.0`.
     address: at.address || (bound.address ?? null),
     port: bound.port,
     addressType: bound.family === 'IPv6' ? 6 : 4,
@@ -197,10 +191,7 @@ function openLane(
   return lane
 }
 
-/**
- * Extra lanes follow the main handle: when it is closed, ref'd or unref'd, so are they. Returns a function that undoes
- * this.
- */
+/** Extra lanes are closed, ref'd and unref'd with the main handle. Returns a function that undoes this. */
 function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
   const { close, ref, unref } = main
   const each = (act: (lane: ListenHandle) => void): void => {

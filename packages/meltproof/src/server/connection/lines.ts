@@ -1,16 +1,10 @@
-/**
- * Keeps pipelined requests in order: they wait behind a request that waits, or behind a delayed answer, and then ask
- * the gate one after another.
- */
+/** Keeps pipelined requests in order: each waits behind a waiting request or a delayed answer, then asks the gate. */
 import type { Server } from 'node:http'
 import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
 import { lookBusy, lookIdle } from './http-socket.ts'
 
-/**
- * Beyond this many pipelined requests the socket is not read. It is read before, because a paused socket does not
- * report that its client has left.
- */
+/** Beyond this many the socket is not read. Not earlier: a paused socket does not report that its client has left. */
 const MOST_BEHIND = 16
 
 export class Lines<R extends ConnectionRequest> {

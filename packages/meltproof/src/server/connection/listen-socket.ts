@@ -45,10 +45,7 @@ export function addressIsFree(at: ListenAddress): boolean {
 
 let supported: boolean | undefined
 
-/**
- * Whether SO_REUSEPORT balances connections on this platform. libuv refuses the flag where it does not, such as on
- * macOS and Windows.
- */
+/** Whether SO_REUSEPORT balances connections here. Where it does not (macOS, Windows), libuv refuses the flag. */
 export function canShareAddresses(): boolean {
   if (supported !== undefined) return supported
   const socket = bindSocket({ address: '127.0.0.1', port: 0, addressType: 4, flags: REUSE_PORT })

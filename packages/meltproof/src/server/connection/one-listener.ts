@@ -8,9 +8,7 @@ import type net from 'node:net'
 import { openLanes } from './lanes.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
-/**
- * Whether `server`, which is about to listen with these arguments, serves another address of `first` in the same way.
- */
+/** Whether `server`, which is about to listen with these arguments, serves another address like `first`. */
 export function isOneWith(server: net.Server, listenArguments: readonly unknown[], first: net.Server): boolean {
   // With TLS, each server could have its own certificates.
   if (server === first || !(server instanceof HttpServer && first instanceof HttpServer)) return false

@@ -23,10 +23,7 @@ export class RequestKinds {
     return exchange.kind
   }
 
-  /**
-   * The kind under which it is counted in service. The method is part of it: reading an order is different work from
-   * placing one.
-   */
+  /** The kind that is counted in service, with the method: reading an order is different work from placing one. */
   inService(exchange: Exchange): number {
     const kind = this.known.of(keyOf(exchange))
     if (exchange.kind < 0) exchange.kind = kind

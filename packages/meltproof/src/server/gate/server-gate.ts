@@ -107,9 +107,7 @@ export class ServerGate {
     return !ungated && memory?.mayRefuse === true && memory.refuses(mayBringBody(request), now())
   }
 
-  /**
-   * The operator's function is called before the gate decides, and before the handler, which may change the request.
-   */
+  /** Calls the operator's function before the gate decides, and before the handler, which may change the request. */
   #askWithName(exchange: Exchange, nowMs: number): Decision {
     const { kindName } = this.#parts.policy
     if (kindName !== undefined) this.#kinds.name(exchange, kindName(exchange.request))

@@ -1,7 +1,4 @@
-/**
- * Reads what a request carries from the tiers above: criticality, and whether it is a retry. Only trusted callers are
- * believed.
- */
+/** Reads criticality and the mark of a retry from a request. Only trusted callers are believed. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { CRITICALITIES, classOf, isCriticality } from '../../admission/queue/criticality.ts'
 import { Chain, CRITICALITY_FIELD, tiersAreTold } from '../../chain.ts'
@@ -39,8 +36,7 @@ function removeField(request: IncomingMessage, name: string): void {
   const { headers, rawHeaders } = request
   if (headers[name] === undefined) return
   delete headers[name]
-  // Reading the getter now fixes its result: later Node would expect as many fields as were received. HTTP/2 requests
-  // do not have it.
+  // Node would cache it with the fields that were received. HTTP/2 requests do not have it.
   const { headersDistinct } = request as { headersDistinct?: NodeJS.Dict<string[]> }
   if (headersDistinct !== undefined) delete headersDistinct[name]
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {

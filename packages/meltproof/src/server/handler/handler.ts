@@ -1,7 +1,4 @@
-/**
- * Runs a request's handler under its deadline, with the values its callers sent, and records it when there are
- * subscribers.
- */
+/** Runs a request's handler under its deadline, with its callers' values, and records it for subscribers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'

@@ -18,8 +18,7 @@ export function handlerHasEnded(
   pipelined: boolean,
 ): boolean {
   if (response === undefined || response.writableEnded || threw) return true
-  // When a connection closes, Node destroys responses whose turn had not come. All other responses are destroyed by the
-  // app.
+  // When a connection closes, Node destroys responses whose turn had not come; only the app destroys others.
   if (!pipelined && response.errored != null) return true
   if (isHttp2(request)) return streamHasEnded(response as Http2Response)
   // The app has detached the socket from Node (`detachSocket`).
@@ -27,10 +26,7 @@ export function handlerHasEnded(
   return connection !== undefined && isClosedByApp(connection, request)
 }
 
-/**
- * The client did not end the connection, and an error, if there is one, is the error with which the app destroyed the
- * request.
- */
+/** The client did not end the connection, and any error is the one with which the app destroyed the request. */
 function isClosedByApp({ cut, socket }: Connection<Exchange>, request: Exchange['request']): boolean {
   if (cut || socket.readableEnded) return false
   return socket.errored == null || socket.errored === request.errored

@@ -32,10 +32,7 @@ export interface Drainable {
   readonly sockets: ReadonlySet<Socket>
 }
 
-/**
- * Maximum time for which the server still accepts after drain(), ms: Kubernetes informs every node within a few
- * seconds.
- */
+/** The server accepts at most this long after drain(), ms: Kubernetes informs every node within a few seconds. */
 const ACCEPT_MS = 5000
 /** After this time without a request, none is expected, ms. So Ctrl-C stops an idle server at once. */
 const QUIET_MS = 1000
@@ -87,10 +84,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
       closing = false
     })
   }
-  /**
-   * Closing takes time, and requests that arrive meanwhile are lost: so each step closes little. Returns false when
-   * nothing is left.
-   */
+  /** Closing takes time, and requests that arrive meanwhile are lost: so it closes little. False at the end. */
   const closeNext = (): boolean => {
     if (server.listening && closeLane()) return true
     const wasListening = server.listening
@@ -125,8 +119,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     over = true
     clearInterval(looks)
     clearTimeout(deadline)
-    // Cut sockets emit 'close' at the end of a turn. A process that exits earlier would lose the records of their
-    // requests.
+    // Cut sockets emit 'close' at the end of a turn. Exiting earlier would lose the records of their requests.
     setImmediate(() => setImmediate(() => resolve(!cut)))
   }
 
@@ -138,9 +131,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   return promise
 }
 
-/**
- * These functions run from timers, where an exception (of the app's own close(), for example) would end the process.
- */
+/** These functions run from timers, where an exception (of the app's own close(), say) would end the process. */
 function carefully(act: () => void): () => void {
   return () => {
     try {

@@ -35,8 +35,7 @@ export class OpenSession {
   }
 
   /**
-   * Ends what no client waits for: a stream that its client has reset stays open until its body is read, and a client
-   * need not disconnect.
+   * Ends what no client waits for: a reset stream stays open until its body is read, and clients may not disconnect.
    */
   look(nowMs: number): void {
     if (!this.#isOver) {

@@ -18,10 +18,7 @@ const LOOK_MAX_MS = 50
 /** A handler that has waited for the request's body for this long, ms, is treated as waiting for its client. */
 const UPLOAD_AFTER_MS = 20
 
-/**
- * Each check covers at most this many streams that lent their permits, round robin, so that thousands of slow downloads
- * cost no more.
- */
+/** Each check covers at most this many streams without permits, round robin, so that thousands cost no more. */
 const LOOKED_AT = 50
 
 export interface ReclaimParts {
@@ -108,10 +105,7 @@ export class Reclaim {
     return this.#parts.streams.begun(kindNoted, announced(response), look, nowMs)
   }
 
-  /**
-   * The response began within the handler's first turn. When thousands of event streams connect at once, the next check
-   * comes too late.
-   */
+  /** The response began in the handler's first turn. If thousands connect at once, the next check is too late. */
   begun(exchange: Exchange, nowMs: number): void {
     if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
   }
@@ -152,10 +146,7 @@ function endedUnseen(exchange: Exchange): boolean {
   return response.socket === null && connection.overlapping?.has(exchange) !== true
 }
 
-/**
- * The handler streams into the response, or reads a body that will not arrive: both end with the client, and often
- * silently.
- */
+/** The handler streams into the response, or reads a body that will not arrive: often it ends silently. */
 function servedClient({ request, response }: Exchange): boolean {
   return response?.headersSent === true ? response.listenerCount('unpipe') > 0 : waitsForBody(request)
 }

@@ -16,10 +16,7 @@ interface Response extends ServerResponse {
   readonly stream?: ServerHttp2Stream
 }
 
-/**
- * False for the shadow of a request that has ended; and after the client has left, because then only the handler
- * counts.
- */
+/** False for the shadow of a request that has ended, and after the client has left: then only the handler counts. */
 export function streams({ response, shadowMs, abandoned }: Exchange): boolean {
   return response?.headersSent === true && !abandoned && (shadowMs === undefined || shadowMs < 0)
 }
@@ -51,9 +48,7 @@ export class StreamProbe {
   #given = 0
   #counted = 0
   #toldToWait = false
-  /**
-   * True when the handler wrote more before its client had received what was written: it does not wait for the client.
-   */
+  /** The handler wrote more before its client had received what was written: it does not wait for the client. */
   #heedless = false
 
   constructor(request: Exchange['request'], response: Response) {

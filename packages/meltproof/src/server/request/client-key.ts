@@ -72,9 +72,7 @@ function entryOf(rawHeaders: readonly string[], name: string, proxies: number): 
   return undefined
 }
 
-/**
- * For an IPv6 address the first 64 bits, because one client owns all addresses behind them. Some proxies append a port.
- */
+/** For IPv6 the first 64 bits, because one client owns all addresses behind them. Some proxies append a port. */
 function networkOf(text: string): string {
   const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
   if (isIP(address) !== 6) return address

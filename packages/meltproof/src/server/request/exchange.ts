@@ -19,10 +19,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   // Set by the code in gate/.
   /** When its caller or this server stops waiting for the answer; Infinity without a deadline. */
   answerBy: number = Number.POSITIVE_INFINITY
-  /**
-   * Key of the name that the operator's `kind` returned; undefined: the URL determines the kind
-   * (gate/request-kinds.ts).
-   */
+  /** Key of the name from the operator's `kind`; undefined: the URL determines the kind (gate/request-kinds.ts). */
   kindKey: number | undefined
   /** Number of its kind; -1 while unknown. */
   kind = -1
@@ -35,10 +32,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
    * how long the handler took, ms; -1 while it runs.
    */
   shadowMs: number | undefined
-  /**
-   * Starts a request that waits outside a connection's queue: one that arrived without a connection, or the end of an
-   * upload.
-   */
+  /** Starts a request that waits outside a connection's queue: one without a connection, or the end of an upload. */
   resume: (() => void) | undefined
 
   // Set while the handler runs.

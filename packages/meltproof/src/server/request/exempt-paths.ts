@@ -22,9 +22,7 @@ const CLIMBS = new RegExp(
   'i',
 )
 
-/**
- * Matches exact paths, and everything below a path that ends in `*`, whatever the query; undefined for an empty list.
- */
+/** Matches exact paths, and everything below a path that ends in `*`, without the query; undefined for no paths. */
 export function exemptPaths(paths: readonly string[]): ((url: string) => boolean) | undefined {
   if (paths.length === 0) return undefined
   const exact = new Set(paths.filter(path => !path.endsWith('*')))

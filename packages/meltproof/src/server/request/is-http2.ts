@@ -1,7 +1,4 @@
-/**
- * Recognises HTTP/2 by its stream, not by its version: Node's HTTP/1 parser also accepts `GET / HTTP/2.0` and reports
- * version 2.
- */
+/** Recognises HTTP/2 by its stream: Node's HTTP/1 parser also accepts `GET / HTTP/2.0` and reports version 2. */
 import type { IncomingMessage } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 

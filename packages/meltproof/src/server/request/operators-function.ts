@@ -13,9 +13,7 @@ export interface OperatorsFunction<A> {
   readonly otherwise: string
 }
 
-/**
- * Calls the function. When it throws, or returns an invalid value or a promise, this warns once and returns undefined.
- */
+/** Calls the function. If it throws, or returns a promise or something invalid, warns once and returns undefined. */
 export function safely<A>(asked: OperatorsFunction<A>, warn: Warn): (request: IncomingMessage) => A | undefined {
   let said = false
   const sayOnce = (what: string): void => {

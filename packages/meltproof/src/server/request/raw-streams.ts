@@ -1,7 +1,4 @@
-/**
- * Tells which streams of an HTTP/2 server the app handles raw. For the others Node creates requests, which arrive
- * separately.
- */
+/** Tells which streams of an HTTP/2 server the app handles raw. The others arrive as requests, created by Node. */
 import type { Server } from 'node:http'
 import type { StreamEvent } from './stream-request.ts'
 

@@ -3,10 +3,7 @@ export function mayBringBody({ method }: { readonly method?: string | undefined 
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
 }
 
-/**
- * What a shed needs from a head, read in one pass over its lines: `request.headers` would build an object of all of
- * them.
- */
+/** What a shed needs from a head, in one pass over its lines: `request.headers` would build an object of them all. */
 export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */
   readonly bodyBytes: number
@@ -37,8 +34,7 @@ export function describeHead(lines: readonly string[]): HeadNeeds {
         else if (name.toLowerCase() === 'expect') expects = true
         break
       case 14:
-        // llhttp has checked that it is a number. If there is also a transfer encoding (lenient parser), llhttp obeys
-        // chunked.
+        // llhttp has checked that it is a number. Next to a transfer encoding (lenient parser), llhttp obeys chunked.
         if (name.toLowerCase() === 'content-length') bodyBytes = Math.max(bodyBytes, Number(lines[i + 1]))
         break
       case 17:

@@ -1,7 +1,4 @@
-/**
- * Presents a raw HTTP/2 stream as a request with node:http's names, for the gate, the operator's functions and
- * observers.
- */
+/** Presents a raw HTTP/2 stream with node:http's names, for the gate, the operator's functions and observers. */
 import type { IncomingMessage } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
@@ -138,9 +135,7 @@ function hasEnded({ _readableState: state, readableEnded }: MaybeCut): boolean {
   return state?.ended === true || readableEnded
 }
 
-/**
- * Facts about the connection, read at its first stream: the socket of a session that has ended throws at every access.
- */
+/** Facts about the connection, read at its first stream: later its socket may throw at every access. */
 interface SocketFacts {
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined

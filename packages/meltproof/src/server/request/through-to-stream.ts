@@ -1,7 +1,4 @@
-/**
- * Forwards members of an object that stands for a raw HTTP/2 stream to the stream itself: reads, calls and
- * replacements.
- */
+/** Forwards members of an object to the raw HTTP/2 stream that it stands for: reads, calls and replacements. */
 import type { ServerHttp2Stream } from 'node:http2'
 
 /** Defines an accessor on `prototype` for each name. Methods are bound to the stream. */

@@ -16,9 +16,7 @@ export function isGrpc(request: IncomingMessage): boolean {
   return isHttp2(request) && GRPC.test(request.headers['content-type'] ?? '')
 }
 
-/**
- * @param retryS when the client may retry, seconds; it does so by itself if its service config allows retries (gRPC A6)
- */
+/** @param retryS when the client may retry, seconds; clients whose service config allows it (gRPC A6) then do */
 export function grpcShed(response: ServerResponse, retryS: number, fields: OutgoingHttpHeaders = {}): void {
   answer(response, UNAVAILABLE, 'This server is overloaded and did not start the call.', {
     // The random part prevents all clients from returning at the same time.

@@ -1,7 +1,4 @@
-/**
- * The last answer of a connection (RFC 9112 section 9.6): how the head says so, and how the connection is closed after
- * it.
- */
+/** The last answer of a connection (RFC 9112 section 9.6): how the head says so, and how the connection closes. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ASKED_AT_HEAD, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'

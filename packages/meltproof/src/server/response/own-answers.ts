@@ -55,10 +55,7 @@ const LATE_PAGE: string = pageOf(
 const HTML = 'text/html; charset=utf-8'
 const LATE_JSON_BODY: Body = { type: 'application/problem+json', text: LATE_PROBLEM_JSON }
 const LATE_HTML_BODY: Body = { type: HTML, text: LATE_PAGE }
-/**
- * Up to this many bytes of a request body are read and discarded after an answer of meltproof, and the connection is
- * kept.
- */
+/** Up to this many bytes of a body are read and discarded after an answer of meltproof, to keep the connection. */
 const DROPPABLE_BODY = 65_536
 /** Fields that a browser needs to show the answer at all, and those that help to trace the request. */
 const KEPT = /^(?:access-control-.*|vary|x-request-id|x-correlation-id|traceparent|server-timing)$/
@@ -84,10 +81,7 @@ export class OwnAnswers {
     this.#allowsOrigin = 'access-control-allow-origin' in options.headers
   }
 
-  /**
-   * A browser's script never sees a 503 of a preflight. So meltproof answers it with the operator's CORS headers; the
-   * request itself is then shed or served.
-   */
+  /** A script never sees the 503 of a preflight, so this gets 204. The request itself may then be shed. */
   isPreflight(method: string | undefined, needs: HeadNeeds): boolean {
     return this.#allowsOrigin && needs.asksMethod && method === 'OPTIONS'
   }

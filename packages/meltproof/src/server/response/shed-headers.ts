@@ -1,7 +1,4 @@
-/**
- * Header fields that the operator adds to shed answers, such as those of CORS. They are constant, so a shed costs no
- * more.
- */
+/** Header fields that the operator adds to shed answers, such as those of CORS: constant, so a shed costs no more. */
 import { NO_RETRY_FIELD } from '../../chain.ts'
 import { checkFieldName, checkObject, invalidOption } from '../../options.ts'
 import { BINARY_FIELD, FIELD } from './load-report.ts'
@@ -9,10 +6,7 @@ import { BINARY_FIELD, FIELD } from './load-report.ts'
 /** Keys are field names in lower case. */
 export type ShedHeaders = Readonly<Record<string, string>>
 
-/**
- * Envoy does not retry an answer with this field, whatever its retry policy says about 503, except with `retry_on:
- * envoy-ratelimited`.
- */
+/** Envoy does not retry an answer with this field, except under `retry_on: envoy-ratelimited`. */
 export const NO_RETRY: ShedHeaders = { [NO_RETRY_FIELD]: 'true' }
 
 /** Fields that frame the message or belong to the connection, and those that meltproof writes. */

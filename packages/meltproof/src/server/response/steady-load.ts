@@ -6,10 +6,7 @@
  */
 import type { LoadFigures } from '../../process-gate.ts'
 
-/**
- * Time constants of the mean, ms: the usual one, and one for a capacity far from the mean or a process that has just
- * started.
- */
+/** Time constants of the mean, ms: the usual one, and one after a start or for a capacity far from the mean. */
 const STEADY_MS = 3000
 const QUICK_MS = 500
 /** A capacity is far from the mean above this multiple of it, or below the same fraction. */

@@ -21,10 +21,7 @@ export class StreamResponse {
     return new StreamResponse(stream, headers) as unknown as ServerResponse
   }
 
-  /**
-   * The gRPC library answers itself when a call's deadline passes. The handler works on, as after a client that has
-   * left.
-   */
+  /** gRPC's library answers itself when a call's deadline passes. The handler works on, as after a client that left. */
   get timedOut(): boolean {
     return this.#mayTimeOut && String(this.getHeader('grpc-status')) === DEADLINE_EXCEEDED
   }
@@ -33,19 +30,14 @@ export class StreamResponse {
     return Number(this.stream.sentHeaders?.[':status'] ?? 200)
   }
 
-  /**
-   * Whether the app ended it. When clients leave, Node ends the streams itself, and closes those of a lost connection.
-   */
+  /** The app ended it. For clients that leave Node ends the streams itself, and closes those of a lost connection. */
   get writableEnded(): boolean {
     const { stream } = this
     if (isDisconnected(stream)) return false
     return stream[CLOSED_BY_APP] === true || (stream.writableEnded && !stream.aborted && !this.timedOut)
   }
 
-  /**
-   * The error with which the app destroyed the stream. A reset stream has a different kind of error, or its
-   * connection's.
-   */
+  /** The error with which the app destroyed the stream. Reset streams and lost connections have other errors. */
   get errored(): Error | null {
     const { errored } = this.stream
     if (isDisconnected(this.stream)) return null
