@@ -1,6 +1,6 @@
 /**
- * What a connection of Redis is in the midst of: MULTI and WATCH stay with it after their answer. When the budget that
- * began one ends, the app has the grace to end it (EXEC, DISCARD, UNWATCH); then the connection is closed.
+ * The state of a Redis connection: MULTI and WATCH remain in effect after their answer. When the budget under which one
+ * began ends, the app has a grace period to end it (EXEC, DISCARD, UNWATCH); then the connection is closed.
  */
 import type { Budget, EndListener } from '../deadline/budget.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'
@@ -21,7 +21,7 @@ export class RedisState {
   /** Why the MULTI must not be executed. */
   #broken: Error | undefined
 
-  /** @param close closes the connection; ioredis then makes another */
+  /** @param close closes the connection; ioredis then opens another */
   constructor(graceMs: number, close: () => void) {
     this.#graceMs = graceMs
     this.#close = close
@@ -66,14 +66,14 @@ export class RedisState {
     })
   }
 
-  /** A caller has an error of ours in the place of its answer. */
+  /** A caller got an error of meltproof instead of its answer. */
   late(name: string, reason: Error): void {
     if (this.#begun.has('multi') && !endsState('multi', name)) this.#broken ??= reason
-    // Its caller thinks that it did not begin, or will not ask for its end again.
+    // Its caller assumes that it did not begin, or will not try to end it again.
     if (this.#begun.has(name) || (name === 'exec' && this.#broken !== undefined)) this.#close()
   }
 
-  /** The connection is gone, and its state with it. */
+  /** The connection is closed, and its state is lost. */
   gone(): void {
     for (const { budget, ended } of this.#begun.values()) budget?.offEnd(ended)
     this.#begun.clear()

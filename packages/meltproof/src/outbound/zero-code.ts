@@ -1,10 +1,10 @@
-/** Limits for an app that has installed none itself, and one line that says so. Never throws. */
+/** Limits for an app that has not installed any itself, and one line that announces them. Never throws. */
 import { stderr } from 'node:process'
 import { isFirstToSay } from '../cluster/said.ts'
 import { installLimits, isInstalled } from './install.ts'
 import { type CallLimits, ZERO_CODE_LIMITS, LimitTable, type OutboundLimits } from './limits.ts'
 
-/** @param given by the operator */
+/** @param given the operator's limits */
 export function boundOutbound(given: OutboundLimits, warn: (text: string) => void): void {
   if (isInstalled()) return
   try {

@@ -53,7 +53,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     test('no next byte', async () => {
       withLimits({ idleMs: 100 })
       const error = await exceeded(client(`${dependency.url}/stuck`))
-      assert.match(error.message, /for the next byte of the answer \(100 bytes had come\)/)
+      assert.match(error.message, /for the next byte of the answer \(100 bytes had arrived\)/)
     })
 
     test('a body that takes too long in total', async () => {
@@ -64,7 +64,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
         return
       }
       const error = await exceeded(call)
-      assert.match(error.message, /for the whole answer \([1-9]\d* bytes had come\)/)
+      assert.match(error.message, /for the whole answer \([1-9]\d* bytes had arrived\)/)
     })
 
     test('no connection', async () => {

@@ -105,7 +105,11 @@ describe('a value out of range leaves the default and is told of', () => {
     ['MELTPROOF_LIMIT', '1000001', /got '1000001'/],
     ['MELTPROOF_SHED_HEADERS', 'vary', /^a field of MELTPROOF_SHED_HEADERS must be the name of a header field; got ''/],
     ['MELTPROOF_SHED_HEADERS', 'x-a: b\r\nx-b: c', /MELTPROOF_SHED_HEADERS\[x-a\] must be a string of printable ASCII/],
-    ['MELTPROOF_SHED_HEADERS', 'connection: close', /must be not a field that meltproof or Node writes; got 'connection'/],
+    [
+      'MELTPROOF_SHED_HEADERS',
+      'connection: close',
+      /must be not a field that meltproof or Node writes; got 'connection'/,
+    ],
     ['MELTPROOF_REPORT_LOAD_TO', 'on', /^MELTPROOF_REPORT_LOAD_TO\[0\] must be an IP address or a network.*got 'on'/],
     ['MELTPROOF_REPORT_LOAD_TO', '10.0.0.0/8,,', /MELTPROOF_REPORT_LOAD_TO\[1\]/],
     ['MELTPROOF_DEADLINE', '0s', /^MELTPROOF_DEADLINE must be a time with its unit.* from 1ms to 24h; got '0s'/],
