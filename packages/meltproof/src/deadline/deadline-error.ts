@@ -1,4 +1,4 @@
-/** The error of a deadline that has passed: what was waited for, and who was slow. */
+/** The error of a missed deadline: what the work waited for, and what was slow. */
 import { MeltproofError } from '../errors.ts'
 import type { Expiry } from './fair-timer.ts'
 
@@ -22,27 +22,27 @@ export type DeadlinePhase = keyof typeof WAITED_FOR
 
 export interface DeadlineFacts extends Expiry {
   readonly phase: DeadlinePhase
-  /** The limit that passed, ms. */
+  /** The limit that was exceeded, ms. */
   readonly limitMs: number
   readonly heldUpMs?: number
-  /** Bytes of an answer that had come by then, where that is known. */
+  /** Bytes of an answer that had arrived, if known. */
   readonly bytesSeen?: number
-  /** Whom or what was waited for, such as an origin; without secrets. Default "the work". */
+  /** What the work is, such as a call to an origin, without secrets. Default "the work". */
   readonly what?: string | undefined
 }
 
-/** A deadline passed. `instanceof` holds across duplicate installs of meltproof. */
+/** A deadline has passed. `instanceof` works across duplicate installs of meltproof. */
 export class DeadlineExceededError extends MeltproofError {
   override readonly name: string = 'DeadlineExceededError'
   declare readonly code: 'MELTPROOF_DEADLINE_EXCEEDED'
-  /** Wall time from the start to giving up, ms. */
+  /** Wall time from the start until the deadline was enforced, ms. */
   readonly waitedMs: number
-  /** How much of `waitedMs` this process's own event loop was stalled, ms. */
+  /** How much of `waitedMs` the event loop of this process was stalled, ms. */
   readonly ownStallMs: number
-  /** The limit that passed, ms. */
+  /** The limit that was exceeded, ms. */
   readonly limitMs: number
   readonly phase: DeadlinePhase
-  /** Bytes of an answer that had come by then; undefined where that is not known. */
+  /** Bytes of an answer that had arrived; undefined if unknown. */
   readonly bytesSeen: number | undefined
 
   constructor(facts: DeadlineFacts, options?: ErrorOptions) {

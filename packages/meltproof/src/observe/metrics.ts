@@ -1,6 +1,6 @@
 /**
- * The table of metrics. Prometheus and OpenTelemetry are both made from it, and a test compares it with docs/metrics.md:
- * to add a metric, add an entry here and its line there.
+ * The table of metrics, from which Prometheus and OpenTelemetry are both served. A test compares it with
+ * docs/metrics.md: to add a metric, add an entry here and its line there.
  */
 import { now } from '../clock.ts'
 import { type LimiterFigures, namedLimiters, namedPools } from '../named-figures.ts'
@@ -34,21 +34,21 @@ type GuardGauge =
 type GuardCounter = 'admitted' | 'exempt' | 'left'
 type GuardState = 'dryRun' | 'draining' | 'limitKnown'
 
-/** What metrics read of a Guard. */
+/** The parts of a Guard that metrics read. */
 export interface GuardLike {
   stats(): Readonly<Record<GuardGauge | GuardCounter, number>> &
     Readonly<Record<GuardState, boolean>> & { readonly shed: Readonly<Record<string, number>> }
-  /** It stands for every guard of the process. */
+  /** True for the combined guard of all servers in the process. */
   readonly ofAll?: true
-  /** Where some of those are dry runs and some are not: of each sort. @default those of `stats()` */
+  /** The sheds of dry runs and of real ones, where a process has both. @default those of `stats()` */
   sheds?(): readonly { readonly dryRun: boolean; readonly shed: Readonly<Record<string, number>> }[]
 }
 
-/** What an event adds to one series of a metric. */
+/** How an event changes one series of a metric. */
 export interface Feed<E> {
-  /** Labels that are the same for all events; the metric's others come from the event. */
+  /** Labels with constant values; the other labels come from the event. */
   readonly labels?: Labels
-  /** Only by events that took `slowMs` or more. */
+  /** Only fed by events that took `slowMs` or more. */
   readonly bySlow?: true
   /** Undefined adds nothing. */
   readonly value: (event: E) => number | undefined
@@ -62,9 +62,9 @@ export interface Metric {
   readonly unit: string
   readonly help: string
   readonly labels?: readonly LabelName[]
-  /** Of a gauge: what the workers of a cluster make of it together. @default 'sum' */
+  /** For a gauge: how the values of a cluster's workers are combined. @default 'sum' */
   readonly aggregator?: Aggregator
-  /** Of a histogram: each bucket names a trace where the format has room for it. */
+  /** For a histogram: buckets have exemplars if the format supports them. */
   readonly exemplars?: true
   readonly request?: readonly Feed<RequestRecord>[]
   readonly shed?: readonly Feed<ShedRecord>[]
@@ -77,12 +77,12 @@ export interface Metric {
 
 type Described = Omit<Metric, 'prometheus' | 'otel' | 'kind' | 'unit'> & Partial<Pick<Metric, 'prometheus'>>
 
-/** Words that an exporter adds to a name, by unit. */
+/** The words that an exporter appends to a name for its unit. */
 const UNIT_WORDS: Readonly<Record<string, string>> = { s: 'seconds', '1': 'ratio' }
 
 const VERDICTS: readonly Verdict[] = ['loop', 'dependency', 'network', 'self']
 
-/** The four shares, in seconds. */
+/** The four parts of a duration, in seconds. */
 const SHARES: readonly Feed<{ readonly shares: Shares }>[] = [
   { labels: { part: 'loop' }, value: ({ shares }) => shares.loopMs / 1000 },
   { labels: { part: 'dependency' }, value: ({ shares }) => shares.dependencyMs / 1000 },
@@ -234,7 +234,7 @@ const LIMITERS: readonly Metric[] = [
   }),
 ]
 
-/** As OpenTelemetry names them (semantic conventions of database clients). */
+/** Named as in OpenTelemetry's semantic conventions of database clients. */
 const POOLS: readonly Metric[] = [
   gauge('db.client.connection.count', '{connection}', {
     help: 'Connections of bound database pools that the app is using.',
@@ -312,7 +312,7 @@ function gauge(otel: string, unit: string, described: Described): Metric {
   return metric('gauge', otel, unit, described)
 }
 
-/** Its name for Prometheus is what an exporter makes of its name for OpenTelemetry, unless it is given. */
+/** Unless given, the Prometheus name is the one that an exporter derives from the OpenTelemetry name. */
 function metric(kind: Metric['kind'], otel: string, unit: string, described: Described): Metric {
   const words = [otel.replaceAll('.', '_'), UNIT_WORDS[unit], kind === 'counter' ? 'total' : undefined]
   const prometheus = words.filter(word => word !== undefined).join('_')
@@ -326,12 +326,12 @@ function perStream(read: (loss: LogLossRecord) => number): Feed<LogLossRecord>[]
   }))
 }
 
-/** A figure of `guard.stats()` under its name there. */
+/** A figure of `guard.stats()`, named as there. */
 function guardGauge(figure: GuardGauge, unit: string, help: string, more: Partial<Described> = {}): Metric {
   return gauge(`meltproof.${figure}`, unit, { help, read: guard => [[{}, guard.stats()[figure]]], ...more })
 }
 
-/** A figure of `guard.stats()` that is on or off. */
+/** A boolean of `guard.stats()`. */
 function guardState(name: string, figure: GuardState, help: string): Metric {
   const read: Metric['read'] = guard => [[{}, Number(guard.stats()[figure])]]
   return gauge(`meltproof.${name}`, '{server}', { help, aggregator: 'max', read })
