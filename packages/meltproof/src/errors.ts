@@ -1,9 +1,9 @@
-/** The errors of meltproof: one table, one class. Each says what was expected, what came and what to do. */
+/** The errors of meltproof: one table, one class. Each message says what was expected, what came and what to do. */
 
 /** Every installed copy of meltproof marks its errors with the same symbol. */
 const BRAND = Symbol.for('meltproof.error')
 
-/** The stable codes; what each means is in {@link ERROR_CODES}. */
+/** The stable codes; {@link ERROR_CODES} describes them. */
 export type ErrorCode =
   | 'MELTPROOF_OPTION_UNKNOWN'
   | 'MELTPROOF_OPTION_INVALID'
@@ -41,15 +41,15 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
     'A statement other than ROLLBACK was sent in a transaction after another of its statements was cancelled or refused.',
 }
 
-/** What a server answers when a handler lets such an error through. Others are its own fault: 500. */
+/** The status when a handler does not catch the error. Other errors are the server's own fault: 500. */
 const STATUS_CODES: Partial<Record<ErrorCode, number>> = { MELTPROOF_DEADLINE_EXCEEDED: 504, MELTPROOF_SHED: 503 }
 
-/** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */
+/** An error of meltproof. Use {@link isMeltproofError} to recognise it, also across duplicate installs. */
 export class MeltproofError extends Error {
   override readonly name: string = 'MeltproofError'
   /** Stable across versions; see {@link ERROR_CODES}. */
   readonly code: ErrorCode
-  /** 504 for a passed deadline, 503 for work that was shed, absent otherwise. Express, Fastify and Koa answer with it. */
+  /** 504 for a missed deadline, 503 for shed work, absent otherwise. Express, Fastify and Koa answer with it. */
   declare readonly statusCode?: number
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
@@ -61,7 +61,7 @@ export class MeltproofError extends Error {
   }
 }
 
-/** An error of another class, where the API that is kept demands one, known as one of ours all the same. */
+/** Marks an error of another class, which the emulated API requires, as one of meltproof. */
 export function asMeltproofError(error: Error, code: ErrorCode): MeltproofError {
   return Object.defineProperty(Object.assign(error, { code }), BRAND, { value: true })
 }

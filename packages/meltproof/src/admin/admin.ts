@@ -1,6 +1,7 @@
 /**
- * The operator's pages, on a port of their own: no request of the service is in their way, and none of its clients sees
- * them. Keeps nothing alive; where the port can not be had, the app runs without. One worker of a cluster has it, for all.
+ * The operator's pages, on a separate port: they do not compete with requests of the service, and its clients cannot
+ * see them. Does not keep the process alive; if the port is taken, the app runs without. One worker of a cluster serves
+ * all.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { AllGuards } from '../cluster/all-guards.ts'
@@ -65,7 +66,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
     explain: () => guards().map(guard => guard.explain()),
     ready: () => guards().length > 0 && !all.stats().draining,
   })
-  // So that the others have the counters when this process ends.
+  // This gives the other workers the counters, in case this process ends.
   server.on('listening', () => workers.together().catch(() => undefined))
   server.unref()
 }

@@ -1,4 +1,4 @@
-/** Why the last shed happened, and why the limit is what it is, in a sentence each for a person. Pure. */
+/** Describes why the last shed happened and why the limit has its value, in one sentence each. Pure. */
 import type { LimitReason } from './limiter/limiter.ts'
 import type { ShedReason } from './shed-reason.ts'
 import type { LastShed } from './sheds.ts'

@@ -1,4 +1,4 @@
-/** What the admin port tells, of this process or of its whole cluster together. */
+/** The data of the admin port, for this process or for its whole cluster. */
 import cluster from 'node:cluster'
 import { type AllGuards, type Counted, countedTogether, oneOf } from './all-guards.ts'
 import { clusterName } from './own-folder.ts'
@@ -10,22 +10,22 @@ import { Siblings } from './siblings.ts'
 /** The answer of one process. */
 interface Told {
   readonly ready: boolean
-  /** Whether it has the admin port. */
+  /** Whether it owns the admin port. */
   readonly holds: boolean
-  /** Absent while no server of its has listened. */
+  /** Absent before a server of the process has listened. */
   readonly stats?: GuardStats
   readonly explain: readonly string[]
   readonly figures: Figures
-  /** Where it knows later ones than the process that asks. */
+  /** Present if newer than those of the asking process. */
   readonly carried?: CarriedCounters
 }
 
 /** The counters of ended processes. The next owner of the port takes them over. */
 interface CarriedCounters {
-  /** The greatest is the latest. */
+  /** The greatest version is the latest. */
   readonly version: number
   readonly figures: Figures
-  /** Of their `stats()`; none before one has listened. */
+  /** From their `stats()`; none before one has listened. */
   readonly counted: readonly Counted[]
 }
 
@@ -49,14 +49,14 @@ export interface Parts {
   readonly explain: () => readonly string[]
   readonly ready: () => boolean
   readonly holds: () => boolean
-  /** There are others, and they can not be asked. */
+  /** There are others, but they cannot be asked. */
   readonly alone: (why: unknown) => void
 }
 
 export class Workers {
   readonly #parts: Parts
   #siblings: Siblings | undefined
-  /** The last answers of the others. */
+  /** The last answer of each other process. */
   #known = new Map<number, Told>()
   /** The counters of ended processes, and those of the port's owner where that is another process. */
   #carried: CarriedCounters = { version: 0, figures: {}, counted: [] }
@@ -64,13 +64,13 @@ export class Workers {
 
   constructor(name: string, parts: Parts) {
     this.#parts = parts
-    // A primary that listens itself is one of them.
+    // A primary that listens itself is a member, too.
     if (cluster.isWorker || Object.keys(cluster.workers ?? {}).length > 0) this.#join(name)
     else cluster.once('fork', () => this.#join(name))
   }
 
   together(): Promise<Together> {
-    // One at a time: an answer that comes late must not bring back one that has gone meanwhile.
+    // One query at a time: a late answer must not bring back a process that has ended meanwhile.
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })
@@ -100,7 +100,7 @@ export class Workers {
     return this.#siblings !== undefined
   }
 
-  /** Whether another one may have the port: it says so, or is stalled. */
+  /** Whether another process may own the port: it says so, or it is stalled. */
   async mayBeHeld(): Promise<boolean> {
     if (this.#siblings === undefined) return cluster.worker !== undefined && cluster.worker.id !== 1
     const others = await answersOf(this.#siblings, { whetherItHolds: true })
@@ -128,13 +128,13 @@ export class Workers {
     for (const [pid, answer] of await this.#shareCounters(siblings, own)) {
       const told = answer ?? this.#known.get(pid)
       if (told !== undefined) known.set(pid, told)
-      // A worker that has just begun may have taken the port.
+      // A new worker may have taken the port.
       if (answer?.carried && answer.carried.version >= this.#carried.version) this.#carried = answer.carried
     }
     const gone = [...this.#known].filter(([pid]) => !known.has(pid))
     this.#known = known
     for (const [, told] of gone) this.#carried = this.#with(told)
-    // The others know the sum before it is shown, because this process may be the next that ends.
+    // The others receive the sum before it is shown, because this process may end next.
     if (gone.length > 0) await this.#shareCounters(siblings, own)
     return [...known.values()]
   }

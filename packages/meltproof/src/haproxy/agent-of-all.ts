@@ -1,6 +1,6 @@
 /**
- * MELTPROOF_HAPROXY_AGENT: one agent for all servers of the process and all workers of its cluster, because to HAProxy they
- * are one server. HAProxy gets their sum.
+ * MELTPROOF_HAPROXY_AGENT: one agent for all servers of the process and all workers of its cluster, because HAProxy
+ * sees them as one server. HAProxy gets their sum.
  */
 import { clusterPort } from '../cluster/cluster-port.ts'
 import { AllGuards } from '../cluster/all-guards.ts'
@@ -17,7 +17,7 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
   }
   const agent = new AgentServer(async () => {
     const { ready, stats } = await workers.together()
-    // While one worker takes requests, the host does.
+    // While one worker accepts requests, the host does.
     return ready && stats !== undefined ? { ...stats, draining: false } : undefined
   }, tellAllHeld)
   const { server } = agent
@@ -34,7 +34,7 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
     families: [],
     explain: () => [],
     ready: () => {
-      // Another worker tells HAProxy, and asks this one each time.
+      // Another worker answers HAProxy, and asks this one each time.
       if (!server.listening) tellAllHeld()
       return guards().length > 0 && !all.stats().draining
     },

@@ -1,18 +1,18 @@
-/** What a dry run under meltproof/register prints: that it is one, and at growing intervals how many would have been shed. */
+/** The log lines of a dry run under meltproof/register: that it is one, and at growing intervals the would-be sheds. */
 import { now } from '../clock.ts'
 import type { GuardStats } from '../server/guard.ts'
 
 type Figures = Pick<GuardStats, 'admitted' | 'shed'>
 
-/** Short enough for an operator who watches a first try. */
+/** Short enough for an operator who watches a first test. */
 const LOOK_EVERY_MS = 5000
-/** Between two lines, in the long run; each pause is twice the one before until then. */
+/** Maximum pause between two lines; each pause is twice the one before. */
 const LONGEST_PAUSE_MS = 60_000
 
 interface Tellers {
-  /** For all workers of a cluster. */
+  /** Prints a line once for all workers of a cluster. */
   readonly all: (text: string) => void
-  /** Workers may happen to have the same figures, and one of them has the same again. */
+  /** Prints it in each worker, because their figures may be equal, or the same as before. */
   readonly each: (text: string) => void
 }
 
@@ -28,7 +28,7 @@ export function tellDryRun(figures: () => Figures | undefined, tell: Tellers): v
       const line = seen === undefined ? undefined : lines.look(seen, now())
       if (line !== undefined) tell.each(line)
     } catch {
-      // Whatever it is, an exception in a timer would end the app.
+      // Any exception in a timer would end the app.
     }
   }, LOOK_EVERY_MS).unref()
 }
@@ -44,7 +44,7 @@ export class DryRunLines {
     this.#beforeMs = nowMs
   }
 
-  /** A line when there were sheds. Those in a pause are part of the line after it. */
+  /** Returns a line if there were sheds. Those during a pause are included in the next line. */
   look(figures: Figures, nowMs: number): string | undefined {
     const reasons = Object.entries(figures.shed)
       .map(([reason, count]) => ({ reason, count: count - (this.#before.shed[reason] ?? 0) }))

@@ -1,4 +1,4 @@
-/** What meltproof/register does once an HTTP server is about to listen: protects it, and operates what the variables ask for. */
+/** Runs when an HTTP server is about to listen: protects the server, and starts what the variables ask for. */
 import { createRequire } from 'node:module'
 import type { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
@@ -14,7 +14,7 @@ import type { Guard } from '../server/guard.ts'
 import { isServer, type ProtectedServer, protect } from '../server/protect.ts'
 import { warn as say, warnEach } from '../warnings.ts'
 
-/** What a variable asks for is loaded when it does. At once: `listen()` does not wait. */
+/** Loads a part only if a variable asks for it. Synchronous, because `listen()` does not wait. */
 const load = createRequire(import.meta.url) as {
   (part: '../admin/admin.ts'): typeof import('../admin/admin.ts')
   (part: './drain-on-signal.ts'): typeof import('./drain-on-signal.ts')
@@ -39,7 +39,7 @@ if (watch) {
 
 export function beforeListening(server: Server, args: readonly unknown[]): void {
   if (!isServer(server) || isOwn(server)) return
-  guards() // Forgets servers that are gone.
+  guards() // This forgets servers that were collected.
   if (settings.on) protectOnce(server, args)
   listened.add(new WeakRef(server))
   if (!settings.on) return
@@ -47,12 +47,12 @@ export function beforeListening(server: Server, args: readonly unknown[]): void 
   operateOnce()
 }
 
-/** For a primary of a cluster that has no server itself. */
+/** For the primary of a cluster without a server. */
 export function drainWorkers(): void {
   if (settings.on && !operates) drain()
 }
 
-/** Of the servers that listen, each once. */
+/** The guards of the servers that listen, each once. */
 function guards(): Guard[] {
   const found = new Set<Guard>()
   for (const ref of listened) {
@@ -65,7 +65,7 @@ function guards(): Guard[] {
 }
 
 function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[]): void {
-  // On a server that listens already, listen() throws Node's own error.
+  // If the server already listens, listen() throws Node's own error.
   if (server.listening || guardOf(server) !== undefined) return
   for (const ref of listened) {
     const first = ref.deref()
@@ -84,12 +84,12 @@ function logOnce(guard: Guard | undefined): void {
   attempt('could not log requests', () => load('../logging/access-log.ts').accessLog(guard, settings.accessLog))
 }
 
-/** Not before the app listens: a job, a script and the primary of a cluster have nothing to show and nothing to bound. */
+/** Not before the app listens: jobs, scripts and the primary of a cluster need none of it. */
 function operateOnce(): void {
   if (operates) return
   operates = true
   const { stdout, outbound, admin, haproxyAgent, culprit } = settings
-  // An app that has installed it has its own options.
+  // An app that has installed meltproof/stdout itself has its own options.
   if (stdout !== undefined && !isInstalled()) {
     attempt('could not take over stdout and stderr; they work as without meltproof', () =>
       load('../logging/stdout.ts').install(stdout),
@@ -99,7 +99,7 @@ function operateOnce(): void {
     attempt('could not limit outbound calls', () => load('../outbound/zero-code.ts').boundOutbound(outbound, warn))
   }
   if (settings.protect.dryRun === true) sayDryRun()
-  // Threads have the variables of the process.
+  // Threads inherit the variables of the process.
   if (!isMainThread) return
   for (const warning of settings.warnings) warn(`is configured wrongly: ${warning}`)
   drain()

@@ -8,9 +8,7 @@ function mostYoungMb(nodeMajor: number): number {
   return nodeMajor < 26 ? 192 : 96
 }
 
-/**
- * Share of the full young generation that V8 reserves, by the least size of the old one in MB, measured in containers.
- */
+/** Share of the young generation that V8 reserves, by the least size of the old one in MB, measured in containers. */
 const YOUNG_SHARES = [
   { share: 1, aboveMb: 1024 },
   { share: 1 / 2, aboveMb: 512 },

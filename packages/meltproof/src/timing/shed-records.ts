@@ -1,5 +1,5 @@
 /**
- * Publishes the requests whose handler never ran. Far above capacity they are most of what a server does, so the first of
+ * Publishes the requests whose handler never ran. Far above capacity these are most of a server's work, so the first of
  * each second are published with their request, and the others as counts by reason, method and wait.
  */
 import type { IncomingMessage } from 'node:http'
@@ -8,9 +8,9 @@ import { now } from '../clock.ts'
 import { bucketOf, DURATION_BOUNDARIES_S, LEFT, methodIndex, METHODS } from '../record.ts'
 import type { ShedRecords, Source } from '../server/response/observer.ts'
 
-/** Published one by one, per second. Each makes Node create a request, which doubles the cost of a shed. */
+/** Number published one by one, per second. Each makes Node create a request, which doubles the cost of a shed. */
 const SINGLY = 20
-/** The counts of the others are published this often, ms. */
+/** The counts of the others are published at this interval, ms. */
 const EVERY_MS = 1000
 
 interface Tally {

@@ -1,6 +1,7 @@
 /**
- * Max-min fairness between kinds (Bertsekas and Gallager, Data Networks, 1992): a kind that asks for less than an equal
- * share gets it all. Demand is arrivals times the least mean service time: waits in service do not count. Pure.
+ * Max-min fairness between kinds (Bertsekas and Gallager, Data Networks, 1992): a kind that needs less than an equal
+ * share gets all it needs. Demand is arrivals times the lowest mean service time, so waits in service do not count.
+ * Pure.
  */
 
 const WINDOW_MS = 200
@@ -9,11 +10,11 @@ const WEIGHT = 0.5
 const SERVICE_WEIGHT = 0.1
 /** Each window reduces the sums of time held and worked by this share. */
 const FORGOTTEN = 0.3
-/** Each window moves the least mean service time up to the mean by this share. */
+/** Each window raises the lowest mean service time towards the mean by this share. */
 const RISES = 0.005
-/** Share of the limit that is dealt out: demand is an estimate. */
+/** Share of the limit that is distributed: demand is only an estimate. */
 const DEALT = 0.9
-/** A kind that fits may come first with BURST times its demand in a window, plus FEW. */
+/** A kind within its share may have priority for BURST times its demand in a window, plus FEW requests. */
 const BURST = 1.5
 const FEW = 4
 const NOBODY = -1
@@ -23,21 +24,21 @@ export class FairShares {
   readonly #unasked: number
   readonly #arrivals: Float64Array
   readonly #rates: Float64Array
-  /** Mean service time, ms, 0 before it is known; and the least that this mean has been. */
+  /** Mean service time, ms, 0 while unknown; and the lowest value of this mean. */
   readonly #serviceMs: Float64Array
   readonly #leastMs: Float64Array
-  /** In this window: requests that came first, how many may at once, and how many more per ms. */
+  /** In this window: requests with priority, how many are allowed at once, and how many more per ms. */
   readonly #first: Float64Array
   readonly #granted: Float64Array
   readonly #pace: Float64Array
   #meanServiceMs = 0
-  /** Sum of service times, and the part left if no request waited in service, ms. */
+  /** Sum of service times, and the part of it without waits in service, ms. */
   #heldMs = 0
   #workedMs = 0
   #since = Number.NaN
   #drawn = false
 
-  /** @param newcomers requests of a kind without demand so far that may come first in a window */
+  /** @param newcomers requests with priority per window for a kind that has had no demand so far */
   constructor(kinds: number, newcomers = 0) {
     this.#kinds = kinds
     this.#unasked = newcomers - 1
@@ -65,7 +66,7 @@ export class FairShares {
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : SERVICE_WEIGHT / 4)
   }
 
-  /** Whether another request of this kind may come first. False once a kind floods beyond its share. */
+  /** Whether another request of this kind may have priority. False once a kind exceeds its share. */
   within(kind: number, nowMs: number): boolean {
     return this.#first[kind]! <= this.#granted[kind]! + this.#pace[kind]! * (nowMs - this.#since)
   }
@@ -74,7 +75,7 @@ export class FairShares {
     this.#first[kind]!++
   }
 
-  /** A queue begins. Demand from before belongs to other traffic. */
+  /** A queue begins. Earlier demand belongs to other traffic. */
   open(nowMs: number): void {
     this.#arrivals.fill(0)
     this.#first.fill(0)
@@ -114,7 +115,7 @@ export class FairShares {
     }
   }
 
-  /** The share of time in service that is not spent waiting there. */
+  /** The share of the time in service that is not spent waiting there. */
   #working(): number {
     const share = this.#heldMs === 0 ? 1 : Math.min(1, this.#workedMs / this.#heldMs)
     this.#heldMs *= 1 - FORGOTTEN

@@ -1,18 +1,18 @@
 /**
  * The level up to which requests are admitted while a queue stands. It counts arrivals by level and departures, and
- * draws the line where arrivals up to it just fill the departures: DAGOR's histogram and prefix sum (SoCC 2018), with
- * the measured pace of departures in place of blind steps. Pure.
+ * sets the cutoff where arrivals up to it just match the departures: DAGOR's histogram and prefix sum (SoCC 2018), with
+ * the measured pace of departures instead of fixed steps. Pure.
  */
 import { LEVELS } from './criticality.ts'
 
-/** Least time, ms, and departures for a line: fewer would move it by chance. */
+/** Minimum time, ms, and departures for a new cutoff: fewer would move it by chance. */
 const WINDOW_MS = 250
 const WINDOW_DEPARTURES = 16
-/** What remains of earlier windows: a memory of about ten, so that users near the line do not flap. */
+/** What remains of earlier windows: a memory of about ten, so that users near the cutoff do not flap. */
 const KEPT = 0.9
-/** Share of the departures that the line admits. Any level fills the rest when a permit is free. */
+/** Share of the departures that the cutoff admits. Any level fills the rest when a permit is free. */
 const SUPPLY = 0.97
-/** A line that still admits between these shares of what is wanted stays. */
+/** A cutoff that still admits between these shares of what is wanted stays. */
 const TOO_FEW = 0.95
 const TOO_MANY = 1.08
 
@@ -58,13 +58,13 @@ export class Cutoff {
   }
 
   #draw(wanted: number): void {
-    let below = 0 // arrivals on better levels
+    let below = 0 // Arrivals on better levels.
     let upToLine = 0
     let drawn = -1
     for (let level = 0; level < LEVELS; level++) {
       const upTo = below + this.#arrived[level]!
       if (level === this.#line) upToLine = upTo
-      // The level that crosses what is wanted is admitted: the queue decides among its requests.
+      // The level that reaches the wanted number is admitted: the queue decides among its requests.
       if (drawn < 0 && upTo >= wanted) drawn = level
       below = upTo
     }

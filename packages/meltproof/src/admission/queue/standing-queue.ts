@@ -1,7 +1,7 @@
 /**
- * Decides which request waits, starts next or is shed. A queue that drains is a burst: first come, first served, none
- * shed. A queue that stands is overload: newest first, and a request that waited too long is shed at once. This is
- * CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue
+ * Decides which request waits, starts next or is shed. A queue that drains is a burst: first come, first served, and
+ * none is shed. A queue that stands is overload: newest first, and a request that waited too long is shed at once. This
+ * is CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue
  * 2015).
  *
  * Entries wait in lines, the best first: classes where requests have levels (criticality.ts); otherwise those within
@@ -46,9 +46,10 @@ export interface StandingTuning {
   readonly intervalsToStandAgain: number
   readonly maxQueued: number
   /**
-   * So few wait for longer than {@link maxWaitMs}, as long as the service goes on: they can be one page, whose client
-   * waits for all of it. Fresher requests are served first. More push the oldest out, and so do as many that overtake it:
-   * clients that ask again and again are no page, and some of them would wait for ever.
+   * This many requests may wait for longer than {@link maxWaitMs} while the service makes progress: they can belong to
+   * one page, whose client waits for all of them. Newer requests are served first. Further requests displace the
+   * oldest, and so do as many that overtake it: clients that ask again and again are not one page, and some of them
+   * would wait for ever.
    */
   readonly few: number
 }
@@ -71,7 +72,7 @@ export const STANDING_TUNING: StandingTuning = {
   few: 64,
 }
 
-/** A backlog of one longest wait stands at once; while the service gets faster, of this many. */
+/** A backlog of one longest wait counts as standing at once; while the service speeds up, of this many. */
 const HOPELESS_IF_FASTER = 1.5
 
 /** An entry is shed, taken or removed once. */
@@ -93,16 +94,16 @@ export class StandingQueue<E extends Waiting> {
   readonly #cutoff: Cutoff | undefined
   readonly #shares: FairShares | undefined
   readonly #clients: ClientShares | undefined
-  /** Requests in this many first lines can all be served; only chance makes them wait. */
+  /** The capacity suffices for requests in this many first lines; only chance makes them wait. */
   readonly #wantedLines: number
   readonly #lastKeptAt: number[]
   #intervalEndsAt = 0
-  /** At the end of the last intervals, ms, while it is more than may drain. */
+  /** Backlogs at the end of the last intervals, ms, while they are too large to drain. */
   readonly #backlogs: number[] = []
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
   #emptySince = 0
-  /** Starts that went before all that waited longer. */
+  /** Starts of entries that overtook all that had waited longer. */
   #overtakes = 0
 
   constructor(limiter: Limiter, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
@@ -129,7 +130,7 @@ export class StandingQueue<E extends Waiting> {
     return this.#standing && this.#queue.size > 0
   }
 
-  /** The expected wait of a request that comes now, ms. A standing queue takes the newest next. */
+  /** The expected wait of a request that arrives now, ms. A standing queue takes the newest next. */
   get expectedWaitMs(): number {
     return this.#standing ? 0 : this.#backlogMs
   }
@@ -144,7 +145,7 @@ export class StandingQueue<E extends Waiting> {
     }
     if (this.#queue.size === 0) this.#beginWaiting(nowMs)
     else if (this.#queue.size >= this.#tuning.maxQueued) {
-      // First come, first served: the newest has the longest wait ahead. Newest first: the oldest has no hope left.
+      // First come, first served: the newest has the longest wait. Newest first: the oldest has no chance left.
       const worst = this.#queue.worstClass()
       if (line > worst || (line === worst && !this.#standing)) return 'full'
       this.#hooks.shed(this.#queue.takeOldestOf(worst)!, 'full')
@@ -160,9 +161,7 @@ export class StandingQueue<E extends Waiting> {
     return 'wait'
   }
 
-  /**
-   * Why {@link push} would shed a request that came now, found before anything is spent on it; undefined if unknown.
-   */
+  /** The reason for which {@link push} would shed a request now, found at almost no cost; undefined if unknown. */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#hooks.level !== undefined) return undefined
     if (this.#shares !== undefined && kind === undefined) return undefined
@@ -212,7 +211,7 @@ export class StandingQueue<E extends Waiting> {
     if (oldest === undefined) return Number.POSITIVE_INFINITY
     const { intervalMs } = this.#tuning
     const leftMs = this.#longestWait(oldest) - (nowMs - oldest.arrivedAt)
-    // One that may wait on is looked at again.
+    // An entry that may wait longer is checked again.
     return leftMs <= 0 ? intervalMs : Math.max(1, Math.min(leftMs, intervalMs))
   }
 
@@ -232,7 +231,7 @@ export class StandingQueue<E extends Waiting> {
     return line
   }
 
-  /** The best line is for requests whose client and kind are within their shares; the client counts more. */
+  /** The best line is for requests whose client and kind are within their shares; the client has more weight. */
   #lineOf(kind: number, client: number, nowMs: number): number {
     const clientFits = this.#clients === undefined || (this.#standing && this.#clients.within(client, nowMs))
     const kindFits = this.#shares === undefined || (this.#standing && this.#shares.within(kind, nowMs))
@@ -265,7 +264,7 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
-  /** Those that the limit counts. */
+  /** The permits that the limit counts. */
   get #permits(): number {
     return this.#limiter.limit - (this.#limiter.uncounted ?? 0)
   }
@@ -300,7 +299,7 @@ export class StandingQueue<E extends Waiting> {
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
   }
 
-  /** A few that a quick service has no time for are overload: it would serve them within the longest wait. */
+  /** If a quick service has no time for these few, it is overloaded: it could serve them within the longest wait. */
   #mayWaitOn({ overtakesThen }: E, nowMs: number): boolean {
     const { few } = this.#tuning
     if (this.#queue.size > few || this.#overtakes - overtakesThen! >= few || (this.#standing && !this.#isSlow))
@@ -308,7 +307,7 @@ export class StandingQueue<E extends Waiting> {
     return this.#limiter.goesOn?.(nowMs) === true
   }
 
-  /** Even a few take longer than the longest wait. */
+  /** True if even these few take longer than the longest wait. */
   get #isSlow(): boolean {
     return this.#tuning.few * this.#pace.gapMs > this.#tuning.maxWaitMs
   }
