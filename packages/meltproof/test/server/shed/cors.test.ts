@@ -100,7 +100,7 @@ describe('headers that would harm the message', () => {
     [{ connection: 'upgrade' }, /not a field that meltproof or Node writes/],
     [{ 'content-encoding': 'gzip' }, /not a field that meltproof or Node writes/],
     [{ 'Retry-After': '3' }, /not a field that meltproof or Node writes/],
-    [{ Vary: 'origin', vary: 'accept' }, /given once/],
+    [{ Vary: 'origin', vary: 'accept' }, /given only once/],
     [{ 'x-a': 'a'.repeat(8190) }, /at most 8192 bytes/],
     [['x-a'], /an object of header fields/],
   ] as const) {
