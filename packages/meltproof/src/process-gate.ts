@@ -114,7 +114,7 @@ export class ProcessGate<E extends Admitted<E>> {
   ask(entry: E, nowMs: number): Decision {
     const { inner } = this
     if (inner.full) this.#reclaim(nowMs)
-    const decision = entry.again ? inner.offerAgain(entry, nowMs) : inner.offer(entry, nowMs)
+    const decision = entry.again ? inner.offerResumed(entry, nowMs) : inner.offer(entry, nowMs)
     if (decision === 'start') this.permit(entry, nowMs)
     else if (decision === 'wait') this.#lookWhileWaiting()
     return decision

@@ -160,7 +160,7 @@ export class Gate<E extends Entry> {
   }
 
   /** For a request that gave its permit back to wait for its client. It waits longest and gets every second permit. */
-  offerAgain(entry: E, nowMs: number): Decision {
+  offerResumed(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
     entry.arrivedAt = nowMs
@@ -194,7 +194,7 @@ export class Gate<E extends Entry> {
     else this.#wakeAtTurnEnd()
   }
 
-  get refusesNobody(): boolean {
+  get admitsAll(): boolean {
     return this.#queue.size === 0 && !this.#closed
   }
 
@@ -228,7 +228,7 @@ export class Gate<E extends Entry> {
   }
 
   /** A request continues without a permit: it waits for its client (streams.ts). Its time counts for its kind. */
-  goOn(nowMs: number, serviceMs: number, entry: E): void {
+  runWithoutPermit(nowMs: number, serviceMs: number, entry: E): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, entry, serviceMs)
   }

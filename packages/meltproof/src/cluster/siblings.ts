@@ -31,7 +31,7 @@ export class Siblings {
   constructor(name: string, answer: (heard: string) => string) {
     this.#folder = ownFolder(name)
     const server = createServer({ allowHalfOpen: true }, socket => {
-      hear(socket, heard => {
+      readAll(socket, heard => {
         try {
           socket.end(answer(heard))
         } catch {
@@ -86,7 +86,7 @@ export class Siblings {
         if (hasGone) rmSync(path, { force: true })
         end(hasGone ? undefined : { pid, text: undefined })
       })
-      hear(socket, text => end({ pid, text }))
+      readAll(socket, text => end({ pid, text }))
       socket.end(text)
     })
   }
@@ -97,7 +97,7 @@ export class Siblings {
 }
 
 /** Everything that the other side sends; incomplete when it disconnects. */
-function hear(socket: Socket, act: (heard: string) => void): void {
+function readAll(socket: Socket, act: (heard: string) => void): void {
   let heard = ''
   socket.unref()
   socket.setEncoding('utf8')

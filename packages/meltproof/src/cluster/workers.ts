@@ -8,7 +8,7 @@ import type { GuardStats } from '../server/guard.ts'
 import { Siblings } from './siblings.ts'
 
 /** The answer of one process. */
-interface Told {
+interface ProcessAnswer {
   readonly ready: boolean
   /** Whether it owns the admin port. */
   readonly holds: boolean
@@ -57,7 +57,7 @@ export class Workers {
   readonly #parts: Parts
   #siblings: Siblings | undefined
   /** The last answer of each other process. */
-  #known = new Map<number, Told>()
+  #known = new Map<number, ProcessAnswer>()
   /** The counters of ended processes, and those of the port's owner where that is another process. */
   #carried: CarriedCounters = { version: 0, figures: {}, counted: [] }
   #asking: Promise<Together> | undefined
@@ -87,7 +87,7 @@ export class Workers {
     }
   }
 
-  #answer({ carried, whetherItHolds }: Question): Told | Pick<Told, 'holds'> {
+  #answer({ carried, whetherItHolds }: Question): ProcessAnswer | Pick<ProcessAnswer, 'holds'> {
     if (whetherItHolds) return { holds: this.#parts.holds() }
     const own = this.#own()
     if (carried === undefined) return own
@@ -123,8 +123,8 @@ export class Workers {
     }
   }
 
-  async #others(siblings: Siblings, own: Told): Promise<Told[]> {
-    const known = new Map<number, Told>()
+  async #others(siblings: Siblings, own: ProcessAnswer): Promise<ProcessAnswer[]> {
+    const known = new Map<number, ProcessAnswer>()
     for (const [pid, answer] of await this.#shareCounters(siblings, own)) {
       const told = answer ?? this.#known.get(pid)
       if (told !== undefined) known.set(pid, told)
@@ -139,13 +139,13 @@ export class Workers {
     return [...known.values()]
   }
 
-  #shareCounters(siblings: Siblings, own: Told): ReturnType<typeof answersOf> {
+  #shareCounters(siblings: Siblings, own: ProcessAnswer): ReturnType<typeof answersOf> {
     this.#carried = { ...this.#carried, version: this.#carried.version + 1 }
     return answersOf(siblings, { carried: this.#with(own) })
   }
 
   /** The carried counters, and those of this process. */
-  #with({ figures, stats }: Told): CarriedCounters {
+  #with({ figures, stats }: ProcessAnswer): CarriedCounters {
     const { version, figures: before, counted } = this.#carried
     return {
       version,
@@ -154,7 +154,7 @@ export class Workers {
     }
   }
 
-  #own(): Told {
+  #own(): ProcessAnswer {
     const { all, explain, families, holds, ready } = this.#parts
     const told = { ready: ready(), holds: holds(), explain: explain() }
     if (!all.any) return { ...told, figures: {} }
@@ -166,11 +166,11 @@ export class Workers {
 async function answersOf(
   siblings: Siblings,
   question: Question,
-): Promise<(readonly [pid: number, told: Told | undefined])[]> {
+): Promise<(readonly [pid: number, told: ProcessAnswer | undefined])[]> {
   const answers = await siblings.ask(JSON.stringify(question))
   return answers.map(({ pid, text = '' }) => {
     try {
-      return [pid, JSON.parse(text) as Told]
+      return [pid, JSON.parse(text) as ProcessAnswer]
     } catch {
       return [pid, undefined]
     }

@@ -6,7 +6,7 @@ import { Cancellations } from './cancellations.ts'
 import { type PoolFigures, namePool } from '../named-figures.ts'
 import { Call, peerOf, type DatabaseAddress } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
-import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
+import { ConnectionQueue, type ConnectionSource } from './connection-queue.ts'
 import { type Warn, warnOnce } from '../warnings.ts'
 import { Semaphore } from './semaphore.ts'
 
@@ -30,7 +30,7 @@ export interface PoolSource<Connection> extends ConnectionSource<Connection> {
 
 export class BoundPool<Connection> {
   where: DatabaseAddress
-  readonly line: ConnectionLine<Connection>
+  readonly line: ConnectionQueue<Connection>
   readonly cancellations: Cancellations = new Cancellations()
   readonly warn: Warn = warnOnce()
   readonly #replacements: Semaphore
@@ -45,7 +45,7 @@ export class BoundPool<Connection> {
     this.#database = source.database
     this.#kind = source.kind
     this.#acquireMs = acquireMs
-    this.line = new ConnectionLine(source)
+    this.line = new ConnectionQueue(source)
     this.#replacements = new Semaphore(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
     // Callers that gave up keep their place in the pool's own queue until their turn.
     const get = (): number => Math.min(this.line.callers, this.line.waiting + source.waiting())

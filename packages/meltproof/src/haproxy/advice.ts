@@ -50,7 +50,7 @@ const BUSY = 0.9
 /** Utilisation covers up to two seconds, and a process that has just started was idle in them. */
 const REST_MS = 2000
 /** Factor applied at each check. */
-const LESS = 0.8
+const OVERLOAD_FACTOR = 0.8
 /** Reasons of sheds for lack of capacity. */
 const OVERLOAD: readonly (keyof GuardStats['shed'])[] = ['standing', 'stale', 'late', 'full']
 
@@ -62,7 +62,7 @@ export class Advice {
   #seen: { readonly atMs: number; readonly admitted: number; readonly shed: number } | undefined
   /** Requests admitted per second. */
   #rate = 0
-  #told: number | undefined
+  #sent: number | undefined
   /** When the service was last busy, or the first check. */
   #busyAt: number | undefined
   #holds = false
@@ -75,17 +75,17 @@ export class Advice {
     const { abandoned, inflight, limit, limitKnown, open, queued, utilisation } = figures
     const room = Math.max(LEAST_ROOM, Math.round((this.#rate * ROOM_MS) / 1000))
     // Some requests from HAProxy may not have been read yet.
-    const isFull = this.#told !== undefined && open >= this.#told - room
+    const isFull = this.#sent !== undefined && open >= this.#sent - room
     const isBusy = utilisation >= BUSY
     if (isBusy) this.#busyAt = nowMs
     this.#busyAt ??= nowMs
     const hasRested = nowMs - this.#busyAt >= REST_MS
-    const waits = queued > 0 && (isFull || this.#told === undefined)
+    const waits = queued > 0 && (isFull || this.#sent === undefined)
     if (sheds || (isFull && isBusy) || (waits && limitKnown)) this.#holds = true
     else if (hasRested) this.#holds = false
     if (!this.#holds) {
       const most = Math.min(MOST, Math.max(OPEN, 2 * open))
-      if (hasRested && !waits) this.#told = Math.min(2 * (this.#told ?? most), most)
+      if (hasRested && !waits) this.#sent = Math.min(2 * (this.#sent ?? most), most)
       return this.#line
     }
     // HAProxy does not count requests whose clients have left.
@@ -95,8 +95,8 @@ export class Advice {
     // A busy loop whose handlers never wait has no learned limit: the number falls until the loop has idle time.
     const free = limitKnown
       ? Math.max(1, limit - (inflight - wanted))
-      : Math.max(1, Math.round(LESS * (this.#told ?? START)) - uncounted)
-    this.#told = Math.min(MOST, free + uncounted)
+      : Math.max(1, Math.round(OVERLOAD_FACTOR * (this.#sent ?? START)) - uncounted)
+    this.#sent = Math.min(MOST, free + uncounted)
     return this.#line
   }
 
@@ -106,7 +106,7 @@ export class Advice {
   }
 
   get #line(): string {
-    return this.#told === undefined ? 'up 100%\n' : `up 100% maxconn:${this.#told}\n`
+    return this.#sent === undefined ? 'up 100%\n' : `up 100% maxconn:${this.#sent}\n`
   }
 
   /** Whether requests were shed for lack of capacity since the last check. */

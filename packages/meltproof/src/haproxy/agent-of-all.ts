@@ -6,20 +6,20 @@ import { clusterPort } from '../cluster/cluster-port.ts'
 import { AllGuards } from '../cluster/all-guards.ts'
 import type { Address } from '../cluster/held-port.ts'
 import type { Guard } from '../server/guard.ts'
-import { tellHeld } from '../server/operate/held-answers-of.ts'
+import { flushDelayed } from '../server/operate/held-answers-of.ts'
 import { AgentServer } from './agent-server.ts'
 
 /** @param guards of the servers that listen now */
 export function serveAgent(address: Address, guards: () => readonly Guard[], warn: (text: string) => void): void {
   const all = new AllGuards(guards)
-  const tellAllHeld = (): void => {
-    for (const guard of guards()) tellHeld(guard)
+  const flushAllDelayed = (): void => {
+    for (const guard of guards()) flushDelayed(guard)
   }
   const agent = new AgentServer(async () => {
     const { ready, stats } = await workers.together()
     // While one worker accepts requests, the host does.
     return ready && stats !== undefined ? { ...stats, draining: false } : undefined
-  }, tellAllHeld)
+  }, flushAllDelayed)
   const { server } = agent
   const workers = clusterPort({
     name: `haproxy ${address.host} ${address.port}`,
@@ -35,7 +35,7 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
     explain: () => [],
     ready: () => {
       // Another worker answers HAProxy, and asks this one each time.
-      if (!server.listening) tellAllHeld()
+      if (!server.listening) flushAllDelayed()
       return guards().length > 0 && !all.stats().draining
     },
   })

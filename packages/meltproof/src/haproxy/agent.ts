@@ -3,7 +3,7 @@ import { holdPort } from '../cluster/held-port.ts'
 import { checkGuard, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 import { replaceMethod } from '../replace-method.ts'
 import type { Guard } from '../server/guard.ts'
-import { tellHeld } from '../server/operate/held-answers-of.ts'
+import { flushDelayed } from '../server/operate/held-answers-of.ts'
 import { warnOnce } from '../warnings.ts'
 import { AgentServer } from './agent-server.ts'
 
@@ -42,7 +42,7 @@ export function agent(guard: Guard, options: AgentOptions): Agent {
   if (typeof host !== 'string' || host === '') invalidOption('host', 'an address', host)
   const agentServer = new AgentServer(
     () => guard.stats(),
-    () => tellHeld(guard),
+    () => flushDelayed(guard),
   )
   const say = warnOnce()
   const giveUp = holdPort(agentServer.server, { host, port }, why =>

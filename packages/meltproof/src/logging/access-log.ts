@@ -10,7 +10,7 @@ import { type AccessLogOptions, type AccessLogSettings, checkAccessLogOptions } 
 import { redactTarget } from './access-log/redact.ts'
 import { isAlwaysLogged, shareAt } from './access-log/sampling.ts'
 import { secretNames } from './access-log/secret-names.ts'
-import { takeRequestsApart } from '../timing/observed.ts'
+import { enableRequestTiming } from '../timing/observed.ts'
 import { traceOf } from '../timing/traceparent.ts'
 import { warnOnce } from '../warnings.ts'
 
@@ -110,7 +110,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
       sampled,
     }))
   }
-  takeRequestsApart()
+  enableRequestTiming()
   requests.subscribe(onRequest)
   sheds.subscribe(onShed)
   return () => {

@@ -8,7 +8,7 @@ import { Duplex } from 'node:stream'
 import { type ShedMessage, sheds } from '../channels.ts'
 import { checkFunction, checkGuard, invalidOption, showThrown } from '../options.ts'
 import { LEFT, type ShedRecord } from '../record.ts'
-import { takeRequestsApart } from '../timing/observed.ts'
+import { enableRequestTiming } from '../timing/observed.ts'
 import { warnOnce } from '../warnings.ts'
 
 /** The signature that Connect and Express use. @experimental */
@@ -53,7 +53,7 @@ export function logSheds(guard: { pressure(): number }, middleware: LoggingMiddl
   const onShed = (message: ShedMessage): void => {
     if (message.guard === guard) run(() => show(message, middleware, { run, failed }))
   }
-  takeRequestsApart()
+  enableRequestTiming()
   sheds.subscribe(onShed)
   return () => sheds.unsubscribe(onShed)
 }

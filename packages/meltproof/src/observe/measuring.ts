@@ -16,7 +16,7 @@ import {
   type StallRecord,
 } from '../record.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
-import { takeRequestsApart } from '../timing/observed.ts'
+import { enableRequestTiming } from '../timing/observed.ts'
 import { watchCalls } from '../timing/tracker.ts'
 import { EventLoop } from './event-loop.ts'
 import { addressOf, BoundedNames, type Labels } from './labels.ts'
@@ -117,7 +117,7 @@ export function measure(
   sheds.subscribe(onShed)
   stalls.subscribe(onStall)
   logLosses.subscribe(onLogLoss)
-  takeRequestsApart()
+  enableRequestTiming()
   const unwatchCalls = watchCalls(onCall)
   return {
     loop,
@@ -145,15 +145,15 @@ function callLabels(record: OutboundRecord, peer: string, errors: BoundedNames):
   return { peer, outcome, method: METHODS[methodIndex(operation)], ...addressOf(peer), status, error }
 }
 
-interface Fed<E> {
+interface FedSeries<E> {
   readonly series: Series
   readonly feed: Feed<E>
 }
 
 interface Bound<E> {
-  readonly byAll: readonly Fed<E>[]
+  readonly byAll: readonly FedSeries<E>[]
   /** Series that are fed only if the event was slow. */
-  readonly bySlow: readonly Fed<E>[]
+  readonly bySlow: readonly FedSeries<E>[]
 }
 
 function feed<E>(
@@ -169,7 +169,7 @@ function feed<E>(
 }
 
 function feedEach<E>(
-  fed: readonly Fed<E>[],
+  fed: readonly FedSeries<E>[],
   event: E,
   times: number,
   nowMs: number | undefined,

@@ -94,14 +94,14 @@ export class AdaptiveOrigin {
 
   #probes(nowMs: number): boolean {
     const { inflight, limit } = this.turns.gate.inner
-    if (inflight < limit) this.#heardAt(nowMs)
+    if (inflight < limit) this.#noteLifeSign(nowMs)
     if (nowMs < this.#probeAt) return false
     this.#silentMs = Math.min(2 * this.#silentMs, LONGEST_SILENCE_MS)
     this.#probeAt = nowMs + this.#silentMs
     return true
   }
 
-  #heardAt(nowMs: number): void {
+  #noteLifeSign(nowMs: number): void {
     this.#silentMs = SILENT_MS
     this.#probeAt = nowMs + SILENT_MS
   }
@@ -115,7 +115,7 @@ export class AdaptiveOrigin {
     const nowMs = now()
     if (refused) this.#refusals.refused(turn.route, nowMs)
     else this.#refusals.served(turn.route, nowMs)
-    if (turn.hadPlace) this.#refusals.ended(turn.route, refused, turn.startedAt, turn.inFlightThen, nowMs)
+    if (turn.hadPermit) this.#refusals.ended(turn.route, refused, turn.startedAt, turn.inFlightAtStart, nowMs)
   }
 
   answered(turn: CallTurn, refused: boolean): void {
@@ -125,9 +125,9 @@ export class AdaptiveOrigin {
 
   #alive(turn: CallTurn): void {
     this.#circuit.answered()
-    this.#heardAt(now())
+    this.#noteLifeSign(now())
     // The origin answers again: calls that went out before this probe, and have no answer, may never get one.
-    if (!turn.inService) this.turns.giveUpBefore(turn.arrivedAt, each => !each.heard)
+    if (!turn.inService) this.turns.giveUpBefore(turn.arrivedAt, each => !each.headArrived)
   }
 
   failed(turn: CallTurn): void {
@@ -174,11 +174,11 @@ export class CallTurn extends Turn<CallTurn> {
   #state: 'waits' | 'runs' | 'ended' = 'waits'
   readonly refusal: Error | undefined
   /** The head of its answer has arrived. */
-  heard = false
+  headArrived = false
   /** Its method and the route of its path. */
   readonly route: string
   /** Calls in flight, including this one, when it started. */
-  inFlightThen = 0
+  inFlightAtStart = 0
   #refused: boolean | undefined
 
   /** @param withinMs how long the caller waits for the answer; Infinity without a limit */
@@ -212,11 +212,11 @@ export class CallTurn extends Turn<CallTurn> {
 
   #runs(): void {
     this.#state = 'runs'
-    this.inFlightThen = this.#origin.turns.gate.inner.inflight
+    this.inFlightAtStart = this.#origin.turns.gate.inner.inflight
   }
 
   /** False for a probe, which holds no permit. */
-  get hadPlace(): boolean {
+  get hadPermit(): boolean {
     return this.startedAt > 0
   }
 
@@ -231,7 +231,7 @@ export class CallTurn extends Turn<CallTurn> {
   /** The head shows that the origin is alive, even if the body fails. */
   headCame(): void {
     if (this.#state !== 'runs') return
-    this.heard = true
+    this.headArrived = true
     this.#origin.headCame(this)
   }
 

@@ -306,22 +306,23 @@ function tellWithoutSocket(request: ClientRequest, error: Error): void {
  */
 function findDeadPeer(request: ClientRequest, socket: Socket): void {
   const { keepAlive } = ((request as { agent?: Agent }).agent ?? {}) as { keepAlive?: boolean }
-  if (keepAlive !== true && !asksPeer(socket) && hearsOfIt(request)) socket.setKeepAlive?.(true, ASK_PEER_AFTER_MS)
+  if (keepAlive !== true && !probesPeer(socket) && handlesErrors(request))
+    socket.setKeepAlive?.(true, PROBE_PEER_AFTER_MS)
 }
 
 /** Without an 'error' listener the app would crash. The fate of an upgraded connection is the app's affair. */
-function hearsOfIt(request: ClientRequest): boolean {
+function handlesErrors(request: ClientRequest): boolean {
   return request.listenerCount('error') > 0 && request.method !== 'CONNECT' && !request.hasHeader('upgrade')
 }
 
 /** Node stores what `keepAlive` in the connection options, or setKeepAlive(), has set. */
-function asksPeer(socket: Socket): boolean {
+function probesPeer(socket: Socket): boolean {
   const kept = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kSetKeepAlive')
   return kept !== undefined && (socket as unknown as Record<symbol, unknown>)[kept] === true
 }
 
 /** The same value as in undici. */
-const ASK_PEER_AFTER_MS = 60_000
+const PROBE_PEER_AFTER_MS = 60_000
 
 function tell(request: ClientRequest, error: Error): void {
   nextTick(() => {

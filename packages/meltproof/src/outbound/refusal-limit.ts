@@ -9,14 +9,14 @@ const EPOCH = 100
 /** A limit is worth its cost from this share of refused calls. */
 const LEAST_SHARE = 0.2
 /** This many refusals, of at least this share, lower the limit before the epoch ends. */
-const STORM = 10
+const STORM_REFUSALS = 10
 const STORM_SHARE = 0.35
 /** While a limit is judged, fewer refusals are treated as chance. */
 const LEAST_REFUSALS = 3
 /** Calls that must have ended before a limit is judged good. */
-const ENOUGH = 15
+const MIN_ENDED_CALLS = 15
 /** A limit has helped when it reduced the share of refusals below this fraction. */
-const HELPED = 0.5
+const HELPFUL_RATIO = 0.5
 /** If no limit has helped, none is tried for this long, ms. */
 const FUTILE_MS = 10_000
 /** A limit grows after this many times its size was served; the number doubles whenever the next limit was refused. */
@@ -65,7 +65,7 @@ export class RefusalLimit {
 
   #unlimited(nowMs: number): void {
     const isFull = this.#served + this.#refused >= EPOCH
-    const storms = this.#refused >= STORM && this.#share >= STORM_SHARE
+    const storms = this.#refused >= STORM_REFUSALS && this.#share >= STORM_SHARE
     if ((storms || (isFull && this.#share >= LEAST_SHARE)) && nowMs >= this.#futileUntil) {
       this.#shareBefore = this.#share
       this.#lower(nowMs)
@@ -73,13 +73,13 @@ export class RefusalLimit {
   }
 
   #limited(nowMs: number): void {
-    if (this.#refuses(HELPED * this.#shareBefore)) {
+    if (this.#refuses(HELPFUL_RATIO * this.#shareBefore)) {
       if (this.#limit > 1) this.#lower(nowMs)
-      else if (this.#refused + this.#served >= ENOUGH) {
+      else if (this.#refused + this.#served >= MIN_ENDED_CALLS) {
         this.#futileUntil = nowMs + FUTILE_MS
         this.#set(Number.POSITIVE_INFINITY, nowMs)
       }
-    } else if (this.#served >= ENOUGH && (this.#served >= this.#rounds * this.#limit || this.#isOld(nowMs))) {
+    } else if (this.#served >= MIN_ENDED_CALLS && (this.#served >= this.#rounds * this.#limit || this.#isOld(nowMs))) {
       this.#safe = this.#limit
       this.#set(this.#limit + this.#step, nowMs)
     }
@@ -96,7 +96,7 @@ export class RefusalLimit {
       this.#rounds = this.#step > 1 ? ROUNDS : Math.min(2 * this.#rounds, MOST_ROUNDS)
       this.#step = 1
       this.#set(safe, nowMs)
-    } else if (this.#served >= Math.max(ENOUGH, this.#limit)) {
+    } else if (this.#served >= Math.max(MIN_ENDED_CALLS, this.#limit)) {
       this.#safe = undefined
       this.#step *= 2
       this.#rounds = ROUNDS

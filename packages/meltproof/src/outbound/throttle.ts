@@ -21,7 +21,7 @@ const MOST_PAUSE_MS = 1_000
 /** Calls that went out during throttling, by which the throttling is judged. */
 const JUDGED = 100
 const ALL_REFUSED = 0.05
-const HELPED = 0.35
+const MAX_HELPED_SHARE = 0.35
 const FUTILE_MS = 10_000
 const LONGEST_FUTILE_MS = 300_000
 
@@ -106,7 +106,7 @@ export class Throttle {
     const share = this.#judgedServed / this.#judged
     this.#judged = 0
     this.#judgedServed = 0
-    if (share < ALL_REFUSED || share > HELPED) return
+    if (share < ALL_REFUSED || share > MAX_HELPED_SHARE) return
     this.#futileUntil = nowMs + this.#futileMs
     this.#futileMs = Math.min(2 * this.#futileMs, LONGEST_FUTILE_MS)
   }

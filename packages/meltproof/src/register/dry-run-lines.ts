@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 5000
 /** Maximum pause between two lines; each pause is twice the one before. */
 const LONGEST_PAUSE_MS = 60_000
 
-interface Tellers {
+interface Printers {
   /** Prints a line once for all workers of a cluster. */
   readonly all: (text: string) => void
   /** Prints it in each worker, because their figures may be equal, or the same as before. */
@@ -17,7 +17,7 @@ interface Tellers {
 }
 
 /** @param figures of all servers, since the start; undefined before the first listens */
-export function tellDryRun(figures: () => Figures | undefined, tell: Tellers): void {
+export function printDryRun(figures: () => Figures | undefined, tell: Printers): void {
   tell.all(
     'is in a dry run: every request is served. Would-be sheds are logged at growing intervals. No line means none.',
   )

@@ -3,13 +3,13 @@ import { createRequire } from 'node:module'
 import type { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
 import { AllGuards } from '../cluster/all-guards.ts'
-import { tellDryRun } from './dry-run-lines.ts'
+import { printDryRun } from './dry-run-lines.ts'
 import { guardOf } from '../server/guard-of.ts'
 import { isInstalled } from '../logging/stdout/installed.ts'
 import { isOwn } from '../cluster/held-port.ts'
 import { settingsFrom } from './options.ts'
 import { DEFAULT_LANES } from '../server/connection/lanes.ts'
-import { handOver, isOneWith } from '../server/connection/one-listener.ts'
+import { handOver, sharesHandler } from '../server/connection/one-listener.ts'
 import type { Guard } from '../server/guard.ts'
 import { isServer, type ProtectedServer, protect } from '../server/protect.ts'
 import { warn as say, warnEach } from '../warnings.ts'
@@ -69,7 +69,7 @@ function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[
   if (server.listening || guardOf(server) !== undefined) return
   for (const ref of listened) {
     const first = ref.deref()
-    if (first === undefined || guardOf(first) === undefined || !isOneWith(server, listenArguments, first)) continue
+    if (first === undefined || guardOf(first) === undefined || !sharesHandler(server, listenArguments, first)) continue
     attempt('could not make two listen() calls share one guard', () =>
       handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES),
     )
@@ -98,7 +98,7 @@ function operateOnce(): void {
   if (outbound !== undefined) {
     attempt('could not limit outbound calls', () => load('../outbound/zero-code.ts').boundOutbound(outbound, warn))
   }
-  if (settings.protect.dryRun === true) sayDryRun()
+  if (settings.protect.dryRun === true) startDryRunLines()
   // Threads inherit the variables of the process.
   if (!isMainThread) return
   for (const warning of settings.warnings) warn(`is configured wrongly: ${warning}`)
@@ -122,10 +122,10 @@ function drain(): void {
   )
 }
 
-function sayDryRun(): void {
+function startDryRunLines(): void {
   const all = new AllGuards(guards)
   attempt('cannot report on the dry run', () =>
-    tellDryRun(() => (all.any ? all.stats() : undefined), { all: warn, each: line => warnEach(named(line)) }),
+    printDryRun(() => (all.any ? all.stats() : undefined), { all: warn, each: line => warnEach(named(line)) }),
   )
 }
 

@@ -17,7 +17,7 @@ import { namedStalls } from '../signals/named-stalls.ts'
 import { openLanes } from './connection/lanes.ts'
 import type { Guard, GuardStats } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
-import { setTeller } from './operate/held-answers-of.ts'
+import { onFlush } from './operate/held-answers-of.ts'
 import { openRequests } from './operate/open-requests.ts'
 import { answerReadiness } from './operate/readiness.ts'
 import { http2Sessions, socketsBelowTls } from './operate/still-open.ts'
@@ -100,11 +100,11 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         },
         timeoutMs,
         drainDelayMs,
-      ).finally(() => path.shedding.records?.tellRest())
+      ).finally(() => path.shedding.records?.publishRest())
       return draining
     },
     close: () => {
-      path.shedding.records?.tellRest()
+      path.shedding.records?.publishRest()
       if (guardOf(server) === guard) setGuard(server, undefined)
       path.open()
       lanes.close()
@@ -132,7 +132,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       ),
     policy: {
       ...policyOf(checked, warn),
-      tellsLoad: reports && ((request, response) => reports.onto(request, response)),
+      reportsLoad: reports && ((request, response) => reports.onto(request, response)),
       answers:
         isReadiness &&
         ((request, response) => {
@@ -152,7 +152,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const belowTls = socketsBelowTls(server)
   const lanes = openLanes(server, { lanes: checked.lanes, onWarning: warn })
   setGuard(server, guard)
-  setTeller(guard, () => path.shedding.tellHeld())
+  onFlush(guard, () => path.shedding.flushDelayed())
   return guard
 }
 
@@ -219,7 +219,7 @@ function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
     kindName: kind && kindNames(kind, warn),
     exemptUrl: exemptPaths(readiness === undefined ? paths : [...paths, readiness.path]),
     exemptRequest: isExempt && (request => isExempt(request) === true),
-    tellsTiming: checked.serverTiming,
+    sendsServerTiming: checked.serverTiming,
     dryRun: checked.dryRun,
     memory: processMemory(),
   }

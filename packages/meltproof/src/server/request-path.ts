@@ -17,7 +17,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { type Decision, GATE_TUNING, type GateTuning } from '../admission/gate.ts'
 import type { Limiter } from '../admission/limiter/limiter.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
-import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
+import { ShedBudget, type ShedBudgetLike } from '../admission/shed-budget.ts'
 import { now } from '../clock.ts'
 import { FailOpen } from '../fail-open.ts'
 import type { ProcessGate } from '../process-gate.ts'
@@ -28,7 +28,7 @@ import type { Connection, HeadHandler } from './connection/connection.ts'
 import { Connections } from './connection/connections.ts'
 import type { HttpSocket } from './connection/http-socket.ts'
 import { Interception } from './connection/interception.ts'
-import { Lines } from './connection/lines.ts'
+import { ConnectionQueues } from './connection/connection-queues.ts'
 import { PacedBodies } from './connection/paced-bodies.ts'
 import { decideDry, shadowHandlerEnded, startShadow } from './gate/dry-run.ts'
 import { ServerGate } from './gate/server-gate.ts'
@@ -74,8 +74,8 @@ export class RequestPath implements HeadHandler<Exchange> {
   readonly #memory: MemoryPolicy | undefined
   readonly #bodies: PacedBodies | undefined
   readonly #failOpen: FailOpen
-  readonly #turningAway: TurningAwayTime
-  readonly #lines: Lines<Exchange>
+  readonly #shedBudget: ShedBudgetLike
+  readonly #queues: ConnectionQueues<Exchange>
   /** Waiting requests that are not queued on a connection. */
   readonly #apart = new Set<Exchange>()
   readonly #handler: Handler
@@ -92,7 +92,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (policy.memory !== undefined && !this.#isDry) {
       this.#bodies = new PacedBodies(this.connections.open, policy.memory.sources)
     }
-    this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
+    this.#shedBudget = policy.shedBudget ?? new ShedBudget(loopWorkedMs, cpuMs)
     this.#failOpen = new FailOpen({
       stepAside: () => {
         this.gate.stop()
@@ -117,14 +117,14 @@ export class RequestPath implements HeadHandler<Exchange> {
       answerMs: deadline && (request => answerMs(deadline, request)),
     })
     this.gate = this.admission.process
-    this.#lines = new Lines(server, (connection, exchange) => {
+    this.#queues = new ConnectionQueues(server, (connection, exchange) => {
       if (this.#failOpen.isOpen || this.#admit(connection, exchange)) this.#startNow(exchange)
     })
     this.shedding = new Shedding({
       source: this.#source,
       answers,
-      lines: this.#lines,
-      time: this.#turningAway,
+      queues: this.#queues,
+      time: this.#shedBudget,
       gate: this.gate,
       askNode: exchange => this.#askNode(exchange),
       memory: policy.memory,
@@ -152,7 +152,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       onCut: socket => this.connections.cut(socket),
       onCutAll: () => this.connections.cutAll(),
       onUpgrade: socket => this.connections.upgrade(socket),
-      busy: this.#lines.connections,
+      busy: this.#queues.connections,
     })
   }
 
@@ -187,7 +187,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       const nowMs = now()
       this.admission.activeAt = nowMs
       // Shed costs matter only while requests wait; reading the turn costs a good part of a connection.
-      if (this.gate.inner.queued > 0) this.#turningAway.spent(nowMs, loopTurn())
+      if (this.gate.inner.queued > 0) this.#shedBudget.spent(nowMs, loopTurn())
     } catch (error) {
       this.#failOpen.fail(error)
     }
@@ -196,7 +196,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   /** The usual shed under a standing queue: one write, no request object. False: Node creates it for onHead. */
   refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { admission, shedding } = this
-    if (admission.refusesNobody || this.#failOpen.isOpen || !connection.quiet) return false
+    if (admission.admitsAll || this.#failOpen.isOpen || !connection.quiet) return false
     try {
       const nowMs = now()
       if (shedding.records?.wantsRequest(nowMs)) return false
@@ -222,9 +222,9 @@ export class RequestPath implements HeadHandler<Exchange> {
     // Node closes the connection of a client that speaks HTTP/2 to an HTTP/1 server.
     if (request.method === 'PRI') connection.cut = true
     const exchange = new Exchange(request, connection, keepAlive, now())
-    if (connection.hasLine) {
+    if (connection.hasQueue) {
       // Pipelined behind a waiting request: HTTP/1.1 answers in order.
-      this.#lines.join(connection, exchange)
+      this.#queues.join(connection, exchange)
       return 0
     }
     if (this.#failOpen.isOpen) {
@@ -237,7 +237,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   /** Node handles an upgrade at once. If the app has no listener for it, it arrives here again as a plain request. */
   #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     // The upgrade would overtake waiting requests, and their answers would be out of order.
-    if (connection.hasLine) this.#shedLine(connection)
+    if (connection.hasQueue) this.#shedQueue(connection)
     if (connection.closing) {
       connection.forget(request)
       return 0
@@ -365,7 +365,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (decision === 'start') return true
     if (decision !== 'wait') this.#shedNow(exchange, decision)
     else if (exchange.resume !== undefined) this.#apart.add(exchange)
-    else this.#lines.wait(exchange.connection!, exchange)
+    else this.#queues.wait(exchange.connection!, exchange)
     return false
   }
 
@@ -412,7 +412,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   }
 
   /** Answers every waiting request of the connection in order, because an upgrade behind them cannot wait. */
-  #shedLine(connection: Connection<Exchange>): void {
+  #shedQueue(connection: Connection<Exchange>): void {
     this.shedding.answerOwed(connection)
     const line = this.#takeLine(connection)
     this.#failOpen.guard(() => {
@@ -427,20 +427,20 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   /** The request leaves the queue. */
   #leave(exchange: Exchange): void {
-    if (exchange.resume === undefined) this.#lines.move(exchange.connection!)
+    if (exchange.resume === undefined) this.#queues.move(exchange.connection!)
     else this.#apart.delete(exchange)
   }
 
   #takeLine(connection: Connection<Exchange>): Exchange[] {
     const { waiting } = connection
-    const line = this.#lines.takeAll(connection)
+    const line = this.#queues.takeAll(connection)
     if (waiting !== undefined) this.gate.abandon(waiting)
     return line
   }
 
   /** meltproof steps aside: all waiting requests start, without permits. */
   #startAll(): void {
-    for (const connection of [...this.#lines.connections]) {
+    for (const connection of [...this.#queues.connections]) {
       for (const exchange of this.#takeLine(connection)) this.#startWithoutPermit(exchange)
       connection.resumeReading('line')
     }
@@ -476,7 +476,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     const { request, keepAlive } = exchange
     if (!exchange.mayRun) return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     noteOverlap(connection, exchange)
-    this.#turningAway.interrupted()
+    this.#shedBudget.interrupted()
     connection.current = exchange
     try {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
@@ -530,7 +530,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     mute(response)
     exchange.answeredLate = true
     if (exchange.uploadEnd !== undefined) exchange.uploadEnd.answeredLate = true
-    this.#abandon(exchange)
+    this.#orphan(exchange)
   }
 
   // End.
@@ -551,7 +551,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (this.#leftWaiting(exchange) || exchange.abandoned) return
     if (handlerHasEnded(exchange, connection, pipelined)) {
       this.#handlerEnded(exchange, exchange.response?.headersSent === true, nowMs)
-    } else this.#abandon(exchange, times)
+    } else this.#orphan(exchange, times)
   }
 
   /** Returns true when the response closed while the request waited without a connection queue. */
@@ -581,16 +581,16 @@ export class RequestPath implements HeadHandler<Exchange> {
     for (const exchange of [...inService, ...lent]) {
       if (exchange.connection !== connection) continue
       if (exchange.response?.writableEnded === true) this.#handlerEnded(exchange, true, now())
-      else this.#abandon(exchange)
+      else this.#orphan(exchange)
     }
   }
 
   /** The client no longer waits for the answer, but the handler still works. */
-  #abandon(exchange: Exchange, scope = exchange.times): void {
+  #orphan(exchange: Exchange, scope = exchange.times): void {
     const working = exchange.uploadEnd ?? exchange
     if (working.abandoned) return
     const ended = (): void => this.#handlerEnded(working, false, now())
-    this.#failOpen.guard(() => this.admission.reclaim.abandon(working, now(), scope, ended))
+    this.#failOpen.guard(() => this.admission.reclaim.orphan(working, now(), scope, ended))
   }
 
   #handlerEnded(exchange: Exchange, answered: boolean, nowMs: number): void {

@@ -19,11 +19,11 @@ import type { Exchange } from '../server/request/exchange.ts'
  * The core loads this file for the first recorded request. Code that observes calls this earlier: in an app that a
  * bundler has made into one file, the core's own load would come a moment too late.
  */
-export function takeRequestsApart(): void {
+export function enableRequestTiming(): void {
   registerRequestObserver({ latenessNow, run, publish, shedRecordsOf: source => new TalliedSheds(source) })
 }
 
-takeRequestsApart()
+enableRequestTiming()
 
 function run(
   exchange: Exchange,

@@ -9,7 +9,7 @@ import { bucketOf, DURATION_BOUNDARIES_S, LEFT, methodIndex, METHODS } from '../
 import type { ShedRecords, Source } from '../server/response/observer.ts'
 
 /** Number published one by one, per second. Each makes Node create a request, which doubles the cost of a shed. */
-const SINGLY = 20
+const MAX_SINGLE_PER_S = 20
 /** The counts of the others are published at this interval, ms. */
 const EVERY_MS = 1000
 
@@ -37,7 +37,7 @@ export class TalliedSheds implements ShedRecords {
       this.#secondFromMs = nowMs
       this.#publishedSingly = 0
     }
-    return this.#publishedSingly < SINGLY
+    return this.#publishedSingly < MAX_SINGLE_PER_S
   }
 
   note(reason: string | undefined, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void {
@@ -68,7 +68,7 @@ export class TalliedSheds implements ShedRecords {
     const tally = ofReason[index]
     tally.count++
     tally.waitedMs += waitedMs
-    this.#timer ??= setTimeout(this.tellRest, EVERY_MS).unref()
+    this.#timer ??= setTimeout(this.publishRest, EVERY_MS).unref()
   }
 
   #begin(reason: string): (Tally | undefined)[] {
@@ -77,7 +77,7 @@ export class TalliedSheds implements ShedRecords {
     return ofReason
   }
 
-  readonly tellRest = (): void => {
+  readonly publishRest = (): void => {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const tallies = [...this.#tallies.values()].flatMap(ofReason => Object.values(ofReason))

@@ -8,7 +8,7 @@
 const MOST = [256, 512, 1024] as const
 const WINDOW = 31
 /** With fewer values a median is worth less than that of the next wider level. */
-const ENOUGH = 3
+const MIN_VALUES = 3
 
 class Recent {
   readonly #values = new Float64Array(WINDOW)
@@ -45,7 +45,7 @@ export class UsualTimes {
     let known: Recent | undefined
     for (const [width, name] of namesOf(peer, route).entries()) {
       const recent = this.#widths[width]!.get(name)
-      if (recent !== undefined && (known === undefined || recent.count >= ENOUGH)) known = recent
+      if (recent !== undefined && (known === undefined || recent.count >= MIN_VALUES)) known = recent
     }
     return known?.median(lowMs, highMs)
   }

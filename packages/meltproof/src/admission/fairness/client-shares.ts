@@ -11,7 +11,7 @@ const BUCKETS = 2 ** BUCKET_BITS
 /** Requests of an unknown client that may have priority in a window of fair-shares.ts. */
 const NEWCOMERS = 2
 /** One row of buckets gets a new salt at this interval, ms, so that other clients share a bucket. */
-const DEAL_MS = 5000
+const RESALT_MS = 5000
 
 export class ClientShares {
   readonly #random: () => number
@@ -25,7 +25,7 @@ export class ClientShares {
   }
 
   arrived(client: number, nowMs: number, limit: number): void {
-    if (nowMs >= this.#dealAt) this.#dealAnew(nowMs)
+    if (nowMs >= this.#dealAt) this.#resalt(nowMs)
     for (const { shares, salt } of this.#rows) shares.arrived(bucketOf(client, salt), nowMs, limit)
   }
 
@@ -47,11 +47,11 @@ export class ClientShares {
     for (const { shares } of this.#rows) shares.open(nowMs)
   }
 
-  #dealAnew(nowMs: number): void {
+  #resalt(nowMs: number): void {
     const row = this.#rows[this.#dealt++ % this.#rows.length]!
     row.salt = this.#salt()
     row.shares.open(nowMs)
-    this.#dealAt = nowMs + DEAL_MS
+    this.#dealAt = nowMs + RESALT_MS
   }
 
   #salt(): number {

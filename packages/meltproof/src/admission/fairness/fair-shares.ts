@@ -9,15 +9,15 @@ const WINDOW_MS = 200
 const WEIGHT = 0.5
 const SERVICE_WEIGHT = 0.1
 /** Each window reduces the sums of time held and worked by this share. */
-const FORGOTTEN = 0.3
+const SUM_DECAY = 0.3
 /** Each window raises the lowest mean service time towards the mean by this share. */
-const RISES = 0.005
+const LEAST_MEAN_RISE = 0.005
 /** Share of the limit that is distributed: demand is only an estimate. */
-const DEALT = 0.9
+const DISTRIBUTED_SHARE = 0.9
 /** A kind within its share may have priority for BURST times its demand in a window, plus FEW requests. */
 const BURST = 1.5
 const FEW = 4
-const NOBODY = -1
+const NO_GRANT = -1
 
 export class FairShares {
   readonly #kinds: number
@@ -47,7 +47,7 @@ export class FairShares {
     this.#serviceMs = new Float64Array(kinds)
     this.#leastMs = new Float64Array(kinds)
     this.#first = new Float64Array(kinds)
-    this.#granted = new Float64Array(kinds).fill(NOBODY)
+    this.#granted = new Float64Array(kinds).fill(NO_GRANT)
     this.#pace = new Float64Array(kinds)
   }
 
@@ -79,7 +79,7 @@ export class FairShares {
   open(nowMs: number): void {
     this.#arrivals.fill(0)
     this.#first.fill(0)
-    this.#granted.fill(NOBODY)
+    this.#granted.fill(NO_GRANT)
     this.#pace.fill(0)
     this.#since = nowMs
     this.#drawn = false
@@ -101,10 +101,10 @@ export class FairShares {
     this.#arrivals.fill(0)
     this.#first.fill(0)
     this.#granted.fill(this.#unasked)
-    for (const { kind } of asking) this.#granted[kind] = NOBODY
+    for (const { kind } of asking) this.#granted[kind] = NO_GRANT
     this.#pace.fill(0)
     asking.sort((a, b) => a.permits - b.permits)
-    let left = DEALT * limit * this.#working()
+    let left = DISTRIBUTED_SHARE * limit * this.#working()
     for (const [i, { kind, permits }] of asking.entries()) {
       // The kind with the highest demand gets what the others leave: without excess demand there would be no queue.
       if (i === asking.length - 1) return
@@ -118,11 +118,11 @@ export class FairShares {
   /** The share of the time in service that is not spent waiting there. */
   #working(): number {
     const share = this.#heldMs === 0 ? 1 : Math.min(1, this.#workedMs / this.#heldMs)
-    this.#heldMs *= 1 - FORGOTTEN
-    this.#workedMs *= 1 - FORGOTTEN
+    this.#heldMs *= 1 - SUM_DECAY
+    this.#workedMs *= 1 - SUM_DECAY
     for (let kind = 0; kind < this.#kinds; kind++) {
       const above = this.#serviceMs[kind]! - this.#leastMs[kind]!
-      this.#leastMs[kind]! += above * (above < 0 || this.#leastMs[kind] === 0 ? 1 : RISES)
+      this.#leastMs[kind]! += above * (above < 0 || this.#leastMs[kind] === 0 ? 1 : LEAST_MEAN_RISE)
     }
     return share
   }

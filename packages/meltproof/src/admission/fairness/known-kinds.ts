@@ -10,9 +10,9 @@ export const KINDS = 33
 
 /** A path is counted at most once in this time, ms. */
 const SIGHT_MS = 100
-/** Sightings that make a path a kind: this many at first, DEARER times as many per known kind, up to MOST_SIGHTINGS. */
+/** Sightings that make a path a kind: this many at first, growing by a factor per known kind, up to a maximum. */
 const SIGHTINGS = 4
-const DEARER = 1.3
+const PROMOTION_COST_GROWTH = 1.3
 const MOST_SIGHTINGS = 300
 /** Slots for paths that may become kinds; a power of two. */
 const CANDIDATES = 1024
@@ -120,7 +120,7 @@ export class KnownKinds {
     this.#seenIn[place] = sight
     if (this.#candidates[place] === path) {
       this.#sightings[place]!++
-      if (this.#sightings[place]! >= Math.min(MOST_SIGHTINGS, SIGHTINGS * DEARER ** this.#kinds.size)) {
+      if (this.#sightings[place]! >= Math.min(MOST_SIGHTINGS, SIGHTINGS * PROMOTION_COST_GROWTH ** this.#kinds.size)) {
         this.#learn(place, isUnder)
       }
     } else if (this.#sightings[place]! > 0) this.#sightings[place]!--

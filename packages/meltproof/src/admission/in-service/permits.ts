@@ -87,7 +87,7 @@ export class Permits<E extends Admitted<E>> {
     if (entry.stream?.rested) {
       // Time after it regained its permit is not service time.
       this.#times.gone(entry)
-      this.#gate.goOn(nowMs, serviceMs, entry)
+      this.#gate.runWithoutPermit(nowMs, serviceMs, entry)
     } else {
       this.#times.answered(entry, nowMs)
       this.#gate.release(nowMs, serviceMs, entry)
@@ -176,7 +176,7 @@ export class Permits<E extends Admitted<E>> {
   lend(entry: E, nowMs: number): void {
     this.inService.delete(entry)
     entry.lendPermit()
-    this.#gate.goOn(nowMs, nowMs - entry.startedAt, entry)
+    this.#gate.runWithoutPermit(nowMs, nowMs - entry.startedAt, entry)
     this.#times.gone(entry)
     this.lent.add(entry)
   }

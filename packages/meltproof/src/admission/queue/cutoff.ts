@@ -23,14 +23,14 @@ export class Cutoff {
   #departed = 0
   #departedInWindow = 0
   #windowStart = 0
-  #line: number = OPEN
+  #level: number = OPEN
 
-  get line(): number {
-    return this.#line
+  get level(): number {
+    return this.#level
   }
 
-  get drawn(): boolean {
-    return this.#line < OPEN
+  get isSet(): boolean {
+    return this.#level < OPEN
   }
 
   open(nowMs: number): void {
@@ -38,12 +38,12 @@ export class Cutoff {
     this.#departed = 0
     this.#departedInWindow = 0
     this.#windowStart = nowMs
-    this.#line = OPEN
+    this.#level = OPEN
   }
 
   arrived(level: number): boolean {
     this.#arrived[level]!++
-    return level <= this.#line
+    return level <= this.#level
   }
 
   departed(nowMs: number): void {
@@ -59,16 +59,17 @@ export class Cutoff {
 
   #draw(wanted: number): void {
     let below = 0 // Arrivals on better levels.
-    let upToLine = 0
-    let drawn = -1
+    let upToLevel = 0
+    let cutoffLevel = -1
     for (let level = 0; level < LEVELS; level++) {
       const upTo = below + this.#arrived[level]!
-      if (level === this.#line) upToLine = upTo
+      if (level === this.#level) upToLevel = upTo
       // The level that reaches the wanted number is admitted: the queue decides among its requests.
-      if (drawn < 0 && upTo >= wanted) drawn = level
+      if (cutoffLevel < 0 && upTo >= wanted) cutoffLevel = level
       below = upTo
     }
-    if (drawn < 0) this.#line = OPEN
-    else if (this.#line === OPEN || upToLine < TOO_FEW * wanted || upToLine > TOO_MANY * wanted) this.#line = drawn
+    if (cutoffLevel < 0) this.#level = OPEN
+    else if (this.#level === OPEN || upToLevel < TOO_FEW * wanted || upToLevel > TOO_MANY * wanted)
+      this.#level = cutoffLevel
   }
 }

@@ -4,8 +4,8 @@
  * is CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue
  * 2015).
  *
- * Entries wait in lines, the best first: classes where requests have levels (criticality.ts); otherwise those within
- * their fair shares come first (fairness/), clients before kinds.
+ * Entries wait in priority classes, the best first: the classes of criticality.ts where requests have levels; otherwise
+ * those within their fair shares come first (fairness/), clients before kinds.
  */
 import { ClientShares } from '../fairness/client-shares.ts'
 import { FairShares } from '../fairness/fair-shares.ts'
@@ -94,8 +94,8 @@ export class StandingQueue<E extends Waiting> {
   readonly #cutoff: Cutoff | undefined
   readonly #shares: FairShares | undefined
   readonly #clients: ClientShares | undefined
-  /** The capacity suffices for requests in this many first lines; only chance makes them wait. */
-  readonly #wantedLines: number
+  /** The capacity suffices for requests in this many of the best classes; only chance makes them wait. */
+  readonly #wantedClasses: number
   readonly #lastKeptAt: number[]
   #intervalEndsAt = 0
   /** Backlogs at the end of the last intervals, ms, while they are too large to drain. */
@@ -115,9 +115,9 @@ export class StandingQueue<E extends Waiting> {
     this.#shares = alike && hooks.kind !== undefined ? new FairShares(KINDS) : undefined
     this.#clients = alike && hooks.client !== undefined ? new ClientShares() : undefined
     this.#cutoff = alike ? undefined : new Cutoff()
-    const lines = (this.#clients === undefined ? 1 : 2) * (this.#shares === undefined ? 1 : 2)
-    this.#wantedLines = lines === 1 ? 0 : lines / 2
-    const classes = alike ? lines : CRITICALITIES.length
+    const shareClasses = (this.#clients === undefined ? 1 : 2) * (this.#shares === undefined ? 1 : 2)
+    this.#wantedClasses = shareClasses === 1 ? 0 : shareClasses / 2
+    const classes = alike ? shareClasses : CRITICALITIES.length
     this.#queue = new ClassQueue(classes)
     this.#lastKeptAt = new Array<number>(classes).fill(0)
   }
@@ -136,10 +136,10 @@ export class StandingQueue<E extends Waiting> {
   }
 
   push(entry: E, nowMs: number): 'wait' | ShedReason {
-    const line = this.#lineFor(entry, nowMs)
-    entry.line = line
+    const priorityClass = this.#classFor(entry, nowMs)
+    entry.priorityClass = priorityClass
     const above = this.#cutoff === undefined || this.#queue.size === 0 || this.#cutoff.arrived(entry.level!)
-    if ((this.#standing && !above) || (!this.#wanted(entry) && this.#enoughWait(line, nowMs))) {
+    if ((this.#standing && !above) || (!this.#wanted(entry) && this.#enoughWait(priorityClass, nowMs))) {
       this.#expire(nowMs)
       return 'standing'
     }
@@ -147,13 +147,13 @@ export class StandingQueue<E extends Waiting> {
     else if (this.#queue.size >= this.#tuning.maxQueued) {
       // First come, first served: the newest has the longest wait. Newest first: the oldest has no chance left.
       const worst = this.#queue.worstClass()
-      if (line > worst || (line === worst && !this.#standing)) return 'full'
+      if (priorityClass > worst || (priorityClass === worst && !this.#standing)) return 'full'
       this.#hooks.shed(this.#queue.takeOldestOf(worst)!, 'full')
     }
     entry.arrivedAt = nowMs
     entry.overtakesThen = this.#overtakes
-    this.#lastKeptAt.fill(nowMs, line)
-    this.#queue.push(entry, line)
+    this.#lastKeptAt.fill(nowMs, priorityClass)
+    this.#queue.push(entry, priorityClass)
     // Hopeless growth shows at once, before an interval has passed.
     const hopeless = this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1
     if (!this.#limiter.searching && this.#backlogMs > hopeless * this.#tuning.maxWaitMs) this.#standing = true
@@ -166,8 +166,8 @@ export class StandingQueue<E extends Waiting> {
     if (this.#hooks.level !== undefined) return undefined
     if (this.#shares !== undefined && kind === undefined) return undefined
     if (this.#clients !== undefined && client === undefined) return undefined
-    const line = this.#lineOf(kind!, client!, nowMs)
-    if (line < this.#wantedLines || !this.#enoughWait(line, nowMs)) return undefined
+    const priorityClass = this.#classOf(kind!, client!, nowMs)
+    if (priorityClass < this.#wantedClasses || !this.#enoughWait(priorityClass, nowMs)) return undefined
     this.#expire(nowMs)
     return 'standing'
   }
@@ -186,7 +186,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   remove(entry: E, nowMs: number): boolean {
-    if (entry.left || !this.#queue.remove(entry, entry.line!)) return false
+    if (entry.left || !this.#queue.remove(entry, entry.priorityClass!)) return false
     if (this.#queue.size === 0) this.#emptySince = nowMs
     return true
   }
@@ -215,7 +215,7 @@ export class StandingQueue<E extends Waiting> {
     return leftMs <= 0 ? intervalMs : Math.max(1, Math.min(leftMs, intervalMs))
   }
 
-  #lineFor(entry: E, nowMs: number): number {
+  #classFor(entry: E, nowMs: number): number {
     const { level, kind, client } = this.#hooks
     if (level !== undefined) {
       const given = level(entry)
@@ -225,30 +225,30 @@ export class StandingQueue<E extends Waiting> {
     const kindOf = this.#shares === undefined ? 0 : kind!(entry)
     const clientOf = this.#clients === undefined ? 0 : client!(entry)
     this.refused(nowMs, kindOf, clientOf)
-    const line = this.#lineOf(kindOf, clientOf, nowMs)
-    if (line === 0) this.#shares?.comesFirst(kindOf)
-    if (line < this.#wantedLines) this.#clients?.comesFirst(clientOf)
-    return line
+    const priorityClass = this.#classOf(kindOf, clientOf, nowMs)
+    if (priorityClass === 0) this.#shares?.comesFirst(kindOf)
+    if (priorityClass < this.#wantedClasses) this.#clients?.comesFirst(clientOf)
+    return priorityClass
   }
 
-  /** The best line is for requests whose client and kind are within their shares; the client has more weight. */
-  #lineOf(kind: number, client: number, nowMs: number): number {
+  /** The best class is for requests whose client and kind are within their shares; the client has more weight. */
+  #classOf(kind: number, client: number, nowMs: number): number {
     const clientFits = this.#clients === undefined || (this.#standing && this.#clients.within(client, nowMs))
     const kindFits = this.#shares === undefined || (this.#standing && this.#shares.within(kind, nowMs))
     return (kindFits ? 0 : 1) + (clientFits ? 0 : this.#shares === undefined ? 1 : 2)
   }
 
   #wanted(entry: E): boolean {
-    if (this.#wantedLines > 0) return entry.line! < this.#wantedLines
-    return this.#cutoff !== undefined && entry.level! < this.#cutoff.line && this.#cutoff.drawn
+    if (this.#wantedClasses > 0) return entry.priorityClass! < this.#wantedClasses
+    return this.#cutoff !== undefined && entry.level! < this.#cutoff.level && this.#cutoff.isSet
   }
 
   /** Newest first needs one fresh request per permit, so most others can be shed on arrival. */
-  #enoughWait(line: number, nowMs: number): boolean {
+  #enoughWait(priorityClass: number, nowMs: number): boolean {
     return (
       this.#standing &&
-      this.#queue.sizeThrough(line) > Math.max(this.#permits, this.#isSlow ? this.#tuning.few : 0) &&
-      nowMs - this.#lastKeptAt[line]! < this.#pace.gapMs * this.#tuning.freshGaps
+      this.#queue.sizeThrough(priorityClass) > Math.max(this.#permits, this.#isSlow ? this.#tuning.few : 0) &&
+      nowMs - this.#lastKeptAt[priorityClass]! < this.#pace.gapMs * this.#tuning.freshGaps
     )
   }
 
@@ -321,7 +321,7 @@ export class StandingQueue<E extends Waiting> {
   #expire(nowMs: number): void {
     for (let oldest = this.#queue.oldest(); oldest !== undefined; oldest = this.#queue.oldest()) {
       if (nowMs - oldest.arrivedAt < this.#longestWait(oldest) || this.#mayWaitOn(oldest, nowMs)) return
-      this.#queue.remove(oldest, oldest.line!)
+      this.#queue.remove(oldest, oldest.priorityClass!)
       if (this.#queue.size === 0) this.#emptySince = nowMs
       this.#hooks.shed(oldest, this.#standing ? 'stale' : 'late')
     }

@@ -5,7 +5,7 @@ export interface Waiting {
   left: boolean
   /** Written by the queue; `level` (criticality.ts) only where requests have levels. */
   level?: number
-  line?: number
+  priorityClass?: number
   overtakesThen?: number
 }
 

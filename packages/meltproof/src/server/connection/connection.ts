@@ -3,8 +3,8 @@ import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { requests } from '../../channels.ts'
 import type { Linked } from '../../linked-list.ts'
-import { ASKED_AT_HEAD, type AskedAtHead, type HttpSocket, NOBODY, type OnIncoming } from './http-socket.ts'
-import { standAtHead } from './parser-head.ts'
+import { HEAD_LISTENER, type HeadListener, type HttpSocket, DISCARDED_REQUEST, type OnIncoming } from './http-socket.ts'
+import { hookHeadersComplete } from './parser-head.ts'
 
 export interface ConnectionRequest {
   readonly request: IncomingMessage
@@ -32,7 +32,9 @@ export interface HeadHandler<R extends ConnectionRequest> {
   refuse(connection: Connection<R>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
 }
 
-export class Connection<R extends ConnectionRequest = ConnectionRequest> implements AskedAtHead, Linked<Connection<R>> {
+export class Connection<R extends ConnectionRequest = ConnectionRequest>
+  implements HeadListener, Linked<Connection<R>>
+{
   readonly socket: HttpSocket
   readonly handOn: OnIncoming
   waiting: R | undefined
@@ -67,10 +69,10 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     const { parser } = socket
     if (typeof parser?.onIncoming !== 'function') return undefined
     const connection = new Connection(socket, parser.onIncoming, heads)
-    socket[ASKED_AT_HEAD] = connection
+    socket[HEAD_LISTENER] = connection
     if (requests.hasSubscribers) void socket.remoteAddress // Node caches the address when it is read. It cannot be read after the client has left.
     parser.onIncoming = (request, keepAlive) => heads.onHead(connection, request, keepAlive)
-    standAtHead(parser)
+    hookHeadersComplete(parser)
     return connection
   }
 
@@ -79,7 +81,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   }
 
   static of<R extends ConnectionRequest>(socket: HttpSocket, heads: HeadHandler<R>): Connection<R> | undefined {
-    const connection = socket[ASKED_AT_HEAD] as Connection<R> | undefined
+    const connection = socket[HEAD_LISTENER] as Connection<R> | undefined
     return connection !== undefined && connection.#heads === heads ? connection : undefined
   }
 
@@ -88,7 +90,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     const { socket } = this
     return (
       !this.closing &&
-      !this.hasLine &&
+      !this.hasQueue &&
       socket._httpMessage == null &&
       socket.writableLength === 0 &&
       socket.writable &&
@@ -96,12 +98,12 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     )
   }
 
-  get hasLine(): boolean {
+  get hasQueue(): boolean {
     return this.waiting !== undefined || this.owed !== undefined || this.behind.length > 0
   }
 
   hasLater(response: ServerResponse): boolean {
-    if (this.hasLine) return true
+    if (this.hasQueue) return true
     let passed = this.socket._httpMessage === response
     for (const { response: other } of this.overlapping ?? []) {
       if (other === response) passed = true
@@ -131,7 +133,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
 
   forget(request: IncomingMessage): void {
     const { socket } = this
-    if (socket.parser?.incoming === request) socket.parser.incoming = NOBODY
+    if (socket.parser?.incoming === request) socket.parser.incoming = DISCARDED_REQUEST
     if (socket._paused !== true && socket.isPaused()) socket.resume()
   }
 

@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream'
 import { LinkedList } from '../../linked-list.ts'
 import { Connection, type ConnectionRequest, type HeadHandler } from './connection.ts'
-import { type HttpSocket, readOn } from './http-socket.ts'
+import { type HttpSocket, startReading } from './http-socket.ts'
 
 export class Connections<R extends ConnectionRequest> {
   readonly open: LinkedList<Connection<R>> = new LinkedList()
@@ -45,7 +45,7 @@ export class Connections<R extends ConnectionRequest> {
     if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
     try {
       socket.on('close', () => this.upgraded.delete(socket))
-      readOn(socket as HttpSocket)
+      startReading(socket as HttpSocket)
     } catch {
       return // It is not a socket.
     }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-export interface AskedAtHead {
+export interface HeadListener {
   /** True when the last answer closed the connection: later data is not a request (RFC 9112 section 9.6). */
   closing: boolean
   /** Called for each GET of HTTP/1.1 that is not an upgrade. Returns true when it has answered. */
@@ -10,7 +10,7 @@ export interface AskedAtHead {
 }
 
 /** On the socket: a parser outlives its connections, and for short ones a WeakMap costs as much as all the rest. */
-export const ASKED_AT_HEAD: unique symbol = Symbol('meltproof.connection')
+export const HEAD_LISTENER: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 
 export type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => number
@@ -25,7 +25,7 @@ export interface Parser {
 }
 
 export interface HttpSocket extends Socket {
-  [ASKED_AT_HEAD]?: AskedAtHead
+  [HEAD_LISTENER]?: HeadListener
   parser?: Parser | null
   _httpMessage?: object | null
   _paused?: boolean
@@ -33,7 +33,7 @@ export interface HttpSocket extends Socket {
 }
 
 /** Receives the rest of a shed request. With null, Node would take its trailers for headers of the next request. */
-export const NOBODY = {
+export const DISCARDED_REQUEST = {
   complete: true,
   upgrade: false,
   method: '',
@@ -44,7 +44,7 @@ export const NOBODY = {
 } as unknown as IncomingMessage
 
 /** Node does not resume a paused socket that it passes to an upgrade; the socket would stay open for ever. */
-export function readOn({ _handle: handle }: HttpSocket): void {
+export function startReading({ _handle: handle }: HttpSocket): void {
   if (typeof handle?.readStart !== 'function') return
   handle.reading = true
   handle.readStart()
@@ -54,27 +54,27 @@ export function readOn({ _handle: handle }: HttpSocket): void {
 const STAND_IN: object = { finished: false, headersSent: true, emit: () => false }
 
 /** Marks the socket as busy while a request of it waits. */
-export function lookBusy(socket: HttpSocket): void {
+export function markBusy(socket: HttpSocket): void {
   socket._httpMessage ??= STAND_IN
 }
 
 /** Must be called before the request is handed to Node, which gives the socket its response then. */
-export function lookIdle(socket: HttpSocket): void {
+export function markIdle(socket: HttpSocket): void {
   if (socket._httpMessage === STAND_IN) socket._httpMessage = null
 }
 
 /** While `act` runs, Node's methods that close idle connections skip these connections. */
-export function sparing(connections: Iterable<{ readonly socket: HttpSocket }>, act: () => void): void {
+export function keepOpenDuring(connections: Iterable<{ readonly socket: HttpSocket }>, act: () => void): void {
   const marked: HttpSocket[] = []
   for (const { socket } of connections) {
     if (socket._httpMessage != null) continue
-    lookBusy(socket)
+    markBusy(socket)
     marked.push(socket)
   }
   try {
     act()
   } finally {
-    for (const socket of marked) lookIdle(socket)
+    for (const socket of marked) markIdle(socket)
   }
 }
 
@@ -82,10 +82,12 @@ export function sparing(connections: Iterable<{ readonly socket: HttpSocket }>, 
  * stoppable, and terminus which uses it, count 'request' events and end each socket without one: at `close()`, and
  * whenever an answer is finished. This keeps connections open whose requests still wait for meltproof.
  */
-export function outliveClose(connections: Iterable<{ readonly socket: HttpSocket; readonly hasLine: boolean }>): void {
+export function surviveShutdownLibraries(
+  connections: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>,
+): void {
   for (const connection of connections) {
     const { socket } = connection
     const end = socket.end as (...args: unknown[]) => Socket
-    socket.end = (...args: unknown[]) => (args.length === 0 && connection.hasLine ? socket : end.apply(socket, args))
+    socket.end = (...args: unknown[]) => (args.length === 0 && connection.hasQueue ? socket : end.apply(socket, args))
   }
 }

@@ -6,7 +6,7 @@
  */
 import type { Server } from 'node:http'
 import { type Connection, idleTimeoutMs } from './connection.ts'
-import { sparing } from './http-socket.ts'
+import { keepOpenDuring } from './http-socket.ts'
 
 /** Browsers open connections in advance. While other requests arrive, such a connection may be about to be used, ms. */
 const UNUSED_MS = 5000
@@ -80,6 +80,6 @@ export class IdleConnections {
       // A browser, for example, opened this connection in advance and never used it. Node does not count it as idle.
       else if (connection.socket.bytesRead === 0) connection.socket.destroy()
     }
-    sparing(spared, () => this.#server.closeIdleConnections?.())
+    keepOpenDuring(spared, () => this.#server.closeIdleConnections?.())
   }
 }

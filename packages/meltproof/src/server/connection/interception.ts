@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type HttpSocket, outliveClose, sparing } from './http-socket.ts'
+import { type HttpSocket, surviveShutdownLibraries, keepOpenDuring } from './http-socket.ts'
 
 /** Apps emit these events themselves: arguments may be anything. */
 export interface Intercepted {
@@ -17,7 +17,7 @@ export interface Intercepted {
   readonly onCutAll: () => void
   readonly onUpgrade: (socket: Duplex | undefined) => void
   /** Connections that Node treats as idle although a request of theirs waits. */
-  readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasLine: boolean }>
+  readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>
 }
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
@@ -43,8 +43,8 @@ export class Interception {
     }
     if (closeIdle === undefined) return
     this.#replace('closeIdleConnections', () => {
-      outliveClose(intercepted.busy)
-      sparing(intercepted.busy, () => closeIdle.call(server))
+      surviveShutdownLibraries(intercepted.busy)
+      keepOpenDuring(intercepted.busy, () => closeIdle.call(server))
     })
   }
 

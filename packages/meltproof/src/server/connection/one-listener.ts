@@ -9,17 +9,17 @@ import { openLanes } from './lanes.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
 /** Whether `server`, which is about to listen with these arguments, serves another address like `first`. */
-export function isOneWith(server: net.Server, listenArguments: readonly unknown[], first: net.Server): boolean {
+export function sharesHandler(server: net.Server, listenArguments: readonly unknown[], first: net.Server): boolean {
   // With TLS, each server could have its own certificates.
   if (server === first || !(server instanceof HttpServer && first instanceof HttpServer)) return false
   const [listener, ...others] = server.listeners('request')
-  if (listener === undefined || others.length > 0 || !doesTheSame(server, first)) return false
+  if (listener === undefined || others.length > 0 || !hasSameListeners(server, first)) return false
   const address = first.address()
   return typeof address === 'object' && address !== null && address.port === portIn(listenArguments)
 }
 
 /** If `server` had other listeners for requests or connections, they would not be called. */
-function doesTheSame(server: net.Server, first: net.Server): boolean {
+function hasSameListeners(server: net.Server, first: net.Server): boolean {
   return server.eventNames().every(event => {
     if (OF_THE_SERVER.has(event)) return true
     const known = first.listeners(event)

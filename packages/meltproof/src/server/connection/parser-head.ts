@@ -3,7 +3,7 @@
  * (docs/benchmarks.md has the gain). Node pools its parsers, so each is wrapped once. If a version of Node names the
  * callback differently, requests are shed one step later.
  */
-import { ASKED_AT_HEAD, NOBODY, type Parser, WRAPPED } from './http-socket.ts'
+import { HEAD_LISTENER, DISCARDED_REQUEST, type Parser, WRAPPED } from './http-socket.ts'
 
 type OnHeadersComplete = (
   this: Parser,
@@ -21,7 +21,7 @@ type OnHeadersComplete = (
 const NAME = 'parserOnHeadersComplete'
 const wrappers = new WeakMap<OnHeadersComplete, OnHeadersComplete>()
 
-export function standAtHead(parser: Parser): void {
+export function hookHeadersComplete(parser: Parser): void {
   for (let index = 0; index < 8 && parser[WRAPPED] !== true; index++) {
     const callback = parser[index]
     if (typeof callback !== 'function' || callback.name !== NAME) continue
@@ -36,11 +36,11 @@ function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
   /** llhttp's number for GET, learned from the first GET that Node handled. */
   let get = -1
   const wrapper: OnHeadersComplete = function (major, minor, headers, method, url, code, reason, upgrade, keepAlive) {
-    const asked = this.socket?.[ASKED_AT_HEAD]
+    const asked = this.socket?.[HEAD_LISTENER]
     const plain = method === get && minor === 1 && major === 1 && !upgrade
     // Headers are missing when there were so many that Node received them in parts.
     if (plain && asked !== undefined && headers !== undefined && asked.refuseAtHead(headers, url, keepAlive)) {
-      this.incoming = NOBODY
+      this.incoming = DISCARDED_REQUEST
       return 0
     }
     const result = original.call(this, major, minor, headers, method, url, code, reason, upgrade, keepAlive)

@@ -114,8 +114,8 @@ export class ServerGate {
     return this.process.ask(exchange, nowMs)
   }
 
-  get refusesNobody(): boolean {
-    return this.process.inner.refusesNobody && this.#parts.policy.memory?.mayRefuse !== true
+  get admitsAll(): boolean {
+    return this.process.inner.admitsAll && this.#parts.policy.memory?.mayRefuse !== true
   }
 
   /** The reason to shed a plain GET before Node creates a request object. Undefined: create it, and ask the gate. */

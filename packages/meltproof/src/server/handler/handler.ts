@@ -59,8 +59,8 @@ export class Handler {
     const { policy } = this.#parts
     const { request } = exchange
     const response = exchange.response!
-    const tells = policy.tellsTiming?.(request) === true
-    policy.tellsLoad?.(request, response)
+    const tells = policy.sendsServerTiming?.(request) === true
+    policy.reportsLoad?.(request, response)
     let returned = false
     try {
       const observer = tells || requestsAreObserved() ? requestObserver() : undefined

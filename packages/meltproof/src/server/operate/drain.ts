@@ -11,7 +11,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { now } from '../../clock.ts'
 import type { Connection } from '../connection/connection.ts'
-import { sparing } from '../connection/http-socket.ts'
+import { keepOpenDuring } from '../connection/http-socket.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
 import { afterReading } from './after-reading.ts'
 import type { OpenSession } from './open-sessions.ts'
@@ -65,7 +65,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
 
   const stop = (): void => {
     // Node's close() would close all idle connections at once.
-    if (server.listening) sparing(connections, () => server.close())
+    if (server.listening) keepOpenDuring(connections, () => server.close())
     for (const session of sessions) session.close()
     idle.look(now())
   }

@@ -6,10 +6,10 @@ import type { Guard } from '../guard.ts'
 
 const tellers = new WeakMap<Guard, () => void>()
 
-export function setTeller(guard: Guard, tell: () => void): void {
+export function onFlush(guard: Guard, tell: () => void): void {
   tellers.set(guard, tell)
 }
 
-export function tellHeld(guard: Guard): void {
+export function flushDelayed(guard: Guard): void {
   tellers.get(guard)?.()
 }

@@ -115,7 +115,7 @@ export class Reclaim {
    * called, or until nothing references the request. While requests are recorded, an outbound call of the handler shows
    * that it still works.
    */
-  abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
+  orphan(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     const { permits } = this.#parts
     const { request, response } = exchange
     const isDoubted = permits.isDoubted(exchange)

@@ -34,7 +34,7 @@ export function checkClientKey(key: unknown): ClientKey | undefined {
 
 /** @param salt random for each process, so that a client cannot choose a hash to collide with */
 export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.random() * 2 ** 32) | 0): Clients {
-  const hash = (text: string | undefined): number => (text === undefined ? NOBODY : hashOf(text, salt))
+  const hash = (text: string | undefined): number => (text === undefined ? NO_CLIENT : hashOf(text, salt))
   if (typeof key === 'function') {
     const ask = safely(
       {
@@ -58,7 +58,7 @@ export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.rando
 }
 
 /** Requests without a key count as one client. */
-const NOBODY = 0
+const NO_CLIENT = 0
 
 /** The entry that the outermost of `proxies` wrote: each proxy appends its client, and clients may forge the rest. */
 function entryOf(rawHeaders: readonly string[], name: string, proxies: number): string | undefined {

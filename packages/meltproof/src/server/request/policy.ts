@@ -1,6 +1,6 @@
 /** The operator's decisions about single requests. None of these functions throws (operators-function.ts). */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { TurningAwayTime } from '../../admission/turning-away.ts'
+import type { ShedBudgetLike } from '../../admission/shed-budget.ts'
 import type { BodySource } from '../../signals/memory.ts'
 import type { Clients } from './client-key.ts'
 import type { FromPeer } from './peers.ts'
@@ -36,9 +36,9 @@ export interface RequestPolicy {
   /** Serves the guard's own pages, and returns true when it has answered. Called for exempt requests only. */
   readonly answers?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
   /** Adds a load report to the answer of a request that starts. */
-  readonly tellsLoad?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
-  readonly tellsTiming?: ((request: IncomingMessage) => boolean) | undefined
+  readonly reportsLoad?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
+  readonly sendsServerTiming?: ((request: IncomingMessage) => boolean) | undefined
   readonly dryRun?: boolean
   readonly memory?: MemoryPolicy | undefined
-  readonly turningAway?: TurningAwayTime | undefined
+  readonly shedBudget?: ShedBudgetLike | undefined
 }

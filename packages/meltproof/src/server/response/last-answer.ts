@@ -1,6 +1,6 @@
 /** The last answer of a connection (RFC 9112 section 9.6): how the head says so, and how the connection closes. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ASKED_AT_HEAD, type HttpSocket } from '../connection/http-socket.ts'
+import { HEAD_LISTENER, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'
 import { beforeHead, fieldNames, type Head } from './before-head.ts'
 
@@ -62,6 +62,6 @@ function isConnection(name: unknown): boolean {
 
 /** Whatever else arrives at this socket is not treated as a request. */
 function takeNoMore(socket: HttpSocket): void {
-  const connection = socket[ASKED_AT_HEAD]
+  const connection = socket[HEAD_LISTENER]
   if (connection !== undefined) connection.closing = true
 }

@@ -41,7 +41,7 @@ export interface ShedRecords {
   /** Counts a shed for which there is no request object. */
   add(reason: string | undefined, method: string, waitedMs: number): void
   /** Publishes the records that were aggregated. */
-  tellRest(): void
+  publishRest(): void
 }
 
 let observer: RequestObserver | undefined

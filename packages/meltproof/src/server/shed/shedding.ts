@@ -1,13 +1,13 @@
 /** Counts shed requests and answers them: with one raw write when the connection has no other response in progress. */
 import type { Server } from 'node:http'
 import type { ShedReason } from '../../admission/shed-reason.ts'
-import type { TurningAwayTime } from '../../admission/turning-away.ts'
+import type { ShedBudgetLike } from '../../admission/shed-budget.ts'
 import { sheds } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
 import type { ProcessGate } from '../../process-gate.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
-import type { Lines } from '../connection/lines.ts'
+import type { ConnectionQueues } from '../connection/connection-queues.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { MemoryPolicy } from '../request/policy.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
@@ -18,8 +18,8 @@ import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 export interface SheddingParts {
   readonly source: Source
   readonly answers: OwnAnswers
-  readonly lines: Lines<Exchange>
-  readonly time: TurningAwayTime
+  readonly queues: ConnectionQueues<Exchange>
+  readonly time: ShedBudgetLike
   /** The gate, which counts sheds. */
   readonly gate: ProcessGate<Exchange>
   /** Has Node create a response for the request and answers it; Node may also reject the request itself. */
@@ -59,7 +59,7 @@ export class Shedding {
   }
 
   /** Sends all delayed answers now. */
-  tellHeld(): void {
+  flushDelayed(): void {
     this.#held.end()
   }
 
@@ -114,7 +114,7 @@ export class Shedding {
     if (owed === undefined) return
     this.forget(connection)
     const last = this.leaving && connection.behind.length === 0
-    this.#parts.lines.move(connection)
+    this.#parts.queues.move(connection)
     if (socket.destroyed || !socket.writable) return
     this.#parts.answers.shedAtSocket(
       connection,
@@ -166,7 +166,7 @@ export class Shedding {
 
   #putOff(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number): void {
     connection.owed = kind
-    this.#parts.lines.enter(connection)
+    this.#parts.queues.enter(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
     this.#held.hold(connection, nowMs)
   }

@@ -43,7 +43,7 @@ function doorThatTells(server: http.Server, peers: readonly string[] = LOCAL, fi
   return doorOn(server, {
     answer: { reports },
     policy: {
-      tellsLoad: (request, response) => reports.onto(request, response),
+      reportsLoad: (request, response) => reports.onto(request, response),
       memory: memoryThat(() => isShort),
     },
   })

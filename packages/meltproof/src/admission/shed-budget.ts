@@ -17,9 +17,9 @@ const BUSY = 0.95
 /** A longer gap is not the cost of a shed, ms. */
 const LONGEST_MS = 0.5
 
-export type TurningAwayTime = Pick<TurningAway, 'spent' | 'spentAll' | 'interrupted' | 'hasTime'>
+export type ShedBudgetLike = Pick<ShedBudget, 'spent' | 'spentAll' | 'interrupted' | 'hasTime'>
 
-export class TurningAway {
+export class ShedBudget {
   readonly #busyMs: () => number
   /** Cumulative CPU time of the loop, ms: less than its busy time on a shared core, and all that can be spent. */
   readonly #cpuMs: () => number

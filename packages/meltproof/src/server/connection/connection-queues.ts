@@ -2,12 +2,12 @@
 import type { Server } from 'node:http'
 import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
-import { lookBusy, lookIdle } from './http-socket.ts'
+import { markBusy, markIdle } from './http-socket.ts'
 
 /** Beyond this many the socket is not read. Not earlier: a paused socket does not report that its client has left. */
 const MOST_BEHIND = 16
 
-export class Lines<R extends ConnectionRequest> {
+export class ConnectionQueues<R extends ConnectionRequest> {
   readonly connections: Set<Connection<R>> = new Set()
   readonly #server: Server
   readonly #ask: (connection: Connection<R>, request: R) => void
@@ -26,7 +26,7 @@ export class Lines<R extends ConnectionRequest> {
   }
 
   enter(connection: Connection<R>): void {
-    lookBusy(connection.socket)
+    markBusy(connection.socket)
     this.connections.add(connection)
   }
 
@@ -36,7 +36,7 @@ export class Lines<R extends ConnectionRequest> {
 
   move(connection: Connection<R>): void {
     connection.waiting = undefined
-    lookIdle(connection.socket)
+    markIdle(connection.socket)
     if (connection.behind.length === 0) this.connections.delete(connection)
     // Deferred: the gate is in the middle of a decision, and a thousand connections at once would recurse as deeply.
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
@@ -46,7 +46,7 @@ export class Lines<R extends ConnectionRequest> {
     const { waiting, behind } = connection
     connection.waiting = undefined
     connection.behind = []
-    lookIdle(connection.socket)
+    markIdle(connection.socket)
     this.connections.delete(connection)
     return waiting === undefined ? behind : [waiting, ...behind]
   }
@@ -63,7 +63,7 @@ export class Lines<R extends ConnectionRequest> {
         next.arrivedAt = now()
         if (!connection.closing) this.#ask(connection, next)
       }
-      if (!connection.hasLine) this.connections.delete(connection)
+      if (!connection.hasQueue) this.connections.delete(connection)
       if (connection.behind.length === 0) connection.resumeReading('line')
     }
   }

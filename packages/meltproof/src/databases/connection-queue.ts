@@ -19,7 +19,7 @@ interface Waiter<Connection> {
   readonly called: (error: Error | undefined, connection?: Connection) => void
 }
 
-export class ConnectionLine<Connection> {
+export class ConnectionQueue<Connection> {
   readonly #source: ConnectionSource<Connection>
   readonly #waiters: Waiter<Connection>[] = []
   #newestFirst = false
