@@ -5,23 +5,23 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Names the criticality of a request. Honoured only from trusted callers. */
+/** Header field with the criticality of a request. Honoured only from trusted callers. */
 export const CRITICALITY_FIELD = 'x-meltproof-criticality'
 
-/** On an answer: do not retry. Envoy obeys it, and so does meltproof (outbound/retry.ts). */
+/** Header field on an answer that forbids a retry. Envoy obeys it, and so does meltproof (outbound/retry.ts). */
 export const NO_RETRY_FIELD = 'x-envoy-ratelimited'
 
 export interface ChainOptions {
   /** The request itself is a retry. @default false */
   readonly retried?: boolean
-  /** Called at most once, at the first call that sends it. */
+  /** Returns the criticality. Called at most once, at the first call that sends it. */
   readonly criticality?: () => string | undefined
-  /** The answer must say that no retry is allowed. Called at most once. */
+  /** Called at most once, when the answer must say that no retry is allowed. */
   readonly onSpent?: () => void
 }
 
 export class Chain {
-  /** From here on its calls are retries. */
+  /** True when the calls of the request are retries from here on. */
   retried: boolean
   #options: ChainOptions
   #spent = false
@@ -34,7 +34,7 @@ export class Chain {
     this.retried = options.retried === true
   }
 
-  /** The retry was used here or further down, or a lower tier forbade it. */
+  /** True when the retry was used here or further down, or a lower tier forbade it. */
   get spent(): boolean {
     return this.#spent
   }
@@ -45,7 +45,7 @@ export class Chain {
     this.#options.onSpent?.()
   }
 
-  /** Work that began in the request and continues, such as an interval, no longer belongs to it. */
+  /** True after the request. Work that began in it and continues, such as an interval, no longer belongs to it. */
   get over(): boolean {
     return this.#over
   }
@@ -74,7 +74,7 @@ const storage = new AsyncLocalStorage<Chain>()
 let used = false
 let tellers = 0
 
-/** Undefined when nothing is passed on and nothing is retried. */
+/** The chain of the running code; undefined when nothing is passed on and nothing is retried. */
 export function currentChain(): Chain | undefined {
   const chain = used ? storage.getStore() : undefined
   return chain?.over === true ? undefined : chain

@@ -16,7 +16,7 @@ export interface Channel<T> {
 
 export interface RequestMessage {
   readonly record: RequestRecord
-  /** What protect() returned; after `guard.close()` the server has another guard, or none. */
+  /** The guard that protect() returned; after `guard.close()` the server has another guard, or none. */
   readonly guard: object
   readonly server: Server
   readonly request: IncomingMessage
@@ -39,7 +39,7 @@ export const passingRequests: Channel<RequestMessage> = channelOf('meltproof:pas
 export const sheds: Channel<ShedMessage> = channelOf('meltproof:shed')
 export const calls: Channel<OutboundRecord> = channelOf('meltproof:outbound')
 export const stalls: Channel<StallRecord> = channelOf('meltproof:stall')
-/** After a stall of 100 ms or more, while stalls are named (meltproof/culprit). */
+/** Published after a stall of 100 ms or more, while stalls are named (meltproof/culprit). */
 export const culprits: Channel<CulpritRecord> = channelOf('meltproof:culprit')
 /** At most one message per second and stream while log lines are dropped. */
 export const logLosses: Channel<LogLossRecord> = channelOf('meltproof:log-loss')

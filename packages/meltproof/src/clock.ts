@@ -7,12 +7,12 @@ import { performance } from 'node:perf_hooks'
  */
 export const now: () => number = () => performance.now()
 
-/** The same on the clock that all threads share. It has no closure: culprit/ passes it to its watcher as text. */
+/** Monotonic time on the clock that all threads share. No closure: culprit/ passes it to its watcher as text. */
 export const threadsClockMs: () => number = () => Number(process.hrtime.bigint()) / 1e6
 
 /** Milliseconds since 1970, for people. Never subtract one from another, because the wall clock jumps. */
 export const wallClockMs: () => number = () => Date.now()
-/** Whole hours since the epoch: nearly the same in every process of a fleet. */
+/** Whole hours since 1970: nearly the same in every process of a fleet. */
 export function hourNow(): number {
   return Math.floor(Date.now() / 3_600_000)
 }

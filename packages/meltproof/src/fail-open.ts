@@ -18,7 +18,7 @@ export class FailOpen {
     return this.#isOpen
   }
 
-  /** meltproof has failed: none of its code may run for requests in progress. */
+  /** True if meltproof has failed: none of its code may run for requests in progress. */
   get failed(): boolean {
     return this.#failed
   }

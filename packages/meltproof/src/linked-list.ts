@@ -21,7 +21,7 @@ export class LinkedList<T extends Linked<T>> {
     this.#last = item
   }
 
-  /** Does nothing for an item that is not in the list. */
+  /** Removes an item. Does nothing if it is not in the list. */
   delete(item: T): void {
     const { before, after } = item
     if (before === undefined && this.#first !== item) return

@@ -5,7 +5,7 @@
  */
 import type { Cluster } from 'node:cluster'
 
-/** Other runtimes do not report this: there modules count as loaded. */
+/** Other runtimes do not report this: there every module counts as loaded. */
 export function isLoaded(name: string): boolean {
   const { moduleLoadList } = process as { moduleLoadList?: readonly string[] }
   return moduleLoadList?.includes(`NativeModule ${name}`) ?? true

@@ -83,12 +83,12 @@ export function showThrown(thrown: unknown, { stack = false }: { readonly stack?
   try {
     if (thrown instanceof Error) return String((stack && thrown.stack) || thrown)
   } catch {
-    // It is shown like any other value.
+    // Continues below, as for any other value.
   }
   return show(thrown)
 }
 
-/** The known name within an edit distance of a third of its length (2 at least), if any. */
+/** The nearest known name, if its edit distance is at most a third of its length (or 2). */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let bestDistance = Number.POSITIVE_INFINITY

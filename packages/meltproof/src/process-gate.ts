@@ -49,7 +49,7 @@ export interface GateStats {
 export interface LoadFigures extends Pick<GateStats, 'demand'>, Rates {
   /** Busy share of the event loop, 0 to 1. */
   readonly loop: number
-  /** The larger of that and in service over the limit, also an estimated one, so that instances stay comparable. */
+  /** The larger of that and in service over the limit (an estimate while unknown), so that instances are comparable. */
   readonly utilisation: number
 }
 

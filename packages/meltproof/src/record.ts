@@ -13,7 +13,7 @@
  */
 export type Verdict = 'loop' | 'dependency' | 'network' | 'self'
 
-/** The time of each of the four. They add up to the whole. */
+/** How long each of the four causes took, ms. They add up to the whole. */
 export interface Shares {
   readonly loopMs: number
   readonly dependencyMs: number
@@ -89,7 +89,7 @@ export interface OutboundRecord {
 
 /** A call in progress. */
 export interface OpenCall {
-  /** Its record as if it ended at `atMs`. */
+  /** Returns its record as if it ended at `atMs`. */
   upTo(atMs: number): OutboundRecord
 }
 

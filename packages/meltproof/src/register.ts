@@ -20,7 +20,7 @@ const NEWEST_KNOWN_NODE = 26
 /** Registers once per thread, however many copies of meltproof are given to `--import`. */
 const REGISTERED: unique symbol = Symbol.for('meltproof.register') as never
 
-/** Undefined until it is loaded, `false` if loading failed. */
+/** The module, once loaded; `false` if loading failed. */
 let loaded: Servers | false | undefined
 
 start(process as { [REGISTERED]?: true })
@@ -38,7 +38,7 @@ function start(host: { [REGISTERED]?: true }): void {
   else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
 }
 
-/** Addons are loaded before a server listens. If they are not watched from here on, their calls are not named. */
+/** Addons are loaded before a server listens, so their functions must be watched from here on to be named. */
 function watchAddons(): void {
   try {
     const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
@@ -49,7 +49,7 @@ function watchAddons(): void {
   }
 }
 
-/** Fails open: without it servers run as without meltproof. */
+/** Loads the module. Fails open: if that fails, servers run as without meltproof. */
 function load(): Servers | undefined {
   if (loaded === undefined) {
     try {
@@ -109,7 +109,7 @@ function isHttpServer(server: Server): boolean {
   return isPlain || isHttpsServer(server) || isHttp2Server(server)
 }
 
-/** For the primary of a cluster, which has no server, but whose workers would end with it. */
+/** Calls `act` for the primary of a cluster, which has no server, but whose workers would end with it. */
 function onWorkerListening(act: () => void): void {
   const forks = process.getBuiltinModule('node:diagnostics_channel')
   const onFork = (): void => {

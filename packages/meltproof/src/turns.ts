@@ -17,23 +17,23 @@ export abstract class Turn<E> extends Permit<E> {
 
   /** When its caller stops waiting for the result, ms. */
   abstract readonly answerBy: number
-  /** It has waited, and starts now. */
+  /** Called when work that has waited may start. */
   abstract begin(): void
-  /** It has waited, and is shed. */
+  /** Called when work that has waited is shed. */
   abstract refuse(reason: ShedReason): void
 }
 
 export interface TurnsParts {
   /** Maximum concurrent work; undefined: learned. */
   readonly limit: number | undefined
-  /** Wraps the learned limiter in another one. */
+  /** Wraps the learned limiter in another limiter. */
   readonly instead?: (learned: Limiter) => Limiter
   /** Whether it is work of this process, so that the event loop limits it. */
   readonly isOurs: boolean
   readonly tuning: GateTuning
   /** Whether entries have levels (admission/queue/criticality.ts). */
   readonly levels: boolean
-  /** The gate failed, and no longer limits anything. Called once. */
+  /** Called once, when the gate failed and no longer limits anything. */
   readonly onFailure: (error: unknown) => void
 }
 

@@ -9,7 +9,7 @@ export const warn: Warn = text => {
   if (isFirstToSay(text)) warnEach(text)
 }
 
-/** Printed by each process, each time. */
+/** Prints a warning in each process, each time. */
 export const warnEach: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
 
 /** Prints the first text it receives, and no other. */
@@ -27,7 +27,7 @@ export function safeWarning(onWarning: Warn): Warn {
     try {
       warn(`${text} (Printed here because onWarning ${how}.)`)
     } catch {
-      // No receiver is left.
+      // Even process.emitWarning failed, so no receiver is left.
     }
   }
   return text => {

@@ -32,5 +32,5 @@ export async function meltproof(app: FastifyLike): Promise<void> {
   })
 }
 
-// The mark of fastify-plugin: without it the hooks would apply to this plugin only.
+// The mark of fastify-plugin; without it the hooks would not apply to the app's routes.
 Object.assign(meltproof, { [Symbol.for('skip-override')]: true })

@@ -66,7 +66,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
     explain: () => guards().map(guard => guard.explain()),
     ready: () => guards().length > 0 && !all.stats().draining,
   })
-  // This gives the other workers the counters, in case this process ends.
+  // Sends the counters to the other workers, in case this process ends.
   server.on('listening', () => workers.together().catch(() => undefined))
   server.unref()
 }

@@ -45,10 +45,10 @@ export const GATE_TUNING: GateTuning = {
   ...STANDING_TUNING,
 }
 
-/** For work of this process whose callers wait: none waits beyond the usual limits. */
+/** For work of this process: no entry waits longer than the usual limits. */
 export const PROMPT_TUNING: GateTuning = { ...GATE_TUNING, few: 0 }
 
-/** For work that can wait any time: the queue never counts as standing. Callers must limit what waits. */
+/** For work without a time limit: the queue never counts as standing. Callers must limit what waits. */
 export const PATIENT_TUNING: GateTuning = {
   ...GATE_TUNING,
   drains: Number.POSITIVE_INFINITY,
@@ -58,9 +58,9 @@ export const PATIENT_TUNING: GateTuning = {
 
 /** Without a known limit, a service is assumed to have room for this multiple of the requests in service. */
 const ROOM_UNKNOWN = 1.25
-/** The same with fewer in service than this: an idle service reports little load. */
+/** The multiple applies to at least this number: an idle service reports little load. */
 const FEW_UNKNOWN = 16
-/** Reading the turn costs a tenth of a short request, so it is read only after this share of the budget. */
+/** Reading the turn number costs a tenth of a short request, so it waits until this share of the budget is used. */
 const ASK_TURN_AFTER = 0.25
 
 export type Decision = 'start' | 'wait' | ShedReason
@@ -141,7 +141,7 @@ export class Gate<E extends Entry> {
     return this.#queue.standing
   }
 
-  /** `wait`: the gate keeps the entry and later calls a hook with it. A reason: the caller sheds it. */
+  /** Returns `wait` when the gate keeps the entry and calls a hook with it later. For a reason, the caller sheds it. */
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
@@ -321,7 +321,7 @@ export class Gate<E extends Entry> {
     this.#setUnbound(nowMs)
   }
 
-  /** A request enters service. Called directly for a request that can no longer be shed. */
+  /** A request enters service. The caller calls it directly for a request that can no longer be shed. */
   enter(nowMs: number, entry?: E): void {
     this.#change(nowMs, 1)
     this.#limiter.admitted(nowMs)

@@ -5,7 +5,7 @@
 
 /** Cumulative figures, ms. */
 export interface Worked {
-  /** How long the event loop has not waited for events. */
+  /** Time in which the event loop was not idle. */
   readonly loopMs: number
   /** Work in service, times its duration: two for a second are 2,000. */
   readonly inServiceMs: number
@@ -23,7 +23,7 @@ interface Window extends Worked {
 export interface Rates {
   readonly offeredPerS: number
   readonly shedPerS: number
-  /** Answered with 5xx by the app. */
+  /** Requests that the app answered with 5xx. */
   readonly failedPerS: number
 }
 
@@ -31,7 +31,7 @@ const NONE = { offered: 0, waited: 0, shed: 0, failed: 0 }
 const WINDOW_MS = 1000
 /** A few turns of a healthy loop may all be busy, so shorter intervals are not used. */
 const SHORTEST_MS = 100
-/** Under load no measured interval is longer. */
+/** Under load, measured intervals are at most this long. */
 const LONGEST_MS = 3 * WINDOW_MS
 
 export class LoadMeter {

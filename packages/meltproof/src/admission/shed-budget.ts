@@ -6,7 +6,7 @@
  * sheds follow each other within a turn of the loop, so the time between two is the cost of one.
  */
 
-/** Share of the loop's busy time. At 40 times the capacity of a 5 ms service half of it is enough. */
+/** The share of the loop's busy time that sheds may take. At 40 times the capacity half of it is enough. */
 const SHARE = 0.35
 const MOST_CREDIT_MS = 50
 const MOST_DEBT_MS = 50

@@ -11,5 +11,5 @@ export type ShedReason =
   | 'memory'
   /** It could not meet its deadline. */
   | 'deadline'
-  /** An upgrade was pipelined behind it, which cannot wait, and answers are in order. Decided at the connection. */
+  /** An upgrade, which cannot wait, was pipelined behind it. Decided at the connection. */
   | 'upgrade'

@@ -12,7 +12,7 @@ export class AllGuards {
   #last: readonly Guard[] = []
   /** Counters of guards that no longer listen while others do: a counter that falls looks like a new process. */
   readonly #gone = new Map<boolean, Figures>()
-  /** The part of a guard in these counters, in case its server listens again. */
+  /** The counters stored for each guard, in case its server listens again. */
   readonly #goneOf = new WeakMap<Guard, Figures>()
 
   constructor(listening: () => readonly Guard[]) {
@@ -33,7 +33,7 @@ export class AllGuards {
     return { ...figures, ...counted, ...(stalls === undefined ? {} : { stalls }) } as unknown as GuardStats
   }
 
-  /** The sheds of dry runs and the real ones: a dry run sheds no request. */
+  /** The sheds of dry runs, and the real ones, because a dry run sheds no request. */
   sheds(): readonly Pick<GuardStats, 'dryRun' | 'shed'>[] {
     const all = this.#figures()
     return [false, true].flatMap(dryRun => {
@@ -64,7 +64,7 @@ export class AllGuards {
     this.#goneOf.set(guard, countedOf(allOf(guard)))
   }
 
-  /** Removes the counters that were stored for it. */
+  /** Reads the figures of a guard, and removes the counters that were stored for it. */
   #figuresOf(guard: Guard): Figures {
     const figures = allOf(guard)
     const gone = this.#goneOf.get(guard)

@@ -4,12 +4,12 @@ import { type Address, holdPort } from './held-port.ts'
 import { type Parts, Workers } from './workers.ts'
 
 export interface ClusterPort extends Omit<Parts, 'holds' | 'alone'> {
-  /** Equal for processes that belong together. */
+  /** Has the same value in processes that belong together. */
   readonly name: string
   readonly server: Server
   readonly address: Address
   readonly warn: (text: string) => void
-  /** The beginning of a warning: of an owner that cannot ask the others, and where no worker can open the port. */
+  /** The beginning of each warning: for an owner that cannot ask the others, and if no worker can open the port. */
   readonly says: { readonly alone: string; readonly none: string }
 }
 

@@ -1,4 +1,4 @@
-/** Listens on a port of meltproof, and retries while another process uses it. Not having it harms nothing. */
+/** Listens on a port of meltproof, and retries while another process uses it. Failing to get it harms nothing. */
 import type { Server } from 'node:net'
 
 export interface Address {

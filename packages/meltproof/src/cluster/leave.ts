@@ -12,7 +12,7 @@ export function leave(): void {
     try {
       take()
     } catch {
-      // Others still use the folder.
+      // The folder is not empty: others still use it.
     }
   }
 }

@@ -26,7 +26,7 @@ export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-/** Equal for the processes of one cluster, also PM2's, and different for others on this machine. */
+/** Has the same value in the processes of one cluster, also PM2's, and no other process on this machine has it. */
 export function clusterName(): string {
   const primary = isWorker() ? process.ppid : process.pid
   // PM2's daemon is the primary of all apps.

@@ -47,12 +47,12 @@ function forgetThoseGone(folder: string): void {
       const life = readlinkSync(path)
       if (lifeOf(Number.parseInt(life, 10)) !== life) rmSync(path, { force: true })
     } catch {
-      // Another process was faster.
+      // Another process has created the link first.
     }
   }
 }
 
-/** Undefined without such a process. Ids are reused, so the result has the start time where the system shows it. */
+/** Identifies a process beyond its reused id, with its start time where the system shows it. Undefined if it ended. */
 function lifeOf(pid: number): string | undefined {
   try {
     process.kill(pid, 0)

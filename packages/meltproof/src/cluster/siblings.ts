@@ -9,13 +9,13 @@ import { join } from 'node:path'
 import { whenLeaving } from './leave.ts'
 import { ownFolder } from './own-folder.ts'
 
-/** A process that takes longer is stalled, ms. Kubernetes' probes wait for 1 s. */
+/** A process that takes longer to answer is stalled, ms. Kubernetes' probes wait for 1 s. */
 const PATIENCE_MS = 500
 const SOCKET = /^(\d+)\.sock$/
 
 export interface Answer {
   readonly pid: number
-  /** Undefined from a stalled process; incomplete from one that disconnects. */
+  /** The answer: undefined from a stalled process; incomplete from one that disconnects. */
   readonly text: string | undefined
 }
 
@@ -46,7 +46,7 @@ export class Siblings {
     rmSync(unready, { force: true })
     server.listen({ path: unready, exclusive: true })
     if (!server.listening) throw new Error(`a socket cannot be created at ${path}`)
-    // Renamed once it listens: others delete a socket that refuses connections, and until then a bound one does.
+    // The socket gets its name once it listens: others delete a socket that refuses connections.
     renameSync(unready, path)
     server.unref()
     whenLeaving(() => {
@@ -96,7 +96,7 @@ export class Siblings {
   }
 }
 
-/** Everything that the other side sends; incomplete when it disconnects. */
+/** Calls `act` with everything that the other side sends; it is incomplete when the other side disconnects. */
 function readAll(socket: Socket, act: (heard: string) => void): void {
   let heard = ''
   socket.unref()

@@ -49,7 +49,7 @@ export interface Parts {
   readonly explain: () => readonly string[]
   readonly ready: () => boolean
   readonly holds: () => boolean
-  /** There are others, but they cannot be asked. */
+  /** Called if there are other processes that cannot be asked. */
   readonly alone: (why: unknown) => void
 }
 
@@ -58,7 +58,7 @@ export class Workers {
   #siblings: Siblings | undefined
   /** The last answer of each other process. */
   #known = new Map<number, ProcessAnswer>()
-  /** The counters of ended processes, and those of the port's owner where that is another process. */
+  /** The counters of ended processes; in a process that does not own the port, also those of the owner. */
   #carried: CarriedCounters = { version: 0, figures: {}, counted: [] }
   #asking: Promise<Together> | undefined
 
@@ -128,7 +128,7 @@ export class Workers {
     for (const [pid, answer] of await this.#shareCounters(siblings, own)) {
       const told = answer ?? this.#known.get(pid)
       if (told !== undefined) known.set(pid, told)
-      // A new worker may have taken the port.
+      // Another worker may have taken the port meanwhile, and have newer counters.
       if (answer?.carried && answer.carried.version >= this.#carried.version) this.#carried = answer.carried
     }
     const gone = [...this.#known].filter(([pid]) => !known.has(pid))

@@ -5,7 +5,7 @@
 import { type Method, replaceMethod } from '../replace-method.ts'
 import { TOKEN } from './shared-words.ts'
 
-/** Called after a call during which the watcher asked a question later than `before`. `self` is on the stack. */
+/** Called after a native call during which the watcher asked a question later than `before`. `self` is on the stack. */
 export type Caught = (what: string, before: number, self: (...args: never[]) => unknown) => void
 
 let isWatched = false

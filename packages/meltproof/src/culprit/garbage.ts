@@ -6,7 +6,7 @@ interface Collection {
   readonly toMs: number
 }
 
-/** About the number of collections in one long stall. */
+/** Maximum number of collections, about as many as in one long stall. */
 const MOST = 1000
 
 export class Garbage {

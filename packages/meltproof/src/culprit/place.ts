@@ -9,13 +9,13 @@ export interface Frame {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** Called by Node's module loader: it is the top level of a module. */
+  /** True if Node's module loader called it: it is the top level of a module. */
   readonly loads: boolean
 }
 
 /** The stack of the main thread from `fromMs` to `toMs`, which are equal for a sample of one moment. */
 export interface Sample {
-  /** When the watcher asked. What ran between then and `fromMs` is unknown: native code, or nothing for lack of CPU. */
+  /** When the watcher asked. Until `fromMs`, native code may have run, or nothing for lack of CPU. */
   readonly askedAtMs: number
   readonly fromMs: number
   readonly toMs: number
@@ -48,7 +48,7 @@ export interface Judgement {
  * is named.
  */
 const PROMPT_MS = 2
-/** Each of two samples counts for at most this part of the time between them, ms: the watcher may have been late. */
+/** Maximum time before and after a sample for which it counts, ms: the watcher may have been late. */
 const MOST_VOUCHED_MS = 60
 
 /** A line belongs to the named range if it took at least this share of the stall. Loops only pass through others. */
@@ -112,7 +112,7 @@ function weigh(samples: readonly Sample[], fromMs: number, toMs: number): Weighe
   })
 }
 
-/** The samples of the key with the largest total weight. */
+/** The samples that share a key, for the key with the largest total weight. */
 function heaviest(held: readonly Weighed[], keyOf: (each: Weighed) => string | number | undefined): Weighed[] {
   const byKey = new Map<string | number, Weighed[]>()
   for (const each of held) {

@@ -13,7 +13,7 @@ type Taken = Sample & { readonly token: number }
 
 export class Samples {
   readonly #shared: SharedWords
-  /** With times of {@link now}. */
+  /** Times are those of {@link now}. */
   readonly #samples: Taken[] = []
   /** The system's monotonic clock minus the clock of the process. */
   readonly #offsetMs: number = threadsClockMs() - now()
@@ -25,7 +25,7 @@ export class Samples {
   /** Called by the watcher, in the middle of running code. Returns a description of the innermost frame. */
   look(above: (...args: never[]) => unknown): string {
     const token = this.#shared.words[TOKEN]!
-    // Otherwise a watched native call has answered it.
+    // Otherwise a watched native call has already answered this question.
     if (this.#samples.at(-1)?.token !== token) {
       const atMs = now()
       this.#add({ token, askedAtMs: this.#askedAtMs, fromMs: atMs, toMs: atMs, ...stackBelow(above) })

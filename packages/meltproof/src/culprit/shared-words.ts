@@ -1,14 +1,14 @@
 /** The memory that the main thread and its watcher share. */
 
-/** Indexes of 32-bit words. */
+/** Indexes of words in the shared Int32Array. */
 export const TOKEN = 0
 export const PAUSED = 1
 /** This word never changes and is never notified: the watcher sleeps on it. */
 export const NEVER = 2
 
-/** Indexes of times, ms of the system's monotonic clock. */
+/** Indexes of times in the shared Float64Array, ms of the system's monotonic clock. */
 export const BEAT_AT = 0
-/** When the watcher samples unless a beat has come. */
+/** When the watcher will take a sample, unless a beat has come. */
 export const DUE_AT = 1
 export const ASKED_AT = 2
 

@@ -7,7 +7,7 @@ import type { Place } from './place.ts'
 
 const MOST_FILES = 50
 const MOST_MAP_BYTES = 20_000_000
-/** The comment that names the map is the last line of its file. An inline map may be larger. */
+/** Where to look for the comment that names the map, which is the last line of a file. Inline maps may be larger. */
 const TAIL_BYTES = 4096
 
 const maps = new Map<string, SourceMap | undefined>()

@@ -36,7 +36,7 @@ function read(sites: readonly NodeJS.CallSite[]): Stack {
   let called: string | undefined
   let innermost: Frame | undefined
   let loads = false
-  // Starts with the outermost frame.
+  // The loop starts with the outermost frame.
   for (let i = sites.length - 1; i >= 0; i--) {
     const site = sites[i]!
     const file = pathOf(site.getFileName())

@@ -67,7 +67,7 @@ function noticing(original: Method, what: string, words: Int32Array, caught: Cau
   }
 }
 
-/** With fixed parameters, because nothing is called as often. */
+/** These wrappers have fixed parameters, which are faster: no other functions are called as often. */
 function watchJson(words: Int32Array, caught: Caught): () => void {
   const { parse, stringify } = JSON
   const sized = (name: string, text: unknown): string =>

@@ -158,7 +158,7 @@ export class Watching {
   }
 }
 
-/** Without the process's arguments, because the modules they load are for the app's own threads. */
+/** The thread gets none of the process's arguments: the modules that they load are meant for the app's own threads. */
 function startWorker(shared: SharedWords): Worker {
   return new Worker(`(${watch.toString()})(require, ${threadsClockMs.toString()})`, {
     eval: true,

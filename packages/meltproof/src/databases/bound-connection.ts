@@ -28,7 +28,7 @@ export interface Database {
 export interface Loan {
   /** For a single query of the pool itself; the app does not hold the connection. */
   readonly single: boolean
-  /** The call of its borrower, until the first query. */
+  /** The outbound call of the borrower, until the first query. */
   readonly call: Call | undefined
   /** The budget of the request that holds it. */
   readonly within: Budget | undefined
@@ -48,7 +48,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   readonly #queryMs: number
   #pool: BoundPool<Connection> | undefined
   #loan: Loan | undefined
-  /** The call that waited for the connection, until the first query is sent. */
+  /** The outbound call that waited for the connection, until the first query is sent. */
   #waited: Call | undefined
   #released = false
   /** The connection may come back to the pool in a transaction. */
@@ -118,7 +118,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     }
     const waited = this.#waited
     this.#waited = undefined
-    // The time between the two belongs to this call.
+    // The time between the loan and the first query belongs to this call.
     waited?.sent()
     return new Statement(text, within, budget, graced, waited ?? Call.database(kind, where, 'query'))
   }
@@ -203,7 +203,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#open.delete(statement)
     statement.budget.settle()
     statement.call?.end(error)
-    // PostgreSQL rejects it until there is a ROLLBACK, and then it is not sent again.
+    // PostgreSQL rejects such a statement until there is a ROLLBACK, and it is not sent again afterwards.
     if (this.#broken !== undefined && statement.failed && tidiesSession(statement.text)) this.#untidy = true
     // A statement that was dropped from the queue is over as well, but was not sent.
     if (this.#broken !== undefined && rollsBack(statement.text) && !statement.told) {
@@ -230,7 +230,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#untidy = false
   }
 
-  /** A pooled connection is closed when it comes back; one without a pool needs a timer. */
+  /** A pooled connection is closed when it comes back; for others a timer waits for the ROLLBACK. */
   #expectRollback(): void {
     this.#brokenTimer?.cancel()
     this.#brokenTimer = startFairTimer(GRACE_MS, () => {

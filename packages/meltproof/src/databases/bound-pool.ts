@@ -22,7 +22,7 @@ const REPLACING_MS = 5000
 export interface PoolSource<Connection> extends ConnectionSource<Connection> {
   readonly database: string
   readonly kind: OutboundRecord['kind']
-  /** From the configuration; a connection itself knows better. */
+  /** The server's address from the configuration; connections have a more exact one. */
   readonly where: DatabaseAddress
   size(): number
   waiting(): number
@@ -54,7 +54,7 @@ export class BoundPool<Connection> {
     namePool(this.figures)
   }
 
-  /** `call` (undefined while calls are not recorded) waits, and becomes the call of the connection's first query. */
+  /** `call` (undefined while calls are not recorded) waits too, and becomes the call of the first query. */
   acquire(called: (error: Error | undefined, connection?: Connection, call?: Call) => void): void {
     const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${this.#database} connection` })
     if (!(budget instanceof Budget)) {

@@ -41,7 +41,7 @@ export class ConnectionQueue<Connection> {
     return this.#waiters.length
   }
 
-  /** Connections that are lent. */
+  /** Number of connections that are lent. */
   get out(): number {
     return this.#out
   }
@@ -61,9 +61,9 @@ export class ConnectionQueue<Connection> {
   free(): void {
     this.#out--
     const limit = this.#source.limit()
-    // Without a limit all of them have already been requested.
+    // Without a limit, one connection per waiting caller has already been requested.
     if (limit === Number.POSITIVE_INFINITY || this.#waiters.length === 0 || this.#asked + this.#out >= limit) return
-    // Also when enough are requested: those may still be connecting, while this one is ready.
+    // Requests one even when enough are requested: those may still be connecting, while this one is ready.
     this.#askOne()
   }
 

@@ -43,7 +43,7 @@ function patch(redis: Redis, commandMs: number): void {
   const refusedPipelines = new WeakMap<object, Error | undefined>()
   const graces = new Graces()
   const close = (): void => {
-    // Otherwise it is already closed, or the app has closed it.
+    // Otherwise the connection is already closed.
     if (redis.status === 'ready') redis.disconnect?.(true)
   }
   const state = new RedisState(GRACE_MS, close)

@@ -13,7 +13,7 @@ export interface DatabaseLimits {
 /** Time for cleanup after the end of a budget, from its first statement on, ms. */
 export const GRACE_MS = 1000
 
-/** The same as the total of an HTTP call, ms. */
+/** The default is the same as for a whole HTTP call, ms. */
 const DEFAULT_MS = 10_000
 
 /** Infinity means no limit. Throws a MeltproofError for unknown names and values out of range. */

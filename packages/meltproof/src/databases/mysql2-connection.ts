@@ -53,7 +53,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     else {
       command.onResult = undefined
       nextTick(onResult, statement)
-      // It still goes through the queue, because a pool waits for its end.
+      // The command still goes through the queue, because a pool waits for its end.
       this.#passOver(command, text, statement)
     }
     return this.#send(command)
@@ -88,7 +88,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     })
   }
 
-  /** In its turn it only asks whether there is a transaction, and sends nothing else. */
+  /** In its turn the command only asks whether there is a transaction, and sends nothing else. */
   #passOver(command: Command, text: string, reason: Error): void {
     command.execute = this.#roundTrip(() => {
       this.passedOver(text, reason)

@@ -38,7 +38,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
     database: 'MySQL',
     kind: 'mysql',
     where: pool.config.connectionConfig,
-    // Each caller also waits in the pool's own queue, which handles its options, its events and its end.
+    // There is no limit here: each caller also waits in the pool's own queue, which handles its options and events.
     limit: () => Number.POSITIVE_INFINITY,
     size: () => size,
     waiting: () => pool._connectionQueue?.length ?? 0,
@@ -49,7 +49,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   let givingBack = false
   const giveBack = (connection: PooledConnection): void => {
     givingBack = true
-    // The inherited method: the own one belongs to the last borrower.
+    // The inherited method is used, because the connection's own one belongs to its last borrower.
     ;(Object.getPrototypeOf(connection) as PooledConnection).release.call(connection)
     givingBack = false
   }

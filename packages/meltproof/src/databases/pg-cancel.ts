@@ -28,7 +28,7 @@ export function pgCancellation(client: PgClient): Cancellation | undefined {
       // pg emits 'sslconnect' when the handshake begins; nothing is sent before its end.
       if (ssl) canceller.stream.once('secureConnect', leaves)
       else leaves()
-      // Not ended: a proxy could close this side before it has forwarded the request.
+      // end() is not called: a proxy could then close the connection before it has forwarded the request.
       canceller.cancel(processID, secretKey)
     })
     if (host.startsWith('/')) canceller.connect(`${host}/.s.PGSQL.${port}`)

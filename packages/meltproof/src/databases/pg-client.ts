@@ -29,7 +29,7 @@ export class BoundClient extends BoundConnection<PgClient> {
   }
 
   readonly #bounded: Query = (config, values, callback) => {
-    // pg reports the error.
+    // pg itself reports the missing query.
     if (config === null || config === undefined) return this.#query(config, values, callback)
     const { text: given, callback: inConfig } = config as { text?: unknown; callback?: unknown }
     const text = String(typeof config === 'string' ? config : (given ?? ''))

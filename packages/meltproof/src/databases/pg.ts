@@ -31,7 +31,7 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
   return client
 }
 
-/** pg's own connection timeout, if not set, becomes this multiple of acquireMs: it removes what meltproof gave up. */
+/** pg's own connection timeout, if not set, becomes this multiple of acquireMs, to clean up waits given up here. */
 const BACKSTOP = 2
 
 function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
@@ -121,7 +121,7 @@ function patchConnect(client: PgClient, acquireMs: number): void {
     }
     for (const over of ['readyForQuery', 'end'] as const) connection.once(over, () => budget.settle())
     budget.onEnd(reason => {
-      // pg passes it to the caller of connect().
+      // pg passes this error to the caller of connect().
       connection.emit('error', reason)
       connection.stream?.destroy()
     })

@@ -10,18 +10,18 @@ export function isHandshake(name: string): boolean {
   return HANDSHAKE.has(name)
 }
 
-/** After its answer the connection receives messages. */
+/** True for commands after whose answer the connection only receives messages. */
 export function listens(name: string): boolean {
   return LISTENING.has(name)
 }
 
-/** The command waits on purpose, or changes the use of the connection: only a budget limits it. */
+/** True for a command that waits on purpose, or changes the use of the connection: only a budget limits it. */
 export function waitsOnPurpose(name: string, args: readonly unknown[]): boolean {
   if (BLOCKING.has(name) || LISTENING.has(name)) return true
   return MAY_BLOCK.has(name) && args.some(arg => typeof arg === 'string' && arg.toLowerCase() === 'block')
 }
 
-/** The commands that end a state in which other commands on the connection would be affected. */
+/** For each command that affects later ones on its connection: the commands that end its effect. */
 const ENDED_BY: Readonly<Record<string, readonly string[]>> = {
   multi: ['exec', 'discard', 'reset', 'quit'],
   watch: ['exec', 'discard', 'unwatch', 'reset', 'quit'],

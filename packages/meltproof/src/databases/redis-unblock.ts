@@ -20,7 +20,7 @@ export interface Waiting {
   reject(error: unknown): void
 }
 
-/** The command may not be at the server yet, or may have its answer: it is unblocked again after this time, ms. */
+/** The command may not be at the server yet, or may be answered: UNBLOCK is sent again after this time, ms. */
 const AGAIN_MS = 20
 
 /** If Redis has answered by then, the answer counts; otherwise rejects with `reason`. `id`: from CLIENT ID. */
@@ -49,7 +49,7 @@ export function unblocking(redis: Duplicable, command: Waiting, id: Promise<unkn
         await new Promise<void>(resolve => startFairTimer(AGAIN_MS, () => resolve()))
       }
     }
-    // If it was unblocked, the answer of the command ends the loop.
+    // Once unblocked, the answer of the command ends the cancellation.
     strike().catch(() => end('unknown'))
     return () => end('unknown')
   }

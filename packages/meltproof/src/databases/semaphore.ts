@@ -11,7 +11,7 @@ export class Semaphore {
     this.#most = most
   }
 
-  /** Begins now or when its turn comes. Returns a function that withdraws it: true if it had not begun. */
+  /** Runs `begin` now or when its turn comes. Returns a function that withdraws it: true if it had not begun. */
   take(begin: Begin): () => boolean {
     const waiting = { begin }
     this.#waiting.add(waiting)

@@ -8,9 +8,9 @@ export interface Handle {
   isRunning(): boolean
   /** Ends the call of its caller with this error. */
   tell(error: Error): void
-  /** It waits, and must not be sent: when its turn comes, BoundConnection.passedOver() is called instead. */
+  /** The statement waits, and must not be sent: in its turn, BoundConnection.passedOver() is called instead. */
   drop(reason: Error): void
-  /** It is running: nothing else may be sent until the recovery is over. */
+  /** The statement is running: nothing else may be sent until the recovery is over. */
   holdUp(): void
 }
 
@@ -21,10 +21,10 @@ export class Statement {
   readonly call: Call | undefined
   /** The statement's own budget. */
   budget: Budget
-  /** It runs in the grace period after the end of its budget. */
+  /** The statement runs in the grace period after the end of its budget. */
   graced: boolean
   handle: Handle | undefined
-  /** Its caller has received an error of meltproof. */
+  /** The caller has received an error of meltproof. */
   told = false
   over = false
   /** The server answered with an error. */

@@ -21,15 +21,15 @@ export type EndListener = (reason: Error) => void
 
 export class Budget {
   readonly startMs: number
-  /** The time at its start, ms; never more than its parent had left. Infinity for no limit. */
+  /** The time that the budget had at its start, ms; never more than its parent had left. Infinity for no limit. */
   readonly limitMs: number
-  /** The limit is that of the parent, whose timer it shares. */
+  /** True if the limit is that of the parent, whose timer is shared. */
   readonly #inherits: boolean
   readonly #hardDeadlineMs: number
   readonly #parent: Budget | undefined
   readonly #phase: DeadlineFacts['phase']
   readonly #what: string | undefined
-  /** Dropped early, because async contexts keep a budget until a connection that was opened in it has ended. */
+  /** Dropped early: async contexts keep a budget until a connection that was opened in it has ended. */
   #onExpired: BudgetOptions['onExpired']
   #timer: FairTimer | undefined
   #watching = false

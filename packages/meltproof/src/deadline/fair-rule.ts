@@ -4,14 +4,14 @@
  * and at most by `creditCapMs`, so an inherited deadline holds.
  */
 
-/** A shorter extension is not worth a timer, ms. */
+/** A shorter extension is not worth setting a timer for, ms. */
 const LEAST_CREDIT_MS = 1
 
 export interface FairState {
   readonly limitMs: number
   readonly elapsedMs: number
   readonly stalledMs: number
-  /** The extension so far. */
+  /** How long the limit was extended so far. */
   readonly givenMs: number
   readonly creditCapMs: number
 }

@@ -51,7 +51,7 @@ class PendingTimer implements FairTimer, HeapEntry {
   readonly startMs: number
   readonly limitMs: number
   dueMs: number
-  /** Not 0: V8 allocates an object for a number with a fraction. */
+  /** Undefined and not 0: V8 would allocate an object for a number with a fraction. */
   givenMs: number | undefined = undefined
   readonly creditCapMs: number | undefined
   onExpired: ((verdict: Expiry) => void) | undefined
@@ -106,7 +106,7 @@ function wake(): void {
   }
   if (heap.first !== undefined) wakeBy(heap.first.dueMs, nowMs)
   if (passed.length === 0) return
-  // Held until then, so that a stall during the last two turns is counted too.
+  // The heartbeat is held until then, so that a stall during the last two turns counts too.
   if (heap.size > 0) holdCounted()
   expiring += passed.length
   // Each of these turns polls once, so that data which has arrived is read, with what follows from it.

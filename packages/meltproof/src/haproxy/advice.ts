@@ -34,22 +34,22 @@ export type Figures = Pick<
   | 'utilisation'
 >
 
-/** The assumed previous number: the initial limit and the queue. The same as `maxconn` in haproxy.cfg. */
+/** The assumed number before the first one: the initial limit plus the queue. haproxy.cfg has the same `maxconn`. */
 const START = 20
 /** The number in the open state: the service queues a burst of this size itself. */
 const OPEN = 400
-/** The limiter itself admits no more. */
+/** The maximum number: the limiter itself admits no more. */
 const MOST = 10_000
 /** This much work may wait here, ms: HAProxy needs a few ms to send the next request. The queue must not stand. */
 const ROOM_MS = 30
 const LEAST_ROOM = 4
 /** Time constant of the mean rate, ms. */
 const RATE_MS = 1000
-/** Utilisation from which the service is busy. Below, it waits for work. */
+/** From this utilisation on the service is busy. Below, it waits for work. */
 const BUSY = 0.9
-/** Utilisation covers up to two seconds, and a process that has just started was idle in them. */
+/** Rest counts after this time, ms: utilisation covers up to two seconds. */
 const REST_MS = 2000
-/** Factor applied at each check. */
+/** Factor for the number at each check under overload. */
 const OVERLOAD_FACTOR = 0.8
 /** Reasons of sheds for lack of capacity. */
 const OVERLOAD: readonly (keyof GuardStats['shed'])[] = ['standing', 'stale', 'late', 'full']
@@ -88,7 +88,7 @@ export class Advice {
       if (hasRested && !waits) this.#sent = Math.min(2 * (this.#sent ?? most), most)
       return this.#line
     }
-    // HAProxy does not count requests whose clients have left.
+    // HAProxy does not count requests whose clients have left, so they are subtracted.
     const wanted = Math.max(0, inflight - abandoned)
     const flows = Math.max(0, open - queued - wanted)
     const uncounted = flows + room
@@ -115,7 +115,7 @@ export class Advice {
     const before = this.#seen ?? { atMs: nowMs, admitted, shed }
     this.#seen = { atMs: nowMs, admitted, shed }
     const passedMs = Math.max(1, nowMs - before.atMs)
-    // Counters of several processes fall when one of them ends.
+    // The difference may be negative: counters of several processes fall when one of them ends.
     const came = Math.max(0, admitted - before.admitted)
     this.#rate += ((came * 1000) / passedMs - this.#rate) * Math.min(1, passedMs / RATE_MS)
     return shed > before.shed

@@ -17,7 +17,7 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
   }
   const agent = new AgentServer(async () => {
     const { ready, stats } = await workers.together()
-    // While one worker accepts requests, the host does.
+    // The host accepts requests while one of its workers does.
     return ready && stats !== undefined ? { ...stats, draining: false } : undefined
   }, flushAllDelayed)
   const { server } = agent

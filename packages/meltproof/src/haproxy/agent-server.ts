@@ -20,10 +20,10 @@ export class AgentServer {
   readonly #isHeld: () => void
   readonly #advice = new Advice()
   readonly #balancers = new Balancers()
-  /** Oldest first. */
+  /** Sockets, oldest first. */
   readonly #sockets = new Set<Socket>()
   #line: { readonly text: Promise<string>; readonly atMs: number } | undefined
-  /** Balancers that have not yet been informed that they are no longer limited. */
+  /** Balancers that have not yet received a number without a limit. */
   #toRelease: Set<string> | undefined
 
   /**
@@ -37,7 +37,9 @@ export class AgentServer {
     this.server.unref()
   }
 
-  /** The figures end. HAProxy would keep its last number, so each balancer gets one without a limit. Then it closes. */
+  /**
+   * The figures end. HAProxy keeps its last number, so each balancer gets one without a limit; then the port closes.
+   */
   release(): void {
     this.#toRelease ??= new Set(this.#balancers.addresses)
     this.#line = { text: Promise.resolve(RELEASE), atMs: Number.POSITIVE_INFINITY }

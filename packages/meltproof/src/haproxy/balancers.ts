@@ -1,4 +1,4 @@
-/** The addresses that have asked recently. Pure. */
+/** Remembers the addresses of balancers that asked recently. Pure. */
 
 /** An address is forgotten after this time, ms. HAProxy asks every 2 s by default. */
 const GONE_MS = 10_000

@@ -32,7 +32,7 @@ export class Run extends Turn<Run> {
   readonly #reject: Settle
   readonly #signal: AbortSignal | undefined
   readonly #budget: Budget | undefined = currentBudget()
-  /** The innermost enclosing run that has not settled: otherwise a chain of runs would stay in memory. */
+  /** The innermost enclosing run that has not settled; keeping settled ones would hold whole chains in memory. */
   #outer: Run | undefined = Run.#unsettled(running.getStore())
   #settled = false
   /** The async context of the caller, while the run waits. */

@@ -61,7 +61,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
 
   const log = (guarded: object, status: number, outcome: string, entry: (sampled: number) => AccessEntry): void => {
     if (guarded !== guard) return
-    // An exception of a subscriber would end the process, which no log line is worth.
+    // An exception of a subscriber would end the process, so it is caught here.
     try {
       const sampled = isAlwaysLogged(status, outcome) ? 1 : shareAt(settings.sampling, guard.pressure())
       if (sampled < 1 && Math.random() >= sampled) return

@@ -83,7 +83,7 @@ class BufferedStreams {
       this.undos.push(this.exitHooks.undo)
     } else {
       const handOver = (): void => {
-        // After the end of the thread nothing would write its output.
+        // Flushes now, because after the end of the thread nothing would write its output.
         writeOut([...this.workerWriters.values()], now() + this.settings.flushMs)
         this.handOver()
       }

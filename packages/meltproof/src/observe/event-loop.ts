@@ -34,7 +34,7 @@ export class EventLoop {
     })
   }
 
-  /** 0 (idle) to 1 (never idle), in the last minute. */
+  /** Busy share of the loop in the last minute: 0 (idle) to 1 (never idle). */
   utilization(): number {
     return performance.eventLoopUtilization(performance.eventLoopUtilization(), this.#looks[0]!).utilization
   }

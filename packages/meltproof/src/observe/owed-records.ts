@@ -4,7 +4,7 @@
  */
 import { bucketOf, DURATION_BOUNDARIES_S } from '../record.ts'
 
-/** At 0.6 us each, this takes less than a hundredth of the loop's time. */
+/** Records per step: at 0.6 us each, this takes less than a hundredth of the loop's time. */
 const AT_ONCE = 1000
 const EVERY_MS = 100
 

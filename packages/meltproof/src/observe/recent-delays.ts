@@ -4,9 +4,9 @@
 export type LoopDelay = Readonly<Record<'min' | 'max' | 'mean' | 'stddev' | 'p50' | 'p90' | 'p99', number>>
 
 const STRETCH_MS = 10_000
-/** The last minute, plus the current ten seconds. */
+/** Number of ten-second intervals: the last minute, plus the current one. */
 const STRETCHES = 7
-/** Buckets per doubling: percentiles are accurate to 5 %. */
+/** Buckets per doubling of the delay: percentiles are accurate to 5 %. */
 const FINENESS = 8
 /** Buckets start at one microsecond; the last one holds everything above an hour. */
 const BUCKETS = 256

@@ -20,6 +20,6 @@ export function reportTo(socketPath: string, guards: () => readonly unknown[]): 
   }
   socket.on('error', stop)
   socket.on('close', stop)
-  // Nothing is expected; but without reading, a close by the lab would not be noticed.
+  // The lab sends nothing; but unless the socket is read, its end would not be noticed.
   socket.resume()
 }

@@ -133,7 +133,7 @@ export class AdaptiveOrigin {
   failed(turn: CallTurn): void {
     this.turns.end(turn, false)
     const nowMs = now()
-    // A probe has no permit, and so `startedAt` is not set.
+    // A probe has no permit, so its `startedAt` is not set.
     this.#circuit.failed(nowMs, nowMs - Math.max(turn.startedAt, turn.arrivedAt))
     if (this.#circuit.open) this.turns.turnAway(waiting => waiting.tell(this.#dead()))
   }

@@ -41,7 +41,7 @@ export class Attempt {
     return storage.run(this, fn)
   }
 
-  /** Work that began in the attempt and continues no longer belongs to it. */
+  /** Ends the attempt. Work that began in it and continues no longer belongs to it. */
   end(): void {
     this.#ended = true
   }

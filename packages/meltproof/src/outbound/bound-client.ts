@@ -4,7 +4,7 @@ import { show } from '../options.ts'
 
 const BOUND = Symbol.for('meltproof.bound')
 
-/** True the first time. A client that another copy of meltproof has bound is left as it is. */
+/** Returns true the first time. A client that another copy of meltproof has bound is not changed. */
 export function markBound(client: object): boolean {
   if (BOUND in client) return false
   Object.defineProperty(client, BOUND, { value: true })

@@ -60,7 +60,7 @@ export class Call implements OutboundRecord, OpenCall {
   #attempt: Attempt | undefined = undefined
   #refusal: Error | undefined = undefined
   #statedAtMs = Number.NaN
-  /** When it got a connection that was opened for it, after it waited; undefined if either is unknown. */
+  /** When the call got a connection opened for it, after it waited; undefined if either is unknown. */
   #turnAtMs: number | undefined
   #whole = false
   #ended = false
@@ -127,7 +127,7 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#refusal
   }
 
-  /** The gate turn for which the call waits: it must not go out earlier. */
+  /** The call's turn at the gate, if it waits for one: it must not go out earlier. */
   get waitsFor(): CallTurn | undefined {
     const turn = this.#limiter?.turn
     return turn?.waits === true ? turn : undefined
@@ -166,7 +166,7 @@ export class Call implements OutboundRecord, OpenCall {
     this.queuedMs = queuedMs > NO_QUEUE_MS ? queuedMs : 0
   }
 
-  /** The last byte of the request was sent. A whole request leaves at once; its event may arrive much later. */
+  /** The last byte of the request was sent. For a request without more to come, this may be reported much later. */
   sent(): void {
     this.#limiter?.sent()
     if (this.#recorded && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()

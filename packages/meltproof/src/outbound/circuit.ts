@@ -39,7 +39,7 @@ export class Circuit {
   failed(nowMs: number, tookMs: number): void {
     if (this.#failures++ === 0) this.#failingSince = nowMs
     if (this.#failures < FAILURES || nowMs - this.#failingSince < FAILING_MS) return
-    // These are calls that began before the pause.
+    // Failures during the pause are of calls that began before it.
     if (this.open && !this.#probing) return
     this.#probing = false
     this.#pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, tookMs))

@@ -17,7 +17,7 @@ const CLIENT_SOCKET = 'net.client.socket'
 
 const UV_ETIMEDOUT = -constants.errno.ETIMEDOUT
 
-/** Node's pending connect: it calls `oncomplete(status, handle, request, readable, writable)` once. */
+/** Node's pending connect. `oncomplete(status, handle, request, readable, writable)` is called once. */
 interface ConnectRequest {
   oncomplete:
     | ((status: number, handle: object, request: object, readable: boolean, writable: boolean) => void)
@@ -104,7 +104,7 @@ function guard(socket: Connecting, bounds: Bounds): void {
   socket.once('close', done)
 }
 
-/** Removes the own properties that hid the methods of the prototype. */
+/** Deletes the handle's own properties, which hid the methods of its prototype. */
 function restore(handle: Handle): void {
   delete (handle as Partial<Handle>).connect
   delete (handle as Partial<Handle>).connect6

@@ -13,7 +13,7 @@ export class Dispatched {
     this.call = call
   }
 
-  /** A request was created for it. False when there was one before: it is retried or redirected. */
+  /** A request was created for the call. Returns false if there was one before: it is retried or redirected. */
   taken(): boolean {
     if (this.#made) return false
     this.#made = true
@@ -21,7 +21,7 @@ export class Dispatched {
     return true
   }
 
-  /** It waits in a Pool, or in the queue of a Client. */
+  /** True while the call waits in a Pool, or in the queue of a Client. */
   protected get waits(): boolean {
     return !this.#made || this.dispatcher?.stats?.connected === true
   }

@@ -1,6 +1,6 @@
 /** Reads header fields in the formats that clients use; names are in lower case. Pure. */
 
-/** An object, or a raw list (name, value, ...; strings, or Buffers from undici), which costs less. */
+/** An object, or a raw list of names and values (strings, or Buffers from undici), which costs less. */
 export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
 
 export type Fields = readonly (readonly [name: string, value: string])[]
@@ -38,7 +38,7 @@ export function isStream(headers: Headers): boolean {
   return STREAMS.has(mediaTypeOf(headers))
 }
 
-/** gRPC sends its result in trailers. */
+/** Recognises gRPC, which sends its result in trailers. */
 export function isGrpc(headers: Headers): boolean {
   return mediaTypeOf(headers).startsWith('application/grpc')
 }

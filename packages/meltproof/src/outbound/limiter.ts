@@ -13,7 +13,7 @@ import { codeOf, outcomeOf } from './outcome.ts'
 import { isGrpcRefusal, isRefusal } from './refusal.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 
-/** Stalls are credited by the phases, not by the timer; but the timer polls twice before it asks them. */
+/** The phases extend limits by stalls, not the timer; but the timer polls twice before it asks them. */
 const NO_CREDIT = { creditCapMs: 0 } as const
 /** Error codes of a failed connection. Other errors may come from the app, which can end its calls with any error. */
 const FAILURES = /^(ECONN|EAI_|EHOST|ENET|ERR_SSL_|(ENOTFOUND|EPIPE|EPROTO|UND_ERR_SOCKET)$)/
@@ -35,7 +35,7 @@ export class CallLimiter {
   /** The call's turn at the gate of its origin, if that has a learned limit. */
   readonly turn: CallTurn | undefined
   #timer: FairTimer | undefined
-  /** When the timer fires, if there are no stalls to credit. */
+  /** When the timer fires, if no stall extends it. */
   #dueMs = Number.POSITIVE_INFINITY
   #onBudgetEnd: EndListener | undefined
   readonly #routeOf: () => string
@@ -73,7 +73,7 @@ export class CallLimiter {
     return this.#bounds.limits.deadlineFields(Math.min(ownMs, budgetMs), given)
   }
 
-  // This only postpones a limit: a timer that fires early finds that out.
+  // A later due time needs no change: a timer that fires early checks the phases again.
   connecting(): void {
     this.#phases.connecting(now())
   }

@@ -19,7 +19,7 @@ import { survives } from './unheard.ts'
 /** Set on a request and its response: a WeakMap would cost the garbage collector more than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
-/** Set on a request that its agent has not received yet: passes it to the agent. */
+/** On a request that its agent has not received yet: the function that passes it to the agent. */
 const HELD: unique symbol = Symbol('meltproof.held')
 
 type Request = ClientRequest & { [CARRIER]?: RequestCarrier; [HELD]?: (() => void) | undefined }
@@ -57,7 +57,7 @@ export function holdRequests(): () => void {
       return
     }
     request[HELD] = go
-    // This is the latest moment, because Node may never announce the request.
+    // Releases the request at the latest here, because Node may never announce it.
     nextTick(letGo, request)
   }
   prototype.addRequest = hold
@@ -115,7 +115,7 @@ class RequestCarrier implements Carrier {
   readonly #request: Request
   call: Call | undefined
   #response: IncomingMessage | undefined
-  /** The agent has not received the request yet. */
+  /** True while the agent has not received the request. */
   #waits = false
   /** Bytes that a keep-alive connection sent for earlier requests. */
   #sentBefore = 0
@@ -152,7 +152,7 @@ class RequestCarrier implements Carrier {
     })
   }
 
-  /** With headers in a list, or with `expect`, the head is written at creation; else when the app ends the request. */
+  /** With headers in a list, or with `expect`, Node writes the head at creation; else when the app ends the request. */
   #tell(call: Call): void {
     const request = this.#request
     if (request.headersSent) shortenHead(request, call)
@@ -179,7 +179,7 @@ class RequestCarrier implements Carrier {
 
   closed(): void {
     const { res } = this.#request as { res?: IncomingMessage | null }
-    // The channel does not announce an upgrade.
+    // The channel does not announce upgrades, so the answer is noted here.
     if (res != null && this.#response === undefined) this.call?.answered(res.statusCode, res.rawHeaders)
     this.call?.end(this.#response?.complete === false ? new Error('aborted') : undefined)
   }
@@ -202,7 +202,7 @@ class RequestCarrier implements Carrier {
     const response = this.#response
     for (const emitter of [request, response, request.socket]) if (emitter != null) survives(emitter, error)
     if (response !== undefined) {
-      // As for a broken connection, but Node's own ECONNRESET would not give the reason.
+      // Behaves as for a broken connection, but Node's own ECONNRESET would not give the reason.
       const { destroy } = response
       const destroyed = function (this: IncomingMessage): IncomingMessage {
         return destroy.call(this, error)
@@ -310,12 +310,12 @@ function findDeadPeer(request: ClientRequest, socket: Socket): void {
     socket.setKeepAlive?.(true, PROBE_PEER_AFTER_MS)
 }
 
-/** Without an 'error' listener the app would crash. The fate of an upgraded connection is the app's affair. */
+/** Whether the app handles errors of the request; otherwise it would crash. Upgraded connections are its own affair. */
 function handlesErrors(request: ClientRequest): boolean {
   return request.listenerCount('error') > 0 && request.method !== 'CONNECT' && !request.hasHeader('upgrade')
 }
 
-/** Node stores what `keepAlive` in the connection options, or setKeepAlive(), has set. */
+/** Whether keep-alive is on: Node stores what `keepAlive` in the options, or setKeepAlive(), has set. */
 function probesPeer(socket: Socket): boolean {
   const kept = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kSetKeepAlive')
   return kept !== undefined && (socket as unknown as Record<symbol, unknown>)[kept] === true

@@ -6,7 +6,7 @@ import { invalidOption } from '../options.ts'
 
 interface Wildcard<T> {
   readonly scheme: string
-  /** The rest after the star, with the port: `.internal:8080`. */
+  /** The pattern's text after the star, with the port: `.internal:8080`. */
   readonly suffix: string
   readonly value: T
 }

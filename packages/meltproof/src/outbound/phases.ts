@@ -15,7 +15,7 @@ export type CallPhase = Stage | 'drip' | 'total'
 export interface CallProgress {
   /** The call waits for a free connection in its client's pool. */
   readonly queued: boolean
-  /** This side does not read, so the silence of the peer means nothing. */
+  /** This side does not read now, so the silence of the peer means nothing. */
   readonly paused: boolean
   /** The caller has not provided the whole request yet. */
   readonly awaitingCaller: boolean
@@ -115,7 +115,7 @@ export class CallPhases {
     if (this.#stage === 'idle' && progress.paused) this.paused()
     if (passed(this.#lastMs, stageMs)) {
       if (!this.#gotOn(progress)) return { expired: this.#stage, limitMs: stageMs }
-      // When it happened is unknown, so a full limit starts here.
+      // It is unknown when the progress happened, so a full limit starts here.
       this.#lastMs = nowMs
       passed(nowMs, stageMs)
     }
@@ -135,7 +135,7 @@ export class CallPhases {
     return this.#heldUpMs(this.#startMs, nowMs, stalled)
   }
 
-  /** The call waits for a connection, the request progressed without an event, or this side did not read. */
+  /** True if the call waits for a connection, the request progressed without an event, or this side did not read. */
   #gotOn({ queued, paused, awaitingCaller, sentBytes }: CallProgress): boolean {
     if (this.#stage === 'connect') return queued
     if (this.#stage === 'first-byte') {

@@ -6,7 +6,7 @@
 
 /** The counts of refused and served calls restart after this many. */
 const EPOCH = 100
-/** A limit is worth its cost from this share of refused calls. */
+/** From this share of refused calls on, a limit is worth its cost. */
 const LEAST_SHARE = 0.2
 /** This many refusals, of at least this share, lower the limit before the epoch ends. */
 const STORM_REFUSALS = 10

@@ -5,7 +5,7 @@
 import { RefusalLimit } from './refusal-limit.ts'
 import { Throttle } from './throttle.ts'
 
-/** Further routes share one throttle. */
+/** Maximum number of routes with their own throttle; further ones share one. */
 const MOST_ROUTES = 32
 const OTHERS = ''
 /**
@@ -50,7 +50,7 @@ export class Refusals {
     if (!refused || !this.#isOfRoute(route, nowMs)) this.#limit.ended(refused, startedAt, inFlight, nowMs)
   }
 
-  /** True when another route is served at the same time. */
+  /** True when the origin serves another route at the same time. */
   #isOfRoute(route: string, nowMs: number): boolean {
     const own = this.#throttles.get(this.#keyOf(route))
     const share = own?.refusedShare(nowMs) ?? 0

@@ -4,17 +4,17 @@
  * over a sliding window. Requests are all calls that were refused or served, accepts those that were served. Pure.
  */
 
-/** The dependency may refuse half of the calls before meltproof refuses any. */
+/** Requests may be up to this many times the accepts before meltproof refuses any: half may be refused. */
 const K = 2
-/** SRE uses two minutes. This window recovers within seconds, ms. */
+/** Length of the window, ms. SRE uses two minutes; this one recovers within seconds. */
 const WINDOW_MS = 2_000
 const SLOTS = 10
 const SLOT_MS = WINDOW_MS / SLOTS
 /** This many served calls in a row end the throttling. */
 const SERVED_IN_A_ROW = 10
-/** At least one call in twenty goes out, */
+/** Maximum probability of a refusal: at least one call in twenty goes out, */
 const MOST = 0.95
-/** and one after this pause, which doubles after each refusal, ms. */
+/** and one call after this pause, which doubles after each refusal, ms. */
 const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1_000
 

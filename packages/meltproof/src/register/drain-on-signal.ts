@@ -13,7 +13,7 @@ import { replaceMethod } from '../replace-method.ts'
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 type Signal = (typeof SIGNALS)[number]
 
-/** Kubernetes allows 30 s between SIGTERM and SIGKILL. */
+/** Minimum time for a drain: Kubernetes allows 30 s between SIGTERM and SIGKILL. */
 const LEAST_DRAIN_MS = 25_000
 
 /**
@@ -22,7 +22,7 @@ const LEAST_DRAIN_MS = 25_000
  */
 const SAME_MS = 500
 
-/** Workers that have drained end after this time, ms, unless the app keeps them. */
+/** Workers that have drained are ended after this time, ms, unless the app keeps them. */
 const LEAVE_MS = 1000
 
 interface Drainable {
@@ -44,7 +44,7 @@ export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs =
     else {
       leave()
       process.kill(process.pid, signal)
-      // The signal does not end process 1 of a container.
+      // In a container the signal does not end process 1, so it exits.
       process.exit(128 + constants.signals[signal])
     }
   }
@@ -87,7 +87,7 @@ function liveWorkers(): readonly Worker[] {
 
 async function workerEnded(worker: Worker, by: Signal, withinMs: number): Promise<void> {
   const gone = once(worker, 'exit')
-  // As for a worker that the app itself has stopped, so that it is not replaced.
+  // Set as for a worker that the app itself has stopped, so that it is not replaced.
   worker.exitedAfterDisconnect = true
   worker.process.kill(by)
   let timer: NodeJS.Timeout | undefined

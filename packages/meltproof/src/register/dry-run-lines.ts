@@ -4,7 +4,7 @@ import type { GuardStats } from '../server/guard.ts'
 
 type Figures = Pick<GuardStats, 'admitted' | 'shed'>
 
-/** Short enough for an operator who watches a first test. */
+/** Interval of the checks, ms: short enough for an operator who watches a first test. */
 const LOOK_EVERY_MS = 5000
 /** Maximum pause between two lines; each pause is twice the one before. */
 const LONGEST_PAUSE_MS = 60_000
@@ -28,12 +28,12 @@ export function printDryRun(figures: () => Figures | undefined, tell: Printers):
       const line = seen === undefined ? undefined : lines.look(seen, now())
       if (line !== undefined) tell.each(line)
     } catch {
-      // Any exception in a timer would end the app.
+      // Exceptions are ignored, because one in a timer would end the app.
     }
   }, LOOK_EVERY_MS).unref()
 }
 
-/** Pure. */
+/** Decides when a line is due, and what it says. Pure. */
 export class DryRunLines {
   #before: { readonly admitted: number; readonly shed: Readonly<Record<string, number>> } = { admitted: 0, shed: {} }
   #beforeMs: number

@@ -97,7 +97,7 @@ export interface RegisterSettings {
   readonly warnings: readonly string[]
 }
 
-/** Variables that Kubernetes sets for a Service named `meltproof-api`: `MELTPROOF_API_PORT_80_TCP_ADDR` and more. */
+/** Matches variables that Kubernetes sets for a Service `meltproof-api`, such as `MELTPROOF_API_PORT_80_TCP_ADDR`. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
 /** `MELTPROOF_API_PORT` contains an address; with a number it was set by an operator. */
 const ADDRESS_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//
@@ -148,13 +148,13 @@ function isOfKubernetes(name: string, value: string): boolean {
 }
 
 function meant(name: string): string | undefined {
-  // Without the common prefix, which would make every name similar.
+  // Compares without the common prefix, which would make every name similar.
   const close = nearest(
     name.slice(PREFIX.length),
     VARIABLES.map(each => each.slice(PREFIX.length)),
   )
   if (close !== undefined) return `${PREFIX}${close}`
-  // MELTPROOF_ADMIN_PORT, for example.
+  // The known variable of which this name is an extension, such as MELTPROOF_ADMIN of MELTPROOF_ADMIN_PORT.
   return VARIABLES.findLast(each => each.startsWith(PREFIX) && name.startsWith(`${each}_`))
 }
 
@@ -219,7 +219,7 @@ function secondsRange(text: string, name: string): [number, number] {
   return [least, most]
 }
 
-/** `name: value`, separated by `|`, which values cannot contain. */
+/** Parses fields `name: value`, separated by `|`, which values cannot contain. */
 function headerFields(text: string, name: string): ShedHeaders {
   const fields = text.split('|').map(field => {
     const [, key = '', value = ''] = /^\s*([^:\s]+)\s*:\s*(.*?)\s*$/s.exec(field) ?? []
@@ -228,14 +228,14 @@ function headerFields(text: string, name: string): ShedHeaders {
   return checkShedHeaders(name, Object.fromEntries(fields))
 }
 
-/** Addresses and networks. No word for all exists here, because it would include strangers. */
+/** Parses addresses and networks. No word for all is accepted, because it would include strangers. */
 function peersOf(text: string, name: string): readonly string[] {
   const peers = text.split(',').map(peer => peer.trim())
   checkPeers(name, peers)
   return peers
 }
 
-/** `*` is not allowed either. */
+/** Parses origins. `*` is not accepted either. */
 function originsOf(text: string, name: string): readonly string[] {
   const origins = text.split(',').map(origin => origin.trim())
   const table = new OriginTable<true>()
@@ -263,14 +263,14 @@ function addressOf(text: string, name: string): Address {
   return { host, port: Number(port) }
 }
 
-/** False: no access log. */
+/** False means no access log. */
 function accessLogFormat(text: string, name: string): AccessLogOptions | false {
   if (text === 'json' || text === 'combined') return { format: text }
   if (OFF.test(text)) return false
   return invalidOption(name, '`json`, `combined` or `off`', text)
 }
 
-/** False: off. A time is the minimum duration of a stall to be named. */
+/** False means off. A time is the minimum duration of a stall to be named. */
 function culpritOf(text: string, name: string): CulpritOptions | false {
   if (ON.test(text)) return {}
   if (OFF.test(text)) return false
@@ -278,7 +278,7 @@ function culpritOf(text: string, name: string): CulpritOptions | false {
   return { thresholdMs: duration(50, 60_000, '60s')(text, name) }
 }
 
-/** In addition to the probes; `none` in the list removes those. */
+/** Parses paths that are added to the probes; `none` in the list removes the probes. */
 function exemptPaths(text: string, name: string): readonly string[] {
   const items = text
     .split(',')

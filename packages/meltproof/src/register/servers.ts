@@ -39,7 +39,7 @@ if (watch) {
 
 export function beforeListening(server: Server, args: readonly unknown[]): void {
   if (!isServer(server) || isOwn(server)) return
-  guards() // This forgets servers that were collected.
+  guards() // The call forgets servers that were collected.
   if (settings.on) protectOnce(server, args)
   listened.add(new WeakRef(server))
   if (!settings.on) return
@@ -47,7 +47,7 @@ export function beforeListening(server: Server, args: readonly unknown[]): void 
   operateOnce()
 }
 
-/** For the primary of a cluster without a server. */
+/** Called for the primary of a cluster without a server. */
 export function drainWorkers(): void {
   if (settings.on && !operates) drain()
 }
@@ -84,7 +84,7 @@ function logOnce(guard: Guard | undefined): void {
   attempt('could not log requests', () => load('../logging/access-log.ts').accessLog(guard, settings.accessLog))
 }
 
-/** Not before the app listens: jobs, scripts and the primary of a cluster need none of it. */
+/** Runs once the app listens: jobs, scripts and the primary of a cluster need none of these parts. */
 function operateOnce(): void {
   if (operates) return
   operates = true

@@ -14,9 +14,9 @@ export interface GuardStats extends GateStats {
   readonly open: number
   /** Listening sockets that accept connections; 0 before listen(). */
   readonly lanes: number
-  /** drain() was called. */
+  /** True once drain() was called. */
   readonly draining: boolean
-  /** Sheds are decided and counted, but every request is served. */
+  /** In a dry run sheds are decided and counted, but every request is served. */
   readonly dryRun: boolean
   /**
    * Seconds for which the event loop of this process was stalled, by the place in the code that caused it. Absent

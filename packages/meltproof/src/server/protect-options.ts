@@ -264,7 +264,7 @@ function checkBody(body: unknown): CheckedOptions['shedBody'] {
   rejectUnknown('shedBody', body, ['type', 'text'])
   const { type, text } = body as { type?: unknown; text?: unknown }
   if (typeof text !== 'string' || typeof type !== 'string') invalidOption('shedBody', expected, body)
-  // It becomes a header line, so it must be printable ASCII and cannot contain a line break.
+  // The type becomes a header line, so it must be printable ASCII and cannot contain a line break.
   if (!/^[\x20-\x7e]+$/.test(type)) invalidOption('shedBody.type', 'a content type in printable ASCII', type)
   return { type, text: checkText('shedBody.text', text, 'a string') }
 }

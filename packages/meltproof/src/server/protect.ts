@@ -59,7 +59,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   let draining: Promise<boolean> | undefined
   const loadFigures = (nowMs: number): LoadFigures | undefined => {
     const figures = path.gate.loadFigures(nowMs)
-    // In a dry run no client gets an error.
+    // In a dry run no client gets a 503, so none is reported.
     return figures && dryRun ? { ...figures, shedPerS: 0 } : figures
   }
   const reports = checked.reportLoadTo && new LoadReports(checked.reportLoadTo, loadFigures)

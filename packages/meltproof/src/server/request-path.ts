@@ -55,7 +55,7 @@ export interface PathOptions {
   readonly guard: object
   readonly limiter: Limiter
   readonly answers: OwnAnswers
-  /** meltproof failed, and the server runs without it from now on. Called once. */
+  /** Called once, when meltproof failed and the server runs without it from now on. */
   readonly onFailure: (error: unknown) => void
   readonly policy?: RequestPolicy
   readonly tuning?: GateTuning
@@ -177,7 +177,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#failOpen.open()
   }
 
-  // Arrive.
+  // Arrive: from the parser, or by an event of the server.
 
   #onConnection(socket: HttpSocket | undefined): void {
     if (this.#failOpen.isOpen) return
@@ -186,7 +186,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       this.#bodies?.began()
       const nowMs = now()
       this.admission.activeAt = nowMs
-      // Shed costs matter only while requests wait; reading the turn costs a good part of a connection.
+      // The budget is needed only while requests wait; reading the turn costs a good part of a connection.
       if (this.gate.inner.queued > 0) this.#shedBudget.spent(nowMs, loopTurn())
     } catch (error) {
       this.#failOpen.fail(error)
@@ -223,7 +223,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (request.method === 'PRI') connection.cut = true
     const exchange = new Exchange(request, connection, keepAlive, now())
     if (connection.hasQueue) {
-      // Pipelined behind a waiting request: HTTP/1.1 answers in order.
+      // The request was pipelined behind a waiting one, and HTTP/1.1 answers in order.
       this.#queues.join(connection, exchange)
       return 0
     }
@@ -340,7 +340,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (starts) this.#startNow(exchange)
   }
 
-  // Admit.
+  // Admit: start, wait or shed.
 
   #decide(exchange: Exchange): Decision {
     const { arrivedAt } = exchange
@@ -457,7 +457,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#startNow(exchange)
   }
 
-  // Run.
+  // Run: Node creates a response, and the handler gets it.
 
   /** Runs the handler of a request that waited. The app's exceptions become uncaught, as without meltproof. */
   #startNow(exchange: Exchange): void {
@@ -523,7 +523,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     makeLast(request, response, () => connection?.hasLater(response) !== true)
   }
 
-  /** The deadline of the request has passed. */
+  /** Answers a request whose deadline has passed. */
   #answerLate(exchange: Exchange): void {
     const response = exchange.response!
     this.#answers.late(exchange.request, response)
@@ -533,9 +533,9 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#orphan(exchange)
   }
 
-  // End.
+  // End: the response has closed.
 
-  /** The response of a request has closed. */
+  /** Handles the end of a request whose response has closed. */
   #end(exchange: Exchange): void {
     const nowMs = now()
     this.admission.activeAt = nowMs
@@ -571,11 +571,11 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.shedding.forget(connection)
     for (const exchange of this.#takeLine(connection)) this.shedding.clientLeft(exchange)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#end(exchange)
-    // Node has not closed the response: the app has detached the connection.
+    // Node has not closed the response, because the app has detached the connection.
     if (connection.current !== undefined) this.#end(connection.current)
   }
 
-  /** From now on the connection uses another protocol. */
+  /** Handles a connection that uses another protocol from now on. */
   #onTaken(connection: Connection<Exchange>): void {
     const { inService, lent } = this.gate.permits
     for (const exchange of [...inService, ...lent]) {
@@ -585,7 +585,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
   }
 
-  /** The client no longer waits for the answer, but the handler still works. */
+  /** Handles a client that no longer waits for the answer, while the handler still works. */
   #orphan(exchange: Exchange, scope = exchange.times): void {
     const working = exchange.uploadEnd ?? exchange
     if (working.abandoned) return

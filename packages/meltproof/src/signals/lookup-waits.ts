@@ -47,7 +47,7 @@ const MOST_HOSTS = 256
 
 export class LookupWaits {
   readonly #underWay = new Set<Lookup>()
-  /** How many of those began while others were in progress. */
+  /** How many lookups in progress began while others were in progress. */
   #beside = 0
   readonly #waits: Wait[] = []
   /** The time of the last single lookup of each name, without its wait, ms. */
@@ -88,7 +88,7 @@ export class LookupWaits {
   end(lookup: Lookup, atMs: number): void {
     if (!this.#underWay.delete(lookup)) return
     if (!lookup.alone) this.#beside--
-    // It ended before an earlier job of the pool, so it did not use the pool.
+    // The lookup ended before an earlier job of the pool, so it did not use the pool.
     if (Number.isNaN(lookup.probedAtMs)) return
     if (lookup.alone) this.#learn(lookup.host, atMs - lookup.probedAtMs)
     const wait = this.#waitOf(lookup, atMs)
@@ -114,7 +114,7 @@ export class LookupWaits {
     return { host, fromMs, toMs: Math.min(probedAtMs + waitedOnMs, atMs) }
   }
 
-  /** How long the single lookup has been running: the resolver takes at least that. */
+  /** How long the single lookup in progress has been running: the resolver takes at least that. */
   #runningMs(atMs: number): number {
     for (const { alone, probedAtMs } of this.#underWay) if (alone && probedAtMs < atMs) return atMs - probedAtMs
     return 0

@@ -66,7 +66,7 @@ export function findMemoryGroup(read: ReadText, machineBytes: number): FoundGrou
   return least
 }
 
-/** The sum of these entries in a memory.stat, bytes. */
+/** The sum of the named entries of a memory.stat file, bytes. */
 export function reclaimableBytes(stat: string, names: readonly string[]): number {
   let bytes = 0
   for (const line of stat.split('\n')) {
@@ -90,7 +90,7 @@ function bytesOf(text: string | undefined): number | undefined {
   return Number.isFinite(bytes) ? bytes : undefined
 }
 
-/** In a hybrid hierarchy version 1 controls memory. */
+/** In a hybrid hierarchy version 1 controls memory, so it is preferred. */
 function memoryMount(mountinfo: string): Mount | undefined {
   let second: Mount | undefined
   for (const line of mountinfo.split('\n')) {

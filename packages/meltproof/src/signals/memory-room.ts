@@ -44,7 +44,7 @@ export interface MemorySample {
 
 export interface InService {
   readonly all: number
-  /** How many of them came with a body. */
+  /** How many of the requests came with a body. */
   readonly bodies: number
 }
 

@@ -10,7 +10,7 @@ import { findMemoryGroup, type MemoryGroup, reclaimableBytes } from './memory-gr
 import { type InService, MemoryRoom } from './memory-room.ts'
 
 const MB = 1024 * 1024
-/** The rest of the container is for Node itself, buffers and sockets. */
+/** Shares of the container for the heap; the rest is for Node itself, buffers and sockets. */
 const LARGEST_HEAP_SHARE = 0.75
 const BEST_HEAP_SHARE = 0.6
 /** V8 begins a collection when buffers have grown by 64 MB. */
@@ -195,7 +195,7 @@ function askForCollection(): void {
 
 let memory: Memory | undefined
 
-/** The instance of this process. */
+/** The only instance of this process. */
 export function processMemory(): Memory {
   memory ??= new Memory(heapRoom(), openGroup())
   return memory

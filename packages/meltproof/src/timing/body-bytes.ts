@@ -39,7 +39,7 @@ export function bodyBytes(times: RequestTimes, request: IncomingMessage, respons
   if (!response.headersSent) return 0
   if (!isHttp2(request)) return sentBytes(times, request, response)
   if (request.method === 'HEAD' || BODILESS.has(response.statusCode)) return 0
-  // The app may have answered on the raw stream.
+  // Nothing was counted, so the app may have answered on the raw stream.
   return times.byteCount === 0 && !response.writableEnded ? undefined : times.byteCount
 }
 
@@ -58,7 +58,7 @@ function givenBytes(
   request: IncomingMessage,
   response: NodeResponse,
 ): number | undefined {
-  // The response never got the socket.
+  // The response never got the socket, so nothing was sent.
   if (before === -1) return response.writableFinished || response.socket !== null ? undefined : 0
   const { _header: head, _headerSent: headSent } = response
   if (headSent === false) return 0

@@ -27,7 +27,7 @@ export interface CallFacts {
   readonly firstByteAtMs: number | undefined
   readonly endedAtMs: number
   readonly failedToConnect: boolean
-  /** In order; a stall in progress ends at `endedAtMs`. */
+  /** Stalls in order; one in progress ends at `endedAtMs`. */
   readonly stalls: Intervals
   /** When lookups of the peer's name waited for a thread of this process. */
   readonly threadWaits: Intervals
@@ -109,7 +109,7 @@ function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueSt
   const stalledMs = clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, tryingMs)
   const sentAtMs = turnAtMs + tryingMs - stalledMs
   const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, sentAtMs)
-  // Nothing else can have happened meanwhile.
+  // Waits and stalls are subtracted, because nothing else can have happened meanwhile.
   const waitStalledMs = lengthMs(within(facts.threadWaits, turnAtMs, sentAtMs)) - inConnectMs
   const networkMs = sentAtMs - turnAtMs - inConnectMs - waitStalledMs
   const shares = {

@@ -5,7 +5,7 @@ export interface Interval {
   readonly toMs: number
 }
 
-/** Sorted, disjoint, none empty. */
+/** The intervals are sorted and disjoint, and none is empty. */
 export type Intervals = readonly Interval[]
 
 export const NEVER: Intervals = []

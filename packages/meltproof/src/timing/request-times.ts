@@ -1,4 +1,4 @@
-/** What is noted during a recorded request. request-timeline.ts computes the record from it. Pure. */
+/** The times noted while a request is recorded. request-timeline.ts computes the record from them. Pure. */
 import type { OpenCall, Scope } from '../record.ts'
 import type { CallTimeline } from './call-timeline.ts'
 import { type Interval, subtract } from './intervals.ts'
@@ -19,7 +19,7 @@ export class RequestTimes implements Scope {
   openCalls: Set<OpenCall> | undefined = undefined
   calls: CallTimes | undefined = undefined
   ended = false
-  /** Used by body-bytes.ts; -1 before the response has a connection. */
+  /** Bytes, as counted by body-bytes.ts; -1 before the response has a connection. */
   byteCount = -1
 
   constructor(arrivedAtMs: number, startedAtMs: number = arrivedAtMs, lateMs: number = 0) {
@@ -28,7 +28,7 @@ export class RequestTimes implements Scope {
     this.lateMs = lateMs
   }
 
-  /** What a call does after its request does not belong to it. */
+  /** Calls that end after their request do not belong to it. */
   addCall(call: CallTimeline): void {
     if (this.ended) return
     this.calls ??= new CallTimes()

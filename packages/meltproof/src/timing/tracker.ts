@@ -18,7 +18,7 @@ export type CallWatcher = (record: OutboundRecord, timeline: CallTimeline) => vo
 /** How far back to look for stalls that run into one another, ms. */
 const LOOK_BACK_MS = 2000
 
-/** Of calls that end together only one is learned from, ms. */
+/** Of calls that end within this time, usual durations are learned from only one, ms. */
 const LEARN_EVERY_MS = 1
 
 const usual = new UsualTimes()
@@ -77,7 +77,7 @@ function stallsAround(fromMs: number, toMs: number): Intervals {
   if (totalMs === 0) return NEVER
   const known = stallsBetween(fromMs, toMs)
   const stillOnMs = totalMs - lengthMs(within(known, fromMs, toMs))
-  // Sums of floating point numbers differ in their last digits.
+  // Values below this are rounding errors of sums.
   return stillOnMs > 0.001 ? [...known, { fromMs: toMs - stillOnMs, toMs }] : known
 }
 
@@ -140,6 +140,6 @@ function timelineOf(record: OutboundRecord): CallTimeline {
   })
 }
 
-/** From `http://host:port` or `host:port/database`. */
+/** The host in `http://host:port` or `host:port/database`. */
 const hostOf = ({ peer }: OutboundRecord): string => /^(?:\w+:\/\/)?([^:/]*)/.exec(peer)![1]!
 const peerOf = ({ peer, operation }: OutboundRecord): string => `${peer} ${operation}`

@@ -51,7 +51,7 @@ export class UsualTimes {
   }
 }
 
-/** The widest first. */
+/** The names of a route at each level, the widest first. */
 function namesOf(peer: string, route: string | undefined): readonly string[] {
   if (route === undefined) return [peer]
   const slash = route.indexOf('/', 1)

@@ -38,7 +38,7 @@ export class ClientShares {
     return false
   }
 
-  /** Both buckets count it; otherwise a client that alternates between them would get twice its share. */
+  /** Counts a request in both buckets; otherwise a client that alternates between them would get twice its share. */
   comesFirst(client: number): void {
     for (const { shares, salt } of this.#rows) shares.comesFirst(bucketOf(client, salt))
   }

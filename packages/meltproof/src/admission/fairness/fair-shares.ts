@@ -8,13 +8,13 @@ const WINDOW_MS = 200
 /** Weight of the latest window in the mean rate. */
 const WEIGHT = 0.5
 const SERVICE_WEIGHT = 0.1
-/** Each window reduces the sums of time held and worked by this share. */
+/** Each window reduces the sums of #heldMs and #workedMs by this share. */
 const SUM_DECAY = 0.3
 /** Each window raises the lowest mean service time towards the mean by this share. */
 const LEAST_MEAN_RISE = 0.005
 /** Share of the limit that is distributed: demand is only an estimate. */
 const DISTRIBUTED_SHARE = 0.9
-/** A kind within its share may have priority for BURST times its demand in a window, plus FEW requests. */
+/** In a window, a kind within its share may have priority for BURST times its demand, plus FEW requests. */
 const BURST = 1.5
 const FEW = 4
 const NO_GRANT = -1
@@ -24,10 +24,10 @@ export class FairShares {
   readonly #unasked: number
   readonly #arrivals: Float64Array
   readonly #rates: Float64Array
-  /** Mean service time, ms, 0 while unknown; and the lowest value of this mean. */
+  /** By kind: mean service time, ms, 0 while unknown; and the lowest value of this mean. */
   readonly #serviceMs: Float64Array
   readonly #leastMs: Float64Array
-  /** In this window: requests with priority, how many are allowed at once, and how many more per ms. */
+  /** By kind, in this window: requests with priority, how many are allowed at once, and how many more per ms. */
   readonly #first: Float64Array
   readonly #granted: Float64Array
   readonly #pace: Float64Array
@@ -75,7 +75,7 @@ export class FairShares {
     this.#first[kind]!++
   }
 
-  /** A queue begins. Earlier demand belongs to other traffic. */
+  /** Called when a queue begins. Earlier demand belongs to other traffic. */
   open(nowMs: number): void {
     this.#arrivals.fill(0)
     this.#first.fill(0)

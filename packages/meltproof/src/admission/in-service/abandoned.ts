@@ -19,17 +19,17 @@ const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
 /** The longest time for which a request keeps its permit or is doubted after it was abandoned, ms. */
 const LONGEST_MS = 300_000
-/** Time of doubt for an unknown kind, and the shortest time, ms. */
+/** How long a request of an unknown kind is doubted, and the minimum for any kind, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** The shortest doubt for a request that had no permit, or was far slower than its kind, when it was abandoned, ms. */
+/** The minimum for a request that had no permit, or was far slower than its kind, when it was abandoned, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
 /** What is known of a handler whose client has left. */
 export interface Outlook {
-  /** Whether it is known to work: it stays doubted meanwhile. */
+  /** Returns whether the handler is known to work. Such a request stays doubted. */
   readonly isAtWork?: (() => boolean) | undefined
-  /** It was only seen to serve its client, so its permit is freed as soon as another request may be doubted. */
+  /** The handler was only seen to serve its client, so its permit is freed as soon as one more may be doubted. */
   readonly servedClient?: boolean
 }
 
@@ -72,7 +72,7 @@ export class Abandoned<S extends Serving> {
     this.#doubted.set(request, { ...outlook, sinceMs: nowMs, straggles: true })
   }
 
-  /** Returns whether it still had its permit. */
+  /** The handler has ended. Returns whether the request still had its permit. */
   ended(request: S, nowMs: number): boolean {
     if (this.#working.delete(request)) {
       this.#probeAt = nowMs + this.#probeMs
@@ -84,7 +84,7 @@ export class Abandoned<S extends Serving> {
     return false
   }
 
-  /** It ended at some unknown time. Returns whether it still had its permit. */
+  /** The handler ended at some unknown time. Returns whether the request still had its permit. */
   collected(request: S): boolean {
     if (this.#doubted.delete(request)) this.#trust(request.kindNoted)
     return this.#working.delete(request)

@@ -16,7 +16,7 @@ import type { Stream } from './streams.ts'
 export class Permit<E = unknown> implements Serving, Linked<E> {
   // Set by the gate and its queues.
   arrivedAt: number
-  /** It had a permit, gave it back to wait for its client, and requests one again. */
+  /** The entry had a permit, gave it back to wait for its client, and requests one again. */
   again = false
   left = false
   line = 0
@@ -24,7 +24,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   startBy: number = Number.POSITIVE_INFINITY
   /** Written by the limiter. */
   ticket: number | undefined = undefined
-  /** Links of a list: of requests in service, or of waiting ones. */
+  /** Links of the list of entries in service, or of waiting ones. */
   before: E | undefined
   after: E | undefined
   startedAt = 0
@@ -35,7 +35,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   /** No client waits for the answer any more, and the end of the handler was not seen. */
   abandoned = false
   orphan: Orphan | undefined
-  /** Set when a check finds that its answer has begun and continues. */
+  /** Set when a check finds that the answer has begun and continues. */
   stream: Stream | undefined
   #state: 'none' | 'held' | 'lent' | 'ended' = 'none'
 
@@ -47,7 +47,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
     return this.#state === 'held'
   }
 
-  /** Its handler works, and its end was not reported yet. */
+  /** The handler works, and its end was not reported yet. */
   get inService(): boolean {
     return this.#state === 'held' || this.#state === 'lent' || this.orphan?.ended === false
   }
@@ -61,7 +61,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
     this.#state = 'lent'
   }
 
-  /** The state of its permit until now; undefined when it has ended, or never began. */
+  /** Ends the permit. Returns its last state; undefined when it has ended, or never began. */
   endPermit(): 'held' | 'lent' | undefined {
     const state = this.#state
     if (state === 'none' || state === 'ended') return undefined

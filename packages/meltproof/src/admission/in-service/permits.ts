@@ -17,7 +17,7 @@ export interface PermitHooks<E> {
   readonly onRecorded?: (entry: E, nowMs: number) => void
   /** The kind of work, below KINDS_IN_SERVICE. @default 0 for all */
   readonly kindOf?: (entry: E) => number
-  /** The permit of this entry passed to an orphan. */
+  /** The permit of this entry has passed to an orphan. */
   readonly onOrphaned?: (entry: E, orphan: Orphan) => void
   /** Learns from streaming answers. @default no answer streams */
   readonly streams?: Streams
@@ -56,7 +56,7 @@ export class Permits<E extends Admitted<E>> {
     return this.#times.leastMs(this.#kindOf(entry))
   }
 
-  /** True for work of a kind known to be quick. Without kinds, work may be of any sort, and is not. */
+  /** True for work of a kind known to be quick; false without kinds, because work may then be of any sort. */
   isQuick(entry: E): boolean {
     return this.#hooks.kindOf !== undefined && this.#times.isQuick(this.#kindOf(entry))
   }
@@ -85,7 +85,7 @@ export class Permits<E extends Admitted<E>> {
   #release(entry: E, nowMs: number): void {
     const serviceMs = nowMs - entry.startedAt
     if (entry.stream?.rested) {
-      // Time after it regained its permit is not service time.
+      // The time after the permit was regained is not service time.
       this.#times.gone(entry)
       this.#gate.runWithoutPermit(nowMs, serviceMs, entry)
     } else {
@@ -109,7 +109,7 @@ export class Permits<E extends Admitted<E>> {
     this.#gate.releaseOrphan(nowMs, nowMs - orphan.startedAt, orphan)
   }
 
-  /** Nothing references the work any more, so it has ended. */
+  /** The work has ended, because nothing references it any more. */
   collected(orphan: Orphan, nowMs: number): void {
     if (orphan.ended) return
     orphan.ended = true
@@ -128,12 +128,12 @@ export class Permits<E extends Admitted<E>> {
     return was
   }
 
-  /** Its handler may work without a permit: its answer fell silent. */
+  /** True if the handler may work without a permit, because its answer fell silent. */
   isDoubted({ stream }: E): boolean {
     return stream !== undefined && this.#hooks.streams?.doubts(stream) === true
   }
 
-  /** No client waits for its result any more: its permit passes to an orphan. */
+  /** No client waits for the result any more: the permit passes to an orphan. */
   giveUp(entry: E, nowMs: number, outlook?: Outlook): void {
     const isDoubted = this.isDoubted(entry)
     if (isDoubted) this.#hooks.streams!.gone(entry.stream!)
@@ -152,7 +152,7 @@ export class Permits<E extends Admitted<E>> {
     for (const entry of this.inService.find(isOne, ({ startedAt }) => startedAt >= atMs)) this.giveUp(entry, nowMs)
   }
 
-  /** Ends the permits of work that ended unseen. Called while others wait for one. */
+  /** Ends the permits of work whose end was not seen. Called while other work waits for a permit. */
   reclaim(nowMs: number): void {
     this.#endPresumed(nowMs)
   }
@@ -172,7 +172,7 @@ export class Permits<E extends Admitted<E>> {
     return this.#gate.countedLimit - this.#orphans.doubted
   }
 
-  /** Its stream continues without its permit. */
+  /** The stream continues without its permit. */
   lend(entry: E, nowMs: number): void {
     this.inService.delete(entry)
     entry.lendPermit()
@@ -181,7 +181,7 @@ export class Permits<E extends Admitted<E>> {
     this.lent.add(entry)
   }
 
-  /** Its stream works again: other requests wait until there is room for them. */
+  /** The stream works again: other requests wait until there is room for them. */
   takeBack(entry: E, nowMs: number): void {
     this.lent.delete(entry)
     this.#gate.enter(nowMs, entry)

@@ -1,4 +1,4 @@
-/** Requests in service and answers of each kind, and its current service time. Pure. */
+/** Counts requests in service and answers of each kind, and measures the current service time of the kind. Pure. */
 
 export const KINDS_IN_SERVICE = 256
 
@@ -27,7 +27,7 @@ const MOST_SLOW = 0.015
 const SLOW_WEIGHT = 1 / 64
 
 export class ServiceTimes<S extends Serving> {
-  // By kind; times in ms, 0 before the first.
+  // Figures by kind; times in ms, 0 before the first.
   readonly #answered = new Float64Array(KINDS_IN_SERVICE)
   readonly #inService = new Int32Array(KINDS_IN_SERVICE)
   readonly #meanMs = new Float64Array(KINDS_IN_SERVICE)

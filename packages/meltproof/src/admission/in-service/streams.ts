@@ -35,9 +35,9 @@ type Habit = 'feed' | 'unknown' | 'pausing' | 'steady' | 'finite'
 export type Announced = 'events' | 'finite' | 'neither'
 
 export interface Look {
-  /** It was written to since the last check. */
+  /** True if the answer was written to since the last check. */
   readonly moved: boolean
-  /** Its handler waits until its client has received what was written, or sends more. */
+  /** True while the handler waits until its client has received what was written, or sends more. */
   readonly waits: boolean
 }
 
@@ -46,7 +46,7 @@ export class Stream {
   readonly kind: number
   readonly habit: Habit
   paused = false
-  /** It has given its permit back, to take it again later. */
+  /** The stream has given its permit back, to take it again later. */
   rested = false
   lookedAt: number
   heldMs = 0
@@ -108,7 +108,7 @@ export class Streams {
     return learned === 'unknown' ? 'feed' : 'pausing'
   }
 
-  /** Whether it gives its permit back after a check: to take it `again`, or for good. `permits`: how many there are. */
+  /** Whether the stream gives its permit back: to take it `again`, or for good. `permits`: their total. */
   givesBack(stream: Stream, permits: number): 'again' | 'for good' | undefined {
     const { habit, heldMs, kind, silentMs, waitsMs } = stream
     if (habit !== 'feed' && waitsMs >= WAIT_MS) return 'again'
@@ -138,17 +138,17 @@ export class Streams {
     return this.#doubted.size
   }
 
-  /** It may work without a permit. */
+  /** True if the stream may work without a permit. */
   doubts(stream: Stream): boolean {
     return this.#doubted.has(stream)
   }
 
-  /** Its client has left. */
+  /** The client of the stream has left. */
   gone(stream: Stream): void {
     this.#doubted.delete(stream)
   }
 
-  /** Its handler has ended it. */
+  /** The handler has ended the stream. */
   ended(stream: Stream): void {
     const { habit, kind, paused } = stream
     this.#doubted.delete(stream)

@@ -8,12 +8,12 @@ export const CRITICALITIES = ['critical_plus', 'critical', 'sheddable_plus', 'sh
 
 export type Criticality = (typeof CRITICALITIES)[number]
 
-/** For requests without a class. These are nearly all, so `sheddable` must be requested. */
+/** The class of requests without one. These are nearly all, so `sheddable` must be requested explicitly. */
 export const DEFAULT_CRITICALITY: Criticality = 'critical'
 
 /** Cohorts of a class, as in DAGOR. One window of requests could not distinguish more. */
 export const COHORTS = 128
-/** Class and cohort form one number, the level, below this. Lower levels matter more. */
+/** Class and cohort form one number, the level, which is below LEVELS. Lower levels matter more. */
 export const LEVELS: number = CRITICALITIES.length * COHORTS
 
 /** A key's requests are shed or served together. */

@@ -8,11 +8,11 @@ import { LEVELS } from './criticality.ts'
 /** Minimum time, ms, and departures for a new cutoff: fewer would move it by chance. */
 const WINDOW_MS = 250
 const WINDOW_DEPARTURES = 16
-/** What remains of earlier windows: a memory of about ten, so that users near the cutoff do not flap. */
+/** Each window keeps this share of earlier counts: a memory of about ten windows, so that users do not flap. */
 const KEPT = 0.9
 /** Share of the departures that the cutoff admits. Any level fills the rest when a permit is free. */
 const SUPPLY = 0.97
-/** A cutoff that still admits between these shares of what is wanted stays. */
+/** The cutoff does not move while it admits between these shares of the wanted number. */
 const TOO_FEW = 0.95
 const TOO_MANY = 1.08
 
@@ -58,7 +58,7 @@ export class Cutoff {
   }
 
   #draw(wanted: number): void {
-    let below = 0 // Arrivals on better levels.
+    let below = 0 // Arrivals on lower levels, which matter more.
     let upToLevel = 0
     let cutoffLevel = -1
     for (let level = 0; level < LEVELS; level++) {

@@ -1,8 +1,8 @@
 /** The usual time between two departures from service while requests wait. Pure. */
 
-/** After this long without a queue its pace is forgotten, ms. */
+/** The pace is forgotten after this long without a queue, ms. */
 const PACE_KEPT_MS = 1000
-/** Departures that make a pace, at least. */
+/** Minimum number of departures for a pace. */
 const DEPARTURES_COUNTED = 8
 /** A gap of this many times the usual one is a stall. */
 const STALL_GAPS = 20
@@ -11,9 +11,9 @@ const STALL_EVERY_MS = 500
 /** The same before the pace is known, ms: a slow service leaves gaps, and enough departures must fall between two. */
 const FIRST_STALL_EVERY_MS = 3000
 
-/** A gap below this share of the usual one, */
+/** Departures have become faster if a gap is below this share of the usual one */
 const FASTER = 0.97
-/** this many times in a row, is not by chance; the first pace counts as the first time. */
+/** this many times in a row; the first pace counts as the first time. */
 const FASTER_IN_A_ROW = 2
 
 export class DeparturePace {

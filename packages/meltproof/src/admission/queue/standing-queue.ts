@@ -22,7 +22,7 @@ export interface StandingTuning {
   /** CoDel's interval: the queue is judged at the end of each. */
   readonly intervalMs: number
   readonly promiseMs: number
-  /** A backlog below this share of the promise drains without sheds. */
+  /** A backlog below this share of promiseMs drains without sheds. */
   readonly drains: number
   /** The tolerated backlog once a queue has stood within {@link rememberMs}, ms of waiting. */
   readonly targetMs: number
@@ -40,7 +40,7 @@ export interface StandingTuning {
   readonly keptLonger: number
   /** A request is kept only after this share of a departure gap since the last one: 0.25 gives four per permit. */
   readonly freshGaps: number
-  /** Intervals in a row without shrinking that make a queue stand; chance rarely produces them. */
+  /** A queue stands after this many intervals in a row without shrinking; chance rarely produces them. */
   readonly intervalsToStand: number
   /** The same once a queue has stood within {@link rememberMs}. */
   readonly intervalsToStandAgain: number
@@ -72,10 +72,10 @@ export const STANDING_TUNING: StandingTuning = {
   few: 64,
 }
 
-/** A backlog of one longest wait counts as standing at once; while the service speeds up, of this many. */
+/** A backlog of one maxWaitMs counts as standing at once; while the service speeds up, this many of them. */
 const HOPELESS_IF_FASTER = 1.5
 
-/** An entry is shed, taken or removed once. */
+/** Each entry is shed, taken or removed exactly once. */
 export interface QueueHooks<E extends Waiting> {
   readonly shed: (entry: E, reason: ShedReason) => void
   readonly level?: ((entry: E) => number) | undefined
@@ -103,7 +103,7 @@ export class StandingQueue<E extends Waiting> {
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
   #emptySince = 0
-  /** Starts of entries that overtook all that had waited longer. */
+  /** Number of starts that overtook every entry that had waited longer. */
   #overtakes = 0
 
   constructor(limiter: Limiter, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
@@ -200,7 +200,7 @@ export class StandingQueue<E extends Waiting> {
     this.#pace.departed(nowMs)
   }
 
-  /** Time passed: judges the queue, and sheds requests that have waited too long. */
+  /** Call it as time passes: it judges the queue, and sheds requests that have waited too long. */
   expire(nowMs: number): void {
     this.#observe(nowMs)
     this.#expire(nowMs)
@@ -264,7 +264,7 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
-  /** The permits that the limit counts. */
+  /** How many requests may be in service, counted as the limit counts them. */
   get #permits(): number {
     return this.#limiter.limit - (this.#limiter.uncounted ?? 0)
   }

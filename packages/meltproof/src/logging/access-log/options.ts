@@ -26,7 +26,7 @@ export interface AccessLogOptions {
    * @default 1
    */
   readonly sample?: number
-  /** The same at full pressure; in between it is interpolated. @default 0.1, or `sample` when that is less */
+  /** The share at full pressure; in between it is interpolated. @default 0.1, or `sample` when that is less */
   readonly sampleUnderPressure?: number
   /** Further query parameters whose values are not logged; docs/access-log.md has the built-in ones. @default [] */
   readonly redact?: readonly string[]

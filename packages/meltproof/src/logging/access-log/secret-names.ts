@@ -5,13 +5,13 @@
  */
 import { percentDecoded } from './percent-decoded.ts'
 
-/** Secret only as a whole segment: `zip_code`, `sort_key` and `requires_auth` are not. */
+/** Names that are secret only as a whole segment: `zip_code`, `sort_key` and `requires_auth` are not. */
 const SEGMENTS = ['assertion', 'auth', 'code', 'key', 'pin', 'samlresponse', 'session', 'sid']
 
-/** Secret as the last word of a segment (`user_pass`, `loginOtp`), but not as its last letters (`compass`). */
+/** Names that are secret as the last word of a segment (`user_pass`, `loginOtp`), not as last letters (`compass`). */
 const WORDS = ['authorization', 'cookie', 'csrf', 'cvc', 'cvv', 'jwt', 'otp', 'pass', 'pwd', 'sig', 'totp', 'xsrf']
 
-/** Secret at the end of a segment, even without a word boundary: `accesstoken`. No ordinary word ends like this. */
+/** Names that are secret at the end of a segment without a word boundary (`accesstoken`): no other word ends so. */
 const ENDINGS = [
   'token(?:hint)?',
   'secret',

@@ -4,10 +4,10 @@
  */
 import fs from 'node:fs'
 
-/** Taken before patched-fs.ts replaces functions of fs. */
+/** Read from fs before patched-fs.ts replaces some of its functions. */
 const { openSync, readSync, closeSync } = fs
 
-/** proc_pid_fdinfo(5): `pos:\t0\nflags:\t02004002\n...`, octal. */
+/** The field in proc_pid_fdinfo(5), `pos:\t0\nflags:\t02004002\n...`, in octal. */
 const FLAGS = 'flags:'
 
 export class BlockingState {
@@ -19,7 +19,7 @@ export class BlockingState {
     try {
       this.info = openSync(`/proc/self/fdinfo/${fd}`, 'r')
     } catch {
-      // See `info`.
+      // The file is assumed to block.
     }
   }
 

@@ -24,9 +24,9 @@ export interface Sink {
 
 export interface WriterHooks {
   waits(): void
-  /** Called when the sink first fails with this error, or when lines begin to be lost (no error). */
+  /** Called when the sink begins to fail with this error, or when lines begin to be lost (no error). */
   trouble(error: Error | undefined): void
-  /** Lines were lost since the last call. Called at most once a second. */
+  /** Called with the lines lost since the last call, at most once a second. */
   lost(lines: number, bytes: number): void
 }
 
@@ -105,7 +105,7 @@ export class BufferedWriter {
     this.needsDrain ||= this.full
   }
 
-  /** A listener for 'drain', or a pipe, is about to be added. */
+  /** Call it before a listener for 'drain', or a pipe, is added. */
   heeded(): void {
     this.pending.heed()
     this.holdProcess(() => this.needsDrain)
@@ -216,7 +216,7 @@ export class BufferedWriter {
     this.hooks.waits()
   }
 
-  /** Not for a failing stream: it may never accept what waits, and the process must be able to end. */
+  /** A failing stream does not hold the process: it may never accept what waits, and the process must end. */
   private holdProcess(awaitsDrain: () => boolean = this.awaitsDrain): void {
     if (!this.failing && this.pending.keepAlive(awaitsDrain)) this.timer?.ref()
   }
@@ -253,7 +253,7 @@ export class BufferedWriter {
     this.hooks.lost(lost - lines, lostBytes - bytes)
   }
 
-  /** Called after the write, in the order of the writes. A line lost to a slow reader is not an error. */
+  /** Calls back after the write, in the order of the writes. A line lost to a slow reader is not an error. */
   private callBack(done: Done, lost: boolean): void {
     const error = lost && this.failure !== undefined ? this.failure : null
     if (done === NO_CALLBACK || (error === null && isOfConsole(done))) return

@@ -56,7 +56,7 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
       isPipe && byteLength(output) > batchBytes ? writeParts(output, batchBytes, writeOnce) : writeOnce(output),
     close() {
       const [ownBefore, sharedBefore, stateBefore] = [own, shared, state]
-      // The numbers may be reused for other files at once.
+      // The descriptor numbers may be reused for other files at once.
       own = shared = state = undefined
       if (ownBefore !== undefined) closeSync(ownBefore)
       stateBefore?.close()
@@ -79,7 +79,7 @@ function writeParts(output: Output, partBytes: number, write: (part: Uint8Array)
   return at
 }
 
-/** Equal for two descriptors of one pipe, terminal or file; undefined for a closed descriptor. */
+/** A text that is equal for two descriptors of one pipe, terminal or file; undefined for a closed descriptor. */
 export function identityOf(fd: number): string | undefined {
   try {
     const { dev, ino, rdev } = fstatSync(fd)

@@ -3,7 +3,7 @@ import { ExitSignals, fatalSignal } from './exit-signals.ts'
 import { replaceMethod } from '../../replace-method.ts'
 
 export interface ExitHooks {
-  /** Output waits from now on: signals are handled too. */
+  /** Call it when output begins to wait: from now on signals are handled too. */
   watchSignals(): void
   undo(): void
 }
@@ -20,7 +20,7 @@ export function onExit(beforeExit: () => void, isWaiting: () => boolean): ExitHo
         if (args[0] === 'exit' && isOn()) beforeExit()
       }
     }),
-    // process.exit() calls it last, and within an 'exit' listener it calls nothing else.
+    // Patched because process.exit() calls it last, and within an 'exit' listener calls nothing else.
     replaceMethod(process, 'reallyExit', (original, isOn) => (...args) => {
       if (isOn()) beforeExit()
       return original(...args)

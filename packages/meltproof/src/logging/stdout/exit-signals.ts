@@ -23,7 +23,7 @@ export function fatalSignal(signal: unknown): string | undefined {
   return FATAL.find(name => (typeof signal === 'number' ? NUMBERS[name] : name) === (signal || 'SIGTERM'))
 }
 
-/** Adding listeners takes about 0.1 ms, and output that waited once will soon wait again. */
+/** The listeners stay for a while: adding them takes about 0.1 ms, and output will soon wait again. */
 const LINGER_MS = 1000
 
 export class ExitSignals {
@@ -48,7 +48,7 @@ export class ExitSignals {
     this.waited = true
     if (this.watching) return
     this.watching = true
-    // Ctrl-C must end a program that logs forever in one turn of the loop.
+    // SIGINT is added a turn later, so that Ctrl-C ends a program that logs forever in one turn of the loop.
     for (const signal of SIGNALS) if (signal !== 'SIGINT') this.listen(signal)
     setImmediate(() => this.listen('SIGINT')).unref()
     this.lookLater()
@@ -59,7 +59,7 @@ export class ExitSignals {
     const listener = this.listeners.get(signal)
     if (listener !== undefined) {
       process.removeListener(signal, listener)
-      // The process may survive: the app may handle the signal, and process 1 of a container ignores it.
+      // The listener is added again: the app may handle the signal, and process 1 of a container ignores it.
       setImmediate(() => this.listen(signal)).unref()
     }
     return process.listenerCount(signal) === 0

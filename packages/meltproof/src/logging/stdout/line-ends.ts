@@ -22,7 +22,7 @@ export function linesIn(output: Output): number {
   return lines
 }
 
-/** The end of whole lines within `most` bytes, or of one longer line. */
+/** Where to end a part: after whole lines within `most` bytes, or after one longer line. */
 export function endOfPart(bytes: Uint8Array, from: number, most: number): number {
   if (bytes.length - from <= most) return bytes.length
   const end = bytes.lastIndexOf(NEWLINE, from + most - 1) + 1

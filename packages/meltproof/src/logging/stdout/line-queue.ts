@@ -38,7 +38,7 @@ export const NO_STATS: StreamStats = { written: 0, waiting: 0, lost: 0, lostByte
 interface Piece<D> {
   readonly bytes: Uint8Array
   readonly lines: number
-  /** Ends within a line, which the next piece continues. */
+  /** True if the piece ends within a line, which the next piece continues. */
   readonly open: boolean
   /** Number of lost lines that this notice reports; 0 for other pieces. */
   readonly gap: number
@@ -94,7 +94,7 @@ export class LineQueue<D> {
 
   /** Queues or drops output. Copies what it keeps. */
   push(output: Output, done?: D): void {
-    // With a slow reader most lines end here, so this path makes no copy.
+    // With a slow reader most lines are dropped here, so this path makes no copy.
     if (this.losing && this.overResumption && !this.open && !this.skipping && endsLine(output)) {
       this.lose(linesIn(output), byteLength(output))
       this.settle(done, true)
@@ -115,13 +115,13 @@ export class LineQueue<D> {
     this.append({ bytes, open: this.open, done })
   }
 
-  /** Handles the end of a line, whole lines, and the beginning of one. Returns false if the last was dropped. */
+  /** Adds the end of a line, whole lines, and the beginning of one. Returns false if the last of these was dropped. */
   private pushParts(bytes: Uint8Array, done: D | undefined): boolean {
     let kept = false
     let at = 0
     const keepTo = (end: number, continues = false): void => {
       if (end <= at) return
-      // Copied unless it is everything: a small part must not keep a large chunk in memory.
+      // A part is copied, because a small part must not keep a large chunk in memory.
       const part = end - at === bytes.length ? bytes : new Uint8Array(bytes.subarray(at, end))
       kept = this.keep(part, continues, end === bytes.length ? done : undefined)
       at = end
@@ -177,7 +177,7 @@ export class LineQueue<D> {
       this.writtenOpen = piece.open
       this.settle(piece.done, false)
     }
-    // Not after each piece, so that the cost of a write does not depend on the length of the queue.
+    // Written pieces are not removed one by one: the cost of a write must not depend on the length of the queue.
     if (this.head * 2 < this.pieces.length) return
     this.pieces.splice(0, this.head)
     this.head = 0
@@ -206,7 +206,7 @@ export class LineQueue<D> {
     return untold
   }
 
-  /** Adds a line of meltproof. It is not counted, and omitted without room. */
+  /** Adds a line of meltproof itself. It is not counted, and left out without room. */
   addNotice(text: string): void {
     const bytes = Buffer.from(text)
     if (this.fits(bytes.length)) this.append({ bytes, open: this.open })

@@ -4,7 +4,7 @@
  * stopped.
  */
 
-/** Replaces the callback of a write without one. It is never called. */
+/** Stands for the callback of a write without one. It is never called. */
 export const NO_CALLBACK = (): void => undefined
 
 /** console.log passes its own callback, always the same (Node 20 to 26, also in worker threads). */
@@ -38,7 +38,7 @@ export class PendingWrites {
   }
 }
 
-/** A callback of console, which only handles errors; or none, for writes that bypass the stream. */
+/** True for a callback of console, which only handles errors; also without one, for writes that bypass the stream. */
 export function isOfConsole(done: unknown): boolean {
   return done === undefined || done === ofLog || done === ofError
 }

@@ -10,7 +10,7 @@ import type { LineQueueLimits } from './line-queue.ts'
 
 const KEY = 'meltproof.stdout'
 const LOCK = 0
-/** The lock, and one count for each of descriptors 1 and 2. */
+/** Number of shared words: the lock, and one count for each of descriptors 1 and 2. */
 const SLOTS = 3
 
 const FREE = 0
@@ -37,7 +37,7 @@ export class WorkerBacklog {
     this.slots = new Int32Array(memory)
   }
 
-  /** Runs `work`, which may write and returns the change in the number of lines, unless the process is ending. */
+  /** Runs `work`, which may write, and adds the change in waiting lines that it returns, unless the process ends. */
   locked(fd: 1 | 2, work: () => number): void {
     if (this.move(TAKEN) === CLOSED) return
     try {

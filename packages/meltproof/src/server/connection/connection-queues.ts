@@ -38,7 +38,7 @@ export class ConnectionQueues<R extends ConnectionRequest> {
     connection.waiting = undefined
     markIdle(connection.socket)
     if (connection.behind.length === 0) this.connections.delete(connection)
-    // Deferred: the gate is in the middle of a decision, and a thousand connections at once would recurse as deeply.
+    // Deferred, because the gate is in the middle of a decision, and a thousand connections would recurse as deeply.
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
   }
 

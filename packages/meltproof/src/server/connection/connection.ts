@@ -18,7 +18,7 @@ export type PauseReason = 'line' | 'memory'
 const PAUSES: Readonly<Record<PauseReason, number>> = { line: 1, memory: 2 }
 
 export interface AnswerKind {
-  /** Answer a browser's preflight with 204 instead of 503. */
+  /** True to answer a browser's preflight with 204 instead of 503. */
   readonly preflight: boolean
   readonly page: boolean
   readonly head: boolean
@@ -45,7 +45,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   answeredAtMs: number = Number.NEGATIVE_INFINITY
   owed: AnswerKind | undefined
   closing = false
-  /** Node closed the connection, by itself or because of the client: no sign that the handlers have ended. */
+  /** True when Node closed the connection, by itself or because of the client: no sign that the handlers have ended. */
   cut = false
   /** Pipelined requests in service whose responses have no socket yet. Before Node 24 they get no 'close' event. */
   overlapping: Set<R> | undefined
@@ -112,7 +112,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     return false
   }
 
-  /** Counts responses of requests in service whose heads are not written yet. */
+  /** The responses of requests in service whose heads are not written yet. */
   *unanswered(): Generator<ServerResponse> {
     const { _httpMessage: current } = this.socket
     if (current instanceof ServerResponse && !current.headersSent) yield current
@@ -137,7 +137,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     if (socket._paused !== true && socket.isPaused()) socket.resume()
   }
 
-  /** After an answer of meltproof, which Node does not see, starts the idle timeout that Node starts after its own. */
+  /** Starts the idle timeout after an answer of meltproof, which Node does not see, as Node does after its own. */
   startIdleTimeout(server: Server): void {
     const idleMs = idleTimeoutMs(server)
     const { socket } = this

@@ -47,7 +47,7 @@ export class Connections<R extends ConnectionRequest> {
       socket.on('close', () => this.upgraded.delete(socket))
       startReading(socket as HttpSocket)
     } catch {
-      return // It is not a socket.
+      return // The value is not a socket.
     }
     this.upgraded.add(socket)
     const connection = this.at(socket as HttpSocket)

@@ -18,7 +18,7 @@ const MOST_STEPS = 50
 interface Seen {
   readonly bytes: number
   readonly idleSinceMs: number
-  /** Node does not close a connection that has a request. */
+  /** True once closeIdleConnections() was tried: Node keeps a connection that has a request. */
   wasTried: boolean
 }
 

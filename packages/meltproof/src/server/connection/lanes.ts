@@ -66,7 +66,7 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   let closed = false
 
   const warn = (reason: string): void => {
-    // An exception of the logger must not prevent listen().
+    // attempt() is needed because an exception of the logger must not prevent listen().
     attempt(() => onWarning?.(`${reason} (one listening socket accepts one connection per turn of the event loop)`))
   }
 

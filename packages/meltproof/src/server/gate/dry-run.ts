@@ -23,7 +23,7 @@ export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, s
   return 'start'
 }
 
-/** The gate has a permit for a shadow. The handler may have ended long before. */
+/** Called when the gate has a permit for a shadow. The handler may have ended long before. */
 export function startShadow(exchange: Exchange, gate: ProcessGate<Exchange>): void {
   gate.permit(exchange, now())
   if (exchange.shadowMs! >= 0) endLater(exchange, gate)

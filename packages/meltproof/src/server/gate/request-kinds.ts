@@ -1,4 +1,4 @@
-/** The kind of a request, by its path or by the operator's `kind` (admission/fairness/known-kinds.ts). */
+/** Finds the kind of a request by its path or the operator's `kind` (admission/fairness/known-kinds.ts). */
 import { KnownKinds } from '../../admission/fairness/known-kinds.ts'
 import type { KindKey } from '../../admission/fairness/path-hash.ts'
 import { KINDS_IN_SERVICE } from '../../admission/in-service/service-times.ts'
@@ -44,7 +44,7 @@ function keyOf({ kindKey, url }: Exchange): KindKey {
   return kindKey ?? url
 }
 
-/** gRPC's answer for an unknown path. */
+/** Recognises gRPC's answer for an unknown path. */
 function isUnimplemented(response: Exchange['response']): boolean {
   return String(response?.getHeader('grpc-status')) === UNIMPLEMENTED
 }

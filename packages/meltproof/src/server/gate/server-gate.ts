@@ -94,7 +94,7 @@ export class ServerGate {
     const isShort = policy.memory?.refuses(mayBringBody(request), nowMs)
     const decision = isShort ? 'memory' : this.#askWithName(exchange, nowMs)
     if (decision === 'wait') this.process.load.waited()
-    // Only now can it be seen whether the request waited in its socket while the loop was stalled.
+    // Whether the request waited in its socket while the loop was stalled can be seen only now.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
       exchange.lateMs = latenessNow(nowMs, exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY)
     }

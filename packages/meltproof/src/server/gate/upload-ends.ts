@@ -33,7 +33,7 @@ export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => voi
   }
 }
 
-/** There is no permit to process the body: the handler sees the upload as aborted by its client. */
+/** Without a permit to process the body, the handler sees the upload as aborted by its client. */
 export function shedUploadEnd(exchange: Exchange, reason: ShedReason, shedding: Shedding): void {
   const { request } = exchange
   const response = exchange.response!

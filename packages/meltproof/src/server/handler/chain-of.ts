@@ -36,7 +36,7 @@ function removeField(request: IncomingMessage, name: string): void {
   const { headers, rawHeaders } = request
   if (headers[name] === undefined) return
   delete headers[name]
-  // Node would cache it with the fields that were received. HTTP/2 requests do not have it.
+  // Deletes the getter's cache: Node would keep the fields that were received. HTTP/2 requests do not have it.
   const { headersDistinct } = request as { headersDistinct?: NodeJS.Dict<string[]> }
   if (headersDistinct !== undefined) delete headersDistinct[name]
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {

@@ -16,7 +16,7 @@ export interface HandlerParts {
   readonly policy: RequestPolicy
   readonly deadline: RequestDeadline | undefined
   readonly failOpen: FailOpen
-  /** The deadline passed before the answer began. */
+  /** Called when the deadline passed before the answer began. */
   readonly onLate: (exchange: Exchange) => void
   /** Emits an event at the server, as Node does. */
   readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean

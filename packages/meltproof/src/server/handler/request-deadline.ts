@@ -36,7 +36,7 @@ export function openBudget(
   const after = (ms: number, act: () => void): void => {
     timers.push(startFairTimer(Math.max(ms, LEAST_MS), act, { creditCapMs: 0 }))
   }
-  /** Returns false when the answer has begun, or while a body arrives as fast as its client sends it. */
+  /** Answers with a 504. Returns false if the answer has begun, or while the client still sends the body. */
   const answeredLate = (): boolean => {
     if (late) return true
     if (response.headersSent || response.writableEnded || isUploading(request)) return false
@@ -76,7 +76,7 @@ export function openBudget(
   return budget
 }
 
-/** Minimum time of a request that was started, ms. */
+/** A request that is started has at least this much time, ms. */
 const LEAST_MS = 1
 
 function isUploading(request: IncomingMessage): boolean {

@@ -34,7 +34,7 @@ export function afterReading(gate: Gate, closeNext: () => boolean, done: () => v
     try {
       return closeNext()
     } catch {
-      return false // The app's own close() threw. The drain tries again at its next check.
+      return false // The app's own close() threw, so the drain tries again at its next check.
     }
   }
   const turn = (): void => {

@@ -28,7 +28,7 @@ export interface Drainable {
   /** Closes an extra listening socket; returns false when there is none. */
   readonly closeLane: () => boolean
   readonly sessions: ReadonlySet<OpenSession>
-  /** Sockets below TLS: the ones above do not include unfinished TLS handshakes. */
+  /** The sockets below TLS: those with an unfinished handshake are in none of the sets above. */
   readonly sockets: ReadonlySet<Socket>
 }
 
@@ -124,7 +124,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   }
 
   server.once('close', end)
-  // A server that never listened emits no 'close'.
+  // A server that never listened emits no 'close', so its end is checked here.
   if (!server.listening) server.getConnections((_error, count) => count > 0 || end())
   carefully(() => path.lastAnswers())()
   carefully(look)()

@@ -29,7 +29,7 @@ export class OpenSession {
     return this.#streams.size
   }
 
-  /** Its client can open no further stream. */
+  /** Forbids the client to open further streams. */
   close(): void {
     if (!this.#session.closed) this.#session.close()
   }

@@ -105,7 +105,7 @@ export class Reclaim {
     return this.#parts.streams.begun(kindNoted, announced(response), look, nowMs)
   }
 
-  /** The response began in the handler's first turn. If thousands connect at once, the next check is too late. */
+  /** Checks a response that began in the handler's first turn: with thousands at once the next check is too late. */
   begun(exchange: Exchange, nowMs: number): void {
     if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
   }
@@ -137,7 +137,7 @@ export class Reclaim {
   }
 }
 
-/** The app has detached the socket from Node (`detachSocket`), or has removed meltproof's listeners. */
+/** True if the app has detached the socket from Node (`detachSocket`), or has removed meltproof's listeners. */
 function endedUnseen(exchange: Exchange): boolean {
   const { connection, response, abandoned } = exchange
   if (connection === undefined || response === undefined || abandoned) return false
@@ -146,7 +146,7 @@ function endedUnseen(exchange: Exchange): boolean {
   return response.socket === null && connection.overlapping?.has(exchange) !== true
 }
 
-/** The handler streams into the response, or reads a body that will not arrive: often it ends silently. */
+/** True if the handler streams into the response, or reads a body that will not arrive: often it ends silently. */
 function servedClient({ request, response }: Exchange): boolean {
   return response?.headersSent === true ? response.listenerCount('unpipe') > 0 : waitsForBody(request)
 }

@@ -12,7 +12,7 @@ import { sizeOf } from '../response/chunk-size.ts'
 interface Response extends ServerResponse {
   /** Node's copy of the HTTP/1 head. Headers given to writeHead() are stored nowhere else. */
   readonly _header?: string | null
-  /** Only HTTP/2 responses have it. */
+  /** Present only on HTTP/2 responses. */
   readonly stream?: ServerHttp2Stream
 }
 
@@ -21,7 +21,7 @@ export function streams({ response, shadowMs, abandoned }: Exchange): boolean {
   return response?.headersSent === true && !abandoned && (shadowMs === undefined || shadowMs < 0)
 }
 
-/** The handler has ended the response; sending the rest depends on the client. */
+/** True if the handler has ended the response; sending the rest depends on the client. */
 export function hasEnded(response: Response): boolean {
   return (response.stream ?? response).writableEnded
 }
@@ -48,7 +48,7 @@ export class StreamProbe {
   #given = 0
   #counted = 0
   #toldToWait = false
-  /** The handler wrote more before its client had received what was written: it does not wait for the client. */
+  /** True if the handler wrote more before its client had received what was written: it does not wait for it. */
   #heedless = false
 
   constructor(request: Exchange['request'], response: Response) {

@@ -1,4 +1,4 @@
-/** The client of a request, as the operator defines it, as a hash: clients are distinguished, but never named. */
+/** Identifies the client of a request, as the operator defines it, by a hash: clients are never named. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { hashOf } from '../../admission/fairness/path-hash.ts'

@@ -25,7 +25,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   kind = -1
   kindCame = false
   client: number | undefined
-  /** It starts without a permit, because it is exempt or this is a dry run. */
+  /** True if it starts without a permit, because it is exempt or this is a dry run. */
   ungated = false
   /**
    * In a dry run, for a request that would have waited and requests a permit while its handler runs (gate/dry-run.ts):

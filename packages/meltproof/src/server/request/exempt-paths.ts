@@ -1,4 +1,4 @@
-/** Which URLs are exempt from the gate. Pure. */
+/** Decides which URLs are exempt from the gate. Pure. */
 
 /**
  * Matches whatever may lead an application out of the path that a URL begins with, so that `/internal/../checkout` does

@@ -1,4 +1,4 @@
-/** The kind of a request, as the operator names it. */
+/** Reads the kind of a request from the operator's function. */
 import type { IncomingMessage } from 'node:http'
 import type { Warn } from '../../warnings.ts'
 import { safely } from './operators-function.ts'

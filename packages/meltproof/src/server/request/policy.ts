@@ -13,9 +13,9 @@ export interface MemoryPolicy {
   readonly mayRefuse: boolean
   /** Describes what is full, for a person; undefined when it is the heap. */
   fullOf(nowMs: number): string | undefined
-  /** A handler starts. */
+  /** Called when a handler starts. */
   entered(bringsBody: boolean): void
-  /** The response of a request has closed. */
+  /** Called when the response of a request has closed. */
   left(broughtBody: boolean): void
   /** The sources of request bodies, which are read more slowly while memory is full. */
   readonly sources: Set<BodySource>

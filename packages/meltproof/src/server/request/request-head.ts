@@ -8,11 +8,11 @@ export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */
   readonly bodyBytes: number
   readonly prefersHtml: boolean
-  /** The client waits for `100 Continue` before it sends its body. */
+  /** True if the client waits for `100 Continue` before it sends its body. */
   readonly expects: boolean
-  /** The head has a Host field, as HTTP/1.1 requires; without it Node answers 400. */
+  /** True if the head has a Host field, as HTTP/1.1 requires; without it Node answers 400. */
   readonly namesHost: boolean
-  /** The head asks which method is allowed, as the preflight of a browser does (CORS). */
+  /** True if the head asks which method is allowed, as the preflight of a browser does (CORS). */
   readonly asksMethod: boolean
 }
 

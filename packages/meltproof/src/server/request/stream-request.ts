@@ -118,7 +118,7 @@ export function isCutByApp(stream: MaybeCut): boolean {
   return stream[CUT_BY] === 'app'
 }
 
-/** The connection was lost before the app ended the stream. */
+/** True if the connection was lost before the app ended the stream. */
 export function isDisconnected(stream: MaybeCut): boolean {
   return stream[CUT_BY] === 'connection'
 }

@@ -19,11 +19,11 @@ export function endConnection(socket: HttpSocket, complete: boolean): void {
   socket.on('close', () => clearTimeout(timer))
 }
 
-/** The same for an answer that Node writes and that has not begun. HTTP/1 only. */
+/** Does the same for an answer that Node writes and that has not begun. HTTP/1 only. */
 export function endAfter(request: IncomingMessage, response: Response): void {
   const { socket } = request
   takeNoMore(socket)
-  // Has the client close the connection; Node would close it at once.
+  // With these two the client closes the connection; otherwise Node would at once.
   response.shouldKeepAlive = true
   response.maxRequestsOnConnectionReached = true
   response.on('finish', () => endConnection(socket, request.complete))
@@ -60,7 +60,7 @@ function isConnection(name: unknown): boolean {
   return typeof name === 'string' && name.toLowerCase() === 'connection'
 }
 
-/** Whatever else arrives at this socket is not treated as a request. */
+/** Stops reading requests: whatever else arrives at this socket is not one. */
 function takeNoMore(socket: HttpSocket): void {
   const connection = socket[HEAD_LISTENER]
   if (connection !== undefined) connection.closing = true

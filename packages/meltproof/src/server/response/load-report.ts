@@ -8,9 +8,9 @@
  */
 import type { LoadFigures } from '../../process-gate.ts'
 
-/** Names of header fields or trailers. Envoy ignores a report that is sent in both formats. */
+/** The field name for Envoy, as header field or trailer. Envoy ignores a report that is sent in both formats. */
 export const FIELD = 'endpoint-load-metrics'
-/** The field for gRPC (A51). */
+/** The field name for gRPC (A51). */
 export const BINARY_FIELD = 'endpoint-load-metrics-bin'
 
 export interface LoadReport {
@@ -22,7 +22,7 @@ export interface LoadReport {
 
 /** Below this utilisation, background work such as garbage collection would decide the weights. */
 const LEAST_UTILISATION = 0.02
-/** No server reaches this value. */
+/** Maximum of each figure, which no server reaches. */
 const MOST = 1e9
 
 /** Undefined when there is nothing that a balancer could use. */

@@ -66,7 +66,7 @@ function load(): void {
   try {
     createRequire(import.meta.url)('../../timing/observed.ts')
   } catch {
-    // This happens in an app that a bundler has made into one file. The bundler has found this import.
+    // In an app that a bundler has made into one file, require() fails; the bundler has resolved this import.
     import('../../timing/observed.ts').catch(error => warn(`meltproof cannot record requests. ${String(error)}`))
   }
 }

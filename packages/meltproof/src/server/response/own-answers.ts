@@ -29,7 +29,7 @@ interface Body {
   readonly text: string
 }
 
-/** draft-ietf-httpapi-ratelimit-headers, section "Problem Types". */
+/** The problem type of draft-ietf-httpapi-ratelimit-headers, section "Problem Types". */
 const REDUCED_CAPACITY = 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity'
 export const PROBLEM_JSON: string = problem(
   REDUCED_CAPACITY,
@@ -81,7 +81,7 @@ export class OwnAnswers {
     this.#allowsOrigin = 'access-control-allow-origin' in options.headers
   }
 
-  /** A script never sees the 503 of a preflight, so this gets 204. The request itself may then be shed. */
+  /** A script never sees the 503 of a preflight, so a preflight gets 204. The request itself may then be shed. */
   isPreflight(method: string | undefined, needs: HeadNeeds): boolean {
     return this.#allowsOrigin && needs.asksMethod && method === 'OPTIONS'
   }
@@ -152,7 +152,7 @@ export class OwnAnswers {
   }
 
   #serialise({ preflight, page, head, keepAlive }: AnswerKind, load: string): readonly [before: string, after: string] {
-    // Clients need Node's hint, or they reuse a connection at the moment when it closes.
+    // Without Node's hint clients would reuse a connection at the moment when it closes.
     const hint = this.#keepAliveMs > 0 ? `\r\nkeep-alive: timeout=${Math.floor(this.#keepAliveMs / 1000)}` : ''
     const ends = `${load}date: ${this.#date}\r\nconnection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n`
     if (preflight) return [`HTTP/1.1 204 No Content\r\n${this.#lines}${ends}`, '']
@@ -180,7 +180,7 @@ function write(
   fields: OutgoingHttpHeaders,
 ): number {
   for (const name of response.getHeaderNames()) if (!KEPT.test(name)) response.removeHeader(name)
-  // HTTP/2 has neither, and Node warns about both.
+  // HTTP/2 has neither a message nor a Connection field, and Node warns about both.
   if (!isHttp2(request)) {
     response.statusMessage = ''
     // Before a 504 the handler has run, and has answered an Expect field.

@@ -159,7 +159,7 @@ export class Shedding {
   #write(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number, complete: boolean): void {
     const { answers, time } = this.#parts
     time.spent(nowMs, loopTurn())
-    // A client that closes afterwards is gone whenever its answer comes; one that stays cannot ask again before.
+    // A client that then closes is gone whenever its answer comes; one that stays cannot send a request before it.
     if (kind.keepAlive && !this.#atOnce && !time.hasTime(nowMs)) this.#putOff(connection, kind, nowMs)
     else answers.shedAtSocket(connection, kind, this.#server, nowMs, complete)
   }
