@@ -205,7 +205,8 @@ describe('a process with variables that are wrong', () => {
     assert.equal(await get(await child.port(), '/stop'), 'admitted 1')
     const { code, stderr } = await child.ended
     assert.equal(code, 0)
-    for (const name of Object.keys(WRONG)) assert.equal(stderr.split(`set up wrongly: ${name} `).length, 2, stderr)
+    for (const name of Object.keys(WRONG))
+      assert.equal(stderr.split(`is configured wrongly: ${name} `).length, 2, stderr)
   })
 
   it('says nothing when it never listens', async () => {

@@ -76,7 +76,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     const quiet = delayMs === undefined && nowMs - gate.activeAt >= quietMs
     if (accepting && !quiet && nowMs - beganAt < acceptMs) return
     accepting = false
-    // Stops responses that had not begun when the server stopped accepting.
+    // Also closes HTTP/2 sessions that had not begun when the server stopped accepting.
     if (!server.listening) stop()
     if (closing || (!server.listening && !idle.hasSome(nowMs, gate.activeAt))) return
     closing = true
