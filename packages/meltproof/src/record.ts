@@ -159,7 +159,7 @@ export const METHODS = [
 
 const METHOD_INDEX: ReadonlyMap<string, number> = new Map(METHODS.map((method, i) => [method, i]))
 
-/** The index in METHODS. */
+/** Returns the index of the method in METHODS. */
 export function methodIndex(method: string): number {
   return METHOD_INDEX.get(method) ?? 0
 }

@@ -71,7 +71,7 @@ export function callTimeline(facts: CallFacts): CallTimeline {
 
   const high = waitedMs - heldMs
   const low = high - lainMs
-  // If nothing is known of the peer, not even the order of magnitude is: so the geometric mean.
+  // For an unknown peer even the order of magnitude is unknown: hence the geometric mean.
   const likely = facts.claimedMs ?? (low < high ? facts.usualMs?.(low, high) : undefined) ?? Math.sqrt(low * high)
   const best = clamp(likely, facts.claimedMs === undefined ? low : 0, high)
   // The remaining time was spent neither at the peer nor in the socket here.

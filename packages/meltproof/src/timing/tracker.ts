@@ -18,7 +18,7 @@ export type CallWatcher = (record: OutboundRecord, timeline: CallTimeline) => vo
 /** How far back to look for stalls that run into one another, ms. */
 const LOOK_BACK_MS = 2000
 
-/** Of calls that end within this time, usual durations are learned from only one, ms. */
+/** Usual durations are learned from one call per this time, because calls that end together teach the same, ms. */
 const LEARN_EVERY_MS = 1
 
 const usual = new UsualTimes()

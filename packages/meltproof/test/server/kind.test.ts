@@ -175,10 +175,10 @@ describe('the function', () => {
         },
         /^the kind function threw Error: bad query; such requests are grouped by their path$/,
       ],
-      [() => 7, /answered 7, not a string or undefined/],
-      [() => null, /answered null/],
-      [() => ['a'], /answered an array/],
-      [async () => Promise.reject(new Error('late')), /answered a promise/],
+      [() => 7, /returned 7, not a string or undefined/],
+      [() => null, /returned null/],
+      [() => ['a'], /returned an array/],
+      [async () => Promise.reject(new Error('late')), /returned a promise/],
     ] as const) {
       const warnings: string[] = []
       const nameOf = kindNames(call as never, warning => warnings.push(warning))
