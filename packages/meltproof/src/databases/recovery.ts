@@ -18,7 +18,7 @@ export interface Recoverable {
   /** Begins the round trip, which ends with {@link Recovery.answered}. `needed` is false when no cancel was sent. */
   probe(needed: boolean): void
   recovered(): void
-  /** The answer is overdue. Unless the cancel may still arrive, a late answer still completes the recovery. */
+  /** The answer is overdue. If it still comes, it completes the recovery, unless the cancel may still arrive. */
   lost(): void
 }
 

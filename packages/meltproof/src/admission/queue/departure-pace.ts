@@ -8,7 +8,7 @@ const DEPARTURES_COUNTED = 8
 const STALL_GAPS = 20
 /** Stalls that are more frequent than this count as the pace, ms. */
 const STALL_EVERY_MS = 500
-/** The same before the pace is known, ms: a slow service leaves gaps, and enough departures must fall between two. */
+/** Replaces {@link STALL_EVERY_MS} while the pace is unknown, ms. A slow service leaves long gaps without a stall. */
 const FIRST_STALL_EVERY_MS = 3000
 
 /** Departures have become faster if a gap is below this share of the usual one */

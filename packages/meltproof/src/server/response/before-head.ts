@@ -48,7 +48,7 @@ export function fieldNames(fields: unknown): readonly unknown[] {
   return typeof fields === 'object' && fields !== null ? Object.keys(fields) : []
 }
 
-/** HTTP/2 stores there which fields must not be indexed. */
+/** HTTP/2 stores in symbol properties which fields must not be indexed. */
 function bySymbol(list: readonly unknown[]): object {
   return Object.fromEntries(Object.getOwnPropertySymbols(list).map(symbol => [symbol, list[symbol as never]]))
 }
