@@ -277,7 +277,7 @@ const QUEUE_RULES = [
   ]),
   rule('on-arrival', 'sheds on arrival while the queue stands', [
     QUEUE,
-    'nowMs - this.#lastKeptAt[line]! < this.#pace.gapMs * this.#tuning.freshGaps',
+    'nowMs - this.#lastKeptAt[priorityClass]! < this.#pace.gapMs * this.#tuning.freshGaps',
     'nowMs < 0',
   ]),
   rule('remembered', 'less backlog is tolerated once a queue has stood', [

@@ -18,9 +18,9 @@ import { protect } from '../../packages/meltproof/dist/index.js'
 /** As long as the answer of a shed. */
 const BODY = JSON.stringify({
   type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
-  title: 'The server is at its capacity',
+  title: 'The server is overloaded',
   status: 503,
-  detail: 'This server is at its capacity and did not start on the request. Retry after the time given in Retry-After.',
+  detail: 'This server is overloaded and did not start the request. Retry after the time given in Retry-After.',
 })
 const HEADERS = {
   'Content-Type': 'application/problem+json',
@@ -31,7 +31,7 @@ const HEADERS = {
 const GRPC = {
   'content-type': 'application/grpc',
   'grpc-status': '14',
-  'grpc-message': 'This server is at its capacity and did not start on the call.',
+  'grpc-message': 'This server is overloaded and did not start the call.',
   'grpc-retry-pushback-ms': '2500',
 }
 const servers: Record<string, () => net.Server> = {

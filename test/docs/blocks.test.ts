@@ -14,7 +14,7 @@ import { dockerfileFaults, notInstalled, promqlFaults, targetsFaults, unitFaults
 const NOT_RUN: readonly (readonly [page: string, begins: string, reason: string])[] = [
   ['ARCHITECTURE.md', 'flowchart LR', 'a drawing, by GitHub; the paths around it are checked in documents.test.ts'],
   ['ARCHITECTURE.md', 'vocabulary  <-  signals', 'a drawing of what imports.test.ts enforces'],
-  ['docs/culprit.md', 'The event loop stood still', 'a message that a program prints'],
+  ['docs/culprit.md', 'The event loop stalled', 'a message that a program prints'],
   ['docs/deadline.md', 'Deadline: the price service', 'a message that a program prints'],
   ['docs/explain.md', 'The last request that was shed', 'a message that a program prints; tables.test.ts compares it'],
   [

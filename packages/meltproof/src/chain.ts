@@ -1,27 +1,27 @@
 /**
- * A request that crosses tiers: what it brought along from those above, what its calls take along to those below, and
- * whether the one retry that it is worth is still to be had. Kept across `await`; an async context costs every request,
- * so there is none until somebody needs it.
+ * A request that crosses tiers: what it received from the tiers above, what its calls send to the tiers below, and
+ * whether its one retry is still available. Kept across `await`; since an async context costs every request, there is
+ * none until it is needed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Names the class of a request. No client is believed; a caller is that the operator trusts. */
+/** Header field with the criticality of a request. Honoured only from trusted callers. */
 export const CRITICALITY_FIELD = 'x-meltproof-criticality'
 
-/** On an answer: it is not to be tried again. Envoy obeys it, and so do we (outbound/retry.ts). */
+/** Header field on an answer that forbids a retry. Envoy obeys it, and so does meltproof (outbound/retry.ts). */
 export const NO_RETRY_FIELD = 'x-envoy-ratelimited'
 
 export interface ChainOptions {
-  /** The request is a retry itself. @default false */
+  /** The request itself is a retry. @default false */
   readonly retried?: boolean
-  /** Asked at the first call that tells of it, and once. */
+  /** Returns the criticality. Called at most once, at the first call that sends it. */
   readonly criticality?: () => string | undefined
-  /** Its answer is not to be tried again. Called once at most. */
+  /** Called at most once, when the answer must say that no retry is allowed. */
   readonly onSpent?: () => void
 }
 
 export class Chain {
-  /** What it sends from here on is a retry. */
+  /** True when the calls of the request are retries from here on. */
   retried: boolean
   #options: ChainOptions
   #spent = false
@@ -34,7 +34,7 @@ export class Chain {
     this.retried = options.retried === true
   }
 
-  /** Its retry was spent here or further down, or a tier below said that there is to be none. */
+  /** True when the retry was used here or further down, or a lower tier forbade it. */
   get spent(): boolean {
     return this.#spent
   }
@@ -45,7 +45,7 @@ export class Chain {
     this.#options.onSpent?.()
   }
 
-  /** What began in it and goes on, such as an interval, is no part of the request any more. */
+  /** True after the request. Work that began in it and continues, such as an interval, no longer belongs to it. */
   get over(): boolean {
     return this.#over
   }
@@ -55,7 +55,7 @@ export class Chain {
     this.release()
   }
 
-  /** Refers to nothing of its request from now on: async contexts keep a chain for as long as what began in it. */
+  /** Drops all references to the request: async contexts keep a chain while work that began in it continues. */
   release(): void {
     if (!this.#over) void this.criticality
     this.#options = {}
@@ -74,7 +74,7 @@ const storage = new AsyncLocalStorage<Chain>()
 let used = false
 let tellers = 0
 
-/** Undefined where nothing is passed on, and nothing is tried again. */
+/** The chain of the running code; undefined when nothing is passed on and nothing is retried. */
 export function currentChain(): Chain | undefined {
   const chain = used ? storage.getStore() : undefined
   return chain?.over === true ? undefined : chain
@@ -85,7 +85,7 @@ export function runInChain<R>(chain: Chain, fn: () => R): R {
   return storage.run(chain, fn)
 }
 
-/** Calls tell tiers below, so requests need a chain, until the returned function is called. */
+/** Calls inform lower tiers, so requests need a chain, until the returned function is called. */
 export function tellsTiers(): () => void {
   tellers++
   let on = true

@@ -1,6 +1,6 @@
 /**
- * The channels between the parts that do the work and those that watch it: `node:diagnostics_channel`. A publisher
- * asks `hasSubscribers` first and builds nothing when it is false. docs/records.md is the public description.
+ * The channels between the working parts and their observers: `node:diagnostics_channel`. A publisher checks
+ * `hasSubscribers` first and builds nothing when it is false. docs/records.md is the public description.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -16,7 +16,7 @@ export interface Channel<T> {
 
 export interface RequestMessage {
   readonly record: RequestRecord
-  /** What protect() returned for the server; the server's own is another, or none, after `guard.close()`. */
+  /** The guard that protect() returned; after `guard.close()` the server has another guard, or none. */
   readonly guard: object
   readonly server: Server
   readonly request: IncomingMessage
@@ -27,24 +27,21 @@ export interface ShedMessage {
   readonly record: ShedRecord
   readonly guard: object
   readonly server: Server
-  /** Undefined when the record stands for several. */
+  /** Undefined when the record stands for several requests. */
   readonly request: IncomingMessage | undefined
 }
 
-/** One a request that got past the gate, when it is over. */
+/** One message for each request that passed the gate, at its end. */
 export const requests: Channel<RequestMessage> = channelOf('meltproof:request')
-/**
- * The same for our own figures: the next request is written into the record, and the bytes of the answer are not
- * counted.
- */
+/** The same for meltproof's own metrics: the next request reuses the record object, and bytes are not counted. */
 export const passingRequests: Channel<RequestMessage> = channelOf('meltproof:passing-request')
-/** Requests whose handler never ran: the first few of a second one by one, the others together at its end. */
+/** Requests whose handler never ran: the first few of a second one by one, the others combined at its end. */
 export const sheds: Channel<ShedMessage> = channelOf('meltproof:shed')
 export const calls: Channel<OutboundRecord> = channelOf('meltproof:outbound')
 export const stalls: Channel<StallRecord> = channelOf('meltproof:stall')
-/** Once a stall of 100 ms and more, while stalls are named (meltproof/culprit). */
+/** Published after a stall of 100 ms or more, while stalls are named (meltproof/culprit). */
 export const culprits: Channel<CulpritRecord> = channelOf('meltproof:culprit')
-/** At most one a second and stream while log lines are being given up. */
+/** At most one message per second and stream while log lines are dropped. */
 export const logLosses: Channel<LogLossRecord> = channelOf('meltproof:log-loss')
 
 export function requestsAreObserved(): boolean {

@@ -1,31 +1,29 @@
-/**
- * The only place in meltproof that reads time. Everything pure takes a number of milliseconds instead.
- */
+/** The only file of meltproof that reads time. Pure code receives a number of milliseconds instead. */
 import { performance } from 'node:perf_hooks'
 
 /**
- * Monotonic time in milliseconds, with microsecond resolution. Never steps when the wall clock is set,
- * so no limit, wait or window can be stretched or cut by NTP or an operator.
+ * Monotonic time in milliseconds, with microsecond resolution. It does not jump when NTP or an operator sets the wall
+ * clock, so limits, waits and windows keep their length.
  */
 export const now: () => number = () => performance.now()
 
-/** The same on the clock that all threads share. It has no closure: the watcher of culprit/ gets it as text. */
+/** Monotonic time on the clock that all threads share. No closure: culprit/ passes it to its watcher as text. */
 export const threadsClockMs: () => number = () => Number(process.hrtime.bigint()) / 1e6
 
-/** Milliseconds since 1970, for what people read. Never subtract one from another: it steps. */
+/** Milliseconds since 1970, for people. Never subtract one from another, because the wall clock jumps. */
 export const wallClockMs: () => number = () => Date.now()
-/** Whole hours since the epoch: what every process of a fleet agrees on, near enough. */
+/** Whole hours since 1970: nearly the same in every process of a fleet. */
 export function hourNow(): number {
   return Math.floor(Date.now() / 3_600_000)
 }
 
-/** A point in time of {@link wallClockMs}, to be written out. */
+/** A Date for a value of {@link wallClockMs}. */
 export const dateAt = (timeMs: number): Date => new Date(timeMs)
 
 let dateText = ''
 let dateUntilMs = Number.NEGATIVE_INFINITY
 
-/** The value of an HTTP `Date` header (RFC 9110 section 5.6.7) at monotonic time `nowMs`; made once a second. */
+/** The value of an HTTP `Date` header (RFC 9110 section 5.6.7) at monotonic time `nowMs`; built once a second. */
 export function httpDate(nowMs: number): string {
   if (nowMs >= dateUntilMs) {
     const date = new Date()

@@ -1,9 +1,9 @@
-/** The errors of meltproof: one table, one class. Each says what was expected, what came and what to do. */
+/** The errors of meltproof: one table, one class. Each message says what was expected, what came and what to do. */
 
 /** Every installed copy of meltproof marks its errors with the same symbol. */
 const BRAND = Symbol.for('meltproof.error')
 
-/** The stable codes; what each means is in {@link ERROR_CODES}. */
+/** The stable codes; {@link ERROR_CODES} describes them. */
 export type ErrorCode =
   | 'MELTPROOF_OPTION_UNKNOWN'
   | 'MELTPROOF_OPTION_INVALID'
@@ -22,35 +22,34 @@ export type ErrorCode =
 
 /** What each code means. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
-  MELTPROOF_OPTION_UNKNOWN: 'An option has a name meltproof does not know.',
-  MELTPROOF_OPTION_INVALID: 'An option has a value outside its range.',
+  MELTPROOF_OPTION_UNKNOWN: 'An option has a name that meltproof does not know.',
+  MELTPROOF_OPTION_INVALID: 'An option has a value that is not allowed.',
   MELTPROOF_SERVER_INVALID:
     'protect() was given something that is not a server of node:http, node:https or node:http2.',
   MELTPROOF_SERVER_LISTENING: 'protect() was called after listen().',
   MELTPROOF_SERVER_PROTECTED: 'protect() was called twice on one server, with options the second time.',
-  MELTPROOF_PEER_MISSING:
-    'A package that an entry of meltproof needs, and that is optional otherwise, is not installed.',
+  MELTPROOF_PEER_MISSING: 'An entry of meltproof needs an optional package that is not installed.',
   MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
   MELTPROOF_CANCELLED: 'The work was cancelled because its client has left.',
-  MELTPROOF_OUTBOUND_FULL: 'A call was not started: its origin has as many calls in flight as it may have.',
+  MELTPROOF_OUTBOUND_FULL: 'A call was not started: the maximum number of calls to its origin is in flight.',
   MELTPROOF_OUTBOUND_DOWN: 'A call was not started: the last calls to its origin got no answer.',
-  MELTPROOF_SHED: 'A limiter did not start the work: there is more than can be done.',
-  MELTPROOF_CLIENT_INVALID: 'bound() was given something that is not a client or pool it knows.',
+  MELTPROOF_SHED: 'A limiter did not start the work, because it is overloaded.',
+  MELTPROOF_CLIENT_INVALID: 'bound() was given something other than a client or pool that it supports.',
   MELTPROOF_CLIENT_DISCARDED:
-    'A query was sent on a database connection that bound() has closed, because it could not be used any more without harm.',
+    'A query was sent on a database connection that bound() had closed, because it was no longer safe to use.',
   MELTPROOF_TRANSACTION_BROKEN:
-    'A statement other than ROLLBACK was sent in a transaction of which another statement was cancelled or refused.',
+    'A statement other than ROLLBACK was sent in a transaction after another of its statements was cancelled or refused.',
 }
 
-/** What a server answers when a handler lets such an error through. Others are its own fault: 500. */
+/** The status when a handler does not catch the error. Other errors are the server's own fault: 500. */
 const STATUS_CODES: Partial<Record<ErrorCode, number>> = { MELTPROOF_DEADLINE_EXCEEDED: 504, MELTPROOF_SHED: 503 }
 
-/** An error of meltproof's own. Recognise it with {@link isMeltproofError}, also across duplicate installs. */
+/** An error of meltproof. Use {@link isMeltproofError} to recognise it, also across duplicate installs. */
 export class MeltproofError extends Error {
   override readonly name: string = 'MeltproofError'
   /** Stable across versions; see {@link ERROR_CODES}. */
   readonly code: ErrorCode
-  /** 504 for a passed deadline, 503 for work that was shed, absent otherwise. Express, Fastify and Koa answer with it. */
+  /** 504 for a missed deadline, 503 for shed work, absent otherwise. Express, Fastify and Koa answer with it. */
   declare readonly statusCode?: number
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
@@ -62,7 +61,7 @@ export class MeltproofError extends Error {
   }
 }
 
-/** An error of another class, where the API that is kept demands one, known as one of ours all the same. */
+/** Marks an error of another class, which the emulated API requires, as one of meltproof. */
 export function asMeltproofError(error: Error, code: ErrorCode): MeltproofError {
   return Object.defineProperty(Object.assign(error, { code }), BRAND, { value: true })
 }

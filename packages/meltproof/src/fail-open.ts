@@ -1,6 +1,4 @@
-/**
- * Fail open: an exception of ours takes meltproof off the server for good, is reported once, and never reaches the app.
- */
+/** Fail open: an exception of meltproof removes it from the server, is reported once, and never reaches the app. */
 export interface FailOpenHooks {
   readonly stepAside: () => void
   readonly startWaiting: () => void
@@ -20,7 +18,7 @@ export class FailOpen {
     return this.#isOpen
   }
 
-  /** Something of ours has failed: no code of ours is to be run for what goes on. */
+  /** True if meltproof has failed: none of its code may run for requests in progress. */
   get failed(): boolean {
     return this.#failed
   }
@@ -28,7 +26,7 @@ export class FailOpen {
   open(): void {
     if (this.#isOpen) return
     this.#isOpen = true
-    // What waits is observed like what is in service already, so it starts first.
+    // Waiting requests are observed like those in service, so they start first.
     this.#hooks.startWaiting()
     this.#hooks.stepAside()
   }
@@ -36,7 +34,7 @@ export class FailOpen {
   fail(error: unknown): void {
     if (this.#failed) return
     this.#failed = true
-    // Not now: the request that is being decided on goes first, or pipelined answers would change places.
+    // Deferred: the request that is being decided on goes first, or pipelined answers would change places.
     if (!this.#isOpen) {
       this.#isOpen = true
       this.#hooks.stepAside()

@@ -1,4 +1,4 @@
-/** meltproof: keeps a Node.js service answering, honestly and at full capacity, when load would melt it. */
+/** meltproof: keeps a Node.js service at its full capacity under overload. */
 
 export type { Criticality, CriticalityAnswer } from './admission/queue/criticality.ts'
 export type { ShedReason } from './admission/shed-reason.ts'

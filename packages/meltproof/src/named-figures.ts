@@ -1,15 +1,15 @@
-/** The limiters that have a name, and the bound database pools, of this process: what metrics read. */
+/** The named limiters and the bound database pools of this process, for the metrics. */
 
 type Figure = 'inflight' | 'queued' | 'limit' | 'pressure' | 'admitted'
 
 export type LimiterFigures = Readonly<Record<Figure, number>> & { readonly shed: Readonly<Record<string, number>> }
 
-/** Each is a label value in several metrics. */
+/** Bounded, because each is a label value in several metrics. */
 const MOST = 100
 
 const named = new Map<string, () => LimiterFigures>()
 
-/** Later ones than the first 100 are left out. Returns what takes it out again. */
+/** Only the first 100 are kept. Returns a function that removes it. */
 export function nameLimiter(name: string, figures: () => LimiterFigures): () => void {
   if (!named.has(name) && named.size >= MOST) return () => undefined
   named.set(name, figures)
@@ -23,24 +23,24 @@ export function namedLimiters(): ReadonlyMap<string, () => LimiterFigures> {
 }
 
 export interface PoolFigures {
-  /** Its server and database, as a peer is named. */
+  /** Its server and database, in the form of a peer's name. */
   readonly name: string
-  /** Connections that are lent to the app. */
+  /** Connections lent to the app. */
   readonly used: number
-  /** Callers that wait for one. */
+  /** Callers that wait for a connection. */
   readonly waiting: number
-  /** Connections at most; Infinity without a limit. */
+  /** Maximum connections; Infinity without a limit. */
   readonly most: number
 }
 
 const pools: WeakRef<() => PoolFigures>[] = []
 
-/** For as long as somebody holds `figures`. Later pools than the first 100 are left out. */
+/** Kept while `figures` is referenced elsewhere. Only the first 100 pools are kept. */
 export function namePool(figures: () => PoolFigures): void {
   if (pools.length < MOST || living().length < MOST) pools.push(new WeakRef(figures))
 }
 
-/** Those of one name together. */
+/** Pools with the same name are summed. */
 export function namedPools(): PoolFigures[] {
   const byName = new Map<string, PoolFigures>()
   for (const read of living()) {

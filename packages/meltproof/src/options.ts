@@ -1,4 +1,4 @@
-/** Checks of options. Errors suggest the nearest name, or name the option, its range and what came. */
+/** Checks options. Errors suggest the nearest name, or name the option, its range and the value received. */
 import { MeltproofError } from './errors.ts'
 
 export function rejectUnknown(what: string, given: object, known: readonly string[]): void {
@@ -16,7 +16,7 @@ export function invalidOption(name: string, expected: string, value: unknown): n
   throw new MeltproofError('MELTPROOF_OPTION_INVALID', `${name} must be ${expected}; got ${show(value)}.`)
 }
 
-/** A finite number within [min, max], whole when `whole`; otherwise an error that names the option. */
+/** A finite number within [min, max], whole if `whole`; otherwise throws an error that names the option. */
 export function checkNumber(
   name: string,
   value: unknown,
@@ -51,13 +51,13 @@ export function checkFunction<F>(name: string, value: F | undefined): F | undefi
   return value
 }
 
-/** What `protect()` returned, by the method of it that is needed. */
+/** A guard that `protect()` returned, recognised by the method that is needed. */
 export function checkGuard<Method extends string>(name: string, guard: unknown, method: Method): void {
   const { [method]: found } = Object(guard) as Partial<Record<Method, unknown>>
   if (typeof found !== 'function') invalidOption(`${name}: guard`, 'the guard that protect() returned', guard)
 }
 
-/** The name of a header field (RFC 9110 section 5.6.2), in lower case as Node has them. */
+/** The name of a header field (RFC 9110 section 5.6.2), in lower case as in Node. */
 export function checkFieldName(name: string, value: unknown): string {
   if (typeof value !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value)) {
     invalidOption(name, 'the name of a header field', value)
@@ -65,7 +65,7 @@ export function checkFieldName(name: string, value: unknown): string {
   return value.toLowerCase()
 }
 
-/** A value in words, short enough for a message. Never throws. */
+/** A short text for a value, for messages. Never throws. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return value.length > 60 ? `'${value.slice(0, 57)}...'` : `'${value}'`
   if (typeof value === 'function') return 'a function'
@@ -74,21 +74,21 @@ export function show(value: unknown): string {
     if (Array.isArray(value)) return 'an array'
     return value instanceof Promise ? 'a promise' : 'an object'
   } catch {
-    return 'an object' // a Proxy may throw when it is asked what it is
+    return 'an object' // Inspecting a Proxy may throw.
   }
 }
 
-/** What somebody else's code threw, in words. Never throws, as String() and the getters of an error may. */
+/** A short text for what foreign code threw. Never throws, although String() and the getters of an error may. */
 export function showThrown(thrown: unknown, { stack = false }: { readonly stack?: boolean } = {}): string {
   try {
     if (thrown instanceof Error) return String((stack && thrown.stack) || thrown)
   } catch {
-    // Then like any other value.
+    // Continues below, as for any other value.
   }
   return show(thrown)
 }
 
-/** The known name within an edit distance of a third of its length (2 at least), if any. */
+/** The nearest known name, if its edit distance is at most a third of its length (or 2). */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let bestDistance = Number.POSITIVE_INFINITY

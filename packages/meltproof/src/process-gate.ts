@@ -1,6 +1,6 @@
 /**
- * A gate in this process: the event loop wakes it, what it starts holds permits, and it counts what it does. A server
- * (server/request-path.ts) and a limiter (limiter/) have one each.
+ * A gate in this process: the event loop wakes it, started work holds permits, and it counts decisions. Each server
+ * (server/request-path.ts) and each limiter (limiter/) has one.
  */
 import { type Decision, Gate, type GateTuning } from './admission/gate.ts'
 import { type Admitted, type PermitHooks, Permits } from './admission/in-service/permits.ts'
@@ -17,39 +17,39 @@ import type { FailOpen } from './fail-open.ts'
 import { loopTurn } from './signals/loop-turn.ts'
 import { loopWorkedMs } from './signals/loop-worked.ts'
 
-/** Figures of one gate at this moment. Work is a request, or what a limiter was given to run. */
+/** Figures of one gate at this moment. Work means requests, or runs of a limiter. */
 export interface GateStats {
   /** Work in service that holds a permit. */
   readonly inflight: number
-  /** Of {@link inflight}: takes far longer than others, and the limit does not count it. */
+  /** Of {@link inflight}: work that takes far longer than other work, and that the limit does not count. */
   readonly stragglers: number
-  /** Of what is in service: nobody waits for it any more (its client has left, it was cancelled), and it goes on. */
+  /** Work in service for which no client waits any more (it has left, or was cancelled), and that continues. */
   readonly abandoned: number
   /** Work that waits for a permit. */
   readonly queued: number
-  /** How much may be in service at once, as learned so far. */
+  /** The learned limit of concurrent work. */
   readonly limit: number
   /** Admitted since the start. */
   readonly admitted: number
-  /** Shed since the start, by reason; in a dry run what would have been. */
+  /** Shed since the start, by reason; in a dry run what would have been shed. */
   readonly shed: Readonly<Record<ShedReason, number>>
-  /** 0 (all that came lately started at once) to 1 (all of it is shed); above 0.5 some is being shed. */
+  /** 0 (recent work started at once) to 1 (all is shed); above 0.5 some is being shed. */
   readonly pressure: number
-  /** 0 to 1, in the last second: the larger of the loop's busy share and, once the limit is known, in service over limit. */
+  /** 0 to 1, in the last second: the larger of the loop's busy share and in service over the limit, once known. */
   readonly utilisation: number
-  /** Offered over admitted, in the last second: 1 while nobody is shed, 3 when it would take three such instances. */
+  /** Offered over admitted, in the last second: 1 without sheds, 3 when three such instances are needed. */
   readonly demand: number
-  /** Utilisation times demand: 0 at rest, 1 at capacity, 3 when it would take three such instances. For autoscalers. */
+  /** Utilisation times demand: 0 when idle, 1 at capacity, 3 when three such instances are needed. For autoscalers. */
   readonly load: number
-  /** Whether the limit is known: set by the operator, or found and not forgotten. */
+  /** Whether the limit is known: set by the operator, or learned and not forgotten. */
   readonly limitKnown: boolean
 }
 
-/** What a balancer weighs, all of the same one to two seconds. */
+/** The figures that a balancer weighs, all from the same one to two seconds. */
 export interface LoadFigures extends Pick<GateStats, 'demand'>, Rates {
   /** Busy share of the event loop, 0 to 1. */
   readonly loop: number
-  /** The larger of that and in service over the limit, known or not: instances that know it stand beside others that do not. */
+  /** The larger of that and in service over the limit (an estimate while unknown), so that instances are comparable. */
   readonly utilisation: number
 }
 
@@ -58,17 +58,17 @@ export interface ProcessGateParts<E extends Admitted<E>> extends Omit<QueueHooks
   readonly tuning: GateTuning
   readonly failOpen: FailOpen
   readonly permits?: PermitHooks<E>
-  /** Ends permits that are not needed, while others wait for one. @default those of work that is presumed to have ended */
+  /** Ends permits that are not needed, while work waits. @default those of work that is treated as finished */
   readonly reclaim?: (nowMs: number) => void
-  /** Starts what has waited; {@link ProcessGate.permit} gives it its permit. */
+  /** Starts waiting work, which gets its permit from {@link ProcessGate.permit}. */
   readonly start: (entry: E) => void
-  /** Sheds what has waited. */
+  /** Sheds waiting work. */
   readonly shed: (entry: E, reason: ShedReason) => void
-  /** When nobody waits for its result any more, ms; absent where nothing has a deadline. */
+  /** When the caller stops waiting for the result, ms; absent without deadlines. */
   readonly answerBy: ((entry: E) => number) | undefined
 }
 
-/** Permits that are not needed are looked for this often while somebody waits, ms. */
+/** Interval for finding permits that are not needed while work waits, ms. */
 const LOOK_MS = 5
 
 export class ProcessGate<E extends Admitted<E>> {
@@ -77,7 +77,7 @@ export class ProcessGate<E extends Admitted<E>> {
   readonly load: LoadMeter
   readonly sheds: Sheds = new Sheds()
   readonly permits: Permits<E>
-  /** What decides. */
+  /** Makes the decisions. */
   readonly inner: Gate<E>
   readonly #reclaim: (nowMs: number) => void
   #timer: NodeJS.Timeout | undefined
@@ -114,7 +114,7 @@ export class ProcessGate<E extends Admitted<E>> {
   ask(entry: E, nowMs: number): Decision {
     const { inner } = this
     if (inner.full) this.#reclaim(nowMs)
-    const decision = entry.again ? inner.offerAgain(entry, nowMs) : inner.offer(entry, nowMs)
+    const decision = entry.again ? inner.offerResumed(entry, nowMs) : inner.offer(entry, nowMs)
     if (decision === 'start') this.permit(entry, nowMs)
     else if (decision === 'wait') this.#lookWhileWaiting()
     return decision
@@ -169,7 +169,7 @@ export class ProcessGate<E extends Admitted<E>> {
     return `${explainShed(sheds.last, now(), what)} ${this.failOpen.isOpen ? '' : limit}`.trim()
   }
 
-  /** For balancers. Undefined while too little has been seen. */
+  /** For balancers. Undefined while there is too little data. */
   loadFigures(nowMs: number): LoadFigures | undefined {
     const { load } = this
     const limit = readOr(() => this.inner.countedLimit, undefined)
@@ -190,7 +190,7 @@ export class ProcessGate<E extends Admitted<E>> {
     }
   }
 
-  /** Looks for permits that are not needed while the loop rests: nothing tells of an answer that begins to stream. */
+  /** Finds permits that are not needed while the loop is idle: no event reports that an answer begins to stream. */
   #lookWhileWaiting(): void {
     this.#lookTimer ??= setTimeout(() => {
       this.#lookTimer = undefined
@@ -201,7 +201,7 @@ export class ProcessGate<E extends Admitted<E>> {
   }
 }
 
-/** What a limiter says, which may have failed. */
+/** Reads a figure of a limiter, which may have failed. */
 function readOr<T>(limiter: () => T, otherwise: T): T {
   try {
     return limiter()
@@ -210,7 +210,7 @@ function readOr<T>(limiter: () => T, otherwise: T): T {
   }
 }
 
-/** An operator's own limit, or one that is learned. `promiseMs`: an answer that takes longer is a slow one. */
+/** The operator's own limit, or a learned one. `promiseMs`: longer answers count as slow. */
 export function limiterOf(limit: number | undefined, tuning: Partial<LimiterTuning> = {}): Limiter {
   if (limit !== undefined) return fixedLimit(limit)
   return new ConcurrencyLimiter(loopWorkedMs, { ...LIMITER_TUNING, ...tuning })

@@ -1,19 +1,19 @@
 /**
- * What meltproof writes down of requests, calls, stalls and lost log lines. Knows no Node API. Points in time are
- * milliseconds on the monotonic clock of clock.ts and end in `AtMs`; durations are milliseconds and end in `Ms`. Add
- * `performance.timeOrigin` to a point in time for wall-clock milliseconds.
+ * The records of requests, calls, stalls and lost log lines. Uses no Node API. Times are milliseconds on the monotonic
+ * clock of clock.ts and end in `AtMs`; durations are milliseconds and end in `Ms`. Add `performance.timeOrigin` to a
+ * time for wall-clock milliseconds.
  */
 
 /**
- * Who was slow.
- * - `loop`: our event loop could not turn, and what was waited for lay ready;
+ * What was slow.
+ * - `loop`: the event loop of this process could not turn, while the awaited data was ready;
  * - `dependency`: the service or database that was called;
- * - `network`: the way there and back, or a client that takes its time;
- * - `self`: the work itself, the queue for it, or the wait of a call for a thread that our own work has.
+ * - `network`: the path there and back, or a slow client;
+ * - `self`: the work itself, its queue, or a call that waited for a thread occupied by this process's own work.
  */
 export type Verdict = 'loop' | 'dependency' | 'network' | 'self'
 
-/** How long each of the four took. They add up to the whole. */
+/** How long each of the four causes took, ms. They add up to the whole. */
 export interface Shares {
   readonly loopMs: number
   readonly dependencyMs: number
@@ -23,32 +23,32 @@ export interface Shares {
 
 export type RequestOutcome = 'answered' | 'aborted'
 
-/** One request that got past the gate, once it is over. */
+/** One request that passed the gate, at its end. */
 export interface RequestRecord {
-  /** As the client wrote it; not bounded, so never a label, nor is `url`. */
+  /** As sent by the client; unbounded, so never use it or `url` as a label. */
   readonly method: string
   readonly url: string
-  /** Template of the route, such as `/users/:id`, when an adapter or the app has named it. Bounded; a label. */
+  /** Template of the route, such as `/users/:id`, if an adapter or the app has named it. Bounded; usable as a label. */
   readonly route: string | undefined
   readonly status: number
   readonly outcome: RequestOutcome
-  /** Of the answer's body, as given to its connection; undefined when not known (docs/access-log.md). */
+  /** Bytes of the answer's body, as passed to its connection; undefined when unknown (docs/access-log.md). */
   readonly bytes: number | undefined
   readonly arrivedAtMs: number
-  /** From `arrivedAtMs` until the answer had left, or the connection was gone. */
+  /** From `arrivedAtMs` until the answer was sent, or the connection was closed. */
   readonly totalMs: number
-  /** Of that: waited at the gate. */
+  /** Part of that: waiting at the gate. */
   readonly queuedMs: number
-  /** Of that: stalls of the event loop, other than its own handler's first stretch. 0 where the ledger was not on. */
+  /** Part of that: stalls of the event loop, without the handler's synchronous start. 0 while the ledger was off. */
   readonly stalledMs: number
-  /** Of that: waited for calls to others (their union in time), without the stalls. */
+  /** Part of that: waiting for outbound calls (their union in time), without the stalls. */
   readonly dependencyMs: number
-  /** Of `dependencyMs`: these calls waited for a free connection of their pool. */
+  /** Part of `dependencyMs`: these calls waited for a free connection of their pool. */
   readonly poolMs: number
-  /** Of that: the network's share of those calls, and the time a body or the answer took to cross to the client. */
+  /** Part of that: the network's share of those calls, and transfer of the body or the answer from or to the client. */
   readonly networkMs: number
   readonly ownMs: number
-  /** How long its bytes may have lain in the socket before `arrivedAtMs`, because of a stall. Not part of `totalMs`. */
+  /** How long its bytes may have waited in the socket before `arrivedAtMs`, due to a stall. Not part of `totalMs`. */
   readonly lateMs: number
   readonly calls: number
   readonly shares: Shares
@@ -57,60 +57,60 @@ export interface RequestRecord {
 
 export type OutboundOutcome = 'answered' | 'failed' | 'timeout' | 'aborted'
 
-/** One call to somebody else, once it is over; written by outbound/call.ts. */
+/** One outbound call, at its end; written by outbound/call.ts. */
 export interface OutboundRecord {
   readonly kind: 'http' | 'pg' | 'mysql' | 'redis'
-  /** An origin (`https://api.example:8443`), or `host:port/database`; no path, no credentials. A bounded label. */
+  /** An origin (`https://api.example:8443`), or `host:port/database`; no path, no credentials. Bounded: a label. */
   readonly peer: string
   readonly operation: string
-  /** Of HTTP: the path, with `*` for what looks like an id. Not bounded, so no label. */
+  /** For HTTP: the path, with `*` for what looks like an id. Unbounded, so never a label. */
   readonly route: string | undefined
   readonly status: number | undefined
   readonly outcome: OutboundOutcome
-  /** The error's `code` (`ECONNREFUSED`, `MELTPROOF_DEADLINE_EXCEEDED`, ...), when there was one. */
+  /** The error's `code` (`ECONNREFUSED`, `MELTPROOF_DEADLINE_EXCEEDED`, ...), if there was an error. */
   readonly errorCode: string | undefined
-  /** What was being waited for when a limit passed: the `phase` of the DeadlineExceededError. */
+  /** What the call waited for when a limit passed: the `phase` of the DeadlineExceededError. */
   readonly phase: string | undefined
   readonly startedAtMs: number
-  /** How long it waited for its turn on a connection of its client or pool, before anything was sent. */
+  /** How long it waited for a connection of its client or pool, before anything was sent. */
   readonly queuedMs: number
-  /** Name lookup, TCP and TLS for this call; 0 on a connection that stood already, undefined when not known. */
+  /** Name lookup, TCP and TLS for this call; 0 on an existing connection, undefined when unknown. */
   readonly connectMs: number | undefined
   readonly sentAtMs: number | undefined
-  /** When we saw the first byte (or head) of the answer; undefined when none came. */
+  /** When this process read the first byte (or head) of the answer; undefined without an answer. */
   readonly firstByteAtMs: number | undefined
-  /** When the call was over for the caller: the answer complete, or the error. */
+  /** When the call ended for the caller: with the complete answer, or the error. */
   readonly endedAtMs: number
   /** The answer's `Server-Timing` header exactly as received (joined with `, ` if several); undefined when absent. */
   readonly serverTiming: string | undefined
-  /** `currentScope()` of outbound/scope.ts when the call was made: ties the call to its request. */
+  /** `currentScope()` of outbound/scope.ts when the call was made: connects the call to its request. */
   readonly scope: object | undefined
 }
 
-/** A call that is under way. */
+/** A call in progress. */
 export interface OpenCall {
-  /** Its record as if it were over at `atMs`. */
+  /** Returns its record as if it ended at `atMs`. */
   upTo(atMs: number): OutboundRecord
 }
 
-/** A request while it is observed: what its calls are counted towards. */
+/** A recorded request, for which its calls are counted. */
 export interface Scope {
-  /** Its calls to others that are under way, as far as they are noted; undefined while it has made none. */
+  /** Its outbound calls in progress, as far as they are known; undefined before the first. */
   openCalls: Set<OpenCall> | undefined
 }
 
-/** Requests whose handler never ran: turned away at the gate, or their clients left while they waited there. */
+/** Requests whose handler never ran: shed at the gate, or left by their clients while they waited there. */
 export interface ShedRecord {
   readonly atMs: number
-  /** Of `stats().shed`; or `left`: its client had gone. */
+  /** A key of `stats().shed`; or `left`: its client had left. */
   readonly reason: string
-  /** A known method, or `_OTHER`. Bounded; a label. */
+  /** A known method, or `_OTHER`. Bounded; usable as a label. */
   readonly method: string
-  /** At the gate; of several requests their mean. */
+  /** Wait at the gate; for several requests their mean. */
   readonly waitedMs: number
-  /** Bytes of the body of the answer it got; 0 for HEAD, when its client had gone, and for several requests. */
+  /** Bytes of the answer's body; 0 for HEAD, when the client had left, and for several requests. */
   readonly bytes: number
-  /** How many requests it stands for. Each is in one record. */
+  /** How many requests it stands for. Each request is in one record. */
   readonly count: number
 }
 
@@ -122,18 +122,18 @@ export interface StallRecord {
   readonly toMs: number
 }
 
-/** A stall, and what held the event loop. */
+/** A stall, and what blocked the event loop. */
 export interface CulpritRecord extends StallRecord {
-  /** In words, such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `unknown` when it is not known for sure. */
+  /** A text such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `unknown` when it is uncertain. */
   readonly place: string
-  /** Of that place, in the source that its source map names; undefined when it is not known. */
+  /** The file of that place, in the source that its source map names; undefined when unknown. */
   readonly file: string | undefined
   readonly line: number | undefined
-  /** Empty for a function without a name. */
+  /** Empty for an anonymous function. */
   readonly functionName: string | undefined
   /** What it had called, such as `JSON.parse of 12 MB`, or `garbage collection`. */
   readonly cause: string | undefined
-  /** `GET /invoices/:id` of the request that ran; the path where no route is named, so not bounded. */
+  /** `GET /invoices/:id` of the running request; the path when no route is named, so unbounded. */
   readonly route: string | undefined
 }
 
@@ -143,7 +143,7 @@ export interface LogLossRecord {
   readonly bytes: number
 }
 
-/** Methods as labels, because a client may send any: those of RFC 9110 and RFC 5789; others are `_OTHER`, as OpenTelemetry's conventions ask. */
+/** Methods as label values: those of RFC 9110 and RFC 5789; others are `_OTHER`, as OpenTelemetry's conventions ask. */
 export const METHODS = [
   '_OTHER',
   'GET',
@@ -159,7 +159,7 @@ export const METHODS = [
 
 const METHOD_INDEX: ReadonlyMap<string, number> = new Map(METHODS.map((method, i) => [method, i]))
 
-/** In METHODS. */
+/** Returns the index of the method in METHODS. */
 export function methodIndex(method: string): number {
   return METHOD_INDEX.get(method) ?? 0
 }

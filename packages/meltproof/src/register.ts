@@ -1,11 +1,11 @@
 /**
  * `node --import meltproof/register app.js`: every HTTP server of the process is protected when it starts to listen,
- * however its module got hold of `node:http`. Side effects only.
+ * however its module imported `node:http`. Side effects only.
  *
- * Every process that inherits NODE_OPTIONS loads this file, and most of them never listen: scripts, jobs, worker threads.
- * So it imports next to nothing, loads no module of Node's that the process would not load anyway, and leaves the rest to
- * `register/servers.ts`, which is loaded by the first `listen()` of an HTTP server. (An `import` of `node:http` would load
- * all that it offers, WebSocket with all of undici for example; `process.getBuiltinModule()` does not.)
+ * Every process that inherits NODE_OPTIONS loads this file, and most never listen: scripts, jobs, worker threads. So it
+ * imports almost nothing, loads no Node module that the process would not load anyway, and leaves the rest to
+ * `register/servers.ts`, which the first `listen()` of an HTTP server loads. (An `import` of `node:http` would load all
+ * its exports, such as WebSocket with all of undici; `process.getBuiltinModule()` does not.)
  */
 import type { Cluster } from 'node:cluster'
 import type { Server } from 'node:net'
@@ -14,13 +14,13 @@ import { OFF, ON } from './register/on-or-off.ts'
 
 type Servers = typeof import('./register/servers.ts')
 
-/** The newest major version of Node of which the tests know that `net` is loaded as `beforeListening` expects. */
+/** The newest major version of Node for which tests confirm that `net` is loaded as `beforeListening` expects. */
 const NEWEST_KNOWN_NODE = 26
 
-/** In each thread of a process once, however many copies of meltproof are given to `--import`. */
+/** Registers once per thread, however many copies of meltproof are given to `--import`. */
 const REGISTERED: unique symbol = Symbol.for('meltproof.register') as never
 
-/** Undefined until it is loaded, `false` once that has failed. */
+/** The module, once loaded; `false` if loading failed. */
 let loaded: Servers | false | undefined
 
 start(process as { [REGISTERED]?: true })
@@ -33,23 +33,23 @@ function start(host: { [REGISTERED]?: true }): void {
   beforeListening((server, args) => load()?.beforeListening(server, args))
   const culprit = env['MELTPROOF_CULPRIT']
   if (culprit && !isOff && !OFF.test(culprit)) watchAddons()
-  // meltlab learns from it that this is a Node process, even one that protects no server.
+  // This tells meltlab that this is a Node process, even if it protects no server.
   if (env['MELTPROOF_WATCH']) load()
   else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
 }
 
-/** Addons are loaded before a server listens. Without it their calls are not named. */
+/** Addons are loaded before a server listens, so their functions must be watched from here on to be named. */
 function watchAddons(): void {
   try {
     const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
     const { watchAddons: watch } = require('./culprit/addon-calls.ts') as typeof import('./culprit/addon-calls.ts')
     watch()
   } catch {
-    // What names stalls says so if it can not be loaded either.
+    // If culprit/ cannot be loaded either, it reports that itself.
   }
 }
 
-/** Fails open: the servers run as they would without meltproof. */
+/** Loads the module. Fails open: if that fails, servers run as without meltproof. */
 function load(): Servers | undefined {
   if (loaded === undefined) {
     try {
@@ -66,9 +66,9 @@ function load(): Servers | undefined {
 }
 
 /**
- * Every kind of HTTP server inherits `listen` from net.Server. `net` costs a plain process 2 MB, so until something loads
- * it, a setter waits on EventEmitter.prototype, from which net.Server.prototype inherits: `_listen2` is a name that Node
- * alone gives, and gives just before `listen`.
+ * Every HTTP server inherits `listen` from net.Server. Loading `net` costs a plain process 2 MB. So until something
+ * loads it, a setter on EventEmitter.prototype, from which net.Server.prototype inherits, waits for `_listen2`: a name
+ * that only Node assigns, just before `listen`.
  */
 function beforeListening(act: (server: Server, args: readonly unknown[]) => void): void {
   const known = Number(process.versions.node.split('.')[0]) <= NEWEST_KNOWN_NODE
@@ -82,7 +82,7 @@ function beforeListening(act: (server: Server, args: readonly unknown[]) => void
   })
 }
 
-/** Calls `act` with the object, `holder` or one that inherits from it, to which a property is assigned for the first time. */
+/** Calls `act` with the first object to which the property is assigned: `holder` or one that inherits from it. */
 function onAssignment(holder: object, name: string, act: (assigned: object) => void): void {
   Object.defineProperty(holder, name, {
     configurable: true,
@@ -109,7 +109,7 @@ function isHttpServer(server: Server): boolean {
   return isPlain || isHttpsServer(server) || isHttp2Server(server)
 }
 
-/** The primary of a cluster has no server, and its workers would end with it. */
+/** Calls `act` for the primary of a cluster, which has no server, but whose workers would end with it. */
 function onWorkerListening(act: () => void): void {
   const forks = process.getBuiltinModule('node:diagnostics_channel')
   const onFork = (): void => {

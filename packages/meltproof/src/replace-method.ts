@@ -1,10 +1,11 @@
-/** Puts a function of ours in the place of somebody else's method, and takes it away again. */
+/** Replaces a method of a foreign object, and restores it later. */
 
 export type Method = (...args: unknown[]) => unknown
 
 /**
- * Puts `make(original, isOn)` in the place of `host[name]`. Returns the undo: the method is what it was, unless somebody
- * has replaced ours since. Ours may still be called then, through a wrapper or a copy: when off it must pass on.
+ * Replaces `host[name]` by `make(original, isOn)`. Returns a function that restores the method, unless other code has
+ * replaced it since. The replacement may still be called then, through a wrapper or a copy: when off it must pass calls
+ * on.
  */
 export function replaceMethod(
   host: object,
@@ -18,7 +19,7 @@ export function replaceMethod(
   let on = true
   const original: Method = (...args) => Reflect.apply(method, host, args)
   const ours = make(original, () => on)
-  // With what hangs on it, such as the form that util.promisify() looks for.
+  // Copies the properties of the method, such as the one that util.promisify() reads.
   Object.defineProperties(ours, Object.getOwnPropertyDescriptors(method))
   const enumerable = own?.enumerable ?? false
   Object.defineProperty(host, name, { value: ours, configurable: true, enumerable, writable: true })

@@ -1,13 +1,14 @@
 /**
- * What framework adapters, or the app, say of a request, kept on it under symbols that every installed copy of meltproof shares:
- * its route, a template such as `/users/:id` of which a service has a bounded number, and when its handler has ended.
+ * What framework adapters, or the app, report about a request, stored on it under symbols that every installed copy of
+ * meltproof shares: its route, a template such as `/users/:id` of which a service has a bounded number, and the end of
+ * its handler.
  */
 const ROUTE = Symbol.for('meltproof.route')
 
 type Route = string | (() => string | undefined)
 type Named = { [ROUTE]?: Route }
 
-/** Names the route of a request (the one of node:http). A function is called when the request is over. */
+/** Names the route of a request (the one of node:http). A function is called at the end of the request. */
 export function nameRoute(request: object, route: Route): void {
   const named = request as Named
   named[ROUTE] = route
@@ -27,7 +28,7 @@ const HANDLER_END = Symbol.for('meltproof.handlerEnd')
 
 type Ending = { [HANDLER_END]?: 'ended' | (() => void) }
 
-/** The handler of this request (the one of node:http) has ended, whatever became of its answer. */
+/** Reports that the handler of this request (the one of node:http) has ended, whether or not it was answered. */
 export function handlerEnded(request: object): void {
   const told = request as Ending
   const listener = told[HANDLER_END]
@@ -35,7 +36,7 @@ export function handlerEnded(request: object): void {
   if (typeof listener === 'function') listener()
 }
 
-/** Calls `listener` when the handler ends, if an adapter tells; true when it has ended already. */
+/** Calls `listener` when the handler ends, if an adapter reports it; returns true when it has already ended. */
 export function onHandlerEnd(request: object, listener: () => void): boolean {
   const told = request as Ending
   if (told[HANDLER_END] === 'ended') return true

@@ -1,44 +1,38 @@
 /**
- * meltproof/toobusy: the API of toobusy-js 0.5.1, so that an app that asks `toobusy()` can replace the require and
- * nothing else. `protect` decides better and earlier (docs/from-toobusy-js.md says why); this knows nothing of it.
+ * meltproof/toobusy: the API of toobusy-js 0.5.1, so that an app that calls `toobusy()` only needs to replace the
+ * require. `protect` decides better and earlier (docs/from-toobusy-js.md says why); this module does not use it.
  *
- * Two things are measured differently, so that no lag is reported that was not there: time is monotonic, where
- * toobusy-js takes a step of the wall clock for lag; and toobusy-js counts the time after shutdown() as lag.
+ * Two measurements differ, so that lag is never reported falsely: time is monotonic, where toobusy-js treats a step of
+ * the wall clock as lag; and toobusy-js counts the time after shutdown() as lag.
  */
 import { EventEmitter } from 'node:events'
 import { now } from './clock.ts'
 import { asMeltproofError } from './errors.ts'
 
-/** The function of toobusy-js 0.5.1. Getters and setters are one: no argument (or 0) reads. @experimental */
+/** The function of toobusy-js 0.5.1. Getters and setters are combined: no argument (or 0) reads. @experimental */
 export interface TooBusy {
   /** True with probability `lag / maxLag - 1`: never at or below maxLag, always from twice maxLag on. */
   (): boolean
-  /** The smoothed lag of the event loop in whole ms: how much later than asked the last checks came. */
+  /** The smoothed lag of the event loop in whole ms: how late the last checks were. */
   lag(): number
-  /**
-   * Reads or sets the lag above which the process counts as busy, in whole ms, at least 10.
-   * @default 70
-   */
+  /** Reads or sets the lag above which the process counts as busy, in whole ms, at least 10. @default 70 */
   maxLag(newLag?: number): number
   /**
-   * Reads or sets how often the lag is measured, in whole ms, at least 16. Setting starts anew, with a lag of 0;
-   * as in toobusy-js, the next check counts from the last one before.
+   * Reads or sets how often the lag is measured, in whole ms, at least 16. Setting it resets the lag to 0; as in
+   * toobusy-js, the next check still counts from the last one before.
    * @default 500
    */
   interval(newInterval?: number): number
-  /**
-   * Reads or sets the weight of the newest measurement, above 0 up to 1 (no smoothing).
-   * @default 1/3
-   */
+  /** Reads or sets the weight of the newest measurement, above 0 up to 1 (no smoothing). @default 1/3 */
   smoothingFactor(newFactor?: number): number
   /**
-   * Calls `fn` with the lag (ms) at every check that finds it above `threshold`, by default maxLag as of now. One
-   * threshold serves all listeners: the last one given.
+   * Calls `fn` with the lag (ms) at every check that finds it above `threshold`, by default the current maxLag. All
+   * listeners share one threshold: the last one given.
    */
   onLag(fn: (lag: number) => void, threshold?: number): void
-  /** Stops the checks; the lag reads 0. Never needed: the timer does not keep the process alive. */
+  /** Stops the checks; the lag then reads 0. Optional: the timer does not keep the process alive. */
   shutdown(): void
-  /** Whether the checks run; they do from the moment this is imported. */
+  /** Whether the checks run; they start when the module is imported. */
   started(): boolean
 }
 
@@ -53,7 +47,7 @@ let smoothing = 1 / 3
 let lagMs = 0
 let lastCheckMs = now()
 let timer: NodeJS.Timeout | undefined
-/** As in toobusy-js: no event is emitted while it is this. */
+/** As in toobusy-js: no event is emitted with this value. */
 const NO_THRESHOLD = -1
 let eventAboveMs = NO_THRESHOLD
 const events = new EventEmitter()
@@ -77,17 +71,17 @@ function shutdown(): void {
   timer = undefined
 }
 
-/** Name and message are those of toobusy-js, which callers may match; our code is there besides. */
+/** Name and message are those of toobusy-js, which callers may match; meltproof's code is added. */
 function invalid(message: string): never {
   throw asMeltproofError(new Error(message), 'MELTPROOF_OPTION_INVALID')
 }
 
-/** Neither arrow nor method, so that `new toobusy()` is no error here where it is none there. @experimental */
+/** Neither an arrow function nor a method, so that `new toobusy()` works as in toobusy-js. @experimental */
 const toobusy = function toobusy() {
   return Math.random() < (lagMs - maxLagMs) / maxLagMs
 } as TooBusy
 
-// Assigned one by one, in this order, so that they have no names, as in toobusy-js. What is falsy reads, as there.
+// Assigned one by one, in this order, so that the functions have no names, as in toobusy-js. A falsy argument reads.
 toobusy.interval = newInterval => {
   if (!newInterval) return intervalMs
   if (typeof newInterval !== 'number') invalid('Interval must be a number.')
@@ -125,5 +119,5 @@ toobusy.onLag = (fn, threshold) => {
 start()
 
 export default toobusy
-/** What `require('meltproof/toobusy')` returns: Node hands out an export of this name in place of the namespace. */
+/** What `require('meltproof/toobusy')` returns: Node uses an export of this name instead of the namespace. */
 export { toobusy as 'module.exports' }

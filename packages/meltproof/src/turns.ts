@@ -1,7 +1,4 @@
-/**
- * A gate for what is told when its turn has come: the runs of a limiter, outbound calls. It keeps those that wait, so that
- * all of them can be started, or be turned away.
- */
+/** A gate for work with a callback: runs of a limiter, outbound calls. It can start or shed all waiting work. */
 import type { Decision, GateTuning } from './admission/gate.ts'
 import { Permit } from './admission/in-service/permit.ts'
 import type { Admitted } from './admission/in-service/permits.ts'
@@ -12,31 +9,31 @@ import { FailOpen } from './fail-open.ts'
 import { LinkedList } from './linked-list.ts'
 import { limiterOf, ProcessGate } from './process-gate.ts'
 
-/** What is told when its turn has come. */
+/** Work that is called when it may start. */
 export abstract class Turn<E> extends Permit<E> {
   constructor() {
     super(now())
   }
 
-  /** When nobody waits for its result any more, ms. */
+  /** When its caller stops waiting for the result, ms. */
   abstract readonly answerBy: number
-  /** It has waited, and starts now. */
+  /** Called when work that has waited may start. */
   abstract begin(): void
-  /** It has waited, and is shed. */
+  /** Called when work that has waited is shed. */
   abstract refuse(reason: ShedReason): void
 }
 
 export interface TurnsParts {
-  /** How much may be in service at once; undefined: learned. */
+  /** Maximum concurrent work; undefined: learned. */
   readonly limit: number | undefined
-  /** Another limiter in the place of the one that learns. */
+  /** Wraps the learned limiter in another limiter. */
   readonly instead?: (learned: Limiter) => Limiter
-  /** Whether it is work of this process: then its event loop limits it. */
+  /** Whether it is work of this process, so that the event loop limits it. */
   readonly isOurs: boolean
   readonly tuning: GateTuning
-  /** Whether the levels of entries count (admission/queue/criticality.ts). */
+  /** Whether entries have levels (admission/queue/criticality.ts). */
   readonly levels: boolean
-  /** It failed, and limits nothing any more. Called once. */
+  /** Called once, when the gate failed and no longer limits anything. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -62,7 +59,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
       level: levels ? entry => entry.level! : undefined,
       answerBy: entry => entry.answerBy,
       start: entry => {
-        // In one list at a time.
+        // An entry is in one list at a time.
         this.#waiting.delete(entry)
         failOpen.guard(() => this.gate.permit(entry, now()))
         entry.begin()
@@ -74,7 +71,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     })
   }
 
-  /** `wait`: the entry is told later. A reason: it is shed now. */
+  /** `wait`: a method of the entry is called later. A reason: it is shed now. */
   ask(entry: E): Decision {
     const { gate } = this
     if (gate.failOpen.isOpen) return 'start'
@@ -92,13 +89,13 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     }
   }
 
-  /** One that waits goes. */
+  /** Removes a waiting entry. */
   leave(entry: E): void {
     this.#waiting.delete(entry)
     this.gate.abandon(entry)
   }
 
-  /** What was started is over. `answered`: its time says something about the limit. */
+  /** Started work has ended. `answered`: its duration tells something about the limit. */
   end(entry: E, answered: boolean): void {
     const { failOpen, permits } = this.gate
     try {
@@ -109,19 +106,19 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     }
   }
 
-  /** Nobody waits for what was started; it goes on. */
+  /** The caller no longer waits for started work, which continues. */
   giveUp(entry: E): void {
     const { failOpen, permits } = this.gate
     if (entry.inService) failOpen.guard(() => permits.giveUp(entry, now()))
   }
 
-  /** The same for all that started before. */
+  /** The same for all work that started before. */
   giveUpBefore(atMs: number, which: (entry: E) => boolean): void {
     const { failOpen, permits } = this.gate
     failOpen.guard(() => permits.giveUpBefore(atMs, now(), which))
   }
 
-  /** Turns away all that wait. */
+  /** Sheds all waiting work. */
   turnAway(refuse: (entry: E) => void): void {
     this.#empty(entry => {
       this.gate.abandon(entry)
@@ -129,7 +126,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     })
   }
 
-  /** Sheds all that wait, and all that come later. */
+  /** Sheds all waiting work, and all that arrives later. */
   close(): void {
     const { failOpen } = this.gate
     if (!failOpen.isOpen) failOpen.guard(() => this.gate.inner.close())

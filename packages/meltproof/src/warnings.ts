@@ -4,15 +4,15 @@ import { showThrown } from './options.ts'
 
 export type Warn = (text: string) => void
 
-/** The workers of a cluster say a text once: one that is of one process alone names it. */
+/** The workers of a cluster print a text once. Per-process warnings include the PID. */
 export const warn: Warn = text => {
   if (isFirstToSay(text)) warnEach(text)
 }
 
-/** What each process says, each time that it has to. */
+/** Prints a warning in each process, each time. */
 export const warnEach: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
 
-/** Says the first text it gets, and no other. */
+/** Prints the first text it receives, and no other. */
 export function warnOnce(): Warn {
   let told = false
   return text => {
@@ -21,13 +21,13 @@ export function warnOnce(): Warn {
   }
 }
 
-/** `onWarning`, whose failures do not come back to the app. A warning that it fails on goes to `process.emitWarning`. */
+/** Wraps `onWarning`: its failures do not reach the app, and `process.emitWarning` gets the warning instead. */
 export function safeWarning(onWarning: Warn): Warn {
   const warnInstead = (text: string, how: string): void => {
     try {
-      warn(`${text} (Said here because onWarning ${how}.)`)
+      warn(`${text} (Printed here because onWarning ${how}.)`)
     } catch {
-      // Nobody is left to tell.
+      // Even process.emitWarning failed, so no receiver is left.
     }
   }
   return text => {
@@ -40,8 +40,8 @@ export function safeWarning(onWarning: Warn): Warn {
 }
 
 /**
- * Hooks must answer at once. One that is async answers a promise, whose rejection must not become the app's and end the process.
- * Returns true for a promise or a thenable, and passes its rejection to `onRejected`, which by default ignores it. Never throws,
+ * Hooks must be synchronous. An async hook returns a promise, whose rejection must not end the process. Returns true
+ * for a promise or a thenable, and passes its rejection to `onRejected`, which by default ignores it. Never throws,
  * even if reading `then` does.
  */
 export function caughtPromise(value: unknown, onRejected: (reason: unknown) => void = nothing): boolean {
@@ -52,7 +52,7 @@ export function caughtPromise(value: unknown, onRejected: (reason: unknown) => v
     if (typeof then !== 'function') return false
     then.call(value, nothing, onRejected)
   } catch {
-    // A getter that throws is no promise; a `then` that throws has nothing more to tell.
+    // A getter that throws is not a promise; the exception of a `then` is ignored.
   }
   return typeof then === 'function'
 }

@@ -13,7 +13,13 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { type HttpSocket, lookBusy, lookIdle, NOBODY, type Parser } from '../src/server/connection/http-socket.ts'
+import {
+  type HttpSocket,
+  markBusy,
+  markIdle,
+  DISCARDED_REQUEST,
+  type Parser,
+} from '../src/server/connection/http-socket.ts'
 
 const NODE = Number.parseInt(process.versions.node, 10)
 
@@ -119,7 +125,7 @@ describe('the parser of a connection', () => {
       const { onIncoming } = parser!
       parser!.onIncoming = (request, keepAlive) => {
         if (request.url !== '/left') return onIncoming!.call(parser!, request, keepAlive)
-        parser!.incoming = NOBODY
+        parser!.incoming = DISCARDED_REQUEST
         return 0
       }
     })
@@ -154,10 +160,10 @@ describe('a socket of node:http', () => {
     const { server, port } = await listen(http.createServer((_, response) => response.end()))
     const { client, socket } = await send(server, port, GET)
     await once(client, 'data')
-    lookBusy(socket)
+    markBusy(socket)
     server.closeIdleConnections()
     assert.equal(socket.destroyed, false)
-    lookIdle(socket)
+    markIdle(socket)
     server.closeIdleConnections()
     assert.equal(socket.destroyed, true)
   })

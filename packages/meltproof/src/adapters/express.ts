@@ -1,4 +1,4 @@
-/** meltproof/express (4 and 5): `app.use(meltproof())`, before the routes. Knows Express by shape alone. */
+/** meltproof/express (4 and 5): `app.use(meltproof())`, before the routes. Recognises Express by shape. */
 import { nameRoute } from '../request-notes.ts'
 
 interface ExpressRequest {
@@ -6,7 +6,7 @@ interface ExpressRequest {
   readonly route?: { readonly path?: unknown }
 }
 
-/** Names routes for metrics and logs. Express answers a passed deadline with 504 by itself. */
+/** Names routes for metrics and logs. Express itself answers a missed deadline with 504. */
 export function meltproof(): (request: object, response: object, next: () => void) => void {
   return (request, _, next) => {
     nameRoute(request, () => {

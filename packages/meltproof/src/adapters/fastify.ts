@@ -1,4 +1,4 @@
-/** meltproof/fastify (4.10 and later): `app.register(meltproof)`, before the routes. Knows Fastify by shape alone. */
+/** meltproof/fastify (4.10 and later): `app.register(meltproof)`, before the routes. Recognises Fastify by shape. */
 import { handlerEnded, nameRoute } from '../request-notes.ts'
 
 interface FastifyRequest {
@@ -13,12 +13,12 @@ interface FastifyLike {
   addHook(name: any, hook: any): unknown
 }
 
-/** Names the routes of all scopes and tells when handlers end. Fastify answers a passed deadline with 504 by itself. */
+/** Names routes of all scopes and reports the end of handlers. Fastify itself answers a missed deadline with 504. */
 export async function meltproof(app: FastifyLike): Promise<void> {
   app.addHook('onRequest', async ({ raw, routeOptions }: FastifyRequest) => {
     if (routeOptions?.url !== undefined) nameRoute(raw, routeOptions.url)
   })
-  // Fastify does not end an answer given in its place: only the handler's promise tells its end.
+  // When meltproof has answered for a handler, only the handler's promise shows its end.
   app.addHook('onRoute', (route: FastifyRoute) => {
     const { handler } = route
     route.handler = function (request, reply) {
@@ -32,5 +32,5 @@ export async function meltproof(app: FastifyLike): Promise<void> {
   })
 }
 
-// The mark of fastify-plugin: without it the hooks would apply to this plugin only.
+// The mark of fastify-plugin; without it the hooks would not apply to the app's routes.
 Object.assign(meltproof, { [Symbol.for('skip-override')]: true })

@@ -1,4 +1,4 @@
-/** meltproof/hono (on @hono/node-server): `app.use(meltproof())`, first. Knows Hono by shape alone. */
+/** meltproof/hono (on @hono/node-server): `app.use(meltproof())`, first. Recognises Hono by shape. */
 import { ERROR_CODES, isMeltproofError } from '../errors.ts'
 import { handlerEnded, nameRoute } from '../request-notes.ts'
 
@@ -12,8 +12,8 @@ interface HonoContext {
 }
 
 /**
- * Middleware that names routes for metrics and logs, tells when handlers end, and answers a passed deadline with 504
- * where Hono would answer 500 in plain text; what your `onError` answers in another form stays.
+ * Middleware that names routes for metrics and logs, reports the end of handlers, and answers a missed deadline with
+ * 504 where Hono would answer 500 in plain text. An answer of your `onError` in another form stays.
  */
 // biome-ignore lint/suspicious/noExplicitAny: Hono's context is generic over the app.
 export function meltproof(): (context: any, next: () => Promise<void>) => Promise<void> {
@@ -24,7 +24,7 @@ export function meltproof(): (context: any, next: () => Promise<void>) => Promis
     } finally {
       if (env?.incoming !== undefined) handlerEnded(env.incoming)
     }
-    // The last that matched is the handler; before it come middlewares such as this one.
+    // The last match is the handler; middlewares such as this one come before it.
     const path = req.matchedRoutes?.at(-1)?.path ?? req.routePath
     if (env?.incoming !== undefined && path !== undefined && !path.endsWith('*')) nameRoute(env.incoming, path)
     const { error, res } = context

@@ -1,4 +1,4 @@
-/** meltproof/koa: `app.use(meltproof())`, first. Knows Koa and the routers (@koa/router, koa-router) by shape alone. */
+/** meltproof/koa: `app.use(meltproof())`, first. Recognises Koa and the routers (@koa/router, koa-router) by shape. */
 import { handlerEnded, nameRoute } from '../request-notes.ts'
 
 interface KoaContext {
@@ -6,7 +6,7 @@ interface KoaContext {
   readonly _matchedRoute?: unknown
 }
 
-/** Names routes and tells when handlers end. Koa answers a passed deadline with 504 by itself. */
+/** Names routes and reports the end of handlers. Koa itself answers a missed deadline with 504. */
 export function meltproof(): (context: object, next: () => Promise<unknown>) => Promise<void> {
   return async (given, next) => {
     const context = given as KoaContext

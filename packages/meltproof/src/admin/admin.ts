@@ -1,6 +1,7 @@
 /**
- * The operator's pages, on a port of their own: no request of the service is in their way, and none of its clients sees
- * them. Keeps nothing alive; where the port can not be had, the app runs without. One worker of a cluster has it, for all.
+ * The operator's pages, on a separate port: they do not compete with requests of the service, and its clients cannot
+ * see them. Does not keep the process alive; if the port is taken, the app runs without. One worker of a cluster serves
+ * all.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { AllGuards } from '../cluster/all-guards.ts'
@@ -22,10 +23,10 @@ const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connections
 
 /** Answered without asking other workers, and independent of load and drain: an answer shows that the process lives. */
 const OWN_PAGES: Readonly<Record<string, string>> = {
-  '/live': 'The event loop turns.\n',
+  '/live': 'The event loop is running.\n',
 }
 const PAGES: Readonly<Record<string, Page>> = {
-  '/startup': (_, request, response) => send(request, response, 'text/plain', 'A server of the app listens.\n'),
+  '/startup': (_, request, response) => send(request, response, 'text/plain', 'A server of this app is listening.\n'),
   '/ready': ({ ready, stats }, request, response) =>
     answerReadiness({ path: '/ready' }, { ...stats, draining: !ready }, request, response),
   '/metrics': ({ families }, request, response) => answerScrape(families, request, response),
@@ -47,7 +48,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
     if (own !== undefined) return send(request, response, 'text/plain', own)
     const page = PAGES[path]
     const { stats, ...told } = await workers.together()
-    if (stats === undefined) send(request, response, 'text/plain', 'No server of the app listens yet.\n', 503)
+    if (stats === undefined) send(request, response, 'text/plain', 'No server of this app is listening yet.\n', 503)
     else if (page !== undefined) page({ ...told, stats }, request, response)
     else
       send(request, response, 'text/plain', `${[...Object.keys(OWN_PAGES), ...Object.keys(PAGES)].join('\n')}\n`, 404)
@@ -59,13 +60,13 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
     server,
     address,
     warn,
-    says: { alone: 'has an admin port with the figures of one worker alone', none: 'has no admin port' },
+    says: { alone: 'serves the figures of this worker only on its admin port', none: 'has no admin port' },
     all,
     families,
     explain: () => guards().map(guard => guard.explain()),
     ready: () => guards().length > 0 && !all.stats().draining,
   })
-  // So that the others have the counters when this process ends.
+  // Sends the counters to the other workers, in case this process ends.
   server.on('listening', () => workers.together().catch(() => undefined))
   server.unref()
 }

@@ -1,4 +1,4 @@
-/** Why the last shed happened, and why the limit is what it is, in a sentence each for a person. Pure. */
+/** Describes why the last shed happened and why the limit has its value, in one sentence each. Pure. */
 import type { LimitReason } from './limiter/limiter.ts'
 import type { ShedReason } from './shed-reason.ts'
 import type { LastShed } from './sheds.ts'
@@ -10,21 +10,22 @@ export function explainShed(last: LastShed | undefined, nowMs: number, what: str
 }
 
 export function whyShed({ reason, inflight, limit, queued, memory }: LastShed): string {
-  return `${memory ?? WHY[reason]} (${inflight} in service of ${limit} allowed, ${queued} waiting)`
+  return `${memory ?? WHY[reason]} (in service: ${inflight} of at most ${limit}; waiting: ${queued})`
 }
 
 export function explainLimit(limit: number, reason: LimitReason): string {
   if (reason === 'none')
-    return 'Nothing limits how many are in service: the event loop has room, and none waits for another.'
+    return 'Concurrency is not limited: the event loop has spare time, and requests do not wait for each other.'
   return `At most ${limit} may be in service: ${WHY_LIMITED[reason]}.`
 }
 
 const WHY_LIMITED: Readonly<Record<Exclude<LimitReason, 'none'>, string>> = {
-  set: 'that is the limit which was set',
-  suspected: 'they took longer the more there were, and for a second at most few are added to see whether that goes on',
-  loop: 'the event loop never rests, and more would only wait for each other',
-  contention: 'beyond that they were seen to wait for each other behind the event loop',
-  halt: 'those in service stopped being answered',
+  set: 'the app set this limit',
+  suspected:
+    'requests took longer the more were in service; meltproof holds the number for up to a second to see whether this continues',
+  loop: 'the event loop is never idle, so more requests would only wait for each other',
+  contention: 'with more, requests waited for each other behind the event loop',
+  halt: 'the requests in service stopped completing',
 }
 
 const WHY: Readonly<Record<ShedReason, string>> = {
@@ -34,7 +35,7 @@ const WHY: Readonly<Record<ShedReason, string>> = {
   full: 'the queue was full',
   deadline: 'it could not have been answered within its deadline',
   closing: 'a drain was under way',
-  upgrade: 'it waited on a connection on which its client asked for another protocol, which can not wait behind it',
+  upgrade: 'its client asked to upgrade the connection, and an upgrade cannot wait in the queue',
   memory: 'the heap was nearly full of live objects',
 }
 

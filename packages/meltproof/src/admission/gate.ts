@@ -1,11 +1,11 @@
 /**
- * Decides for each request whether it starts, waits or is shed. It gets the time, and reaches the outside through
+ * Decides for each request whether it starts, waits or is shed. It receives the time, and calls the outside through
  * hooks.
  *
  * 1. The turn budget protects the event loop. One poll batch can hold a thousand ready requests, and no sampled signal
- * changes inside it. So once a turn has spent its budget on starting handlers, further requests wait.
+ * changes within it. So once a turn has spent its budget on starting handlers, further requests wait.
  * 2. The limit protects what lies behind the loop (limiter/).
- * 3. Only the queue sheds: it tells a burst from overload (queue/standing-queue.ts).
+ * 3. Only the queue sheds: it distinguishes a burst from overload (queue/standing-queue.ts).
  */
 import type { Limiter, LimitReason } from './limiter/limiter.ts'
 import { type DueStart, DueStarts } from './queue/due-starts.ts'
@@ -15,7 +15,7 @@ import type { ShedReason } from './shed-reason.ts'
 
 export interface Entry extends DueStart {
   readonly again: boolean
-  /** Of the limiter; written when it enters service. */
+  /** Written by the limiter when the request enters service. */
   ticket?: number | undefined
 }
 
@@ -29,14 +29,14 @@ export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly wakeAfter: (ms: number) => void
   readonly now: () => number
   readonly turn: () => number
-  /** Its kind is known to leave quickly. */
+  /** True for work of a kind that is known to be quick. */
   readonly isQuick?: ((entry: E) => boolean) | undefined
   /** The latest start that meets its deadline; Infinity without one. */
   readonly startBy?: ((entry: E) => number) | undefined
 }
 
 export interface GateTuning extends StandingTuning {
-  /** How long one turn may start handlers, ms. Longer delays every other event; shorter only adds turns. */
+  /** How long one turn may start handlers, ms. More would delay every other event; less would only add turns. */
   readonly turnBudgetMs: number
 }
 
@@ -45,10 +45,10 @@ export const GATE_TUNING: GateTuning = {
   ...STANDING_TUNING,
 }
 
-/** For work of this process: whoever waits for it here is told in time. */
+/** For work of this process: no entry waits longer than the usual limits. */
 export const PROMPT_TUNING: GateTuning = { ...GATE_TUNING, few: 0 }
 
-/** For work that can wait for as long as it takes: the queue never stands. What waits must be bounded elsewhere. */
+/** For work without a time limit: the queue never counts as standing. Callers must limit what waits. */
 export const PATIENT_TUNING: GateTuning = {
   ...GATE_TUNING,
   drains: Number.POSITIVE_INFINITY,
@@ -56,11 +56,11 @@ export const PATIENT_TUNING: GateTuning = {
   maxQueued: 100_000,
 }
 
-/** Without a known limit, a service is assumed to have room for this multiple of what is in service. */
+/** Without a known limit, a service is assumed to have room for this multiple of the requests in service. */
 const ROOM_UNKNOWN = 1.25
-/** The same with fewer in service than this: an idle service reports little load. */
+/** The multiple applies to at least this number: an idle service reports little load. */
 const FEW_UNKNOWN = 16
-/** Reading the turn costs a tenth of a short request, so it is read only after this share of the budget. */
+/** Reading the turn number costs a tenth of a short request, so it waits until this share of the budget is used. */
 const ASK_TURN_AFTER = 0.25
 
 export type Decision = 'start' | 'wait' | ShedReason
@@ -106,25 +106,25 @@ export class Gate<E extends Entry> {
   }
 
   /**
-   * The limit that figures of load are based on. It ignores uncounted requests and limits that are only being probed. While
-   * the limit is unknown, it assumes room for a quarter more than are in service.
+   * The limit on which load figures are based. It excludes uncounted requests and limits that are only being probed.
+   * While the limit is unknown, it assumes room for a quarter more than are in service.
    */
   get countedLimit(): number {
     if (this.#limiter.known === false) return ROOM_UNKNOWN * Math.max(FEW_UNKNOWN, this.#inflight)
     return Math.max(1, (this.#limiter.usualLimit ?? this.limit) - this.uncounted)
   }
 
-  /** The same; undefined while the limit is not known. */
+  /** The same; undefined while the limit is unknown. */
   get knownLimit(): number | undefined {
     return this.#limiter.known ? this.countedLimit : undefined
   }
 
-  /** Cumulative: requests in service that {@link countedLimit} counts, times how long they were, ms. */
+  /** Cumulative: requests in service that {@link countedLimit} counts, times their duration, ms. */
   inServiceMs(nowMs: number): number {
     return this.#inServiceMs + (this.#inflight - this.uncounted) * (nowMs - this.#changedAt)
   }
 
-  /** In service, and not counted by the limit. */
+  /** Requests in service that the limit does not count. */
   get uncounted(): number {
     return this.#limiter.uncounted ?? 0
   }
@@ -141,7 +141,7 @@ export class Gate<E extends Entry> {
     return this.#queue.standing
   }
 
-  /** `wait`: the gate keeps the entry and later calls a hook with it. A reason: the caller sheds it. */
+  /** Returns `wait` when the gate keeps the entry and calls a hook with it later. For a reason, the caller sheds it. */
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
@@ -159,10 +159,8 @@ export class Gate<E extends Entry> {
     return 'wait'
   }
 
-  /**
-   * For a request that gave its permit back to wait for its client. It may wait longest and gets every second permit.
-   */
-  offerAgain(entry: E, nowMs: number): Decision {
+  /** For a request that gave its permit back to wait for its client. It waits longest and gets every second permit. */
+  offerResumed(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
     entry.arrivedAt = nowMs
@@ -178,8 +176,8 @@ export class Gate<E extends Entry> {
   }
 
   /**
-   * Others filled the limit, and it needs none: while the loop has room, what leaves quickly is in no other request's way. At
-   * most as many as the limit: a kind that was quick may be quick no more.
+   * Quick work may exceed the limit while the loop has spare time, because it delays no other request. At most as many
+   * as the limit, in case the kind is no longer quick.
    */
   #passesBy(entry: E): boolean {
     if (this.#held || !this.loopHasRoom || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
@@ -196,13 +194,11 @@ export class Gate<E extends Entry> {
     else this.#wakeAtTurnEnd()
   }
 
-  get refusesNobody(): boolean {
+  get admitsAll(): boolean {
     return this.#queue.size === 0 && !this.#closed
   }
 
-  /**
-   * Why {@link offer} would shed a request that came now, found before anything is spent on it. Undefined: offer it.
-   */
+  /** The reason for which {@link offer} would shed a request now, found at almost no cost. Undefined: call offer(). */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
     return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
@@ -218,21 +214,21 @@ export class Gate<E extends Entry> {
     this.#left(nowMs, entry, serviceMs)
   }
 
-  /** A permit is free though its request was not answered, so its time says nothing about the limit. */
+  /** Frees the permit of a request without an answer, whose duration says nothing about the limit. */
   drop(nowMs: number, serviceMs: number, entry: Ticketed): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, undefined, serviceMs)
   }
 
-  /** The handler of a request whose client left has ended: it leaves as others do. */
+  /** The handler of a request whose client left has ended: it counts as a departure. */
   releaseOrphan(nowMs: number, serviceMs: number, { ticket }: Ticketed): void {
     this.#change(nowMs, -1)
     this.#limiter.completed(nowMs, serviceMs, ticket)
     this.#left(nowMs, undefined, serviceMs)
   }
 
-  /** A request goes on without its permit: it waits for its client (streams.ts). Its time so far counts for its kind. */
-  goOn(nowMs: number, serviceMs: number, entry: E): void {
+  /** A request continues without a permit: it waits for its client (streams.ts). Its time counts for its kind. */
+  runWithoutPermit(nowMs: number, serviceMs: number, entry: E): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, entry, serviceMs)
   }
@@ -305,7 +301,7 @@ export class Gate<E extends Entry> {
     if (this.#queue.size > 0) this.#queue.expire(nowMs)
   }
 
-  /** Until {@link resume}, nothing starts: what comes waits. */
+  /** Until {@link resume}, nothing starts: arriving requests wait. */
   hold(): void {
     this.#held = true
   }
@@ -315,7 +311,7 @@ export class Gate<E extends Entry> {
     if (this.queued > 0) this.#wakeAtTurnEnd()
   }
 
-  /** Sheds all requests that wait, and all that come later. */
+  /** Sheds all waiting requests, and all that arrive later. */
   close(): void {
     this.#closed = true
     const nowMs = this.#hooks.now()
@@ -325,7 +321,7 @@ export class Gate<E extends Entry> {
     this.#setUnbound(nowMs)
   }
 
-  /** A request enters service. Called from outside for one that can no longer be shed. */
+  /** A request enters service. The caller calls it directly for a request that can no longer be shed. */
   enter(nowMs: number, entry?: E): void {
     this.#change(nowMs, 1)
     this.#limiter.admitted(nowMs)
@@ -338,7 +334,7 @@ export class Gate<E extends Entry> {
     this.#inflight += by
   }
 
-  /** A wake-up at every turn's end costs a system call, so it is asked for only when the budget runs low. */
+  /** A wake-up at the end of every turn costs a system call, so it is requested only when the budget runs low. */
   #turnSpent(nowMs: number): boolean {
     const ranFor = nowMs - this.#turnStartedAt
     if (ranFor < this.#turnBudgetMs * ASK_TURN_AFTER) return false

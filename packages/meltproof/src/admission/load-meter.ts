@@ -1,13 +1,13 @@
 /**
- * What a gate tells of its load, over the last one to two seconds: pressure for handlers and clients, utilisation and
- * demand for balancers and autoscalers. Pure.
+ * The load of a gate over the last one to two seconds: pressure for handlers and clients, utilisation and demand for
+ * balancers and autoscalers. Pure.
  */
 
 /** Cumulative figures, ms. */
 export interface Worked {
-  /** How long the event loop has not waited for events. */
+  /** Time in which the event loop was not idle. */
   readonly loopMs: number
-  /** Work in service, times how long it was: two for a second are 2,000. */
+  /** Work in service, times its duration: two for a second are 2,000. */
   readonly inServiceMs: number
 }
 
@@ -19,19 +19,19 @@ interface Window extends Worked {
   failed: number
 }
 
-/** Requests a second. */
+/** Requests per second. */
 export interface Rates {
   readonly offeredPerS: number
   readonly shedPerS: number
-  /** Answered 5xx by the app. */
+  /** Requests that the app answered with 5xx. */
   readonly failedPerS: number
 }
 
 const NONE = { offered: 0, waited: 0, shed: 0, failed: 0 }
 const WINDOW_MS = 1000
-/** A few turns of a healthy loop may all be busy. */
+/** A few turns of a healthy loop may all be busy, so shorter intervals are not used. */
 const SHORTEST_MS = 100
-/** Under load no stretch that is measured is longer. */
+/** Under load, measured intervals are at most this long. */
 const LONGEST_MS = 3 * WINDOW_MS
 
 export class LoadMeter {
@@ -64,8 +64,8 @@ export class LoadMeter {
   }
 
   /**
-   * How likely it is not to start on arrival. 0: all start. Up to 0.5: a growing share waits. Above 0.5: a growing share
-   * is shed; at 1 all are.
+   * How likely a request is not to start on arrival. 0: all start. Up to 0.5: a growing share waits. Above 0.5: a
+   * growing share is shed; at 1 all are.
    */
   pressure(nowMs: number): number {
     this.#roll(nowMs)
@@ -78,8 +78,8 @@ export class LoadMeter {
   }
 
   /**
-   * Offered over admitted: 1 while nobody is shed, 3 when three times as many instances are missing. Utilisation ends at
-   * 1 and does not tell how many. With nobody admitted it is what was offered.
+   * Offered over admitted: 1 without sheds, 3 when three times as many instances are needed. Utilisation ends at 1 and
+   * cannot show that. If none was admitted, it is the number offered.
    */
   demand(nowMs: number): number {
     this.#roll(nowMs)
@@ -88,8 +88,8 @@ export class LoadMeter {
   }
 
   /**
-   * Utilisation times demand: 1 at capacity, 3 when three such instances would do.
-   * @param limit as of {@link utilisation}
+   * Utilisation times demand: 1 at capacity, 3 when three such instances are needed.
+   * @param limit as for {@link utilisation}
    */
   load(nowMs: number, limit: number | undefined): number {
     return this.utilisation(nowMs, limit) * this.demand(nowMs)
@@ -97,13 +97,13 @@ export class LoadMeter {
 
   /**
    * 0 to 1: the larger of the loop's busy share and in service over the limit.
-   * @param limit undefined while it is not known: then the loop alone counts
+   * @param limit undefined while it is unknown: then only the loop counts
    */
   utilisation(nowMs: number, limit: number | undefined): number {
     return this.#measured(nowMs, limit).utilisation
   }
 
-  /** In the same time as {@link utilisation}. Undefined while that is too short to tell, or nobody came for a while. */
+  /** In the same time as {@link utilisation}. Undefined while that is too short, or without requests for a while. */
   rates(nowMs: number, limit: number | undefined): Rates | undefined {
     const { since } = this.#measured(nowMs, limit)
     const elapsedMs = nowMs - since.fromMs
@@ -118,7 +118,7 @@ export class LoadMeter {
     const mean = { utilisation: this.#utilised(this.#previous, nowMs, limit), since: this.#previous }
     const isStretched = nowMs - mean.since.fromMs > 2 * WINDOW_MS && nowMs - this.#current.fromMs >= SHORTEST_MS
     if (!isStretched) return mean
-    // Nobody came for a while: what comes now must not hide behind that.
+    // After a while without requests, the quiet time must not hide new ones.
     const utilisation = this.#utilised(this.#current, nowMs, limit)
     return utilisation < mean.utilisation ? mean : { utilisation, since: this.#current }
   }
@@ -132,7 +132,7 @@ export class LoadMeter {
     return Math.min(1, Math.max(0, loop, permits))
   }
 
-  /** A request that waited for long is shed in a later window than the one it was offered in. */
+  /** A request that waited long is shed in a later window than the one in which it was offered. */
   get #offered(): number {
     return Math.max(this.#sum('offered'), this.#sum('shed'))
   }

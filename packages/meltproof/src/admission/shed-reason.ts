@@ -1,7 +1,7 @@
 export type ShedReason =
   /** The queue stood and held enough requests as fresh as this one. The usual reason under heavy overload. */
   | 'standing'
-  /** It waited in a standing queue until fresher requests made its turn hopeless. */
+  /** It waited in a standing queue until fresher requests left it no chance. */
   | 'stale'
   /** It waited for the longest time that the gate allows, in first-come order. */
   | 'late'
@@ -11,5 +11,5 @@ export type ShedReason =
   | 'memory'
   /** It could not meet its deadline. */
   | 'deadline'
-  /** An upgrade was pipelined behind it, which cannot wait, and answers come in order. Decided at the connection. */
+  /** An upgrade, which cannot wait, was pipelined behind it. Decided at the connection. */
   | 'upgrade'

@@ -1,4 +1,4 @@
-/** What a gate has shed: counts by reason, and what was known at the last one. Pure. */
+/** The sheds of a gate: counts by reason, and the state at the last one. Pure. */
 import type { ShedReason } from './shed-reason.ts'
 
 /** How full the gate is. */
@@ -11,7 +11,7 @@ export interface Fullness {
 export interface LastShed extends Fullness {
   readonly reason: ShedReason
   readonly atMs: number
-  /** What was full, of one that was shed for want of memory. */
+  /** What was full, for a request shed to save memory. */
   readonly memory: string | undefined
 }
 

@@ -1,27 +1,25 @@
-/** The guards of a process as one, for pages and agents that report all its servers. */
+/** The guards of a process combined into one, for pages and agents that report all its servers. */
 import type { Guard, GuardStats } from '../server/guard.ts'
 
 type Figures = Readonly<Record<string, unknown>>
 
 const HIGHEST: ReadonlySet<string> = new Set(['pressure', 'utilisation', 'demand', 'load'])
 
-/**
- * Its figures are sums, or the highest; what is true of one (a dry run, a drain) is true. After the last has gone, it stays.
- */
+/** Figures are sums or maxima; a dry run or a drain of one guard counts for all. The last guard is kept. */
 export class AllGuards {
   readonly ofAll = true
   readonly #listening: () => readonly Guard[]
   #last: readonly Guard[] = []
-  /** What those have counted that listen no more while others do: a counter that falls looks like a new process. */
+  /** Counters of guards that no longer listen while others do: a counter that falls looks like a new process. */
   readonly #gone = new Map<boolean, Figures>()
-  /** What is in there of a guard: it may come back, when its server listens again. */
+  /** The counters stored for each guard, in case its server listens again. */
   readonly #goneOf = new WeakMap<Guard, Figures>()
 
   constructor(listening: () => readonly Guard[]) {
     this.#listening = listening
   }
 
-  /** Without one there are no figures. */
+  /** Without a guard there are no figures. */
   get any(): boolean {
     return this.#guards().length > 0
   }
@@ -30,12 +28,12 @@ export class AllGuards {
     const each = this.#figures()
     const figures = together(each)
     const counted = together([countedOf(figures), ...this.#gone.values()])
-    // The servers of a process share its loop, and so its stalls.
+    // The servers of a process share its event loop, and so its stalls.
     const stalls = each[0]?.['stalls']
     return { ...figures, ...counted, ...(stalls === undefined ? {} : { stalls }) } as unknown as GuardStats
   }
 
-  /** The sheds of dry runs and the others: a dry run turns no request away. */
+  /** The sheds of dry runs, and the real ones, because a dry run sheds no request. */
   sheds(): readonly Pick<GuardStats, 'dryRun' | 'shed'>[] {
     const all = this.#figures()
     return [false, true].flatMap(dryRun => {
@@ -66,7 +64,7 @@ export class AllGuards {
     this.#goneOf.set(guard, countedOf(allOf(guard)))
   }
 
-  /** Without what is remembered of it. */
+  /** Reads the figures of a guard, and removes the counters that were stored for it. */
   #figuresOf(guard: Guard): Figures {
     const figures = allOf(guard)
     const gone = this.#goneOf.get(guard)
@@ -78,7 +76,7 @@ function allOf(guard: Guard): Figures {
   return guard.stats() as unknown as Figures
 }
 
-/** What a process counts from its start. */
+/** Counters of a process since its start. */
 export type Counted = Pick<GuardStats, 'admitted' | 'exempt' | 'left' | 'shed'>
 
 export function countedTogether(all: readonly Counted[]): Counted {
@@ -90,8 +88,8 @@ function countedOf({ admitted, exempt, left, shed }: Figures): Figures {
 }
 
 /**
- * The figures of several processes as those of one. Each has a loop of its own, so of their load it has the average.
- * @param gone what those have counted that have ended
+ * Combines the figures of several processes. Each has its own event loop, so load figures are averages.
+ * @param gone the counters of processes that have ended
  */
 export function oneOf(all: readonly GuardStats[], gone: readonly Counted[]): GuardStats {
   const average = (name: 'utilisation' | 'demand' | 'load'): number =>
@@ -111,7 +109,7 @@ function together(all: readonly Figures[]): Figures {
       name,
       combined(
         name,
-        // The stalls of two processes have other places.
+        // Two processes have stalls at different places.
         all.flatMap(figures => (figures[name] === undefined ? [] : [figures[name]])),
       ),
     ]),

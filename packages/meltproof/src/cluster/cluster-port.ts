@@ -1,24 +1,24 @@
-/** One port for all workers of a cluster: one of them has it, and knows what the others say. */
+/** One port for all workers of a cluster: one worker owns it, and asks the others for their figures. */
 import type { Server } from 'node:net'
 import { type Address, holdPort } from './held-port.ts'
 import { type Parts, Workers } from './workers.ts'
 
 export interface ClusterPort extends Omit<Parts, 'holds' | 'alone'> {
-  /** The same for those that belong together. */
+  /** Has the same value in processes that belong together. */
   readonly name: string
   readonly server: Server
   readonly address: Address
   readonly warn: (text: string) => void
-  /** What a warning begins with: for a worker that has the port and can not ask the others, and where none can have it. */
+  /** The beginning of each warning: for an owner that cannot ask the others, and if no worker can open the port. */
   readonly says: { readonly alone: string; readonly none: string }
 }
 
 export function clusterPort({ name, server, address, warn, says, ...parts }: ClusterPort): Workers {
   let alone: unknown
-  // One of them is enough to tell.
+  // One warning is enough.
   const tellAlone = (): void => {
     if (alone === undefined || !server.listening) return
-    warn(`${says.alone}: it can not ask the others. ${String(alone)}`)
+    warn(`${says.alone}: it cannot ask the other workers. ${String(alone)}`)
   }
   const workers = new Workers(name, {
     ...parts,
@@ -35,7 +35,7 @@ export function clusterPort({ name, server, address, warn, says, ...parts }: Clu
     if (told) return
     if (isTaken) {
       timesNoneHadIt = (await workers.mayBeHeld()) ? 0 : timesNoneHadIt + 1
-      // Whichever of us had it may have ended a moment ago. Then the next try finds it free, or with another one.
+      // The worker that owned it may just have ended. Then the next attempt finds it free, or owned by another worker.
       if (timesNoneHadIt < (workers.haveMet ? 2 : 1)) return
     }
     told = true

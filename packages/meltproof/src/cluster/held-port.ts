@@ -1,4 +1,4 @@
-/** A port of our own that is tried again while somebody else has it, and whose loss harms nobody. */
+/** Listens on a port of meltproof, and retries while another process uses it. Failing to get it harms nothing. */
 import type { Server } from 'node:net'
 
 export interface Address {
@@ -8,12 +8,12 @@ export interface Address {
 
 const TRY_EVERY_MS = 1000
 
-/** On servers of meltproof's own: meltproof/register leaves them alone. Every copy of meltproof in the process knows it. */
+/** Marks meltproof's own servers, which meltproof/register ignores. Every copy of meltproof uses the same symbol. */
 const OWN: unique symbol = Symbol.for('meltproof.own-server') as never
 
 /**
- * @param failed called each time that it can not be had: why, and what happens next; and whether somebody else has it
- * @returns what ends the trying
+ * @param failed called at each failure, with the reason, what happens next, and whether another process uses the port
+ * @returns a function that ends the attempts
  */
 export function holdPort(
   server: Server,
@@ -23,12 +23,12 @@ export function holdPort(
   let over = false
   let timer: NodeJS.Timeout | undefined
   Object.defineProperty(server, OWN, { value: true })
-  // A worker would share its primary's port, and the app's primary be told of a server that is not the app's.
+  // Otherwise a worker would share its primary's port, and the app's primary would see a server that is not the app's.
   const take = (): void => void server.listen({ host, port, exclusive: true })
   server.on('error', (error: NodeJS.ErrnoException) => {
     const isTaken = error.code === 'EADDRINUSE'
     if (isTaken && !over) timer = setTimeout(take, TRY_EVERY_MS).unref()
-    failed(`${String(error)}.${isTaken ? ' It is tried again every second.' : ''}`, isTaken)
+    failed(`${String(error)}.${isTaken ? ' Retrying every second.' : ''}`, isTaken)
   })
   take()
   return () => {

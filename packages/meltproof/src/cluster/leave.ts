@@ -1,7 +1,7 @@
-/** What a process takes with it from the folders in which it has met others. */
+/** Functions that remove this process from the folders in which it meets others. */
 const takes: (() => void)[] = []
 
-/** Once, when the process ends by itself, or leaves before a signal ends it: then there is no `exit`. */
+/** Runs once, when the process ends by itself, or before a signal ends it, when there is no `exit` event. */
 export function whenLeaving(take: () => void): void {
   if (takes.length === 0) process.once('exit', leave)
   takes.push(take)
@@ -12,7 +12,7 @@ export function leave(): void {
     try {
       take()
     } catch {
-      // Others still use the folder.
+      // The folder is not empty: others still use it.
     }
   }
 }

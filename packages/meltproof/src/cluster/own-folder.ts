@@ -1,32 +1,32 @@
-/** Folders in which processes of one user on one machine meet. */
+/** Folders in which the processes of one user on one machine find each other. */
 import { lstatSync, mkdirSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isWorker } from '../loaded.ts'
 
 /**
- * No other user can enter it.
- * @param name the same for those that belong together
- * @throws where there can be no such folder
+ * A folder that no other user can enter.
+ * @param name equal for processes that belong together
+ * @throws if there can be no such folder
  */
 export function ownFolder(name: string): string {
-  // Containers have process ids of their own, and may share their temporary folder.
+  // Containers have their own process ids, and may share their temporary folder.
   const folder = join(tmpdir(), `meltproof-${shortHash(`${hostname()} ${name}`)}`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const about = lstatSync(folder)
   if (!about.isDirectory() || about.uid !== process.getuid?.() || (about.mode & 0o077) !== 0) {
-    throw new Error(`${folder} is not a folder of this user alone`)
+    throw new Error(`${folder} is not a folder that only this user can use`)
   }
   return folder
 }
 
 export function shortHash(text: string): string {
-  // Not imported: it takes more to load than all that is needed of it here.
+  // Not imported: crypto takes longer to load than everything else here.
   const { createHash } = process.getBuiltinModule('node:crypto')
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-/** The same for the processes of one cluster, PM2's too, and for no others that live on this machine. */
+/** Has the same value in the processes of one cluster, also PM2's, and no other process on this machine has it. */
 export function clusterName(): string {
   const primary = isWorker() ? process.ppid : process.pid
   // PM2's daemon is the primary of all apps.

@@ -1,6 +1,6 @@
 /**
- * The workers of a cluster print a message once. A symbolic link of one name can be made by one of them alone, and stands
- * while that process lives. Where they cannot share a folder, each prints it.
+ * Prints a message once per cluster. Only one worker can create a symbolic link with a given name, which counts while
+ * that process lives. Where workers cannot share a folder, each prints the message.
  */
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { clusterName, ownFolder, shortHash } from './own-folder.ts'
 
 const mine: string[] = []
 
-/** Never throws. A process that is no worker may always print it: each start repeats it for the operator. */
+/** Never throws. A process that is not a worker always prints: each start repeats the message for the operator. */
 export function isFirstToSay(text: string): boolean {
   try {
     const folder = ownFolder('said')
@@ -39,7 +39,7 @@ function forgetMine(): void {
   rmdirSync(dirname(first!))
 }
 
-/** Two processes that clean up at the same moment may both print the message of one that has ended. */
+/** Two processes that clean up at the same time may both print the message of an ended one. */
 function forgetThoseGone(folder: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
@@ -47,12 +47,12 @@ function forgetThoseGone(folder: string): void {
       const life = readlinkSync(path)
       if (lifeOf(Number.parseInt(life, 10)) !== life) rmSync(path, { force: true })
     } catch {
-      // Another one has been quicker.
+      // Another process has created the link first.
     }
   }
 }
 
-/** Undefined when there is no such process. Ids come back, so it has the time of its start, where the system tells. */
+/** Identifies a process beyond its reused id, with its start time where the system shows it. Undefined if it ended. */
 function lifeOf(pid: number): string | undefined {
   try {
     process.kill(pid, 0)

@@ -1,6 +1,7 @@
 /**
- * The processes of one cluster, PM2's too, find and ask each other: each listens on a socket in a folder that only its user
- * can enter. Not over the messages of their primary: the app listens to those, and PM2's primary passes none on.
+ * Lets the processes of one cluster, also PM2's, find and ask each other: each listens on a socket in a folder that
+ * only its user can enter. Messages through the primary are no alternative: the app listens to those, and PM2's primary
+ * does not forward any.
  */
 import { readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
@@ -8,13 +9,13 @@ import { join } from 'node:path'
 import { whenLeaving } from './leave.ts'
 import { ownFolder } from './own-folder.ts'
 
-/** One that takes longer is stalled, ms. Kubernetes' probes wait for 1 s. */
+/** A process that takes longer to answer is stalled, ms. Kubernetes' probes wait for 1 s. */
 const PATIENCE_MS = 500
 const SOCKET = /^(\d+)\.sock$/
 
 export interface Answer {
   readonly pid: number
-  /** Undefined from one that is stalled; less than all from one that breaks off. */
+  /** The answer: undefined from a stalled process; incomplete from one that disconnects. */
   readonly text: string | undefined
 }
 
@@ -23,29 +24,29 @@ export class Siblings {
   readonly #pid = process.pid
 
   /**
-   * @param name the same for those that belong together
-   * @param answer what this one says to what another one says
-   * @throws where there can be no such folder or socket
+   * @param name equal for processes that belong together
+   * @param answer returns this process's answer to a message of another one
+   * @throws if there can be no such folder or socket
    */
   constructor(name: string, answer: (heard: string) => string) {
     this.#folder = ownFolder(name)
     const server = createServer({ allowHalfOpen: true }, socket => {
-      hear(socket, heard => {
+      readAll(socket, heard => {
         try {
           socket.end(answer(heard))
         } catch {
-          socket.destroy() // It broke off.
+          socket.destroy() // The other side disconnected.
         }
       })
     })
     server.on('error', () => undefined)
-    // A process that had this id before may have left one: a container that restarts with the same folder has its ids again.
+    // An earlier process with this id may have left a socket: a restarted container reuses its ids and its folder.
     const path = this.#path(this.#pid)
     const unready = `${path}.new`
     rmSync(unready, { force: true })
     server.listen({ path: unready, exclusive: true })
-    if (!server.listening) throw new Error(`${path} is no place for a socket`)
-    // It gets its name once it listens: others delete a socket that refuses them, and a bound one does until then.
+    if (!server.listening) throw new Error(`a socket cannot be created at ${path}`)
+    // The socket gets its name once it listens: others delete a socket that refuses connections.
     renameSync(unready, path)
     server.unref()
     whenLeaving(() => {
@@ -54,7 +55,7 @@ export class Siblings {
     })
   }
 
-  /** The process ids of the others; some may have gone. */
+  /** The process ids of the others; some may have ended. */
   others(): number[] {
     try {
       const pids = readdirSync(this.#folder).map(name => Number(SOCKET.exec(name)?.[1]))
@@ -64,7 +65,7 @@ export class Siblings {
     }
   }
 
-  /** Says `text` to all others, and has the answers of those that live. */
+  /** Sends `text` to all others, and returns the answers of those that live. */
   async ask(text: string): Promise<Answer[]> {
     const answers = await Promise.all(this.others().map(pid => this.#askOne(pid, text)))
     return answers.flatMap(answer => answer ?? [])
@@ -85,7 +86,7 @@ export class Siblings {
         if (hasGone) rmSync(path, { force: true })
         end(hasGone ? undefined : { pid, text: undefined })
       })
-      hear(socket, text => end({ pid, text }))
+      readAll(socket, text => end({ pid, text }))
       socket.end(text)
     })
   }
@@ -95,8 +96,8 @@ export class Siblings {
   }
 }
 
-/** All that the other side says; less when it breaks off. */
-function hear(socket: Socket, act: (heard: string) => void): void {
+/** Calls `act` with everything that the other side sends; it is incomplete when the other side disconnects. */
+function readAll(socket: Socket, act: (heard: string) => void): void {
   let heard = ''
   socket.unref()
   socket.setEncoding('utf8')

@@ -1,4 +1,4 @@
-/** What the admin port tells, of this process or of its whole cluster together. */
+/** The data of the admin port, for this process or for its whole cluster. */
 import cluster from 'node:cluster'
 import { type AllGuards, type Counted, countedTogether, oneOf } from './all-guards.ts'
 import { clusterName } from './own-folder.ts'
@@ -8,24 +8,24 @@ import type { GuardStats } from '../server/guard.ts'
 import { Siblings } from './siblings.ts'
 
 /** The answer of one process. */
-interface Told {
+interface ProcessAnswer {
   readonly ready: boolean
-  /** Whether it has the admin port. */
+  /** Whether it owns the admin port. */
   readonly holds: boolean
-  /** Absent while no server of its has listened. */
+  /** Absent before a server of the process has listened. */
   readonly stats?: GuardStats
   readonly explain: readonly string[]
   readonly figures: Figures
-  /** Where it knows later ones than the process that asks. */
+  /** Present if newer than those of the asking process. */
   readonly carried?: CarriedCounters
 }
 
 /** The counters of ended processes. The next owner of the port takes them over. */
 interface CarriedCounters {
-  /** The greatest is the latest. */
+  /** The greatest version is the latest. */
   readonly version: number
   readonly figures: Figures
-  /** Of their `stats()`; none before one has listened. */
+  /** From their `stats()`; none before one has listened. */
   readonly counted: readonly Counted[]
 }
 
@@ -49,28 +49,28 @@ export interface Parts {
   readonly explain: () => readonly string[]
   readonly ready: () => boolean
   readonly holds: () => boolean
-  /** There are others, and they can not be asked. */
+  /** Called if there are other processes that cannot be asked. */
   readonly alone: (why: unknown) => void
 }
 
 export class Workers {
   readonly #parts: Parts
   #siblings: Siblings | undefined
-  /** The last answers of the others. */
-  #known = new Map<number, Told>()
-  /** The counters of ended processes, and those of the port's owner where that is another process. */
+  /** The last answer of each other process. */
+  #known = new Map<number, ProcessAnswer>()
+  /** The counters of ended processes; in a process that does not own the port, also those of the owner. */
   #carried: CarriedCounters = { version: 0, figures: {}, counted: [] }
   #asking: Promise<Together> | undefined
 
   constructor(name: string, parts: Parts) {
     this.#parts = parts
-    // A primary that listens itself is one of them.
+    // A primary that listens itself is a member, too.
     if (cluster.isWorker || Object.keys(cluster.workers ?? {}).length > 0) this.#join(name)
     else cluster.once('fork', () => this.#join(name))
   }
 
   together(): Promise<Together> {
-    // One at a time: an answer that comes late must not bring back one that has gone meanwhile.
+    // One query at a time: a late answer must not bring back a process that has ended meanwhile.
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })
@@ -87,7 +87,7 @@ export class Workers {
     }
   }
 
-  #answer({ carried, whetherItHolds }: Question): Told | Pick<Told, 'holds'> {
+  #answer({ carried, whetherItHolds }: Question): ProcessAnswer | Pick<ProcessAnswer, 'holds'> {
     if (whetherItHolds) return { holds: this.#parts.holds() }
     const own = this.#own()
     if (carried === undefined) return own
@@ -100,7 +100,7 @@ export class Workers {
     return this.#siblings !== undefined
   }
 
-  /** Whether another one may have the port: it says so, or is stalled. */
+  /** Whether another process may own the port: it says so, or it is stalled. */
   async mayBeHeld(): Promise<boolean> {
     if (this.#siblings === undefined) return cluster.worker !== undefined && cluster.worker.id !== 1
     const others = await answersOf(this.#siblings, { whetherItHolds: true })
@@ -123,29 +123,29 @@ export class Workers {
     }
   }
 
-  async #others(siblings: Siblings, own: Told): Promise<Told[]> {
-    const known = new Map<number, Told>()
+  async #others(siblings: Siblings, own: ProcessAnswer): Promise<ProcessAnswer[]> {
+    const known = new Map<number, ProcessAnswer>()
     for (const [pid, answer] of await this.#shareCounters(siblings, own)) {
       const told = answer ?? this.#known.get(pid)
       if (told !== undefined) known.set(pid, told)
-      // A worker that has just begun may have taken the port.
+      // Another worker may have taken the port meanwhile, and have newer counters.
       if (answer?.carried && answer.carried.version >= this.#carried.version) this.#carried = answer.carried
     }
     const gone = [...this.#known].filter(([pid]) => !known.has(pid))
     this.#known = known
     for (const [, told] of gone) this.#carried = this.#with(told)
-    // The others know the sum before it is shown, because this process may be the next that ends.
+    // The others receive the sum before it is shown, because this process may end next.
     if (gone.length > 0) await this.#shareCounters(siblings, own)
     return [...known.values()]
   }
 
-  #shareCounters(siblings: Siblings, own: Told): ReturnType<typeof answersOf> {
+  #shareCounters(siblings: Siblings, own: ProcessAnswer): ReturnType<typeof answersOf> {
     this.#carried = { ...this.#carried, version: this.#carried.version + 1 }
     return answersOf(siblings, { carried: this.#with(own) })
   }
 
   /** The carried counters, and those of this process. */
-  #with({ figures, stats }: Told): CarriedCounters {
+  #with({ figures, stats }: ProcessAnswer): CarriedCounters {
     const { version, figures: before, counted } = this.#carried
     return {
       version,
@@ -154,7 +154,7 @@ export class Workers {
     }
   }
 
-  #own(): Told {
+  #own(): ProcessAnswer {
     const { all, explain, families, holds, ready } = this.#parts
     const told = { ready: ready(), holds: holds(), explain: explain() }
     if (!all.any) return { ...told, figures: {} }
@@ -166,11 +166,11 @@ export class Workers {
 async function answersOf(
   siblings: Siblings,
   question: Question,
-): Promise<(readonly [pid: number, told: Told | undefined])[]> {
+): Promise<(readonly [pid: number, told: ProcessAnswer | undefined])[]> {
   const answers = await siblings.ask(JSON.stringify(question))
   return answers.map(({ pid, text = '' }) => {
     try {
-      return [pid, JSON.parse(text) as Told]
+      return [pid, JSON.parse(text) as ProcessAnswer]
     } catch {
       return [pid, undefined]
     }

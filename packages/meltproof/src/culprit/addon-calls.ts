@@ -1,18 +1,18 @@
 /**
- * The functions that native addons export, as in sync-calls.ts. Most addons are loaded before the first server listens, so
- * meltproof/register loads this file, and no other of culprit/, as soon as it is loaded itself.
+ * Watches the functions that native addons export, like sync-calls.ts. Most addons are loaded before the first server
+ * listens, so meltproof/register loads this file, and no other of culprit/, when it is loaded itself.
  */
 import { type Method, replaceMethod } from '../replace-method.ts'
 import { TOKEN } from './shared-words.ts'
 
-/** Told by a call that has returned, during which the watcher asked after the question `before`. `self` is on the stack. */
+/** Called after a native call during which the watcher asked a question later than `before`. `self` is on the stack. */
 export type Caught = (what: string, before: number, self: (...args: never[]) => unknown) => void
 
 let isWatched = false
 let words: Int32Array | undefined
 let caught: Caught | undefined
 
-/** Those of addons that are loaded from now on. */
+/** Watches addons that are loaded from now on. */
 export function watchAddons(): void {
   if (isWatched) return
   isWatched = true
@@ -24,7 +24,7 @@ export function watchAddons(): void {
   })
 }
 
-/** Returns what ends it. */
+/** Returns a function that ends it. */
 export function noticeAddonCalls(sharedWords: Int32Array, onCaught: Caught): () => void {
   words = sharedWords
   caught = onCaught
@@ -33,7 +33,7 @@ export function noticeAddonCalls(sharedWords: Int32Array, onCaught: Caught): () 
   }
 }
 
-/** Classes stay as they are. */
+/** Classes are not changed. */
 function watchExports(exports: object): void {
   for (const [name, { value, writable }] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
     if (typeof value !== 'function' || writable !== true || isClass(value)) continue
@@ -44,10 +44,10 @@ function watchExports(exports: object): void {
       return result
     }
     try {
-      // A proxy is what the function is in everything else, as a constructor too.
+      // A proxy behaves like the function in every other respect, also as a constructor.
       ;(exports as Record<string, unknown>)[name] = new Proxy(value as Method, { apply })
     } catch {
-      // Then it stays unwatched.
+      // This export is not watched.
     }
   }
 }

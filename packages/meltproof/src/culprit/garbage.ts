@@ -1,4 +1,4 @@
-/** How long the garbage collector had the main thread. */
+/** Records how long the garbage collector blocked the main thread. */
 import { PerformanceObserver } from 'node:perf_hooks'
 
 interface Collection {
@@ -6,7 +6,7 @@ interface Collection {
   readonly toMs: number
 }
 
-/** About what one long stall has. */
+/** Maximum number of collections, about as many as in one long stall. */
 const MOST = 1000
 
 export class Garbage {
@@ -31,7 +31,7 @@ export class Garbage {
 
   #note(entries: readonly { readonly startTime: number; readonly duration: number }[]): void {
     for (const { startTime, duration } of entries) {
-      // Short ones do not make a stall, and are many.
+      // Short collections are frequent and cause no stall.
       if (duration < 1) continue
       if (this.#collections.push({ fromMs: startTime, toMs: startTime + duration }) > MOST) this.#collections.shift()
     }

@@ -1,6 +1,6 @@
 /**
- * meltproof/culprit: says which line of the app held the event loop. A worker thread (watcher.ts) notices that the loop
- * stands still and has the main thread look at its own stack (samples.ts); when the stall is over, it is judged (place.ts).
+ * meltproof/culprit: names the line of the app that blocked the event loop. A worker thread (watcher.ts) notices a
+ * stall and has the main thread inspect its own stack (samples.ts); after the stall, place.ts decides.
  */
 import { isMainThread } from 'node:worker_threads'
 import { showThrown } from '../options.ts'
@@ -13,9 +13,9 @@ export type { CulpritOptions }
 let watching: Watching | undefined
 
 /**
- * From now on stalls of the event loop are named: in `explain()`, in `stats().stalls`, in the metrics, on spans, on the
- * channel `meltproof:culprit` and in a warning. Returns a function that ends it. While it is on already, and in a worker
- * thread, nothing happens. Where the process may start no thread, a warning says so.
+ * Names stalls of the event loop from now on: in `explain()`, in `stats().stalls`, in the metrics, on spans, on the
+ * channel `meltproof:culprit` and in a warning. Returns a function that ends it. A second call, or one in a worker
+ * thread, does nothing. If the process may not start a thread, a warning says so.
  *
  * @experimental
  * @throws MeltproofError for an option that is unknown or out of range
@@ -32,7 +32,7 @@ export function watchStalls(options: CulpritOptions = {}): () => void {
       if (watching === started) watching = undefined
     }
   } catch (error) {
-    say(`meltproof can not name stalls in this process. ${showThrown(error)}`)
+    say(`meltproof cannot name stalls in this process. ${showThrown(error)}`)
     return () => undefined
   }
 }

@@ -1,11 +1,11 @@
-/** The stalls that were named: their seconds by place, the last ones, and when a place is said again. Pure. */
+/** The named stalls: seconds by place, the last ones, and when a place is printed again. Pure. */
 import type { NamedStall } from '../signals/named-stalls.ts'
 
-/** Each is a label of a metric. */
+/** Maximum number of places, because each becomes a label value. */
 const MOST_PLACES = 50
 const OTHER = 'other'
 const MOST_KEPT = 100
-/** A place is said once in this time, ms. */
+/** A place is printed once in this time, ms. */
 const SAID_AGAIN_MS = 60_000
 
 export class NamedStalls {
@@ -28,7 +28,7 @@ export class NamedStalls {
     return this.#last.filter(stall => stall.toMs > fromMs && stall.fromMs < toMs)
   }
 
-  /** True for the first of a place in a minute. */
+  /** True for the first stall at a place within a minute. */
   isToBeSaid(place: string, nowMs: number): boolean {
     for (const [said, atMs] of this.#saidAtMs) if (nowMs - atMs >= SAID_AGAIN_MS) this.#saidAtMs.delete(said)
     if (this.#saidAtMs.has(place) || this.#saidAtMs.size >= MOST_PLACES) return false
@@ -38,7 +38,7 @@ export class NamedStalls {
 
   explain(nowMs: number): string {
     const last = this.#last.at(-1)
-    if (last === undefined) return 'The event loop has not stood still.'
+    if (last === undefined) return 'The event loop has not stalled.'
     return `The last stall of the event loop, ${((nowMs - last.toMs) / 1000).toFixed(1)} s ago: ${stallText(last)}.`
   }
 }

@@ -3,13 +3,10 @@ import type { Warn } from '../warnings.ts'
 
 /** @experimental */
 export interface CulpritOptions {
-  /**
-   * A stall that lasts this long is named, ms from 50 to 60,000.
-   * @default 100
-   */
+  /** Minimum duration of a stall to be named, ms from 50 to 60,000. @default 100 */
   readonly thresholdMs?: number
   /**
-   * Gets what is to be said: stalls, each place once a minute, and why stalls can not be named.
+   * Receives messages: stalls, each place once a minute, and why stalls cannot be named.
    * @default process.emitWarning
    */
   readonly onWarning?: (text: string) => void

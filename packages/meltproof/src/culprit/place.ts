@@ -1,29 +1,29 @@
 /**
- * Which place in the code held the loop during a stall, from the stacks that were seen meanwhile. A place is named only
- * when it is known to have held more than half of the stall; anything else is unknown. Pure.
+ * Decides which place in the code blocked the loop during a stall, from the stacks that were sampled meanwhile. A place
+ * is named only if it certainly ran for more than half of the stall; otherwise it is unknown. Pure.
  */
 
 export interface Frame {
-  /** Empty for a function without a name. */
+  /** Empty for an anonymous function. */
   readonly name: string
   readonly file: string
   readonly line: number
   readonly column: number
-  /** Node's module loader called it: it is the top level of a module. */
+  /** True if Node's module loader called it: it is the top level of a module. */
   readonly loads: boolean
 }
 
-/** What was seen of the main thread from `fromMs` to `toMs`, which are the same for a look at one moment. */
+/** The stack of the main thread from `fromMs` to `toMs`, which are equal for a sample of one moment. */
 export interface Sample {
-  /** When the watcher asked. What ran from then until `fromMs` is not known: native code, or nothing for want of CPU. */
+  /** When the watcher asked. Until `fromMs`, native code may have run, or nothing for lack of CPU. */
   readonly askedAtMs: number
   readonly fromMs: number
   readonly toMs: number
   /** The frames of the app, outermost first. */
   readonly frames: readonly Frame[]
-  /** What the innermost of these frames had called, in words. */
+  /** Describes what the innermost of these frames had called. */
   readonly cause: string | undefined
-  /** The request that the code worked for. */
+  /** The request for which the code was running. */
   readonly request: object | undefined
 }
 
@@ -32,7 +32,7 @@ export interface Place {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** More than `line` where a loop was seen on several lines, none of which held it for half of the stall. */
+  /** Greater than `line` for a loop that was sampled on several lines, none of which took half of the stall. */
   readonly lastLine: number
 }
 
@@ -43,14 +43,15 @@ export interface Judgement {
 }
 
 /**
- * A look that comes this long after the question may have waited for native code, and then be on a later line, ms. In a loop
- * of JavaScript it comes after 0.2 to 0.6 (bench/culprit.ts); on a machine without free CPU later, and then less is named.
+ * A sample that is later than this after the question, ms, may have waited for native code and show a later line. A
+ * loop in JavaScript answers after 0.2 to 0.6 ms (bench/culprit.ts); on a machine without free CPU later, and then less
+ * is named.
  */
 const PROMPT_MS = 2
-/** Of the time between two samples each vouches for this much at most, ms: the watcher itself may have been late. */
+/** Maximum time before and after a sample for which it counts, ms: the watcher may have been late. */
 const MOST_VOUCHED_MS = 60
 
-/** A line belongs to the range that is named if it held at least this share of the stall. Loops only pass the others. */
+/** A line belongs to the named range if it took at least this share of the stall. Loops only pass through others. */
 const LEAST_OF_RANGE = 0.1
 
 export const UNKNOWN: Judgement = { place: undefined, cause: undefined, request: undefined }
@@ -65,7 +66,7 @@ interface Weighed {
 export function judge(samples: readonly Sample[], fromMs: number, toMs: number): Judgement {
   const half = (toMs - fromMs) / 2
   let held = weigh(samples, fromMs, toMs)
-  // One look may meet a turn of many short pieces in any of them.
+  // A single sample may hit any part of a turn with many short pieces of work.
   if (held.every(({ sample }) => sample.fromMs === sample.toMs) && held.length < 2) return UNKNOWN
   let depth = 0
   for (;;) {
@@ -92,8 +93,8 @@ export function judge(samples: readonly Sample[], fromMs: number, toMs: number):
 }
 
 /**
- * Each sample with the part of the stall that it vouches for: half of the time to the next, and to the one before unless
- * it came late.
+ * Each sample with its part of the stall: half of the time to the next sample, and half of the time to the one before
+ * unless the sample was late.
  */
 function weigh(samples: readonly Sample[], fromMs: number, toMs: number): Weighed[] {
   return samples.flatMap((sample, i) => {
@@ -103,7 +104,7 @@ function weigh(samples: readonly Sample[], fromMs: number, toMs: number): Weighe
     const before = samples[i - 1]
     const after = samples[i + 1]
     const isLate = sample.fromMs - sample.askedAtMs > PROMPT_MS
-    // Before the first look anything may have run.
+    // Before the first sample anything may have run.
     const earlier = before === undefined || isLate ? 0 : Math.max(0, start - Math.max(before.toMs, fromMs)) / 2
     const later = after === undefined ? toMs - end : Math.max(0, after.askedAtMs - end) / 2
     const ms = end - start + Math.min(earlier, MOST_VOUCHED_MS) + Math.min(later, MOST_VOUCHED_MS)
@@ -111,7 +112,7 @@ function weigh(samples: readonly Sample[], fromMs: number, toMs: number): Weighe
   })
 }
 
-/** Those of one key that weigh most together. */
+/** The samples that share a key, for the key with the largest total weight. */
 function heaviest(held: readonly Weighed[], keyOf: (each: Weighed) => string | number | undefined): Weighed[] {
   const byKey = new Map<string | number, Weighed[]>()
   for (const each of held) {
@@ -130,18 +131,18 @@ function sum(held: readonly Weighed[]): number {
   return held.reduce((total, { ms }) => total + ms, 0)
 }
 
-/** What all of them have; undefined when they differ. */
+/** The value that all of them share; undefined when they differ. */
 function commonOf<T>(held: readonly Weighed[], read: (each: Weighed) => T | undefined): T | undefined {
   const first = read(held[0]!)
   return held.every(each => read(each) === first) ? first : undefined
 }
 
-/** The outermost frame of a start is the app's own module. */
+/** While the app starts, the outermost frame is its own module. */
 function loading(frames: readonly Frame[], depth: number): string | undefined {
   return frames.some(({ loads }, i) => loads && i > 0 && i <= depth) ? 'loading a module' : undefined
 }
 
-/** Such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `folder` is cut off. */
+/** Such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `folder` is removed from the path. */
 export function placeText({ place, cause }: Judgement, folder: string): string {
   if (place === undefined) return cause ?? 'unknown'
   const { name, file, line, lastLine } = place

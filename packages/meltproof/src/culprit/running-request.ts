@@ -1,6 +1,6 @@
 /**
- * Which request the code works for that runs now. Node 24 carries an async context at next to no cost. Before, it costs every
- * promise of the process something, so there only the first stretch of a handler is known, up to its first `await`.
+ * Finds the request for which code is running. In Node 24 an async context costs almost nothing. In earlier versions it
+ * costs time for every promise, so there only a handler's code up to its first `await` is attributed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
@@ -12,7 +12,7 @@ const CHEAP_SINCE_NODE = 24
 let storage: AsyncLocalStorage<object> | undefined
 let running: object | undefined
 
-/** Returns what ends it. */
+/** Returns a function that ends it. */
 export function followRequests(): () => void {
   const isCheap = Number(process.versions.node.split('.')[0]) >= CHEAP_SINCE_NODE
   const contexts = isCheap ? new AsyncLocalStorage<object>() : undefined
@@ -38,7 +38,7 @@ export function runningRequest(): object | undefined {
   return storage === undefined ? running : storage.getStore()
 }
 
-/** `GET /invoices/:id`, or with its path where no route is named. */
+/** `GET /invoices/:id`, or the path when no route is named. */
 export function routeText(request: object): string {
   const { method = '', url = '' } = request as IncomingMessage
   return `${method} ${routeOf(request) ?? url.split('?', 1)[0]!.slice(0, 200)}`

@@ -1,31 +1,31 @@
-/** The main thread's side of the watcher: what it saw of its own stack, until a stall is judged. */
+/** The main thread's side of the watcher: samples of its own stack, until a stall is judged. */
 import { now, threadsClockMs } from '../clock.ts'
 import { type Judgement, judge, type Sample } from './place.ts'
 import { runningRequest } from './running-request.ts'
 import { ASKED_AT, type SharedWords, TOKEN } from './shared-words.ts'
 import { stackBelow } from './stack.ts'
 
-/** Of the longest stalls the watcher takes ten a second. */
+/** In the longest stalls the watcher takes ten samples per second. */
 const MOST = 1000
 
-/** `token`: the question that it answers. */
+/** `token`: the number of the watcher's question. */
 type Taken = Sample & { readonly token: number }
 
 export class Samples {
   readonly #shared: SharedWords
-  /** By {@link now}. */
+  /** Times are those of {@link now}. */
   readonly #samples: Taken[] = []
-  /** The monotonic clock of the system, less that of the process. */
+  /** The system's monotonic clock minus the clock of the process. */
   readonly #offsetMs: number = threadsClockMs() - now()
 
   constructor(shared: SharedWords) {
     this.#shared = shared
   }
 
-  /** Called by the watcher, in the middle of whatever runs. Returns the innermost frame, in words. */
+  /** Called by the watcher, in the middle of running code. Returns a description of the innermost frame. */
   look(above: (...args: never[]) => unknown): string {
     const token = this.#shared.words[TOKEN]!
-    // Otherwise a call of ours has answered it.
+    // Otherwise a watched native call has already answered this question.
     if (this.#samples.at(-1)?.token !== token) {
       const atMs = now()
       this.#add({ token, askedAtMs: this.#askedAtMs, fromMs: atMs, toMs: atMs, ...stackBelow(above) })
@@ -34,10 +34,10 @@ export class Samples {
     return frame === undefined ? 'unknown' : `${frame.name} ${frame.file}:${frame.line}`.trim()
   }
 
-  /** A native call has returned, during which the watcher asked after the question `before`. */
+  /** A native call has returned, during which the watcher asked a question later than `before`. */
   caught(what: string, before: number, above: (...args: never[]) => unknown): void {
     let askedAtMs = this.#askedAtMs
-    // Looks that came within the call, or as soon as it had returned, know less than that it was under way.
+    // Samples during the call, or right after it, know less than the fact that it was running.
     while ((this.#samples.at(-1)?.token ?? before) > before) askedAtMs = this.#samples.pop()!.askedAtMs
     const token = this.#shared.words[TOKEN]!
     this.#add({ token, askedAtMs, fromMs: askedAtMs, toMs: now(), ...stackBelow(above), cause: what })

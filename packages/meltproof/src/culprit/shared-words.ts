@@ -1,14 +1,14 @@
-/** What the main thread and its watcher share. */
+/** The memory that the main thread and its watcher share. */
 
-/** Words of 32 bits. */
+/** Indexes of words in the shared Int32Array. */
 export const TOKEN = 0
 export const PAUSED = 1
-/** Nothing ever changes or notifies this one: the watcher sleeps on it. */
+/** This word never changes and is never notified: the watcher sleeps on it. */
 export const NEVER = 2
 
-/** Points in time, ms of the system's monotonic clock. */
+/** Indexes of times in the shared Float64Array, ms of the system's monotonic clock. */
 export const BEAT_AT = 0
-/** How late a beat may come before the watcher looks. */
+/** When the watcher will take a sample, unless a beat has come. */
 export const DUE_AT = 1
 export const ASKED_AT = 2
 

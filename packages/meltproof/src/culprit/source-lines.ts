@@ -1,4 +1,4 @@
-/** Where a line of generated JavaScript comes from, by its source map. Read only for places that are named. */
+/** Finds the source line of generated JavaScript by its source map. Maps are read only for places that are named. */
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { findSourceMap, SourceMap } from 'node:module'
 import { dirname, resolve } from 'node:path'
@@ -7,12 +7,12 @@ import type { Place } from './place.ts'
 
 const MOST_FILES = 50
 const MOST_MAP_BYTES = 20_000_000
-/** The comment that names the map is the last line of its file. A map that the comment has in itself may be larger. */
+/** Where to look for the comment that names the map, which is the last line of a file. Inline maps may be larger. */
 const TAIL_BYTES = 4096
 
 const maps = new Map<string, SourceMap | undefined>()
 
-/** The same place where there is no map. */
+/** Returns the same place if there is no map. */
 export function sourceOf(place: Place): Place {
   try {
     const map = mapOf(place.file)
@@ -39,13 +39,13 @@ function entryOf(
 
 function fileOf(source: string, generated: string): string | undefined {
   if (source.startsWith('file:')) return fileURLToPath(source)
-  // Of a bundler: webpack://app/src/a.ts
+  // Bundlers write webpack://app/src/a.ts
   const path = source.replace(/^[a-z][\w+.-]*:\/\/(?:[^/]*\/)?/i, '')
   return path === '' ? undefined : resolve(dirname(generated), path)
 }
 
 function mapOf(file: string): SourceMap | undefined {
-  // What a loader has made is known to Node alone, and only with source maps enabled.
+  // Only Node knows the maps of loaders, and only with source maps enabled.
   const known = findSourceMap(file)
   if (known !== undefined) return known
   if (maps.has(file)) return maps.get(file)

@@ -1,4 +1,4 @@
-/** Reads the stack of the running code, as frames of the app and what the innermost of them had called. */
+/** Reads the stack of the running code: the frames of the app, and what the innermost of them had called. */
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Frame, Sample } from './place.ts'
@@ -7,15 +7,13 @@ import type { Frame, Sample } from './place.ts'
 const MOST_FRAMES = 200
 
 const FOLDER = fileURLToPath(new URL('..', import.meta.url))
-/** What is of meltproof is never the culprit. In an app that a bundler has made one file of, it can not be told apart. */
+/** meltproof's own frames are never the culprit. In an app bundled into one file they cannot be distinguished. */
 const OURS = /[\\/]meltproof[\\/](?:src|dist)[\\/]$/.test(FOLDER) ? FOLDER : undefined
 const LIBRARIES = `${sep}node_modules${sep}`
 
 type Stack = Pick<Sample, 'frames' | 'cause'>
 
-/**
- * The frames below `above`. The app may have a stack format of its own, which stays as it is.
- */
+/** The frames below `above`. The app's own stack format, if any, is preserved. */
 export function stackBelow(above: (...args: never[]) => unknown): Stack {
   const { stackTraceLimit, prepareStackTrace } = Error
   const holder: { stack?: unknown } = {}
@@ -26,7 +24,7 @@ export function stackBelow(above: (...args: never[]) => unknown): Stack {
     return read(holder.stack as NodeJS.CallSite[])
   } finally {
     Error.stackTraceLimit = stackTraceLimit
-    // An absent one is absent again: Node tells an assigned `undefined` from it.
+    // Deleted if it was absent: Node distinguishes that from an assigned `undefined`.
     if (prepareStackTrace === undefined) delete (Error as { prepareStackTrace?: unknown }).prepareStackTrace
     else Error.prepareStackTrace = prepareStackTrace
   }
@@ -38,7 +36,7 @@ function read(sites: readonly NodeJS.CallSite[]): Stack {
   let called: string | undefined
   let innermost: Frame | undefined
   let loads = false
-  // From the outermost.
+  // The loop starts with the outermost frame.
   for (let i = sites.length - 1; i >= 0; i--) {
     const site = sites[i]!
     const file = pathOf(site.getFileName())
@@ -69,7 +67,7 @@ function read(sites: readonly NodeJS.CallSite[]): Stack {
   return { frames: own.length > 0 ? own : libraries, cause: called }
 }
 
-/** Undefined for code without a file: what Node or V8 has built in, `eval` and templates. */
+/** Undefined for code without a file: builtins of Node and V8, `eval` and templates. */
 function pathOf(file: string | null | undefined): string | undefined {
   if (!file) return undefined
   if (file.startsWith('file:')) {
@@ -87,7 +85,7 @@ function nameOf(site: NodeJS.CallSite): string {
   return /^(?:Object\.)?<anonymous>$/.test(name) ? '' : name.replace(/^(?:Object|Module)\./, '')
 }
 
-/** Of what is directly above a frame of the app. */
+/** Describes the frame directly above a frame of the app. */
 function causeOf(site: NodeJS.CallSite, file: string | undefined): string | undefined {
   const name = site.getFunctionName() ?? ''
   if (file === undefined) return safeTypeName(site) === 'RegExp' ? 'regular expression' : undefined

@@ -1,7 +1,7 @@
 /**
- * V8 does not interrupt what is native: JSON, files, hashes, addons. The main thread looks at its stack only afterwards,
- * when the code may be lines further on. So such functions are replaced by ones that notice, when they return, that the
- * watcher has asked meanwhile: then the caller is the culprit. It costs them two reads of a word.
+ * V8 does not interrupt native code: JSON, files, hashes, addons. The main thread samples its stack only afterwards,
+ * when the code may be some lines further on. So such functions are replaced by wrappers that check, when they return,
+ * whether the watcher has asked meanwhile: then the caller is the culprit. This costs two reads of a word per call.
  */
 import { syncBuiltinESMExports } from 'node:module'
 import { isLoaded } from '../loaded.ts'
@@ -9,7 +9,7 @@ import { type Method, replaceMethod } from '../replace-method.ts'
 import { type Caught, noticeAddonCalls, watchAddons } from './addon-calls.ts'
 import { TOKEN } from './shared-words.ts'
 
-/** By module: methods of these that are native and may take long. Modules that are not loaded are not touched. */
+/** By module: native methods that may take long. Modules that are not loaded are not patched. */
 const NATIVE = {
   fs: [
     ...['readFileSync', 'writeFileSync', 'appendFileSync', 'writeSync', 'readSync', 'copyFileSync', 'cpSync'],
@@ -27,14 +27,14 @@ const NATIVE = {
   v8: ['serialize', 'deserialize', 'writeHeapSnapshot'],
 } as const
 
-/** Methods of what crypto returns. */
+/** Methods of objects that crypto returns. */
 const CRYPTO_CLASSES = { Hash: ['update'], Hmac: ['update'], Sign: ['sign', 'update'], Verify: ['verify', 'update'] }
 
-/** Returns what undoes it. */
+/** Returns a function that restores the methods. */
 export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
   const undo: (() => void)[] = []
   const watched = (host: object, name: string, what: string): void => {
-    // Ours passes on what it gets, also when it has been switched off.
+    // A wrapper passes calls through, also when it has been switched off.
     undo.push(replaceMethod(host, name, () => noticing((host as Record<string, Method>)[name]!, what, words, caught)))
   }
   undo.push(watchJson(words, caught))
@@ -67,7 +67,7 @@ function noticing(original: Method, what: string, words: Int32Array, caught: Cau
   }
 }
 
-/** With fixed parameters: nothing is called as often. */
+/** These wrappers have fixed parameters, which are faster: no other functions are called as often. */
 function watchJson(words: Int32Array, caught: Caught): () => void {
   const { parse, stringify } = JSON
   const sized = (name: string, text: unknown): string =>

@@ -1,10 +1,10 @@
 /**
- * What the worker thread runs: it sleeps until a beat of the main thread is overdue, and then has the main thread look
- * at its own stack again and again. V8 runs that look as an interrupt, in the middle of a loop or a regular expression;
- * code that is native runs on, and the look follows when it returns. Of the inspector it uses `Runtime.evaluate` alone,
- * on a session that is open only during a stall: no debugger is enabled, and no `debugger;` statement stops.
+ * The code of the worker thread: it sleeps until a beat of the main thread is overdue, and then has the main thread
+ * sample its own stack repeatedly. V8 runs the sampling as an interrupt, in the middle of a loop or a regular
+ * expression; native code continues, and the sample follows when it returns. It uses only `Runtime.evaluate` of the
+ * inspector, on a session that is open only during a stall: no debugger is enabled, and no `debugger;` statement stops.
  *
- * The function is handed over as text, so it may use nothing from outside of it.
+ * The function is passed as text, so it must not use anything from outside.
  */
 import type { SharedWords } from './shared-words.ts'
 
@@ -17,13 +17,13 @@ export function watch(require: (name: string) => never, now: () => number): void
   const { Session } = require('node:inspector') as typeof import('node:inspector')
   const { writeSync } = require('node:fs') as typeof import('node:fs')
   const { words, times, expression } = workerData as WatcherData
-  // Of shared-words.ts.
+  // Copies of the constants in shared-words.ts.
   const [TOKEN, PAUSED, NEVER] = [0, 1, 2]
   const [BEAT_AT, DUE_AT, ASKED_AT] = [0, 1, 2]
   const PAUSED_MS = 1000
   const LEAST_EVERY_MS = 10
   const MOST_EVERY_MS = 100
-  /** A longer stall is looked at less often: never more than about 40 looks, and then ten a second. */
+  /** A longer stall is sampled less often: about 40 samples at first, and then ten per second. */
   const EVERY_SHARE = 1 / 20
   const LASTING_MS = [5000, 30_000, 300_000]
 
@@ -53,8 +53,8 @@ export function watch(require: (name: string) => never, now: () => number): void
       const stalledMs = now() - beatAt
       if (times[BEAT_AT] !== beatAt || !(stalledMs >= LASTING_MS[said]!)) return
       said++
-      // process.stderr of a worker goes through the main thread, which is stalled.
-      writeSync(2, `meltproof: the event loop has stood still for ${Math.round(stalledMs / 1000)} s, at ${place}\n`)
+      // A worker's process.stderr goes through the main thread, which is stalled.
+      writeSync(2, `meltproof: the event loop has been stalled for ${Math.round(stalledMs / 1000)} s, at ${place}\n`)
     }, 1000)
     const end = (): void => {
       clearTimeout(timer)
@@ -82,11 +82,11 @@ export function watch(require: (name: string) => never, now: () => number): void
     ask()
   }
 
-  /** The first session loads and compiles what the others find. */
+  /** The first session loads and compiles code that later ones reuse. */
   const warmUp = (): void => {
     const session = new Session()
     session.connectToMainThread()
-    // A session alone does not keep this thread.
+    // A session does not keep this thread alive.
     const kept = setInterval(() => undefined, PAUSED_MS)
     session.post('Runtime.evaluate', { expression: '0' }, () => {
       clearInterval(kept)

@@ -1,4 +1,4 @@
-/** Everything that naming stalls has switched on in this process, put together; `close()` takes it away again. */
+/** Assembles and starts everything that naming stalls needs in this process; `close()` removes it. */
 import { sep } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { culprits, stalls } from '../channels.ts'
@@ -18,15 +18,15 @@ import { sourceOf } from './source-lines.ts'
 import { watchSyncCalls } from './sync-calls.ts'
 import { watch } from './watcher.ts'
 
-/** What the watcher evaluates on the main thread: a property of the global object that no app meets by chance. */
+/** What the watcher evaluates on the main thread: a property of the global object under a private symbol. */
 const LOOK = Symbol.for('meltproof.culprit.look')
 const EXPRESSION = `globalThis[Symbol.for('${LOOK.description}')]?.()`
 
-/** A beat may come this late before the watcher looks, ms: most turns of a busy loop take less. */
+/** A beat may be this late before the watcher samples, ms: most turns of a busy loop take less. */
 const LATE_MS = 25
-/** The loop is given this long to make its first beat, ms. */
+/** Time for the loop to make its first beat, ms. */
 const FIRST_BEAT_MS = 1000
-/** The inspector may be opened and closed at any time; it is asked about this often, ms. */
+/** The inspector may be opened and closed at any time; it is checked at this interval, ms. */
 const INSPECTOR_EVERY_MS = 1000
 
 export class Watching {
@@ -43,7 +43,7 @@ export class Watching {
   #saidInspector = false
   #closed = false
 
-  /** @throws what Node throws where the process may start no worker thread */
+  /** @throws what Node throws if the process may not start a worker thread */
   constructor(thresholdMs: number, say: Warn) {
     this.#thresholdMs = thresholdMs
     this.#say = say
@@ -79,7 +79,7 @@ export class Watching {
     void this.#worker.terminate()
   }
 
-  /** The watcher calls it in the middle of whatever runs. */
+  /** The watcher calls it in the middle of running code. */
   #offerLook(): void {
     const look = (): string => quietly(() => this.#samples.look(look)) ?? 'unknown'
     Object.defineProperty(globalThis, LOOK, { value: look, configurable: true })
@@ -94,7 +94,7 @@ export class Watching {
     this.#shared.words[PAUSED] = isOpen ? 1 : 0
     if (!isOpen || this.#saidInspector) return
     this.#saidInspector = true
-    this.#say('meltproof does not name stalls while the inspector is open: a debugger may stop the process.')
+    this.#say('meltproof does not name stalls while the inspector is open, because a debugger may pause the process.')
   }
 
   #beat(nextInMs: number): void {
@@ -117,7 +117,7 @@ export class Watching {
       const { file, line, name: functionName } = judgement.place ?? {}
       culprits.publish({ fromMs, toMs, place, file, line, functionName, cause: judgement.cause, route })
     }
-    if (this.#named.isToBeSaid(place, toMs)) this.#say(`The event loop stood still for ${stallText(stall)}`)
+    if (this.#named.isToBeSaid(place, toMs)) this.#say(`The event loop stalled for ${stallText(stall)}`)
   }
 
   #judge(fromMs: number, toMs: number): Judgement {
@@ -133,7 +133,7 @@ export class Watching {
     return { fromMs, toMs, place: placeText(judgement, this.#folder), route, request }
   }
 
-  /** Those of the time given, also one whose beat is still to come in this turn of the loop. */
+  /** The stalls in this interval, including one whose beat is still to come in this turn of the loop. */
   #between(fromMs: number, toMs: number): readonly NamedStall[] {
     const ended = this.#named.between(fromMs, toMs)
     const nowMs = now()
@@ -154,11 +154,11 @@ export class Watching {
   #fail(error: unknown): void {
     if (this.#closed) return
     this.close()
-    this.#say(`meltproof names stalls no more. ${showThrown(error)}`)
+    this.#say(`meltproof has stopped naming stalls. ${showThrown(error)}`)
   }
 }
 
-/** It gets none of the process's arguments: what these load is for the app's own threads. */
+/** The thread gets none of the process's arguments: the modules that they load are meant for the app's own threads. */
 function startWorker(shared: SharedWords): Worker {
   return new Worker(`(${watch.toString()})(require, ${threadsClockMs.toString()})`, {
     eval: true,
@@ -175,7 +175,7 @@ function quietly<T>(act: () => T): T | undefined {
   try {
     return act()
   } catch {
-    // Then this look says nothing.
+    // This sample is lost.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
  * A connection under bound(), and the one rule for all databases (docs/databases.md): a deadline ends work, never
- * cleanup. pg-client.ts and mysql2-connection.ts have what differs between drivers.
+ * cleanup. pg-client.ts and mysql2-connection.ts contain what differs between drivers.
  */
 import { Budget } from '../deadline/budget.ts'
 import { currentBudget, openBudget } from '../deadline/context.ts'
@@ -26,17 +26,17 @@ export interface Database {
 
 /** How a pool has lent a connection. */
 export interface Loan {
-  /** For one query of the pool's own; the app does not hold the connection. */
+  /** For a single query of the pool itself; the app does not hold the connection. */
   readonly single: boolean
-  /** Of whom it was given to, until the first query. */
+  /** The outbound call of the borrower, until the first query. */
   readonly call: Call | undefined
-  /** The budget of the request that has it. */
+  /** The budget of the request that holds it. */
   readonly within: Budget | undefined
   readonly giveBack: (error?: unknown) => void
 }
 
 const saidOfLone = new Set<string>()
-/** An ORM has many of them. */
+/** An ORM may have many such connections, so each text is printed once. */
 function warnOfLone(text: string): void {
   if (saidOfLone.has(text)) return
   saidOfLone.add(text)
@@ -48,23 +48,23 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   readonly #queryMs: number
   #pool: BoundPool<Connection> | undefined
   #loan: Loan | undefined
-  /** Waited for the loan, until the first query goes out. */
+  /** The outbound call that waited for the connection, until the first query is sent. */
   #waited: Call | undefined
   #released = false
-  /** It may come back in a transaction. */
+  /** The connection may come back to the pool in a transaction. */
   #inDoubt = false
-  /** Those that the server is not done with. */
+  /** Statements that the server has not finished. */
   readonly #open = new Set<Statement>()
   readonly #graces = new Graces()
   #recovery: Recovery | undefined
   #late: Statement | undefined
-  /** What a caller got last in the place of an answer. */
+  /** The last error that a caller got instead of an answer. */
   #reason: Error | undefined
-  /** Why nothing of the transaction may be committed. */
+  /** Why the transaction must not be committed. */
   #broken: Error | undefined
   #brokenTimer: FairTimer | undefined
   #untidy = false
-  /** Why it is closed once it comes back to the pool. */
+  /** Why the connection is closed when it comes back to the pool. */
   #unfit: Error | undefined
   #discarded: MeltproofError | undefined
   #stopReplacing: (() => boolean) | undefined
@@ -74,35 +74,35 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#queryMs = queryMs
   }
 
-  /** Cancels what it is running; undefined when that can not be cancelled. */
+  /** Cancels the running statement; undefined when that is impossible. */
   protected abstract cancellation(): Cancellation | undefined
   abstract probe(needed: boolean): void
-  /** As the server last said. */
+  /** As the server reported last. */
   protected abstract inTransaction(): boolean
-  /** Calls `done` when {@link inTransaction} is true of now. */
+  /** Calls `done` when {@link inTransaction} is up to date. */
   protected abstract askTransaction(done: () => void): void
-  /** For good. */
+  /** Closes the connection for good. */
   protected abstract close(): void
 
   protected get closed(): boolean {
     return this.#discarded !== undefined
   }
 
-  /** Why a statement must not be sent. Asked when it is called, and again when its turn comes. */
+  /** Why a statement must not be sent. Checked when it is called, and again when its turn comes. */
   protected refusal(text: string): Error | undefined {
     if (this.#discarded !== undefined) return this.#discarded
     if (this.#broken === undefined || rollsBack(text) || tidiesSession(text)) return undefined
-    // It may have been a cleanup that is not known as one.
+    // It may have been cleanup that meltproof does not recognise.
     if (mayChangeSession(text) && !cleansUp(text)) this.#untidy = true
     return new MeltproofError(
       'MELTPROOF_TRANSACTION_BROKEN',
-      `${nameOf(text)} was refused: another statement of this ${this.#database.name} transaction did not run, or was cut ` +
-        'short, because its deadline had passed or its client had left. Nothing of it can be committed: send ROLLBACK.',
+      `${nameOf(text)} was refused: another statement of this ${this.#database.name} transaction was not sent, or was ` +
+        'cancelled, because its deadline had passed or its client had left. The transaction cannot be committed: send ROLLBACK.',
       { cause: this.#broken },
     )
   }
 
-  /** An error when there is no time left for it. */
+  /** Returns an error when no time is left for the statement. */
   protected open(text: string): Statement | Error {
     const { name, kind, where } = this.#database
     const within = currentBudget()
@@ -111,20 +111,20 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (!(budget instanceof Budget)) {
       const reason = budget
       this.#tooLate(reason)
-      // Its pool is asked: there is nothing to clean up.
+      // A query of the pool leaves nothing to clean up.
       if (this.#loan?.single === true) return reason
       budget = this.#openGrace(text, within, reason)
       if (!(budget instanceof Budget)) return reason
     }
     const waited = this.#waited
     this.#waited = undefined
-    // The time between the two belongs to this call.
+    // The time between the loan and the first query belongs to this call.
     waited?.sent()
     return new Statement(text, within, budget, graced, waited ?? Call.database(kind, where, 'query'))
   }
 
   #openGrace(text: string, ended: Budget | undefined, reason: Error): Budget | Error {
-    const what = `${nameOf(text)} after the end of its budget (it may have taken effect)`
+    const what = `${nameOf(text)} after its deadline (it may have taken effect)`
     return this.#graces.open(ended, { phase: 'query', what }, reason)
   }
 
@@ -133,7 +133,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#pool?.line.ended(reason)
   }
 
-  /** The driver has it. */
+  /** The driver has accepted the statement. */
   protected watch(statement: Statement, handle: Handle): void {
     statement.handle = handle
     this.#open.add(statement)
@@ -158,7 +158,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     }
   }
 
-  /** A cancelled COMMIT may have taken effect or not, and half a cleanup is none. */
+  /** A cancelled COMMIT may or may not have taken effect, and cleanup must be complete. */
   #letFinish(statement: Statement, reason: Error): void {
     const ended = statement.within?.remainingMs() === 0 ? statement.within : undefined
     const grace = this.#openGrace(statement.text, ended, reason)
@@ -175,12 +175,12 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#tooLate(reason)
     statement.tell(reason)
     if (this.#recovery !== undefined) {
-      // It has not been sent: the server is not done with the query before it. To close now would leave that running.
+      // It has not been sent, because the server runs the query before it, which closing now would leave running.
       this.#spoil(reason)
       statement.handle?.drop(reason)
       return
     }
-    this.#giveUp(`a cleanup (${nameOf(statement.text)}) took longer than the ${GRACE_MS} ms it has`, reason)
+    this.#giveUp(`a cleanup statement (${nameOf(statement.text)}) took longer than its ${GRACE_MS} ms`, reason)
   }
 
   /** A statement on a connection that the app holds did not run, or its effect is unknown. */
@@ -188,14 +188,14 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.#loan?.single === false) this.#unfit ??= reason
   }
 
-  /** Its turn has come, and it is not sent: its time was up before. */
+  /** Its turn has come, but it is not sent, because its time ran out before. */
   protected passedOver(text: string, reason: Error): void {
     this.#spoil(reason)
     if (this.inTransaction()) this.#break(reason)
-    else if (cleansUp(text)) this.#leftOver('a cleanup came later than its grace', reason)
+    else if (cleansUp(text)) this.#leftOver('a cleanup statement was sent after the time allowed for cleanup', reason)
   }
 
-  /** The server is done with it. */
+  /** The server has finished the statement. */
   protected over(statement: Statement, error?: unknown): void {
     if (statement.over) return
     statement.over = true
@@ -203,9 +203,9 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#open.delete(statement)
     statement.budget.settle()
     statement.call?.end(error)
-    // PostgreSQL refuses it until there is a ROLLBACK, and then it is not sent again.
+    // PostgreSQL rejects such a statement until there is a ROLLBACK, and it is not sent again afterwards.
     if (this.#broken !== undefined && statement.failed && tidiesSession(statement.text)) this.#untidy = true
-    // One that was dropped from the line is over as well, and was not sent.
+    // A statement that was dropped from the queue is over as well, but was not sent.
     if (this.#broken !== undefined && rollsBack(statement.text) && !statement.told) {
       if (!statement.failed) this.#mend()
       else if (this.#pool === undefined) this.#expectRollback()
@@ -225,11 +225,12 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     const reason = this.#broken!
     this.#broken = undefined
     this.#brokenTimer?.cancel()
-    if (this.#untidy) this.#leftOver('a cleanup did not run in a transaction that was cut short', reason)
+    if (this.#untidy)
+      this.#leftOver('a cleanup statement was not run in a transaction of which a statement was cancelled', reason)
     this.#untidy = false
   }
 
-  /** One of a pool is closed when it comes back; a lone one has no such moment. */
+  /** A pooled connection is closed when it comes back; for others a timer waits for the ROLLBACK. */
   #expectRollback(): void {
     this.#brokenTimer?.cancel()
     this.#brokenTimer = startFairTimer(GRACE_MS, () => {
@@ -255,7 +256,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     return cancellation && (this.#pool?.cancellations ?? loneCancellations).run(cancellation, over)
   }
 
-  /** The late statement is over at the server. */
+  /** The server has finished the overdue statement. */
   protected lateOver(): void {
     this.#recovery?.queryEnded()
   }
@@ -264,7 +265,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#recovery?.answered()
   }
 
-  /** What waits goes out once this returns. */
+  /** Waiting statements are sent once this returns. */
   recovered(): void {
     const { text, failed } = this.#late!
     const reason = this.#reason!
@@ -272,13 +273,13 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#stopReplacing?.()
     if (this.inTransaction()) this.#break(reason)
     else if (!failed && mayChangeSession(text))
-      this.#leftOver('a query that its caller took for failed has changed the session', reason)
+      this.#leftOver('a query that had already failed for its caller changed the session', reason)
     if (this.#released) this.#returnToPool()
   }
 
   lost(): void {
     const discard = (): void =>
-      this.#discard('the server did not confirm in time that a late query has ended', this.#reason)
+      this.#discard('the server did not confirm in time that an overdue query has ended', this.#reason)
     this.#stopReplacing?.()
     if (this.#pool === undefined) discard()
     else this.#stopReplacing = this.#pool.askToReplace(discard)
@@ -288,7 +289,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.#discarded !== undefined) return
     const error = new MeltproofError(
       'MELTPROOF_CLIENT_DISCARDED',
-      `This ${this.#database.name} connection is closed, because ${why}. Release it (a pool makes a new one), or connect anew.`,
+      `This ${this.#database.name} connection was closed, because ${why}. Release it (the pool opens a new one), or connect again.`,
       { cause },
     )
     this.#discarded = error
@@ -303,7 +304,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.#released) this.#returnToPool()
   }
 
-  /** A pool lends it. Returns its release, which is false from the second time on. */
+  /** A pool lends the connection. Returns its release, which returns false when called again. */
   checkOut(pool: BoundPool<Connection>, loan: Loan): (error?: unknown) => boolean {
     this.#pool = pool
     pool.where = this.#database.where
@@ -313,7 +314,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#unfit = undefined
     return error => {
       if (this.#loan !== loan || this.#released) return false
-      // It waited, and asked for nothing.
+      // The caller waited for the connection but sent no query.
       this.#waited?.endRecord(undefined, this.#waited.sentAtMs)
       this.#waited = undefined
       this.#release(error)
@@ -327,14 +328,14 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (error && !late && this.#discarded === undefined) this.#giveBack(error)
     else {
       if (error) this.#spoil(error as Error)
-      // A deadline is an exception that the app may not have reckoned with when it began a transaction.
+      // The app may not have expected the deadline's exception when it began a transaction.
       const ended = [this.#loan?.within, currentBudget()].find(budget => budget?.remainingMs() === 0)
       this.#inDoubt = this.#loan?.single === false && ended !== undefined
       this.#returnToPool()
     }
   }
 
-  /** Once the server is done with what it was sent. */
+  /** Waits until the server has finished all statements. */
   #returnToPool(): void {
     if (this.#recovery !== undefined || this.#open.size > 0) return
     const unfit = this.#discarded ?? this.#unfit

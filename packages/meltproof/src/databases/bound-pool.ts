@@ -6,22 +6,23 @@ import { Cancellations } from './cancellations.ts'
 import { type PoolFigures, namePool } from '../named-figures.ts'
 import { Call, peerOf, type DatabaseAddress } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
-import { ConnectionLine, type ConnectionSource } from './connection-line.ts'
+import { ConnectionQueue, type ConnectionSource } from './connection-queue.ts'
 import { type Warn, warnOnce } from '../warnings.ts'
 import { Semaphore } from './semaphore.ts'
 
 /**
- * The share of a pool that may be replaced at once. A connection that is given up leaves a query at the server that may
- * run on: a pool that replaced all connections every few seconds would soon have a hundred abandoned queries at work.
+ * The share of a pool that may be replaced at the same time. A connection that is given up leaves a query on the server
+ * that may continue: a pool that replaced all connections every few seconds would soon have a hundred abandoned queries
+ * running.
  */
 const REPLACED_SHARE = 0.25
-/** Time for which one counts as being replaced, ms. */
+/** A connection counts as being replaced for this long, ms. */
 const REPLACING_MS = 5000
 
 export interface PoolSource<Connection> extends ConnectionSource<Connection> {
   readonly database: string
   readonly kind: OutboundRecord['kind']
-  /** As configured; its connections tell it better. */
+  /** The server's address from the configuration; connections have a more exact one. */
   readonly where: DatabaseAddress
   size(): number
   waiting(): number
@@ -29,14 +30,14 @@ export interface PoolSource<Connection> extends ConnectionSource<Connection> {
 
 export class BoundPool<Connection> {
   where: DatabaseAddress
-  readonly line: ConnectionLine<Connection>
+  readonly line: ConnectionQueue<Connection>
   readonly cancellations: Cancellations = new Cancellations()
   readonly warn: Warn = warnOnce()
   readonly #replacements: Semaphore
   readonly #database: string
   readonly #kind: OutboundRecord['kind']
   readonly #acquireMs: number
-  /** The pool's own closures hold this, so it is read while the pool exists. */
+  /** The pool's own closures hold this function, so it lives as long as the pool. */
   readonly figures: () => PoolFigures
 
   constructor(pool: object, acquireMs: number, source: PoolSource<Connection>) {
@@ -44,16 +45,16 @@ export class BoundPool<Connection> {
     this.#database = source.database
     this.#kind = source.kind
     this.#acquireMs = acquireMs
-    this.line = new ConnectionLine(source)
+    this.line = new ConnectionQueue(source)
     this.#replacements = new Semaphore(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
-    // The places of those that gave up stay in the pool's own line until their turn.
+    // Callers that gave up keep their place in the pool's own queue until their turn.
     const get = (): number => Math.min(this.line.callers, this.line.waiting + source.waiting())
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
     this.figures = () => ({ name: peerOf(this.where), used: this.line.out, waiting: get(), most: source.size() })
     namePool(this.figures)
   }
 
-  /** `call` waits with it, and becomes that of the first query on the connection; undefined while calls are not observed. */
+  /** `call` (undefined while calls are not recorded) waits too, and becomes the call of the first query. */
   acquire(called: (error: Error | undefined, connection?: Connection, call?: Call) => void): void {
     const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${this.#database} connection` })
     if (!(budget instanceof Budget)) {
@@ -68,7 +69,7 @@ export class BoundPool<Connection> {
     })
   }
 
-  /** Calls `replace` now or in its turn. Returns what takes the wish back. */
+  /** Calls `replace` now or when its turn comes. Returns a function that withdraws the request. */
   askToReplace(replace: () => void): () => boolean {
     return this.#replacements.take(done => {
       startFairTimer(REPLACING_MS, done)
@@ -77,7 +78,7 @@ export class BoundPool<Connection> {
   }
 }
 
-/** Tells whether a method of the pool that runs one query is being called. It asks for its connection before it returns. */
+/** Detects that a pool method for a single query is running. It requests its connection before it returns. */
 export function watchSingleQueries<Name extends string>(
   pool: Record<Name, (...args: unknown[]) => unknown>,
   names: readonly Name[],

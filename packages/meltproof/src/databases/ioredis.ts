@@ -13,16 +13,16 @@ import { type Duplicable, unblocking } from './redis-unblock.ts'
 /** @experimental */
 export interface RedisLimits {
   /**
-   * How long a command may take. Milliseconds. A budget shrinks it; commands that wait on purpose (BLPOP, XREAD with
-   * BLOCK, WAIT) have the budget alone. @default 10_000
+   * How long a command may take. Milliseconds. A budget shortens it; commands that wait on purpose (BLPOP, XREAD with
+   * BLOCK, WAIT) are limited by the budget only. @default 10_000
    */
   readonly commandMs?: number | false
 }
 
 /**
- * Bounds a client of ioredis, in place, and returns it. Every command, also in pipelines and transactions and while the
- * client is not connected, gets a deadline: `commandMs`, or what is left of its budget. When it passes, its promise
- * rejects with a DeadlineExceededError, and the late answer is dropped. One that was sent may still be executed.
+ * Limits a client of ioredis, in place, and returns it. Every command, also in pipelines and transactions and while the
+ * client is not connected, gets a deadline: `commandMs`, or the rest of its budget. When it passes, its promise rejects
+ * with a DeadlineExceededError, and the late answer is ignored. A command that was sent may still be executed.
  *
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
  * @experimental
@@ -37,13 +37,13 @@ export function bound<T extends object>(client: T, limits: RedisLimits = {}): T 
 function patch(redis: Redis, commandMs: number): void {
   const original = redis.sendCommand
   const seen = new WeakSet<Command>()
-  /** Their callers have an error, so they are not sent any more. */
+  /** Commands whose callers have an error, and which are therefore not sent any more. */
   const givenUp = new WeakSet<Command>()
-  /** A pipeline is sent as a whole or not at all: with one command fewer, answers would be taken for one another's. */
+  /** A pipeline is sent as a whole or not at all: with one command fewer, answers would go to the wrong commands. */
   const refusedPipelines = new WeakMap<object, Error | undefined>()
   const graces = new Graces()
   const close = (): void => {
-    // Otherwise it is gone already, or the app has closed it.
+    // Otherwise the connection is already closed.
     if (redis.status === 'ready') redis.disconnect?.(true)
   }
   const state = new RedisState(GRACE_MS, close)
@@ -52,13 +52,13 @@ function patch(redis: Redis, commandMs: number): void {
   const open = (name: string, limitMs: number, parent: Budget | undefined): Budget | Error => {
     const given = { phase: 'command', what: `the Redis command ${name.toUpperCase()}` } as const
     const budget = openBudget(limitMs, { ...given, parent })
-    // To wait on purpose is no cleanup.
+    // A command that waits on purpose is not cleanup.
     return budget instanceof Budget || limitMs === Number.POSITIVE_INFINITY
       ? budget
       : graces.open(parent, given, budget)
   }
 
-  /** So that the server gives nothing that no caller takes; what it has given by then is delivered. */
+  /** Redis must not hand data to a caller that has left; what it has handed out by then is delivered. */
   const endWait = (command: Command, id: Promise<unknown> | undefined, reason: Error): void => {
     const closed = (): void => command.reject(reason)
     const over = (): void => void redis.removeListener?.('close', closed)
@@ -71,13 +71,13 @@ function patch(redis: Redis, commandMs: number): void {
       return
     }
     close()
-    // An answer would turn the client to a subscription that its caller has given up.
+    // The answer would make the client a subscriber, although its caller has given up.
     if (listens(command.name.toLowerCase())) redis.stream?.destroy()
   }
 
-  /** The server's id of this connection, asked just before a command that another connection may have to end. */
+  /** The server's id of this connection, requested before a command that another connection may have to unblock. */
   const idBefore = (command: Command): Promise<unknown> | undefined => {
-    // In a MULTI nothing waits, and the question would be part of it.
+    // Inside a MULTI no command waits, and the request for the id would become part of it.
     if (state.isIn('multi')) return undefined
     const question = new (command.constructor as new (name: string, args: string[]) => Command)('client', ['ID'])
     original.call(redis, question)
@@ -88,14 +88,14 @@ function patch(redis: Redis, commandMs: number): void {
   redis.sendCommand = (command, stream, ...rest) => {
     const send = (): unknown => original.call(redis, command, stream, ...rest)
     const name = command.name.toLowerCase()
-    // A command comes here again when the connection is ready, or back.
+    // A command arrives here again when the connection becomes ready, or ready again.
     if (givenUp.has(command) && stream === undefined) return command.promise
     if (seen.has(command) || (redis.status === 'connect' && isHandshake(name))) return send()
     seen.add(command)
     const waits = waitsOnPurpose(name, command.args)
-    // QUIT goes out in its turn, whatever its caller was told: else the connection would stay, and be made again, for ever.
+    // QUIT is sent in its turn, whatever its caller was told. Otherwise the connection would stay open and be made again.
     const isKept = name === 'quit' && stream === undefined
-    // Commands gathered by auto-pipelining are sent in the context of the first of them; its budget is not theirs.
+    // Commands collected by auto-pipelining are sent in the context of the first one, whose budget is not theirs.
     const parent = redis.options.enableAutoPipelining === true ? undefined : currentBudget()
     const limitMs = waits ? Number.POSITIVE_INFINITY : commandMs
     const budget = refusedPipelines.get(stream ?? command) ?? state.refusal(name) ?? open(name, limitMs, parent)
@@ -128,7 +128,7 @@ function patch(redis: Redis, commandMs: number): void {
   }
 }
 
-// What is used of ioredis, by shape: it is an optional peer, and several copies of it may be installed.
+// The members of ioredis that meltproof uses: it is an optional peer, and several copies may be installed.
 
 interface Command {
   readonly name: string

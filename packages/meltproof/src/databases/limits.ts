@@ -1,8 +1,8 @@
-/** The limits of every bound() of a database or cache. Pure. */
+/** The limits of bound() for databases and caches. Pure. */
 import { checkObject, rejectUnknown } from '../options.ts'
 import { checkDuration } from '../outbound/limits.ts'
 
-/** The limits of a database. What is left of a budget shrinks them; `false` switches one off. @experimental */
+/** The limits of a database. The rest of a budget shortens them; `false` switches one off. @experimental */
 export interface DatabaseLimits {
   /** How long a query may take. Milliseconds. @default 10_000 */
   readonly queryMs?: number | false
@@ -10,13 +10,13 @@ export interface DatabaseLimits {
   readonly acquireMs?: number | false
 }
 
-/** For cleanup after the end of a budget, counted from its first statement, ms. */
+/** Time for cleanup after the end of a budget, from its first statement on, ms. */
 export const GRACE_MS = 1000
 
-/** As the total of an HTTP call, ms. */
+/** The default is the same as for a whole HTTP call, ms. */
 const DEFAULT_MS = 10_000
 
-/** Infinity where there is no limit. Throws a MeltproofError for unknown names and values out of range. */
+/** Infinity means no limit. Throws a MeltproofError for unknown names and values out of range. */
 export function checkLimits<Name extends string>(limits: object, names: readonly Name[]): Record<Name, number> {
   const what = 'bound(client, limits)'
   checkObject(`${what}: limits`, limits, 'an object')

@@ -1,6 +1,6 @@
 /**
- * One connection of mysql2 under bound(). Its commands wait in mysql2's own line, as without us. What has to happen
- * between two of them is done in the turn of a command of ours or of a late one, which is not over before.
+ * One connection of mysql2 under bound(). Its commands wait in mysql2's own queue, as without meltproof. What must
+ * happen between two of them is done inside a command of meltproof or an overdue one, which does not end before.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
@@ -18,7 +18,7 @@ type OnResult = NonNullable<Command['onResult']>
 export class MysqlConnection extends BoundConnection<PooledConnection> {
   readonly #connection: Connection
   #add: Connection['addCommand']
-  /** As the last round trip of ours found it. */
+  /** As meltproof's last round trip reported it. */
   #inTransaction = false
   #startProbe: (() => void) | undefined
 
@@ -31,7 +31,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
 
   readonly #bounded = (command: Command): Command => {
     const text = command.sql ?? command.statement?.query
-    // A handshake, a ping: no query.
+    // A handshake or a ping is not a query.
     if (typeof text !== 'string') return this.#send(command)
     const { onResult } = command
     const refused = this.refusal(text)
@@ -53,7 +53,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     else {
       command.onResult = undefined
       nextTick(onResult, statement)
-      // Through the line all the same: a pool waits for its end.
+      // The command still goes through the queue, because a pool waits for its end.
       this.#passOver(command, text, statement)
     }
     return this.#send(command)
@@ -88,7 +88,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     })
   }
 
-  /** In its turn, nothing is sent but the question whether there is a transaction. */
+  /** In its turn the command only asks whether there is a transaction, and sends nothing else. */
   #passOver(command: Command, text: string, reason: Error): void {
     command.execute = this.#roundTrip(() => {
       this.passedOver(text, reason)
@@ -102,7 +102,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     command.onResult = error => {
       if (!error) return
       this.over(statement, error)
-      // No answer: the connection is gone.
+      // There was no answer, so the connection is closed.
       if (!executing) this.probeOver()
     }
     command.execute = (packet, connection) => {
@@ -117,7 +117,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     }
   }
 
-  /** What a command executes to learn the state of the connection. A kill that had not struck yet hits the first. */
+  /** What a command executes to learn the connection's state. A KILL that has not struck yet hits the first probe. */
   #roundTrip(done: () => void): NonNullable<Command['execute']> {
     let probe: Command | undefined
     let failed = false
@@ -176,7 +176,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   protected close(): void {
     const connection = this.#connection
     connection.destroy()
-    // mysql2 puts its own here, which says less.
+    // mysql2 sets its own method here, which reports less.
     this.#add = connection.addCommand
     connection.addCommand = this.#bounded
   }

@@ -1,11 +1,11 @@
-/** MySQL's way to end a query: `KILL QUERY` from a connection of its own, made the same way. */
+/** MySQL's way to end a query: `KILL QUERY` on a separate connection that is opened with the same settings. */
 import type { Cancellation } from './cancellations.ts'
 import type { Connection } from './mysql2-shapes.ts'
 
 export function killQuery(connection: Connection): Cancellation | undefined {
   const { threadId, config } = connection
   if (typeof threadId !== 'number') return undefined
-  // A pool's connection takes itself out of the pool, and back in; what it extends does neither.
+  // A PoolConnection removes itself from the pool and returns to it; its parent class does neither.
   const own: object & { name: string } = connection.constructor
   const plain = own.name === 'PoolConnection' ? Object.getPrototypeOf(own) : own
   return done => {

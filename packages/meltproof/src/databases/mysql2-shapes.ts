@@ -1,13 +1,13 @@
-/** What is used of mysql2, by shape: it is an optional peer, and several copies of it may be installed. */
+/** The members of mysql2 that meltproof uses: it is an optional peer, and several copies may be installed. */
 
 export interface Command {
   readonly sql?: unknown
-  /** Of a prepared statement, which has no text of its own. */
+  /** For a prepared statement, which has no text of its own. */
   readonly statement?: { readonly query?: unknown }
   onResult?: ((error: Error | null, ...results: unknown[]) => void) | undefined
-  /** Sends it; null when it is over at once. */
+  /** Sends the command; returns null when it is over at once. */
   start?: (...args: unknown[]) => unknown
-  /** Called with each packet of the answer, first with none; true when it is over. */
+  /** Called with each packet of the answer, first without one; returns true when it is over. */
   execute?: (packet: unknown, connection: Connection) => boolean
   once?: (event: 'end' | 'result', listener: (result?: unknown) => void) => unknown
   emit?: (event: 'end' | 'error', error?: Error) => unknown

@@ -10,17 +10,17 @@ import { type Connection, isConnection, isPool, type Pool, type PooledConnection
 export type { DatabaseLimits } from './limits.ts'
 
 /**
- * Bounds a pool or a connection of mysql2 (or of mysql2/promise), in place, and returns it. Every `query()`,
- * `execute()` and wait for a connection gets a deadline: `queryMs`, `acquireMs`, or what is left of its budget. When it
+ * Limits a pool or a connection of mysql2 (or of mysql2/promise), in place, and returns it. Every `query()`,
+ * `execute()` and wait for a connection gets a deadline: `queryMs`, `acquireMs`, or the rest of its budget. When it
  * passes, the caller gets a DeadlineExceededError at once, the server a `KILL QUERY`, and the connection is used again
- * when the server is done. Queries without a callback (streams of rows) are left alone.
+ * when the server has finished. Queries without a callback (streams of rows) are not limited.
  *
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
  * @experimental
  */
 export function bound<T extends object>(client: T, limits: DatabaseLimits = {}): T {
   const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])
-  // Those of mysql2/promise stand before one with callbacks, and leave everything to it.
+  // The objects of mysql2/promise wrap one with callbacks, and delegate everything to it.
   const { pool, connection } = client as { pool?: unknown; connection?: unknown }
   const core = [pool, connection, client].find(value => isPool(value) || isConnection(value))
   if (isPool(core)) patchPool(core, queryMs, acquireMs)
@@ -38,7 +38,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
     database: 'MySQL',
     kind: 'mysql',
     where: pool.config.connectionConfig,
-    // Each waits in the pool's own line as well, which knows its options, its events and its end.
+    // There is no limit here: each caller also waits in the pool's own queue, which handles its options and events.
     limit: () => Number.POSITIVE_INFINITY,
     size: () => size,
     waiting: () => pool._connectionQueue?.length ?? 0,
@@ -49,19 +49,19 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   let givingBack = false
   const giveBack = (connection: PooledConnection): void => {
     givingBack = true
-    // The inherited one: the connection's own belongs to its last user.
+    // The inherited method is used, because the connection's own one belongs to its last borrower.
     ;(Object.getPrototypeOf(connection) as PooledConnection).release.call(connection)
     givingBack = false
   }
   const releaseConnection = pool.releaseConnection.bind(pool)
-  // A connection passes here when it comes back, and when it leaves the pool for good.
+  // Called when a connection comes back, and when it leaves the pool for good.
   pool.releaseConnection = connection => {
     if (!givingBack && connection._pool && out.has(connection)) {
       connection.release()
       return
     }
     const { getConnection } = pool
-    // For one that was closed, mysql2 asks again for the longest waiting caller, in the context of the code that closed it.
+    // After a closed connection, mysql2 asks again for the longest waiting caller, in the context of the closing code.
     pool.getConnection = original
     releaseConnection(connection)
     pool.getConnection = getConnection
@@ -84,7 +84,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
         single: forOne,
         call,
         within,
-        // mysql2 takes no reason: it is closed, and leaves the pool by that. A pool that has ended closes each by itself.
+        // mysql2 accepts no reason: destroy() removes it from the pool. An ended pool closes each connection itself.
         giveBack: (unfit?: unknown) => (unfit && pool._closed !== true ? connection.destroy() : giveBack(connection)),
       }
       connection.release = bound?.checkOut(ours, loan) ?? loan.giveBack
@@ -95,7 +95,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
 
 const connections = new WeakMap<Connection, MysqlConnection>()
 
-/** Undefined where another copy of meltproof has bound it. */
+/** Undefined if another copy of meltproof has bound it. */
 function boundConnectionOf(connection: Connection, queryMs: number): MysqlConnection | undefined {
   const known = connections.get(connection)
   if (known !== undefined || !markBound(connection)) return known

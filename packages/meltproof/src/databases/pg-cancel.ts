@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's cancel request: a connection of its own that carries the backend's process and its secret, and that the
- * server closes without an answer. pg makes it, so it is encrypted when the client's connection is.
+ * PostgreSQL's cancel request: a separate connection that carries the process id and secret of the backend, and that
+ * the server closes without an answer. pg opens it, so it is encrypted when the client's connection is.
  */
 import type { Cancellation } from './cancellations.ts'
 import type { PgClient, PgConnection } from './pg-shapes.ts'
@@ -21,14 +21,14 @@ export function pgCancellation(client: PgClient): Cancellation | undefined {
       canceller.stream.destroy()
     }
     canceller.on('error', fail)
-    // The server closes once it has signalled the backend; before that nothing is certain.
+    // The server closes it after it has signalled the backend; before that the outcome is unknown.
     canceller.on('end', () => done(!sent ? 'unsent' : failed ? 'unknown' : 'processed'))
     if (ssl && sslNegotiation !== 'direct') canceller.on('connect', () => canceller.requestSsl())
     canceller.on(ssl ? 'sslconnect' : 'connect', () => {
-      // pg says 'sslconnect' as the handshake begins; nothing has left before its end.
+      // pg emits 'sslconnect' when the handshake begins; nothing is sent before its end.
       if (ssl) canceller.stream.once('secureConnect', leaves)
       else leaves()
-      // Not ended: to a proxy that would be a reason to close our side before it has passed the request on.
+      // end() is not called: a proxy could then close the connection before it has forwarded the request.
       canceller.cancel(processID, secretKey)
     })
     if (host.startsWith('/')) canceller.connect(`${host}/.s.PGSQL.${port}`)

@@ -1,6 +1,6 @@
 /**
- * One client of pg under bound(). Its queries wait in pg's own line, as without us. What has to happen between two of
- * them is an entry of ours in that line: pg has an entry send itself, and waits for its answer.
+ * One client of pg under bound(). Its queries wait in pg's own queue, as without meltproof. What must happen between
+ * two of them is done by an entry of meltproof in that queue: pg lets an entry send itself, and waits for its answer.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
@@ -22,19 +22,19 @@ export class BoundClient extends BoundConnection<PgClient> {
     this.#client = client
     this.#query = client.query.bind(client)
     client.query = this.#bounded
-    // Before pg's own listener, which has the next query sent.
+    // Runs before pg's own listener, which sends the next query.
     client.connection?.prependListener('readyForQuery', message => {
       this.#transactionStatus = message?.status
     })
   }
 
   readonly #bounded: Query = (config, values, callback) => {
-    // pg says what is wrong.
+    // pg itself reports the missing query.
     if (config === null || config === undefined) return this.#query(config, values, callback)
     const { text: given, callback: inConfig } = config as { text?: unknown; callback?: unknown }
     const text = String(typeof config === 'string' ? config : (given ?? ''))
     if (isOwnQuery(config)) {
-      // A cursor or a stream is read at its reader's pace: it has no deadline.
+      // A cursor or a stream is read at its reader's pace, and has no deadline.
       this.#askInTurn(config, text)
       return this.#query(config, values, callback)
     }
@@ -101,7 +101,7 @@ export class BoundClient extends BoundConnection<PgClient> {
     if (place >= 0) {
       queue[place] = passedOverEntry(passOver, () => this.over(statement))
     } else {
-      // In pipeline mode a cancel would hit whichever runs by then. The answer comes, and is dropped.
+      // In pipeline mode a cancel could hit another query. The answer is awaited and ignored.
       statement.onOver = passOver
     }
   }
@@ -132,7 +132,7 @@ function activeOf(client: PgClient): PgQuery | null | undefined {
   return '_activeQuery' in client ? client._activeQuery : client.activeQuery
 }
 
-/** What waits in pg, and what it has sent ahead in pipeline mode. Their names differ between its versions. */
+/** Queries waiting in pg, and those it has sent ahead in pipeline mode. Their names differ between versions. */
 function linesOf(client: PgClient): { readonly queue: PgQuery[]; readonly sent: readonly PgQuery[] } {
   return { queue: client._queryQueue ?? client.queryQueue ?? [], sent: client._sentQueryQueue ?? [] }
 }

@@ -1,8 +1,8 @@
-/** Entries of ours in the line of pg's client. It treats them as queries. */
+/** Entries of meltproof in the queue of pg's client, which treats them as queries. */
 import type { PgConnection, PgQuery } from './pg-shapes.ts'
 
-/** An entry that returns an error from submit() is over; pg hands it back, and sends the next one. */
-const OVER = new Error('nothing is sent here')
+/** An entry whose submit() returns an error is over; pg reports the error to it, and sends the next one. */
+const OVER = new Error('not sent')
 
 const ignore = (): void => {}
 const HANDLERS = {
@@ -17,7 +17,7 @@ const HANDLERS = {
   handleError: ignore,
 }
 
-/** In the place of a query that is not sent. `onEnd`: its turn has been, or the connection is gone. */
+/** Replaces a query that is not sent. `onEnd`: its turn has passed, or the connection is closed. */
 export function passedOverEntry(onTurn: () => void, onEnd: () => void = ignore): PgQuery {
   return {
     ...HANDLERS,
@@ -30,13 +30,13 @@ export function passedOverEntry(onTurn: () => void, onEnd: () => void = ignore):
 }
 
 export interface GateEvents {
-  /** pg would send the next query now. */
+  /** Called when pg would send the next query. */
   lateOver(): void
-  /** The round trip is over, or the connection is. */
+  /** Called when the round trip has ended, or the connection is closed. */
   probeOver(): void
 }
 
-/** Behind a late query: nothing passes until the recovery is over. */
+/** Follows an overdue query: it blocks the queue until the recovery is over. */
 export class PgGate implements PgQuery {
   readonly #events: GateEvents
   #connection: PgConnection | undefined
@@ -63,7 +63,7 @@ export class PgGate implements PgQuery {
     return this.#passed ? OVER : undefined
   }
 
-  /** Without a cancel there is nothing that could strike; but once pg waits for an answer, there has to be one. */
+  /** Without a cancel no probe is needed; but once pg waits for an answer, one must come. */
   probe(needed: boolean): void {
     if (needed || !this.#submitting) this.#connection?.query('')
     else {

@@ -1,4 +1,4 @@
-/** What is used of pg, by shape: it is an optional peer, and several copies of it may be installed. */
+/** The members of pg that meltproof uses: it is an optional peer, and several copies may be installed. */
 import type { DatabaseAddress } from '../outbound/call.ts'
 
 export type Callback = (error: Error | undefined | null, result?: unknown, release?: Release) => void
@@ -17,9 +17,9 @@ export interface PgConnection {
   prependListener(event: 'readyForQuery', listener: (message?: { readonly status?: string }) => void): unknown
 }
 
-/** An entry in the line of a client. Those of an app's own making (cursors, streams) have `submit` alone for certain. */
+/** An entry in the queue of a client. Only `submit` is certain for entries that an app creates (cursors, streams). */
 export interface PgQuery {
-  /** Sends it. An error that it returns is its end. */
+  /** Sends the entry. If it returns an error, the entry is over. */
   submit: (connection: PgConnection) => unknown
   callback?: Callback
   handleReadyForQuery?: (...args: unknown[]) => unknown
@@ -79,7 +79,7 @@ export function isClient(value: object): value is PgClient {
   )
 }
 
-/** A query that takes its answer apart by itself: a cursor, a stream of rows, a COPY. */
+/** A query that parses its answer itself: a cursor, a stream of rows, a COPY. */
 export function isOwnQuery(config: unknown): config is PgQuery {
   return typeof (config as { submit?: unknown } | null | undefined)?.submit === 'function'
 }

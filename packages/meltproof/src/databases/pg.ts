@@ -14,10 +14,10 @@ import { type Callback, isClient, isPool, type PgClient, type PgPool } from './p
 export type { DatabaseLimits } from './limits.ts'
 
 /**
- * Bounds a Pool or a Client of pg, in place, and returns it. Every `query()` and every wait for a connection gets a
- * deadline: `queryMs`, `acquireMs`, or what is left of its budget. When it passes, the caller gets a
- * DeadlineExceededError at once, the server a cancel request, and the connection is used again when the server is done.
- * Cursors and streams run at their reader's pace and get no deadline.
+ * Limits a Pool or a Client of pg, in place, and returns it. Every `query()` and every wait for a connection gets a
+ * deadline: `queryMs`, `acquireMs`, or the rest of its budget. When it passes, the caller gets a DeadlineExceededError
+ * at once, the server a cancel request, and the connection is used again when the server has finished. Cursors and
+ * streams are read at their reader's pace and get no deadline.
  *
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
  * @experimental
@@ -31,7 +31,7 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
   return client
 }
 
-/** pg's own connection timeout, where none is set, is this many times ours: it clears away what we gave up. */
+/** pg's own connection timeout, if not set, becomes this multiple of acquireMs, to clean up waits given up here. */
 const BACKSTOP = 2
 
 function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
@@ -88,7 +88,7 @@ function lend(
   client.release = error => {
     if (!out) throw new Error('Release called on client which has already been released to the pool.')
     out = false
-    // The pool listens again once it has it.
+    // The pool adds its own listener when it has the client back.
     client.on('error', ignore)
     if (release === undefined) giveBack(error)
     else release(error)
@@ -104,13 +104,13 @@ function addressOf({ connectionString, host, port, database }: PgPool['options']
     : { host: url.hostname, port: url.port, database: url.pathname.slice(1) }
 }
 
-/** For a client in no pool: when it cannot connect in time, its socket is closed. */
+/** For a client without a pool: when it cannot connect in time, its socket is closed. */
 function patchConnect(client: PgClient, acquireMs: number): void {
   const original = client.connect.bind(client)
   let asked = false
   client.connect = callback => {
     const { connection } = client
-    // pg connects once, and says so the second time.
+    // pg connects only once, and throws the second time.
     if (asked || connection === undefined) return original(callback)
     asked = true
     const budget = openBudget(acquireMs, { phase: 'connect', what: 'a PostgreSQL connection' })
@@ -121,7 +121,7 @@ function patchConnect(client: PgClient, acquireMs: number): void {
     }
     for (const over of ['readyForQuery', 'end'] as const) connection.once(over, () => budget.settle())
     budget.onEnd(reason => {
-      // pg hands it to the caller of connect().
+      // pg passes this error to the caller of connect().
       connection.emit('error', reason)
       connection.stream?.destroy()
     })
@@ -131,7 +131,7 @@ function patchConnect(client: PgClient, acquireMs: number): void {
 
 const clients = new WeakMap<PgClient, BoundClient>()
 
-/** Undefined where another copy of meltproof has bound it. */
+/** Undefined if another copy of meltproof has bound it. */
 function boundClientOf(client: PgClient, queryMs: number): BoundClient | undefined {
   const known = clients.get(client)
   if (known !== undefined || !markBound(client)) return known

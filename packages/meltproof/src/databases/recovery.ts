@@ -1,24 +1,24 @@
 /**
- * Brings a connection back into use after a query whose deadline has passed. A cancel is tied to a connection, not to a
- * query: one that arrives late hits the statement that runs next. So nothing else is sent until
+ * Makes a connection usable again after a query whose deadline has passed. A cancel applies to a connection, not to a
+ * query: a late one hits the statement that runs then. So nothing else is sent until
  * 1. the server has taken the cancel, or it was never sent, and
- * 2. the server has said that the query is over, cancelled or not, and
- * 3. an empty round trip has come back: a cancel that was taken but had not struck yet hits that.
- * A connection for which one of these does not come is lost.
+ * 2. the server has reported the end of the query, cancelled or not, and
+ * 3. an empty round trip has completed: a cancel that was taken but not yet applied hits that one.
+ * If one of these does not happen, the connection is lost.
  */
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import type { CancellationOutcome } from './cancellations.ts'
 
-/** How long to wait for each answer, ms. A database looks for interrupts every few milliseconds. */
+/** How long to wait for each answer, ms. A database checks for interrupts every few milliseconds. */
 const PATIENCE_MS = 2000
 
 export interface Recoverable {
-  /** As Cancellations.run(); undefined when there is nothing to cancel. */
+  /** See Cancellations.run(); undefined when there is nothing to cancel. */
   cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined
-  /** Begins the round trip, whose end is {@link Recovery.answered}. `needed` is false when no cancel was sent. */
+  /** Begins the round trip, which ends with {@link Recovery.answered}. `needed` is false when no cancel was sent. */
   probe(needed: boolean): void
   recovered(): void
-  /** The answer is overdue. Unless the cancel may still arrive, it recovers when the answer comes after all. */
+  /** The answer is overdue. If it still comes, it completes the recovery, unless the cancel may still arrive. */
   lost(): void
 }
 
@@ -47,14 +47,14 @@ export class Recovery {
     this.#next()
   }
 
-  /** The server has said that the query is over. */
+  /** The server has reported the end of the query. */
   queryEnded(): void {
     if (this.#takeBack?.() === true) this.#outcome = 'unsent'
     this.#queryOver = true
     this.#next()
   }
 
-  /** The round trip has come back. */
+  /** The round trip has completed. */
   answered(): void {
     if (this.#stopped) return
     this.stop()

@@ -1,6 +1,6 @@
 /**
- * What a connection of Redis is in the midst of: MULTI and WATCH stay with it after their answer. When the budget that
- * began one ends, the app has the grace to end it (EXEC, DISCARD, UNWATCH); then the connection is closed.
+ * The state of a Redis connection: MULTI and WATCH remain in effect after their answer. When the budget under which one
+ * began ends, the app has a grace period to end it (EXEC, DISCARD, UNWATCH); then the connection is closed.
  */
 import type { Budget, EndListener } from '../deadline/budget.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'
@@ -21,7 +21,7 @@ export class RedisState {
   /** Why the MULTI must not be executed. */
   #broken: Error | undefined
 
-  /** @param close closes the connection; ioredis then makes another */
+  /** @param close closes the connection; ioredis then opens another */
   constructor(graceMs: number, close: () => void) {
     this.#graceMs = graceMs
     this.#close = close
@@ -33,7 +33,7 @@ export class RedisState {
     return new MeltproofError(
       'MELTPROOF_TRANSACTION_BROKEN',
       'EXEC was refused: another command of this MULTI was not sent, or its result is unknown, because its deadline ' +
-        'had passed or its client had left. The connection is closed, which discards the MULTI.',
+        'had passed or its client had left. meltproof closes the connection, which discards the MULTI.',
       { cause: this.#broken },
     )
   }
@@ -59,21 +59,21 @@ export class RedisState {
     startFairTimer(this.#graceMs, () => {
       if (this.#begun.get(name) !== begun) return
       this.#warn(
-        `A Redis connection was closed, because its ${name.toUpperCase()} was not ended within ${this.#graceMs} ms after ` +
-          'the end of the budget that began it: other commands would have run into it. Later ones are closed without a warning.',
+        `A Redis connection was closed, because its ${name.toUpperCase()} had not ended ${this.#graceMs} ms after ` +
+          'its deadline, and later commands would have waited behind it. Later ones are closed without a warning.',
       )
       this.#close()
     })
   }
 
-  /** A caller has an error of ours in the place of its answer. */
+  /** A caller got an error of meltproof instead of its answer. */
   late(name: string, reason: Error): void {
     if (this.#begun.has('multi') && !endsState('multi', name)) this.#broken ??= reason
-    // Its caller thinks that it did not begin, or will not ask for its end again.
+    // The caller assumes that the state did not begin, or will not try to end it again.
     if (this.#begun.has(name) || (name === 'exec' && this.#broken !== undefined)) this.#close()
   }
 
-  /** The connection is gone, and its state with it. */
+  /** The connection is closed, and its state is lost. */
   gone(): void {
     for (const { budget, ended } of this.#begun.values()) budget?.offEnd(ended)
     this.#begun.clear()

@@ -1,11 +1,11 @@
 /**
- * Redis' way to end a command that waits: `CLIENT UNBLOCK` from a connection of its own. To close the connection would not
- * do: when Redis gives it a job and reads its end in one turn, the job is dropped with the answer.
+ * Redis' way to end a waiting command: `CLIENT UNBLOCK` from a separate connection. Closing the connection would not be
+ * enough: if Redis assigns a job to it and notices the end in one turn, the job is lost with the answer.
  */
 import { startFairTimer } from '../deadline/fair-timer.ts'
 import type { Cancellation } from './cancellations.ts'
 
-/** What is used of a client of ioredis to make another like it. */
+/** The members of an ioredis client that are needed to create another one like it. */
 export interface Duplicable {
   duplicate(options: object): {
     on(event: 'error' | 'connect', listener: () => void): unknown
@@ -20,10 +20,10 @@ export interface Waiting {
   reject(error: unknown): void
 }
 
-/** The command may not have reached the server yet, or may have its answer: it is asked again after this, ms. */
+/** The command may not be at the server yet, or may be answered: UNBLOCK is sent again after this time, ms. */
 const AGAIN_MS = 20
 
-/** One that Redis has answered by then has its answer; else it rejects with `reason`. `id` is what CLIENT ID said. */
+/** If Redis has answered by then, the answer counts; otherwise rejects with `reason`. `id`: from CLIENT ID. */
 export function unblocking(redis: Duplicable, command: Waiting, id: Promise<unknown>, reason: Error): Cancellation {
   return done => {
     const { reject } = command
@@ -49,7 +49,7 @@ export function unblocking(redis: Duplicable, command: Waiting, id: Promise<unkn
         await new Promise<void>(resolve => startFairTimer(AGAIN_MS, () => resolve()))
       }
     }
-    // Once it has struck, the answer of the command ends it.
+    // Once unblocked, the answer of the command ends the cancellation.
     strike().catch(() => end('unknown'))
     return () => end('unknown')
   }

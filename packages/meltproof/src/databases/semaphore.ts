@@ -1,4 +1,4 @@
-/** Limits how much runs at once. The rest waits, and can be taken back. Pure. */
+/** Limits how many tasks run at the same time. The others wait, and can be withdrawn. Pure. */
 
 export type Begin = (done: () => void) => void
 
@@ -11,7 +11,7 @@ export class Semaphore {
     this.#most = most
   }
 
-  /** Begins now or in its turn. Returns a function that takes it back: true if it had not begun. */
+  /** Runs `begin` now or when its turn comes. Returns a function that withdraws it: true if it had not begun. */
   take(begin: Begin): () => boolean {
     const waiting = { begin }
     this.#waiting.add(waiting)

@@ -1,8 +1,8 @@
-/** What the text of a statement says about it. Pure. It is read only once a deadline has passed. */
+/** Classifies SQL statements by their text. Pure. Used only once a deadline has passed. */
 
-/** Spaces and comments in front of a statement: tools add the name of the route there. */
+/** Spaces and comments before a statement, where tools put the name of the route. */
 const BEFORE = /^(?:\s+|--[^\n]*\n|#[^\n]*\n|\/\*[\s\S]*?\*\/)*/
-/** A longer text is data, not a call that matters here. */
+/** A longer text is data, and not a statement that matters here. */
 const READ_CHARACTERS = 2000
 
 const ROLLS_BACK = /^(?:(?:rollback|abort)\b(?!\s+prepared)|xa\s+(?:end|rollback)\b)/i
@@ -18,26 +18,26 @@ function essence(text: string): string {
   return text.slice(BEFORE.exec(text)?.[0].length ?? 0).slice(0, READ_CHARACTERS)
 }
 
-/** ROLLBACK, also to a savepoint: what a broken transaction still takes. */
+/** ROLLBACK, also to a savepoint: the only statements that a broken transaction accepts. */
 export function rollsBack(text: string): boolean {
   return ROLLS_BACK.test(essence(text))
 }
 
 /**
- * It takes no time in a database that is well, and harm is done when it is cut short: so it is never cancelled. Cleanup,
- * and BEGIN: a caller whose BEGIN failed sends no ROLLBACK.
+ * Statements that are fast in a healthy database, and harmful to interrupt, so they are never cancelled: cleanup, and
+ * BEGIN, because a caller whose BEGIN failed sends no ROLLBACK.
  */
 export function mustFinish(text: string): boolean {
   return BEGINS.test(essence(text)) || cleansUp(text)
 }
 
-/** COMMIT, ROLLBACK and all that puts the session back in order. */
+/** COMMIT, ROLLBACK and all statements that restore the session. */
 export function cleansUp(text: string): boolean {
   const statement = essence(text)
   return CLEANS_UP.test(statement) || UNLOCKS.test(statement)
 }
 
-/** Puts the session in order and leaves the transaction as it is; UNLOCK TABLES and SET autocommit would commit it. */
+/** Restores the session and does not affect the transaction; UNLOCK TABLES and SET autocommit would commit it. */
 export function tidiesSession(text: string): boolean {
   const statement = essence(text)
   return TIDIES.test(statement) || UNLOCKS.test(statement)
@@ -49,7 +49,7 @@ export function mayChangeSession(text: string): boolean {
   return !WORKS_ON_DATA.test(statement) || KEEPS_IN_SESSION.test(statement)
 }
 
-/** Its first word, for messages. Never more: the rest may be secret. */
+/** The first word of a statement, for messages. The rest may be secret. */
 export function nameOf(text: string): string {
   return /^[a-z]+/i.exec(essence(text))?.[0].toUpperCase() ?? 'statement'
 }

@@ -1,33 +1,33 @@
-/** One statement on a bound connection, from the call until the server is done with it. */
+/** One statement on a bound connection, from the call until the server has finished it. */
 import type { Budget } from '../deadline/budget.ts'
 import type { Call } from '../outbound/call.ts'
 
-/** How a driver deals with it. */
+/** The driver's operations on a statement. */
 export interface Handle {
-  /** The server has it. */
+  /** True when the server has received it. */
   isRunning(): boolean
-  /** Gives its caller this error, and no answer any more. */
+  /** Ends the call of its caller with this error. */
   tell(error: Error): void
-  /** It waits, and is not to be sent: when its turn comes, BoundConnection.passedOver() is called instead. */
+  /** The statement waits, and must not be sent: in its turn, BoundConnection.passedOver() is called instead. */
   drop(reason: Error): void
-  /** It runs: nothing else is to be sent until the recovery is over. */
+  /** The statement is running: nothing else may be sent until the recovery is over. */
   holdUp(): void
 }
 
 export class Statement {
   readonly text: string
-  /** The budget it was called in; undefined outside of any. */
+  /** The budget in which it was called; undefined without one. */
   readonly within: Budget | undefined
   readonly call: Call | undefined
-  /** Its own: what it may take. */
+  /** The statement's own budget. */
   budget: Budget
-  /** It runs in the grace after the end of its budget. */
+  /** The statement runs in the grace period after the end of its budget. */
   graced: boolean
   handle: Handle | undefined
-  /** Its caller has an error of ours. */
+  /** The caller has received an error of meltproof. */
   told = false
   over = false
-  /** The server's answer was an error. */
+  /** The server answered with an error. */
   failed = false
   onOver: (() => void) | undefined
 

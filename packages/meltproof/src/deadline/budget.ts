@@ -1,6 +1,6 @@
 /**
- * A budget: how much time is left for a piece of work, and the signal that ends it. Budgets nest and only shrink: when
- * one ends, all that were opened in it end.
+ * A budget: the time left for a piece of work, and the signal that ends it. Budgets nest and only shrink: when one
+ * ends, all budgets inside it end.
  */
 import { now } from '../clock.ts'
 import { stalledBetween } from '../signals/loop-stalls.ts'
@@ -9,11 +9,11 @@ import { type FairTimer, startFairTimer } from './fair-timer.ts'
 
 export interface BudgetOptions {
   readonly parent?: Budget | undefined
-  /** Others keep the deadline too (a client stops waiting): own stalls are not given back. @default false */
+  /** True if others enforce the deadline too (a client stops waiting): stalls do not extend it. @default false */
   readonly hard?: boolean
   readonly phase?: DeadlineFacts['phase']
   readonly what?: string | undefined
-  /** Asked when the time is up. False lifts the limit: the answer has begun, and is streamed. */
+  /** Called when the time is up. Returning false removes the limit, because the answer has begun and is streamed. */
   readonly onExpired?: (reason: Error) => boolean
 }
 
@@ -21,15 +21,15 @@ export type EndListener = (reason: Error) => void
 
 export class Budget {
   readonly startMs: number
-  /** What it was given at the start, ms; never more than its parent had left. Infinity for no limit. */
+  /** The time that the budget had at its start, ms; never more than its parent had left. Infinity for no limit. */
   readonly limitMs: number
-  /** The limit is the parent's, which watches it: one timer, and one that tells. */
+  /** True if the limit is that of the parent, whose timer is shared. */
   readonly #inherits: boolean
   readonly #hardDeadlineMs: number
   readonly #parent: Budget | undefined
   readonly #phase: DeadlineFacts['phase']
   readonly #what: string | undefined
-  /** Dropped as early as possible: async contexts keep a budget until a connection that was opened in it has ended. */
+  /** Dropped early: async contexts keep a budget until a connection that was opened in it has ended. */
   #onExpired: BudgetOptions['onExpired']
   #timer: FairTimer | undefined
   #watching = false
@@ -54,7 +54,7 @@ export class Budget {
     this.#hardDeadlineMs = Math.min(ownHardMs, parent === undefined ? ownHardMs : parent.#hardUntilMs)
   }
 
-  /** Milliseconds left, own stalls given back; 0 when it has ended, Infinity without a limit. */
+  /** Milliseconds left, extended by stalls; 0 when it has ended, Infinity without a limit. */
   remainingMs(): number {
     if (this.#reason !== undefined) return 0
     if (this.#lifted) return this.#parent?.remainingMs() ?? Number.POSITIVE_INFINITY
@@ -69,8 +69,8 @@ export class Budget {
   }
 
   /**
-   * Aborts with the reason when the budget ends. Made when first asked for; most work never does. Its listeners run in
-   * no async context: to keep one costs more than the rest of a budget (1.4 KB).
+   * Aborts with the reason when the budget ends. Created at the first access, which most work never makes. Its
+   * listeners run without an async context, because keeping one costs more than the rest of a budget (1.4 KB).
    */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -90,7 +90,7 @@ export class Budget {
     return this.#parent === undefined ? Number.POSITIVE_INFINITY : this.#parent.#hardUntilMs
   }
 
-  /** Starts the timer, so that the budget ends by itself. Any number of times. */
+  /** Starts the timer, so that the budget ends by itself. May be called repeatedly. */
   watch(): void {
     if (this.#watching || this.#settled || this.#reason !== undefined) return
     this.#watching = true
@@ -106,7 +106,7 @@ export class Budget {
     })
   }
 
-  /** Tells `listener` once when the budget ends; at once when it has. Watches from now on. */
+  /** Calls `listener` once when the budget ends, or now if it has ended. Starts the timer. */
   onEnd(listener: EndListener): void {
     if (this.#reason !== undefined) {
       listener(this.#reason)
@@ -124,7 +124,7 @@ export class Budget {
     else if (typeof this.#listeners === 'object') this.#listeners.delete(listener)
   }
 
-  /** As if its time were up. */
+  /** Ends the budget as if its time were up. */
   expire(): void {
     this.cancel(this.#exceeded())
   }
@@ -140,7 +140,7 @@ export class Budget {
     else for (const listener of listeners ?? []) listener(reason)
   }
 
-  /** The work is done: nothing aborts any more. Any number of times. */
+  /** The work is done: nothing is aborted any more. May be called repeatedly. */
   settle(): void {
     if (this.#settled) return
     this.#settled = true

@@ -1,4 +1,4 @@
-/** Which budget the running code works under, and how one is opened within it. */
+/** Finds the budget of the running code, and opens budgets within it. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Budget, type BudgetOptions } from './budget.ts'
 import { DeadlineExceededError } from './deadline-error.ts'
@@ -14,9 +14,9 @@ export function runWithBudget<R>(budget: Budget, fn: () => R): R {
 }
 
 /**
- * Calls `fn` outside of every budget, and returns what it returns: no deadline ends what it starts, and nothing that it
- * calls is refused for want of time. For a cleanup that must run however the work before it ended. Limits that a
- * call has of its own, such as the `queryMs` of a bound database, still count.
+ * Calls `fn` outside every budget, and returns its result: no deadline ends the work it starts or refuses its calls.
+ * For cleanup that must run however the work before it ended. Limits of a single call, such as the `queryMs` of a bound
+ * database, still apply.
  *
  * @example finally { await unbounded(() => unlock(key)) }
  */
@@ -27,9 +27,9 @@ export function unbounded<R>(fn: () => R): R {
 const LEAST_MS = 1
 
 /**
- * A budget of `limitMs` at most, within that of the running code, or within `parent` when that is given (also
- * undefined). An error when less than `needsMs` is left: the reason of a budget that has ended, or a
- * DeadlineExceededError of phase `refused`.
+ * Opens a budget of `limitMs` at most, within that of the running code, or within `parent` if that key is given (even
+ * undefined). Returns an error when less than `needsMs` is left: the reason of a budget that has ended, or a
+ * DeadlineExceededError with phase `refused`.
  */
 export function openBudget(limitMs: number, options: BudgetOptions & { readonly needsMs?: number }): Budget | Error {
   const parent = 'parent' in options ? options.parent : currentBudget()

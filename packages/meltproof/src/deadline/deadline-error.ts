@@ -1,4 +1,4 @@
-/** The error of a deadline that has passed: what was waited for, and who was slow. */
+/** The error of a missed deadline: what the work waited for, and what was slow. */
 import { MeltproofError } from '../errors.ts'
 import type { Expiry } from './fair-timer.ts'
 
@@ -11,7 +11,7 @@ const WAITED_FOR = {
   connect: 'a connection',
   'first-byte': 'the first byte of the answer',
   idle: 'the next byte of the answer',
-  drip: 'an answer that only trickled in',
+  drip: 'an answer that arrived too slowly',
   total: 'the whole answer',
   acquire: 'a free connection of the pool',
   query: 'the result of the query',
@@ -22,27 +22,27 @@ export type DeadlinePhase = keyof typeof WAITED_FOR
 
 export interface DeadlineFacts extends Expiry {
   readonly phase: DeadlinePhase
-  /** The limit that passed, ms. */
+  /** The limit that was exceeded, ms. */
   readonly limitMs: number
   readonly heldUpMs?: number
-  /** Bytes of an answer that had come by then, where that is known. */
+  /** Bytes of an answer that had arrived, if known. */
   readonly bytesSeen?: number
-  /** Whom or what was waited for, such as an origin; without secrets. Default "the work". */
+  /** What the work is, such as a call to an origin, without secrets. Default "the work". */
   readonly what?: string | undefined
 }
 
-/** A deadline passed. `instanceof` holds across duplicate installs of meltproof. */
+/** A deadline has passed. `instanceof` works across duplicate installs of meltproof. */
 export class DeadlineExceededError extends MeltproofError {
   override readonly name: string = 'DeadlineExceededError'
   declare readonly code: 'MELTPROOF_DEADLINE_EXCEEDED'
-  /** Wall time from the start to giving up, ms. */
+  /** Wall time from the start until the deadline was enforced, ms. */
   readonly waitedMs: number
-  /** How much of `waitedMs` this process's own event loop was stalled, ms. */
+  /** How much of `waitedMs` the event loop of this process was stalled, ms. */
   readonly ownStallMs: number
-  /** The limit that passed, ms. */
+  /** The limit that was exceeded, ms. */
   readonly limitMs: number
   readonly phase: DeadlinePhase
-  /** Bytes of an answer that had come by then; undefined where that is not known. */
+  /** Bytes of an answer that had arrived; undefined if unknown. */
   readonly bytesSeen: number | undefined
 
   constructor(facts: DeadlineFacts, options?: ErrorOptions) {
@@ -63,9 +63,9 @@ export class DeadlineExceededError extends MeltproofError {
 function describe(facts: DeadlineFacts): string {
   const { phase, limitMs, waitedMs, bytesSeen, what = 'the work' } = facts
   if (phase === 'refused') {
-    return `Deadline: ${what} was not started, because only ${ms(Math.max(0, limitMs))} were left of the time it may take.`
+    return `Deadline: ${what} was not started, because only ${ms(Math.max(0, limitMs))} of its time were left.`
   }
-  const seen = bytesSeen === undefined ? '' : ` (${bytesSeen} bytes had come)`
+  const seen = bytesSeen === undefined ? '' : ` (${bytesSeen} bytes had arrived)`
   return `Deadline: ${what} took more than ${ms(limitMs)}. Waited ${ms(waitedMs)} for ${WAITED_FOR[phase]}${seen}. ${blame(facts)}`
 }
 
@@ -73,14 +73,15 @@ const WORTH_TELLING_MS = 1
 
 function blame({ limitMs, waitedMs, ownStallMs, heldUpMs = ownStallMs }: DeadlineFacts): string {
   if (ownStallMs < WORTH_TELLING_MS) {
-    return 'Our own event loop was not stalled meanwhile: it is the other side, or the network, that was slow.'
+    return 'This process was not stalled meanwhile: the other side, or the network, was slow.'
   }
-  const stalled = `Our own event loop was stalled for ${ms(ownStallMs)} of that`
-  if (heldUpMs < WORTH_TELLING_MS) return `${stalled}, while only the other side had work to do: it is not the reason.`
+  const stalled = `The event loop of this process was stalled for ${ms(ownStallMs)} of that`
+  if (heldUpMs < WORTH_TELLING_MS)
+    return `${stalled}, but it had nothing to do then except to wait for the other side: the stall is not the cause.`
   const awakeMs = waitedMs - heldUpMs
   return awakeMs >= limitMs - WORTH_TELLING_MS
-    ? `${stalled}, which was given back: it is not the reason.`
-    : `${stalled}, which left ${ms(awakeMs)}: it is at least part of the reason.`
+    ? `${stalled}. The limit was extended by that time: the stall is not the cause.`
+    : `${stalled}, which left ${ms(awakeMs)}: the stall is at least part of the cause.`
 }
 
 function ms(value: number): string {

@@ -1,17 +1,17 @@
 /**
- * The rule of a fair timer: how much longer to wait, ms. Pure. Time in which our own loop was stalled is given back:
- * never more than the limit itself, so a loop that stalls for ever doubles a timeout and does not lift it; and nothing
- * later than `creditCapMs` after the limit, so an inherited deadline stays one.
+ * The rule of a fair timer: how much longer to wait, ms. Pure. A limit is extended by the time in which the event loop
+ * was stalled: at most by the limit itself, so a loop that stalls for ever doubles a timeout but does not disable it;
+ * and at most by `creditCapMs`, so an inherited deadline holds.
  */
 
-/** Less than this is not worth a timer of its own, ms. */
+/** A shorter extension is not worth setting a timer for, ms. */
 const LEAST_CREDIT_MS = 1
 
 export interface FairState {
   readonly limitMs: number
   readonly elapsedMs: number
   readonly stalledMs: number
-  /** Given back so far. */
+  /** How long the limit was extended so far. */
   readonly givenMs: number
   readonly creditCapMs: number
 }

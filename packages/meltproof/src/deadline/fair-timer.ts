@@ -1,7 +1,7 @@
 /**
- * Timeouts that are never our own fault. When the limit has passed, the stalls of our own loop are given back
- * (fair-rule.ts); then the loop polls twice more, so that an answer that lies in the socket wins. All share one Node
- * timer: one each would cost twice as much (bench/deadline.ts). Nothing here keeps the process alive.
+ * Timeouts that this process's own stalls do not cause. When the limit has passed, it is extended by the stalls of the
+ * loop (fair-rule.ts); then the loop polls twice more, so that an answer in the socket wins. All share one Node timer:
+ * separate timers would cost twice as much (bench/deadline.ts). Nothing here keeps the process alive.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
@@ -16,7 +16,7 @@ export interface Expiry {
 }
 
 export interface FairTimerOptions {
-  /** How long after `ms` it may expire because of stalls that are given back. @default `ms` */
+  /** Maximum extension by stalls, ms. @default `ms` */
   readonly creditCapMs?: number
 }
 
@@ -25,8 +25,8 @@ export interface FairTimer {
 }
 
 /**
- * Calls `onExpired` once when `ms` of unstalled time have passed; Infinity never expires. It runs in no async context,
- * and what it throws is an uncaught exception, as with setTimeout.
+ * Calls `onExpired` once when `ms` of unstalled time have passed; Infinity never expires. It runs without an async
+ * context, and its exceptions are uncaught, as with setTimeout.
  */
 export function startFairTimer(
   ms: number,
@@ -45,13 +45,13 @@ export function pendingFairTimers(): number {
   return heap.size + expiring
 }
 
-/** A class, not a closure: about 150 bytes is all that a pending deadline holds. */
+/** A class rather than a closure, so that a pending deadline holds only about 150 bytes. */
 class PendingTimer implements FairTimer, HeapEntry {
   slot = -1
   readonly startMs: number
   readonly limitMs: number
   dueMs: number
-  /** Not 0: a number with a fraction is an object of its own. */
+  /** Undefined and not 0: V8 would allocate an object for a number with a fraction. */
   givenMs: number | undefined = undefined
   readonly creditCapMs: number | undefined
   onExpired: ((verdict: Expiry) => void) | undefined
@@ -68,7 +68,7 @@ class PendingTimer implements FairTimer, HeapEntry {
     this.onExpired = undefined
     if (this.slot < 0) return
     heap.remove(this)
-    // The Node timer stays: letting it fire without a use costs less than clearing and setting it each time.
+    // The Node timer stays: letting it fire without use costs less than clearing and setting it each time.
     if (heap.size === 0) releaseCounted()
   }
 }
@@ -106,10 +106,10 @@ function wake(): void {
   }
   if (heap.first !== undefined) wakeBy(heap.first.dueMs, nowMs)
   if (passed.length === 0) return
-  // Held until then, so that a stall during the last two turns is known too.
+  // The heartbeat is held until then, so that a stall during the last two turns counts too.
   if (heap.size > 0) holdCounted()
   expiring += passed.length
-  // Each of these turns polls once: what has arrived is read, and so is what that set off.
+  // Each of these turns polls once, so that data which has arrived is read, with what follows from it.
   setImmediate(() => setImmediate(judge, passed))
 }
 

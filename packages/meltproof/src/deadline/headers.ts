@@ -1,6 +1,6 @@
 /**
- * Deadlines across processes, as header fields: how much is left, because clocks differ. Pure. A field that is not
- * exactly as specified is ignored; of several the smallest counts.
+ * Deadlines across processes, as header fields with the remaining time, because clocks differ. Pure. A field that is
+ * not exactly as specified is ignored; of several the smallest counts.
  */
 import { invalidOption } from '../options.ts'
 
@@ -19,7 +19,7 @@ export const DEADLINE_HEADERS: readonly DeadlineHeader[] = [
 
 export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** The smallest duration that any of these fields states, ms; undefined when none does. */
+/** The smallest duration in these fields, ms; undefined when there is none. */
 export function readDeadline(
   fields: HeaderFields,
   headers: readonly DeadlineHeader[] = DEADLINE_HEADERS,
@@ -38,8 +38,8 @@ export function readDeadline(
 }
 
 /**
- * The new value of a field that states `given`, so that no callee has longer than `leftMs`; undefined keeps it. An app that
- * passes on its client's field must not turn it into more time than is left.
+ * The new value of a field with value `given`, so that no callee gets longer than `leftMs`; undefined keeps it. Apps
+ * that forward a client's field must not extend the time.
  */
 export function shortened(given: string | undefined, leftMs: number, header: DeadlineHeader): string | undefined {
   const givenMs = given === undefined ? undefined : readDeadline({ [header.name]: given }, [header])
@@ -51,11 +51,11 @@ export function parseDeadline(text: string, format: DeadlineFormat): number | un
   const match = PATTERN[format].exec(text)
   if (match === null) return undefined
   const ms = format === 'grpc' ? Number(match[1]) * GRPC_UNIT_MS[match[2]!]! : Number(match[1])
-  // Proxies write 0 for "no timeout"; a caller with nothing left does not call.
+  // Proxies write 0 for "no timeout", and a caller without time left does not call.
   return ms > 0 ? ms : undefined
 }
 
-/** Rounded down, so that no callee has longer than we wait. Undefined without a limit, and with nothing left. */
+/** Rounded down, so that no callee gets longer than this process waits. Undefined without a limit or time left. */
 export function formatDeadline(leftMs: number, format: DeadlineFormat): string | undefined {
   if (!Number.isFinite(leftMs) || leftMs < 1) return undefined
   const ms = Math.floor(leftMs)
@@ -64,14 +64,14 @@ export function formatDeadline(leftMs: number, format: DeadlineFormat): string |
   return `${Math.min(Math.floor(ms / 1000), MOST_GRPC_VALUE)}S`
 }
 
-/** Throws a MeltproofError that says which name or format is wrong. */
+/** Throws a MeltproofError that names the invalid name or format. */
 export function checkDeadlineHeaders(option: string, value: unknown): readonly DeadlineHeader[] {
   if (value === undefined) return DEADLINE_HEADERS
   if (!Array.isArray(value)) invalidOption(option, 'a list of { name, format }', value)
   return (value as readonly unknown[]).map((header, i) => {
     const { name, format } = (header ?? {}) as { name?: unknown; format?: unknown }
     if (typeof name !== 'string' || !TOKEN.test(name) || TAKEN.has(name.toLowerCase())) {
-      invalidOption(`${option}[${i}].name`, 'the name of a header field of its own', name)
+      invalidOption(`${option}[${i}].name`, 'the name of a header field that HTTP does not use itself', name)
     }
     if (format !== 'milliseconds' && format !== 'grpc') {
       invalidOption(`${option}[${i}].format`, "'milliseconds' or 'grpc'", format)

@@ -1,4 +1,4 @@
-/** meltproof/deadline: limits on any work, that are never our own fault. */
+/** meltproof/deadline: time limits on any work that do not pass because of this process's own stalls. */
 export { unbounded } from './context.ts'
 export { DeadlineExceededError, type DeadlinePhase } from './deadline-error.ts'
 export { remaining, within, type WithinOptions } from './within.ts'

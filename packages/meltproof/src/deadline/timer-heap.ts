@@ -1,4 +1,4 @@
-/** A binary heap of timers by when they are due. Entries know their slot, so that any can be taken out. Pure. */
+/** A binary heap of timers, ordered by due time. Entries know their slot, so that any can be removed. Pure. */
 
 export interface HeapEntry {
   dueMs: number
@@ -21,7 +21,7 @@ export class TimerHeap<E extends HeapEntry> {
     this.#rise(entry, this.#entries.length - 1)
   }
 
-  /** Takes it out; an entry that is in no heap is left alone. */
+  /** Removes an entry; ignores one that is not in the heap. */
   remove(entry: E): void {
     const { slot } = entry
     if (slot < 0) return

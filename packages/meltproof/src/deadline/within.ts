@@ -1,15 +1,12 @@
-/** within(): a time limit on any asynchronous work. Own stalls are given back; no limit outlasts the one around it. */
+/** within(): a time limit on any asynchronous work. Stalls extend it; no limit outlasts the one around it. */
 import { checkObject, invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
 import { currentBudget, openBudget, runWithBudget } from './context.ts'
 
 export interface WithinOptions {
-  /** What the work is, for the error. It is logged: no secrets. @default 'the work' */
+  /** Names the work in the error, which is logged: no secrets. @default 'the work' */
   readonly what?: string
-  /**
-   * With less than this left it is refused: a call that never takes less than 50 has no use for 20. Milliseconds.
-   * @default 1
-   */
+  /** Refuses to start with less time than this: work that needs 50 ms has no use for 20. Milliseconds. @default 1 */
   readonly needsMs?: number
   /** Another signal that ends the work early; the promise rejects with its reason. */
   readonly signal?: AbortSignal
@@ -18,14 +15,14 @@ export interface WithinOptions {
 const KNOWN = ['what', 'needsMs', 'signal'] as const satisfies (keyof WithinOptions)[]
 
 /**
- * Calls `fn(signal)` and settles as its promise does, or rejects when `ms` milliseconds have passed without the stalls
- * of our own event loop, or when the budget it runs in ends. Then `signal` aborts with the same reason. A callback that
- * ignores its signal is not waited for. At 0 or below `fn` is not called; Infinity leaves only the limits around. Every
- * error is a rejection.
+ * Calls `fn(signal)` and settles as its promise does, or rejects when `ms` milliseconds have passed, without the stalls
+ * of this process's event loop, or when the surrounding budget ends. Then `signal` aborts with the same reason. A
+ * callback that ignores its signal is not awaited. At 0 or below `fn` is not called; with Infinity only surrounding
+ * limits apply. Every error is a rejection.
  *
  * @example const user = await within(200, signal => fetch(url, { signal }))
  * @throws DeadlineExceededError when the time is up; `phase` is `'refused'` when `fn` was not even called.
- * @throws MeltproofError `MELTPROOF_OPTION_INVALID` or `_UNKNOWN` for arguments that make no sense.
+ * @throws MeltproofError `MELTPROOF_OPTION_INVALID` or `_UNKNOWN` for invalid arguments.
  */
 export function within<T>(
   ms: number,

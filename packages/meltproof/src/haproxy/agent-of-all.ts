@@ -1,38 +1,41 @@
 /**
- * MELTPROOF_HAPROXY_AGENT: one agent for all servers of the process and all workers of its cluster, because to HAProxy they
- * are one server. HAProxy gets their sum.
+ * MELTPROOF_HAPROXY_AGENT: one agent for all servers of the process and all workers of its cluster, because HAProxy
+ * sees them as one server. HAProxy gets their sum.
  */
 import { clusterPort } from '../cluster/cluster-port.ts'
 import { AllGuards } from '../cluster/all-guards.ts'
 import type { Address } from '../cluster/held-port.ts'
 import type { Guard } from '../server/guard.ts'
-import { tellHeld } from '../server/operate/held-answers-of.ts'
+import { flushDelayed } from '../server/operate/held-answers-of.ts'
 import { AgentServer } from './agent-server.ts'
 
 /** @param guards of the servers that listen now */
 export function serveAgent(address: Address, guards: () => readonly Guard[], warn: (text: string) => void): void {
   const all = new AllGuards(guards)
-  const tellAllHeld = (): void => {
-    for (const guard of guards()) tellHeld(guard)
+  const flushAllDelayed = (): void => {
+    for (const guard of guards()) flushDelayed(guard)
   }
   const agent = new AgentServer(async () => {
     const { ready, stats } = await workers.together()
-    // While one worker takes requests, the host does.
+    // The host accepts requests while one of its workers does.
     return ready && stats !== undefined ? { ...stats, draining: false } : undefined
-  }, tellAllHeld)
+  }, flushAllDelayed)
   const { server } = agent
   const workers = clusterPort({
     name: `haproxy ${address.host} ${address.port}`,
     server,
     address,
     warn,
-    says: { alone: 'tells HAProxy of one worker alone', none: "has no port for HAProxy's agent checks" },
+    says: {
+      alone: "answers HAProxy's agent checks with the figures of this worker only",
+      none: "cannot answer HAProxy's agent checks",
+    },
     all,
     families: [],
     explain: () => [],
     ready: () => {
-      // Another worker tells HAProxy, and asks this one each time.
-      if (!server.listening) tellAllHeld()
+      // Another worker answers HAProxy, and asks this one each time.
+      if (!server.listening) flushAllDelayed()
       return guards().length > 0 && !all.stats().draining
     },
   })

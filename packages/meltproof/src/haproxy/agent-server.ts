@@ -1,5 +1,5 @@
 /**
- * The agent's port: each connection gets one line. Questions of any kind, number and origin cost the service next to
+ * The agent's port: each connection gets one line. Connections of any kind, number and origin cost the service almost
  * nothing, and no failure here reaches it.
  */
 import { createServer, type Server, type Socket } from 'node:net'
@@ -7,9 +7,9 @@ import { now } from '../clock.ts'
 import { Advice, type Figures, RELEASE } from './advice.ts'
 import { Balancers } from './balancers.ts'
 
-/** Connections at the same time. The oldest is closed to make room: it has had its line. */
+/** Maximum number of connections. The oldest is closed to make room: it has received its line. */
 const MOST_CONNECTIONS = 100
-/** A line is repeated for this long, ms: making one costs more than sending it. */
+/** A line is reused for this long, ms: making one costs more than sending it. */
 const SAME_MS = 100
 /** Idle and half-open clients are disconnected after this, ms. */
 const PATIENCE_MS = 5000
@@ -20,15 +20,15 @@ export class AgentServer {
   readonly #isHeld: () => void
   readonly #advice = new Advice()
   readonly #balancers = new Balancers()
-  /** Oldest first. */
+  /** Sockets, oldest first. */
   readonly #sockets = new Set<Socket>()
   #line: { readonly text: Promise<string>; readonly atMs: number } | undefined
-  /** Those that have not been told yet that they are held no more. */
+  /** Balancers that have not yet received a number without a limit. */
   #toRelease: Set<string> | undefined
 
   /**
-   * @param figures undefined: nothing listens, so nothing is to be sent
-   * @param isHeld called when a balancer has read a number that holds it
+   * @param figures undefined: no server listens, so no requests should be sent
+   * @param isHeld called when a balancer has read a number that limits it
    */
   constructor(figures: () => Promise<Figures | undefined> | Figures | undefined, isHeld: () => void = () => undefined) {
     this.#figures = figures
@@ -38,8 +38,7 @@ export class AgentServer {
   }
 
   /**
-   * Nothing is known any more. HAProxy keeps what it was told last, for ever, so each balancer is told once that it is not
-   * held; then the port closes.
+   * The figures end. HAProxy keeps its last number, so each balancer gets one without a limit; then the port closes.
    */
   release(): void {
     this.#toRelease ??= new Set(this.#balancers.addresses)
@@ -57,13 +56,13 @@ export class AgentServer {
     socket.on('error', () => undefined)
     if (this.#sockets.size >= MOST_CONNECTIONS) this.#sockets.values().next().value?.destroy()
     this.#sockets.add(socket)
-    // It hangs up when it has read the line.
+    // HAProxy disconnects when it has read the line.
     socket.on('close', () => {
       this.#sockets.delete(socket)
       if (this.#advice.holds) this.#isHeld()
     })
     socket.setTimeout(PATIENCE_MS, () => socket.destroy())
-    // What `agent-send` says is read: a socket that closes with unread bytes is reset, and its line may be lost.
+    // The text of `agent-send` is read: closing a socket with unread bytes resets it, and its line may be lost.
     socket.resume()
     const address = socket.remoteAddress ?? ''
     this.#balancers.asks(address, now())
@@ -89,7 +88,7 @@ export class AgentServer {
     try {
       return this.#advice.line(await this.#figures(), now())
     } catch {
-      return RELEASE // A failure of ours holds nothing.
+      return RELEASE // A failure of meltproof must not limit the balancer.
     }
   }
 }

@@ -1,35 +1,35 @@
-/** meltproof/haproxy: tells HAProxy how many requests the service takes at once, by its agent check. */
+/** meltproof/haproxy: informs HAProxy, through its agent check, how many requests the service accepts at once. */
 import { holdPort } from '../cluster/held-port.ts'
 import { checkGuard, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 import { replaceMethod } from '../replace-method.ts'
 import type { Guard } from '../server/guard.ts'
-import { tellHeld } from '../server/operate/held-answers-of.ts'
+import { flushDelayed } from '../server/operate/held-answers-of.ts'
 import { warnOnce } from '../warnings.ts'
 import { AgentServer } from './agent-server.ts'
 
 /** @experimental */
 export interface AgentOptions {
-  /** As `agent-port` of HAProxy's server line. */
+  /** The `agent-port` of HAProxy's server line. */
   readonly port: number
-  /** The address to listen at. Anybody who reaches it can ask. @default '127.0.0.1' */
+  /** The address to listen on. Every client that reaches it can ask. @default '127.0.0.1' */
   readonly host?: string
 }
 
 /** @experimental */
 export interface Agent {
-  /** Closes the port at once. HAProxy goes on with the last number it was told. */
+  /** Closes the port at once. HAProxy keeps the last number it received. */
   close(): void
 }
 
 /**
- * Answers HAProxy's agent checks for one server. It ends with `guard.close()`, after each balancer has been told that it is
- * held no more.
+ * Answers HAProxy's agent checks for one server. It ends with `guard.close()`, after each balancer was informed that it
+ * is no longer limited.
  *
  * ```js
  * agent(protect(server), { port: 9402 })
  * ```
  *
- * Where the port can not be had a warning says so, it is tried again every second, and the service runs without.
+ * If the port is taken, it warns, retries every second, and the service runs without the agent.
  * @throws MeltproofError for an option that is unknown or out of range.
  * @experimental
  */
@@ -42,15 +42,15 @@ export function agent(guard: Guard, options: AgentOptions): Agent {
   if (typeof host !== 'string' || host === '') invalidOption('host', 'an address', host)
   const agentServer = new AgentServer(
     () => guard.stats(),
-    () => tellHeld(guard),
+    () => flushDelayed(guard),
   )
   const say = warnOnce()
   const giveUp = holdPort(agentServer.server, { host, port }, why =>
-    say(`meltproof/haproxy has no port for HAProxy's agent checks. ${why}`),
+    say(`meltproof/haproxy cannot answer HAProxy's agent checks. ${why}`),
   )
   const undo = replaceMethod(guard, 'close', original => () => {
     giveUp()
-    // What drains is still to be sent nothing.
+    // A draining server must still receive no requests.
     if (!guard.stats().draining) agentServer.release()
     return original()
   })

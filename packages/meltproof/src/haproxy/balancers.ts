@@ -1,8 +1,8 @@
-/** The addresses that have asked lately. Pure. */
+/** Remembers the addresses of balancers that asked recently. Pure. */
 
-/** Who has not asked for so long has gone, ms. HAProxy asks every 2 s by default. */
+/** An address is forgotten after this time, ms. HAProxy asks every 2 s by default. */
 const GONE_MS = 10_000
-/** Anybody who reaches the port can ask. */
+/** Bounded, because every client that reaches the port can ask. */
 const MOST = 64
 
 export class Balancers {

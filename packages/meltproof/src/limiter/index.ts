@@ -1,4 +1,4 @@
-/** meltproof/limiter: the same admission control for queue consumers, gRPC, WebSocket messages and whatever is no HTTP. */
+/** meltproof/limiter: the same admission control for queue consumers, WebSocket messages and other work. */
 export type { Criticality, CriticalityAnswer } from '../admission/queue/criticality.ts'
 export type { ShedReason } from '../admission/shed-reason.ts'
 export { type Limiter, limiter, type LimiterStats } from './limiter.ts'

@@ -1,4 +1,4 @@
-/** limiter(): the gate of a server for work that no server brings: messages, jobs, calls of other protocols. */
+/** limiter(): the gate of a server for work that arrives without one: messages, jobs, calls of other protocols. */
 import { type Decision, PATIENT_TUNING, PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
@@ -26,29 +26,29 @@ export interface LimiterStats extends GateStats {
 
 export interface Limiter {
   /**
-   * Calls `fn` when there is a permit for it, and settles as it does. The permit ends when `fn` has returned, or when its
-   * promise has settled. A run inside of another run of this limiter needs no permit of its own.
+   * Calls `fn` when there is a permit for it, and settles as it does. The permit ends when `fn` has returned, or when
+   * its promise has settled. A run inside another run of this limiter needs no permit of its own.
    *
-   * Under `within()`, or in a request that has a deadline, what cannot be done in time is not started; and run() rejects
-   * when the time is up.
+   * Under `within()`, or in a request with a deadline, work that cannot be done in time is not started; and run()
+   * rejects when the time is up.
    *
    * @throws ShedError (as a rejection) when it is shed, `MELTPROOF_SHED`: nothing of it was started.
-   * @throws MeltproofError (as a rejection) for an option that is unknown or makes no sense.
+   * @throws MeltproofError (as a rejection) for an unknown or invalid option.
    */
   run<T>(fn: () => T | PromiseLike<T>, options?: RunOptions): Promise<T>
   stats(): LimiterStats
   /** The same number as `stats().pressure`. */
   pressure(): number
-  /** Why the last shed happened, in one sentence for a person. */
+  /** Why the last shed happened, and what limits concurrency, in sentences for a person. */
   explain(): string
   /**
-   * Takes nothing new (it is shed, `closing`), and resolves true when all that ran or waited has settled; false after
-   * `timeoutMs`, by default 10,000, when what still waits is shed and what runs is left alone. Calling it again returns
-   * the same promise.
+   * Accepts no new work (it is shed, `closing`), and resolves true when all running and waiting work has settled. After
+   * `timeoutMs`, by default 10,000, it sheds waiting work, leaves running work alone and resolves false. Calling it
+   * again returns the same promise.
    * @throws MeltproofError for a time that is not a number from 0 to 3,600,000
    */
   drain(timeoutMs?: number): Promise<boolean>
-  /** Ends the limit: what waits is started, and so is at once all that comes later. */
+  /** Removes the limit: waiting work is started, and later work starts at once. */
   close(): void
 }
 
@@ -56,8 +56,8 @@ const DRAIN_MS = 10_000
 const MOST_DRAIN_MS = 3_600_000
 
 /**
- * A limiter for what is no HTTP server. It learns how much work at once still raises throughput, lets the excess wait, and
- * sheds when the queue does not drain.
+ * A limiter for work other than HTTP requests. It learns how much concurrent work still raises throughput, queues the
+ * rest, and sheds when the queue does not drain.
  *
  * @example
  * const messages = limiter()
@@ -89,9 +89,9 @@ export function limiter(options: LimiterOptions = {}): Limiter {
 class Work implements RunOwner {
   readonly turns: Turns<Run>
   draining: Promise<boolean> | undefined
-  /** Absent where nothing is shed. */
+  /** Absent when nothing is shed. */
   readonly #memory: Memory | undefined
-  /** What waits or runs. */
+  /** Number of runs that wait or are running. */
   #open = 0
   #onIdle: (() => void) | undefined
 
@@ -104,7 +104,7 @@ class Work implements RunOwner {
       levels: true,
       onFailure: error =>
         warn(
-          `a limiter of meltproof failed in process ${process.pid} and limits nothing any more. ${showThrown(error, { stack: true })}`,
+          `a limiter of meltproof failed in process ${process.pid} and has stopped limiting. ${showThrown(error, { stack: true })}`,
         ),
     })
   }

@@ -3,20 +3,20 @@ import { CRITICALITIES, type CriticalityAnswer, levelOf, readCriticality } from 
 import { hourNow } from '../clock.ts'
 import { checkBoolean, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 
-/** All optional. */
+/** All options are optional. */
 export interface LimiterOptions {
-  /** How much may be in service at once, a whole number from 1 to 1,000,000. @default learned */
+  /** Maximum concurrent work, a whole number from 1 to 1,000,000. @default learned */
   readonly limit?: number
   /**
-   * False for a consumer that pulls its work and can wait: nothing is shed for overload. What finds no permit waits,
-   * first come first served in its class of criticality, for as long as it takes, up to 100,000 at once. Bound what you
-   * pull.
+   * Set to false for a consumer that pulls its work and can wait: nothing is shed for overload. Work without a permit
+   * waits, first come first served in its class of criticality, without a time limit, up to 100,000 at once. Limit what
+   * you pull.
    * @default true
    */
   readonly sheds?: boolean
   /**
-   * Its name in the metrics of `meltproof/prometheus` and `meltproof/otel`. The first 100 names of a process appear;
-   * of two limiters with one name, the later one.
+   * Its name in the metrics of `meltproof/prometheus` and `meltproof/otel`. The first 100 names of a process appear; of
+   * two limiters with the same name, the later one.
    * @default not in the metrics
    */
   readonly name?: string
@@ -24,14 +24,14 @@ export interface LimiterOptions {
 
 export interface RunOptions {
   /**
-   * How much it matters: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a user, a
-   * tenant) whose work stands or falls together.
+   * How important the work is: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a
+   * user, a tenant) whose work should be done or shed together.
    * @default 'critical'
    */
   readonly criticality?: CriticalityAnswer
   /**
-   * Aborts when nobody waits for the result any more: run() rejects with its reason. What waits then is not started;
-   * what has begun keeps its permit until it settles.
+   * Aborted when the result is no longer needed: run() rejects with its reason. Waiting work is then not started;
+   * running work keeps its permit until it settles.
    */
   readonly signal?: AbortSignal
 }

@@ -1,4 +1,4 @@
-/** One piece of work that a limiter was given, from its arrival until it has settled. */
+/** One run of a limiter, from its arrival until it has settled. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import type { Budget } from '../deadline/budget.ts'
@@ -6,13 +6,13 @@ import { currentBudget } from '../deadline/context.ts'
 import { Turn } from '../turns.ts'
 import type { CheckedRun } from './options.ts'
 
-/** The limiter. */
+/** The limiter of a run. */
 export interface RunOwner {
-  /** Nobody waits for it any more. */
+  /** The caller no longer waits for it. */
   givenUp(run: Run): void
-  /** Its work is over. */
+  /** Its work has ended. */
   settled(run: Run): void
-  /** It is not to be started. */
+  /** It must not be started. */
   shed(run: Run, reason: ShedReason): void
 }
 
@@ -21,7 +21,7 @@ export type Settle = (value: unknown) => void
 const running = new AsyncLocalStorage<Run>()
 
 export class Run extends Turn<Run> {
-  /** It is counted among what holds memory. */
+  /** It is counted among the work that holds memory. */
   holdsMemory = false
   level: number
   /** When its budget ends; Infinity without one. */
@@ -32,10 +32,10 @@ export class Run extends Turn<Run> {
   readonly #reject: Settle
   readonly #signal: AbortSignal | undefined
   readonly #budget: Budget | undefined = currentBudget()
-  /** The innermost run it was made in that has not settled: runs that each start the next one are not held for ever. */
+  /** The innermost enclosing run that has not settled; keeping settled ones would hold whole chains in memory. */
   #outer: Run | undefined = Run.#unsettled(running.getStore())
   #settled = false
-  /** Where its caller is, while it waits. */
+  /** The async context of the caller, while the run waits. */
   #context: AsyncResource | undefined
   #stopWatching: (() => void) | undefined
 
@@ -50,7 +50,7 @@ export class Run extends Turn<Run> {
     this.answerBy = this.arrivedAt + (this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY)
   }
 
-  /** True inside of a run of the same limiter that is still in service. */
+  /** True inside another run of the same limiter that is still in service. */
   get nested(): boolean {
     for (let outer = this.#outer; outer !== undefined; outer = outer.#outer) {
       if (outer.inService && outer.#owner === this.#owner) return true
@@ -86,7 +86,7 @@ export class Run extends Turn<Run> {
     this.#owner.shed(this, reason)
   }
 
-  /** Its caller is told; what has begun goes on. */
+  /** Rejects for the caller; running work continues. */
   fail(reason: unknown): void {
     this.#stopWatching?.()
     this.#reject(reason)

@@ -1,20 +1,20 @@
-/** The error of work that was not started because there is more than can be done. */
+/** The error of work that was not started because of overload. */
 import { whyShed } from '../admission/explanation.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import type { LastShed } from '../admission/sheds.ts'
 import { MeltproofError } from '../errors.ts'
 
-/** Clients that all come again at the same time would melt it again, ms. */
+/** The range is random, because clients that retry together would cause the next overload, ms. */
 const RETRY_AFTER_MS = { least: 1000, most: 5000 }
 
-/** A limiter shed the work: nothing of it was started, and it may be tried again later. */
+/** A limiter shed the work: nothing of it was started, and it may be retried later. */
 export class ShedError extends MeltproofError {
   override readonly name: string = 'ShedError'
   declare readonly code: 'MELTPROOF_SHED'
   readonly reason: ShedReason
-  /** After how long to try again, ms: random, from 1,000 to 5,000. */
+  /** When to retry, ms: random, from 1,000 to 5,000. */
   readonly retryAfterMs: number
-  /** How long it had waited, ms. */
+  /** How long the work had waited, ms. */
   readonly waitedMs: number
 
   constructor(shed: LastShed, waitedMs: number) {

@@ -1,4 +1,4 @@
-/** meltproof/access-log: a line for each request of a guard. It never throws into the service. */
+/** meltproof/access-log: writes a line for each request of a guard. It never throws into the service. */
 import type { IncomingMessage } from 'node:http'
 import { type RequestMessage, requests, type ShedMessage, sheds } from '../channels.ts'
 import { dateAt, wallClockMs } from '../clock.ts'
@@ -10,7 +10,7 @@ import { type AccessLogOptions, type AccessLogSettings, checkAccessLogOptions } 
 import { redactTarget } from './access-log/redact.ts'
 import { isAlwaysLogged, shareAt } from './access-log/sampling.ts'
 import { secretNames } from './access-log/secret-names.ts'
-import { takeRequestsApart } from '../timing/observed.ts'
+import { enableRequestTiming } from '../timing/observed.ts'
 import { traceOf } from '../timing/traceparent.ts'
 import { warnOnce } from '../warnings.ts'
 
@@ -22,7 +22,7 @@ export interface PressureGuard {
   pressure(): number
 }
 
-/** Of requests whose handler never ran. */
+/** Fields of requests whose handler never ran. */
 const UNSERVED = {
   route: undefined,
   stalledMs: 0,
@@ -35,7 +35,7 @@ const UNSERVED = {
   verdict: 'self',
 } as const
 
-/** The client's part of a line that stands for several requests. */
+/** The client fields of a line that stands for several requests. */
 const SEVERAL = {
   httpVersion: '1.1',
   remote: undefined,
@@ -45,7 +45,7 @@ const SEVERAL = {
 }
 
 /**
- * Logs the requests of `guard`. Returns what ends it.
+ * Logs the requests of `guard`. Returns a function that ends it.
  *
  * ```js
  * accessLog(protect(server), { sample: 0.5 })
@@ -61,7 +61,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
 
   const log = (guarded: object, status: number, outcome: string, entry: (sampled: number) => AccessEntry): void => {
     if (guarded !== guard) return
-    // What a subscriber throws ends the process; a log line is not worth that.
+    // An exception of a subscriber would end the process, so it is caught here.
     try {
       const sampled = isAlwaysLogged(status, outcome) ? 1 : shareAt(settings.sampling, guard.pressure())
       if (sampled < 1 && Math.random() >= sampled) return
@@ -110,7 +110,7 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
       sampled,
     }))
   }
-  takeRequestsApart()
+  enableRequestTiming()
   requests.subscribe(onRequest)
   sheds.subscribe(onShed)
   return () => {

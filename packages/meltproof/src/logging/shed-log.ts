@@ -1,6 +1,6 @@
 /**
- * For the app's own logging middleware (morgan, say), which sheds never reach: calls it for them, with a response that goes
- * nowhere. Never throws into the service.
+ * Calls the app's own logging middleware (such as morgan) for sheds, which never reach it, with a response that sends
+ * nothing. Never throws into the service.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,22 +8,23 @@ import { Duplex } from 'node:stream'
 import { type ShedMessage, sheds } from '../channels.ts'
 import { checkFunction, checkGuard, invalidOption, showThrown } from '../options.ts'
 import { LEFT, type ShedRecord } from '../record.ts'
-import { takeRequestsApart } from '../timing/observed.ts'
+import { enableRequestTiming } from '../timing/observed.ts'
 import { warnOnce } from '../warnings.ts'
 
-/** As Connect and Express call it. @experimental */
+/** The signature that Connect and Express use. @experimental */
 export type LoggingMiddleware = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown
 
-/** Of what the middleware did. */
+/** Handles failures of the middleware. */
 interface Careful {
   run(act: () => void): void
   failed(error: unknown): void
 }
 
 /**
- * Has a logging middleware log what `guard` sheds, too, and clients that leave while they wait. Up to 20 of a second have a call
- * each; the others one together for each reason, method and class of waits, of the URL `meltproof:4321-such-requests`. What
- * the middleware does to its response reaches no client. Returns what ends it.
+ * Has a logging middleware also log the requests that `guard` sheds, and clients that leave the queue. Up to 20 per
+ * second are logged one by one; the others are combined by reason, method and class of wait, with the URL
+ * `meltproof:4321-such-requests`. What the middleware does to its response reaches no client. Returns a function that
+ * ends it.
  *
  * ```js
  * const log = morgan('combined')
@@ -52,27 +53,27 @@ export function logSheds(guard: { pressure(): number }, middleware: LoggingMiddl
   const onShed = (message: ShedMessage): void => {
     if (message.guard === guard) run(() => show(message, middleware, { run, failed }))
   }
-  takeRequestsApart()
+  enableRequestTiming()
   sheds.subscribe(onShed)
   return () => sheds.unsubscribe(onShed)
 }
 
 function show({ record, request }: ShedMessage, log: LoggingMiddleware, careful: Careful): void {
   const written: (() => void)[] = []
-  // No socket at all: nothing has an end before we say so.
+  // A Duplex in place of a socket, so that nothing ends before this code ends it.
   const nowhere = new Duplex({ read: () => undefined, write: (_, __, done) => void written.push(done) }) as Socket
   const response = new ServerResponse(request ?? several(record, nowhere))
   response.assignSocket(nowhere)
-  // An 'error' without a listener ends the process.
+  // An 'error' without a listener would end the process.
   for (const stream of [nowhere, response]) stream.on('error', careful.failed)
   const returned = log(response.req, response, () => undefined)
-  // It may be async.
+  // The middleware may be async.
   Promise.resolve(returned).catch(careful.failed)
   if (record.reason !== LEFT) {
     response.writeHead(503, request === undefined ? {} : { 'content-length': record.bytes })
     response.end()
   }
-  // The listeners of a stream that ends by itself throw into the process.
+  // Deferred, because listeners of a stream that ends by itself throw into the process.
   setImmediate(() =>
     careful.run(() => {
       for (const done of written) done()

@@ -1,7 +1,7 @@
 /**
  * meltproof/stdout: after install(), writes to process.stdout and process.stderr do not wait for their readers.
- * docs/stdout.md has the limits. stdout/patched-stream.ts and patched-fs.ts take what the app writes,
- * buffered-writer.ts writes it, exit-hooks.ts and final-flush.ts act when the process ends.
+ * docs/stdout.md describes the limits. stdout/patched-stream.ts and patched-fs.ts intercept what the app writes,
+ * buffered-writer.ts writes it, exit-hooks.ts and final-flush.ts run when the process ends.
  */
 import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
@@ -23,15 +23,15 @@ import { WorkerBacklog, WorkerWriter } from './stdout/worker-writer.ts'
 export type { StdoutOptions } from './stdout/options.ts'
 export type { StreamStats } from './stdout/line-queue.ts'
 
-/** Gives the streams back what they were; what waits is handed to them. @experimental */
+/** Restores the streams; waiting output is passed to them. @experimental */
 export interface Uninstall {
   (): void
-  /** What went through so far. Where both streams are one pipe or terminal they share a buffer, and these figures. */
+  /** Counts since install(). If both streams are one pipe or terminal they share a buffer, and these counts. */
   stats(): { readonly stdout: StreamStats; readonly stderr: StreamStats }
 }
 
 /**
- * Makes writes to the standard streams non-blocking, with a bounded buffer. Called again, it changes the options.
+ * Makes writes to the standard streams non-blocking, with a bounded buffer. A second call changes the options.
  * @throws MeltproofError with code MELTPROOF_OPTION_UNKNOWN or MELTPROOF_OPTION_INVALID.
  * @experimental
  */
@@ -60,7 +60,7 @@ class BufferedStreams {
 
   constructor(settings: StdoutSettings, forget: () => void) {
     this.settings = settings
-    // Windows has neither descriptors that do not block nor /proc; its consoles and pipes stay as they are.
+    // Windows has neither non-blocking descriptors nor /proc; its consoles and pipes stay as they are.
     if (process.platform !== 'win32') this.patch()
     const uninstall = (): void => {
       forget()
@@ -83,7 +83,7 @@ class BufferedStreams {
       this.undos.push(this.exitHooks.undo)
     } else {
       const handOver = (): void => {
-        // Nothing writes what the thread leaves behind.
+        // Flushes now, because after the end of the thread nothing would write its output.
         writeOut([...this.workerWriters.values()], now() + this.settings.flushMs)
         this.handOver()
       }
@@ -96,7 +96,7 @@ class BufferedStreams {
     const stream = standardStream(fd)
     if (stream === undefined) return
     const first = this.writers.get(1)
-    // One buffer keeps the order of both. A file takes everything at once and needs none.
+    // One buffer keeps the order of both streams. A file accepts everything at once and needs no buffer.
     const shared = first !== undefined && !first.sink.takesAll && streamsAreOne() ? first : undefined
     const sink = (): BufferedWriter['sink'] => standardSink(fd, stream, () => this.writers.get(fd)?.flush())
     const writer = shared ?? new BufferedWriter(sink(), this.settings, this.hooksOf(fd))

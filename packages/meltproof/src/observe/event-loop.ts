@@ -1,18 +1,18 @@
 /**
- * The event loop's figures, by the names of OpenTelemetry's `nodejs.eventloop.*` conventions. How late it is comes from
- * the beats of the stall ledger: Node's own monitor would wake the process a hundred times a second beside them, and
- * reports waits that include its own period.
+ * The event loop's figures, named as in OpenTelemetry's `nodejs.eventloop.*` conventions. Delays come from the beats of
+ * the stall ledger: Node's own monitor would wake the process a hundred times a second in addition, and reports delays
+ * that include its own period.
  */
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 import { now } from '../clock.ts'
 import { watchDelays } from '../signals/loop-stalls.ts'
 import { RecentDelays } from './recent-delays.ts'
 
-/** Something is assumed to be due at this interval, ms. What falls due during a stall waits for the rest of it. */
+/** Assumes that work becomes due at this interval, ms. Work due during a stall waits for the rest of it. */
 const DUE_EVERY_MS = 10
-/** Of one stall; those that are longer are looked at less finely. */
+/** Maximum number of delays for one stall; longer stalls get a coarser interval. */
 const MOST_DUE = 1000
-/** Utilization is that of the last minute or so: since the oldest of these. */
+/** Utilization covers about the last minute: since the oldest of these snapshots. */
 const LOOK_EVERY_MS = 10_000
 const LOOKS = 6
 
@@ -22,7 +22,7 @@ export class EventLoop {
   readonly #looks: EventLoopUtilization[] = [performance.eventLoopUtilization()]
   #lookedAtMs = now()
 
-  /** @param onDelay gets all delays: `times` things that were due have waited for `delayMs` */
+  /** @param onDelay receives all delays: `times` pieces of due work waited for `delayMs` */
   constructor(onDelay: (delayMs: number, times: number) => void = () => undefined) {
     this.close = watchDelays((periodMs, lateMs) => {
       const nowMs = now()
@@ -34,7 +34,7 @@ export class EventLoop {
     })
   }
 
-  /** 0 (idle) to 1 (never idle), in the last minute. */
+  /** Busy share of the loop in the last minute: 0 (idle) to 1 (never idle). */
   utilization(): number {
     return performance.eventLoopUtilization(performance.eventLoopUtilization(), this.#looks[0]!).utilization
   }
@@ -51,7 +51,7 @@ export class EventLoop {
   }
 }
 
-/** What has waited when a beat came `lateMs` late that was due `periodMs` after the last one. */
+/** The delays caused by a beat that was due `periodMs` after the last one and came `lateMs` late. */
 export function waitsOf(periodMs: number, lateMs: number, tell: (delayMs: number, times: number) => void): void {
   const punctual = Math.round(periodMs / DUE_EVERY_MS) - 1
   if (punctual > 0) tell(0, punctual)

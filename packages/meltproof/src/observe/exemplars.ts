@@ -1,6 +1,6 @@
 /**
- * The exemplars of a histogram: for each bucket one request, by its trace. So few requests are asked for their trace that
- * a service without tracing does not pay for it.
+ * The exemplars of a histogram: one request for each bucket, by its trace id. Few requests are checked for a trace, so
+ * a service without tracing pays nothing.
  */
 import { wallClockMs } from '../clock.ts'
 import { traceOf } from '../timing/traceparent.ts'
@@ -8,18 +8,18 @@ import { traceOf } from '../timing/traceparent.ts'
 export interface Exemplar {
   readonly traceId: string
   readonly value: number
-  /** When it was measured, seconds since 1970. */
+  /** When the value was measured, seconds since 1970. */
   readonly atS: number
 }
 
-/** What is known of a request that may have been traced. */
+/** What is known of a request that may have a trace. */
 export interface MaybeTraced {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
-/** A bucket takes another exemplar after this, ms: Prometheus scrapes every few seconds. */
+/** A bucket replaces its exemplar after this time, ms: Prometheus scrapes every few seconds. */
 const EVERY_MS = 1000
-/** After a request without a trace that was sampled the bucket asks no other for this long, ms. */
+/** After a request without a sampled trace the bucket checks no other request for this time, ms. */
 const ASK_EVERY_MS = 10
 
 export class Exemplars {
@@ -35,7 +35,7 @@ export class Exemplars {
     return this.#each[bucket]
   }
 
-  /** @param nowMs monotonic */
+  /** @param nowMs monotonic time */
   offer(bucket: number, value: number, nowMs: number, request: MaybeTraced): void {
     if (nowMs < this.#askAtMs[bucket]!) return
     const trace = traceOf(request.headers['traceparent'])

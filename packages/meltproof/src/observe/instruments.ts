@@ -1,27 +1,27 @@
-/** Series and families of samples, which Prometheus wants. Knows no format. */
+/** Series and families of samples, as Prometheus defines them, independent of a text format. */
 import { bucketOf } from '../record.ts'
 import { type Exemplar, Exemplars, type MaybeTraced } from './exemplars.ts'
 
-/** By the names of Prometheus. */
+/** Keys are Prometheus label names. */
 export type SampleLabels = Readonly<Record<string, string>>
 
 export interface Sample {
-  /** What the family's name is followed by: ``, `_bucket`, `_sum`, `_count`. */
+  /** The suffix of the family's name: ``, `_bucket`, `_sum`, `_count`. */
   readonly suffix: string
   readonly labels: SampleLabels
   readonly value: number
-  /** Of a bucket. */
+  /** Only for a bucket. */
   readonly exemplar?: Exemplar | undefined
 }
 
 export type Aggregator = 'sum' | 'min' | 'max' | 'average'
 
-/** What Prometheus calls a metric with all its series. */
+/** A metric with all its series, in Prometheus' terms. */
 export interface Family {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** What the workers of a cluster make of it together, in the words of prom-client. */
+  /** How the values of a cluster's workers are combined, in prom-client's terms. */
   readonly aggregator: Aggregator
   samples(): Sample[]
 }
@@ -30,7 +30,7 @@ export interface Family {
 export class SampledSeries {
   readonly #labels: SampleLabels
   readonly #boundaries: readonly number[] | undefined
-  /** Not cumulative; one more than boundaries. */
+  /** Not cumulative; one more entry than boundaries. */
   readonly #counts: Float64Array
   readonly #exemplars: Exemplars | undefined
   #sum = 0

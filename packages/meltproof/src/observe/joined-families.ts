@@ -1,19 +1,19 @@
-/** The families of several processes as those of one. Pure. */
+/** Combines the families of several processes into one. Pure. */
 import type { Aggregator, Family, Sample } from './instruments.ts'
 
-/** A family as one process has it now, by name. */
+/** The samples of a process, by name of the family. */
 export type Figures = Readonly<Record<string, readonly Sample[]>>
 
 export function figuresOf(families: readonly Family[]): Figures {
   return Object.fromEntries(families.map(({ name, samples }) => [name, samples()]))
 }
 
-/** Of a process that has gone, what it has counted stays: a counter that falls looks like a new process. */
+/** What an ended process has counted, which stays in the total: a counter that falls looks like a new process. */
 export function countedOf(families: readonly Family[], all: readonly Figures[]): Figures {
   return figuresOf(joined(families, all).filter(({ type }) => type !== 'gauge'))
 }
 
-/** @param described what `all` are figures of */
+/** @param described the families to which the figures in `all` belong */
 export function joined(described: readonly Family[], all: readonly Figures[]): Family[] {
   return described.map(family => {
     const samples = joinedSamples(

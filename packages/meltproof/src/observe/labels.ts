@@ -1,6 +1,6 @@
-/** The labels of metrics, and what keeps their values bounded for any method, host and path that a client sends. Pure. */
+/** The labels of metrics, and bounds on their values for any method, host and path that a client sends. Pure. */
 
-/** Each label by its name in Prometheus and in OpenTelemetry. */
+/** The name of each label in Prometheus and in OpenTelemetry. */
 export const LABELS = {
   method: { prometheus: 'http_request_method', otel: 'http.request.method' },
   scheme: { prometheus: 'url_scheme', otel: 'url.scheme' },
@@ -31,7 +31,7 @@ export type Labels = { readonly [Name in LabelName]?: string | number | undefine
 /** The value that stands for all others once a label has its maximum of values. */
 export const OTHER = 'other'
 
-/** The first `most` different values as they are, later ones as `other`. */
+/** Keeps the first `most` different values, and maps later ones to `other`. */
 export class BoundedNames {
   readonly #known = new Set<string>()
   readonly #most: number

@@ -1,6 +1,6 @@
 /**
- * Feeds the metrics of the table from the channels. Prometheus and OpenTelemetry each say what a series is; which series
- * an event goes to is found once for each combination of labels, of which there is a bounded number.
+ * Feeds the metrics of the table from the channels. Prometheus and OpenTelemetry each define a series; the series of an
+ * event is looked up once for each combination of labels, of which there is a bounded number.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import { logLosses, passingRequests, type RequestMessage, type ShedMessage, sheds, stalls } from '../channels.ts'
@@ -16,30 +16,30 @@ import {
   type StallRecord,
 } from '../record.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
-import { takeRequestsApart } from '../timing/observed.ts'
+import { enableRequestTiming } from '../timing/observed.ts'
 import { watchCalls } from '../timing/tracker.ts'
 import { EventLoop } from './event-loop.ts'
 import { addressOf, BoundedNames, type Labels } from './labels.ts'
 import type { Feed, GuardLike, Metric } from './metrics.ts'
 import type { CheckedObserveOptions } from './options.ts'
 
-/** Codes of errors, any of which an app may make up. */
+/** Maximum number of error codes, because apps may define any. */
 const MOST_ERRORS = 50
 
 /** One metric with one set of labels. */
 export interface Series {
-  /** @param request that this is about, measured at `nowMs`; undefined where it is about none, or several */
+  /** @param request the request that was measured at `nowMs`; undefined if there is none, or several */
   add(value: number, times: number, nowMs?: number, request?: IncomingMessage): void
 }
 
-/** For whom the metrics are. */
+/** The receiver of the metrics. */
 export interface Reporting {
   readonly metrics: readonly Metric[]
-  /** Makes the series of a metric with these labels. */
+  /** Creates the series of a metric with these labels. */
   seriesOf(metric: Metric, labels: Labels): Series
 }
 
-/** Measures calls, stalls and lost log lines of the process, and the requests of `guard` alone. */
+/** Measures calls, stalls and lost log lines of the process, and the requests of `guard` only. */
 export function measure(
   guard: GuardLike,
   { routeOf, peerOf, slowMs }: CheckedObserveOptions,
@@ -56,7 +56,7 @@ export function measure(
   const lossSeries = binder<LogLossRecord>(metric => metric.logLoss)({})
 
   const isMeasured = (message: { readonly guard: object }): boolean => guard.ofAll === true || message.guard === guard
-  // A request has no time for a key of its own.
+  // Building a key for each request would be too slow.
   const byRoute = new Map<string, Map<number, Bound<RequestRecord>>>()
   const boundFor = ({ record: { method, status }, server }: RequestMessage, route: string): Bound<RequestRecord> => {
     let ofRoute = byRoute.get(route)
@@ -117,7 +117,7 @@ export function measure(
   sheds.subscribe(onShed)
   stalls.subscribe(onStall)
   logLosses.subscribe(onLogLoss)
-  takeRequestsApart()
+  enableRequestTiming()
   const unwatchCalls = watchCalls(onCall)
   return {
     loop,
@@ -132,7 +132,7 @@ export function measure(
   }
 }
 
-/** Of what this process serves; a proxy in front may have taken the encryption off. */
+/** The scheme that this process serves; a proxy in front may have removed TLS. */
 export function schemeOf(server: Server): string {
   return isTlsServer(server) ? 'https' : 'http'
 }
@@ -145,15 +145,15 @@ function callLabels(record: OutboundRecord, peer: string, errors: BoundedNames):
   return { peer, outcome, method: METHODS[methodIndex(operation)], ...addressOf(peer), status, error }
 }
 
-interface Fed<E> {
+interface FedSeries<E> {
   readonly series: Series
   readonly feed: Feed<E>
 }
 
 interface Bound<E> {
-  readonly byAll: readonly Fed<E>[]
-  /** These too when the event was slow. */
-  readonly bySlow: readonly Fed<E>[]
+  readonly byAll: readonly FedSeries<E>[]
+  /** Series that are fed only if the event was slow. */
+  readonly bySlow: readonly FedSeries<E>[]
 }
 
 function feed<E>(
@@ -169,7 +169,7 @@ function feed<E>(
 }
 
 function feedEach<E>(
-  fed: readonly Fed<E>[],
+  fed: readonly FedSeries<E>[],
   event: E,
   times: number,
   nowMs: number | undefined,
@@ -186,8 +186,8 @@ function feedEach<E>(
 type Binder = <E>(feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined) => (ofEvent: Labels) => Bound<E>
 
 /**
- * Each binder finds one series for each feed all of whose metric's labels are known. They share the series: a request that
- * is aborted in service and one that is aborted in the queue are counted in the same one.
+ * Each binder finds one series for each feed whose labels are all known. Binders share series: a request aborted in
+ * service and one aborted in the queue are counted in the same one.
  */
 function bindersOf({ metrics, seriesOf }: Reporting): Binder {
   const known = new Map<string, Series>()
@@ -209,7 +209,7 @@ function bindersOf({ metrics, seriesOf }: Reporting): Binder {
       )
       return { byAll: fed.filter(({ feed }) => !feed.bySlow), bySlow: fed.filter(({ feed }) => feed.bySlow) }
     }
-    // A counter that appears with its first event hides that event from rate().
+    // Created in advance: if a counter appears with its first event, rate() does not see that event.
     bind({})
     return bind
   }

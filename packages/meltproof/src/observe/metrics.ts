@@ -1,6 +1,6 @@
 /**
- * The table of metrics. Prometheus and OpenTelemetry are both made from it, and a test compares it with docs/metrics.md:
- * to add a metric, add an entry here and its line there.
+ * The table of metrics, from which Prometheus and OpenTelemetry are both served. A test compares it with
+ * docs/metrics.md: to add a metric, add an entry here and its line there.
  */
 import { now } from '../clock.ts'
 import { type LimiterFigures, namedLimiters, namedPools } from '../named-figures.ts'
@@ -34,21 +34,21 @@ type GuardGauge =
 type GuardCounter = 'admitted' | 'exempt' | 'left'
 type GuardState = 'dryRun' | 'draining' | 'limitKnown'
 
-/** What metrics read of a Guard. */
+/** The parts of a Guard that metrics read. */
 export interface GuardLike {
   stats(): Readonly<Record<GuardGauge | GuardCounter, number>> &
     Readonly<Record<GuardState, boolean>> & { readonly shed: Readonly<Record<string, number>> }
-  /** It stands for every guard of the process. */
+  /** True for the combined guard of all servers in the process. */
   readonly ofAll?: true
-  /** Where some of those are dry runs and some are not: of each sort. @default those of `stats()` */
+  /** The sheds of dry runs and of real ones, where a process has both. @default those of `stats()` */
   sheds?(): readonly { readonly dryRun: boolean; readonly shed: Readonly<Record<string, number>> }[]
 }
 
-/** What an event adds to one series of a metric. */
+/** How an event changes one series of a metric. */
 export interface Feed<E> {
-  /** Labels that are the same for all events; the metric's others come from the event. */
+  /** Labels with constant values; the other labels come from the event. */
   readonly labels?: Labels
-  /** Only by events that took `slowMs` or more. */
+  /** Only fed by events that took `slowMs` or more. */
   readonly bySlow?: true
   /** Undefined adds nothing. */
   readonly value: (event: E) => number | undefined
@@ -62,9 +62,9 @@ export interface Metric {
   readonly unit: string
   readonly help: string
   readonly labels?: readonly LabelName[]
-  /** Of a gauge: what the workers of a cluster make of it together. @default 'sum' */
+  /** For a gauge: how the values of a cluster's workers are combined. @default 'sum' */
   readonly aggregator?: Aggregator
-  /** Of a histogram: each bucket names a trace where the format has room for it. */
+  /** For a histogram: buckets have exemplars if the format supports them. */
   readonly exemplars?: true
   readonly request?: readonly Feed<RequestRecord>[]
   readonly shed?: readonly Feed<ShedRecord>[]
@@ -77,12 +77,12 @@ export interface Metric {
 
 type Described = Omit<Metric, 'prometheus' | 'otel' | 'kind' | 'unit'> & Partial<Pick<Metric, 'prometheus'>>
 
-/** Words that an exporter adds to a name, by unit. */
+/** The words that an exporter appends to a name for its unit. */
 const UNIT_WORDS: Readonly<Record<string, string>> = { s: 'seconds', '1': 'ratio' }
 
 const VERDICTS: readonly Verdict[] = ['loop', 'dependency', 'network', 'self']
 
-/** The four shares, in seconds. */
+/** The four parts of a duration, in seconds. */
 const SHARES: readonly Feed<{ readonly shares: Shares }>[] = [
   { labels: { part: 'loop' }, value: ({ shares }) => shares.loopMs / 1000 },
   { labels: { part: 'dependency' }, value: ({ shares }) => shares.dependencyMs / 1000 },
@@ -98,19 +98,19 @@ const SLOW: readonly Feed<{ readonly verdict: Verdict }>[] = VERDICTS.map(verdic
 
 const REQUESTS: readonly Metric[] = [
   histogram('http.server.request.duration', {
-    help: 'From the parsed head of a request until its answer had left, or until it was turned away.',
+    help: 'Time from the parsed head of a request until its response was sent, or until it was shed.',
     labels: ['method', 'scheme', 'status', 'error', 'route'],
     exemplars: true,
     request: [{ value: ({ totalMs }) => totalMs / 1000 }],
     shed: [{ value: ({ waitedMs }) => waitedMs / 1000 }],
   }),
   counter('meltproof.request.share', 's', {
-    help: 'Time of requests by whose it was: loop, dependency, network, self.',
+    help: 'Time of requests by what took it: loop, dependency, network or self.',
     labels: ['route', 'part'],
     request: SHARES,
   }),
   histogram('meltproof.queue_wait', {
-    help: 'How long requests waited at the gate, of those that waited for a millisecond or more; part of self.',
+    help: 'Time requests waited at the gate, for those that waited 1 ms or more; included in self.',
     labels: ['outcome'],
     request: [{ labels: { outcome: 'admitted' }, value: ({ queuedMs }) => waitS(queuedMs) }],
     shed: [
@@ -119,11 +119,11 @@ const REQUESTS: readonly Metric[] = [
     ],
   }),
   counter('meltproof.request.late', 's', {
-    help: 'Time requests may have lain unread in their sockets while the loop was stalled; part of loop.',
+    help: 'Time requests may have waited unread in their sockets while the event loop was stalled; included in loop.',
     request: [{ value: ({ lateMs }) => lateMs / 1000 }],
   }),
   counter('meltproof.slow_requests', '{request}', {
-    help: 'Slow requests by who was slow.',
+    help: 'Slow requests by what was slow.',
     labels: ['verdict'],
     request: SLOW,
   }),
@@ -131,69 +131,78 @@ const REQUESTS: readonly Metric[] = [
 
 const CALLS: readonly Metric[] = [
   histogram('http.client.request.duration', {
-    help: 'Wall time of HTTP calls to others, as this process saw it.',
+    help: 'Duration of outbound HTTP calls, as measured by this process.',
     labels: ['method', 'address', 'port', 'status', 'error'],
     call: [{ value: ({ wallMs }) => wallMs / 1000 }],
   }),
   histogram('meltproof.dependency.duration', {
-    help: 'What calls took at the peer, without our stalls, our queues and the network.',
+    help: "Time that calls took at the peer, without this process's stalls and queues and without the network.",
     labels: ['peer'],
     call: [{ value: ({ dependencyMs }) => dependencyMs.best / 1000 }],
   }),
   counter('meltproof.call.share', 's', {
-    help: 'Time of calls to others by whose it was: loop, dependency, network, self.',
+    help: 'Time of outbound calls by what took it: loop, dependency, network or self.',
     labels: ['peer', 'part'],
     call: SHARES,
   }),
   counter('meltproof.slow_calls', '{call}', {
-    help: 'Slow calls to others by who was slow.',
+    help: 'Slow outbound calls by what was slow.',
     labels: ['peer', 'verdict'],
     call: SLOW,
   }),
   counter('meltproof.calls', '{call}', {
-    help: 'Calls to others by how they ended.',
+    help: 'Outbound calls by outcome.',
     labels: ['peer', 'outcome'],
     call: [{ value: () => 1 }],
   }),
 ]
 
 const GUARD: readonly Metric[] = [
-  guardGauge('inflight', '{request}', 'Requests in service that hold a permit. A mere stream may hold none.'),
+  guardGauge('inflight', '{request}', 'Requests in service that hold a permit. A streaming response may hold none.'),
   guardGauge(
     'stragglers',
     '{request}',
-    'Requests in service that take far longer than others, and that the limit does not count.',
+    'Requests in service that have taken far longer than others, and that the limit does not count.',
   ),
-  guardGauge('abandoned', '{request}', 'Requests in service whose client has left or has got a 504.'),
+  guardGauge('abandoned', '{request}', 'Requests in service whose client has left or has been answered with 504.'),
   guardGauge('queued', '{request}', 'Requests waiting at the gate.'),
-  guardGauge('limit', '{request}', 'How many requests may be in service at once, as learned so far.'),
-  guardGauge('pressure', '1', '0: every request starts at once; 1: every one is shed.', {
+  guardGauge('limit', '{request}', 'The learned limit of requests in service.'),
+  guardGauge('pressure', '1', '0: requests start at once; 1: all are shed.', {
     aggregator: 'max',
     prometheus: 'meltproof_pressure',
   }),
-  guardGauge('utilisation', '1', 'The larger of the busy share of the loop and in service over the limit, 0 to 1.', {
-    aggregator: 'average',
-  }),
   guardGauge(
-    'demand',
+    'utilisation',
     '1',
-    'Offered over admitted: 1 while no request is shed, 3 when three such instances would do.',
+    'The larger of two shares, 0 to 1: busy time of the event loop, and requests in service over the limit.',
     {
       aggregator: 'average',
     },
   ),
-  guardGauge('load', '1', 'Utilisation times demand: 1 at capacity, 3 when three such instances would do.', {
+  guardGauge(
+    'demand',
+    '1',
+    'Requests offered over requests admitted: 1 without sheds, 3 when three such instances are needed.',
+    {
+      aggregator: 'average',
+    },
+  ),
+  guardGauge('load', '1', 'Utilisation times demand: 1 at capacity, 3 when three such instances are needed.', {
     aggregator: 'average',
   }),
   guardGauge('lanes', '{socket}', 'Listening sockets.'),
-  guardState('dry_run', 'dryRun', '1: no request is shed, and sheds are only counted.'),
-  guardState('limit_known', 'limitKnown', '1: the limit was set or found, 0: nothing has needed one yet.'),
+  guardState('dry_run', 'dryRun', '1: a dry run, sheds are counted but every request is served.'),
+  guardState(
+    'limit_known',
+    'limitKnown',
+    '1: the app set the limit, or meltproof found one; 0: no limit has been needed yet.',
+  ),
   guardState('draining', 'draining', '1: the server is being shut down.'),
   guardCounter('admitted', 'Requests admitted.'),
   guardCounter('exempt', 'Exempt requests.'),
   guardCounter('left', 'Requests whose client left while they waited at the gate.'),
   counter('meltproof.shed', '{request}', {
-    help: 'Requests shed, by reason; in a dry run those that would have been.',
+    help: 'Requests shed, by reason; in a dry run, those that would have been shed.',
     labels: ['reason', 'dryRun'],
     read: guard => {
       const sheds = guard.sheds?.() ?? [guard.stats()]
@@ -205,10 +214,10 @@ const GUARD: readonly Metric[] = [
 ]
 
 const LIMITERS: readonly Metric[] = [
-  limiterGauge('inflight', '{run}', 'Runs in service that hold a permit, of each limiter() with a name.'),
+  limiterGauge('inflight', '{run}', 'Runs in service that hold a permit, for each limiter() with a name.'),
   limiterGauge('queued', '{run}', 'Runs waiting for a permit.'),
-  limiterGauge('limit', '{run}', 'How many runs may be in service at once, as learned so far.'),
-  limiterGauge('pressure', '1', '0: every run starts at once; 1: every one is shed.', {
+  limiterGauge('limit', '{run}', 'The learned limit of runs in service.'),
+  limiterGauge('pressure', '1', '0: runs start at once; 1: all are shed.', {
     aggregator: 'max',
     prometheus: 'meltproof_limiter_pressure',
   }),
@@ -225,20 +234,20 @@ const LIMITERS: readonly Metric[] = [
   }),
 ]
 
-/** As OpenTelemetry names them (semantic conventions of database clients). */
+/** Named as in OpenTelemetry's semantic conventions of database clients. */
 const POOLS: readonly Metric[] = [
   gauge('db.client.connection.count', '{connection}', {
-    help: 'Connections of bound database pools that are lent to the app.',
+    help: 'Connections of bound database pools that the app is using.',
     labels: ['pool', 'poolState'],
     read: () => namedPools().map(({ name, used }) => [{ pool: name, poolState: 'used' }, used]),
   }),
   gauge('db.client.connection.max', '{connection}', {
-    help: 'Connections that these pools may have.',
+    help: 'Maximum number of connections of these pools.',
     labels: ['pool'],
     read: () => namedPools().flatMap(({ name, most }) => (Number.isFinite(most) ? [[{ pool: name }, most]] : [])),
   }),
   gauge('db.client.connection.pending_requests', '{request}', {
-    help: 'Callers that wait for one of their connections.',
+    help: 'Callers waiting for a connection of these pools.',
     labels: ['pool'],
     read: () => namedPools().map(({ name, waiting }) => [{ pool: name }, waiting]),
   }),
@@ -247,27 +256,27 @@ const POOLS: readonly Metric[] = [
 const PROCESS: readonly Metric[] = [
   counter('meltproof.stalls', '{stall}', { help: 'Stalls of the event loop.', stall: [{ value: () => 1 }] }),
   counter('meltproof.stalled', 's', {
-    help: 'How long these stalls were together.',
+    help: 'Total duration of these stalls.',
     stall: [{ value: ({ fromMs, toMs }) => (toMs - fromMs) / 1000 }],
   }),
   counter('meltproof.stall', 's', {
-    help: 'How long the loop stood still, by the place in the code that held it; none unless stalls are named.',
+    help: 'Total duration of stalls, by the place in the code that caused them; empty unless stalls are named.',
     labels: ['place'],
     read: () => Object.entries(namedStalls()?.seconds() ?? {}).map(([place, seconds]) => [{ place }, seconds]),
   }),
   counter('meltproof.log.lines_lost', '{line}', {
-    help: 'Log lines given up because they were not read in time.',
+    help: 'Log lines dropped because they were not read in time.',
     labels: ['stream'],
     logLoss: perStream(({ lines }) => lines),
   }),
   counter('meltproof.log.bytes_lost', 'By', {
     prometheus: 'meltproof_log_bytes_lost_total',
-    help: 'Bytes of these lines.',
+    help: 'Bytes of the log lines dropped.',
     labels: ['stream'],
     logLoss: perStream(({ bytes }) => bytes),
   }),
   histogram('meltproof.loop_delay', {
-    help: 'How long something due waited for the event loop; one observation for every 10 ms.',
+    help: 'How long work that was due waited for the event loop; one observation every 10 ms.',
     loopDelay: [{ value: delayMs => delayMs / 1000 }],
   }),
   loopDelay('min', 'min', 'least'),
@@ -278,7 +287,7 @@ const PROCESS: readonly Metric[] = [
   loopDelay('p90', 'max', '90th percentile'),
   loopDelay('p99', 'max', '99th percentile'),
   gauge('nodejs.eventloop.utilization', '1', {
-    help: 'Share of time the event loop was not idle, in the last minute.',
+    help: 'Share of the last minute in which the event loop was not idle.',
     aggregator: 'average',
     read: (_, loop) => [[{}, loop.utilization()]],
   }),
@@ -303,7 +312,7 @@ function gauge(otel: string, unit: string, described: Described): Metric {
   return metric('gauge', otel, unit, described)
 }
 
-/** Its name for Prometheus is what an exporter makes of its name for OpenTelemetry, unless it is given. */
+/** Unless given, the Prometheus name is the one that an exporter derives from the OpenTelemetry name. */
 function metric(kind: Metric['kind'], otel: string, unit: string, described: Described): Metric {
   const words = [otel.replaceAll('.', '_'), UNIT_WORDS[unit], kind === 'counter' ? 'total' : undefined]
   const prometheus = words.filter(word => word !== undefined).join('_')
@@ -317,12 +326,12 @@ function perStream(read: (loss: LogLossRecord) => number): Feed<LogLossRecord>[]
   }))
 }
 
-/** A figure of `guard.stats()` under its name there. */
+/** A figure of `guard.stats()`, named as there. */
 function guardGauge(figure: GuardGauge, unit: string, help: string, more: Partial<Described> = {}): Metric {
   return gauge(`meltproof.${figure}`, unit, { help, read: guard => [[{}, guard.stats()[figure]]], ...more })
 }
 
-/** A figure of `guard.stats()` that is on or off. */
+/** A boolean of `guard.stats()`. */
 function guardState(name: string, figure: GuardState, help: string): Metric {
   const read: Metric['read'] = guard => [[{}, Number(guard.stats()[figure])]]
   return gauge(`meltproof.${name}`, '{server}', { help, aggregator: 'max', read })

@@ -1,11 +1,11 @@
-/** Writes families as OpenMetrics 1.0 text, which has exemplars, and tells which scrapers want it. Pure. */
+/** Writes families as OpenMetrics 1.0 text, which supports exemplars, and detects scrapers that prefer it. Pure. */
 import type { Exemplar } from './exemplars.ts'
 import type { Family, SampleLabels } from './instruments.ts'
 import { braces, escaped } from './prometheus-text.ts'
 
 export const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
-/** Whether a scraper's `Accept` asks for it by name, and likes it as well as Prometheus' own format. */
+/** Whether a scraper's `Accept` names it, with at least the preference of Prometheus' own format. */
 export function prefersOpenMetrics(accept: string | undefined): boolean {
   let openMetrics = 0
   let classic = 0
@@ -32,7 +32,7 @@ export function openMetricsText(families: readonly Family[]): string {
   return `${text}# EOF\n`
 }
 
-/** A bound has a decimal point here. */
+/** OpenMetrics requires a decimal point in bucket bounds. */
 function canonical(labels: SampleLabels): SampleLabels {
   const { le } = labels
   return le !== undefined && /^\d+$/.test(le) ? { ...labels, le: `${le}.0` } : labels

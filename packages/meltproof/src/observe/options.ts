@@ -1,4 +1,4 @@
-/** The options that metrics() and instrument() share, and how a request gets the name of its route. */
+/** The options that metrics() and instrument() share, and the route of a request. */
 import type { IncomingMessage } from 'node:http'
 import { checkFunction, checkGuard, checkNumber, checkObject, rejectUnknown } from '../options.ts'
 import type { RequestRecord } from '../record.ts'
@@ -6,20 +6,15 @@ import { BoundedNames } from './labels.ts'
 import type { GuardLike } from './metrics.ts'
 
 export interface ObserveOptions {
-  /**
-   * From this duration on a request or a call is slow, and its verdict is counted. Milliseconds.
-   * @default 250
-   */
+  /** A request or call of this duration or more is slow, and its verdict is counted. Milliseconds. @default 250 */
   readonly slowMs?: number
   /**
-   * Template of the route of a request that no adapter has named, such as `/users/:id`. Never return a path with ids.
+   * Returns the route template of a request that no adapter has named, such as `/users/:id`. Never return a path with
+   * ids.
    * @default undefined: such requests have no route
    */
   readonly route?: (request: IncomingMessage) => string | undefined
-  /**
-   * Different routes, and different peers, that get series of their own; later ones are counted as `other`.
-   * @default 100
-   */
+  /** Number of routes, and of peers, that get their own series; others are counted as `other`. @default 100 */
   readonly mostNames?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * meltproof/otel: the metrics, and attributes of spans, for OpenTelemetry. Uses the API alone (`@opentelemetry/api`, an
- * optional peer): which SDK and exporter, if any, is the app's business.
+ * meltproof/otel: metrics and span attributes for OpenTelemetry. It uses only the API (`@opentelemetry/api`, an
+ * optional peer); the app chooses an SDK and an exporter, if any.
  */
 import type { Attributes, Meter, Observable, Span } from '@opentelemetry/api'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -21,8 +21,8 @@ export type { GuardLike, ObserveOptions }
 
 export interface InstrumentOptions extends ObserveOptions {
   /**
-   * False where another instrumentation already reports `http.server.request.duration` and its client's counterpart. Sheds,
-   * which no other sees, are reported all the same.
+   * Set to false if another instrumentation already reports `http.server.request.duration` and its client counterpart.
+   * Sheds, which no other instrumentation sees, are still reported.
    * @default true
    */
   readonly httpMetrics?: boolean
@@ -31,8 +31,8 @@ export interface InstrumentOptions extends ObserveOptions {
 type Api = typeof import('@opentelemetry/api')
 
 /**
- * Reports what happens at `guard` and in its process through OpenTelemetry, and writes where their time went on the
- * spans of its requests. Returns a function that ends it.
+ * Reports the requests of `guard` and its process through OpenTelemetry, and adds attributes to the spans of its
+ * requests that say where their time went. Returns a function that ends it.
  *
  * @throws MeltproofError MELTPROOF_PEER_MISSING without `@opentelemetry/api`; and for an option that is unknown or out
  *   of range.
@@ -82,7 +82,7 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
   }
 }
 
-/** Of the named stalls that a request caused or sat through the longest. */
+/** Attributes for the longest named stall that a request caused or waited for. */
 function stallOf({ arrivedAtMs, lateMs, totalMs }: RequestRecord, request: object): Attributes {
   const endedAtMs = arrivedAtMs + totalMs
   const fromMs = arrivedAtMs - lateMs
@@ -97,7 +97,7 @@ function stallOf({ arrivedAtMs, lateMs, totalMs }: RequestRecord, request: objec
   return longest === undefined ? {} : { 'meltproof.stall': longest.text }
 }
 
-/** What another instrumentation sees is left to it. */
+/** Removes the requests that another instrumentation reports. */
 function withoutOthersRequests({ request, ...metric }: Metric): Metric[] {
   if (metric.otel.startsWith('http.')) return metric.shed === undefined ? [] : [metric]
   return [request === undefined ? metric : { ...metric, request }]
@@ -154,8 +154,8 @@ function readWhenCollected(meter: Meter, metrics: readonly Metric[], guard: Guar
 }
 
 /**
- * Finds the span of a request. It exists only from Node's `request` event on, where the instrumentation that made it has
- * it active: so a listener goes first there, from the server's first request on.
+ * Finds the span of a request. It exists from Node's `request` event on, where the instrumentation that created it
+ * makes it active: so a listener is prepended there, from the server's first request on.
  */
 function spansOfRequests(api: Api): { of(response: object): Span | undefined; close(): void } {
   const spans = new WeakMap<object, Span>()

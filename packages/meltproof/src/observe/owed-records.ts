@@ -1,10 +1,10 @@
 /**
- * Records a value many times where a histogram takes one at a time, as OpenTelemetry's does: a few at once, because tens of
- * thousands of sheds would hold up the loop.
+ * Records a value many times in a histogram that accepts one at a time, such as OpenTelemetry's: a few per step,
+ * because recording tens of thousands of sheds at once would stall the loop.
  */
 import { bucketOf, DURATION_BOUNDARIES_S } from '../record.ts'
 
-/** At 0.6 us each, this is under a hundredth of the loop's time. */
+/** Records per step: at 0.6 us each, this takes less than a hundredth of the loop's time. */
 const AT_ONCE = 1000
 const EVERY_MS = 100
 
@@ -16,7 +16,7 @@ interface Owed {
 }
 
 export class OwedRecords {
-  /** By histogram and bucket: what is owed is recorded as its mean, which lies in the same bucket. */
+  /** By histogram and bucket: values to record, as their mean, which lies in the same bucket. */
   readonly #owed = new Map<Take, Map<number, Owed>>()
   #timer: NodeJS.Timeout | undefined
 
@@ -32,7 +32,7 @@ export class OwedRecords {
     this.#timer ??= setTimeout(this.#pay, EVERY_MS).unref()
   }
 
-  /** Records all at once. */
+  /** Records all remaining values now. */
   end(): void {
     clearTimeout(this.#timer)
     this.#payUpTo(Number.POSITIVE_INFINITY)

@@ -1,4 +1,4 @@
-/** Loads an optional peer, or says in one sentence what is missing. */
+/** Loads an optional peer, or throws an error that names the missing package. */
 import { createRequire } from 'node:module'
 import { MeltproofError } from '../errors.ts'
 

@@ -18,7 +18,7 @@ export function braces(labels: SampleLabels): string {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
-/** A value can not end its quotes or its line. */
+/** Escapes a value, so that it cannot end its quotes or its line. */
 export function escaped(value: string): string {
   return value.replace(/[\\"\n]/g, character => (character === '\n' ? '\\n' : `\\${character}`))
 }

@@ -1,6 +1,6 @@
 /**
- * meltproof/prometheus: the metrics in Prometheus' text format, or in OpenMetrics for a scraper that asks for it. Needs no
- * other package; gives them to a prom-client registry where there is one.
+ * meltproof/prometheus: the metrics in Prometheus' text format, or in OpenMetrics for a scraper that asks for it. Needs
+ * no other package; can register the metrics with prom-client.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalidOption } from '../options.ts'
@@ -13,7 +13,7 @@ import { answerScrape } from './scrape.ts'
 
 export type { GuardLike, ObserveOptions }
 
-/** What we need of a prom-client (15 or later) registry. */
+/** The members of a prom-client registry (15 or later) that meltproof uses. */
 export interface PromClientRegistry {
   // biome-ignore lint/suspicious/noExplicitAny: prom-client's own type is generic over its metric classes.
   registerMetric(metric: any): void
@@ -21,28 +21,28 @@ export interface PromClientRegistry {
 }
 
 export interface MetricsOptions extends ObserveOptions {
-  /** A registry of prom-client: our metrics are registered there too, beside your own. */
+  /** A prom-client registry: meltproof's metrics are also registered there. */
   readonly register?: PromClientRegistry
 }
 
 export interface MetricsHandler {
-  /** Answers a scrape. For `http.createServer(handler)`, or as a route of Express, or called by any other framework. */
+  /** Answers a scrape. For `http.createServer(handler)`, as a route of Express, or called by another framework. */
   (request: IncomingMessage, response: ServerResponse): void
-  /** What a scrape gets that does not ask for OpenMetrics. */
+  /** The text for a scrape that does not ask for OpenMetrics. */
   text(): string
-  /** Stops measuring; scrapes get the last figures. */
+  /** Stops measuring; later scrapes get the last figures. */
   close(): void
 }
 
 /**
- * Measures what happens at `guard` and in its process, and answers scrapes.
+ * Measures the requests of `guard` and its process, and answers scrapes.
  *
  * ```js
  * const guard = protect(server)
  * http.createServer(metrics(guard)).listen(9464)
  * ```
  *
- * On a port of its own a scrape never queues behind the service's requests. On the service's port, exempt its path.
+ * On a separate port a scrape never queues behind the service's requests. On the service's port, exempt its path.
  * @throws MeltproofError for an option that is unknown or out of range.
  */
 export function metrics(guard: GuardLike, options: MetricsOptions = {}): MetricsHandler {
@@ -62,7 +62,7 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
   return Object.assign(handler, { text: () => prometheusText(families), close })
 }
 
-/** prom-client asks a metric for its values when it is scraped. It takes the `_total` off our name while it writes OpenMetrics. */
+/** prom-client reads the values at each scrape, and removes `_total` from the name while it writes OpenMetrics. */
 function asPromClientMetric({ name, help, type, aggregator, samples }: Family): object {
   const values = (): object[] =>
     samples().map(({ suffix, labels, value, exemplar }) => ({

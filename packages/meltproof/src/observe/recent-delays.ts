@@ -1,20 +1,20 @@
-/** How long due things waited for the event loop in the last minute. Any number of readers may read. Pure. */
+/** How long due work waited for the event loop in the last minute. Any number of readers may read it. Pure. */
 
-/** Seconds. */
+/** In seconds. */
 export type LoopDelay = Readonly<Record<'min' | 'max' | 'mean' | 'stddev' | 'p50' | 'p90' | 'p99', number>>
 
 const STRETCH_MS = 10_000
-/** The last minute, and what there is of the next ten seconds. */
+/** Number of ten-second intervals: the last minute, plus the current one. */
 const STRETCHES = 7
-/** Buckets to a doubling: percentiles are right to 5 %. */
+/** Buckets per doubling of the delay: percentiles are accurate to 5 %. */
 const FINENESS = 8
-/** From a microsecond; the last one holds everything above an hour. */
+/** Buckets start at one microsecond; the last one holds everything above an hour. */
 const BUCKETS = 256
 
 export class RecentDelays {
   readonly #stretches = Array.from({ length: STRETCHES }, () => new Stretch())
 
-  /** @param times how many things have waited for `delayMs` */
+  /** @param times how many pieces of work waited for `delayMs` */
   add(nowMs: number, delayMs: number, times = 1): void {
     const number = Math.floor(nowMs / STRETCH_MS)
     const stretch = this.#stretches[number % STRETCHES]!
@@ -22,7 +22,7 @@ export class RecentDelays {
     stretch.add(delayMs, times)
   }
 
-  /** Undefined where nothing is known. */
+  /** Undefined without any data. */
   read(nowMs: number): LoopDelay | undefined {
     const oldest = Math.floor(nowMs / STRETCH_MS) - STRETCHES + 1
     const all = new Stretch()

@@ -1,11 +1,11 @@
 /**
- * Tells meltlab how many guards this process has: a number, a line each, four times a second into a unix socket of the
- * lab. Keeps nothing alive, gives up for good when the lab is gone, and never throws into the app.
+ * Reports to meltlab how many guards this process has: one number per line, four times a second, to a unix socket of
+ * the lab. It does not keep the process alive, stops when the lab has ended, and never throws into the app.
  */
 import net from 'node:net'
 
 const EVERY_MS = 250
-/** A lab that reads no more gets no more. */
+/** Stops writing when the lab does not read. */
 const MOST_UNREAD_BYTES = 65_536
 
 export function reportTo(socketPath: string, guards: () => readonly unknown[]): void {
@@ -20,6 +20,6 @@ export function reportTo(socketPath: string, guards: () => readonly unknown[]): 
   }
   socket.on('error', stop)
   socket.on('close', stop)
-  // Nothing is expected; without a reader a close by the lab would go unseen.
+  // The lab sends nothing; but unless the socket is read, its end would not be noticed.
   socket.resume()
 }

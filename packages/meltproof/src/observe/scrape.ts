@@ -1,4 +1,4 @@
-/** Answers one scrape, in the format that the scraper asks for. */
+/** Answers one scrape, in the format that the scraper prefers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Family } from './instruments.ts'
 import { OPENMETRICS_TYPE, openMetricsText, prefersOpenMetrics } from './openmetrics-text.ts'

@@ -1,7 +1,7 @@
 /**
- * A learned limit for each origin: how many calls in flight still raise its throughput, by the gate that a server has
- * (process-gate.ts). The excess waits; what cannot be called in time fails. A dead origin gets probes only (circuit.ts), and
- * one that refuses calls gets as many as it serves (refusals.ts).
+ * Learns for each origin how many calls in flight still raise its throughput, with the same gate as a server
+ * (process-gate.ts). Calls above the limit wait; those that cannot go out in time fail. A dead origin gets only probes
+ * (circuit.ts), and one that refuses calls gets as many as it serves (refusals.ts).
  */
 import { AsyncResource } from 'node:async_hooks'
 import { PROMPT_TUNING } from '../admission/gate.ts'
@@ -13,11 +13,11 @@ import { Circuit } from './circuit.ts'
 import { limiterBelow } from './limiter-below.ts'
 import { Refusals } from './refusals.ts'
 
-/** Each takes some kilobytes. Those that have no call are forgotten for new ones; beyond that there is no limit. */
+/** Each takes some kilobytes. Beyond this number, origins without calls are replaced, or calls are not limited. */
 const MOST_ORIGINS = 200
 /**
- * All places are taken, and no answer came for this long, ms: calls in flight may hang until their limits end them. Then a
- * probe goes out in addition. The next one waits for twice as long: probes may hang as well.
+ * The limit is reached and no answer came for this long, ms: calls in flight may hang until their own limits end them.
+ * Then a probe goes out in addition. The next one waits for twice as long, because probes may hang as well.
  */
 const SILENT_MS = 1000
 const LONGEST_SILENCE_MS = 30_000
@@ -47,14 +47,14 @@ export class AdaptiveLimits {
     return this.#origins.size
   }
 
-  /** Calls that wait go out, and later ones are not limited. */
+  /** Waiting calls go out, and later ones are not limited. */
   open(): void {
     for (const { turns } of this.#origins.values()) turns.gate.failOpen.open()
   }
 }
 
 export class AdaptiveOrigin {
-  /** That wait or are in flight. */
+  /** Number of calls that wait or are in flight. */
   calls = 0
   readonly turns: Turns<CallTurn>
   readonly #origin: string
@@ -75,7 +75,7 @@ export class AdaptiveOrigin {
     })
   }
 
-  /** An error: the call must not start. */
+  /** Returns an error when the call must not start. */
   ask(turn: CallTurn): 'start' | 'wait' | Error {
     if (this.turns.gate.failOpen.isOpen) return this.#start()
     if (this.#circuit.refuses(turn.arrivedAt)) return this.#dead()
@@ -94,14 +94,14 @@ export class AdaptiveOrigin {
 
   #probes(nowMs: number): boolean {
     const { inflight, limit } = this.turns.gate.inner
-    if (inflight < limit) this.#heardAt(nowMs)
+    if (inflight < limit) this.#noteLifeSign(nowMs)
     if (nowMs < this.#probeAt) return false
     this.#silentMs = Math.min(2 * this.#silentMs, LONGEST_SILENCE_MS)
     this.#probeAt = nowMs + this.#silentMs
     return true
   }
 
-  #heardAt(nowMs: number): void {
+  #noteLifeSign(nowMs: number): void {
     this.#silentMs = SILENT_MS
     this.#probeAt = nowMs + SILENT_MS
   }
@@ -110,12 +110,12 @@ export class AdaptiveOrigin {
     this.#alive(turn)
   }
 
-  /** It was served, or refused. Before {@link answered}, which lets the next one go. */
+  /** The call was served or refused. Must precede {@link answered}, which starts the next call. */
   decided(turn: CallTurn, refused: boolean): void {
     const nowMs = now()
     if (refused) this.#refusals.refused(turn.route, nowMs)
     else this.#refusals.served(turn.route, nowMs)
-    if (turn.hadPlace) this.#refusals.ended(turn.route, refused, turn.startedAt, turn.inFlightThen, nowMs)
+    if (turn.hadPermit) this.#refusals.ended(turn.route, refused, turn.startedAt, turn.inFlightAtStart, nowMs)
   }
 
   answered(turn: CallTurn, refused: boolean): void {
@@ -125,15 +125,15 @@ export class AdaptiveOrigin {
 
   #alive(turn: CallTurn): void {
     this.#circuit.answered()
-    this.#heardAt(now())
-    // It answers again: what went out before a probe, and has no answer, may never get one.
-    if (!turn.inService) this.turns.giveUpBefore(turn.arrivedAt, each => !each.heard)
+    this.#noteLifeSign(now())
+    // The origin answers again: calls that went out before this probe, and have no answer, may never get one.
+    if (!turn.inService) this.turns.giveUpBefore(turn.arrivedAt, each => !each.headArrived)
   }
 
   failed(turn: CallTurn): void {
     this.turns.end(turn, false)
     const nowMs = now()
-    // A probe has no permit, and so no start of its own.
+    // A probe has no permit, so its `startedAt` is not set.
     this.#circuit.failed(nowMs, nowMs - Math.max(turn.startedAt, turn.arrivedAt))
     if (this.#circuit.open) this.turns.turnAway(waiting => waiting.tell(this.#dead()))
   }
@@ -143,16 +143,16 @@ export class AdaptiveOrigin {
     gate.countShed(reason, now())
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_FULL',
-      `The call to ${this.#origin} was not started: ${gate.inner.inflight} calls to it are in flight, about as many as it takes at ` +
-        `once, and its turn would not have come in time (${reason}; ${gate.inner.queued} wait). It answers slower than it is called.`,
+      `The call to ${this.#origin} was not started: ${gate.inner.inflight} calls to it are in flight, about its learned limit, and ` +
+        `this one would have waited too long (${reason}; ${gate.inner.queued} wait). The origin answers more slowly than it is called.`,
     )
   }
 
   #refusing(route: string): Error {
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_FULL',
-      `The call to ${this.#origin} was not started: it refuses most calls of ${route}, with 503 or 429. Some go out still, ` +
-        'and all do again when it serves them.',
+      `The call to ${this.#origin} was not started: the origin refuses most calls of ${route}, with 503 or 429. meltproof still sends ` +
+        'some, and sends all again when the origin serves them.',
     )
   }
 
@@ -160,12 +160,12 @@ export class AdaptiveOrigin {
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_DOWN',
       `The call to ${this.#origin} was not started: the last ${this.#circuit.failures} calls to it got no answer. ` +
-        'One goes out now and then, and all do again as soon as it answers.',
+        'meltproof sends a probe now and then, and all calls again as soon as the origin answers.',
     )
   }
 }
 
-/** The place of one call at the gate of its origin. */
+/** One call at the gate of its origin. */
 export class CallTurn extends Turn<CallTurn> {
   readonly answerBy: number
   readonly #origin: AdaptiveOrigin
@@ -173,15 +173,15 @@ export class CallTurn extends Turn<CallTurn> {
   #onTurn: (() => void) | undefined
   #state: 'waits' | 'runs' | 'ended' = 'waits'
   readonly refusal: Error | undefined
-  /** The head of its answer came. */
-  heard = false
-  /** Its method, and the route of its path. */
+  /** The head of its answer has arrived. */
+  headArrived = false
+  /** Its method and the route of its path. */
   readonly route: string
-  /** In flight when it got its place, with it. */
-  inFlightThen = 0
+  /** Calls in flight, including this one, when it started. */
+  inFlightAtStart = 0
   #refused: boolean | undefined
 
-  /** @param withinMs how long its caller waits for the answer; Infinity without a limit */
+  /** @param withinMs how long the caller waits for the answer; Infinity without a limit */
   constructor(origin: AdaptiveOrigin, route: string, withinMs: number, onRefused: (error: Error) => void) {
     super()
     this.#origin = origin
@@ -200,7 +200,7 @@ export class CallTurn extends Turn<CallTurn> {
     return this.#state === 'waits'
   }
 
-  /** Calls `go` when its turn has come, unless it has ended by then. */
+  /** Calls `go` when the call may start, unless it has ended by then. */
   onTurn(go: () => void): void {
     this.#onTurn = AsyncResource.bind(go)
   }
@@ -212,11 +212,11 @@ export class CallTurn extends Turn<CallTurn> {
 
   #runs(): void {
     this.#state = 'runs'
-    this.inFlightThen = this.#origin.turns.gate.inner.inflight
+    this.inFlightAtStart = this.#origin.turns.gate.inner.inflight
   }
 
-  /** A probe has none. */
-  get hadPlace(): boolean {
+  /** False for a probe, which holds no permit. */
+  get hadPermit(): boolean {
     return this.startedAt > 0
   }
 
@@ -228,14 +228,14 @@ export class CallTurn extends Turn<CallTurn> {
     if (this.#leave() === 'waits') this.#onRefused(error)
   }
 
-  /** Its origin is alive, whatever becomes of the body. */
+  /** The head shows that the origin is alive, even if the body fails. */
   headCame(): void {
     if (this.#state !== 'runs') return
-    this.heard = true
+    this.headArrived = true
     this.#origin.headCame(this)
   }
 
-  /** Whether it was served or refused. The first time counts. */
+  /** Whether the call was served or refused. Later results are ignored. */
   decided(refused: boolean): void {
     if (this.#refused !== undefined) return
     this.#refused = refused
@@ -246,14 +246,14 @@ export class CallTurn extends Turn<CallTurn> {
     if (this.#leave() === 'runs') this.#origin.answered(this, this.#refused === true)
   }
 
-  /** It got no answer. */
+  /** The call got no answer. */
   failed(): void {
     const was = this.#leave()
     if (was === 'waits') this.#origin.turns.leave(this)
     else if (was === 'runs') this.#origin.failed(this)
   }
 
-  /** Its caller has gone, which says nothing about the origin. */
+  /** The caller has cancelled the call, which says nothing about the origin. */
   cancelled(): void {
     const was = this.#leave()
     if (was === 'waits') this.#origin.turns.leave(this)

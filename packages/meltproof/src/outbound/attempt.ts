@@ -1,4 +1,4 @@
-/** One attempt of retry(), and what the HTTP calls made in it say of another one. */
+/** One attempt of retry(), and what its HTTP calls say about a further attempt. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { now, wallClockMs } from '../clock.ts'
 import { type Headers, headerOf } from './headers.ts'
@@ -10,29 +10,29 @@ const storage = new AsyncLocalStorage<Attempt>()
 export class Attempt {
   readonly #methods: ReadonlySet<string>
   readonly #budget: RetryBudget
-  /** The attempt around it, where retry() is called within another. */
+  /** The enclosing attempt, when retry() is called inside another. */
   readonly #outer: Attempt | undefined = storage.getStore()
   #repeatable = true
   #notBeforeMs = Number.NEGATIVE_INFINITY
   #ended = false
 
-  /** @param methods those that may be repeated */
+  /** @param methods HTTP methods that may be repeated */
   constructor(methods: ReadonlySet<string>, budget: RetryBudget) {
     this.#methods = methods
     this.#budget = budget
   }
 
-  /** No call was made in it that must not be repeated. */
+  /** False after a call that must not be repeated. */
   get repeatable(): boolean {
     return this.#repeatable
   }
 
-  /** The least wait that an answer asked for, from `nowMs` on, ms. */
+  /** The minimum wait that an answer asked for, from `nowMs` on, ms. */
   leastWaitMs(nowMs: number): number {
     return Math.max(0, this.#notBeforeMs - nowMs)
   }
 
-  /** Whether it, or one around it, is paid from `budget`. */
+  /** Whether `budget` pays for this attempt or for an enclosing one. */
   isPaidFrom(budget: RetryBudget): boolean {
     return this.#budget === budget || this.#outer?.isPaidFrom(budget) === true
   }
@@ -41,7 +41,7 @@ export class Attempt {
     return storage.run(this, fn)
   }
 
-  /** Work that began in it and continues is no longer part of it. */
+  /** Ends the attempt. Work that began in it and continues no longer belongs to it. */
   end(): void {
     this.#ended = true
   }
@@ -67,7 +67,7 @@ export class Attempt {
   }
 }
 
-/** The attempt that the running code is a part of. */
+/** The attempt to which the running code belongs. */
 export function currentAttempt(): Attempt | undefined {
   const attempt = storage.getStore()
   return attempt?.ended === true ? undefined : attempt

@@ -1,13 +1,13 @@
 /**
- * A member of ours in the `baggage` of a request (W3C Baggage). Tiers with OpenTelemetry pass on baggage from any
- * sender, so ours can only make us do less. Pure.
+ * meltproof's member in the `baggage` field (W3C Baggage). Tiers with OpenTelemetry forward baggage from any sender, so
+ * the member may only make meltproof retry less. Pure.
  */
 
 const NAME = 'meltproof.retry'
 const RETRY = `${NAME}=1`
 
 /**
- * The baggage of a retry: ours first, where no length limit cuts it off, and once. Members of others stay as they are.
+ * The baggage of a retry: meltproof's member once, and first, so that no length limit removes it. Others stay.
  * @param given what the app sends
  */
 export function baggageOfRetry(given: string | undefined): string {

@@ -1,10 +1,10 @@
-/** What every bound() shares: a client is recognised by shape, patched in place, and only once. */
+/** Shared by every bound(): a client is recognised by its shape, patched in place, and patched only once. */
 import { MeltproofError } from '../errors.ts'
 import { show } from '../options.ts'
 
 const BOUND = Symbol.for('meltproof.bound')
 
-/** True the first time. A client that any copy of meltproof has bound stays as it is. */
+/** Returns true the first time. A client that another copy of meltproof has bound is not changed. */
 export function markBound(client: object): boolean {
   if (BOUND in client) return false
   Object.defineProperty(client, BOUND, { value: true })

@@ -1,4 +1,4 @@
-/** What the calls of one `install()` or `bound()` share. `onFirst` is called at the first of them. */
+/** What the calls of one `install()` or `bound()` share. `onFirst` is called for the first of them. */
 import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { MeltproofError } from '../errors.ts'
@@ -10,7 +10,7 @@ export class Bounds {
   readonly limits: LimitTable
   readonly bulkhead: Bulkhead = new Bulkhead()
   readonly adaptive: AdaptiveLimits = new AdaptiveLimits(error => this.failed(error))
-  /** False once the bounds are taken off: calls in flight continue without them. */
+  /** False once the limits are removed: calls in flight continue without them. */
   active = true
   #failed = false
   readonly #onFailure: (error: unknown) => void
@@ -27,7 +27,7 @@ export class Bounds {
     this.adaptive.open()
   }
 
-  /** Runs our own work inside of a call of the app: what it throws is reported once, and fails no call. */
+  /** Runs meltproof's own work inside a call of the app: an exception is reported once, and does not fail the call. */
   guarded<R>(work: () => R): R | undefined {
     try {
       return work()
@@ -43,7 +43,7 @@ export class Bounds {
     this.#onFailure(error)
   }
 
-  /** The limits of a call that begins; undefined when its origin is left alone, an error when it must not start. */
+  /** The limits of a new call; undefined when its origin has none, an error when the call must not start. */
   enter(origin: string): CallLimits | Error | undefined {
     const limits = this.limits.of(origin)
     if (limits === false || !this.active) return undefined
@@ -59,8 +59,8 @@ export class Bounds {
     if (this.bulkhead.enter(origin, limits.maxInFlight)) return limits
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_FULL',
-      `The call to ${origin} was not started: ${limits.maxInFlight} calls to it are in flight, the most it may have ` +
-        '(maxInFlight). It answers slower than it is called; call it less, or raise the limit.',
+      `The call to ${origin} was not started: ${limits.maxInFlight} calls to it are in flight, which is its limit ` +
+        '(maxInFlight). The origin answers more slowly than it is called; call it less often, or raise the limit.',
     )
   }
 }

@@ -1,11 +1,11 @@
 /**
- * How many calls are in flight to each origin, and whether one more may start. Pure. A call counts until its body has
- * ended or it failed: a dependency that answers with a head and then nothing still fills its compartment.
+ * Counts calls in flight to each origin, and decides whether one more may start. Pure. A call counts until its body has
+ * ended or it failed: a dependency that sends a head and then nothing still occupies its share.
  */
 export class Bulkhead {
   readonly #inFlight: Map<string, number> = new Map()
 
-  /** Whether a call to `origin` may start. One that may must `leave` exactly once. */
+  /** Whether a call to `origin` may start. If so, it must call `leave` exactly once. */
   enter(origin: string, limit: number | false): boolean {
     const inFlight = this.inFlight(origin)
     if (limit !== false && inFlight >= limit) return false

@@ -1,11 +1,11 @@
-/** Which of a peer's routes a path belongs to. Pure, linear in its length. */
+/** Reduces a path to a route of its peer. Pure, in time linear in the length of the path. */
 
-/** What follows after this many segments counts as one. */
+/** Everything after this many segments becomes one segment. */
 const MOST_SEGMENTS = 4
-/** Names of routes are words; what has digits or is longer is an id. */
+/** Route names are words; a segment with digits, or a longer one, is an id. */
 const WORD = /^[A-Za-z._-]{1,32}$/
 
-/** The path without its query, and with `*` for each segment that is no word. */
+/** The path without its query, and with `*` for each segment that is not a word. */
 export function callRoute(path: string): string {
   let route = ''
   let from = path.startsWith('/') ? 1 : 0

@@ -1,9 +1,9 @@
 /**
- * One call to a dependency. Everything that sees calls reports here: the hooks on undici (undici.ts) and node:http
- * (node-http.ts), and the clients of databases. While calls are observed it is its own record, published at its end;
- * where it is bounded it has limits (limiter.ts). It knows no client.
+ * One call to a dependency. Every source of calls reports here: the hooks on undici (undici.ts) and node:http
+ * (node-http.ts), and the database clients. When calls are recorded it is its own record, published at its end; when it
+ * is limited it has a limiter (limiter.ts). It knows no particular client.
  *
- *   begun -> its turn on a connection -> connected -> sent -> answered -> chunks of the body -> ended
+ *   begun -> waits for a connection -> connected -> sent -> answered -> chunks of the body -> ended
  */
 import { type Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD } from '../chain.ts'
 import { calls } from '../channels.ts'
@@ -19,17 +19,17 @@ import { type Fields, type Given, type Headers, headerOf } from './headers.ts'
 import { CallLimiter, type Carrier } from './limiter.ts'
 import { codeOf, outcomeOf, textOf } from './outcome.ts'
 
-/** What a client's configuration says of its server. It must hold no user name and no password. */
+/** A client's configuration of its server. It must not contain a user name or a password. */
 export interface DatabaseAddress {
   readonly host?: unknown
   readonly port?: unknown
   readonly database?: unknown
 }
 
-/** A shorter wait for a connection is not a queue, ms. */
+/** A shorter wait for a connection does not count as queueing, ms. */
 const NO_QUEUE_MS = 0.5
 
-/** Whether calls of the running code are observed, or are part of an attempt of retry(). */
+/** Whether calls of the running code are recorded, or belong to an attempt of retry(). */
 export function isObserved(): boolean {
   return calls.hasSubscribers || currentAttempt() !== undefined
 }
@@ -51,23 +51,23 @@ export class Call implements OutboundRecord, OpenCall {
   endedAtMs = 0
   serverTiming: string | undefined = undefined
   readonly #path: unknown
-  /** Calls are observed, and this one has not ended. */
+  /** True while calls are recorded and this one has not ended. */
   #recorded = calls.hasSubscribers
   #limiter: CallLimiter | undefined = undefined
-  /** Of the request it is made for. */
+  /** The chain of the request for which the call is made. */
   #chain: Chain | undefined = undefined
-  /** Of retry(), that it is a part of. */
+  /** The attempt of retry() to which the call belongs. */
   #attempt: Attempt | undefined = undefined
   #refusal: Error | undefined = undefined
   #statedAtMs = Number.NaN
-  /** When it had waited for its turn, and a connection was made for it; undefined where neither is known. */
+  /** When the call got a connection opened for it, after it waited; undefined if either is unknown. */
   #turnAtMs: number | undefined
   #whole = false
   #ended = false
 
   /**
-   * Begins an HTTP call; undefined when it is not observed, not bounded, and no part of an attempt of retry().
-   * @param inLine it may have to wait for its turn on a connection, which {@link connecting} or {@link connected} ends
+   * Begins an HTTP call; undefined when it is not recorded, not limited, and not part of an attempt of retry().
+   * @param inLine it may have to wait for a connection, until {@link connecting} or {@link connected}
    */
   static http(
     origin: string,
@@ -114,7 +114,7 @@ export class Call implements OutboundRecord, OpenCall {
     return typeof this.#path === 'string' ? callRoute(this.#path) : undefined
   }
 
-  /** It has a record, or an attempt of retry() learns from it, whether or not it is bounded. */
+  /** True when the call is recorded or an attempt of retry() learns from it, whether or not it is limited. */
   get isFollowed(): boolean {
     return this.#recorded || this.#attempt !== undefined
   }
@@ -127,18 +127,18 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#refusal
   }
 
-  /** The turn that it waits for: it must not go out before. */
+  /** The call's turn at the gate, if it waits for one: it must not go out earlier. */
   get waitsFor(): CallTurn | undefined {
     const turn = this.#limiter?.turn
     return turn?.waits === true ? turn : undefined
   }
 
-  /** Its caller ends it, which says nothing about the other side. */
+  /** The caller ends the call, which says nothing about the peer. */
   cancelled(): void {
     this.#limiter?.cancelled()
   }
 
-  /** A connection is being made for it. */
+  /** A connection is being opened for the call. */
   connecting(): void {
     this.#limiter?.connecting()
     if (!this.#recorded || this.#turnAtMs !== undefined) return
@@ -147,9 +147,9 @@ export class Call implements OutboundRecord, OpenCall {
   }
 
   /**
-   * It has a connection, and goes out.
-   * @param made the connection was made for it; otherwise the call waited for its turn on one until now
-   * @param whole nothing of the request is still to come from the caller
+   * The call has a connection, and goes out.
+   * @param made the connection was opened for it; otherwise the call waited for an existing one until now
+   * @param whole the caller has provided the whole request
    */
   connected(made: boolean, whole: boolean): void {
     this.#limiter?.connected()
@@ -166,7 +166,7 @@ export class Call implements OutboundRecord, OpenCall {
     this.queuedMs = queuedMs > NO_QUEUE_MS ? queuedMs : 0
   }
 
-  /** The last of the request went out. One that was whole left at once; its event may come much later. */
+  /** The last byte of the request was sent. For a request without more to come, this may be reported much later. */
   sent(): void {
     this.#limiter?.sent()
     if (this.#recorded && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()
@@ -192,7 +192,7 @@ export class Call implements OutboundRecord, OpenCall {
     this.#limiter?.trailers(fields)
   }
 
-  /** We do not read on for now. */
+  /** meltproof's side has paused reading. */
   paused(): void {
     this.#limiter?.paused()
   }
@@ -201,13 +201,13 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#ended
   }
 
-  /** It was given up; while `queued`, all the time was spent in its client's own pool. */
+  /** The call was given up; with `queued`, it spent all its time in its client's own pool. */
   fail(error: Error, queued: boolean): void {
     if (queued && this.#recorded) this.queuedMs = now() - this.startedAtMs
     this.end(error)
   }
 
-  /** It is over for the caller. Any number of times. */
+  /** The call is over for the caller. May be called repeatedly. */
   end(error?: unknown): void {
     this.#ended = true
     this.#limiter?.end(error)
@@ -220,7 +220,7 @@ export class Call implements OutboundRecord, OpenCall {
     return this
   }
 
-  /** Its record ends; its limits go on where a client sends it again, as a request of its own. */
+  /** Ends the record only; the limits continue when a client sends the call again as a new request. */
   endRecord(error?: unknown, atMs: number = now()): void {
     if (!this.#recorded) return
     this.#recorded = false
@@ -233,17 +233,17 @@ export class Call implements OutboundRecord, OpenCall {
     calls.publish(this)
   }
 
-  /** @param origin where it goes now: it may have been redirected */
+  /** @param origin the current target, after redirects */
   tells(origin: string): boolean {
     return this.#limiter?.tellsTo(origin) === true
   }
 
-  /** Its header fields state more time than is left, because it has waited for its connection since. */
+  /** True when its deadline fields state more time than is left, because it has waited for its connection. */
   get statesTooMuch(): boolean {
     return now() - this.#statedAtMs >= 1
   }
 
-  /** The fields that a request to a tier of ours is still to have, or to have in the place of others. */
+  /** The fields that a request to one of your own tiers must add or replace. */
   told(given: Given): Fields {
     this.#statedAtMs = now()
     const fields = [...(this.#limiter?.deadlineFields(given) ?? [])]

@@ -1,8 +1,9 @@
 /**
- * Makes Node's Happy Eyeballs fair. When a name has several addresses, Node gives each attempt 250 ms and then closes
- * it. A loop that is blocked just after the SYN wakes up with that timer due, and closes a connection that the kernel
- * has established meanwhile. So an attempt gets two more turns of the loop, each of which polls: while Node gives up we
- * make its steps void, and take them ourselves two turns later. Where Node is not as we know it, it gives up as before.
+ * Makes Node's Happy Eyeballs fair. When a name has several addresses, Node closes each attempt after 250 ms. If the
+ * loop is blocked just after the SYN, that timer is due when it runs again, and Node closes a connection that the
+ * kernel has established meanwhile. So each attempt gets two more turns of the loop, each of which polls: when Node
+ * gives up, its steps are suppressed and carried out two turns later. If Node's internals differ from those expected,
+ * it gives up as before.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
@@ -11,12 +12,12 @@ import { nextTick } from 'node:process'
 import { setImmediate } from 'node:timers'
 import type { Bounds } from './bounds.ts'
 
-/** Published for every outgoing connection: from `net.connect()` alone in early Node 22, from `connect()` in later. */
+/** Published for every outgoing connection: in early Node 22 only from `net.connect()`, later from `connect()`. */
 const CLIENT_SOCKET = 'net.client.socket'
 
 const UV_ETIMEDOUT = -constants.errno.ETIMEDOUT
 
-/** Node's pending connect: it calls `oncomplete(status, handle, request, readable, writable)` once. */
+/** Node's pending connect. `oncomplete(status, handle, request, readable, writable)` is called once. */
 interface ConnectRequest {
   oncomplete:
     | ((status: number, handle: object, request: object, readable: boolean, writable: boolean) => void)
@@ -52,7 +53,7 @@ function guard(socket: Connecting, bounds: Bounds): void {
       for (const name of ['connect', 'connect6'] as const) {
         const connect = handle[name]
         if (typeof connect !== 'function') continue
-        // For the one call that follows at once: nowhere else can the pending request be seen.
+        // Patched only for the call that follows at once, because the pending request is visible nowhere else.
         handle[name] = (request, ...address) => {
           restore(handle)
           attempt = { handle, request }
@@ -69,7 +70,7 @@ function guard(socket: Connecting, bounds: Bounds): void {
       const { handle, request } = pending
       const { oncomplete } = request
       if (typeof oncomplete !== 'function') return
-      // Node goes on to forget the request, to close the handle and, while connecting, to try the next address.
+      // Node now discards the request, closes the handle and, while connecting, tries the next address.
       handle.close = () => {}
       socket.connecting = false
       nextTick(() => {
@@ -103,7 +104,7 @@ function guard(socket: Connecting, bounds: Bounds): void {
   socket.once('close', done)
 }
 
-/** What we put on the handle hid its prototype's methods. */
+/** Deletes the handle's own properties, which hid the methods of its prototype. */
 function restore(handle: Handle): void {
   delete (handle as Partial<Handle>).connect
   delete (handle as Partial<Handle>).connect6

@@ -1,11 +1,11 @@
-/** A call on its way through the dispatchers of undici, from the first until a connection has made a request of it. */
+/** A call on its way through undici's dispatchers, from the first until a connection creates a request of it. */
 import type { Call } from './call.ts'
 
 export class Dispatched {
   call: Call | undefined
-  /** The last that has taken it on. A Client (undici 7 and later) tells whether it is connected. */
+  /** The dispatcher that accepted it last. A Client (undici 7 and later) shows whether it is connected. */
   dispatcher: { readonly stats?: { readonly connected?: unknown } } | undefined = undefined
-  /** Tells the tier that it goes to what is left by now. */
+  /** Updates the deadline fields that its tier receives. */
   tell: (() => void) | undefined = undefined
   #made = false
 
@@ -13,7 +13,7 @@ export class Dispatched {
     this.call = call
   }
 
-  /** A request is made of it; false when one was before: it is tried again, or redirected. */
+  /** A request was created for the call. Returns false if there was one before: it is retried or redirected. */
   taken(): boolean {
     if (this.#made) return false
     this.#made = true
@@ -21,7 +21,7 @@ export class Dispatched {
     return true
   }
 
-  /** It waits in a Pool, or in the line of a Client. */
+  /** True while the call waits in a Pool, or in the queue of a Client. */
   protected get waits(): boolean {
     return !this.#made || this.dispatcher?.stats?.connected === true
   }

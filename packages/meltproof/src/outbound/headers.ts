@@ -1,11 +1,11 @@
-/** Reads header fields in the forms that clients have them; names in lower case. Pure. */
+/** Reads header fields in the formats that clients use; names are in lower case. Pure. */
 
-/** Parsed, or raw (name, value, name, value; strings, or Buffers from undici), which costs less. */
+/** An object, or a raw list of names and values (strings, or Buffers from undici), which costs less. */
 export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
 
 export type Fields = readonly (readonly [name: string, value: string])[]
 
-/** What a request says in a field. */
+/** Returns the value of a request's field. */
 export type Given = (name: string) => string | undefined
 
 export function headerOf(headers: Headers, name: string): string | undefined {
@@ -22,7 +22,7 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return found
 }
 
-/** Media types of bodies that end when their sender chooses. */
+/** Media types of bodies whose sender decides when they end. */
 const STREAMS: ReadonlySet<string> = new Set([
   'text/event-stream',
   'multipart/x-mixed-replace',
@@ -38,7 +38,7 @@ export function isStream(headers: Headers): boolean {
   return STREAMS.has(mediaTypeOf(headers))
 }
 
-/** Its trailers say how it ended. */
+/** Recognises gRPC, which sends its result in trailers. */
 export function isGrpc(headers: Headers): boolean {
   return mediaTypeOf(headers).startsWith('application/grpc')
 }

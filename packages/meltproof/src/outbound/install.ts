@@ -1,4 +1,4 @@
-/** Bounds the whole process, or one dispatcher. */
+/** Limits the calls of the whole process, or of one dispatcher. */
 import { pid } from 'node:process'
 import { warn } from '../warnings.ts'
 import { tellsTiers } from '../chain.ts'
@@ -10,13 +10,13 @@ import { holdRequests, nodeHttp } from './node-http.ts'
 import { adoptDispatchers, dispatchBounded, undiciRequests } from './undici.ts'
 import type { Dispatch } from './undici-types.ts'
 
-/** Takes the bounds off. Calls in flight continue without them. Any number of times. @experimental */
+/** Removes the limits. Calls in flight continue without them. May be called repeatedly. @experimental */
 export type Uninstall = () => void
 
 /**
- * Bounds everything the process sends: `fetch` and undici, `node:http` and `node:https` with all that is built on them.
- * No limit passes because of a stall of our own event loop. Installing again replaces the limits; any uninstall of the
- * latest takes everything off.
+ * Limits everything the process sends: `fetch` and undici, `node:http` and `node:https` and everything built on them. A
+ * stall of this process's event loop does not make a limit pass. A second install() replaces the limits; calling the
+ * uninstall function of either then removes them.
  *
  * @example install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
  * @throws MeltproofError for an unknown option, a value out of range or a malformed origin.
@@ -27,7 +27,7 @@ export function install(limits: OutboundLimits = {}): Uninstall {
 }
 
 /**
- * Bounds one dispatcher of undici, in place, and returns it. It counts its calls in flight by itself.
+ * Limits one undici dispatcher, in place, and returns it. It counts its own calls in flight.
  *
  * @example bound(new Agent(), { totalMs: 2000 })
  * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else; for limits as install() does.
@@ -40,14 +40,14 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = 
   if (typeof original !== 'function') throw unknownClient('outbound', 'a dispatcher of undici', dispatcher)
   if (markBound(dispatcher)) {
     patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatcher, original, options, handler)
-    // A request is made when it has left the line of its Pool.
+    // undici publishes a request when it leaves the queue of its Pool.
     undiciRequests.use()
     if (bounds.limits.tells) tellsTiers()
   }
   return dispatcher
 }
 
-/** The latest install of the process, by whichever copy of meltproof: calls are bounded once. */
+/** The latest install() of the process, by any copy of meltproof, so that calls are limited only once. */
 const CURRENT: unique symbol = Symbol.for('meltproof.outbound.uninstall') as never
 const shared = globalThis as { [CURRENT]?: Uninstall | undefined }
 
@@ -74,13 +74,13 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   parts.push(adoptDispatchers(), undiciRequests.use(), nodeHttp.use(), guardConnects(bounds))
   if (limits.adapts) parts.push(holdRequests())
   if (limits.tells) parts.push(tellsTiers())
-  // The limits with it: `meltlab audit` asks whether a call is bounded.
+  // `meltlab audit` reads the limits to see whether calls are limited.
   shared[CURRENT] = Object.assign(uninstall, { everywhere: limits.everywhere })
   return uninstall
 }
 
 function stepAside(error: unknown): void {
   warn(
-    `meltproof/outbound failed in process ${pid} and stepped aside; outbound calls have no bounds from here on. ${String(error)}`,
+    `meltproof/outbound failed in process ${pid} and has stepped aside; outbound calls are no longer limited. ${String(error)}`,
   )
 }

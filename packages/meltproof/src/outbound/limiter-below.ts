@@ -1,4 +1,4 @@
-/** A learned limit that another one may be below: then that is what binds, and the learned one is not to learn from it. */
+/** A learned limit below which another limit may lie. While that one applies, the learned limit does not learn. */
 import type { Limiter } from '../admission/limiter/limiter.ts'
 
 export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
@@ -39,7 +39,7 @@ export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
       else learned.limitReached(nowMs)
     },
     tick: nowMs => {
-      // The other limit has risen, and the same calls wait for this one.
+      // The other limit has risen, and the same calls now wait for the learned one.
       if (isUntold && !binds()) {
         isUntold = false
         learned.limitReached(nowMs)

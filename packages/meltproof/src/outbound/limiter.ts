@@ -1,4 +1,4 @@
-/** The limits of one call at work: its timer, its place in the bulkhead, and the budget it is made under. */
+/** Applies the limits of one call: its timer, its place in the bulkhead, and the budget of its caller. */
 import { now } from '../clock.ts'
 import type { Budget, EndListener } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
@@ -13,13 +13,13 @@ import { codeOf, outcomeOf } from './outcome.ts'
 import { isGrpcRefusal, isRefusal } from './refusal.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 
-/** The phases give back stalls, not the timer; but the timer polls twice before it asks them. */
+/** The phases extend limits by stalls, not the timer; but the timer polls twice before it asks them. */
 const NO_CREDIT = { creditCapMs: 0 } as const
-/** Codes of a connection that failed: an app may end its calls with any error, and make some that cannot be sent. */
+/** Error codes of a failed connection. Other errors may come from the app, which can end its calls with any error. */
 const FAILURES = /^(ECONN|EAI_|EHOST|ENET|ERR_SSL_|(ENOTFOUND|EPIPE|EPROTO|UND_ERR_SOCKET)$)/
 
 export interface Carrier {
-  /** Ends the call with this error, in the way its client reports errors. Called once at most. */
+  /** Ends the call with this error, in the way in which its client reports errors. Called at most once. */
   fail(error: Error): void
   progress(): CallProgress
 }
@@ -32,17 +32,17 @@ export class CallLimiter {
   readonly #limits: CallLimits
   readonly #startMs: number = now()
   readonly #phases: CallPhases
-  /** At its origin, where that has a learned limit. */
+  /** The call's turn at the gate of its origin, if that has a learned limit. */
   readonly turn: CallTurn | undefined
   #timer: FairTimer | undefined
-  /** When the timer fires unless there are stalls to give back. */
+  /** When the timer fires, if no stall extends it. */
   #dueMs = Number.POSITIVE_INFINITY
   #onBudgetEnd: EndListener | undefined
   readonly #routeOf: () => string
   #answered = false
   #ended = false
 
-  /** @param routeOf its method and route, asked where its origin has a learned limit */
+  /** @param routeOf returns method and route; called only if the origin has a learned limit */
   constructor(bounds: Bounds, origin: string, limits: CallLimits, carrier: Carrier, routeOf: () => string) {
     this.#bounds = bounds
     this.#routeOf = routeOf
@@ -57,7 +57,7 @@ export class CallLimiter {
     this.#budget.onEnd(this.#onBudgetEnd)
   }
 
-  /** Its caller ends it. */
+  /** The caller ends the call. */
   cancelled(): void {
     this.#bounds.guarded(() => this.turn?.cancelled())
   }
@@ -73,7 +73,7 @@ export class CallLimiter {
     return this.#bounds.limits.deadlineFields(Math.min(ownMs, budgetMs), given)
   }
 
-  // This only moves a limit on: the timer that fires early finds so.
+  // A later due time needs no change: a timer that fires early checks the phases again.
   connecting(): void {
     this.#phases.connecting(now())
   }
@@ -85,7 +85,7 @@ export class CallLimiter {
     })
   }
 
-  // These only assign, and are not guarded.
+  // These methods only assign, so they need no guard.
   sent(): void {
     this.#phases.sent(now())
   }
@@ -138,7 +138,7 @@ export class CallLimiter {
     const turn = this.turn
     if (turn === undefined) return
     if (isRefusal(status, headers)) turn.decided(true)
-    // A stream ends when its sender ends it, so its head decides.
+    // The sender decides when a stream ends, so its head counts as the result.
     else if (streams && !isGrpc(headers)) turn.decided(false)
     if (streams) turn.answered()
     else turn.headCame()
@@ -156,7 +156,7 @@ export class CallLimiter {
     else turn.cancelled()
   }
 
-  /** Moves the timer when a limit falls due before it fires. */
+  /** Moves the timer when a limit is due before it fires. */
   #hurry(): void {
     const nextMs = this.#phases.nextMs()
     if (this.#ended || nextMs >= this.#dueMs) return
@@ -177,7 +177,7 @@ export class CallLimiter {
   }
 
   #budgetEnded(reason: Error): void {
-    const ranOut = reason instanceof DeadlineExceededError // of all that the request did, so all stalls count
+    const ranOut = reason instanceof DeadlineExceededError // The budget covers everything the request did, so all stalls count.
     this.#giveUp(ranOut ? this.#exceeded('total', reason.limitMs, reason) : reason)
   }
 

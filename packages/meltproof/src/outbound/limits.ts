@@ -1,4 +1,4 @@
-/** The limits of outbound calls: defaults, overrides by origin, and which of them one call gets. Pure. */
+/** The limits of outbound calls: defaults, overrides by origin, and the resulting limits of a call. Pure. */
 import { checkDeadlineHeaders, DEADLINE_HEADERS, type DeadlineHeader, shortened } from '../deadline/headers.ts'
 import { checkBoolean, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 import type { Fields, Given } from './headers.ts'
@@ -6,41 +6,42 @@ import { OriginTable } from './origin-table.ts'
 
 /** The limits of one call. `false` switches a limit off. @experimental */
 export interface CallLimits {
-  /** To make a connection: DNS, TCP and TLS. Waiting for a free one in the client's own pool does not count. Milliseconds. @default 3000 */
+  /** Time to open a connection: DNS, TCP and TLS, without the wait for a free one. Milliseconds. @default 3000 */
   readonly connectMs: number | false
-  /** From the request sent to the head of the answer. Milliseconds. @default 10000 */
+  /** From the end of the request to the head of the answer. Milliseconds. @default 10000 */
   readonly firstByteMs: number | false
-  /** Between two chunks of the response's body, while we are ready to read. Milliseconds. @default 5000 */
+  /** Between two chunks of the response body, while this side is reading. Milliseconds. @default 5000 */
   readonly idleMs: number | false
-  /** What a body must bring over any 5 s in which we are ready to read: no idle limit sees a drip. @default false */
+  /** Minimum rate of a body over any 5 s in which this side reads, against bodies that trickle in. @default false */
   readonly minBytesPerSecond: number | false
-  /** The whole call, to the last byte of the body. Milliseconds. @default 10000 */
+  /** The whole call, until the last byte of the body. Milliseconds. @default 10000 */
   readonly totalMs: number | false
-  /** Once the head of a stream (event stream, NDJSON, ...) is here, this silence is its only limit. Milliseconds. @default 900000 */
+  /**
+   * After the head of a stream (event stream, NDJSON, ...), its longest silence, the only limit. Milliseconds. @default
+   * 900000
+   */
   readonly streamIdleMs: number | false
-  /** Calls in flight to one origin, each until its body has ended; more are refused at once. @default 1000 */
+  /** Calls in flight to one origin, each until its body has ended; further calls fail at once. @default 1000 */
   readonly maxInFlight: number | false
-  /** Learn how many calls in flight to one origin still raise its throughput, and let the excess wait. @default false */
+  /** Learn how many calls in flight to an origin still raise its throughput; calls above that wait. @default false */
   readonly adaptive: boolean
 }
 
 /** @experimental */
 export interface OutboundLimits extends Partial<CallLimits> {
-  /**
-   * Limits of `https://search.internal`, of `https://*.amazonaws.com`; `false` leaves one alone. The most exact wins.
-   */
+  /** Limits of `https://search.internal`, of `https://*.amazonaws.com`; `false`: none. The most specific entry wins. */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
-   * Origins that are tiers of yours: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. Calls to
-   * them say how long we wait, how critical the request is, and that it is a retry. This exposes the inside of your system.
+   * Origins that are your own tiers: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. Calls to
+   * them carry the remaining time, the criticality, and the mark of a retry. This exposes internals of your system.
    * @default none
    */
   readonly tellTo?: readonly string[]
-  /** The header fields that say how long we wait. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
+  /** Fields for the remaining time. @default [{ name: 'x-envoy-expected-rq-timeout-ms', format: 'milliseconds' }] */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 
-/** 10 s in total, as between systems. connectMs leaves room for two lost SYNs, sent again after 1 s and 2 s more. */
+/** Defaults suit calls between systems. connectMs allows for two lost SYNs, repeated after 1 s and 2 s more. */
 export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
   firstByteMs: 10_000,
@@ -53,8 +54,8 @@ export const DEFAULT_LIMITS: CallLimits = {
 }
 
 /**
- * For apps that did not ask: only what is surely dead is cut. Long polls answer after ten minutes, watches are silent for
- * hours, and a download takes as long as it takes.
+ * For apps that did not ask for limits: only calls that are certainly dead are cut. Long polls answer after ten
+ * minutes, watches are silent for hours, and downloads may take any time.
  */
 export const ZERO_CODE_LIMITS: CallLimits = {
   connectMs: 10_000,
@@ -67,10 +68,10 @@ export const ZERO_CODE_LIMITS: CallLimits = {
   adaptive: false,
 }
 
-/** The window of minBytesPerSecond: a sender of bursts and pauses is judged by its average. */
+/** The window of minBytesPerSecond: a sender with bursts and pauses is judged by its average. */
 export const RATE_WINDOW_MS = 5_000
 
-/** Node's timers take at most 2^31 - 1 ms, 24.8 days. */
+/** The maximum delay of Node's timers is 2^31 - 1 ms, 24.8 days. */
 const LONGEST_MS = 2 ** 31 - 1
 
 const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'streamIdleMs'] as const
@@ -81,7 +82,7 @@ const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
 export class LimitTable {
   readonly everywhere: CallLimits
   readonly tells: boolean
-  /** Some origin has a learned limit. */
+  /** At least one origin has a learned limit. */
   readonly adapts: boolean
   readonly #limits: OriginTable<CallLimits | false> = new OriginTable()
   readonly #told: OriginTable<true> = new OriginTable()
@@ -114,7 +115,7 @@ export class LimitTable {
     return this.tells && this.#told.of(origin) === true
   }
 
-  /** Those that are to be set. */
+  /** The fields to set, with the remaining time. */
   deadlineFields(leftMs: number, given: Given): Fields {
     return this.#deadlineHeaders.flatMap(header => {
       const value = shortened(given(header.name), leftMs, header)

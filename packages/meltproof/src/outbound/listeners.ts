@@ -1,4 +1,4 @@
-/** Listeners on diagnostics channels that several parts share: subscribed once, while at least one of them uses them. */
+/** Listeners on diagnostics channels that several parts share: subscribed once, while at least one part uses them. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { installedBounds } from './bounds.ts'
 
@@ -22,7 +22,7 @@ export class SharedListeners {
   }
 }
 
-/** A client whose messages are not what we expect is not observed, and does not fail because of us. */
+/** A message of an unexpected shape is not recorded, and must not make the client fail. */
 function guarded(listener: (message: never) => void): (message: unknown) => void {
   return message => {
     const bounds = installedBounds()

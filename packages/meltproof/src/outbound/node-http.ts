@@ -1,6 +1,6 @@
 /**
- * Sees every request of `node:http` and `node:https`, and so of axios, got, node-fetch, ws and all else that is built
- * on them, however early `http.request` was imported. It adds no listener whose presence changes what Node does:
+ * Hooks into every request of `node:http` and `node:https`, and so of axios, got, node-fetch, ws and everything else
+ * built on them, however early `http.request` was imported. It adds no listener whose presence changes what Node does:
  * 'response', 'error', 'upgrade', 'connect', 'information'.
  */
 import { Agent, type ClientRequest, type IncomingMessage } from 'node:http'
@@ -16,10 +16,10 @@ import { originOf } from './origin.ts'
 import type { CallProgress } from './phases.ts'
 import { survives } from './unheard.ts'
 
-/** On a request and its response: a WeakMap would cost the garbage collector more than the call. */
+/** Set on a request and its response: a WeakMap would cost the garbage collector more than the call. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
-/** On a request that its agent was not given yet: gives it. */
+/** On a request that its agent has not received yet: the function that passes it to the agent. */
 const HELD: unique symbol = Symbol('meltproof.held')
 
 type Request = ClientRequest & { [CARRIER]?: RequestCarrier; [HELD]?: (() => void) | undefined }
@@ -37,14 +37,14 @@ export const nodeHttp: SharedListeners = new SharedListeners({
   },
   'http.client.response.finish': ({ request, response }: { readonly request: Request; readonly response: Response }) =>
     request[CARRIER]?.responded(response),
-  // Just before 'error'. 'close' comes a turn of the loop later, and a retry may come between.
+  // Published just before 'error'. 'close' comes a turn of the loop later, and a retry may happen in between.
   'http.client.request.error': ({ request, error }: { readonly request: Request; readonly error: unknown }) =>
     request[CARRIER]?.failed(error ?? new Error('failed')),
 })
 
 /**
- * Holds every request back from its agent until it is known whether it must wait: Node announces a request only when its
- * agent has it. Agents that do not take requests as Node's own are left alone.
+ * Holds every request back from its agent until it is known whether it must wait: Node announces a request only after
+ * its agent has it. Agents with another interface than Node's are left alone.
  */
 export function holdRequests(): () => void {
   const prototype = Agent.prototype as unknown as { addRequest(request: Request, ...rest: unknown[]): void }
@@ -57,7 +57,7 @@ export function holdRequests(): () => void {
       return
     }
     request[HELD] = go
-    // At the latest, as the request may never be announced.
+    // Releases the request at the latest here, because Node may never announce it.
     nextTick(letGo, request)
   }
   prototype.addRequest = hold
@@ -72,7 +72,7 @@ function letGo(request: Request): void {
   if (go !== undefined) give(request, go)
 }
 
-/** What Node throws to the maker of a request, as for a bad certificate, comes too late to be thrown. */
+/** What Node throws to the creator of a request, such as for a bad certificate, can no longer be thrown here. */
 function give(request: Request, go: () => void): void {
   try {
     go()
@@ -84,7 +84,7 @@ function give(request: Request, go: () => void): void {
   }
 }
 
-// One listener for all requests rather than a closure each.
+// One listener for all requests instead of a closure for each.
 function onSocket(this: Request, socket: Socket): void {
   this[CARRIER]?.gotSocket(socket)
 }
@@ -99,7 +99,7 @@ function onClose(this: Request): void {
 
 const { push: originalPush } = Readable.prototype
 
-/** The parser gives every chunk of a body, and its end, to push(). A 'data' listener would start the flow. */
+/** The parser passes every chunk of a body, and its end, to push(). A 'data' listener would start the flow. */
 function push(this: Response, chunk: unknown, encoding?: BufferEncoding): boolean {
   const call = this[CARRIER]?.call
   if (chunk === null) call?.end()
@@ -115,9 +115,9 @@ class RequestCarrier implements Carrier {
   readonly #request: Request
   call: Call | undefined
   #response: IncomingMessage | undefined
-  /** Its agent does not have it yet. */
+  /** True while the agent has not received the request. */
   #waits = false
-  /** A keep-alive connection has sent the bytes of earlier requests. */
+  /** Bytes that a keep-alive connection sent for earlier requests. */
   #sentBefore = 0
 
   constructor(request: Request) {
@@ -135,13 +135,13 @@ class RequestCarrier implements Carrier {
     if (call.tells(call.peer)) this.#tell(call)
     request.on('socket', onSocket)
     request.on('finish', onFinish)
-    // Comes once for every request: after the body was read, after an error, after an upgrade.
+    // Emitted once for every request: after its body was read, after an error, after an upgrade.
     request.on('close', onClose)
     const turn = call.waitsFor
     if (turn === undefined) return
     const go = request[HELD]
     if (go === undefined) {
-      turn.cancelled() // It cannot be held back.
+      turn.cancelled() // This agent's requests cannot be held back.
       return
     }
     request[HELD] = undefined
@@ -152,7 +152,7 @@ class RequestCarrier implements Carrier {
     })
   }
 
-  /** Given as a list, or with `expect`, the head of the request is written when it is made; else when the app ends it. */
+  /** With headers in a list, or with `expect`, Node writes the head at creation; else when the app ends the request. */
   #tell(call: Call): void {
     const request = this.#request
     if (request.headersSent) shortenHead(request, call)
@@ -163,7 +163,7 @@ class RequestCarrier implements Carrier {
     const call = this.call
     if (call === undefined || call.ended) return
     this.#response = response
-    // Where other code has replaced push(), only `totalMs` bounds the body.
+    // If other code has replaced push(), only `totalMs` limits the body.
     if (response.push === originalPush) {
       response[CARRIER] = this
       Object.defineProperty(response, 'push', PUSH)
@@ -172,14 +172,14 @@ class RequestCarrier implements Carrier {
   }
 
   failed(error: unknown): void {
-    // Node says the same of a connection that broke and of a request that its caller has destroyed.
+    // Node reports a broken connection and a request destroyed by its caller in the same way.
     if (this.#request.destroyed) this.call?.cancelled()
     this.call?.end(error)
   }
 
   closed(): void {
     const { res } = this.#request as { res?: IncomingMessage | null }
-    // The channel does not announce an upgrade.
+    // The channel does not announce upgrades, so the answer is noted here.
     if (res != null && this.#response === undefined) this.call?.answered(res.statusCode, res.rawHeaders)
     this.call?.end(this.#response?.complete === false ? new Error('aborted') : undefined)
   }
@@ -202,7 +202,7 @@ class RequestCarrier implements Carrier {
     const response = this.#response
     for (const emitter of [request, response, request.socket]) if (emitter != null) survives(emitter, error)
     if (response !== undefined) {
-      // As for a connection that broke, but Node's own ECONNRESET would not say why.
+      // Behaves as for a broken connection, but Node's own ECONNRESET would not give the reason.
       const { destroy } = response
       const destroyed = function (this: IncomingMessage): IncomingMessage {
         return destroy.call(this, error)
@@ -247,7 +247,7 @@ class RequestCarrier implements Carrier {
     }
     this.call?.connecting()
     if (this.call?.isBounded === true) findDeadPeer(this.#request, socket)
-    // A TLSSocket that connects says 'secureConnect' once it can be used.
+    // A connecting TLSSocket emits 'secureConnect' once it can be used.
     const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
     const ready = (): void => this.#connected(socket, true)
     socket.once(event, ready)
@@ -260,10 +260,7 @@ class RequestCarrier implements Carrier {
   }
 }
 
-/**
- * Of a head that is written, and waits for a connection: what is left is less by now. The line keeps its length, which Node has
- * counted.
- */
+/** Updates the remaining time in the head of a waiting request. The line keeps its length, which Node has counted. */
 function shortenHead(request: ClientRequest, call: Call): void {
   const [first] = (request as { outputData?: { data: unknown }[] }).outputData ?? []
   if (typeof first?.data !== 'string') return
@@ -280,7 +277,7 @@ function shortenHead(request: ClientRequest, call: Call): void {
   first.data = data
 }
 
-/** Node tells a destroyed request that waits in its agent's queue once it gets a connection, which may be never. */
+/** Node reports the error of a destroyed request in its agent's queue only when it gets a connection, perhaps never. */
 function tellQueued(request: ClientRequest, error: Error): void {
   const place = request.closed ? undefined : placeInQueue(request)
   if (place === undefined) return
@@ -291,8 +288,8 @@ function tellQueued(request: ClientRequest, error: Error): void {
 }
 
 /**
- * Its agent makes a connection in its own time, as agents for proxies do, and perhaps never. Node tells a destroyed request
- * once it has one, and then within two turns of the loop.
+ * The agent opens a connection in its own time, as proxy agents do, or never. Node reports the error of a destroyed
+ * request when it has a connection, within two turns of the loop.
  */
 function tellWithoutSocket(request: ClientRequest, error: Error): void {
   const tellNow = (): void => {
@@ -304,27 +301,28 @@ function tellWithoutSocket(request: ClientRequest, error: Error): void {
 }
 
 /**
- * The kernel asks a peer that has been silent for a minute whether it is there, and ends the connection when ten questions
- * in ten seconds have no answer. Agents that keep connections do so by themselves, and an app may have asked for it earlier.
+ * Lets the kernel probe a peer that has been silent for a minute, and close the connection after ten unanswered probes
+ * in ten seconds. Agents that keep connections do so themselves, and an app may have enabled it earlier.
  */
 function findDeadPeer(request: ClientRequest, socket: Socket): void {
   const { keepAlive } = ((request as { agent?: Agent }).agent ?? {}) as { keepAlive?: boolean }
-  if (keepAlive !== true && !asksPeer(socket) && hearsOfIt(request)) socket.setKeepAlive?.(true, ASK_PEER_AFTER_MS)
+  if (keepAlive !== true && !probesPeer(socket) && handlesErrors(request))
+    socket.setKeepAlive?.(true, PROBE_PEER_AFTER_MS)
 }
 
-/** An app that listens for no error would end with the connection. What becomes of an upgraded one is its own affair. */
-function hearsOfIt(request: ClientRequest): boolean {
+/** Whether the app handles errors of the request; otherwise it would crash. Upgraded connections are its own affair. */
+function handlesErrors(request: ClientRequest): boolean {
   return request.listenerCount('error') > 0 && request.method !== 'CONNECT' && !request.hasHeader('upgrade')
 }
 
-/** Node keeps what `keepAlive` in the options of a connection, or setKeepAlive(), has set. */
-function asksPeer(socket: Socket): boolean {
+/** Whether keep-alive is on: Node stores what `keepAlive` in the options, or setKeepAlive(), has set. */
+function probesPeer(socket: Socket): boolean {
   const kept = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kSetKeepAlive')
   return kept !== undefined && (socket as unknown as Record<symbol, unknown>)[kept] === true
 }
 
-/** As undici. */
-const ASK_PEER_AFTER_MS = 60_000
+/** The same value as in undici. */
+const PROBE_PEER_AFTER_MS = 60_000
 
 function tell(request: ClientRequest, error: Error): void {
   nextTick(() => {
@@ -335,7 +333,7 @@ function tell(request: ClientRequest, error: Error): void {
 
 type Queues = Record<string, ClientRequest[]>
 
-/** Where a request waits for a free connection of its agent; undefined when it does not. */
+/** Where a request waits for a free connection of its agent; undefined when it does not wait. */
 function placeInQueue(request: ClientRequest): { queues: Queues; name: string; index: number } | undefined {
   const { agent } = request as { agent?: Agent }
   if (request.socket != null || agent?.requests === undefined) return undefined

@@ -1,8 +1,8 @@
-/** HTTP calls of this process that are recorded. */
+/** Records the HTTP calls of this process. */
 import { nodeHttp } from './node-http.ts'
 import { adoptDispatchers, undiciProgress, undiciRequests } from './undici.ts'
 
-/** Has every one recorded, whether or not it is bounded. Returns what ends it. */
+/** Records every HTTP call, limited or not. Returns a function that ends it. */
 export function observeHttpCalls(): () => void {
   const parts = [adoptDispatchers(), undiciRequests.use(), undiciProgress.use(), nodeHttp.use()]
   return () => {
@@ -12,7 +12,7 @@ export function observeHttpCalls(): () => void {
 
 let seen = false
 
-/** The same until the process ends: retry() sees the calls of its attempts. */
+/** The same until the process ends, because retry() follows the calls of its attempts. */
 export function seeHttpCalls(): void {
   if (seen) return
   seen = true

@@ -1,12 +1,12 @@
 /**
- * Values by origin: `https://api.example:8443`, `unix:/path`, `https://*.example` for all hosts below one, `*` for
- * every origin. An exact origin beats a wildcard, a longer wildcard a shorter one. Pure.
+ * Values by origin: `https://api.example:8443`, `unix:/path`, `https://*.example` for all hosts below a domain, `*` for
+ * every origin. An exact origin wins over a wildcard, a longer wildcard over a shorter one. Pure.
  */
 import { invalidOption } from '../options.ts'
 
 interface Wildcard<T> {
   readonly scheme: string
-  /** From its dot on, with the port: `.internal:8080`. */
+  /** The pattern's text after the star, with the port: `.internal:8080`. */
   readonly suffix: string
   readonly value: T
 }
@@ -16,7 +16,7 @@ export class OriginTable<T> {
   readonly #exact: Map<string, T> = new Map()
   readonly #wildcards: Wildcard<T>[] = []
 
-  /** Throws for what is no such pattern; `option` names it in the message. */
+  /** Throws for an invalid pattern; `option` names it in the message. */
   set(option: string, pattern: unknown, value: T): void {
     if (pattern === '*') {
       this.#everywhere = value

@@ -1,10 +1,10 @@
-/** The origin of a call: what limits are set for and what records name. */
+/** The origin of a call, for which limits are set and which records name. */
 import type { ClientRequest } from 'node:http'
 
 const known = new Map<string, string>()
 const MOST_KNOWN = 1_000
 
-/** `scheme://host[:port]` in lower case, default ports left out; undefined for what is not an origin. */
+/** `scheme://host[:port]` in lower case, without default ports; undefined for anything that is not an origin. */
 export function normalOrigin(origin: unknown): string | undefined {
   if (origin instanceof URL) return origin.origin
   if (typeof origin !== 'string') return undefined
@@ -19,8 +19,8 @@ export function normalOrigin(origin: unknown): string | undefined {
 }
 
 /**
- * Of a request of node:http: whom it goes to, or `unix:/path`. The Host header tells the port, unless it is another
- * server's name: a reverse proxy passes on its client's. A forward proxy is told the whole URL.
+ * The target of a node:http request, or `unix:/path`. The Host header gives the port, unless it names another server: a
+ * reverse proxy forwards its client's. A forward proxy receives the whole URL as path.
  */
 export function originOf(request: ClientRequest): string {
   const { protocol, host, path, socketPath } = request as ClientRequest & { socketPath?: string }
@@ -31,14 +31,14 @@ export function originOf(request: ClientRequest): string {
   return (/^https?:/.test(path) && normalOrigin(path)) || (normalOrigin(text) ?? text)
 }
 
-/** Without its port and brackets. */
+/** Removes port and brackets. */
 function hostOf(authority: string): string {
   return /^\[?(.*?)\]?(?::\d*)?$/.exec(authority)![1]!
 }
 
 let kAuthority: symbol | undefined
 
-/** `host:port`, as Node 24 keeps it. */
+/** `host:port`, as stored by Node 24. */
 function authorityOf(request: ClientRequest): string | undefined {
   kAuthority ??= Object.getOwnPropertySymbols(request).find(({ description }) => description === 'kAuthority')
   const authority = kAuthority && (request as unknown as Record<symbol, unknown>)[kAuthority]

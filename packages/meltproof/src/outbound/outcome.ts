@@ -1,4 +1,4 @@
-/** How a call ended, by the error its caller got. Pure. */
+/** How a call ended, derived from the error that its caller got. Pure. */
 import type { OutboundOutcome } from '../record.ts'
 
 const TIMEOUT_CODES: ReadonlySet<string | undefined> = new Set([
@@ -14,12 +14,12 @@ export function outcomeOf(error: unknown): OutboundOutcome {
   const name = textOf(error, 'name')
   if (TIMEOUT_CODES.has(codeOf(error)) || name === 'TimeoutError') return 'timeout'
   if (name === 'AbortError') return 'aborted'
-  // An error that PostgreSQL, MySQL or Redis sent is an answer.
+  // An error sent by PostgreSQL, MySQL or Redis is an answer.
   const sent = textOf(error, 'severity') ?? textOf(error, 'sqlState')
   return sent !== undefined || name === 'ReplyError' ? 'answered' : 'failed'
 }
 
-/** Of an AggregateError of Happy Eyeballs, its reasons have the code. */
+/** For an AggregateError of Happy Eyeballs, the code is that of its first error. */
 export function codeOf(error: unknown): string | undefined {
   return textOf(error, 'code') ?? textOf((error as { errors?: unknown[] } | null | undefined)?.errors?.[0], 'code')
 }

@@ -1,10 +1,10 @@
 /**
- * Where one call is, and which limit falls due next. Pure, and without a timer: the holder keeps one for `nextMs`.
+ * The phase of one call, and the limit that is due next. Pure, and without a timer: its owner runs one for `nextMs`.
  *
- * A limit gets back the time that stalls of our own event loop can have cost the call, and no more. Until the request
- * is sent, and while a body comes, each step waits for us, so every stall counts. In between only the peer works: if
- * the small stalls of a busy loop counted there too, a limit of 3 s would be 3.7 s at 90 % utilisation (`meltlab run
- * timeouts`).
+ * A limit is extended by the stalls of this process's event loop that can have delayed the call, and by no more. Until
+ * the request is sent, and while a body arrives, each step waits for this process, so every stall counts. In between
+ * only the peer works: if the small stalls of a busy loop counted there too, a limit of 3 s would become 3.7 s at 90 %
+ * utilisation (`meltlab run timeouts`).
  */
 import { type CallLimits, RATE_WINDOW_MS } from './limits.ts'
 
@@ -13,13 +13,13 @@ type Stage = 'connect' | 'first-byte' | 'idle'
 export type CallPhase = Stage | 'drip' | 'total'
 
 export interface CallProgress {
-  /** It waits for a free connection in its client's own pool. */
+  /** The call waits for a free connection in its client's pool. */
   readonly queued: boolean
-  /** We do not read, so the peer's silence is our doing. */
+  /** This side does not read now, so the silence of the peer means nothing. */
   readonly paused: boolean
-  /** The rest of the request is still to come from our caller. */
+  /** The caller has not provided the whole request yet. */
   readonly awaitingCaller: boolean
-  /** Bytes of the request the connection has taken so far; a change is progress. */
+  /** Bytes of the request that the connection has accepted; a change is progress. */
   readonly sentBytes: number
 }
 
@@ -33,7 +33,7 @@ export class CallPhases {
   readonly #limits: CallLimits
   #stage: Stage = 'connect'
   #stream = false
-  /** When the request was sent, and since when the head of its answer may have been here. */
+  /** When the request was sent, and the earliest time at which the head of its answer may have arrived. */
   #sentMs = Number.POSITIVE_INFINITY
   #headMs = Number.POSITIVE_INFINITY
   readonly #startMs: number
@@ -55,7 +55,7 @@ export class CallPhases {
     return this.#bytes
   }
 
-  /** A connection is being made for it; until now it may have waited for a free one. */
+  /** A connection is being opened; until now the call may have waited for a free one. */
   connecting(nowMs: number): void {
     if (this.#stage === 'connect') this.#lastMs = nowMs
   }
@@ -66,14 +66,14 @@ export class CallPhases {
     this.#lastMs = nowMs
   }
 
-  /** The whole request went out: from here it is the peer's turn. */
+  /** The whole request was sent: from here on the call waits for the peer. */
   sent(nowMs: number): void {
     if (this.#stage !== 'first-byte') return
     this.#sentMs = nowMs
     this.#lastMs = nowMs
   }
 
-  /** The head of the answer is here, and may have lain unread since `sinceMs`. */
+  /** The head of the answer was read; it may have been in the socket since `sinceMs`. */
   head(nowMs: number, stream: boolean, sinceMs: number = nowMs): void {
     this.#stage = 'idle'
     this.#sentMs = Math.min(this.#sentMs, nowMs)
@@ -100,7 +100,7 @@ export class CallPhases {
     return Math.min(this.#startMs + this.#totalMs(), this.#lastMs + this.#stageMs(), rateMs)
   }
 
-  /** Asked at `nextMs`: the limit that passed, or in how many fair milliseconds to ask again. */
+  /** Called at `nextMs`: returns the limit that passed, or after how many milliseconds to check again. */
   check(nowMs: number, stalled: StalledBetween, progress: CallProgress): PhaseCheck {
     let inMs = Number.POSITIVE_INFINITY
     const passed = (sinceMs: number, limitMs: number): boolean => {
@@ -115,7 +115,7 @@ export class CallPhases {
     if (this.#stage === 'idle' && progress.paused) this.paused()
     if (passed(this.#lastMs, stageMs)) {
       if (!this.#gotOn(progress)) return { expired: this.#stage, limitMs: stageMs }
-      // It is not known since when: a whole limit from here.
+      // It is unknown when the progress happened, so a full limit starts here.
       this.#lastMs = nowMs
       passed(nowMs, stageMs)
     }
@@ -135,7 +135,7 @@ export class CallPhases {
     return this.#heldUpMs(this.#startMs, nowMs, stalled)
   }
 
-  /** It waits for its turn, the request made progress without an event, or we did not read. */
+  /** True if the call waits for a connection, the request progressed without an event, or this side did not read. */
   #gotOn({ queued, paused, awaitingCaller, sentBytes }: CallProgress): boolean {
     if (this.#stage === 'connect') return queued
     if (this.#stage === 'first-byte') {
@@ -148,7 +148,7 @@ export class CallPhases {
     return waited
   }
 
-  /** How much of a stretch the peer had; at least half, so stalls may double a limit and not lift it. */
+  /** How much of an interval the peer had; at least half, so stalls may double a limit but never disable it. */
   #fairMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
     const elapsedMs = toMs - fromMs
     return elapsedMs - Math.min(this.#heldUpMs(fromMs, toMs, stalled), elapsedMs / 2)
@@ -160,7 +160,7 @@ export class CallPhases {
     return (fromMs < sentMs ? stalled(fromMs, sentMs) : 0) + (headMs < toMs ? stalled(headMs, toMs) : 0)
   }
 
-  /** A stream that has begun ends when its peer or its reader ends it. */
+  /** The peer or the reader ends a stream that has begun. */
   #totalMs(): number {
     return this.#stream ? Number.POSITIVE_INFINITY : orNever(this.#limits.totalMs)
   }

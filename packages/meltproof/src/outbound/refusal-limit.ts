@@ -1,40 +1,40 @@
 /**
- * How many calls in flight an origin takes without refusing some. While it refuses, the limit halves; while it does not, the
- * limit grows. An origin that refuses one call at a time as often as many does not refuse because of their number, and has
- * no limit. Pure.
+ * Finds how many calls in flight an origin accepts without refusing some. While it refuses, the limit halves; otherwise
+ * the limit grows. An origin that refuses single calls as often as many does not refuse because of their number, and
+ * gets no limit. Pure.
  */
 
-/** Refused and served calls are counted anew after this many. */
+/** The counts of refused and served calls restart after this many. */
 const EPOCH = 100
-/** Share of refused calls from which a limit is worth its cost. */
+/** From this share of refused calls on, a limit is worth its cost. */
 const LEAST_SHARE = 0.2
 /** This many refusals, of at least this share, lower the limit before the epoch ends. */
-const STORM = 10
+const STORM_REFUSALS = 10
 const STORM_SHARE = 0.35
-/** At a limit that is being judged, fewer refusals are chance. */
+/** While a limit is judged, fewer refusals are treated as chance. */
 const LEAST_REFUSALS = 3
 /** Calls that must have ended before a limit is judged good. */
-const ENOUGH = 15
-/** A limit has helped when the share of refusals is below this part of what it was without one. */
-const HELPED = 0.5
-/** Where no limit has helped, none is tried for this long, ms. */
+const MIN_ENDED_CALLS = 15
+/** A limit has helped when it reduced the share of refusals below this fraction. */
+const HELPFUL_RATIO = 0.5
+/** If no limit has helped, none is tried for this long, ms. */
 const FUTILE_MS = 10_000
-/** A limit grows once it was served this many times over; twice as many each time that the next one was refused. */
+/** A limit grows after this many times its size was served; the number doubles whenever the next limit was refused. */
 const ROUNDS = 2
 const MOST_ROUNDS = 64
-/** A higher limit is tried at the latest after this, ms. */
+/** A higher limit is tried at the latest after this time, ms. */
 const RETRY_MS = 2000
 
 export class RefusalLimit {
   #limit = Number.POSITIVE_INFINITY
-  /** Calls that started before say nothing of this limit. */
+  /** Calls that started earlier say nothing about this limit. */
   #changedAt = Number.NEGATIVE_INFINITY
   #served = 0
   #refused = 0
   #peak = 0
-  /** The share that was refused without a limit. */
+  /** The share of refusals without a limit. */
   #shareBefore = 0
-  /** The last limit that was good, while a higher one is tried. */
+  /** The last good limit, while a higher one is tried. */
   #safe: number | undefined
   #step = 1
   #rounds = ROUNDS
@@ -44,7 +44,7 @@ export class RefusalLimit {
     return this.#limit
   }
 
-  /** @param inFlight calls in flight when this one started, with it */
+  /** @param inFlight calls in flight when this one started, including it */
   ended(refused: boolean, startedAt: number, inFlight: number, nowMs: number): void {
     if (startedAt < this.#changedAt) return
     if (refused) this.#refused++
@@ -65,7 +65,7 @@ export class RefusalLimit {
 
   #unlimited(nowMs: number): void {
     const isFull = this.#served + this.#refused >= EPOCH
-    const storms = this.#refused >= STORM && this.#share >= STORM_SHARE
+    const storms = this.#refused >= STORM_REFUSALS && this.#share >= STORM_SHARE
     if ((storms || (isFull && this.#share >= LEAST_SHARE)) && nowMs >= this.#futileUntil) {
       this.#shareBefore = this.#share
       this.#lower(nowMs)
@@ -73,13 +73,13 @@ export class RefusalLimit {
   }
 
   #limited(nowMs: number): void {
-    if (this.#refuses(HELPED * this.#shareBefore)) {
+    if (this.#refuses(HELPFUL_RATIO * this.#shareBefore)) {
       if (this.#limit > 1) this.#lower(nowMs)
-      else if (this.#refused + this.#served >= ENOUGH) {
+      else if (this.#refused + this.#served >= MIN_ENDED_CALLS) {
         this.#futileUntil = nowMs + FUTILE_MS
         this.#set(Number.POSITIVE_INFINITY, nowMs)
       }
-    } else if (this.#served >= ENOUGH && (this.#served >= this.#rounds * this.#limit || this.#isOld(nowMs))) {
+    } else if (this.#served >= MIN_ENDED_CALLS && (this.#served >= this.#rounds * this.#limit || this.#isOld(nowMs))) {
       this.#safe = this.#limit
       this.#set(this.#limit + this.#step, nowMs)
     }
@@ -89,14 +89,14 @@ export class RefusalLimit {
     return nowMs - this.#changedAt >= RETRY_MS
   }
 
-  /** A higher limit than the safe one is being tried. */
+  /** A limit above the safe one is being tried. */
   #tried(safe: number, nowMs: number): void {
     if (this.#refuses(LEAST_SHARE)) {
       this.#safe = undefined
       this.#rounds = this.#step > 1 ? ROUNDS : Math.min(2 * this.#rounds, MOST_ROUNDS)
       this.#step = 1
       this.#set(safe, nowMs)
-    } else if (this.#served >= Math.max(ENOUGH, this.#limit)) {
+    } else if (this.#served >= Math.max(MIN_ENDED_CALLS, this.#limit)) {
       this.#safe = undefined
       this.#step *= 2
       this.#rounds = ROUNDS

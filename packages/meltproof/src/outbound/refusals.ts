@@ -1,14 +1,17 @@
 /**
- * What an origin refuses, and what follows for the next calls to it. Each route has a throttle of its own, because a quota
- * may be one route's; refusals that are not one route's lower the limit of all (refusal-limit.ts). Pure.
+ * Tracks what an origin refuses, and decides about its next calls. Each route has its own throttle, because a quota may
+ * apply to one route; other refusals lower the limit of the whole origin (refusal-limit.ts). Pure.
  */
 import { RefusalLimit } from './refusal-limit.ts'
 import { Throttle } from './throttle.ts'
 
-/** Further routes share one. */
+/** Maximum number of routes with their own throttle; further ones share one. */
 const MOST_ROUTES = 32
 const OTHERS = ''
-/** A route with this many decided calls has capacity when it is refused half as often, and by this much less. */
+/**
+ * A route with this many results has capacity if its share of refusals is at most half of the other's, and lower by
+ * this much.
+ */
 const ENOUGH_DECIDED = 20
 const HALF_AS_OFTEN = 0.5
 const CLEARLY_LESS = 0.1
@@ -17,7 +20,7 @@ export class Refusals {
   readonly #limit = new RefusalLimit()
   readonly #throttles = new Map<string, Throttle>()
 
-  /** How many calls may be in flight. Infinity while refusals set no limit. */
+  /** Maximum calls in flight. Infinity while refusals set no limit. */
   get limit(): number {
     return this.#limit.limit
   }
@@ -26,7 +29,7 @@ export class Refusals {
     return this.#throttles.size
   }
 
-  /** Whether a call that comes now is refused here. `random` is from 0 to 1. */
+  /** Whether meltproof refuses a new call. `random` is from 0 to 1. */
   refuses(route: string, nowMs: number, random: number): boolean {
     return this.#throttles.get(this.#keyOf(route))?.refuses(nowMs, random) === true
   }
@@ -40,14 +43,14 @@ export class Refusals {
   }
 
   /**
-   * For the limit: a call that had a place ended.
-   * @param inFlight how many were in flight when it started, with it
+   * For the limit: a call with a permit has ended.
+   * @param inFlight calls in flight when it started, including it
    */
   ended(route: string, refused: boolean, startedAt: number, inFlight: number, nowMs: number): void {
     if (!refused || !this.#isOfRoute(route, nowMs)) this.#limit.ended(refused, startedAt, inFlight, nowMs)
   }
 
-  /** Another route is served at the same time. */
+  /** True when the origin serves another route at the same time. */
   #isOfRoute(route: string, nowMs: number): boolean {
     const own = this.#throttles.get(this.#keyOf(route))
     const share = own?.refusedShare(nowMs) ?? 0

@@ -1,12 +1,12 @@
 /** How long an answer asks its client to wait (RFC 9110 section 10.2.3). Pure. */
 
-/** The three forms of section 5.6.7. What else `Date.parse()` takes is no date of HTTP: it reads '1.5' as a day in 2001. */
+/** The three date formats of section 5.6.7. `Date.parse()` accepts more, and reads '1.5' as a day in 2001. */
 const HTTP_DATE = /^(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? [\w: -]{18,24}$/
 
 /**
- * Milliseconds, 0 for a date that has passed; undefined for a value that is neither a number of seconds nor a date.
- * @param date the `Date` of the same answer: by the clock that the value was made with, no clocks need to agree
- * @param wallMs our own clock, for answers without one
+ * Milliseconds, 0 for a date in the past; undefined for a value that is neither a number of seconds nor a date.
+ * @param date the `Date` of the same answer, made with the same clock, so that clocks need not agree
+ * @param wallMs this process's clock, for answers without a date
  */
 export function retryAfterMs(
   value: string | undefined,
@@ -23,7 +23,7 @@ export function retryAfterMs(
 
 function dateMs(text: string): number | undefined {
   if (!HTTP_DATE.test(text)) return undefined
-  // The form of asctime() names no zone, and is in GMT like the others.
+  // The format of asctime() has no zone, and is in GMT like the others.
   const ms = Date.parse(text.endsWith(' GMT') ? text : `${text} GMT`)
   return Number.isNaN(ms) ? undefined : ms
 }

@@ -1,16 +1,13 @@
-/**
- * How much a process may retry, as a share of its first attempts: when a dependency is down, retrying every call would
- * double its load. Pure.
- */
+/** How much a process may retry: with a dependency down, retrying every call would double its load. Pure. */
 import { checkNumber, checkObject, rejectUnknown } from '../options.ts'
 
 /** @experimental */
 export interface RetryBudgetOptions {
   /** Retries earned by each first attempt. @default 0.1 */
   readonly ratio?: number
-  /** Retries per second that are allowed however few calls there are. @default 1 */
+  /** Retries per second that are always allowed, even with few calls. @default 1 */
   readonly minPerSecond?: number
-  /** Most retries that can be saved up for a burst. @default 10 */
+  /** Maximum number of retries saved up for a burst. @default 10 */
   readonly burst?: number
 }
 

@@ -1,4 +1,4 @@
-/** Tries again within a shared budget, after random waits. */
+/** Retries within a shared budget, after random waits. */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { Chain, currentChain, runInChain } from '../chain.ts'
 import { now } from '../clock.ts'
@@ -12,22 +12,22 @@ import { RetryBudget } from './retry-budget.ts'
 
 /** @experimental */
 export interface RetryOptions {
-  /** Attempts in all, the first included. @default 3 */
+  /** Number of attempts, including the first. @default 3 */
   readonly attempts?: number
-  /** The wait before the second attempt is random up to this; twice as much each time. Milliseconds. @default 50 */
+  /** The wait before the second attempt is random up to this, which doubles each time. Milliseconds. @default 50 */
   readonly baseMs?: number
-  /** The random wait is never longer. Milliseconds. @default 1000 */
+  /** Maximum of the random wait. Milliseconds. @default 1000 */
   readonly maxWaitMs?: number
-  /** An answer that asks for a longer wait in `Retry-After` is not tried again. Milliseconds. @default 30000 */
+  /** An answer whose `Retry-After` is longer is not retried. Milliseconds. @default 30000 */
   readonly maxRetryAfterMs?: number
   /**
-   * HTTP methods that may be repeated. An attempt in which a call with another method began is not tried again.
+   * HTTP methods that may be repeated. An attempt that made a call with another method is not retried.
    * @default ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE']
    */
   readonly methods?: readonly string[]
   /**
-   * Whether this error may be tried again. @default all but an abort, a cancelled budget, a refused call and a mistake
-   * in the code (TypeError, RangeError, ...; the TypeErrors of `fetch` have a cause and are none)
+   * Whether this error may be retried. @default all except an abort, a cancelled budget, a refused call and a
+   * programming error (TypeError, RangeError, ...; a TypeError of `fetch` has a cause and is not one)
    */
   readonly retryIf?: (error: unknown) => boolean
 }
@@ -37,12 +37,13 @@ const IDEMPOTENT: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'
 const IDEMPOTENT_SET: ReadonlySet<string> = new Set(IDEMPOTENT)
 
 /**
- * Calls `fn` until it succeeds, while `budget` has a retry left; then throws what `fn` threw last. It sees the HTTP calls
- * that `fn` makes: one with a method that is not idempotent is not repeated, and `Retry-After` is the least wait. No
- * attempt starts past a deadline.
+ * Calls `fn` until it succeeds, while `budget` has a retry left; then throws the last error of `fn`. It follows the
+ * HTTP calls of `fn`: a method that is not idempotent is not repeated, and `Retry-After` is the minimum wait. No
+ * attempt starts after a deadline.
  *
  * @example
- * const budget = new RetryBudget() // one for all calls to a dependency: a tenth of them, and one a second
+ * const budget = new RetryBudget() // one for all calls to a dependency: retries up to a tenth of the calls, plus one
+ * per second
  * const user = await retry(() => fetchUser(id), budget)
  * @experimental
  */
@@ -55,7 +56,7 @@ export async function retry<R>(
   seeHttpCalls()
   const outer = currentChain()
   const chain = outer ?? new Chain()
-  // Nested in a retry, or in an attempt that the same budget pays for, it is no call of its own.
+  // Inside a retry, or inside an attempt paid by the same budget, it does not count as a new call.
   if (outer?.retried !== true && currentAttempt()?.isPaidFrom(budget) !== true) budget.attempted()
   try {
     for (let count = 1; ; count++) {
@@ -73,7 +74,7 @@ export async function retry<R>(
         if (leastMs > maxRetryAfterMs || waitMs >= (deadline?.remainingMs() ?? Number.POSITIVE_INFINITY)) throw error
         if (!budget.take(nowMs)) throw error
         await waited(waitMs, deadline)
-        // Another call of the same request may have spent it meanwhile.
+        // Another call of the same request may have used the retry meanwhile.
         if (deadline?.reason !== undefined || isLast(chain, outer)) throw error
         chain.retried = true
         outer?.spend()
@@ -86,7 +87,7 @@ export async function retry<R>(
   }
 }
 
-/** Settles early when the deadline passes. Its timer is not unref'd: the app's own work waits here. */
+/** Settles early when the deadline passes. Its timer is not unref'd, because the app's own work waits here. */
 function waited(ms: number, deadline: Budget | undefined): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {
@@ -99,7 +100,7 @@ function waited(ms: number, deadline: Budget | undefined): Promise<void> {
   })
 }
 
-/** A request is worth one retry, wherever it is spent; work that no request asked for, its attempts. */
+/** A request allows one retry, on any tier; work that belongs to no request allows all its attempts. */
 function isLast(chain: Chain, outer: Chain | undefined): boolean {
   return chain.spent || outer?.retried === true
 }
@@ -116,7 +117,7 @@ const KNOWN: readonly (keyof RetryOptions)[] = [
   'methods',
   'retryIf',
 ]
-/** Node's timers take no more, 24.8 days. */
+/** The maximum delay of Node's timers, 24.8 days. */
 const LONGEST_MS = 2 ** 31 - 1
 
 function check(fn: unknown, budget: unknown, options: RetryOptions): Checked {

@@ -1,23 +1,23 @@
 /**
- * Which request the running code works for, so that its calls can be counted towards it. An async context costs every
- * request half a microsecond and more, so it is kept only from the first call on. For requests that are open at that
- * moment the request is known while its handler runs until its first `await`, and when it is the only open one. The calls of
- * the others are counted towards no request.
+ * Finds the request for which the running code works, so that its calls are counted for that request. An async context
+ * costs every request 0.5 us or more, so there is none before the first call. For requests that are open at that
+ * moment, the request is known while its handler runs until its first `await`, and when it is the only open one. Other
+ * calls of those requests are not counted for a request.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OpenCall, Scope } from '../record.ts'
 
 const storage = new AsyncLocalStorage<Scope>()
 let asked = false
-/** Until the first call asks: the request whose handler runs its first stretch now. */
+/** Before the first call: the request whose handler is running synchronously now. */
 let running: Scope | undefined
-/** Until then: how many are open, and the last of them that was entered. */
+/** Before the first call: the number of open requests, and the one that was entered last. */
 let open = 0
 let latest: Scope | undefined
-/** The only open request at the first call. Until it ends, calls without a context count towards it. */
+/** The only open request at the first call. Until it ends, calls without a context count for it. */
 let only: Scope | undefined
 
-/** Undefined outside of a request, and while requests are not observed. */
+/** Undefined outside a request, and while requests are not recorded. */
 export function currentScope(): Scope | undefined {
   if (!asked) {
     asked = true
@@ -26,7 +26,7 @@ export function currentScope(): Scope | undefined {
   return storage.getStore() ?? running ?? only
 }
 
-/** Runs `fn`, and whatever it starts, for the request that `scope` stands for. Pair it with {@link leaveScope}. */
+/** Runs `fn`, and the async work it starts, for the request of `scope`. Pair it with {@link leaveScope}. */
 export function runInScope<R>(scope: Scope, fn: () => R): R {
   open++
   if (asked) return storage.run(scope, fn)
@@ -46,7 +46,7 @@ export function leaveScope(scope: Scope): void {
   if (only === scope) only = undefined
 }
 
-/** Notes a call that begins with the request it is made for, until {@link callEnds}. */
+/** Adds a call to the request for which it is made, until {@link callEnds}. */
 export function callBegins(call: OpenCall): Scope | undefined {
   const scope = currentScope()
   if (scope !== undefined) {

@@ -1,27 +1,27 @@
 /**
- * Refuses calls to a dependency that refuses most of them. The probability is that of Google's client-side throttling
- * (Site Reliability Engineering, chapter 21, "Handling Overload"): max(0, (requests - K * accepts) / (requests + 1)), over
- * a sliding window in which requests are all that were decided, here or there, and accepts those that were served. Pure.
+ * Refuses calls to a dependency that refuses most of them, with the probability of Google's client-side throttling
+ * (Site Reliability Engineering, chapter 21, "Handling Overload"): max(0, (requests - K * accepts) / (requests + 1)),
+ * over a sliding window. Requests are all calls that were refused or served, accepts those that were served. Pure.
  */
 
-/** Half of the calls may be refused before any is refused here. */
+/** Requests may be up to this many times the accepts before meltproof refuses any: half may be refused. */
 const K = 2
-/** SRE counts two minutes. We want to be back within seconds, ms. */
+/** Length of the window, ms. SRE uses two minutes; this one recovers within seconds. */
 const WINDOW_MS = 2_000
 const SLOTS = 10
 const SLOT_MS = WINDOW_MS / SLOTS
-/** This many served in a row end the throttling. */
+/** This many served calls in a row end the throttling. */
 const SERVED_IN_A_ROW = 10
-/** One call in twenty goes out in any case, */
+/** Maximum probability of a refusal: at least one call in twenty goes out, */
 const MOST = 0.95
-/** and one after this pause, which doubles each time that one is refused, ms. */
+/** and one call after this pause, which doubles after each refusal, ms. */
 const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1_000
 
-/** Calls that went out while others were refused here, by which that is judged. */
+/** Calls that went out during throttling, by which the throttling is judged. */
 const JUDGED = 100
 const ALL_REFUSED = 0.05
-const HELPED = 0.35
+const MAX_HELPED_SHARE = 0.35
 const FUTILE_MS = 10_000
 const LONGEST_FUTILE_MS = 300_000
 
@@ -41,7 +41,7 @@ export class Throttle {
   #pauseMs = LEAST_PAUSE_MS
   #probeAt = Number.NEGATIVE_INFINITY
 
-  /** Whether a call that comes now is refused here. `random` is from 0 to 1. */
+  /** Whether meltproof refuses a new call. `random` is from 0 to 1. */
   refuses(nowMs: number, random: number): boolean {
     const probability = this.probability(nowMs)
     if (probability <= 0) return false
@@ -61,13 +61,13 @@ export class Throttle {
     return Math.min(MOST, Math.max(0, (this.#sumRequests - K * this.#sumAccepts) / (this.#sumRequests + 1)))
   }
 
-  /** Calls of the window that were served or refused, there or here. */
+  /** Calls of the window that were served or refused, by the dependency or by meltproof. */
   decided(nowMs: number): number {
     this.#pass(nowMs)
     return this.#sumRequests
   }
 
-  /** The share of these that was refused. */
+  /** The share of these calls that was refused. */
   refusedShare(nowMs: number): number {
     const decided = this.decided(nowMs)
     return decided === 0 ? 0 : 1 - this.#sumAccepts / decided
@@ -90,7 +90,7 @@ export class Throttle {
     this.#judge(false, nowMs)
   }
 
-  /** What goes out is to be served more often while less goes out. */
+  /** Throttling should raise the share of served calls; otherwise it is pointless. */
   #judge(served: boolean, nowMs: number): void {
     if (this.probability(nowMs) === 0) {
       this.#judgeFrom = Number.NaN
@@ -106,7 +106,7 @@ export class Throttle {
     const share = this.#judgedServed / this.#judged
     this.#judged = 0
     this.#judgedServed = 0
-    if (share < ALL_REFUSED || share > HELPED) return
+    if (share < ALL_REFUSED || share > MAX_HELPED_SHARE) return
     this.#futileUntil = nowMs + this.#futileMs
     this.#futileMs = Math.min(2 * this.#futileMs, LONGEST_FUTILE_MS)
   }

@@ -1,4 +1,4 @@
-/** Stands between undici and its caller, for both generations of handlers, and reports to the call how it gets on. */
+/** Wraps a handler of undici, of either generation, and reports its progress to the call. */
 import type { Bounds } from './bounds.ts'
 import { Call } from './call.ts'
 import { Dispatched } from './dispatched.ts'
@@ -19,7 +19,7 @@ export function methodOf(method: unknown): string {
 
 type Sent = Pick<DispatchOptions, 'body' | 'method' | 'path'>
 
-/** Begins a call and makes the handler that carries it. `call.refusal` says when it must not start. */
+/** Begins a call and creates the handler for it. `call.refusal` says when it must not start. */
 export function boundedHandler(
   bounds: Bounds,
   origin: string,
@@ -37,7 +37,7 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
   readonly #streams: boolean
   #sent = false
   #abort: ((error: Error) => void) | undefined
-  /** Why we gave up before undici started. The caller has the error, so what undici reports later is dropped. */
+  /** Why meltproof gave up before undici started. The caller has the error, so later reports of undici are ignored. */
   #gaveUp: Error | undefined
 
   constructor(bounds: Bounds, origin: string, inner: Handler, { body, method, path }: Sent) {
@@ -81,14 +81,14 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
     this.inner.onResponseStarted?.()
   }
 
-  /** undici has a connection; false when we have given up. */
+  /** undici has a connection; returns false when meltproof has given up. */
   protected started(abort: (error: Error) => void): boolean {
     if (this.#gaveUp !== undefined) {
       abort(this.#gaveUp)
       return false
     }
     this.#abort = abort
-    // Its head is about to be written.
+    // The head is about to be written.
     if (this.call?.statesTooMuch) this.tell?.()
     this.call?.connected(false, !this.#streams)
     if (!this.#streams) this.call?.sent()
@@ -124,7 +124,7 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
       this.paused = false
       resume()
     }
-    // `false` asks undici to read no more until it is told to resume.
+    // `false` asks undici to stop reading until it is resumed.
     const flows = this.inner.onHeaders?.(status, headers, resumed, text)
     if (flows === false) this.note(true)
     return flows

@@ -1,4 +1,4 @@
-/** The part of undici's dispatcher interface that we use. There are two generations of handlers. */
+/** The part of undici's dispatcher interface that meltproof uses. There are two generations of handlers. */
 
 export interface DispatchOptions {
   readonly origin?: string | URL | undefined
@@ -18,7 +18,7 @@ interface SendingHandler {
   onResponseStarted?(): void
 }
 
-/** undici 5 to 7: `abort` and `resume` are handed over as functions, headers are raw pairs. */
+/** undici 5 to 7: `abort` and `resume` are passed as functions, headers are raw pairs. */
 export interface CallbackHandler extends SendingHandler {
   onConnect?(abort: (reason?: Error) => void, context?: unknown): void
   onHeaders?(status: number, headers: readonly unknown[], resume: () => void, statusText?: string): boolean | undefined
@@ -28,7 +28,7 @@ export interface CallbackHandler extends SendingHandler {
   onUpgrade?(status: number, headers: unknown, socket: unknown): void
 }
 
-/** undici 7 and later: everything comes with a controller, headers are an object. */
+/** undici 7 and later: all methods receive a controller, headers are an object. */
 export interface ControllerHandler extends SendingHandler {
   onRequestStart?(controller: Controller, context?: unknown): void
   onResponseStart?(controller: Controller, status: number, headers: Headers, statusText?: string): void

@@ -1,11 +1,13 @@
 /**
- * Sees every request of `fetch` and undici, and bounds it. There are two ways in:
+ * Sees every request of `fetch` and undici, and limits it. There are two hooks:
  *
- * 1. `dispatch`, where a call begins before it waits in a Pool. We replace it in the base class of the dispatchers of
- *    every undici whose Agent serves, or has served, as the global one, and of one whose connection we have observed. So
- *    an app's own Agent, Pool or ProxyAgent of that undici is bounded too, and `setGlobalDispatcher` undoes nothing.
- * 2. The channel on which undici publishes each request. One that did not come through our `dispatch` is of a copy of
- *    undici that never was the global one, or the first of a copy that has just loaded. Our handler replaces its own.
+ * 1. `dispatch`, where a call begins before it waits in a Pool. meltproof replaces it in the base class of the
+ * dispatchers
+ *    of every undici whose Agent is, or was, the global one, and of one whose connection it has seen. So an app's own
+ *    Agent, Pool or ProxyAgent of that undici is limited too, and `setGlobalDispatcher` does not change that.
+ * 2. The channel on which undici publishes each request. A request that did not pass meltproof's `dispatch` belongs to
+ * a
+ *    copy of undici that was never global, or is the first of a newly loaded copy. Its handler is replaced.
  */
 import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
@@ -21,7 +23,7 @@ import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 
 // Requests, as undici publishes them ----------------------------------------------------------------------------
 
-/** On a request whose progress is observed: a WeakMap would cost the garbage collector more than the call. */
+/** Set on a request that is followed: a WeakMap would cost the garbage collector more than the call. */
 const CALL: unique symbol = Symbol('meltproof.call')
 
 interface UndiciRequest {
@@ -43,9 +45,9 @@ interface ResponseMessage extends RequestMessage {
   readonly response: { readonly statusCode: number; readonly headers: readonly unknown[] }
 }
 
-/** Sockets that have carried a call: the next one on them does not wait for a connection to be made. */
+/** Sockets that have carried a call: the next call on them needs no new connection. */
 const used = new WeakSet<object>()
-/** What `dispatch` is sending: the request that comes into being meanwhile is its. */
+/** The call that `dispatch` is sending: a request that undici creates meanwhile belongs to it. */
 let sending: Dispatched | undefined
 
 export const undiciRequests: SharedListeners = new SharedListeners({ 'undici:request:create': onCreated })
@@ -68,7 +70,7 @@ export const undiciProgress: SharedListeners = new SharedListeners({
 
 function onCreated({ request }: RequestMessage): void {
   const carrier = sending ?? carrierOfRequest(request)
-  // What its caller does meanwhile is another's.
+  // Requests that the caller creates meanwhile belong to other calls.
   sending = undefined
   const call = carrier?.taken()
     ? carrier.call
@@ -79,7 +81,7 @@ function onCreated({ request }: RequestMessage): void {
   carrier.tell?.()
 }
 
-/** Writes the header fields for a tier; undefined where its origin is none. It may have been redirected since it began. */
+/** Returns what writes the header fields for a tier; undefined for other origins. The call may have been redirected. */
 function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined {
   const { headers } = request
   if (!Array.isArray(headers) || !call.tells(targetOf(request))) return undefined
@@ -88,14 +90,14 @@ function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined 
   }
 }
 
-/** A forward proxy is told the whole URL. */
+/** A forward proxy receives the whole URL. */
 function targetOf({ origin, path }: UndiciRequest): string {
   return (
     (typeof path === 'string' && /^https?:/.test(path) && normalOrigin(path)) || (normalOrigin(origin) ?? 'unknown')
   )
 }
 
-/** Once, in the place of all others of that name. */
+/** Sets the field once, and removes other fields with its name. */
 function setField(headers: unknown[], name: string, value: string): void {
   for (let at = headers.length - 2; at >= 0; at -= 2) {
     if (String(headers[at]).toLowerCase() === name) headers.splice(at, 2)
@@ -103,7 +105,7 @@ function setField(headers: unknown[], name: string, value: string): void {
   headers.push(name, value)
 }
 
-/** The handler that bounds it, put in the place of its own when need be; undefined where nothing can bound it. */
+/** The handler that limits the request, which replaces the original if necessary; undefined if that is impossible. */
 function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
   const handler = symbol && (request[symbol] as Handler | null)
@@ -115,14 +117,14 @@ function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   if (typeof handler !== 'object' || handler === null || origin === undefined) return undefined
   const carrier = boundedHandler(bounds, origin, handler, request, typeof request.onRequestStart === 'function')
   request[symbol!] = carrier
-  carrier.call?.waitsFor?.cancelled() // It cannot be held back.
+  carrier.call?.waitsFor?.cancelled() // This request cannot be held back.
   if (carrier.call?.refusal !== undefined) carrier.refuse(carrier.call.refusal)
   return carrier
 }
 
 // Dispatchers -----------------------------------------------------------------------------------------------------
 
-/** Marks options with the handler that bounds them: an Agent hands them on to its Pool, and that to its Client. */
+/** Marks options with the handler that limits the call: an Agent passes them to its Pool, then to a Client. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
 export function dispatchBounded(
@@ -159,7 +161,7 @@ export function dispatchBounded(
   return true
 }
 
-/** Its wait in a Pool is part of the call, and of the request that runs now: later another's runs. */
+/** The wait in a Pool belongs to the call, and to the request that runs now: later another one runs. */
 function dispatchObserved(dispatcher: object, dispatch: Dispatch, options: DispatchOptions, handler: Handler): boolean {
   const known = (options as DispatchOptions | undefined)?.[CARRIER]
   if (known instanceof Dispatched) return send(known, dispatcher, dispatch, options, handler)
@@ -206,7 +208,7 @@ function originOfCall(dispatcher: object, options: DispatchOptions): string | un
   return normalOrigin(options.origin) ?? originOfDispatcher(dispatcher)
 }
 
-/** Of a Pool or Client, which keeps its URL under a symbol. */
+/** The origin of a Pool or Client, which stores its URL under a symbol. */
 function originOfDispatcher(dispatcher: object): string | undefined {
   for (const symbol of Object.getOwnPropertySymbols(dispatcher)) {
     if (symbol.description !== 'url') continue
@@ -220,17 +222,14 @@ interface DispatcherBase {
   dispatch: Dispatch
 }
 
-/** undici keeps its global dispatcher here: the first since undici 5, the second since 7.27. */
+/** undici stores its global dispatcher here: under the first symbol since undici 5, the second since 7.27. */
 const GLOBALS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')] as const
 
-/** Base classes with our `dispatch`, and what puts theirs back. */
+/** Base classes with meltproof's `dispatch`, and functions that restore theirs. */
 const adopted = new Map<object, () => void>()
 let adopters = 0
 
-/**
- * Until the returned function is called, `installedBounds()` bound what the dispatchers of undici send, and observers
- * see it from there on.
- */
+/** Until the returned function is called, `installedBounds()` limit and observers see all that the dispatchers send. */
 export function adoptDispatchers(): () => void {
   adopters++
   adoptGlobals()
@@ -248,7 +247,7 @@ function adoptGlobals(): void {
   }
 }
 
-/** The Client of a connection, which its parser knows: of a copy of undici that is not the global one. */
+/** Finds the Client of a connection through its parser, for a copy of undici that is not the global one. */
 function adoptUserOf(socket: Socket): void {
   for (const symbol of Object.getOwnPropertySymbols(socket)) {
     if (symbol.description !== 'parser') continue
@@ -262,7 +261,7 @@ function adoptBaseOf(dispatcher: object): void {
   if (base !== undefined && !adopted.has(base)) adopted.set(base, adopt(base))
 }
 
-/** The first that defines `dispatch`: with undici's own classes that is the base of all dispatchers. */
+/** The first prototype that defines `dispatch`: for undici's own classes that is the base of all dispatchers. */
 function baseOf(dispatcher: object): DispatcherBase | undefined {
   for (let at: object | null = dispatcher; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     const own = Object.getOwnPropertyDescriptor(at, 'dispatch')
@@ -284,7 +283,7 @@ function adopt(base: DispatcherBase): () => void {
   Object.defineProperty(base, 'dispatch', { ...own, value: bounded })
   return () => {
     active = false
-    // Where other code has wrapped it since, ours stays and passes every call through.
+    // If other code has wrapped it since, meltproof's stays and passes every call through.
     if (base.dispatch === bounded) Object.defineProperty(base, 'dispatch', own)
   }
 }

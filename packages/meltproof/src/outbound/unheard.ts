@@ -1,6 +1,6 @@
 /**
- * Lets an error of ours reach its listeners, and no further. An 'error' that has no listener is thrown, and ends
- * the process: also where a listener passes it on to an emitter without one, as `ws` does. Without us there would be no such
+ * Delivers an error of meltproof to its listeners only. An 'error' without a listener is thrown and ends the process,
+ * also if a listener re-emits it on an emitter without one, as `ws` does. Without meltproof there would be no such
  * error, so it ends here, with a warning.
  */
 import type { EventEmitter } from 'node:events'
@@ -8,7 +8,7 @@ import { warnOnce } from '../warnings.ts'
 
 const warn = warnOnce()
 
-/** Call it before `emitter` emits `error`. */
+/** Must be called before `emitter` emits `error`. */
 export function survives(emitter: EventEmitter, error: Error): void {
   const { emit } = emitter
   const told = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
@@ -18,8 +18,8 @@ export function survives(emitter: EventEmitter, error: Error): void {
     } catch (thrown) {
       if (thrown !== error) throw thrown
       warn(
-        `An outbound call failed, and no listener for 'error' took it: ${error.message} The process goes on; add a ` +
-          "listener, as any call may fail. Only the first such call is reported. See 'meltproof/outbound'.",
+        `An outbound call failed, and it has no listener for 'error': ${error.message} The process continues. Add a ` +
+          "listener, because any call may fail. Only the first such call is reported. See 'meltproof/outbound'.",
       )
       return false
     }

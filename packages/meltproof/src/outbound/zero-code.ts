@@ -1,10 +1,10 @@
-/** Limits for an app that has installed none itself, and one line that says so. Never throws. */
+/** Limits for an app that has not installed any itself, and one line that announces them. Never throws. */
 import { stderr } from 'node:process'
 import { isFirstToSay } from '../cluster/said.ts'
 import { installLimits, isInstalled } from './install.ts'
 import { type CallLimits, ZERO_CODE_LIMITS, LimitTable, type OutboundLimits } from './limits.ts'
 
-/** @param given by the operator */
+/** @param given the operator's limits */
 export function boundOutbound(given: OutboundLimits, warn: (text: string) => void): void {
   if (isInstalled()) return
   try {
@@ -15,18 +15,18 @@ export function boundOutbound(given: OutboundLimits, warn: (text: string) => voi
     }
     installLimits(limits, tell)
   } catch (error) {
-    warn(`could not bound outbound calls; they run without limits. ${String(error)}`)
+    warn(`could not limit outbound calls; they run without limits. ${String(error)}`)
   }
 }
 
 function describe({ connectMs, firstByteMs, totalMs, maxInFlight }: CallLimits): string {
   const more = [
     totalMs === false ? '' : `, ${seconds(totalMs)} in total`,
-    maxInFlight === false ? '' : `, ${maxInFlight} in flight to one origin`,
+    maxInFlight === false ? '' : `, ${maxInFlight} in flight to each origin`,
   ]
   return (
-    `outbound calls of this process are bounded: ${seconds(connectMs)} to connect, ${seconds(firstByteMs)} for the head ` +
-    `of the answer${more.join('')}. Other limits: install() of 'meltproof/outbound'.`
+    `outbound calls of this process are limited: ${seconds(connectMs)} to connect, ${seconds(firstByteMs)} to the head ` +
+    `of the answer${more.join('')}. To change the limits, call install() of 'meltproof/outbound'.`
   )
 }
 

@@ -1,7 +1,6 @@
 /**
- * SIGTERM and SIGINT (PM2, Ctrl-C) drain first, and then the process ends as it would have: by the signal, or by what the
- * app does about it. The app's listeners wait until then, because many of them end the process at once. A later signal
- * waits for nothing.
+ * SIGTERM and SIGINT (PM2, Ctrl-C) drain first; then the process ends as it would have: by the signal, or by the app's
+ * listeners. These wait until then, because many of them end the process at once. A second signal skips the wait.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -14,27 +13,27 @@ import { replaceMethod } from '../replace-method.ts'
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 type Signal = (typeof SIGNALS)[number]
 
-/** Kubernetes grants 30 s between SIGTERM and SIGKILL. */
+/** Minimum time for a drain: Kubernetes allows 30 s between SIGTERM and SIGKILL. */
 const LEAST_DRAIN_MS = 25_000
 
 /**
- * Signals within this time are one, ms: at Ctrl-C the terminal signals `npm start` and the process, and npm passes its own on.
- * To end at once, press again.
+ * Signals within this time count as one, ms: at Ctrl-C the terminal signals both `npm start` and the process, and npm
+ * forwards its own. To end at once, press again.
  */
 const SAME_MS = 500
 
-/** Workers that have drained end at once, unless the app keeps them, ms. */
+/** Workers that have drained are ended after this time, ms, unless the app keeps them. */
 const LEAVE_MS = 1000
 
 interface Drainable {
   drain(timeoutMs: number): Promise<boolean>
 }
 
-/** `drainDelayMs`: how long servers continue to accept, if given; draining takes at most twice as long. */
+/** `drainDelayMs`: how long servers still accept connections; draining takes at most twice as long. */
 export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs = 0): void {
   let begunAt = Number.NaN
   let ended = false
-  // With a listener, Node hands the signal to emit() and does not end.
+  // With a listener, Node passes the signal to emit() and does not end.
   const listener = (): void => undefined
   const end = (signal: Signal): void => {
     if (ended) return
@@ -45,7 +44,7 @@ export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs =
     else {
       leave()
       process.kill(process.pid, signal)
-      // Process 1 of a container is ended by no such signal.
+      // In a container the signal does not end process 1, so it exits.
       process.exit(128 + constants.signals[signal])
     }
   }
@@ -73,14 +72,14 @@ export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs =
   }
 }
 
-/** Node binds `process.emit` when a signal gets its first listener, which may be the app's, before it was replaced here. */
+/** Node binds `process.emit` at a signal's first listener, which the app may have added before emit was replaced. */
 function readdListeners(signal: Signal): void {
   const listeners = process.rawListeners(signal) as (() => void)[]
   for (const listener of listeners) process.removeListener(signal, listener)
   for (const listener of listeners) process.on(signal, listener)
 }
 
-/** Of a cluster's primary. Kubernetes signals the primary alone, and its workers would end with it. */
+/** The live workers of a cluster's primary. Kubernetes signals only the primary, and workers would end with it. */
 function liveWorkers(): readonly Worker[] {
   const workers = cluster.isPrimary ? Object.values(cluster.workers ?? {}) : []
   return workers.filter(worker => worker !== undefined && !worker.isDead()) as Worker[]
@@ -88,7 +87,7 @@ function liveWorkers(): readonly Worker[] {
 
 async function workerEnded(worker: Worker, by: Signal, withinMs: number): Promise<void> {
   const gone = once(worker, 'exit')
-  // As of one that the app itself has told to go: it needs no other in its place.
+  // Set as for a worker that the app itself has stopped, so that it is not replaced.
   worker.exitedAfterDisconnect = true
   worker.process.kill(by)
   let timer: NodeJS.Timeout | undefined

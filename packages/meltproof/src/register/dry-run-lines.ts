@@ -1,23 +1,23 @@
-/** What a dry run under meltproof/register prints: that it is one, and at growing intervals how many would have been shed. */
+/** The log lines of a dry run under meltproof/register: that it is one, and at growing intervals the would-be sheds. */
 import { now } from '../clock.ts'
 import type { GuardStats } from '../server/guard.ts'
 
 type Figures = Pick<GuardStats, 'admitted' | 'shed'>
 
-/** Short enough for an operator who watches a first try. */
+/** Interval of the checks, ms: short enough for an operator who watches a first test. */
 const LOOK_EVERY_MS = 5000
-/** Between two lines, in the long run; each pause is twice the one before until then. */
+/** Maximum pause between two lines; each pause is twice the one before. */
 const LONGEST_PAUSE_MS = 60_000
 
-interface Tellers {
-  /** For all workers of a cluster. */
+interface Printers {
+  /** Prints a line once for all workers of a cluster. */
   readonly all: (text: string) => void
-  /** Workers may happen to have the same figures, and one of them has the same again. */
+  /** Prints it in each worker, because their figures may be equal, or the same as before. */
   readonly each: (text: string) => void
 }
 
 /** @param figures of all servers, since the start; undefined before the first listens */
-export function tellDryRun(figures: () => Figures | undefined, tell: Tellers): void {
+export function printDryRun(figures: () => Figures | undefined, tell: Printers): void {
   tell.all(
     'is in a dry run: every request is served. Would-be sheds are logged at growing intervals. No line means none.',
   )
@@ -28,12 +28,12 @@ export function tellDryRun(figures: () => Figures | undefined, tell: Tellers): v
       const line = seen === undefined ? undefined : lines.look(seen, now())
       if (line !== undefined) tell.each(line)
     } catch {
-      // Whatever it is, an exception in a timer would end the app.
+      // Exceptions are ignored, because one in a timer would end the app.
     }
   }, LOOK_EVERY_MS).unref()
 }
 
-/** Pure. */
+/** Decides when a line is due, and what it says. Pure. */
 export class DryRunLines {
   #before: { readonly admitted: number; readonly shed: Readonly<Record<string, number>> } = { admitted: 0, shed: {} }
   #beforeMs: number
@@ -44,7 +44,7 @@ export class DryRunLines {
     this.#beforeMs = nowMs
   }
 
-  /** A line when there were sheds. Those in a pause are part of the line after it. */
+  /** Returns a line if there were sheds. Those during a pause are included in the next line. */
   look(figures: Figures, nowMs: number): string | undefined {
     const reasons = Object.entries(figures.shed)
       .map(([reason, count]) => ({ reason, count: count - (this.#before.shed[reason] ?? 0) }))
@@ -60,6 +60,6 @@ export class DryRunLines {
     this.#pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * this.#pauseMs)
     this.#notBeforeMs = nowMs + this.#pauseMs
     const why = reasons.map(({ reason, count }) => `${reason} ${count}`).join(', ')
-    return `would have shed ${shed} of ${all} requests in the last ${seconds} s (${why}). It is a dry run: all were served.`
+    return `would have shed ${shed} of ${all} requests in the last ${seconds} s (${why}). In this dry run all were served.`
   }
 }

@@ -11,7 +11,7 @@ import type { ProtectOptions } from '../server/protect-options.ts'
 import { checkPeers } from '../server/request/peers.ts'
 import { checkShedHeaders, type ShedHeaders } from '../server/response/shed-headers.ts'
 
-/** Where Kubernetes users have their probes, and gRPC has its own. They are exempt, so that a busy process is not taken for a dead one. */
+/** Common paths of Kubernetes' and gRPC's probes. They are exempt, so that a busy process is not taken for dead. */
 export const PROBES: readonly string[] = [
   ...['/healthz', '/livez', '/readyz', '/startupz'],
   ...['/health', '/live', '/ready', '/startup', '/liveness', '/readiness'],
@@ -22,7 +22,7 @@ export const PROBES: readonly string[] = [
   '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
 ]
 
-/** A variable, and what reads its text. It throws, in words, for a value that is out of range. */
+/** A variable and the parser of its text, which throws an error with a message for an invalid value. */
 type Variable<T> = readonly [name: string, read: (text: string, name: string) => T]
 
 /** The options that variables set. */
@@ -80,26 +80,26 @@ export interface RegisterSettings {
   /** False: meltproof does nothing and prints nothing, except for `watch`. */
   readonly on: boolean
   readonly protect: ProtectOptions
-  /** Undefined, as without any variable: stdout and stderr stay as they are. */
+  /** Undefined, the default: stdout and stderr are not changed. */
   readonly stdout: StdoutOptions | undefined
-  /** Undefined, as without any variable: outbound calls have no limits. A limit that is absent has its default. */
+  /** Undefined, the default: outbound calls have no limits. An absent limit has its default. */
   readonly outbound: GivenLimits | undefined
   readonly admin: Address | undefined
   readonly haproxyAgent: Address | undefined
   /** Undefined: no access log. */
   readonly accessLog: AccessLogOptions | undefined
-  /** SIGTERM drains. */
+  /** SIGTERM and SIGINT drain. */
   readonly drain: boolean
   /** Undefined: stalls are not named. */
   readonly culprit: CulpritOptions | undefined
   readonly watch: string | undefined
-  /** What is wrong with the variables, a sentence each. The defaults hold. */
+  /** What is wrong with the variables, one sentence each. Their defaults apply. */
   readonly warnings: readonly string[]
 }
 
-/** What a Service named `meltproof-api` puts into every pod beside it: `MELTPROOF_API_PORT_80_TCP_ADDR` and more. */
+/** Matches variables that Kubernetes sets for a Service `meltproof-api`, such as `MELTPROOF_API_PORT_80_TCP_ADDR`. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
-/** `MELTPROOF_API_PORT` has an address; a number is an operator's. */
+/** `MELTPROOF_API_PORT` contains an address; with a number it was set by an operator. */
 const ADDRESS_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//
 
 export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): RegisterSettings {
@@ -110,7 +110,7 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
     try {
       return reads(text, name)
     } catch (error) {
-      warnings.push(`${(error as Error).message} The default holds.`)
+      warnings.push(`${(error as Error).message} Using the default.`)
       return undefined
     }
   }
@@ -148,13 +148,13 @@ function isOfKubernetes(name: string, value: string): boolean {
 }
 
 function meant(name: string): string | undefined {
-  // Without what all of them begin with, which would make everything near.
+  // Compares without the common prefix, which would make every name similar.
   const close = nearest(
     name.slice(PREFIX.length),
     VARIABLES.map(each => each.slice(PREFIX.length)),
   )
   if (close !== undefined) return `${PREFIX}${close}`
-  // MELTPROOF_ADMIN_PORT, for example.
+  // The known variable of which this name is an extension, such as MELTPROOF_ADMIN of MELTPROOF_ADMIN_PORT.
   return VARIABLES.findLast(each => each.startsWith(PREFIX) && name.startsWith(`${each}_`))
 }
 
@@ -162,7 +162,7 @@ const PREFIX = 'MELTPROOF_'
 
 type Given<T> = { readonly [Option in keyof T]?: Exclude<T[Option], undefined> }
 
-/** An operator who sets one of the options wants what it belongs to. */
+/** Setting one of the options switches on the feature to which it belongs. */
 function ifWanted<T extends object>(isOn: boolean | undefined, options: T): T | undefined {
   return (isOn ?? Object.keys(options).length > 0) ? options : undefined
 }
@@ -187,7 +187,7 @@ function wholeNumber(least: number, most: number): (text: string, name: string) 
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** Of a time in ms; `mostText` is what `mostMs` is with its unit. */
+/** Parses a time in ms; `mostText` is `mostMs` with its unit. */
 function duration(leastMs: number, mostMs: number, mostText: string): (text: string, name: string) => number {
   return (text, name) => {
     const [, number, unit = ''] = /^(\d{1,8})(ms|s|m|h)$/.exec(text) ?? []
@@ -219,7 +219,7 @@ function secondsRange(text: string, name: string): [number, number] {
   return [least, most]
 }
 
-/** `name: value`, separated by `|`, which values do not have. */
+/** Parses fields `name: value`, separated by `|`, which values cannot contain. */
 function headerFields(text: string, name: string): ShedHeaders {
   const fields = text.split('|').map(field => {
     const [, key = '', value = ''] = /^\s*([^:\s]+)\s*:\s*(.*?)\s*$/s.exec(field) ?? []
@@ -228,19 +228,19 @@ function headerFields(text: string, name: string): ShedHeaders {
   return checkShedHeaders(name, Object.fromEntries(fields))
 }
 
-/** Addresses and networks. There is no word for all: these would be strangers. */
+/** Parses addresses and networks. No word for all is accepted, because it would include strangers. */
 function peersOf(text: string, name: string): readonly string[] {
   const peers = text.split(',').map(peer => peer.trim())
   checkPeers(name, peers)
   return peers
 }
 
-/** No `*` either. */
+/** Parses origins. `*` is not accepted either. */
 function originsOf(text: string, name: string): readonly string[] {
   const origins = text.split(',').map(origin => origin.trim())
   const table = new OriginTable<true>()
   for (const origin of origins) {
-    // `*` and the empty text are no origins.
+    // Neither `*` nor the empty text is an origin.
     table.set(name, origin === '*' ? '' : origin, true)
   }
   return origins
@@ -263,14 +263,14 @@ function addressOf(text: string, name: string): Address {
   return { host, port: Number(port) }
 }
 
-/** False: none. */
+/** False means no access log. */
 function accessLogFormat(text: string, name: string): AccessLogOptions | false {
   if (text === 'json' || text === 'combined') return { format: text }
   if (OFF.test(text)) return false
   return invalidOption(name, '`json`, `combined` or `off`', text)
 }
 
-/** False: no. A time is how long a stall must be to be named. */
+/** False means off. A time is the minimum duration of a stall to be named. */
 function culpritOf(text: string, name: string): CulpritOptions | false {
   if (ON.test(text)) return {}
   if (OFF.test(text)) return false
@@ -278,7 +278,7 @@ function culpritOf(text: string, name: string): CulpritOptions | false {
   return { thresholdMs: duration(50, 60_000, '60s')(text, name) }
 }
 
-/** In addition to the probes; `none` in the list takes these out. */
+/** Parses paths that are added to the probes; `none` in the list removes the probes. */
 function exemptPaths(text: string, name: string): readonly string[] {
   const items = text
     .split(',')

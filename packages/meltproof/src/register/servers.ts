@@ -1,20 +1,20 @@
-/** What meltproof/register does once an HTTP server is about to listen: protects it, and operates what the variables ask for. */
+/** Runs when an HTTP server is about to listen: protects the server, and starts what the variables ask for. */
 import { createRequire } from 'node:module'
 import type { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
 import { AllGuards } from '../cluster/all-guards.ts'
-import { tellDryRun } from './dry-run-lines.ts'
+import { printDryRun } from './dry-run-lines.ts'
 import { guardOf } from '../server/guard-of.ts'
 import { isInstalled } from '../logging/stdout/installed.ts'
 import { isOwn } from '../cluster/held-port.ts'
 import { settingsFrom } from './options.ts'
 import { DEFAULT_LANES } from '../server/connection/lanes.ts'
-import { handOver, isOneWith } from '../server/connection/one-listener.ts'
+import { handOver, sharesHandler } from '../server/connection/one-listener.ts'
 import type { Guard } from '../server/guard.ts'
 import { isServer, type ProtectedServer, protect } from '../server/protect.ts'
 import { warn as say, warnEach } from '../warnings.ts'
 
-/** What a variable asks for is loaded when it does. At once: `listen()` does not wait. */
+/** Loads a part only if a variable asks for it. Synchronous, because `listen()` does not wait. */
 const load = createRequire(import.meta.url) as {
   (part: '../admin/admin.ts'): typeof import('../admin/admin.ts')
   (part: './drain-on-signal.ts'): typeof import('./drain-on-signal.ts')
@@ -32,14 +32,14 @@ const logged = new WeakSet<Guard>()
 let operates = false
 const { watch } = settings
 if (watch) {
-  attempt('could not report to meltlab; the app runs as it would', () =>
+  attempt('could not report to meltlab; the app runs as usual', () =>
     load('../observe/reporter.ts').reportTo(watch, guards),
   )
 }
 
 export function beforeListening(server: Server, args: readonly unknown[]): void {
   if (!isServer(server) || isOwn(server)) return
-  guards() // Forgets servers that are gone.
+  guards() // The call forgets servers that were collected.
   if (settings.on) protectOnce(server, args)
   listened.add(new WeakRef(server))
   if (!settings.on) return
@@ -47,12 +47,12 @@ export function beforeListening(server: Server, args: readonly unknown[]): void 
   operateOnce()
 }
 
-/** For a primary of a cluster that has no server itself. */
+/** Called for the primary of a cluster without a server. */
 export function drainWorkers(): void {
   if (settings.on && !operates) drain()
 }
 
-/** Of the servers that listen, each once. */
+/** The guards of the servers that listen, each once. */
 function guards(): Guard[] {
   const found = new Set<Guard>()
   for (const ref of listened) {
@@ -65,12 +65,14 @@ function guards(): Guard[] {
 }
 
 function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[]): void {
-  // On a server that listens already, listen() throws Node's own error.
+  // If the server already listens, listen() throws Node's own error.
   if (server.listening || guardOf(server) !== undefined) return
   for (const ref of listened) {
     const first = ref.deref()
-    if (first === undefined || guardOf(first) === undefined || !isOneWith(server, listenArguments, first)) continue
-    attempt('could not join two servers', () => handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES))
+    if (first === undefined || guardOf(first) === undefined || !sharesHandler(server, listenArguments, first)) continue
+    attempt('could not make two listen() calls share one guard', () =>
+      handOver(server, first, settings.protect.lanes ?? DEFAULT_LANES),
+    )
     return
   }
   attempt('could not protect a server; it runs unprotected', () => protect(server, settings.protect))
@@ -82,29 +84,29 @@ function logOnce(guard: Guard | undefined): void {
   attempt('could not log requests', () => load('../logging/access-log.ts').accessLog(guard, settings.accessLog))
 }
 
-/** Not before the app listens: a job, a script and the primary of a cluster have nothing to show and nothing to bound. */
+/** Runs once the app listens: jobs, scripts and the primary of a cluster need none of these parts. */
 function operateOnce(): void {
   if (operates) return
   operates = true
   const { stdout, outbound, admin, haproxyAgent, culprit } = settings
-  // An app that has installed it has its own options.
+  // An app that has installed meltproof/stdout itself has its own options.
   if (stdout !== undefined && !isInstalled()) {
-    attempt('could not take over stdout and stderr; they are as Node has them', () =>
+    attempt('could not take over stdout and stderr; they work as without meltproof', () =>
       load('../logging/stdout.ts').install(stdout),
     )
   }
   if (outbound !== undefined) {
-    attempt('could not bound outbound calls', () => load('../outbound/zero-code.ts').boundOutbound(outbound, warn))
+    attempt('could not limit outbound calls', () => load('../outbound/zero-code.ts').boundOutbound(outbound, warn))
   }
-  if (settings.protect.dryRun === true) sayDryRun()
-  // Threads have the variables of the process.
+  if (settings.protect.dryRun === true) startDryRunLines()
+  // Threads inherit the variables of the process.
   if (!isMainThread) return
-  for (const warning of settings.warnings) warn(`was set up wrongly: ${warning}`)
+  for (const warning of settings.warnings) warn(`is configured wrongly: ${warning}`)
   drain()
-  if (culprit !== undefined) attempt('does not name stalls', () => load('../culprit/index.ts').watchStalls(culprit))
+  if (culprit !== undefined) attempt('cannot name stalls', () => load('../culprit/index.ts').watchStalls(culprit))
   if (admin !== undefined) attempt('has no admin port', () => load('../admin/admin.ts').serveAdmin(admin, guards, warn))
   if (haproxyAgent !== undefined) {
-    attempt("has no port for HAProxy's agent checks", () =>
+    attempt("cannot answer HAProxy's agent checks", () =>
       load('../haproxy/agent-of-all.ts').serveAgent(haproxyAgent, guards, warn),
     )
   }
@@ -115,15 +117,15 @@ let drains = false
 function drain(): void {
   if (!settings.drain || drains) return
   drains = true
-  attempt('does not drain on signals', () =>
+  attempt('cannot drain on signals', () =>
     load('./drain-on-signal.ts').drainOnSignal(guards, settings.protect.drainDelayMs),
   )
 }
 
-function sayDryRun(): void {
+function startDryRunLines(): void {
   const all = new AllGuards(guards)
-  attempt('can not tell of the dry run', () =>
-    tellDryRun(() => (all.any ? all.stats() : undefined), { all: warn, each: line => warnEach(named(line)) }),
+  attempt('cannot report on the dry run', () =>
+    printDryRun(() => (all.any ? all.stats() : undefined), { all: warn, each: line => warnEach(named(line)) }),
   )
 }
 

@@ -22,21 +22,18 @@ import { type Warn, warn } from '../warnings.ts'
 
 /** All optional; the defaults are meant for production. */
 export interface ProtectOptions {
-  /**
-   * Listening sockets that accept connections in parallel, where the platform has `SO_REUSEPORT`; 1 for a single one.
-   * @default 32
-   */
+  /** Listening sockets that accept in parallel, where the platform has `SO_REUSEPORT`; 1 for one socket. @default 32 */
   readonly lanes?: number
   /**
-   * `Retry-After` of a shed answer, in whole seconds as HTTP has it: one number, or a range. Clients are spread over half
-   * of the range, the later the more requests are shed.
+   * `Retry-After` of a shed answer, in whole seconds: one number, or a range. Each client draws from half of the range;
+   * the more requests are shed, the later that half.
    * @default [1, 5]
    */
   readonly retryAfterS?: number | readonly [least: number, most: number]
   /**
-   * Header fields of a shed answer, such as those of CORS, without which a browser's script does not see it. With
-   * `access-control-allow-origin`, a preflight that would be shed gets a `204` with these fields. Not those that frame
-   * the message, nor those we write ourselves.
+   * Header fields of a shed answer, such as those of CORS, without which a browser's script cannot read it. With
+   * `access-control-allow-origin`, a preflight that would be shed is answered with `204` and these fields. Fields that
+   * frame the message, or that meltproof writes, are not allowed.
    * @default none
    * @example protect(server, { shedHeaders: { 'access-control-allow-origin': 'https://shop.example' } })
    */
@@ -46,56 +43,58 @@ export interface ProtectOptions {
   /** HTML page of a shed answer, for clients that prefer HTML. @default a short readable page */
   readonly shedPage?: string
   /**
-   * How long a request may take from its arrival until its answer begins, ms. Then the client gets a `504`, and what the
-   * handler started under `within()`, in outbound calls and bound databases is cancelled; so it is when the client
-   * leaves. A request that can not be served in time gets a `503` at once.
+   * How long a request may take from its arrival until its answer begins, ms. Then the client gets a `504`, and the
+   * work that the handler started under `within()`, in outbound calls and in bound databases is cancelled. It is also
+   * cancelled when the client leaves. A request that cannot be served in time is shed at once with a `503`.
    * @default no deadline
    * @example protect(server, { deadlineMs: 3000 })
    */
   readonly deadlineMs?: number
   /**
-   * Header fields in which callers say that they wait less long; only with `deadlineMs`. An empty list reads none.
+   * Header fields in which callers send a shorter deadline; only with `deadlineMs`. An empty list reads none.
    * @default x-envoy-expected-rq-timeout-ms (milliseconds) and grpc-timeout
    */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
   /**
-   * Callers that are tiers of yours: all, or the peers at these addresses and networks (`10.0.0.0/8`). Their
-   * {@link deadlineHeaders} also cancel the work, what they mark as a retry is not tried again below, and what they call
-   * critical is passed on. Of others, {@link criticalityHeader} is not believed either. The address is that of the
-   * connection: name a proxy only if it removes or sets these fields.
+   * Callers that are your own tiers: all, or the peers at these addresses and networks (`10.0.0.0/8`). Their {@link
+   * deadlineHeaders} also cancel the work, requests they mark as retries are not retried further down, and the
+   * criticality they send is passed on. {@link criticalityHeader} of other callers is then ignored. The address is that
+   * of the connection: name a proxy only if it removes or sets these fields.
    * @default false
    * @experimental
    * @example protect(server, { trustCallersFrom: ['10.0.0.0/8'] })
    */
   readonly trustCallersFrom?: boolean | readonly string[]
   /**
-   * How much a request matters: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a
-   * user, a tenant) whose requests stand or fall together. Undefined, an exception or nonsense: `critical`. Called only
-   * about requests that can not start at once, and those that call a tier in `tellTo`.
-   * @default all are alike
+   * How important a request is: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a
+   * user, a tenant) whose requests should be served or shed together. Undefined, an exception or an invalid value mean
+   * `critical`. Called only for requests that cannot start at once, and for those that call a tier in `tellTo`.
+   * @default all requests are equal
    */
   readonly criticality?: CriticalityOf
   /**
-   * Header field that names the class. Clients can forge it: without {@link trustCallersFrom}, something in front of
-   * this server must remove it from what comes from outside.
+   * Header field that carries the criticality. Clients can forge it: without {@link trustCallersFrom}, a proxy in front
+   * of this server must remove it from external requests.
    * @default none is trusted
    */
   readonly criticalityHeader?: string
   /**
-   * The client of a request; under overload no client gets more than a fair share. `'address'` (of the connection; of IPv6
-   * the first 64 bits), a header field that a proxy of yours writes, or a function of the request. `proxies`: how many of
-   * yours append to that field. Not together with `criticality`, which has keys of its own.
-   * @default it does not matter who asks
+   * Identifies the client of a request; under overload no client gets more than a fair share. `'address'` (of the
+   * connection; for IPv6 the first 64 bits), a header field that your proxy writes, or a function of the request.
+   * `proxies`: how many of your proxies append to that field. Cannot be combined with `criticality`, which has its own
+   * keys.
+   * @default clients are not distinguished
    * @example protect(server, { clientKey: { header: 'x-forwarded-for', proxies: 1 } })
    */
   readonly clientKey?: ClientKey
   /**
-   * The kind of a request whose path does not tell it, such as a GraphQL operation or an RPC method. Under overload kinds
-   * share capacity fairly. The string takes the place of the path; letter case and digits count, characters after the
-   * first 128 do not. Undefined, an exception or nonsense: the path. Called once for each request that is not exempt, with
-   * its head alone, before its handler.
+   * Names the kind of a request when its path does not, such as a GraphQL operation or an RPC method. Under overload
+   * kinds share capacity fairly. The string replaces the path; letter case and digits count, characters after the first
+   * 128 do not. Undefined, an exception or an invalid value mean the path. Called once for each request that is not
+   * exempt, before its handler, when only its head has arrived.
    * @default the path
-   * @example protect(server, { kind: request => new URLSearchParams(request.url?.split('?')[1]).get('op') ?? undefined })
+   * @example protect(server, { kind: request => new URLSearchParams(request.url?.split('?')[1]).get('op') ?? undefined
+   * })
    */
   readonly kind?: KindName
   /**
@@ -105,38 +104,39 @@ export interface ProtectOptions {
    */
   readonly exempt?: readonly string[] | ((request: IncomingMessage) => boolean)
   /**
-   * Path of an exempt readiness page: 200 also while shedding, 503 while draining and above `unreadyAbovePressure`. The
-   * body tells pressure, inflight and queued as JSON.
+   * Path of an exempt readiness page: 200 even while shedding, 503 while draining and above `unreadyAbovePressure`. The
+   * body has pressure, inflight and queued as JSON.
    * @default none
    */
   readonly readiness?: string | ReadinessOptions
   /**
-   * How long the server goes on accepting after `drain()`, ms; at most half of the time drain() is given. Balancers need
-   * so long to stop sending: probe interval times failures.
-   * @default as long as a request came or ended within the last second, up to 5,000
+   * How long the server still accepts connections after `drain()`, ms; at most half of the time given to drain(). Set
+   * it to what balancers need to stop sending: probe interval times failures.
+   * @default until no request has arrived or ended for one second, up to 5,000
    * @example protect(server, { readiness: '/ready', drainDelayMs: 8000 }) // probed every 2 s, out after 3 failures
    */
   readonly drainDelayMs?: number
   /**
-   * Say in `Server-Timing` how long an answer took us (`total`, of that `queue` and `loop`, ms): to everybody, or to peers
-   * at these addresses and networks. It tells a stranger how busy you are.
+   * Send `Server-Timing` with the time that this server took (`total`, of which `queue` and `loop`, ms): to all
+   * clients, or to peers at these addresses and networks. It shows strangers how busy you are.
    * @default false
    */
   readonly serverTiming?: boolean | readonly string[]
   /**
-   * Tell balancers how loaded this server is: Envoy in `endpoint-load-metrics`, gRPC in the trailers (ORCA). All, or the peers
-   * at these addresses and networks. The address is that of the connection. It tells a stranger how busy you are.
+   * Report the load of this server to balancers: to Envoy in `endpoint-load-metrics`, to gRPC in the trailers (ORCA).
+   * All peers, or those at these addresses and networks. The address is that of the connection. It shows strangers how
+   * busy you are.
    * @default false
    * @experimental
    * @example protect(server, { reportLoadTo: ['10.0.0.0/8'] })
    */
   readonly reportLoadTo?: boolean | readonly string[]
-  /** Decide and count in `stats().shed`, but start every request. @default false */
+  /** Count sheds in `stats().shed`, but start every request. @default false */
   readonly dryRun?: boolean
-  /** How many may be in service at once, a whole number. @default learned */
+  /** How many requests may be in service at once, a whole number. @default learned */
   readonly limit?: number
   /**
-   * Called with each warning. May be async; a warning on which it throws or rejects goes to `process.emitWarning`.
+   * Called with each warning. May be async. When it throws or rejects, the warning goes to `process.emitWarning`.
    * @default process.emitWarning
    */
   readonly onWarning?: (warning: string) => void
@@ -164,17 +164,17 @@ export type CheckedOptions = { readonly [Name in Defaulted]: Options[Name] } & {
   readonly reportLoadTo: FromPeer | undefined
 }
 
-/** A day: longer is not "retry", and no deadline. */
+/** One day: more would be neither a useful retry nor a useful deadline. */
 const DAY_S = 86_400
 const DAY_MS = 86_400_000
-/** Half of the hour that drain() takes at most. */
+/** Half of drain()'s maximum, which is an hour. */
 const MOST_DRAIN_DELAY_MS = 1_800_000
 const MOST_IN_SERVICE = 1_000_000
-/** More listening sockets than this only cost file descriptors. */
+/** More listening sockets would only cost file descriptors. */
 const MOST_LANES = 128
 const MOST_BODY_BYTES = 1 << 20
 
-/** By option: its default and its check. */
+/** For each option: its default and its check. */
 const CHECKS: { readonly [Name in keyof CheckedOptions]: (value: unknown) => CheckedOptions[Name] } = {
   lanes: (value = DEFAULT_LANES) => checkNumber('lanes', value, { min: 1, max: MOST_LANES, whole: true }),
   retryAfterS: (value = [1, 5]) => checkRetryAfter(value),
@@ -198,7 +198,7 @@ const CHECKS: { readonly [Name in keyof CheckedOptions]: (value: unknown) => Che
   onWarning: value => checkFunction('onWarning', value as Warn | undefined) ?? warn,
 }
 
-/** Fills in defaults; throws a MeltproofError for anything unknown or out of range. */
+/** Fills in defaults. Throws a MeltproofError for an unknown option or a value out of range. */
 export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
   checkObject('protect(server, options): options', options, 'an object')
   rejectUnknown('protect(server, options)', options, Object.keys(CHECKS))
@@ -209,13 +209,13 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
     invalidOption('deadlineHeaders', 'given together with deadlineMs', given.deadlineHeaders)
   }
   if (clientKey !== undefined && (criticality !== undefined || criticalityHeader !== undefined)) {
-    const expected = 'given without criticality and criticalityHeader, which decide who goes first'
+    const expected = 'given without criticality and criticalityHeader, which set the priority of requests'
     invalidOption('clientKey', expected, clientKey)
   }
   return checked as unknown as CheckedOptions
 }
 
-/** A number that has no default. */
+/** Checks a number that has no default. */
 function optional(name: string, range: Parameters<typeof checkNumber>[2]): (value: unknown) => number | undefined {
   return value => (value === undefined ? undefined : checkNumber(name, value, range))
 }
@@ -264,7 +264,7 @@ function checkBody(body: unknown): CheckedOptions['shedBody'] {
   rejectUnknown('shedBody', body, ['type', 'text'])
   const { type, text } = body as { type?: unknown; text?: unknown }
   if (typeof text !== 'string' || typeof type !== 'string') invalidOption('shedBody', expected, body)
-  // It becomes a header line: printable ASCII only, so that it can not end the line.
+  // The type becomes a header line, so it must be printable ASCII and cannot contain a line break.
   if (!/^[\x20-\x7e]+$/.test(type)) invalidOption('shedBody.type', 'a content type in printable ASCII', type)
   return { type, text: checkText('shedBody.text', text, 'a string') }
 }

@@ -1,4 +1,4 @@
-/** protect(): puts the parts of meltproof together on a server. The one line of the README. */
+/** protect(): assembles the parts of meltproof on a server. */
 import { Server as HttpServer } from 'node:http'
 import type { Http2SecureServer, Http2Server } from 'node:http2'
 import type { Server as HttpsServer } from 'node:https'
@@ -17,7 +17,7 @@ import { namedStalls } from '../signals/named-stalls.ts'
 import { openLanes } from './connection/lanes.ts'
 import type { Guard, GuardStats } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
-import { setTeller } from './operate/held-answers-of.ts'
+import { onFlush } from './operate/held-answers-of.ts'
 import { openRequests } from './operate/open-requests.ts'
 import { answerReadiness } from './operate/readiness.ts'
 import { http2Sessions, socketsBelowTls } from './operate/still-open.ts'
@@ -34,21 +34,21 @@ import { requestObserver } from './response/observer.ts'
 import { OwnAnswers } from './response/own-answers.ts'
 import { safeWarning, type Warn } from '../warnings.ts'
 
-/** What protect() can stand at. */
+/** The servers that protect() accepts. */
 export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer
 
 /**
- * Protects a server of `node:http`, `node:https` or `node:http2`: it goes on answering at full capacity under any load.
+ * Protects a server of `node:http`, `node:https` or `node:http2`, so that it serves its full capacity under any load.
  * Call it before `listen()`, before or after a framework is attached.
  *
- * On a server that is protected already (by `--import meltproof/register`, say) it returns that guard.
+ * On a server that is already protected (for example by `--import meltproof/register`) it returns that guard.
  *
- * @throws MeltproofError for something that is not such a server, for one that listens already, and for options that
- *   are unknown or out of range. After that nothing of meltproof's ever reaches the app: a failure inside takes
- *   meltproof off the server and is reported once.
+ * @throws MeltproofError for something other than such a server, for one that already listens, and for options that
+ *   are unknown or out of range. Later failures inside meltproof never reach the app: meltproof removes itself from
+ *   the server and reports it once.
  */
 export function protect(protectedServer: ProtectedServer, options?: ProtectOptions): Guard {
-  // HTTP/2 servers lack some methods of node:http's; the parts ask before they use them.
+  // HTTP/2 servers lack some methods of node:http's; the code checks before it calls them.
   const server = protectedServer as HttpServer
   const existing = checkServer(server, options)
   if (existing !== undefined) return existing
@@ -59,7 +59,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   let draining: Promise<boolean> | undefined
   const loadFigures = (nowMs: number): LoadFigures | undefined => {
     const figures = path.gate.loadFigures(nowMs)
-    // In a dry run nobody gets an error.
+    // In a dry run no client gets a 503, so none is reported.
     return figures && dryRun ? { ...figures, shedPerS: 0 } : figures
   }
   const reports = checked.reportLoadTo && new LoadReports(checked.reportLoadTo, loadFigures)
@@ -86,8 +86,8 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       const longest = longestDelay(timeoutMs)
       if (drainDelayMs !== undefined && drainDelayMs > longest) {
         warn(
-          `drainDelayMs (${drainDelayMs}) is more than half of drain(${timeoutMs}); the server stops accepting after ` +
-            `${longest} ms, so that requests which come last still have time. Give drain() more.`,
+          `drainDelayMs (${drainDelayMs}) is more than half of drain(${timeoutMs}); the server stops accepting connections after ` +
+            `${longest} ms, so that the last requests still have time. Give drain() a longer timeout.`,
         )
       }
       draining = drain(
@@ -100,15 +100,15 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         },
         timeoutMs,
         drainDelayMs,
-      ).finally(() => path.shedding.records?.tellRest())
+      ).finally(() => path.shedding.records?.publishRest())
       return draining
     },
     close: () => {
-      path.shedding.records?.tellRest()
+      path.shedding.records?.publishRest()
       if (guardOf(server) === guard) setGuard(server, undefined)
       path.open()
       lanes.close()
-      // A drain that goes on still has to know what is open.
+      // A drain in progress still needs to know what is open.
       if (draining !== undefined) return
       belowTls.stop()
       sessions.stop()
@@ -116,7 +116,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   }
   const path = new RequestPath(server, {
     guard,
-    // A longer deadline does not make a slower answer a quick one.
+    // A longer deadline must not make the limiter accept slower answers.
     limiter: limiterOf(checked.limit, { promiseMs: Math.min(LIMITER_TUNING.promiseMs, tuning.promiseMs) }),
     answers: new OwnAnswers({
       retryAfterS: checked.retryAfterS,
@@ -132,7 +132,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       ),
     policy: {
       ...policyOf(checked, warn),
-      tellsLoad: reports && ((request, response) => reports.onto(request, response)),
+      reportsLoad: reports && ((request, response) => reports.onto(request, response)),
       answers:
         isReadiness &&
         ((request, response) => {
@@ -152,7 +152,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const belowTls = socketsBelowTls(server)
   const lanes = openLanes(server, { lanes: checked.lanes, onWarning: warn })
   setGuard(server, guard)
-  setTeller(guard, () => path.shedding.tellHeld())
+  onFlush(guard, () => path.shedding.flushDelayed())
   return guard
 }
 
@@ -177,19 +177,19 @@ function checkServer(server: net.Server, options: ProtectOptions | undefined): G
     throw new MeltproofError(
       'MELTPROOF_SERVER_PROTECTED',
       'protect() was called twice on this server, with options the second time. Give the options in the first call, ' +
-        'or call close() on the first guard before. (meltproof/register protects every server when it starts to listen.)',
+        'or call close() on the first guard first. (meltproof/register protects every server when it starts to listen.)',
     )
   }
   if (existing === undefined && server.listening) {
     throw new MeltproofError(
       'MELTPROOF_SERVER_LISTENING',
-      'protect() must be called before listen(): connections accepted until now would go round it.',
+      'protect() must be called before listen(): it would not see connections that were accepted earlier.',
     )
   }
   return existing
 }
 
-/** What protect() takes. */
+/** Whether protect() accepts this value. */
 export function isServer(value: unknown): value is ProtectedServer {
   if (!(value instanceof net.Server)) return false
   return value instanceof HttpServer || isHttpsServer(value) || isHttp2Server(value)
@@ -219,7 +219,7 @@ function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
     kindName: kind && kindNames(kind, warn),
     exemptUrl: exemptPaths(readiness === undefined ? paths : [...paths, readiness.path]),
     exemptRequest: isExempt && (request => isExempt(request) === true),
-    tellsTiming: checked.serverTiming,
+    sendsServerTiming: checked.serverTiming,
     dryRun: checked.dryRun,
     memory: processMemory(),
   }

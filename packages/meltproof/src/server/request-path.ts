@@ -1,21 +1,23 @@
 /**
- * The way of a request through a protected server, below any framework:
+ * The path of a request through a protected server, below any framework:
  *
  *     arrive -> admit -> start | wait | shed -> run -> end
  *
- * - arrive: nearly all requests come at the parser, before a ServerResponse exists ({@link RequestPath.onHead}; what can be
- *   shed without an IncomingMessage goes at {@link RequestPath.refuse}). The others come by an event of the server: HTTP/2,
- *   connections injected by the app, upgrades that the app has no listener for, raw streams of HTTP/2 (gRPC).
- * - admit: the gate says start, wait or shed (gate/). What waits is in the line of its connection, or apart without one.
- * - run: Node makes a response, and the app's handler gets both under its deadline (handler/).
- * - end: the response is closed. The handler has ended, and the permit with it; or it works on for no client.
+ * - arrive: most requests arrive at the parser, before a ServerResponse exists ({@link RequestPath.onHead}; those that
+ * can
+ *   be shed without an IncomingMessage at {@link RequestPath.refuse}). The others arrive by an event of the server: HTTP/2,
+ *   requests injected by the app, upgrades that the app has no listener for, raw streams of HTTP/2 (gRPC).
+ * - admit: the gate says start, wait or shed (gate/). A waiting request is queued on its connection, or separately if
+ * it has none.
+ * - run: Node creates a response, and the app's handler gets both under its deadline (handler/).
+ * - end: the response is closed. If the handler has ended, its permit ends; otherwise it works on for no client.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { type Decision, GATE_TUNING, type GateTuning } from '../admission/gate.ts'
 import type { Limiter } from '../admission/limiter/limiter.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
-import { TurningAway, type TurningAwayTime } from '../admission/turning-away.ts'
+import { ShedBudget, type ShedBudgetLike } from '../admission/shed-budget.ts'
 import { now } from '../clock.ts'
 import { FailOpen } from '../fail-open.ts'
 import type { ProcessGate } from '../process-gate.ts'
@@ -26,7 +28,7 @@ import type { Connection, HeadHandler } from './connection/connection.ts'
 import { Connections } from './connection/connections.ts'
 import type { HttpSocket } from './connection/http-socket.ts'
 import { Interception } from './connection/interception.ts'
-import { Lines } from './connection/lines.ts'
+import { ConnectionQueues } from './connection/connection-queues.ts'
 import { PacedBodies } from './connection/paced-bodies.ts'
 import { decideDry, shadowHandlerEnded, startShadow } from './gate/dry-run.ts'
 import { ServerGate } from './gate/server-gate.ts'
@@ -49,11 +51,11 @@ import { StreamResponse } from './response/stream-response.ts'
 import { Shedding } from './shed/shedding.ts'
 
 export interface PathOptions {
-  /** In whose name requests are published. */
+  /** The guard that the records of requests name. */
   readonly guard: object
   readonly limiter: Limiter
   readonly answers: OwnAnswers
-  /** Something inside meltproof failed, and the server runs without it from now on. Called once. */
+  /** Called once, when meltproof failed and the server runs without it from now on. */
   readonly onFailure: (error: unknown) => void
   readonly policy?: RequestPolicy
   readonly tuning?: GateTuning
@@ -72,9 +74,9 @@ export class RequestPath implements HeadHandler<Exchange> {
   readonly #memory: MemoryPolicy | undefined
   readonly #bodies: PacedBodies | undefined
   readonly #failOpen: FailOpen
-  readonly #turningAway: TurningAwayTime
-  readonly #lines: Lines<Exchange>
-  /** What waits outside of the line of a connection. */
+  readonly #shedBudget: ShedBudgetLike
+  readonly #queues: ConnectionQueues<Exchange>
+  /** Waiting requests that are not queued on a connection. */
   readonly #apart = new Set<Exchange>()
   readonly #handler: Handler
   readonly #interception: Interception
@@ -90,7 +92,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (policy.memory !== undefined && !this.#isDry) {
       this.#bodies = new PacedBodies(this.connections.open, policy.memory.sources)
     }
-    this.#turningAway = policy.turningAway ?? new TurningAway(loopWorkedMs, cpuMs)
+    this.#shedBudget = policy.shedBudget ?? new ShedBudget(loopWorkedMs, cpuMs)
     this.#failOpen = new FailOpen({
       stepAside: () => {
         this.gate.stop()
@@ -115,14 +117,14 @@ export class RequestPath implements HeadHandler<Exchange> {
       answerMs: deadline && (request => answerMs(deadline, request)),
     })
     this.gate = this.admission.process
-    this.#lines = new Lines(server, (connection, exchange) => {
+    this.#queues = new ConnectionQueues(server, (connection, exchange) => {
       if (this.#failOpen.isOpen || this.#admit(connection, exchange)) this.#startNow(exchange)
     })
     this.shedding = new Shedding({
       source: this.#source,
       answers,
-      lines: this.#lines,
-      time: this.#turningAway,
+      queues: this.#queues,
+      time: this.#shedBudget,
       gate: this.gate,
       askNode: exchange => this.#askNode(exchange),
       memory: policy.memory,
@@ -138,7 +140,7 @@ export class RequestPath implements HeadHandler<Exchange> {
           : this.#interception.emit(event, request, response),
     })
     const path = this
-    // One for all: a listener of its own would cost each request a closure. An app may call it on something else.
+    // One listener for all requests: a closure for each would cost time. An app may call it on another object.
     this.#onClose = function () {
       const exchange = this?.[ASKED]
       if (exchange !== undefined) path.#end(exchange)
@@ -150,7 +152,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       onCut: socket => this.connections.cut(socket),
       onCutAll: () => this.connections.cutAll(),
       onUpgrade: socket => this.connections.upgrade(socket),
-      busy: this.#lines.connections,
+      busy: this.#queues.connections,
     })
   }
 
@@ -175,7 +177,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#failOpen.open()
   }
 
-  // Arrive.
+  // Arrive: from the parser, or by an event of the server.
 
   #onConnection(socket: HttpSocket | undefined): void {
     if (this.#failOpen.isOpen) return
@@ -184,17 +186,17 @@ export class RequestPath implements HeadHandler<Exchange> {
       this.#bodies?.began()
       const nowMs = now()
       this.admission.activeAt = nowMs
-      // Only needed while requests are shed; reading the turn costs a good part of a connection.
-      if (this.gate.inner.queued > 0) this.#turningAway.spent(nowMs, loopTurn())
+      // The budget is needed only while requests wait; reading the turn costs a good part of a connection.
+      if (this.gate.inner.queued > 0) this.#shedBudget.spent(nowMs, loopTurn())
     } catch (error) {
       this.#failOpen.fail(error)
     }
   }
 
-  /** The usual shed under a standing queue: one write, and no request is made. False: it is made, and comes to onHead. */
+  /** The usual shed under a standing queue: one write, no request object. False: Node creates it for onHead. */
   refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { admission, shedding } = this
-    if (admission.refusesNobody || this.#failOpen.isOpen || !connection.quiet) return false
+    if (admission.admitsAll || this.#failOpen.isOpen || !connection.quiet) return false
     try {
       const nowMs = now()
       if (shedding.records?.wantsRequest(nowMs)) return false
@@ -217,12 +219,12 @@ export class RequestPath implements HeadHandler<Exchange> {
       return 0
     }
     if (request.upgrade) return this.#onUpgradeHead(connection, request, keepAlive)
-    // Node closes the connection of a client that speaks HTTP/2.
+    // Node closes the connection of a client that speaks HTTP/2 to an HTTP/1 server.
     if (request.method === 'PRI') connection.cut = true
     const exchange = new Exchange(request, connection, keepAlive, now())
-    if (connection.hasLine) {
-      // Pipelined behind one that waits: HTTP/1.1 answers in order.
-      this.#lines.join(connection, exchange)
+    if (connection.hasQueue) {
+      // The request was pipelined behind a waiting one, and HTTP/1.1 answers in order.
+      this.#queues.join(connection, exchange)
       return 0
     }
     if (this.#failOpen.isOpen) {
@@ -232,17 +234,17 @@ export class RequestPath implements HeadHandler<Exchange> {
     return this.#admit(connection, exchange) ? this.#handOn(connection, exchange, false) : 0
   }
 
-  /** Node handles an upgrade at once. Without a listener for it, Node emits it as a plain request, which comes back here. */
+  /** Node handles an upgrade at once. If the app has no listener for it, it arrives here again as a plain request. */
   #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
-    // It would overtake requests that wait, and their answers would get out of order.
-    if (connection.hasLine) this.#shedLine(connection)
+    // The upgrade would overtake waiting requests, and their answers would be out of order.
+    if (connection.hasQueue) this.#shedQueue(connection)
     if (connection.closing) {
       connection.forget(request)
       return 0
     }
     connection.stopIdleTimeout(this.#server)
     const answer = connection.handOn(request, keepAlive)
-    // Still true when Node takes the connection from its parser: for a listener, or to close it.
+    // `upgrade` is still true when Node detaches the connection from its parser: for a listener, or to close it.
     if (request.upgrade) {
       connection.cut = true
       this.#failOpen.guard(() => this.#onTaken(connection))
@@ -250,7 +252,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return answer
   }
 
-  /** Node has made a response: for a request that was handed on, or for one that arrives only now. */
+  /** Node has created a response: for a request that was handed on, or for one that arrives only now. */
   #onRequest(event: string, args: unknown[]): boolean {
     const request = args[0] as IncomingMessage
     const response = args[1] as AskedResponse
@@ -258,7 +260,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (exchange === undefined) {
       if (!cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
       if (this.shedding.leaving) this.#makeLast(request, response)
-      // The app emits some a second time itself: a 'checkContinue' listener that says yes emits 'request'.
+      // Apps emit some requests again: a 'checkContinue' listener that accepts emits 'request'.
       if (this.#failOpen.isOpen || markOf(response)[ASKED]) return this.#interception.emit(event, ...args)
       return this.#arriveLate(event, request, response)
     }
@@ -284,7 +286,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return asks === undefined ? this.#interception.emit('stream', ...args) : this.#arriveLate('stream', ...asks)
   }
 
-  /** A request that did not come by a parser of ours. */
+  /** Handles a request that did not arrive through a parser that meltproof wraps. */
   #arriveLate(event: string, request: IncomingMessage, response: ServerResponse): boolean {
     const exchange = new Exchange(request, undefined, true, now())
     exchange.response = response
@@ -313,11 +315,11 @@ export class RequestPath implements HeadHandler<Exchange> {
   #tellClosed(exchange: Exchange, response: ServerResponse): void {
     const closed = (): void => this.#end(exchange)
     response.on('close', closed)
-    // Node closes the responses that it has made itself, and no others.
+    // Node emits 'close' only for responses that it created itself.
     response.on('finish', () => process.nextTick(closed))
   }
 
-  /** Its permit ends, as it waits for its client. The work on its body needs one again. */
+  /** A paused upload returns its permit, because it waits for its client. Processing the body needs a permit again. */
   #onUploadPaused(upload: Exchange): void {
     if (!this.#isDry) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
   }
@@ -338,7 +340,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (starts) this.#startNow(exchange)
   }
 
-  // Admit.
+  // Admit: start, wait or shed.
 
   #decide(exchange: Exchange): Decision {
     const { arrivedAt } = exchange
@@ -346,7 +348,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return this.admission.decide(exchange, arrivedAt)
   }
 
-  /** Asks for the next request of a connection. True when it starts now. */
+  /** Asks the gate about the next request of a connection. Returns true when it starts now. */
   #admit(connection: Connection<Exchange>, exchange: Exchange): boolean {
     try {
       const starts = this.#settle(exchange, this.#decide(exchange))
@@ -358,16 +360,16 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
   }
 
-  /** Sees to what does not start now: it waits, or is shed. True when it starts. */
+  /** Queues or sheds a request that cannot start now. Returns true when it starts. */
   #settle(exchange: Exchange, decision: Decision): boolean {
     if (decision === 'start') return true
     if (decision !== 'wait') this.#shedNow(exchange, decision)
     else if (exchange.resume !== undefined) this.#apart.add(exchange)
-    else this.#lines.wait(exchange.connection!, exchange)
+    else this.#queues.wait(exchange.connection!, exchange)
     return false
   }
 
-  /** There is a permit for one that has waited. */
+  /** The gate has a permit for a request that has waited. */
   #start(exchange: Exchange): void {
     if (exchange.shadowMs !== undefined) startShadow(exchange, this.gate)
     else if (this.#connectionOf(exchange)?.socket.destroyed) {
@@ -386,7 +388,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
   }
 
-  /** Sheds one that has waited. */
+  /** Sheds a request that has waited. */
   #shed(exchange: Exchange, reason: ShedReason): void {
     if (exchange.shadowMs !== undefined) {
       this.gate.countShed(reason, now())
@@ -402,15 +404,15 @@ export class RequestPath implements HeadHandler<Exchange> {
   }
 
   #shedNow(exchange: Exchange, reason: ShedReason): void {
-    // The handler of an upload may have begun its answer meanwhile. Then meltproof can no longer answer in its place.
+    // The handler of an upload may have begun its answer meanwhile. Then meltproof can no longer answer for it.
     if (exchange.again && exchange.response!.headersSent) this.#startNow(exchange)
     else if (exchange.again) shedUploadEnd(exchange, reason, this.shedding)
-    // What Node refuses itself is counted as where there is room.
+    // Requests that Node itself rejects count as admitted, as they do without overload.
     else if (!this.shedding.shed(exchange, reason)) this.gate.admitted++
   }
 
-  /** Answers every request in the line, in order: an upgrade came behind them, which can not wait. */
-  #shedLine(connection: Connection<Exchange>): void {
+  /** Answers every waiting request of the connection in order, because an upgrade behind them cannot wait. */
+  #shedQueue(connection: Connection<Exchange>): void {
     this.shedding.answerOwed(connection)
     const line = this.#takeLine(connection)
     this.#failOpen.guard(() => {
@@ -423,22 +425,22 @@ export class RequestPath implements HeadHandler<Exchange> {
     })
   }
 
-  /** It waits no longer. */
+  /** The request leaves the queue. */
   #leave(exchange: Exchange): void {
-    if (exchange.resume === undefined) this.#lines.move(exchange.connection!)
+    if (exchange.resume === undefined) this.#queues.move(exchange.connection!)
     else this.#apart.delete(exchange)
   }
 
   #takeLine(connection: Connection<Exchange>): Exchange[] {
     const { waiting } = connection
-    const line = this.#lines.takeAll(connection)
+    const line = this.#queues.takeAll(connection)
     if (waiting !== undefined) this.gate.abandon(waiting)
     return line
   }
 
-  /** Meltproof steps aside: all that waits starts, without permits. */
+  /** meltproof steps aside: all waiting requests start, without permits. */
   #startAll(): void {
-    for (const connection of [...this.#lines.connections]) {
+    for (const connection of [...this.#queues.connections]) {
       for (const exchange of this.#takeLine(connection)) this.#startWithoutPermit(exchange)
       connection.resumeReading('line')
     }
@@ -455,9 +457,9 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.#startNow(exchange)
   }
 
-  // Run.
+  // Run: Node creates a response, and the handler gets it.
 
-  /** Runs the handler of a request that waited. What the app throws surfaces as uncaught, as it does without us. */
+  /** Runs the handler of a request that waited. The app's exceptions become uncaught, as without meltproof. */
   #startNow(exchange: Exchange): void {
     try {
       if (exchange.resume !== undefined) exchange.resume()
@@ -469,12 +471,12 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
   }
 
-  /** Node makes a response, which comes to {@link #onRequest}. Exceptions of the app's handler pass, as without us. */
+  /** Has Node create a response, which arrives at {@link #onRequest}. Exceptions of the app's handler pass through. */
   #handOn(connection: Connection<Exchange>, exchange: Exchange, later: boolean): number {
     const { request, keepAlive } = exchange
     if (!exchange.mayRun) return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     noteOverlap(connection, exchange)
-    this.#turningAway.interrupted()
+    this.#shedBudget.interrupted()
     connection.current = exchange
     try {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
@@ -486,7 +488,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   #handedOn(connection: Connection<Exchange>, exchange: Exchange): void {
     const { response } = exchange
     if (response === undefined) {
-      // Node has answered by itself.
+      // Node has answered the request itself.
       connection.overlapping?.delete(exchange)
       this.#handlerEnded(exchange, true, now())
     } else if (response.headersSent && this.gate.inner.queued > 0 && exchange.inService) {
@@ -494,7 +496,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
   }
 
-  /** Has Node make a response for a request that is shed. Node may also refuse the request itself. */
+  /** Has Node create a response for a request that is shed. Node may also reject the request itself. */
   #askNode(exchange: Exchange): void {
     const connection = exchange.connection!
     const { current } = connection
@@ -503,10 +505,10 @@ export class RequestPath implements HeadHandler<Exchange> {
     connection.current = current
   }
 
-  /** The exchange of this request, if its response is made right now: its connection knows which one was handed on last. */
+  /** The exchange of this request if Node is creating its response now: the connection knows what it handed on last. */
   #handedOnNow(request: IncomingMessage): Exchange | undefined {
     try {
-      // The socket of HTTP/2 belongs to many requests, and may throw.
+      // The socket of HTTP/2 is shared by many requests, and may throw.
       if (isHttp2(request) || request.socket == null) return undefined
       const exchange = this.connections.at(request.socket)?.current
       return exchange?.request === request && exchange.response === undefined ? exchange : undefined
@@ -521,19 +523,19 @@ export class RequestPath implements HeadHandler<Exchange> {
     makeLast(request, response, () => connection?.hasLater(response) !== true)
   }
 
-  /** Its deadline has passed. */
+  /** Answers a request whose deadline has passed. */
   #answerLate(exchange: Exchange): void {
     const response = exchange.response!
     this.#answers.late(exchange.request, response)
     mute(response)
     exchange.answeredLate = true
     if (exchange.uploadEnd !== undefined) exchange.uploadEnd.answeredLate = true
-    this.#abandon(exchange)
+    this.#orphan(exchange)
   }
 
-  // End.
+  // End: the response has closed.
 
-  /** The response of a request is closed. */
+  /** Handles the end of a request whose response has closed. */
   #end(exchange: Exchange): void {
     const nowMs = now()
     this.admission.activeAt = nowMs
@@ -549,15 +551,15 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (this.#leftWaiting(exchange) || exchange.abandoned) return
     if (handlerHasEnded(exchange, connection, pipelined)) {
       this.#handlerEnded(exchange, exchange.response?.headersSent === true, nowMs)
-    } else this.#abandon(exchange, times)
+    } else this.#orphan(exchange, times)
   }
 
-  /** True for one that waited, apart from a line, when its response closed. */
+  /** Returns true when the response closed while the request waited without a connection queue. */
   #leftWaiting(exchange: Exchange): boolean {
     if (exchange.resume === undefined || !this.#apart.delete(exchange)) return false
     this.gate.abandon(exchange)
     if (!exchange.again) this.shedding.clientLeft(exchange)
-    // The handler may still wait for the end of its body; without a permit it gets that only when it has answered.
+    // The handler may still wait for the end of its body, which arrives only with a permit or after its answer.
     else if (exchange.response!.writableEnded && !exchange.answeredLate) this.#startNow(exchange)
     else exchange.request.destroy()
     return true
@@ -569,26 +571,26 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.shedding.forget(connection)
     for (const exchange of this.#takeLine(connection)) this.shedding.clientLeft(exchange)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#end(exchange)
-    // Node has not closed its response: the app has taken the connection from it.
+    // Node has not closed the response, because the app has detached the connection.
     if (connection.current !== undefined) this.#end(connection.current)
   }
 
-  /** The connection speaks another protocol from now on. */
+  /** Handles a connection that uses another protocol from now on. */
   #onTaken(connection: Connection<Exchange>): void {
     const { inService, lent } = this.gate.permits
     for (const exchange of [...inService, ...lent]) {
       if (exchange.connection !== connection) continue
       if (exchange.response?.writableEnded === true) this.#handlerEnded(exchange, true, now())
-      else this.#abandon(exchange)
+      else this.#orphan(exchange)
     }
   }
 
-  /** The client no longer waits for the answer, but the handler works on. */
-  #abandon(exchange: Exchange, scope = exchange.times): void {
+  /** Handles a client that no longer waits for the answer, while the handler still works. */
+  #orphan(exchange: Exchange, scope = exchange.times): void {
     const working = exchange.uploadEnd ?? exchange
     if (working.abandoned) return
     const ended = (): void => this.#handlerEnded(working, false, now())
-    this.#failOpen.guard(() => this.admission.reclaim.abandon(working, now(), scope, ended))
+    this.#failOpen.guard(() => this.admission.reclaim.orphan(working, now(), scope, ended))
   }
 
   #handlerEnded(exchange: Exchange, answered: boolean, nowMs: number): void {
@@ -598,7 +600,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       shadowHandlerEnded(exchange, nowMs, this.gate)
       return
     }
-    // Once a request: not worth a closure for guard().
+    // This runs for every request, so it avoids the closure that guard() would need.
     try {
       if (answered) permits.record(exchange, nowMs)
       else permits.drop(exchange, nowMs)
@@ -608,13 +610,13 @@ export class RequestPath implements HeadHandler<Exchange> {
   }
 
   #connectionOf({ connection, request }: Exchange): Connection<Exchange> | undefined {
-    // The socket of an HTTP/2 client that has gone is not to be asked anything.
+    // The socket of an HTTP/2 client that has left must not be accessed.
     if (connection !== undefined || isHttp2(request) || request.socket == null) return connection
     return this.connections.at(request.socket)
   }
 }
 
-/** An exchange whose response has no socket yet is told by its connection when the client goes away. */
+/** An exchange whose response has no socket yet learns from its connection that the client has left. */
 function noteOverlap(connection: Connection<Exchange> | undefined, exchange: Exchange): void {
   const writing = connection?.socket._httpMessage
   if (writing == null || writing === exchange.response) return
@@ -624,14 +626,14 @@ function noteOverlap(connection: Connection<Exchange> | undefined, exchange: Exc
 
 type ParsedRequest = IncomingMessage & { upgrade?: boolean }
 
-/** On a response, or a stream, that has been at a gate; every installed copy of meltproof uses the same symbol. */
+/** Marks a response, or a stream, that has passed a gate. Every installed copy of meltproof uses the same symbol. */
 const ASKED = Symbol.for('meltproof.asked')
 interface Asked {
   [ASKED]?: Exchange
 }
 type AskedResponse = ServerResponse & Asked
 
-/** What the mark is on: of HTTP/2 the stream, which an app may take raw and as a request. */
+/** The object to mark: for HTTP/2 the stream, which an app may take both raw and as a request. */
 function markOf(response: AskedResponse & { readonly stream?: Asked }): Asked {
   return response.stream ?? response
 }

@@ -1,16 +1,16 @@
 /**
- * Whether live objects leave too little of the heap, judged by what full collections leave. Pure.
+ * Decides whether the heap has too little room, from what full collections leave. Pure.
  *
- * V8 aborts the process when the old generation reaches its limit, and before that when full collections follow each
- * other and free next to nothing; Node 24 thrashes from about 65 % on (--max-old-space-size=256, measured). So a heap
- * is short when it is nearly full, and when it is half full and the collector does hardly anything else.
+ * V8 aborts the process when the old generation reaches its limit; before that full collections follow each other and
+ * free almost nothing. Node 24 thrashes from about 65 % on (--max-old-space-size=256, measured). So a heap is short
+ * when it is nearly full, and when it is half full and the process does little but collect garbage.
  */
 
 const SHORT_ABOVE = 0.85
 const THRASHING_ABOVE = 0.5
 const THRASHING_COLLECTIONS = 5
 const THRASHING_MS = 100
-/** There is room again below this share of what they were, so that it does not flap. */
+/** There is room again when live objects fall below this share of what they were, to prevent flapping. */
 const ROOM_BELOW = 0.85
 
 export class HeapRoom {

@@ -1,12 +1,12 @@
 /**
- * How long name lookups waited for a thread of this process. `dns.lookup` runs in libuv's thread pool, as fs, zlib and the
- * slow functions of crypto do. While those occupy all threads a lookup waits, and nothing is wrong with the network. Pure.
+ * How long name lookups waited for a thread of this process. `dns.lookup` runs in libuv's thread pool, like fs, zlib
+ * and the slow functions of crypto. While those occupy all threads a lookup waits, although the network is fine. Pure.
  *
  * A probe, a job that takes no time, enters the pool just before each lookup. The pool is first in, first out: when the
- * probe has run, the lookup is next. So a lookup waits until its probe has run, and what it takes from then on is the
- * resolver's. That is exact for a lookup that is alone. Beside others it may wait on: libuv keeps all lookups behind one
- * entry of its queue, which goes back to the end whenever one of them has started. Then further probes say how long the
- * pool stayed busy, and the time that this name takes to look up when alone says how much of that the lookup ran.
+ * probe has run, the lookup is next. So a lookup waits until its probe has run, and the rest of its time is the
+ * resolver's. That is exact for a single lookup. With others it may wait longer: libuv keeps all lookups behind one
+ * entry of its queue, which moves to the end whenever one of them has started. Then further probes measure how long the
+ * pool stayed busy, and the usual time of a single lookup of this name tells how much of that the lookup ran.
  */
 
 interface Interval {
@@ -18,15 +18,15 @@ interface Wait extends Interval {
   readonly host: string
 }
 
-/** One lookup that is under way. */
+/** One lookup in progress. */
 export class Lookup {
   readonly host: string
   readonly fromMs: number
-  /** No other lookup was under way when it began. */
+  /** No other lookup was in progress when it began. */
   readonly alone: boolean
   /** When its probe had run; NaN before. */
   probedAtMs: number = Number.NaN
-  /** How long the pool had been busy by then, in the sense of {@link LookupWaits}; ms. */
+  /** How long the pool had been busy by then, as {@link LookupWaits} counts it; ms. */
   busyBeforeMs = 0
 
   constructor(host: string, fromMs: number, alone: boolean) {
@@ -36,25 +36,25 @@ export class Lookup {
   }
 }
 
-/** A shorter wait is no wait: both threads and the loop take some time to turn to a job, ms. */
+/** Shorter waits are ignored, ms: threads and the loop need some time to start a job. */
 const FREE_MS = 2
-/** Between further probes of a pool that is free, ms. */
+/** Pause between further probes of a free pool, ms. */
 const PAUSE_MS = 5
-/** Waits that are remembered. */
+/** Number of waits that are remembered. */
 const MOST_WAITS = 512
-/** Names of which the time of a lookup is remembered. */
+/** Number of names whose lookup time is remembered. */
 const MOST_HOSTS = 256
 
 export class LookupWaits {
   readonly #underWay = new Set<Lookup>()
-  /** How many of those have begun beside others. */
+  /** How many lookups in progress began while others were in progress. */
   #beside = 0
   readonly #waits: Wait[] = []
-  /** What the last lookup of a name took that was alone, without its wait, ms. */
+  /** The time of the last single lookup of each name, without its wait, ms. */
   readonly #runMs = new Map<string, number>()
-  /** When the further probe that is in the pool entered it; NaN while there is none. */
+  /** When the current further probe entered the pool; NaN without one. */
   #probingSinceMs = Number.NaN
-  /** How long further probes have found the pool busy, ever. */
+  /** Total time for which further probes have found the pool busy, ms. */
   #busyMs = 0
 
   begin(host: string, atMs: number): Lookup {
@@ -77,7 +77,7 @@ export class LookupWaits {
     return true
   }
 
-  /** It has run. Says how long to wait before the next one, ms. */
+  /** The further probe has run. Returns the pause before the next one, ms. */
   endProbe(atMs: number): number {
     const tookMs = atMs - this.#probingSinceMs
     this.#busyMs = this.#busyUpTo(atMs)
@@ -88,14 +88,14 @@ export class LookupWaits {
   end(lookup: Lookup, atMs: number): void {
     if (!this.#underWay.delete(lookup)) return
     if (!lookup.alone) this.#beside--
-    // It was done before a job that had entered the pool before it: it has not been there.
+    // The lookup ended before an earlier job of the pool, so it did not use the pool.
     if (Number.isNaN(lookup.probedAtMs)) return
     if (lookup.alone) this.#learn(lookup.host, atMs - lookup.probedAtMs)
     const wait = this.#waitOf(lookup, atMs)
     if (wait.toMs - wait.fromMs > FREE_MS && this.#waits.push(wait) > MOST_WAITS) this.#waits.shift()
   }
 
-  /** When lookups of `host` waited between these two points in time; those under way wait until now, `toMs`. */
+  /** When lookups of `host` waited between these two times; those in progress wait until now, `toMs`. */
   between(host: string, fromMs: number, toMs: number): Interval[] {
     if (this.#waits.length === 0 && this.#underWay.size === 0) return []
     const name = host.toLowerCase()
@@ -114,13 +114,13 @@ export class LookupWaits {
     return { host, fromMs, toMs: Math.min(probedAtMs + waitedOnMs, atMs) }
   }
 
-  /** How long the lookup that is alone, or was, has been running: the resolver is no quicker. */
+  /** How long the single lookup in progress has been running: the resolver takes at least that. */
   #runningMs(atMs: number): number {
     for (const { alone, probedAtMs } of this.#underWay) if (alone && probedAtMs < atMs) return atMs - probedAtMs
     return 0
   }
 
-  /** A probe that has been in the pool for a while says that the pool is busy, whether or not it has run. */
+  /** A probe that has been in the pool for a while shows a busy pool, whether or not it has run. */
   #busyUpTo(atMs: number): number {
     const probingMs = atMs - this.#probingSinceMs
     return probingMs > FREE_MS ? this.#busyMs + probingMs : this.#busyMs

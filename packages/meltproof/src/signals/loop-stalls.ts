@@ -1,7 +1,7 @@
 /**
- * The stall ledger of this process, and the heartbeat that feeds it while somebody holds it. A beat costs about a tenth
- * of a millisecond of CPU, nearly all of it for waking up a process that rests (bench/observed.ts). So a resting loop
- * beats less often, and a stall shorter than that period may go unseen. Nothing here keeps the process alive.
+ * The stall ledger of this process, and the heartbeat that feeds it while it has holders. A beat costs about 0.1 ms of
+ * CPU, mostly for waking an idle process (bench/observed.ts). So an idle loop beats less often, and a stall shorter
+ * than that period may go unnoticed. Nothing here keeps the process alive.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { performance } from 'node:perf_hooks'
@@ -10,14 +10,14 @@ import { stalls } from '../channels.ts'
 import { now } from '../clock.ts'
 import { STALL_TUNING, type Stall, StallLedger } from './stall-ledger.ts'
 
-/** The next beat of a loop that waits for more than this share of its time, ms. */
+/** Period of the next beat, ms, for a loop that is idle for more than this share of its time. */
 const RESTING: readonly { readonly idleShare: number; readonly periodMs: number }[] = [
   { idleShare: 0.95, periodMs: 50 },
   { idleShare: 0.8, periodMs: 20 },
 ]
 
 const ledger = new StallLedger()
-/** Runs outside of every async context: the heartbeat must not hold on to the request that happened to start it. */
+/** Runs outside every async context: the heartbeat must not retain the request that happened to start it. */
 const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 let holders = 0
 let heartbeat: NodeJS.Timeout | undefined
@@ -27,7 +27,7 @@ export type DelayWatcher = (periodMs: number, lateMs: number, nextInMs: number) 
 
 const delayWatchers = new Set<DelayWatcher>()
 
-/** Keeps the heartbeat going until the returned function is called. Stalls are known from the first hold on. */
+/** Keeps the heartbeat running until the returned function is called. Stalls are known from the first hold on. */
 export function hold(): () => void {
   holdCounted()
   let held = true
@@ -43,7 +43,7 @@ export function holdCounted(): void {
   if (heartbeat === undefined) start()
 }
 
-/** The heartbeat ends with its next beat, so that arming and clearing at once pays for neither. */
+/** The heartbeat stops at its next beat, so that a hold followed by a release costs no timer change. */
 export function releaseCounted(): void {
   holders--
 }
@@ -52,17 +52,17 @@ export function stalledBetween(fromMs: number, toMs: number): number {
   return ledger.stalledBetween(fromMs, toMs, ledger.overdue(toMs) ? idleMs() : 0)
 }
 
-/** Since when what is read at `atMs`, now, may have lain unread because of a stall. */
+/** The earliest time since when data that is read now, at `atMs`, may have waited because of a stall. */
 export function lainSince(atMs: number): number {
   return ledger.lainSince(atMs, ledger.overdue(atMs) ? idleMs() : 0)
 }
 
-/** The stalls that touch [fromMs, toMs], oldest first; about the last minute is remembered. */
+/** The stalls that overlap [fromMs, toMs], oldest first; about the last minute is stored. */
 export function stallsBetween(fromMs: number, toMs: number): Stall[] {
   return ledger.stallsBetween(fromMs, toMs)
 }
 
-/** Tells of each beat how late the loop was, and holds, until the returned function is called. */
+/** Reports the lateness of each beat, and keeps the heartbeat running, until the returned function is called. */
 export function watchDelays(watcher: DelayWatcher): () => void {
   delayWatchers.add(watcher)
   const release = hold()

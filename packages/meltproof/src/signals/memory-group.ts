@@ -1,6 +1,6 @@
 /**
- * Which memory cgroup would end this process, and the files that tell how full it is: version 1 and 2, nested, and in
- * containers with and without a namespace of their own. Pure: it reads through the caller.
+ * Finds the memory cgroup that would end this process, and the files with its usage: version 1 and 2, nested, and in
+ * containers with and without their own namespace. Pure: it reads through the caller.
  */
 
 /** Throws as `fs.readFileSync` does. */
@@ -10,11 +10,11 @@ export interface MemoryGroup {
   readonly limitBytes: number
   readonly usageFile: string
   readonly statFile: string
-  /** Entries of the stat file that the kernel frees before it kills: the page cache and such. */
+  /** Entries of the stat file that the kernel frees before it kills, such as the page cache. */
   readonly reclaimable: readonly string[]
 }
 
-/** `why`: there is a group, and it can not be read. */
+/** `why`: there is a group, but it cannot be read. */
 export type FoundGroup = MemoryGroup | { readonly why: string }
 
 interface Version {
@@ -62,11 +62,11 @@ export function findMemoryGroup(read: ReadText, machineBytes: number): FoundGrou
   }
   if (least === undefined) return unreadable === undefined ? undefined : { why: unreadable }
   const used = textOf(read, least.usageFile)
-  if (bytesOf(used.text) === undefined) return { why: used.why ?? `${least.usageFile} has no number` }
+  if (bytesOf(used.text) === undefined) return { why: used.why ?? `${least.usageFile} contains no number` }
   return least
 }
 
-/** Bytes of the entries in a memory.stat. */
+/** The sum of the named entries of a memory.stat file, bytes. */
 export function reclaimableBytes(stat: string, names: readonly string[]): number {
   let bytes = 0
   for (const line of stat.split('\n')) {
@@ -90,7 +90,7 @@ function bytesOf(text: string | undefined): number | undefined {
   return Number.isFinite(bytes) ? bytes : undefined
 }
 
-/** In a hybrid tree version 1 has the memory, and version 2 nothing. */
+/** In a hybrid hierarchy version 1 controls memory, so it is preferred. */
 function memoryMount(mountinfo: string): Mount | undefined {
   let second: Mount | undefined
   for (const line of mountinfo.split('\n')) {
@@ -103,7 +103,7 @@ function memoryMount(mountinfo: string): Mount | undefined {
   return second
 }
 
-/** mountinfo writes blanks as `\040`. */
+/** mountinfo writes spaces as `\040`. */
 function unescaped(field: string): string {
   return field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 }
@@ -117,7 +117,7 @@ function ownPath(groups: string, version: Version): string {
   return '/'
 }
 
-/** From the process's own group up to what is mounted. Folders that this namespace does not show are read in vain. */
+/** From the process's own group up to the mount. Reading fails for folders that this namespace does not show. */
 function foldersUp({ root, folder }: Mount, path: string): string[] {
   const isBelow = root === '/' || path === root || path.startsWith(`${root}/`)
   const below = isBelow && !path.startsWith('/..') ? path.slice(root === '/' ? 0 : root.length) : ''

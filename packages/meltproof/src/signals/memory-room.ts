@@ -1,25 +1,25 @@
 /**
- * How many requests may be in service while the container's memory is nearly full. Pure.
+ * Limits the requests in service while the container's memory is nearly full. Pure.
  *
- * What requests hold is freed when they end, and the allocator keeps much of it for the next ones. So usage that stays high
- * is no reason to shed, and usage that grows with the requests in service is: at a mark their number is frozen, and
- * while usage goes on growing it is cut. Requests that bring bodies have the lower mark.
+ * What requests hold is freed when they end, and the allocator keeps much of it for the next ones. So high constant
+ * usage is no reason to shed, but usage that grows with the requests in service is: at a mark their number is frozen,
+ * and if usage still grows it is reduced. Requests with bodies have the lower mark.
  */
 
 const MB = 1024 * 1024
-/** Left of the limit at each mark: a share in small containers, a number of bytes in large ones. */
+/** What is left of the limit at each mark: a share in small containers, a number of bytes in large ones. */
 const COLLECT_LEFT = { share: 0.35, mostBytes: 384 * MB }
 const BODY_LEFT = { share: 0.25, mostBytes: 256 * MB }
 const ANY_LEFT = { share: 0.15, mostBytes: 128 * MB }
 const FULL_LEFT = { share: 0.08, mostBytes: 64 * MB }
 const LAST_LEFT = { share: 0.03, mostBytes: 24 * MB }
-/** Growth of the last stretch is expected to go on for this long, ms: what has begun still takes its memory. */
+/** The last growth is expected to continue for this long, ms: running work still allocates its memory. */
 const AHEAD_MS = 100
-/** Growth is measured over at least this, ms: young garbage grows and goes within less. */
+/** Growth is measured over at least this time, ms: young garbage comes and goes faster. */
 const SLOPE_MS = 50
-/** Below this share of the limit requests in service hold too little for a shed to help: others fill the group. */
+/** Below this share of the limit requests in service hold too little for a shed to help: other work fills the group. */
 const OWN_SHARE = 0.08
-/** Growth below this share of the limit is none. */
+/** Growth below this share of the limit is ignored. */
 const FLAT_SHARE = 0.004
 const CUT_EVERY_MS = 50
 const RAISE_EVERY_MS = 100
@@ -27,24 +27,24 @@ const RAISE_WHILE_FLAT_MS = 500
 const RAISE = 0.05
 const CUT = 0.8
 const CUT_WHEN_FULL = 0.5
-/** Usage that changes by less than this share of the limit between two collections shows that they free little. */
+/** If usage changes by less than this share of the limit between two collections, they free little. */
 const COLLECTED_SHARE = 0.04
 const COLLECT_EVERY_MS = 1000
 const COLLECT_AT_LEAST_EVERY_MS = 60_000
-/** A limit is forgotten when no request has reached it for this long, ms. */
+/** A limit is dropped when no request has reached it for this long, ms. */
 const FORGET_MS = 5000
 
 export interface MemorySample {
   readonly nowMs: number
-  /** Of the group, without what the kernel can reclaim. */
+  /** Usage of the group, without what the kernel can reclaim. */
   readonly usedBytes: number
-  /** Resident, of this process. */
+  /** Resident memory of this process. */
   readonly ownBytes: number
 }
 
 export interface InService {
   readonly all: number
-  /** Of them: came with a body. */
+  /** How many of the requests came with a body. */
   readonly bodies: number
 }
 
@@ -56,13 +56,13 @@ export class MemoryRoom {
   readonly #fullMark: number
   readonly #lastMark: number
   readonly #bodies: InServiceLimit
-  /** Of those that brought none. */
+  /** The limit for requests without a body. */
   readonly #others: InServiceLimit
   #usedBytes = 0
   #restBytes = Number.POSITIVE_INFINITY
   #slopeFrom: MemorySample | undefined
   #perMs = 0
-  /** Requests in service have filled it; false while others have. */
+  /** True if requests in service have filled the memory, not other work. */
   #isOurs = false
   #ahead = 0
   #collectAtMs = Number.NEGATIVE_INFINITY
@@ -85,16 +85,16 @@ export class MemoryRoom {
   }
 
   /**
-   * Bodies should not be read any faster than they leave. From the lower mark on: hundreds of uploads may have been admitted
-   * before it, and one turn of the loop reads from each.
+   * Bodies should not be read faster than they leave. From the lower mark on: hundreds of uploads may have been
+   * admitted before, and one turn of the loop reads from each.
    */
   get pacesBodies(): boolean {
     return this.#isOurs && this.#ahead >= this.#bodyMark
   }
 
   /**
-   * True when V8 should collect garbage now: it paces itself by the limit of its heap, and does not know the container's.
-   * Ever less often while collections free little.
+   * True when V8 should collect garbage now: V8 knows only the limit of its heap, not that of the container. The
+   * interval grows while collections free little.
    */
   wantsCollection(nowMs: number): boolean {
     if (!this.#isOurs || this.#usedBytes < this.#collectMark || nowMs < this.#collectAtMs) return false
@@ -106,12 +106,12 @@ export class MemoryRoom {
     return true
   }
 
-  /** It is nearly full, and not by requests in service here. */
+  /** The memory is nearly full, but not because of requests in service. */
   get isFullOfOthers(): boolean {
     return !this.#isOurs && this.#usedBytes >= this.#anyMark
   }
 
-  /** Milliseconds until the next sample is worth its cost: a process can take about 4 MB each. */
+  /** Milliseconds until the next sample is worth its cost: a process can allocate about 4 MB per ms. */
   get nextInMs(): number {
     return Math.min(250, Math.max(5, (this.#bodyMark - this.#usedBytes) / (4 * MB)))
   }
@@ -137,14 +137,14 @@ export class MemoryRoom {
     }
   }
 
-  /** Whether a request that came now is to be shed. */
+  /** Whether a request that arrives now must be shed. */
   refuses(bringsBody: boolean, { all, bodies }: InService, nowMs: number): boolean {
     if (all === 0 || !this.#isOurs) return false
     if (this.#usedBytes >= this.#lastMark) return true
     return bringsBody ? this.#bodies.isReachedBy(bodies, nowMs) : this.#others.isReachedBy(all - bodies, nowMs)
   }
 
-  /** Whether {@link refuses} could say yes to anything. */
+  /** Whether {@link refuses} could return true for any request. */
   get mayRefuse(): boolean {
     return this.#isOurs && (this.#bodies.isSet || this.#others.isSet || this.#usedBytes >= this.#lastMark)
   }

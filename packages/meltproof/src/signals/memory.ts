@@ -1,4 +1,4 @@
-/** Watches the memory of the container that this process runs in: reads the files of its cgroup, ever more often as they fill. */
+/** Watches the memory of the container of this process: reads its cgroup files, more often the fuller it is. */
 import { openSync, readFileSync, readSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
@@ -10,7 +10,7 @@ import { findMemoryGroup, type MemoryGroup, reclaimableBytes } from './memory-gr
 import { type InService, MemoryRoom } from './memory-room.ts'
 
 const MB = 1024 * 1024
-/** The rest of a container holds Node itself, buffers and sockets. */
+/** Shares of the container for the heap; the rest is for Node itself, buffers and sockets. */
 const LARGEST_HEAP_SHARE = 0.75
 const BEST_HEAP_SHARE = 0.6
 /** V8 begins a collection when buffers have grown by 64 MB. */
@@ -18,7 +18,7 @@ const COLLECTION_BYTES = 64 * MB
 
 /** A server whose clients send bodies. */
 export interface BodySource {
-  /** Called while memory is full, every few milliseconds; `grows`: it was fuller than before. */
+  /** Called every few milliseconds while memory is full; `grows`: usage has increased. */
   onFull(grows: boolean): void
   onRoom(): void
 }
@@ -56,7 +56,7 @@ export class Memory implements InService {
     if (broughtBody) this.bodies--
   }
 
-  /** Whether a request that came now is to be shed for want of memory. */
+  /** Whether a request that arrives now must be shed to save memory. */
   refuses(bringsBody: boolean, nowMs: number): boolean {
     if (this.#heap.short) return true
     if (this.#room === undefined) return false
@@ -64,12 +64,12 @@ export class Memory implements InService {
     return this.#room?.refuses(bringsBody, this, nowMs) === true
   }
 
-  /** Whether {@link refuses} could say yes. */
+  /** Whether {@link refuses} could return true. */
   get mayRefuse(): boolean {
     return this.#heap.short || this.#room?.mayRefuse === true
   }
 
-  /** What fills the container, for a person; undefined while it has room. As it was within the last second. */
+  /** Describes what fills the container, for a person; undefined while there is room. Up to one second old. */
   fullOf(nowMs: number): string | undefined {
     const room = this.#room
     if (this.#heap.short || room?.mayRefuse !== true) return undefined
@@ -93,8 +93,8 @@ export class Memory implements InService {
     this.#nextAtMs = nowMs + room.nextInMs
     if (room.isFullOfOthers) {
       this.#warnOfOthers(
-        `the memory of the container of process ${process.pid} is nearly full, ${mb(room.usedBytes)} of ${mb(room.limitBytes)}, and not by ` +
-          'requests of this process, so meltproof sheds none. Look for other processes of the container, or give it more memory.',
+        `the memory of the container of process ${process.pid} is nearly full (${mb(room.usedBytes)} of ${mb(room.limitBytes)}), but not because of ` +
+          'requests of this process, so meltproof does not shed for it. Check the other processes of the container, or give it more memory.',
       )
     }
     this.#tellSources(room)
@@ -103,7 +103,7 @@ export class Memory implements InService {
     if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon(room)
   }
 
-  /** New requests look too; those in service may take memory while none come. */
+  /** New requests trigger a check too; this one is for requests in service that allocate while none arrive. */
   #lookSoon({ nextInMs }: MemoryRoom): void {
     this.#timer ??= setTimeout(this.#look, nextInMs).unref()
   }
@@ -129,34 +129,34 @@ export class Memory implements InService {
     }
   }
 
-  /** V8 ends the process when its heap is full, and before that it collects. Not where the container is smaller. */
+  /** V8 collects garbage before its heap is full, which is too late if the container is smaller than the heap limit. */
   #warnOfHeap(containerBytes: number): void {
     if (this.#heapIsJudged) return
     this.#heapIsJudged = true
     const { heap_size_limit: heapBytes } = getHeapStatistics()
     if (heapBytes <= containerBytes * LARGEST_HEAP_SHARE) return
     warn(
-      `the container of process ${process.pid} has ${mb(containerBytes)} of memory, and V8's heap may grow to ${mb(heapBytes)}, so V8 collects ` +
-        `garbage too late. Start Node with --max-old-space-size=${Math.round((containerBytes * BEST_HEAP_SHARE) / MB)}. Requests are shed meanwhile.`,
+      `the container of process ${process.pid} has ${mb(containerBytes)} of memory, but V8's heap may grow to ${mb(heapBytes)}, so V8 collects ` +
+        `garbage too late. Start Node with --max-old-space-size=${Math.round((containerBytes * BEST_HEAP_SHARE) / MB)}. Until then meltproof sheds requests.`,
     )
   }
 
   #stop(error: unknown): void {
     this.#room = undefined
     warn(
-      `meltproof can not read the memory of the container of process ${process.pid} any more (${String(error)}); it watches the heap alone.`,
+      `meltproof can no longer read the memory use of the container of process ${process.pid} (${String(error)}); it watches only the heap.`,
     )
     try {
       for (const source of this.sources) source.onRoom()
     } catch {
-      // A socket that can not be resumed has closed.
+      // A socket that cannot be resumed has closed.
     }
   }
 }
 
 const mb = (bytes: number): string => `${Math.round(bytes / MB)} MB`
 
-/** Files that stay open: reading one costs 1 to 7 us. */
+/** Keeps the files open: reading one costs 1 to 7 us. */
 class OpenGroup {
   readonly limitBytes: number
   readonly #reclaimable: readonly string[]
@@ -174,7 +174,7 @@ class OpenGroup {
   usedBytes(): number {
     const bytes = Number.parseInt(this.#read(this.#usage), 10)
     if (!Number.isFinite(bytes)) throw new Error('no number')
-    // What can be reclaimed only makes it less.
+    // Subtracting reclaimable memory would not change the decision.
     return bytes < this.limitBytes / 2 ? bytes : bytes - reclaimableBytes(this.#read(this.#stat), this.#reclaimable)
   }
 
@@ -188,14 +188,14 @@ function ownBytes(): number {
   return process.memoryUsage.rss()
 }
 
-/** A buffer that is never written to takes address space and no memory, and V8 counts it. */
+/** A buffer that is never written to uses address space but no memory, and V8 counts it. */
 function askForCollection(): void {
   new ArrayBuffer(COLLECTION_BYTES)
 }
 
 let memory: Memory | undefined
 
-/** The one of this process. */
+/** The only instance of this process. */
 export function processMemory(): Memory {
   memory ??= new Memory(heapRoom(), openGroup())
   return memory
@@ -212,7 +212,7 @@ function openGroup(): OpenGroup | undefined {
     why = String(error)
   }
   warn(
-    `meltproof can not read how much memory the container of process ${process.pid} has (${why}); it watches the heap alone.`,
+    `meltproof cannot read the memory limit of the container of process ${process.pid} (${why}); it watches only the heap.`,
   )
   return undefined
 }

@@ -1,4 +1,4 @@
-/** Watches the name lookups of this process while somebody wants to know how long they waited for a thread. */
+/** Watches the name lookups of this process while a subscriber needs to know how long they waited for a thread. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { access } from 'node:fs'
 import { getBuiltinModule } from 'node:process'
@@ -8,19 +8,19 @@ import { type Method, replaceMethod } from '../replace-method.ts'
 import { type Lookup, LookupWaits } from './lookup-waits.ts'
 
 const waits = new LookupWaits()
-/** Outside of every async context: a probe must not hold on to the request whose lookup it is for. */
+/** Outside every async context: a probe must not retain the request whose lookup it precedes. */
 const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 let watchers = 0
 let unwatch: (() => void) | undefined
-/** Between further probes of a pool that is free. */
+/** The pause between further probes of a free pool. */
 let pause: NodeJS.Timeout | undefined
 
 /**
- * Until the returned function is called, each `dns.lookup` is preceded by a job for the thread pool that takes no time;
- * node:net, and so every client, resolves names through it. That costs about 20 us for each new connection to a name.
+ * Until the returned function is called, each `dns.lookup` is preceded by an empty job in the thread pool; node:net,
+ * and so every client, resolves names through it. That costs about 20 us for each new connection to a name.
  */
 export function watchLookups(): () => void {
-  // In a pool of one thread a slow lookup makes all others wait, and is the network.
+  // In a pool of one thread any slow lookup delays all others, which is the network's fault.
   if (process.env['UV_THREADPOOL_SIZE'] === '1') return () => undefined
   if (watchers++ === 0) unwatch = replaceMethod(getBuiltinModule('node:dns'), 'lookup', watched)
   return () => {
@@ -80,7 +80,7 @@ function goOn(): void {
   probeAgain()
 }
 
-/** The least that the pool can do: `access()` of a directory that is always known, which io_uring has not taken over. */
+/** The cheapest pool job: `access()` of a directory that always exists, which does not use io_uring. */
 function probe(done: () => void): boolean {
   try {
     atRoot(() => access('/', done))

@@ -1,31 +1,28 @@
-/**
- * Where culprit/ registers what the core and the metrics read of it, and how it follows requests. Without it a request costs
- * nothing more.
- */
+/** culprit/ registers here what the core and the metrics read. Without culprit/, requests cost nothing more. */
 
-/** A stall of which culprit/ says what held the loop. */
+/** A stall for which culprit/ has found what blocked the loop. */
 export interface NamedStall {
   readonly fromMs: number
   readonly toMs: number
   /** Such as `renderInvoice, src/invoice.js:88`, or `unknown`. */
   readonly place: string
-  /** Such as `GET /invoices`; undefined when no request ran, or when it is not known which one did. */
+  /** Such as `GET /invoices`; undefined when no request was running, or when it is unknown. */
   readonly route: string | undefined
-  /** That request. */
+  /** The request that was running. */
   readonly request: object | undefined
 }
 
 export interface StallFigures {
-  /** By place. */
+  /** Seconds of stalls, by place. */
   readonly seconds: () => Readonly<Record<string, number>>
-  /** The stalls that overlap this time, including one that has not ended. */
+  /** The stalls that overlap this interval, including one that has not ended. */
   readonly between: (fromMs: number, toMs: number) => readonly NamedStall[]
   readonly explain: () => string
 }
 
 let stalls: StallFigures | undefined
 
-/** Undefined takes them away. */
+/** Undefined removes the registration. */
 export function nameStalls(figures: StallFigures | undefined): void {
   stalls = figures
 }
@@ -34,12 +31,12 @@ export function namedStalls(): StallFigures | undefined {
   return stalls
 }
 
-/** Runs a handler so that its request is known while it runs. Its exceptions pass. */
+/** Runs a handler so that its request is known meanwhile. Exceptions of the handler pass through. */
 export type RequestContext = (request: object, handle: () => boolean) => boolean
 
 let context: RequestContext | undefined
 
-/** Undefined takes it away. */
+/** Undefined removes the registration. */
 export function setRequestContext(registered: RequestContext | undefined): void {
   context = registered
 }

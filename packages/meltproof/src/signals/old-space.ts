@@ -1,16 +1,14 @@
-/**
- * How much the old generation of the heap may hold: V8 aborts there. Node tells only the sum with the young one. Pure.
- */
+/** The capacity of the old generation, at which V8 aborts. Node reports only the sum with the young one. Pure. */
 
 const MB = 1024 * 1024
 
-/** Three semi-spaces of the largest size, MB, of an old generation above 1 GB on 64-bit Linux. */
+/** Three semi-spaces of the maximum size, MB, for an old generation above 1 GB on 64-bit Linux. */
 function mostYoungMb(nodeMajor: number): number {
   if (nodeMajor < 24) return 48
   return nodeMajor < 26 ? 192 : 96
 }
 
-/** The share of the full young generation that V8 reserves, by the least size of the old one in MB. Measured in containers of 128 MB to 8 GB. */
+/** Share of the young generation that V8 reserves, by the least size of the old one in MB, measured in containers. */
 const YOUNG_SHARES = [
   { share: 1, aboveMb: 1024 },
   { share: 1 / 2, aboveMb: 512 },
@@ -26,6 +24,6 @@ export function oldSpaceLimit(flags: readonly string[], heapLimitBytes: number, 
     const rest = heapLimitBytes - mostYoungMb(nodeMajor) * share * MB
     if (rest > aboveMb * MB) return rest
   }
-  // The least heap that Node takes by itself, 256 MB and a few for the young generation.
+  // The smallest heap that Node chooses itself: 256 MB plus a few for the young generation.
   return heapLimitBytes
 }

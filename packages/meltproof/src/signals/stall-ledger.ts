@@ -1,6 +1,6 @@
 /**
- * In which stretches could the event loop not turn? A beat that comes later than it was announced is a stall. It began
- * at the last beat plus the time the loop has been idle since, and at the latest when the missing beat was due. Pure.
+ * Records the intervals in which the event loop could not turn. A beat later than announced is a stall. It began at the
+ * last beat plus the loop's idle time since, and at the latest when the missing beat was due. Pure.
  */
 
 export interface Stall {
@@ -9,22 +9,22 @@ export interface Stall {
 }
 
 export interface StallLedgerTuning {
-  /** Beats come this often unless announced otherwise, ms. */
+  /** Default period of beats, ms. */
   readonly periodMs: number
-  /** A beat late by no more than this is not a stall: timers round to whole milliseconds. */
+  /** A beat later by no more than this is not a stall: timers round to whole milliseconds. */
   readonly slackMs: number
   readonly capacity: number
 }
 
-/** 4,096 stalls are at least 49 s, and 96 KiB, taken once the first stall is seen. */
+/** 4,096 stalls cover at least 49 s, and use 96 KiB, allocated at the first stall. */
 export const STALL_TUNING: StallLedgerTuning = { periodMs: 10, slackMs: 2, capacity: 4096 }
 
-/** What comes up to so long after a stall may still have lain there: the turn that follows works through it, ms. */
+/** Data that is read within this time after a stall may have waited during it: the next turn processes it, ms. */
 export const AFTERMATH_MS: number = STALL_TUNING.periodMs + STALL_TUNING.slackMs
 
 export class StallLedger {
   readonly #tuning: StallLedgerTuning
-  /** A ring: stall n lies at n % capacity. `#before` is what had been stalled in total before it. */
+  /** A ring: stall n is at n % capacity. `#before` is the total stalled time before it. */
   #from = NONE
   #to = NONE
   #before = NONE
@@ -40,7 +40,7 @@ export class StallLedger {
     this.#periodMs = tuning.periodMs
   }
 
-  /** Nothing is known of the time before. `idleMs`: how long the loop has been idle ever. */
+  /** The time before is unknown. `idleMs`: total idle time of the loop. */
   start(atMs: number, idleMs: number): void {
     this.#expect(atMs, idleMs, this.#tuning.periodMs)
   }
@@ -64,7 +64,7 @@ export class StallLedger {
     this.#lastBeatMs = Number.NaN
   }
 
-  /** A stall is still on. False while nothing is watched. */
+  /** True during a stall; false while the heartbeat is stopped. */
   overdue(atMs: number): boolean {
     return this.lateMs(atMs) > this.#tuning.slackMs
   }
@@ -73,12 +73,12 @@ export class StallLedger {
     return this.#periodMs
   }
 
-  /** How long ago the next beat was due, ms; below 0 while it is not, NaN while nothing is watched. */
+  /** How long ago the next beat was due, ms; negative before that, NaN while the heartbeat is stopped. */
   lateMs(atMs: number): number {
     return atMs - this.#lastBeatMs - this.#periodMs
   }
 
-  /** `idleMs` is the loop's idle time now, for a stall that is still on; Infinity is right when unknown. */
+  /** `idleMs`: the loop's current idle time, for a stall in progress; Infinity when unknown. */
   stalledBetween(fromMs: number, toMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (!(toMs > fromMs)) return 0
     let stalled = this.#lastEndMs <= fromMs ? 0 : this.#stalledBefore(toMs) - this.#stalledBefore(fromMs)
@@ -86,7 +86,7 @@ export class StallLedger {
     return stalled
   }
 
-  /** The stalls that touch [fromMs, toMs], oldest first, whole. One that is still on is not among them. */
+  /** The stalls that overlap [fromMs, toMs], oldest first, in full length, without a stall in progress. */
   stallsBetween(fromMs: number, toMs: number): Stall[] {
     const found: Stall[] = []
     for (let n = this.#count - 1; n >= this.#oldest; n--) {
@@ -97,7 +97,7 @@ export class StallLedger {
     return found.reverse()
   }
 
-  /** Since when what is read at `atMs`, now, may have lain unread: a stall that is on or just over. */
+  /** The earliest time since when data read now, at `atMs`, may have waited: a stall in progress or just over. */
   lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (this.overdue(atMs)) return this.#stallStart(idleMs)
     if (atMs - this.#lastEndMs > AFTERMATH_MS) return atMs
@@ -129,7 +129,7 @@ export class StallLedger {
 
   #stalledBefore(atMs: number): number {
     const { capacity } = this.#tuning
-    // The last stall that began before atMs: they are in order and do not overlap.
+    // Finds the last stall that began before atMs: stalls are ordered and do not overlap.
     let low = this.#oldest
     let high = this.#count
     while (low < high) {

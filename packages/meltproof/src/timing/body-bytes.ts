@@ -1,6 +1,7 @@
 /**
- * How many bytes of an answer's body were given to its connection. HTTP/1: what the socket took meanwhile, without the
- * head, which Node keeps in its response. HTTP/2, where many answers share a socket: what was written to the response.
+ * How many bytes of a response body were passed to its connection. HTTP/1: what the socket accepted meanwhile, without
+ * the head, which Node stores in the response. HTTP/2, where many responses share a socket: what was written to the
+ * response.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -12,9 +13,9 @@ import { isHttp2 } from '../server/request/is-http2.ts'
 interface NodeResponse extends ServerResponse {
   readonly _header?: string | null
   readonly _headerSent?: boolean
-  /** False for answers to HEAD, and 204 and 304. */
+  /** False for responses to HEAD, and for 204 and 304. */
   readonly _hasBody?: boolean
-  /** As announced in the head, or as found out by an `end(body)` that wrote everything. */
+  /** From the head, or from a single `end(body)`. */
   readonly _contentLength?: number | null
 }
 
@@ -22,14 +23,14 @@ export function beginCount(times: RequestTimes, request: IncomingMessage, respon
   if (isHttp2(request)) {
     times.byteCount = 0
     countGiven(times, response, 'write')
-    // The compatibility API's `end(body)` writes by `write`, and so does whatever is piped into it. That of a stream does not.
+    // In Node's compatibility API `end(body)` and pipes call `write`. In a raw stream `end(body)` does not.
     if (response instanceof StreamResponse) countGiven(times, response, 'end')
     return
   }
   const begin = ({ bytesWritten }: Socket): void => {
     times.byteCount = bytesWritten ?? -1
   }
-  // Pipelined behind another answer it gets the socket later.
+  // A pipelined response gets its socket later.
   if (response.socket === null) response.on('socket', begin)
   else begin(response.socket)
 }
@@ -38,7 +39,7 @@ export function bodyBytes(times: RequestTimes, request: IncomingMessage, respons
   if (!response.headersSent) return 0
   if (!isHttp2(request)) return sentBytes(times, request, response)
   if (request.method === 'HEAD' || BODILESS.has(response.statusCode)) return 0
-  // Answered by the raw stream, perhaps.
+  // Nothing was counted, so the app may have answered on the raw stream.
   return times.byteCount === 0 && !response.writableEnded ? undefined : times.byteCount
 }
 
@@ -48,7 +49,7 @@ function sentBytes(times: RequestTimes, request: IncomingMessage, response: Node
   const { _contentLength: announced } = response
   if (!response.writableFinished || response.chunkedEncoding) return given
   if (typeof announced !== 'number' || !(announced >= 0)) return given
-  // The socket may have taken other things (103), a handler may have announced more than it wrote.
+  // The socket may have sent other data (103), and a handler may have announced more than it wrote.
   return given === undefined || given > announced ? announced : given
 }
 
@@ -57,14 +58,14 @@ function givenBytes(
   request: IncomingMessage,
   response: NodeResponse,
 ): number | undefined {
-  // Its turn on the connection never came.
+  // The response never got the socket, so nothing was sent.
   if (before === -1) return response.writableFinished || response.socket !== null ? undefined : 0
   const { _header: head, _headerSent: headSent } = response
   if (headSent === false) return 0
   const socket = request.socket as Socket & { _httpMessage?: object | null }
-  // The next pipelined answer has the socket already, and may have written.
+  // The next pipelined response already has the socket, and may have written.
   if (socket._httpMessage != null && socket._httpMessage !== response) return undefined
-  // A head that is not ASCII is sent in the encoding of what follows it.
+  // A head with other characters than ASCII is sent in the encoding of what follows it.
   if (typeof head !== 'string' || Buffer.byteLength(head) !== head.length) return undefined
   const given = socket.bytesWritten - before - head.length
   return Number.isNaN(given) ? undefined : Math.max(0, given)

@@ -4,14 +4,15 @@
  *   |-- queued --|-- connect --|======== waiting for the first byte ========|-- body --|
  *   called                     sent                                      seen       ended
  *
- * `seen` is when we came to look, not when the answer came. When our loop was stalled just then, the answer may have
- * lain in the socket during the whole stall: so the dependency took between `low` (it came as the stall began) and
- * `high` (it came as we looked). A stall that ended while nothing had come yet says nothing against the dependency.
- * The peer's own `Server-Timing`, clamped to what is possible, tells where in between, and what the network took.
+ * `seen` is when this process read the answer, not when it arrived. If the loop was stalled just before, the answer may
+ * have waited in the socket during the whole stall: so the dependency took between `low` (it arrived when the stall
+ * began) and `high` (it arrived when it was read). A stall that ended before the answer arrived changes nothing. The
+ * peer's own `Server-Timing`, clamped to what is possible, gives the value in between, and the share of the network.
  *
- * What is queued waits for a connection that other calls hold: the dependency's share, but not what this call took there.
- * A stall meanwhile is ours, because the connection could not be handed on. So is the time in which the peer's name could
- * not be looked up because our own work had all threads of the pool, whether the call waited for that connection or made it.
+ * A queued call waits for a connection that other calls hold: this counts as the dependency's share, but not as time
+ * that this call took there. A stall meanwhile is the loop's share, because the connection could not be passed on. So
+ * is the time in which a name lookup waited because this process's own work occupied all threads of the pool, whether
+ * the call waited for that connection or opened it.
  */
 import type { Shares, Verdict } from '../record.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
@@ -26,26 +27,26 @@ export interface CallFacts {
   readonly firstByteAtMs: number | undefined
   readonly endedAtMs: number
   readonly failedToConnect: boolean
-  /** In order; one that is still on ends at `endedAtMs`. */
+  /** Stalls in order; one in progress ends at `endedAtMs`. */
   readonly stalls: Intervals
-  /** When lookups of the peer's name waited for a thread of ours. */
+  /** When lookups of the peer's name waited for a thread of this process. */
   readonly threadWaits: Intervals
   readonly claimedMs: number | undefined
-  /** What this peer usually takes when it takes between `lowMs` and `highMs`. */
+  /** The usual duration at this peer, given that it lies between `lowMs` and `highMs`. */
   readonly usualMs: ((lowMs: number, highMs: number) => number | undefined) | undefined
 }
 
 export interface CallTimeline {
   readonly wallMs: number
-  /** What the dependency took: at least, at most, and our best single figure. */
+  /** The time at the dependency: minimum, maximum, and best estimate. */
   readonly dependencyMs: { readonly low: number; readonly high: number; readonly best: number }
   readonly connectMs: number
-  /** When it waited for a thread of ours, before it was sent. */
+  /** When it waited for a thread of this process, before it was sent. */
   readonly threadWaits: Intervals
   readonly shares: Shares
   readonly verdict: Verdict
   readonly startedAtMs: number
-  /** When its turn on a connection had come; `startedAtMs` where it did not wait. */
+  /** When it got a connection; `startedAtMs` if it did not wait. */
   readonly turnAtMs: number
   readonly sentAtMs: number
 }
@@ -63,22 +64,22 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   const sentAtMs = clamp(facts.sentAtMs ?? readyAtMs, readyAtMs, endedAtMs)
   const seenAtMs = clamp(facts.firstByteAtMs ?? endedAtMs, sentAtMs, endedAtMs)
   const waitedMs = seenAtMs - sentAtMs
-  // A stall that held up the sending is ours, unless the request had left before it.
+  // A stall that delayed the sending is the loop's share, unless the request had been sent before it.
   const heldMs = facts.sentAtMs === undefined ? Math.min(waitedMs, stallAround(stalls, sentAtMs) - sentAtMs) : 0
   const layFromMs = facts.firstByteAtMs === undefined ? seenAtMs : stallBefore(stalls, seenAtMs)
   const lainMs = clamp(seenAtMs - layFromMs, 0, waitedMs - heldMs)
 
   const high = waitedMs - heldMs
   const low = high - lainMs
-  // Where nothing is known of the peer, not even the order of magnitude is: the middle of the orders.
+  // For an unknown peer even the order of magnitude is unknown: hence the geometric mean.
   const likely = facts.claimedMs ?? (low < high ? facts.usualMs?.(low, high) : undefined) ?? Math.sqrt(low * high)
   const best = clamp(likely, facts.claimedMs === undefined ? low : 0, high)
-  // The peer did not have it, and it did not lie here either.
+  // The remaining time was spent neither at the peer nor in the socket here.
   const wayMs = Math.max(0, low - best)
 
   const bodyStalledMs = lengthMs(within(stalls, seenAtMs, endedAtMs))
   const bodyMs = endedAtMs - seenAtMs - bodyStalledMs
-  // While a connection is made, too, it may be ready and we may not look.
+  // While a connection is opened, it may be ready without this process noticing.
   const connectStalledMs = lengthMs(within(stalls, turnAtMs, readyAtMs))
   const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, readyAtMs)
   const connectWayMs = connectMs - connectStalledMs - inConnectMs
@@ -108,7 +109,7 @@ function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueSt
   const stalledMs = clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, tryingMs)
   const sentAtMs = turnAtMs + tryingMs - stalledMs
   const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, sentAtMs)
-  // Nothing else can have gone on meanwhile.
+  // Waits and stalls are subtracted, because nothing else can have happened meanwhile.
   const waitStalledMs = lengthMs(within(facts.threadWaits, turnAtMs, sentAtMs)) - inConnectMs
   const networkMs = sentAtMs - turnAtMs - inConnectMs - waitStalledMs
   const shares = {
@@ -130,7 +131,7 @@ function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueSt
   }
 }
 
-/** Its waits for threads until its connection was ready, in its queue and in making the connection. */
+/** Waits for threads until the connection was ready: in its queue, and while it was opened. */
 function waitsForThreads({ threadWaits: all, stalls, startedAtMs }: CallFacts, turnAtMs: number, readyAtMs: number) {
   if (all.length === 0) return { threadWaits: NEVER, inQueueMs: 0, inConnectMs: 0 }
   const threadWaits = subtract(within(all, startedAtMs, readyAtMs), stalls)
@@ -138,7 +139,7 @@ function waitsForThreads({ threadWaits: all, stalls, startedAtMs }: CallFacts, t
   return { threadWaits, inQueueMs, inConnectMs: lengthMs(threadWaits) - inQueueMs }
 }
 
-/** When the stall began whose end or aftermath `atMs` lies in; `atMs` itself when there is none. */
+/** When the stall began during or just after which `atMs` lies; `atMs` itself if there is none. */
 export function stallBefore(stalls: Intervals, atMs: number): number {
   let fromMs = atMs
   for (let i = stalls.length - 1; i >= 0; i--) {

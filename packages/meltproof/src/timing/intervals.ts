@@ -1,11 +1,11 @@
-/** Stretches of time as sorted, disjoint intervals: what a timeline adds up and takes away. Pure. */
+/** Time spans as sorted, disjoint intervals, which a timeline adds and subtracts. Pure. */
 
 export interface Interval {
   readonly fromMs: number
   readonly toMs: number
 }
 
-/** Sorted, disjoint, none empty. */
+/** The intervals are sorted and disjoint, and none is empty. */
 export type Intervals = readonly Interval[]
 
 export const NEVER: Intervals = []
@@ -21,7 +21,7 @@ export function union(intervals: readonly Interval[]): Intervals {
   return merged
 }
 
-/** The part of `from` that lies outside of `taken`. */
+/** The part of `from` that lies outside `taken`. */
 export function subtract(from: Intervals, taken: Intervals): Intervals {
   if (from.length === 0 || taken.length === 0) return from
   const left: Interval[] = []

@@ -1,4 +1,4 @@
-/** Fills in the timeline of a request and publishes its record, while requests are observed. */
+/** Measures a request and publishes its record, while requests have subscribers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { passingRequests, requests } from '../channels.ts'
 import { now } from '../clock.ts'
@@ -16,14 +16,14 @@ import { beginCount, bodyBytes } from './body-bytes.ts'
 import type { Exchange } from '../server/request/exchange.ts'
 
 /**
- * The core loads this file for the first request that is observed. Whatever observes calls this before: in an app that a bundler
- * has made one file of, the core can load it only a moment later.
+ * The core loads this file for the first recorded request. Code that observes calls this earlier: in an app that a
+ * bundler has made into one file, the core's own load would come a moment too late.
  */
-export function takeRequestsApart(): void {
+export function enableRequestTiming(): void {
   registerRequestObserver({ latenessNow, run, publish, shedRecordsOf: source => new TalliedSheds(source) })
 }
 
-takeRequestsApart()
+enableRequestTiming()
 
 function run(
   exchange: Exchange,
@@ -35,7 +35,7 @@ function run(
   const times = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
   exchange.times = times
   if (requests.hasSubscribers) beginCount(times, request, response)
-  // Nearly all requests without a body are of these methods.
+  // Requests with these methods rarely have a body.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     onBodyEnd(request, () => {
       // After the answer Node ends a body that the handler has not read; that says nothing about the client.
@@ -46,13 +46,13 @@ function run(
   try {
     return runInScope(times, handle)
   } finally {
-    // Most cheap handlers have been answered by now: no clock is read for them.
+    // Most cheap handlers have answered by now: they need no clock reading.
     if (hasLeft(exchange, response)) times.returnedAtMs = AT_ITS_END
     else noteReturned(exchange, response, times, now())
   }
 }
 
-/** Its answer has been given to the kernel, all of it. HTTP/1 alone tells at once. */
+/** The whole answer has been passed to the kernel. Only HTTP/1 shows that at once. */
 function hasLeft({ connection }: Exchange, { writableEnded, socket }: ServerResponse): boolean {
   return connection !== undefined && writableEnded && socket?.writableLength === 0
 }
@@ -82,7 +82,7 @@ function publish({ guard, server }: Source, exchange: Exchange, atMs: number): v
   record.method = request.method ?? ''
   record.url = exchange.url
   record.route = routeOf(request)
-  // To gRPC a passed deadline is a field of an answer whose status is 200.
+  // In gRPC a missed deadline is a field of an answer with status 200.
   record.status = exchange.answeredLate ? 504 : response.headersSent ? response.statusCode : 0
   record.outcome = wasAnswered(response) ? 'answered' : 'aborted'
   record.bytes = kept ? bodyBytes(times, request, response) : undefined
@@ -96,7 +96,7 @@ function wasAnswered(response: ServerResponse & { readonly stream?: { readonly a
   return response.headersSent && response.writableFinished && response.stream?.aborted !== true
 }
 
-/** W3C Server Timing, so that a caller can tell us from the network. The app's own entries stay. */
+/** W3C Server Timing, so that a caller can distinguish this server from the network. The app's own entries stay. */
 function sayServerTiming({ arrivedAt, startedAt }: Exchange, response: ServerResponse): void {
   beforeHead(response, head => {
     const nowMs = now()

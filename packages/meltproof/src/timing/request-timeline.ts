@@ -1,17 +1,17 @@
 /**
- * Where the time of one request went, when it is over. Pure.
+ * Where the time of one request went, computed at its end. Pure.
  *
- * Each moment between the parsed head and the end of the answer belongs to exactly one:
- * a dependency that had a call of ours, else the network that carried one, else the handler's own first stretch (what
- * it computes itself before it first gives the loop back), else a stall of the loop, else a pool whose connections were
- * all out, else a body or an answer on its way to or from the client, else the queue at the gate, else the handler.
+ * Each moment between the parsed head and the end of the answer is assigned to the first of these that applies: a
+ * dependency that worked on a call, the network that carried one, the handler's synchronous start (until it first
+ * returns to the loop), a stall of the loop, a pool without a free connection, a body or an answer on its way from or
+ * to the client, the queue at the gate, the handler.
  */
 import type { RequestOutcome, RequestRecord, Shares, Verdict } from '../record.ts'
 import { type Intervals, lengthMs, NEVER, subtract, union, within } from './intervals.ts'
 import type { RequestTimes } from './request-times.ts'
 import { verdictOf } from './verdict.ts'
 
-/** The record of a request. Where no subscriber keeps it, the next request overwrites it: a further object costs. */
+/** The record of a request. If no subscriber keeps it, the next request reuses the object, to save an allocation. */
 export class RequestTimeline implements RequestRecord {
   method = ''
   url = ''
@@ -37,7 +37,7 @@ export class RequestTimeline implements RequestRecord {
   }
   verdict: Verdict = 'self'
 
-  /** The request ended at `endedAtMs`. `stalls` are those around its time; one that is still on ends there. */
+  /** The request ended at `endedAtMs`. `stalls` are those around its time; a stall in progress ends there. */
   write(times: RequestTimes, endedAtMs: number, stalls: Intervals): void {
     times.ended = true
     this.arrivedAtMs = times.arrivedAtMs
@@ -48,7 +48,7 @@ export class RequestTimeline implements RequestRecord {
     this.#conclude(Math.max(0, endedAtMs - times.arrivedAtMs))
   }
 
-  /** Most requests make no call and meet no stall; for them a few subtractions come to the same. */
+  /** Most requests make no call and meet no stall; for them a few subtractions give the same result. */
   #takePlain(times: RequestTimes, endedAtMs: number): void {
     const startedAtMs = Math.min(Math.max(times.startedAtMs, times.arrivedAtMs), endedAtMs)
     const freeAtMs = Math.min(Math.max(orElse(times.returnedAtMs, startedAtMs), startedAtMs), endedAtMs)
@@ -61,7 +61,7 @@ export class RequestTimeline implements RequestRecord {
     this.networkMs = receivedAtMs - freeAtMs + endedAtMs - Math.max(sendingAtMs, receivedAtMs)
   }
 
-  /** Whatever happened: each in its turn takes what those before it have left. */
+  /** The general case: each part takes time that the parts before it have left. */
   takeApart(times: RequestTimes, endedAtMs: number, stalls: Intervals): void {
     const { arrivedAtMs, calls } = times
     const startedAtMs = Math.min(Math.max(times.startedAtMs, arrivedAtMs), endedAtMs)
@@ -75,7 +75,7 @@ export class RequestTimeline implements RequestRecord {
     const sending = interval(Math.max(orElse(times.answeredAtMs, endedAtMs), startedAtMs), endedAtMs)
     const calledMs = calls === undefined ? 0 : take(within(union(calls.dependency), startedAtMs, endedAtMs))
     const callsNetworkMs = calls === undefined ? 0 : take(within(union(calls.network), startedAtMs, endedAtMs))
-    // The handler's first stretch is its own work, even when it is long enough to stall all others.
+    // The handler's synchronous start is its own work, even if it is long enough to stall all others.
     take(until(times.returnedAtMs))
     this.stalledMs = take(stalls)
     this.poolMs =
@@ -85,7 +85,7 @@ export class RequestTimeline implements RequestRecord {
     this.queuedMs = take(interval(arrivedAtMs, startedAtMs))
   }
 
-  /** What is left is the handler's own; and whose the most was. */
+  /** The rest is the handler's own time; then the verdict goes to the largest share. */
   #conclude(totalMs: number): void {
     const { queuedMs, stalledMs, dependencyMs, networkMs, lateMs, shares } = this
     this.totalMs = totalMs

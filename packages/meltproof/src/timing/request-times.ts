@@ -1,28 +1,25 @@
-/**
- * What is noted of a request while it is under way and observed. request-timeline.ts makes its record of it.
- * Pure.
- */
+/** The times noted while a request is recorded. request-timeline.ts computes the record from them. Pure. */
 import type { OpenCall, Scope } from '../record.ts'
 import type { CallTimeline } from './call-timeline.ts'
 import { type Interval, subtract } from './intervals.ts'
 
-/** Of one request; the time of later ones is the handler's. */
+/** Maximum calls of one request; the time of further ones counts as the handler's. */
 const MOST_CALLS = 256
 
 export class RequestTimes implements Scope {
   readonly arrivedAtMs: number
   readonly startedAtMs: number
   readonly lateMs: number
-  /** When the handler first gave the loop back; NaN before. */
+  /** When the handler first returned to the loop; NaN before. */
   returnedAtMs: number = Number.NaN
-  /** When the request's body was complete; NaN before, and where it came with its head. */
+  /** When the request's body was complete; NaN before, and if it arrived with the head. */
   receivedAtMs: number = Number.NaN
-  /** When the handler had given its whole answer to Node; NaN before. */
+  /** When the handler had passed its whole answer to Node; NaN before. */
   answeredAtMs: number = Number.NaN
   openCalls: Set<OpenCall> | undefined = undefined
   calls: CallTimes | undefined = undefined
   ended = false
-  /** Of body-bytes.ts; -1 before its answer has a connection. */
+  /** Bytes, as counted by body-bytes.ts; -1 before the response has a connection. */
   byteCount = -1
 
   constructor(arrivedAtMs: number, startedAtMs: number = arrivedAtMs, lateMs: number = 0) {
@@ -31,7 +28,7 @@ export class RequestTimes implements Scope {
     this.lateMs = lateMs
   }
 
-  /** What a call does after its request is not part of it. */
+  /** Calls that end after their request do not belong to it. */
   addCall(call: CallTimeline): void {
     if (this.ended) return
     this.calls ??= new CallTimes()

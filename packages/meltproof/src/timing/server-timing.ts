@@ -1,12 +1,12 @@
-/** Reads a peer's W3C Server Timing: malformed, enormous or a lie. Pure, linear in its length, never throws. */
+/** Reads a peer's W3C Server Timing, which may be malformed, huge or wrong. Pure, linear in length, never throws. */
 
 export const MOST_HEADER = 4096
 const MOST_ENTRIES = 64
 const MOST_DURATION_MS = 86_400_000
 
 /**
- * How long the peer says it took, ms: the entry `total` when there is one, otherwise the longest. Never their sum:
- * entries nest and run at the same time.
+ * The duration that the peer claims, ms: the entry `total` if there is one, otherwise the longest entry. Never their
+ * sum: entries nest and overlap.
  */
 export function claimedMs(header: string | undefined): number | undefined {
   if (header === undefined || header.length > MOST_HEADER) return undefined
@@ -23,7 +23,7 @@ export function claimedMs(header: string | undefined): number | undefined {
   return longest
 }
 
-/** The first `dur` counts, as in the specification; one that is no duration makes the entry worthless. */
+/** The first `dur` counts, as specified; if it is not a duration, the entry is ignored. */
 function durationOf(parameters: readonly string[]): number | undefined {
   for (const parameter of parameters) {
     const equals = parameter.indexOf('=')
@@ -54,7 +54,7 @@ function split(text: string, separator: string): string[] {
   return parts
 }
 
-/** What we say of ourselves. */
+/** Formats this server's own header. */
 export function serverTimingHeader(totalMs: number, queuedMs: number, stalledMs: number): string {
   return `total;dur=${fixed(totalMs)}, queue;dur=${fixed(queuedMs)}, loop;dur=${fixed(stalledMs)}`
 }

@@ -1,5 +1,5 @@
 /**
- * Publishes the requests whose handler never ran. Far above capacity they are most of what a server does, so the first of
+ * Publishes the requests whose handler never ran. Far above capacity these are most of a server's work, so the first of
  * each second are published with their request, and the others as counts by reason, method and wait.
  */
 import type { IncomingMessage } from 'node:http'
@@ -8,9 +8,9 @@ import { now } from '../clock.ts'
 import { bucketOf, DURATION_BOUNDARIES_S, LEFT, methodIndex, METHODS } from '../record.ts'
 import type { ShedRecords, Source } from '../server/response/observer.ts'
 
-/** Published one by one, per second. Each makes Node create a request, which doubles the cost of a shed. */
-const SINGLY = 20
-/** The counts of the others are published this often, ms. */
+/** Number published one by one, per second. Each makes Node create a request, which doubles the cost of a shed. */
+const MAX_SINGLE_PER_S = 20
+/** The counts of the others are published at this interval, ms. */
 const EVERY_MS = 1000
 
 interface Tally {
@@ -37,7 +37,7 @@ export class TalliedSheds implements ShedRecords {
       this.#secondFromMs = nowMs
       this.#publishedSingly = 0
     }
-    return this.#publishedSingly < SINGLY
+    return this.#publishedSingly < MAX_SINGLE_PER_S
   }
 
   note(reason: string | undefined, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void {
@@ -68,7 +68,7 @@ export class TalliedSheds implements ShedRecords {
     const tally = ofReason[index]
     tally.count++
     tally.waitedMs += waitedMs
-    this.#timer ??= setTimeout(this.tellRest, EVERY_MS).unref()
+    this.#timer ??= setTimeout(this.publishRest, EVERY_MS).unref()
   }
 
   #begin(reason: string): (Tally | undefined)[] {
@@ -77,7 +77,7 @@ export class TalliedSheds implements ShedRecords {
     return ofReason
   }
 
-  readonly tellRest = (): void => {
+  readonly publishRest = (): void => {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const tallies = [...this.#tallies.values()].flatMap(ofReason => Object.values(ofReason))

@@ -1,4 +1,4 @@
-/** While requests or calls are observed, takes them apart with their records and the stall ledger. */
+/** While requests or calls are recorded, splits their time with the help of the stall ledger. */
 import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
 import { observeHttpCalls } from '../outbound/observe.ts'
@@ -15,10 +15,10 @@ import { UsualTimes } from './usual.ts'
 
 export type CallWatcher = (record: OutboundRecord, timeline: CallTimeline) => void
 
-/** How far back stalls are looked for that run into one another, ms. */
+/** How far back to look for stalls that run into one another, ms. */
 const LOOK_BACK_MS = 2000
 
-/** Of calls that end together one is enough, ms. */
+/** Usual durations are learned from one call per this time, because calls that end together teach the same, ms. */
 const LEARN_EVERY_MS = 1
 
 const usual = new UsualTimes()
@@ -26,7 +26,7 @@ let learnedAtMs = Number.NEGATIVE_INFINITY
 const watchers = new Set<CallWatcher>()
 let pending = 0
 let unlisten: (() => void) | undefined
-/** The loop's idle time when the last stall ended: it has turned to something new as soon as that grows. */
+/** The loop's idle time at the end of the last stall: when it grows, the loop has turned to new events. */
 let idleAtStallEndMs = Number.POSITIVE_INFINITY
 
 export function watchCalls(watcher: CallWatcher): () => void {
@@ -38,7 +38,7 @@ export function watchCalls(watcher: CallWatcher): () => void {
   }
 }
 
-/** An observed request has left the gate. Pair it with {@link endRequest}. */
+/** A recorded request has left the gate. Pair it with {@link endRequest}. */
 export function beginRequest(arrivedAtMs: number, startedAtMs: number, lateMs: number): RequestTimes {
   pending++
   holdCounted()
@@ -46,7 +46,7 @@ export function beginRequest(arrivedAtMs: number, startedAtMs: number, lateMs: n
   return new RequestTimes(arrivedAtMs, startedAtMs, lateMs)
 }
 
-/** It is over: gives its record, without what it was. One that is not `kept` is the next request's once it is read. */
+/** Ends a request and returns its record. Unless `kept`, the record object is reused for the next request. */
 export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean): RequestTimeline {
   pending--
   releaseCounted()
@@ -62,7 +62,7 @@ export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean
 
 const passing = new RequestTimeline()
 
-/** How long a request that is parsed right now may have lain in its socket, ms; not before `sinceMs`. */
+/** How long a request that is being parsed now may have waited in its socket, ms; not before `sinceMs`. */
 export function latenessNow(nowMs: number, sinceMs: number): number {
   if (stalledBetween(nowMs - AFTERMATH_MS, nowMs) === 0) return 0
   const before = stallsAround(Math.max(nowMs - LOOK_BACK_MS, sinceMs - AFTERMATH_MS), nowMs)
@@ -77,7 +77,7 @@ function stallsAround(fromMs: number, toMs: number): Intervals {
   if (totalMs === 0) return NEVER
   const known = stallsBetween(fromMs, toMs)
   const stillOnMs = totalMs - lengthMs(within(known, fromMs, toMs))
-  // Sums of floats differ in their last digits.
+  // Values below this are rounding errors of sums.
   return stillOnMs > 0.001 ? [...known, { fromMs: toMs - stillOnMs, toMs }] : known
 }
 
@@ -115,7 +115,7 @@ function onCall(record: OutboundRecord): void {
 
 function learn(record: OutboundRecord, { dependencyMs: { low, high } }: CallTimeline): void {
   if (record.outcome !== 'answered' || record.endedAtMs - learnedAtMs < LEARN_EVERY_MS) return
-  // Without a heartbeat it is unknown whether a stall of ours has touched it.
+  // Without a heartbeat it is unknown whether a stall affected the call.
   if (high === 0 || high - low >= 1 || !isBeating()) return
   learnedAtMs = record.endedAtMs
   usual.note(peerOf(record), record.route, high)
@@ -131,7 +131,7 @@ function timelineOf(record: OutboundRecord): CallTimeline {
     sentAtMs,
     firstByteAtMs,
     endedAtMs,
-    // Databases do not all tell when they have sent.
+    // Not all databases report when they have sent.
     failedToConnect: record.kind === 'http' && sentAtMs === undefined && firstByteAtMs === undefined,
     stalls: around,
     threadWaits: union(lookupWaits(hostOf(record), startedAtMs, sentAtMs ?? endedAtMs)),
@@ -140,6 +140,6 @@ function timelineOf(record: OutboundRecord): CallTimeline {
   })
 }
 
-/** Of `http://host:port` or `host:port/database`. */
+/** The host in `http://host:port` or `host:port/database`. */
 const hostOf = ({ peer }: OutboundRecord): string => /^(?:\w+:\/\/)?([^:/]*)/.exec(peer)![1]!
 const peerOf = ({ peer, operation }: OutboundRecord): string => `${peer} ${operation}`

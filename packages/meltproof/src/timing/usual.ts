@@ -1,14 +1,14 @@
 /**
- * What calls usually take: the median of the last ones that no stall of ours touched. Each call is noted for its route,
- * for all routes that begin like it, and for its peer; the narrowest that is known well enough answers. A client that names
- * paths can push out routes, but not peers. Pure and bounded.
+ * The usual duration of calls: the median of the last ones without a stall. Each call is stored under its route, under
+ * the first segment of its route, and under its peer; the narrowest with enough values answers. Clients that invent
+ * paths can displace routes, but not peers. Pure and bounded.
  */
 
-/** Most names of each width: peers, first segments, routes. 1.5 MiB in all. */
+/** Maximum names at each level: peers, first segments, routes. 1.5 MiB in total. */
 const MOST = [256, 512, 1024] as const
 const WINDOW = 31
-/** A median of fewer says less than that of the next wider. */
-const ENOUGH = 3
+/** With fewer values a median is worth less than that of the next wider level. */
+const MIN_VALUES = 3
 
 class Recent {
   readonly #values = new Float64Array(WINDOW)
@@ -40,18 +40,18 @@ export class UsualTimes {
     }
   }
 
-  /** Of those that took from `lowMs` to `highMs`, if there are any; undefined when nothing is known of the peer. */
+  /** The median of those between `lowMs` and `highMs`, or of all if there are none; undefined for an unknown peer. */
   of(peer: string, route?: string, lowMs = 0, highMs: number = Number.POSITIVE_INFINITY): number | undefined {
     let known: Recent | undefined
     for (const [width, name] of namesOf(peer, route).entries()) {
       const recent = this.#widths[width]!.get(name)
-      if (recent !== undefined && (known === undefined || recent.count >= ENOUGH)) known = recent
+      if (recent !== undefined && (known === undefined || recent.count >= MIN_VALUES)) known = recent
     }
     return known?.median(lowMs, highMs)
   }
 }
 
-/** The widest first. */
+/** The names of a route at each level, the widest first. */
 function namesOf(peer: string, route: string | undefined): readonly string[] {
   if (route === undefined) return [peer]
   const slash = route.indexOf('/', 1)

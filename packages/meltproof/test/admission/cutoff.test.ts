@@ -29,15 +29,15 @@ test('property: the line is the first level up to which arrivals fill 97 % of th
       let nowMs = 0
       for (let i = 0; i < windows; i++) nowMs = pass(cutoff, nowMs, new Array<number>(LEVELS).fill(each), departures)
       const line = Math.min(OPEN, Math.ceil((97 * departures) / (100 * each)) - 1)
-      assert.deepEqual([cutoff.line, cutoff.drawn], [line, line < OPEN])
+      assert.deepEqual([cutoff.level, cutoff.isSet], [line, line < OPEN])
       assert.deepEqual(
         [line, line + 1].map(level => cutoff.arrived(Math.min(OPEN, level))),
         [true, line === OPEN],
       )
       cutoff.open(nowMs)
-      assert.equal(cutoff.drawn, false)
+      assert.equal(cutoff.isSet, false)
       pass(cutoff, nowMs, [0, 0, departures], departures)
-      assert.equal(cutoff.line, 2, 'of what came before it opened nothing is left')
+      assert.equal(cutoff.level, 2, 'of what came before it opened nothing is left')
     }),
     { numRuns: 30 },
   )
@@ -47,13 +47,13 @@ test('it is drawn from 16 departures and 250 ms on', () => {
   const cutoff = new Cutoff()
   for (let i = 0; i < 100; i++) cutoff.arrived(0)
   for (let i = 0; i < 15; i++) cutoff.departed(1_000)
-  assert.equal(cutoff.drawn, false)
+  assert.equal(cutoff.isSet, false)
   cutoff.open(1_000)
   for (let i = 0; i < 100; i++) cutoff.arrived(0)
   for (let i = 0; i < 99; i++) cutoff.departed(1_249)
-  assert.equal(cutoff.drawn, false)
+  assert.equal(cutoff.isSet, false)
   cutoff.departed(1_250)
-  assert.equal(cutoff.line, 0)
+  assert.equal(cutoff.level, 0)
 })
 
 test('it stays while it admits 95 to 108 % of what is wanted', () => {
@@ -61,7 +61,7 @@ test('it stays while it admits 95 to 108 % of what is wanted', () => {
   let nowMs = 0
   const lineAfter = (...arrivals: number[]): number => {
     nowMs = pass(cutoff, nowMs, arrivals, 100)
-    return cutoff.line
+    return cutoff.level
   }
   assert.equal(lineAfter(50, 50), 1)
   assert.equal(lineAfter(50, 40, 50), 1, '180 of 184 wanted')

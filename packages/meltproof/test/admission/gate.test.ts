@@ -49,7 +49,7 @@ function gateOn(limiter: Limiter, levels = false, tuning = GATE_TUNING) {
   let nextId = 0
   const come = (how: Partial<Entry>): { entry: Entry; decision: string } => {
     const entry = { ...entryOf(nextId++), ...how }
-    const decision = entry.again ? gate.offerAgain(entry, world.now) : gate.offer(entry, world.now)
+    const decision = entry.again ? gate.offerResumed(entry, world.now) : gate.offer(entry, world.now)
     if (decision === 'start') world.started.push(entry.id)
     return { entry, decision }
   }
@@ -450,7 +450,7 @@ test('the limiter gets the ticket of each request back when it leaves service, w
   endTurn()
   gate.drop(world.now, 1, entries[0]!)
   gate.releaseOrphan(world.now, 1, entries[3]!)
-  gate.goOn(world.now, 1, entries[4]!)
+  gate.runWithoutPermit(world.now, 1, entries[4]!)
   gate.release(world.now, 1, entries[1]!)
   assert.deepEqual(left, [3, 1, 4, 5, 2])
   assert.equal(gate.inflight, 0)

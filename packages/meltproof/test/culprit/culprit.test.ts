@@ -63,7 +63,7 @@ describe('MELTPROOF_CULPRIT=on', () => {
     const { early, warnings } = await named(await child.port(), 'loop')
     assert.equal(early[0], 'end')
     assert.deepEqual(early.toSorted(), ['end', 'promise', 'tick'])
-    assert.match(warnings.join('\n'), /The event loop stood still for \d+ ms for GET \/loop: loop, .*stalls\.mjs:\d+/)
+    assert.match(warnings.join('\n'), /The event loop stalled for \d+ ms for GET \/loop: loop, .*stalls\.mjs:\d+/)
     child.process.kill('SIGKILL')
   })
 
@@ -93,7 +93,7 @@ describe('MELTPROOF_CULPRIT=on', () => {
       for (let i = 0; i < 3; i++) await ask(port, 'loop')
       const { warnings, records } = await ask(port, '')
       assert.equal(
-        warnings.filter(text => /can not name stalls|does not name stalls/.test(text)).length,
+        warnings.filter(text => /cannot name stalls|does not name stalls/.test(text)).length,
         1,
         warnings.join('\n'),
       )

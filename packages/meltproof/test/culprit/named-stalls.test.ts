@@ -26,7 +26,7 @@ it('says a place once a minute, and no more than 50 places in one', () => {
 
 it('tells the last stall, and those of a time', () => {
   const named = new NamedStalls()
-  assert.equal(named.explain(0), 'The event loop has not stood still.')
+  assert.equal(named.explain(0), 'The event loop has not stalled.')
   named.add(stall('a, src/a.js:1', 1000, 1500))
   assert.equal(named.explain(3500), 'The last stall of the event loop, 2.0 s ago: 500 ms for GET /a: a, src/a.js:1.')
   assert.equal(named.between(0, 1000).length, 0)

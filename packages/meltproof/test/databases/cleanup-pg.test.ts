@@ -356,7 +356,7 @@ test('a cleanup that takes longer than its grace: the connection is closed, with
     assert.equal(warnings.length, 1, warnings.join('\n'))
     assert.match(
       warnings[0]!,
-      /A PostgreSQL connection was closed, because a cleanup \(SELECT\) took longer than the 1000 ms/,
+      /A PostgreSQL connection was closed, because a cleanup statement \(SELECT\) took longer than its 1000 ms/,
     )
   }))
 

@@ -136,7 +136,7 @@ describe('agent(guard, options)', () => {
     try {
       made = agent(guard, { port: taken })
       await eventually('it is told of', () => warnings.length > 0)
-      assert.match(warnings[0]!, /^meltproof\/haproxy has no port for HAProxy's agent checks\. .*EADDRINUSE.* every/)
+      assert.match(warnings[0]!, /^meltproof\/haproxy cannot answer HAProxy's agent checks\. .*EADDRINUSE.* every/)
       assert.equal(warnings.length, 1)
       assert.equal(await get(port), 'served')
     } finally {

@@ -70,7 +70,7 @@ describe('run()', () => {
       failure,
     )
     assert.deepEqual(figures(jobs), [0, 0, 5])
-    assert.match(jobs.explain(), /^Nothing was shed\. (?:At most \d+ may be in service: |Nothing limits how many)/)
+    assert.match(jobs.explain(), /^Nothing was shed\. (?:At most \d+ may be in service: |Concurrency is not limited)/)
   })
 
   it('calls the function before it returns when a permit is free', () => {
@@ -163,7 +163,7 @@ describe('run()', () => {
     assert.equal(jobs.stats().shed.late, 1)
     assert.match(
       jobs.explain(),
-      /^The last run that was shed, .* \(1 in service of 1 allowed, 0 waiting\)\. At most 1 may be in service: that is the limit which was set\.$/,
+      /^The last run that was shed, .* \(in service: 1 of at most 1; waiting: 0\)\. At most 1 may be in service: the app set this limit\.$/,
     )
     assert.ok(jobs.pressure() > 0)
     assert.deepEqual(figures(patient), [1, 1, 1], 'one that does not shed lets wait')

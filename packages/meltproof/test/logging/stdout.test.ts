@@ -158,7 +158,7 @@ describe('a program that heeds back-pressure and ends', { concurrency: 3 }, () =
       pipe.closeReader()
       const { signal, stderr } = await app.ended
       assert.equal(signal, null, 'it ended by itself')
-      assert.match(stderr, /can not be written \(EPIPE/)
+      assert.match(stderr, /cannot be written \(EPIPE/)
     })
   }
 
@@ -296,7 +296,7 @@ describe('what fails does not stop the service, and is said once', () => {
     const app = run('logs.mjs', { stdout: fs.openSync('/dev/full', 'w'), env: { LINES: '3000', PER_TURN: '10' } })
     const { code, stderr } = await app.ended
     assert.equal(code, 3)
-    assert.equal(stderr.match(/can not be written \(ENOSPC: no space left on device/g)?.length, 1)
+    assert.equal(stderr.match(/cannot be written \(ENOSPC: no space left on device/g)?.length, 1)
     assert.equal(account(stderr).told, 3000)
   })
 
@@ -307,7 +307,7 @@ describe('what fails does not stop the service, and is said once', () => {
       const app = run('logs.mjs', { stdout: pipe.writeFd, env: { LINES: '3000', PER_TURN: '10', HOW } })
       const { code, stderr } = await app.ended
       assert.equal(code, 3)
-      assert.equal(stderr.match(/can not be written \((EPIPE|ENXIO)/g)?.length, 1)
+      assert.equal(stderr.match(/cannot be written \((EPIPE|ENXIO)/g)?.length, 1)
       assert.equal(account(stderr).told, 3000)
     })
   }
@@ -319,7 +319,7 @@ describe('what fails does not stop the service, and is said once', () => {
     const { code, stderr } = await app.ended
     assert.equal(code, 0)
     assert.match(text, /^before\nmeltproof: 1 line lost here[^\n]*\nafter\n$/)
-    assert.match(stderr, /^meltproof: stdout is read more slowly than it is written, or got a line longer/)
+    assert.match(stderr, /^meltproof: stdout is read more slowly than it is written, or a line was longer/)
   })
 
   it('a line of 10 MB reaches a file', async () => {

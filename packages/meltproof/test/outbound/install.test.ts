@@ -53,7 +53,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
     test('no next byte', async () => {
       withLimits({ idleMs: 100 })
       const error = await exceeded(client(`${dependency.url}/stuck`))
-      assert.match(error.message, /for the next byte of the answer \(100 bytes had come\)/)
+      assert.match(error.message, /for the next byte of the answer \(100 bytes had arrived\)/)
     })
 
     test('a body that takes too long in total', async () => {
@@ -64,7 +64,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
         return
       }
       const error = await exceeded(call)
-      assert.match(error.message, /for the whole answer \([1-9]\d* bytes had come\)/)
+      assert.match(error.message, /for the whole answer \([1-9]\d* bytes had arrived\)/)
     })
 
     test('no connection', async () => {
@@ -118,7 +118,7 @@ test('a body that only drips, for all clients at once', async () => {
       .filter(([name]) => name !== HIDES_THE_CAUSE)
       .map(([, client]) => exceeded(client(`${dependency.url}/drip?ms=80`))),
   )
-  for (const error of errors) assert.match(error.message, /for an answer that only trickled in \([1-9]\d* bytes/)
+  for (const error of errors) assert.match(error.message, /for an answer that arrived too slowly \([1-9]\d* bytes/)
 })
 
 test('over TLS: handshake within the connect limit, and all the rest', async () => {

@@ -19,7 +19,7 @@ function cluster(admin: number, env: Record<string, string> = {}): Child {
 /** Undefined while the port changes hands, and while the worker that has it knows of no server that listens. */
 async function figure(admin: number, line: RegExp): Promise<number | undefined> {
   const text = await get(admin, '/metrics').catch(() => undefined)
-  if (text === undefined || text.startsWith('No server of the app listens')) return undefined
+  if (text === undefined || text.startsWith('No server of this app is listening')) return undefined
   assert.deepEqual(wrongWith(text, 'prometheus'), [])
   const found = line.exec(text)?.[1]
   return found === undefined ? undefined : Number(found)
@@ -107,13 +107,13 @@ describe('the admin port of a cluster', () => {
     assert.equal(stderr.split('has no admin port').length, 2, stderr)
   })
 
-  it('says once that it has the figures of one worker alone, where they can not meet', async () => {
+  it('says once that it has the figures of one worker only, where the workers cannot connect', async () => {
     const admin = await freePort()
     const child = cluster(admin, { TMPDIR: '/dev/null' })
     await child.port()
     await eventually('one has it', async () => (await figure(admin, /^meltproof_lanes (\d+)$/m)) === 1)
     child.process.kill('SIGKILL')
     const { stderr } = await child.ended
-    assert.equal(stderr.split('the figures of one worker alone').length, 2, stderr)
+    assert.equal(stderr.split('serves the figures of this worker only').length, 2, stderr)
   })
 })

@@ -118,6 +118,6 @@ describe('limits of outbound calls', () => {
     const env = { CLIENT: 'http', MELTPROOF_OUTBOUND_TOTAL: '5s', MELTPROOF_OUTBOUND_IN_FLIGHT: '9' }
     const { stdout, stderr } = await start('calls-out.mjs', { env }).ended
     assert.equal(stdout, 'hello\n'.repeat(3))
-    assert.match(stderr, /for the head of the answer, 5 s in total, 9 in flight to one origin\./)
+    assert.match(stderr, /to the head of the answer, 5 s in total, 9 in flight to each origin\./)
   })
 })

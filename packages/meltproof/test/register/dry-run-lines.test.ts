@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
-import { DryRunLines, tellDryRun } from '../../src/register/dry-run-lines.ts'
+import { DryRunLines, printDryRun } from '../../src/register/dry-run-lines.ts'
 
 type Figures = Parameters<DryRunLines['look']>[0]
 
@@ -22,7 +22,7 @@ it('says how many of how many, why, and since when; what was before does not cou
   assert.equal(lines.look(figures(1500), 5000), undefined)
   assert.equal(
     lines.look(figures(1600, { full: 1, standing: 250 }), 10_000),
-    'would have shed 251 of 351 requests in the last 5 s (standing 250, full 1). It is a dry run: all were served.',
+    'would have shed 251 of 351 requests in the last 5 s (standing 250, full 1). In this dry run all were served.',
   )
 })
 
@@ -54,7 +54,7 @@ it('looks every five seconds; that it is one is said for all workers, the lines 
   t.mock.timers.enable({ apis: ['setInterval'] })
   const [ofAll, ofEach]: [string[], string[]] = [[], []]
   let now: Figures | undefined
-  tellDryRun(() => now, { all: text => ofAll.push(text), each: text => ofEach.push(text) })
+  printDryRun(() => now, { all: text => ofAll.push(text), each: text => ofEach.push(text) })
   assert.match(ofAll[0]!, /is in a dry run: every request is served/)
   now = figures(10, { late: 5 })
   t.mock.timers.tick(4999)

@@ -94,7 +94,7 @@ describe('variables that are options of protect()', () => {
 
 describe('a value out of range leaves the default and is told of', () => {
   for (const [name, value, sentence] of [
-    ['MELTPROOF', 'no', /^MELTPROOF must be `on` or `off`; got 'no'\. The default holds\.$/],
+    ['MELTPROOF', 'no', /^MELTPROOF must be `on` or `off`; got 'no'\. Using the default\.$/],
     ['MELTPROOF_OUTBOUND', '5s', /^MELTPROOF_OUTBOUND must be `on` or `off`; got '5s'/],
     ['MELTPROOF_DRY_RUN', 'yes please', /^MELTPROOF_DRY_RUN must be `on` or `off`/],
     ['MELTPROOF_LANES', '0', /^MELTPROOF_LANES must be a whole number from 1 to 128; got '0'/],
@@ -105,7 +105,11 @@ describe('a value out of range leaves the default and is told of', () => {
     ['MELTPROOF_LIMIT', '1000001', /got '1000001'/],
     ['MELTPROOF_SHED_HEADERS', 'vary', /^a field of MELTPROOF_SHED_HEADERS must be the name of a header field; got ''/],
     ['MELTPROOF_SHED_HEADERS', 'x-a: b\r\nx-b: c', /MELTPROOF_SHED_HEADERS\[x-a\] must be a string of printable ASCII/],
-    ['MELTPROOF_SHED_HEADERS', 'connection: close', /must be none that meltproof or Node writes; got 'connection'/],
+    [
+      'MELTPROOF_SHED_HEADERS',
+      'connection: close',
+      /must be not a field that meltproof or Node writes; got 'connection'/,
+    ],
     ['MELTPROOF_REPORT_LOAD_TO', 'on', /^MELTPROOF_REPORT_LOAD_TO\[0\] must be an IP address or a network.*got 'on'/],
     ['MELTPROOF_REPORT_LOAD_TO', '10.0.0.0/8,,', /MELTPROOF_REPORT_LOAD_TO\[1\]/],
     ['MELTPROOF_DEADLINE', '0s', /^MELTPROOF_DEADLINE must be a time with its unit.* from 1ms to 24h; got '0s'/],
@@ -201,7 +205,8 @@ describe('a process with variables that are wrong', () => {
     assert.equal(await get(await child.port(), '/stop'), 'admitted 1')
     const { code, stderr } = await child.ended
     assert.equal(code, 0)
-    for (const name of Object.keys(WRONG)) assert.equal(stderr.split(`set up wrongly: ${name} `).length, 2, stderr)
+    for (const name of Object.keys(WRONG))
+      assert.equal(stderr.split(`is configured wrongly: ${name} `).length, 2, stderr)
   })
 
   it('says nothing when it never listens', async () => {

@@ -18,7 +18,7 @@ async function warnings(env: Record<string, string>): Promise<Map<string, number
   for (let i = 1; i < WORKERS; i++) await child.port()
   const pids = new Set<string>()
   while (pids.size < WORKERS) pids.add(await get(port, '/out'))
-  await eventually('a call is told of', () => stderr.includes('outbound calls of this process are bounded'))
+  await eventually('a call is told of', () => stderr.includes('outbound calls of this process are limited'))
   child.process.kill('SIGKILL')
   await child.ended
   const times = new Map<string, number>()

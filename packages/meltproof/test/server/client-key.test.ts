@@ -77,8 +77,8 @@ describe('a client by a function', () => {
         },
         /threw Error: no user/,
       ],
-      [() => 7, /answered 7/],
-      [async () => Promise.reject(new Error('late')), /answered a promise/],
+      [() => 7, /returned 7/],
+      [async () => Promise.reject(new Error('late')), /returned a promise/],
     ] as const) {
       const warnings: string[] = []
       const { of } = clientsBy(key as never, warning => warnings.push(warning), 1)

@@ -66,7 +66,7 @@ describe('a cheap operation beside twelve times the capacity of a heavy one on i
       { holdsMs: ({ url }) => (url === '/reports' ? 40 : 4) },
     )
     assert.ok(share >= 0.9, percent(share))
-    assert.deepEqual(warnings, ['the kind function threw Error: no operation; the kind of such requests is their path'])
+    assert.deepEqual(warnings, ['the kind function threw Error: no operation; such requests are grouped by their path'])
   })
 })
 
@@ -173,12 +173,12 @@ describe('the function', () => {
         () => {
           throw new Error('bad query')
         },
-        /^the kind function threw Error: bad query; the kind of such requests is their path$/,
+        /^the kind function threw Error: bad query; such requests are grouped by their path$/,
       ],
-      [() => 7, /answered 7, not a string or undefined/],
-      [() => null, /answered null/],
-      [() => ['a'], /answered an array/],
-      [async () => Promise.reject(new Error('late')), /answered a promise/],
+      [() => 7, /returned 7, not a string or undefined/],
+      [() => null, /returned null/],
+      [() => ['a'], /returned an array/],
+      [async () => Promise.reject(new Error('late')), /returned a promise/],
     ] as const) {
       const warnings: string[] = []
       const nameOf = kindNames(call as never, warning => warnings.push(warning))

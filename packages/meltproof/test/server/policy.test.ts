@@ -55,7 +55,7 @@ describe('exempt requests', () => {
     const house = await openProtected({ exempt: (async () => Promise.reject(new Error('late'))) as never })
     await fill(house)
     assert.equal(house.warnings.length, 1)
-    assert.match(house.warnings[0]!, /^the exempt function answered a promise/)
+    assert.match(house.warnings[0]!, /^the exempt function returned a promise/)
   })
 
   it('are not exempt when the function throws, which is said once', async () => {

@@ -193,7 +193,7 @@ describe('a raw stream', () => {
     const { headers, endsAtHead, body } = await answerOf(ask(house.session, '/a.B/C', GRPC, 'message'))
     assert.equal(headers[':status'], 200)
     assert.equal(headers['grpc-status'], '14')
-    assert.match(String(headers['grpc-message']), /at its capacity/)
+    assert.match(String(headers['grpc-message']), /is overloaded/)
     const pushbackMs = Number(headers['grpc-retry-pushback-ms'])
     assert.ok(pushbackMs >= 1000 && pushbackMs < 6000, String(pushbackMs))
     assert.ok(endsAtHead)

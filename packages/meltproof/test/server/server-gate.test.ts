@@ -194,8 +194,8 @@ describe('a function of the operator’s', () => {
       throw new Error('boom')
     }
     for (const [call, what] of [
-      [() => 7, 'answered 7, not'],
-      [async () => boom(), 'answered a promise, not'],
+      [() => 7, 'returned 7, not'],
+      [async () => boom(), 'returned a promise, not'],
       [boom, 'threw Error: boom'],
     ] as const) {
       const { answers, warnings } = ask(call)

@@ -1,17 +1,17 @@
 /**
  * Max-min fairness between clients (fair-shares.ts). Clients are hashed to buckets (stochastic fairness queueing,
- * McKenney 1990). Each has two buckets and the better one decides, so a client that shares a bucket with a heavy one is
- * not lost (stochastic fair blue, Feng et al. 2001). Pure.
+ * McKenney 1990). Each client has two buckets and the better one decides, so a client that shares one bucket with a
+ * heavy client still gets its share (stochastic fair blue, Feng et al. 2001). Pure.
  */
 import { FairShares } from './fair-shares.ts'
 import { mix } from './path-hash.ts'
 
 const BUCKET_BITS = 8
 const BUCKETS = 2 ** BUCKET_BITS
-/** Requests of an unknown client that may come first in a window of fair-shares.ts. */
+/** Requests of an unknown client that may have priority in a window of fair-shares.ts. */
 const NEWCOMERS = 2
-/** One row of buckets gets a new salt this often, ms, so that other clients share a bucket. */
-const DEAL_MS = 5000
+/** One row of buckets gets a new salt at this interval, ms, so that other clients share a bucket. */
+const RESALT_MS = 5000
 
 export class ClientShares {
   readonly #random: () => number
@@ -25,7 +25,7 @@ export class ClientShares {
   }
 
   arrived(client: number, nowMs: number, limit: number): void {
-    if (nowMs >= this.#dealAt) this.#dealAnew(nowMs)
+    if (nowMs >= this.#dealAt) this.#resalt(nowMs)
     for (const { shares, salt } of this.#rows) shares.arrived(bucketOf(client, salt), nowMs, limit)
   }
 
@@ -38,7 +38,7 @@ export class ClientShares {
     return false
   }
 
-  /** Both buckets count it, or a client that alternates between them would get twice its share. */
+  /** Counts a request in both buckets; otherwise a client that alternates between them would get twice its share. */
   comesFirst(client: number): void {
     for (const { shares, salt } of this.#rows) shares.comesFirst(bucketOf(client, salt))
   }
@@ -47,11 +47,11 @@ export class ClientShares {
     for (const { shares } of this.#rows) shares.open(nowMs)
   }
 
-  #dealAnew(nowMs: number): void {
+  #resalt(nowMs: number): void {
     const row = this.#rows[this.#dealt++ % this.#rows.length]!
     row.salt = this.#salt()
     row.shares.open(nowMs)
-    this.#dealAt = nowMs + DEAL_MS
+    this.#dealAt = nowMs + RESALT_MS
   }
 
   #salt(): number {

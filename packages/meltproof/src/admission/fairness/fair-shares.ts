@@ -1,43 +1,44 @@
 /**
- * Max-min fairness between kinds (Bertsekas and Gallager, Data Networks, 1992): a kind that asks for less than an equal
- * share gets it all. Demand is arrivals times the least mean service time: waits in service do not count. Pure.
+ * Max-min fairness between kinds (Bertsekas and Gallager, Data Networks, 1992): a kind that needs less than an equal
+ * share gets all it needs. Demand is arrivals times the lowest mean service time, so waits in service do not count.
+ * Pure.
  */
 
 const WINDOW_MS = 200
 /** Weight of the latest window in the mean rate. */
 const WEIGHT = 0.5
 const SERVICE_WEIGHT = 0.1
-/** Each window reduces the sums of time held and worked by this share. */
-const FORGOTTEN = 0.3
-/** Each window moves the least mean service time up to the mean by this share. */
-const RISES = 0.005
-/** Share of the limit that is dealt out: demand is an estimate. */
-const DEALT = 0.9
-/** A kind that fits may come first with BURST times its demand in a window, plus FEW. */
+/** Each window reduces the sums of #heldMs and #workedMs by this share. */
+const SUM_DECAY = 0.3
+/** Each window raises the lowest mean service time towards the mean by this share. */
+const LEAST_MEAN_RISE = 0.005
+/** Share of the limit that is distributed: demand is only an estimate. */
+const DISTRIBUTED_SHARE = 0.9
+/** In a window, a kind within its share may have priority for BURST times its demand, plus FEW requests. */
 const BURST = 1.5
 const FEW = 4
-const NOBODY = -1
+const NO_GRANT = -1
 
 export class FairShares {
   readonly #kinds: number
   readonly #unasked: number
   readonly #arrivals: Float64Array
   readonly #rates: Float64Array
-  /** Mean service time, ms, 0 before it is known; and the least that this mean has been. */
+  /** By kind: mean service time, ms, 0 while unknown; and the lowest value of this mean. */
   readonly #serviceMs: Float64Array
   readonly #leastMs: Float64Array
-  /** In this window: requests that came first, how many may at once, and how many more per ms. */
+  /** By kind, in this window: requests with priority, how many are allowed at once, and how many more per ms. */
   readonly #first: Float64Array
   readonly #granted: Float64Array
   readonly #pace: Float64Array
   #meanServiceMs = 0
-  /** Sum of service times, and the part left if no request waited in service, ms. */
+  /** Sum of service times, and the part of it without waits in service, ms. */
   #heldMs = 0
   #workedMs = 0
   #since = Number.NaN
   #drawn = false
 
-  /** @param newcomers requests of a kind without demand so far that may come first in a window */
+  /** @param newcomers requests with priority per window for a kind that has had no demand so far */
   constructor(kinds: number, newcomers = 0) {
     this.#kinds = kinds
     this.#unasked = newcomers - 1
@@ -46,7 +47,7 @@ export class FairShares {
     this.#serviceMs = new Float64Array(kinds)
     this.#leastMs = new Float64Array(kinds)
     this.#first = new Float64Array(kinds)
-    this.#granted = new Float64Array(kinds).fill(NOBODY)
+    this.#granted = new Float64Array(kinds).fill(NO_GRANT)
     this.#pace = new Float64Array(kinds)
   }
 
@@ -65,7 +66,7 @@ export class FairShares {
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : SERVICE_WEIGHT / 4)
   }
 
-  /** Whether another request of this kind may come first. False once a kind floods beyond its share. */
+  /** Whether another request of this kind may have priority. False once a kind exceeds its share. */
   within(kind: number, nowMs: number): boolean {
     return this.#first[kind]! <= this.#granted[kind]! + this.#pace[kind]! * (nowMs - this.#since)
   }
@@ -74,11 +75,11 @@ export class FairShares {
     this.#first[kind]!++
   }
 
-  /** A queue begins. Demand from before belongs to other traffic. */
+  /** Called when a queue begins. Earlier demand belongs to other traffic. */
   open(nowMs: number): void {
     this.#arrivals.fill(0)
     this.#first.fill(0)
-    this.#granted.fill(NOBODY)
+    this.#granted.fill(NO_GRANT)
     this.#pace.fill(0)
     this.#since = nowMs
     this.#drawn = false
@@ -100,10 +101,10 @@ export class FairShares {
     this.#arrivals.fill(0)
     this.#first.fill(0)
     this.#granted.fill(this.#unasked)
-    for (const { kind } of asking) this.#granted[kind] = NOBODY
+    for (const { kind } of asking) this.#granted[kind] = NO_GRANT
     this.#pace.fill(0)
     asking.sort((a, b) => a.permits - b.permits)
-    let left = DEALT * limit * this.#working()
+    let left = DISTRIBUTED_SHARE * limit * this.#working()
     for (const [i, { kind, permits }] of asking.entries()) {
       // The kind with the highest demand gets what the others leave: without excess demand there would be no queue.
       if (i === asking.length - 1) return
@@ -114,14 +115,14 @@ export class FairShares {
     }
   }
 
-  /** The share of time in service that is not spent waiting there. */
+  /** The share of the time in service that is not spent waiting there. */
   #working(): number {
     const share = this.#heldMs === 0 ? 1 : Math.min(1, this.#workedMs / this.#heldMs)
-    this.#heldMs *= 1 - FORGOTTEN
-    this.#workedMs *= 1 - FORGOTTEN
+    this.#heldMs *= 1 - SUM_DECAY
+    this.#workedMs *= 1 - SUM_DECAY
     for (let kind = 0; kind < this.#kinds; kind++) {
       const above = this.#serviceMs[kind]! - this.#leastMs[kind]!
-      this.#leastMs[kind]! += above * (above < 0 || this.#leastMs[kind] === 0 ? 1 : RISES)
+      this.#leastMs[kind]! += above * (above < 0 || this.#leastMs[kind] === 0 ? 1 : LEAST_MEAN_RISE)
     }
     return share
   }

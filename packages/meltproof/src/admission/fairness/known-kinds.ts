@@ -1,25 +1,23 @@
 /**
- * Finds the kind of a request from its path, or from the name that the operator's `kind` gave it. Clients can invent
- * both, so a path or a name becomes a kind only after it was seen often and found. Requests beyond a kind's usual rate
- * in calm times count as unknown. Pure and bounded.
+ * Finds the kind of a request from its path, or from the name that the operator's `kind` returned. Clients can invent
+ * both, so a path or a name becomes a kind only after it was seen often and answered without a 404. Requests beyond a
+ * kind's usual rate in calm times count as unknown. Pure and bounded.
  */
 import { type KindKey, PathHash } from './path-hash.ts'
 
 export const UNKNOWN = 0
 export const KINDS = 33
 
-/** A path is sighted at most once in this time, ms. */
+/** A path is counted at most once in this time, ms. */
 const SIGHT_MS = 100
-/**
- * Sightings that make a path a kind: this many at first, DEARER times as many per known kind, at most MOST_SIGHTINGS.
- */
+/** Sightings that make a path a kind: this many at first, growing by a factor per known kind, up to a maximum. */
 const SIGHTINGS = 4
-const DEARER = 1.3
+const PROMOTION_COST_GROWTH = 1.3
 const MOST_SIGHTINGS = 300
-/** Places for paths that may become kinds; a power of two. */
+/** Slots for paths that may become kinds; a power of two. */
 const CANDIDATES = 1024
 const WINDOW_MS = 2000
-/** Calm windows behind a kind's usual rate, and the number after which it counts. */
+/** Number of calm windows that determine a kind's usual rate, and the number from which the rate is used. */
 const WINDOWS = 15
 const WINDOWS_TO_COUNT = 3
 /** In a window, a kind may have GROWN times its usual requests, plus FEW. */
@@ -43,7 +41,7 @@ export class KnownKinds {
   #windowEndsAt = 0
   #calm = true
   #learntIn = Number.NaN
-  /** Some kinds are known from calm times, so no path that appears under overload becomes one. */
+  /** True if kinds are known from calm times: then no path that first appears under overload becomes one. */
   #settled = false
 
   readonly #candidates = new Int32Array(CANDIDATES)
@@ -74,9 +72,7 @@ export class KnownKinds {
     if (kind === UNKNOWN && !this.#settled) this.#seen(Math.floor(nowMs / SIGHT_MS))
   }
 
-  /**
-   * A request was answered. `standing`: the service is overloaded. `route`: the framework's name for it, where known.
-   */
+  /** A request was answered. `standing`: the service is overloaded. `route`: the framework's name for it, if known. */
   answered(kind: number, key: KindKey, nowMs: number, standing: boolean, route?: string): void {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     if (standing) this.#calm = false
@@ -117,14 +113,14 @@ export class KnownKinds {
     return this.#kinds.get(path) ?? (under === 0 ? UNKNOWN : (this.#kinds.get(under) ?? UNKNOWN))
   }
 
-  /** Frequent paths, after Misra and Gries (1982), with one place per hash. */
+  /** Finds frequent paths, after Misra and Gries (1982), with one slot per hash. */
   #sight(path: number, sight: number, isUnder: 0 | 1): void {
     const place = path & (CANDIDATES - 1)
     if (this.#seenIn[place] === sight) return
     this.#seenIn[place] = sight
     if (this.#candidates[place] === path) {
       this.#sightings[place]!++
-      if (this.#sightings[place]! >= Math.min(MOST_SIGHTINGS, SIGHTINGS * DEARER ** this.#kinds.size)) {
+      if (this.#sightings[place]! >= Math.min(MOST_SIGHTINGS, SIGHTINGS * PROMOTION_COST_GROWTH ** this.#kinds.size)) {
         this.#learn(place, isUnder)
       }
     } else if (this.#sightings[place]! > 0) this.#sightings[place]!--

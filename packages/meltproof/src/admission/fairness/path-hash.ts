@@ -1,17 +1,14 @@
-/** Hashes of a path, of its route or siblings, and of other texts. Pure. */
+/** Hashes a path, its route or siblings, and other texts. Pure. */
 
-/**
- * What the kind of a request goes by: its URL, or the hash of a name ({@link PathHash.keyOf}). A hash, so that a request
- * does not keep a name of any length in memory.
- */
+/** What determines the kind of a request: its URL, or the hash of a name ({@link PathHash.keyOf}), to save memory. */
 export type KindKey = string | number
 
 export class PathHash {
-  /** Of the path without its query and letter case. All segments with a digit are equal. */
+  /** Hash of the path without its query and letter case. All segments with a digit are equal. */
   path = 0
   /**
-   * Of the route, without its ids ({@link learn}); else of the path with any last segment, 0 if it has only one. 0 for a
-   * name as well.
+   * Hash of the route, without its ids ({@link learn}); otherwise of the path with any last segment, 0 if it has only
+   * one. 0 for a name as well.
    */
   under = 0
   readonly #salt: number
@@ -105,7 +102,7 @@ const TO_LOWER_CASE = 32
 const ID = 1
 const ANY = 2
 
-/** FNV-1a's; the salt replaces its start value. */
+/** The prime of FNV-1a; the salt replaces its start value. */
 const PRIME = 0x01000193
 
 export function hashOf(text: string, salt: number): number {

@@ -1,32 +1,35 @@
 /**
- * Requests whose client left or got a 504 while their handlers work on. Each keeps its permit, or a hung dependency
- * would fill up with abandoned work. The permit comes back when the handler ends. Node does not always tell, so one is
- * presumed over once it took twice as long as others of its kind that were answered since it came, or one by one after
- * 0.5, 1, 2, 4, ... seconds in which no handler ended.
+ * Requests whose client left or got a 504 while their handlers still work. Each keeps its permit; otherwise a hung
+ * dependency would fill up with abandoned work. The permit is freed when the handler ends. Node does not always show
+ * that end, so a request is treated as finished once it took twice as long as others of its kind that were answered
+ * since it arrived, or one by one after 0.5, 1, 2, 4, ... seconds in which no handler ended.
  *
- * That may be wrong, so each is doubted for a while, and no more than there are permits: at most twice as many handlers
- * work. Doubt lasts while a request is known to work, longer for kinds that proved it wrong, else shorter. Pure.
+ * That may be wrong, so each such request is doubted for a while, and no more are doubted than there are permits: at
+ * most twice as many handlers work. A request that is known to work stays doubted; otherwise the time depends on how
+ * often its kind proved the assumption wrong. Pure.
  */
 import { KINDS_IN_SERVICE, type ServiceTimes, type Serving } from './service-times.ts'
 
-/** Presumed over after this multiple of its kind's mean service time. */
+/** A request is treated as finished after this multiple of its kind's mean service time. */
 const TIMES = 2
-/** Time without a sign after which the oldest gives its permit back, ms; doubled each time, up to the second. */
+/**
+ * After this time without an ended handler, the oldest gives its permit back, ms; doubled each time, up to the second.
+ */
 const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
-/** The longest time a request keeps a permit or is doubted after it was abandoned, ms. */
+/** The longest time for which a request keeps its permit or is doubted after it was abandoned, ms. */
 const LONGEST_MS = 300_000
-/** Doubt for an unknown kind, and the shortest doubt, ms. */
+/** How long a request of an unknown kind is doubted, and the minimum for any kind, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** The shortest doubt for a request that had no permit, or was far slower than its kind, when it was abandoned, ms. */
+/** The minimum for a request that had no permit, or was far slower than its kind, when it was abandoned, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
-/** What is known of a handler whose client has gone. */
+/** What is known of a handler whose client has left. */
 export interface Outlook {
-  /** Whether it is known to work: it is doubted for that long. */
+  /** Returns whether the handler is known to work. Such a request stays doubted. */
   readonly isAtWork?: (() => boolean) | undefined
-  /** What was seen of it only served its client, so its permit is free as soon as one may be doubted. */
+  /** The handler was only seen to serve its client, so its permit is freed as soon as one more may be doubted. */
   readonly servedClient?: boolean
 }
 
@@ -64,12 +67,12 @@ export class Abandoned<S extends Serving> {
     this.#working.set(request, { ...outlook, sinceMs: nowMs, straggles })
   }
 
-  /** One that worked without a permit when its client left: it is doubted from now on. */
+  /** Adds a request that worked without a permit when its client left: it is doubted from now on. */
   addLent(request: S, nowMs: number, outlook?: Outlook): void {
     this.#doubted.set(request, { ...outlook, sinceMs: nowMs, straggles: true })
   }
 
-  /** Returns whether it still had its permit. */
+  /** The handler has ended. Returns whether the request still had its permit. */
   ended(request: S, nowMs: number): boolean {
     if (this.#working.delete(request)) {
       this.#probeAt = nowMs + this.#probeMs
@@ -81,13 +84,13 @@ export class Abandoned<S extends Serving> {
     return false
   }
 
-  /** It ended at some time, without a sign. Returns whether it still had its permit. */
+  /** The handler ended at some unknown time. Returns whether the request still had its permit. */
   collected(request: S): boolean {
     if (this.#doubted.delete(request)) this.#trust(request.kindNoted)
     return this.#working.delete(request)
   }
 
-  /** Takes out the requests that are presumed over and must give their permits back. `permits`: how many there are. */
+  /** Removes the requests that are treated as finished and must give back their permits. `permits`: their total. */
   takePresumedOver(nowMs: number, permits: number): S[] {
     this.#believe(nowMs)
     const over: S[] = []
@@ -112,7 +115,7 @@ export class Abandoned<S extends Serving> {
     return request
   }
 
-  /** Believes that silent requests are over, and doubts their kind for a shorter time from then on. */
+  /** Accepts that silent requests have ended, and doubts their kind for a shorter time from then on. */
   #believe(nowMs: number): void {
     for (const [request, { sinceMs, straggles, isAtWork }] of this.#doubted) {
       const kind = request.kindNoted

@@ -1,9 +1,10 @@
 /**
- * The permit of a request: where it waits, and its leave to be in service, which ends once. Only admission/ changes it.
+ * The permit of a request: its place in a queue, and then its permission to be in service, which ends once. Only
+ * admission/ changes it.
  *
  *     none -> held -> ended
- *     none -> held -> lent -> ended    a stream waits for its client; its place counts as free
- *                   <- lent            the stream is at work again
+ *     none -> held -> lent -> ended    a stream waits for its client; its permit is free for others
+ *                   <- lent            the stream works again
  *
  * An exchange is its own permit, so that a request allocates one object and not two. When its client leaves and the
  * handler works on, the permit passes to an {@link Orphan}.
@@ -15,15 +16,15 @@ import type { Stream } from './streams.ts'
 export class Permit<E = unknown> implements Serving, Linked<E> {
   // Set by the gate and its queues.
   arrivedAt: number
-  /** It had a permit, gave it back to wait for its client, and asks for one again. */
+  /** The entry had a permit, gave it back to wait for its client, and requests one again. */
   again = false
   left = false
   line = 0
   /** The latest start that meets its deadline; Infinity without one. */
   startBy: number = Number.POSITIVE_INFINITY
-  /** Of the limiter. */
+  /** Written by the limiter. */
   ticket: number | undefined = undefined
-  /** Neighbours among what is in service, or waits. */
+  /** Links of the list of entries in service, or of waiting ones. */
   before: E | undefined
   after: E | undefined
   startedAt = 0
@@ -31,10 +32,10 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   servingSince = 0
   kindNoted = 0
   answeredThen = 0
-  /** No client waits for the answer any more, and the handler was not seen to end. */
+  /** No client waits for the answer any more, and the end of the handler was not seen. */
   abandoned = false
   orphan: Orphan | undefined
-  /** Set when a look sees that its answer has begun and goes on. */
+  /** Set when a check finds that the answer has begun and continues. */
   stream: Stream | undefined
   #state: 'none' | 'held' | 'lent' | 'ended' = 'none'
 
@@ -46,7 +47,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
     return this.#state === 'held'
   }
 
-  /** Its handler is at work and its end is still to be told. */
+  /** The handler works, and its end was not reported yet. */
   get inService(): boolean {
     return this.#state === 'held' || this.#state === 'lent' || this.orphan?.ended === false
   }
@@ -60,7 +61,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
     this.#state = 'lent'
   }
 
-  /** How the request was in service until now; undefined when its permit has ended, or never began. */
+  /** Ends the permit. Returns its last state; undefined when it has ended, or never began. */
   endPermit(): 'held' | 'lent' | undefined {
     const state = this.#state
     if (state === 'none' || state === 'ended') return undefined
@@ -70,8 +71,8 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
 }
 
 /**
- * The permit of work whose result no client waits for. It refers to nothing of the request: what the handler no longer
- * reaches can be collected.
+ * The permit of work for whose result no client waits. It does not reference the request, so that objects which the
+ * handler no longer reaches can be collected.
  */
 export class Orphan implements Serving {
   startedAt: number

@@ -1,7 +1,7 @@
 /**
- * The permits of a gate: the one place in which they are given, lent and end. A permit lasts as long as the work, also when
- * no client waits for it any more (abandoned.ts). An answer that streams lends its permit while it needs none (streams.ts).
- * Pure.
+ * The permits of a gate: the only place in which they are given, lent and ended. A permit lasts as long as the work,
+ * even if no client waits for it any more (abandoned.ts). A streaming answer lends its permit while it needs none
+ * (streams.ts). Pure.
  */
 import { LinkedList } from '../../linked-list.ts'
 import type { Entry, Gate } from '../gate.ts'
@@ -10,27 +10,27 @@ import { Orphan, type Permit } from './permit.ts'
 import { type Serving, ServiceTimes } from './service-times.ts'
 import type { Streams } from './streams.ts'
 
-/** What can have a permit. */
+/** Objects that can have a permit. */
 export type Admitted<E> = Permit<E> & Entry
 
 export interface PermitHooks<E> {
   readonly onRecorded?: (entry: E, nowMs: number) => void
   /** The kind of work, below KINDS_IN_SERVICE. @default 0 for all */
   readonly kindOf?: (entry: E) => number
-  /** The permit of this entry passed to an orphan. */
+  /** The permit of this entry has passed to an orphan. */
   readonly onOrphaned?: (entry: E, orphan: Orphan) => void
-  /** What learns from answers that stream. @default no answer does */
+  /** Learns from streaming answers. @default no answer streams */
   readonly streams?: Streams
-  /** Whether the client has all of an answer that streamed. */
+  /** Whether the client has received the whole of a streaming answer. */
   readonly isFinished?: (entry: E) => boolean
 }
 
-/** Work that is presumed to have ended is looked for no more often, ms. */
+/** Minimum interval between searches for work that is treated as finished, ms. */
 const PRESUME_MS = 10
 
 export class Permits<E extends Admitted<E>> {
   readonly inService: LinkedList<E> = new LinkedList()
-  /** Streams that lent their permits, and may be at work again. */
+  /** Streams that lent their permits, and may work again. */
   readonly lent: LinkedList<E> = new LinkedList()
   readonly #times: ServiceTimes<E> = new ServiceTimes()
   readonly #gate: Gate<E>
@@ -51,12 +51,12 @@ export class Permits<E extends Admitted<E>> {
     return this.#hooks.kindOf?.(entry) ?? 0
   }
 
-  /** The least time that work of its kind takes, ms; 0 if unknown, or if none of that kind is in service. */
+  /** The shortest time that work of its kind takes, ms; 0 if unknown, or if none of that kind is in service. */
   leastServiceMs(entry: E): number {
     return this.#times.leastMs(this.#kindOf(entry))
   }
 
-  /** Work of its kind is known to leave quickly. Work without kinds may be of many sorts, and is not. */
+  /** True for work of a kind known to be quick; false without kinds, because work may then be of any sort. */
   isQuick(entry: E): boolean {
     return this.#hooks.kindOf !== undefined && this.#times.isQuick(this.#kindOf(entry))
   }
@@ -85,16 +85,16 @@ export class Permits<E extends Admitted<E>> {
   #release(entry: E, nowMs: number): void {
     const serviceMs = nowMs - entry.startedAt
     if (entry.stream?.rested) {
-      // Time after it regained its permit is not service time.
+      // The time after the permit was regained is not service time.
       this.#times.gone(entry)
-      this.#gate.goOn(nowMs, serviceMs, entry)
+      this.#gate.runWithoutPermit(nowMs, serviceMs, entry)
     } else {
       this.#times.answered(entry, nowMs)
       this.#gate.release(nowMs, serviceMs, entry)
     }
   }
 
-  /** It is over without an answer that teaches anything. Does nothing when its permit has ended. */
+  /** Ends work without a useful answer. Does nothing if its permit has ended. */
   drop(entry: E, nowMs: number): void {
     if (entry.stream !== undefined) this.#hooks.streams?.gone(entry.stream)
     if (entry.orphan !== undefined) this.#endOrphan(entry.orphan, nowMs)
@@ -109,7 +109,7 @@ export class Permits<E extends Admitted<E>> {
     this.#gate.releaseOrphan(nowMs, nowMs - orphan.startedAt, orphan)
   }
 
-  /** Nothing refers to its work any more, so it has ended. */
+  /** The work has ended, because nothing references it any more. */
   collected(orphan: Orphan, nowMs: number): void {
     if (orphan.ended) return
     orphan.ended = true
@@ -128,12 +128,12 @@ export class Permits<E extends Admitted<E>> {
     return was
   }
 
-  /** Its handler may be at work although its permit has ended: its answer fell silent. */
+  /** True if the handler may work without a permit, because its answer fell silent. */
   isDoubted({ stream }: E): boolean {
     return stream !== undefined && this.#hooks.streams?.doubts(stream) === true
   }
 
-  /** No client waits for its result any more: its permit passes to an orphan. */
+  /** No client waits for the result any more: the permit passes to an orphan. */
   giveUp(entry: E, nowMs: number, outlook?: Outlook): void {
     const isDoubted = this.isDoubted(entry)
     if (isDoubted) this.#hooks.streams!.gone(entry.stream!)
@@ -152,7 +152,7 @@ export class Permits<E extends Admitted<E>> {
     for (const entry of this.inService.find(isOne, ({ startedAt }) => startedAt >= atMs)) this.giveUp(entry, nowMs)
   }
 
-  /** Ends the permits of work that ended unseen. Called while others wait for one. */
+  /** Ends the permits of work whose end was not seen. Called while other work waits for a permit. */
   reclaim(nowMs: number): void {
     this.#endPresumed(nowMs)
   }
@@ -167,21 +167,21 @@ export class Permits<E extends Admitted<E>> {
     for (const orphan of this.#orphans.takePresumedOver(nowMs, permits)) this.#free(orphan, nowMs)
   }
 
-  /** How many streams may work without a permit because they seem to wait, beside those that are presumed to have ended. */
+  /** How many streams may work without a permit because they seem to wait, in addition to work treated as finished. */
   get mayDoubt(): number {
     return this.#gate.countedLimit - this.#orphans.doubted
   }
 
-  /** Its stream goes on without its permit. */
+  /** The stream continues without its permit. */
   lend(entry: E, nowMs: number): void {
     this.inService.delete(entry)
     entry.lendPermit()
-    this.#gate.goOn(nowMs, nowMs - entry.startedAt, entry)
+    this.#gate.runWithoutPermit(nowMs, nowMs - entry.startedAt, entry)
     this.#times.gone(entry)
     this.lent.add(entry)
   }
 
-  /** Its stream is at work again: others wait until there is room for them. */
+  /** The stream works again: other requests wait until there is room for them. */
   takeBack(entry: E, nowMs: number): void {
     this.lent.delete(entry)
     this.#gate.enter(nowMs, entry)

@@ -1,4 +1,4 @@
-/** Requests in service and answers of each kind, and its current service time: how much time one needs. Pure. */
+/** Counts requests in service and answers of each kind, and measures the current service time of the kind. Pure. */
 
 export const KINDS_IN_SERVICE = 256
 
@@ -17,17 +17,17 @@ const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
 /**
- * A kind that leaves within this time, ms, as this many answers have shown, needs no limit but the loop's; unless as many are
- * in service, so that they seem to leave no more.
+ * A kind is quick if its requests end within this time, ms, as shown by this many answers. It needs no limit except the
+ * loop's, unless this many are in service, so that they no longer seem to end.
  */
 const QUICK_MS = 10
 const QUICK_OF = 16
-/** Of its answers at most this share was slower, in the last hundred or so: a few quick ones do not hide what is slow. */
+/** At most this share of its last hundred or so answers was slower: a few quick answers do not hide a slow kind. */
 const MOST_SLOW = 0.015
 const SLOW_WEIGHT = 1 / 64
 
 export class ServiceTimes<S extends Serving> {
-  // By kind; times in ms, 0 before the first.
+  // Figures by kind; times in ms, 0 before the first.
   readonly #answered = new Float64Array(KINDS_IN_SERVICE)
   readonly #inService = new Int32Array(KINDS_IN_SERVICE)
   readonly #meanMs = new Float64Array(KINDS_IN_SERVICE)
@@ -73,14 +73,14 @@ export class ServiceTimes<S extends Serving> {
     return mean > 0 && nowMs - servingSince >= times * mean
   }
 
-  /** It is known to leave quickly: it holds nothing that others wait for. */
+  /** The kind is known to be quick: it holds nothing for which others wait. */
   isQuick(kind: number): boolean {
     const usualMs = this.#meanMs[kind]! + DEVIATIONS * this.#deviationMs[kind]!
     if (this.#answered[kind]! < QUICK_OF || this.#inService[kind]! >= QUICK_OF) return false
     return usualMs <= QUICK_MS && this.#slowShare[kind]! <= MOST_SLOW
   }
 
-  /** The shortest service time of this kind, ms; 0 if unknown or none is in service, as it may be outdated. */
+  /** The shortest service time of this kind, ms; 0 if unknown, or if none is in service, because it may be outdated. */
   leastMs(kind: number): number {
     if (this.#inService[kind] === 0) return 0
     return Math.max(0, this.#meanMs[kind]! - DEVIATIONS * this.#deviationMs[kind]!)

@@ -1,43 +1,43 @@
 /**
- * Answers that have begun and go on: what they do at a look, and so whether they need their permit. Only the look of an
- * answer is known, not its handler. So one that keeps writing is at work, and one that is silent may wait for events,
- * for ever, or for a slow dependency. Which of the two it is shows in what became of others of its kind. Pure.
+ * Answers that have begun and continue: what checks see of them, and whether they need their permit. Checks see only
+ * the answer, not the handler. An answer that keeps writing comes from a working handler; a silent one may wait for
+ * events, for ever, or for a slow dependency. How others of its kind ended shows which of the two it is. Pure.
  */
 import { KINDS_IN_SERVICE } from './service-times.ts'
 
-/** Silence of a stream whose kind is unknown, ms: watches that come at once must not hold up others until they are shed. */
+/** Silence of a stream of unknown kind, ms: watches that arrive together must not delay others until they are shed. */
 const FIRST_SILENCE_MS = 100
-/** So long after its silence such a stream is doubted to be a feed, ms: an answer may end until then. */
+/** Such a stream is doubted to be an event feed for this time after its silence, ms: an answer may end until then. */
 const DOUBT_MS = 1000
-/** Silence or work for so long is no chance, ms. */
+/** Silence or work of this length is not by chance, ms. */
 const CERTAIN_MS = 500
-/** A gap for so long between two writes is no silence yet, ms. */
+/** A shorter gap between two writes is not silence, ms. */
 const GAP_MS = CERTAIN_MS / 2
-/** So much longer it has waited for its client than it was at work, ms. */
+/** A stream waits for its client if it has waited this much longer than it worked, ms. */
 const WAIT_MS = 50
 /** No stream holds a permit for longer while others wait, ms. */
 const LONG_MS = 10_000
-/** Time between two looks counts up to this, ms: what exceeds it is a stall of ours, or nobody waited. */
+/** Time between two checks counts up to this value, ms: the rest is a stall, or no request waited. */
 const LOOK_MOST_MS = 20
-/** Looks come at least this often while requests wait for a permit, ms; a longer gap is a stall. */
+/** While requests wait for a permit, checks are at least this frequent, ms; a longer gap is a stall. */
 const BELIEVE_MOST_MS = 50
 
 /**
- * - `feed`: it sends events as they come, so it gives its permit back from its head on.
- * - `unknown`: silence may mean that it is a feed. No more are let go on doubt than there are permits.
- * - `pausing`: silence means that it waits for something; when it writes again, it is at work again.
- * - `steady`: others like it ended and were never silent. So silence means that something behind us hangs.
- * - `finite`: its head says that it has an end. Otherwise as `steady`.
+ * - `feed`: it sends events as they occur, so it gives its permit back as soon as its head is sent.
+ * - `unknown`: silence may mean that it is a feed. No more of these are doubted than there are permits.
+ * - `pausing`: silence means that it waits for something; when it writes again, it works again.
+ * - `steady`: others of its kind ended and were never silent. So silence means that a dependency hangs.
+ * - `finite`: its head says that it has an end. Otherwise like `steady`.
  */
 type Habit = 'feed' | 'unknown' | 'pausing' | 'steady' | 'finite'
 
-/** What the head of an answer says: a source of events, something with an end, or neither. */
+/** What the head of an answer announces: a source of events, something with an end, or neither. */
 export type Announced = 'events' | 'finite' | 'neither'
 
 export interface Look {
-  /** It was written since the last look. */
+  /** True if the answer was written to since the last check. */
   readonly moved: boolean
-  /** Its handler waits until its client has taken what was written, or sends more. */
+  /** True while the handler waits until its client has received what was written, or sends more. */
   readonly waits: boolean
 }
 
@@ -46,7 +46,7 @@ export class Stream {
   readonly kind: number
   readonly habit: Habit
   paused = false
-  /** It has given its permit back, to take it again. */
+  /** The stream has given its permit back, to take it again later. */
   rested = false
   lookedAt: number
   heldMs = 0
@@ -92,11 +92,11 @@ export class Streams {
   readonly #habits = new Array<Exclude<Habit, 'finite'>>(KINDS_IN_SERVICE).fill('unknown')
   /** Streams of unknown kinds that fell silent, and when, by {@link #watchedMs}. */
   readonly #doubted = new Map<Stream, number>()
-  /** How long streams were watched, ms: in a stall of ours a stream may end unseen. */
+  /** How long streams were watched, ms: during a stall a stream may end unseen. */
   #watchedMs = 0
   #believedAt = 0
 
-  /** `look`: asked at each look. */
+  /** `look`: called at each check. */
   begun(kind: number, announced: Announced, look: () => Look, nowMs: number): Stream {
     return new Stream(kind, this.habitOf(kind, announced), look, nowMs)
   }
@@ -108,7 +108,7 @@ export class Streams {
     return learned === 'unknown' ? 'feed' : 'pausing'
   }
 
-  /** Whether it gives its permit back after a look: to take it `again`, or for good. `permits`: how many there are. */
+  /** Whether the stream gives its permit back: to take it `again`, or for good. `permits`: their total. */
   givesBack(stream: Stream, permits: number): 'again' | 'for good' | undefined {
     const { habit, heldMs, kind, silentMs, waitsMs } = stream
     if (habit !== 'feed' && waitsMs >= WAIT_MS) return 'again'
@@ -123,7 +123,7 @@ export class Streams {
     return habit === 'pausing' && !long ? 'again' : 'for good'
   }
 
-  /** Believes that those which are still open are feeds. */
+  /** Accepts that streams which are still open are feeds. */
   believe(nowMs: number): void {
     this.#watchedMs += Math.min(nowMs - this.#believedAt, BELIEVE_MOST_MS)
     this.#believedAt = nowMs
@@ -138,17 +138,17 @@ export class Streams {
     return this.#doubted.size
   }
 
-  /** It may be at work without a permit. */
+  /** True if the stream may work without a permit. */
   doubts(stream: Stream): boolean {
     return this.#doubted.has(stream)
   }
 
-  /** Its client has gone. */
+  /** The client of the stream has left. */
   gone(stream: Stream): void {
     this.#doubted.delete(stream)
   }
 
-  /** Its handler has ended it. */
+  /** The handler has ended the stream. */
   ended(stream: Stream): void {
     const { habit, kind, paused } = stream
     this.#doubted.delete(stream)

@@ -1,19 +1,19 @@
 /**
- * How much a request matters: a class ("Site Reliability Engineering", chapter 21, Beyer et al., 2016) and a cohort in
- * it. The lowest class is shed first, and in it whole cohorts, so that a user is either served or not (DAGOR: Zhou et
- * al., "Overload Control for Scaling WeChat Microservices", SoCC 2018). Pure.
+ * How important a request is: a class ("Site Reliability Engineering", chapter 21, Beyer et al., 2016) and a cohort
+ * within it. The lowest class is shed first, and within it whole cohorts, so that a user is either served or not
+ * (DAGOR: Zhou et al., "Overload Control for Scaling WeChat Microservices", SoCC 2018). Pure.
  */
 
 export const CRITICALITIES = ['critical_plus', 'critical', 'sheddable_plus', 'sheddable'] as const
 
 export type Criticality = (typeof CRITICALITIES)[number]
 
-/** For requests that name none. These are nearly all, so `sheddable` must be asked for. */
+/** The class of requests without one. These are nearly all, so `sheddable` must be requested explicitly. */
 export const DEFAULT_CRITICALITY: Criticality = 'critical'
 
-/** Cohorts of a class, as in DAGOR. A window of requests could not tell more apart. */
+/** Cohorts of a class, as in DAGOR. One window of requests could not distinguish more. */
 export const COHORTS = 128
-/** Class and cohort form one number, the level, below this. Lower levels matter more. */
+/** Class and cohort form one number, the level, which is below LEVELS. Lower levels matter more. */
 export const LEVELS: number = CRITICALITIES.length * COHORTS
 
 /** A key's requests are shed or served together. */
@@ -36,10 +36,10 @@ export function levelOf(criticality: Criticality = DEFAULT_CRITICALITY, key?: st
   return key === undefined ? base : base + (hash(key, epoch) % COHORTS)
 }
 
-/** Undefined if the answer makes no sense, so that the caller can warn. Never throws for plain values. */
+/** Undefined if the answer is invalid, so that the caller can warn. Never throws for plain values. */
 export function readCriticality(answer: unknown, epoch = 0): number | undefined {
   if (typeof answer === 'string') return isCriticality(answer) ? levelOf(answer) : undefined
-  // An async function answers with a promise, which would pass for an answer that names nothing.
+  // An async function returns a promise, which would look like an answer without a class.
   if (typeof answer !== 'object' || answer === null || 'then' in answer) return undefined
   const { criticality = DEFAULT_CRITICALITY, key } = answer as { criticality?: unknown; key?: unknown }
   if (!isCriticality(criticality) || (key !== undefined && typeof key !== 'string')) return undefined

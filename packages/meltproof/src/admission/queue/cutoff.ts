@@ -1,18 +1,18 @@
 /**
  * The level up to which requests are admitted while a queue stands. It counts arrivals by level and departures, and
- * draws the line where arrivals up to it just fill the departures: DAGOR's histogram and prefix sum (SoCC 2018), with
- * the measured pace of departures in place of blind steps. Pure.
+ * sets the cutoff where arrivals up to it just match the departures: DAGOR's histogram and prefix sum (SoCC 2018), with
+ * the measured pace of departures instead of fixed steps. Pure.
  */
 import { LEVELS } from './criticality.ts'
 
-/** Least time, ms, and departures for a line: fewer would move it by chance. */
+/** Minimum time, ms, and departures for a new cutoff: fewer would move it by chance. */
 const WINDOW_MS = 250
 const WINDOW_DEPARTURES = 16
-/** What remains of earlier windows: a memory of about ten, so that users near the line do not flap. */
+/** Each window keeps this share of earlier counts: a memory of about ten windows, so that users do not flap. */
 const KEPT = 0.9
-/** Share of the departures that the line admits. Any level fills the rest when a permit is free. */
+/** Share of the departures that the cutoff admits. Any level fills the rest when a permit is free. */
 const SUPPLY = 0.97
-/** A line that still admits between these shares of what is wanted stays. */
+/** The cutoff does not move while it admits between these shares of the wanted number. */
 const TOO_FEW = 0.95
 const TOO_MANY = 1.08
 
@@ -23,14 +23,14 @@ export class Cutoff {
   #departed = 0
   #departedInWindow = 0
   #windowStart = 0
-  #line: number = OPEN
+  #level: number = OPEN
 
-  get line(): number {
-    return this.#line
+  get level(): number {
+    return this.#level
   }
 
-  get drawn(): boolean {
-    return this.#line < OPEN
+  get isSet(): boolean {
+    return this.#level < OPEN
   }
 
   open(nowMs: number): void {
@@ -38,12 +38,12 @@ export class Cutoff {
     this.#departed = 0
     this.#departedInWindow = 0
     this.#windowStart = nowMs
-    this.#line = OPEN
+    this.#level = OPEN
   }
 
   arrived(level: number): boolean {
     this.#arrived[level]!++
-    return level <= this.#line
+    return level <= this.#level
   }
 
   departed(nowMs: number): void {
@@ -58,17 +58,18 @@ export class Cutoff {
   }
 
   #draw(wanted: number): void {
-    let below = 0 // arrivals on better levels
-    let upToLine = 0
-    let drawn = -1
+    let below = 0 // Arrivals on lower levels, which matter more.
+    let upToLevel = 0
+    let cutoffLevel = -1
     for (let level = 0; level < LEVELS; level++) {
       const upTo = below + this.#arrived[level]!
-      if (level === this.#line) upToLine = upTo
-      // The level that crosses what is wanted is admitted: the queue decides among its requests.
-      if (drawn < 0 && upTo >= wanted) drawn = level
+      if (level === this.#level) upToLevel = upTo
+      // The level that reaches the wanted number is admitted: the queue decides among its requests.
+      if (cutoffLevel < 0 && upTo >= wanted) cutoffLevel = level
       below = upTo
     }
-    if (drawn < 0) this.#line = OPEN
-    else if (this.#line === OPEN || upToLine < TOO_FEW * wanted || upToLine > TOO_MANY * wanted) this.#line = drawn
+    if (cutoffLevel < 0) this.#level = OPEN
+    else if (this.#level === OPEN || upToLevel < TOO_FEW * wanted || upToLevel > TOO_MANY * wanted)
+      this.#level = cutoffLevel
   }
 }

@@ -1,19 +1,19 @@
 /** The usual time between two departures from service while requests wait. Pure. */
 
-/** After this long without a queue its pace is forgotten, ms. */
+/** The pace is forgotten after this long without a queue, ms. */
 const PACE_KEPT_MS = 1000
-/** Departures that make a pace, at least. */
+/** Minimum number of departures for a pace. */
 const DEPARTURES_COUNTED = 8
-/** A gap this many times the usual one is a stall. */
+/** A gap of this many times the usual one is a stall. */
 const STALL_GAPS = 20
-/** Stalls that come more often than this are the pace, ms. */
+/** Stalls that are more frequent than this count as the pace, ms. */
 const STALL_EVERY_MS = 500
-/** The same before the pace is known, ms: a slow service leaves gaps, and enough departures must fall between two. */
+/** Replaces {@link STALL_EVERY_MS} while the pace is unknown, ms. A slow service leaves long gaps without a stall. */
 const FIRST_STALL_EVERY_MS = 3000
 
-/** A gap below this share of the usual one, */
+/** Departures have become faster if a gap is below this share of the usual one */
 const FASTER = 0.97
-/** so often in a row, is more than chance; the first pace counts as the first time. */
+/** this many times in a row; the first pace counts as the first time. */
 const FASTER_IN_A_ROW = 2
 
 export class DeparturePace {
@@ -30,8 +30,8 @@ export class DeparturePace {
   }
 
   /**
-   * Departures come faster and faster: what waits will take less than the pace says. A process that has just started gets
-   * faster for seconds, while its code is compiled.
+   * Departures become faster and faster: waiting requests will take less time than the pace predicts. A process that
+   * has just started speeds up for seconds, while V8 compiles its code.
    */
   speedsUp(nowMs: number): boolean {
     return this.#fasterInARow >= FASTER_IN_A_ROW && nowMs - this.#lastAt <= STALL_GAPS * this.gapMs
@@ -50,7 +50,7 @@ export class DeparturePace {
     const gapMs = nowMs - this.#lastAt
     this.#lastAt = nowMs
     // One long gap is a stall of the loop and says nothing about the pace. Several are the pace: a pool became slow, or
-    // heavy requests leave one by one among volleys of cheap ones.
+    // heavy requests end one by one between many cheap ones.
     const stallEveryMs = this.gapMs > 0 ? STALL_EVERY_MS : FIRST_STALL_EVERY_MS
     if (gapMs > STALL_GAPS * this.gapMs && nowMs - this.#lastStallAt > stallEveryMs) {
       this.#lastStallAt = nowMs

@@ -5,7 +5,7 @@ export interface DueStart extends Waiting {
   startBy: number
 }
 
-/** Nearly all have the same budget, so nearly all are added at the end. Entries that left are removed late. */
+/** Nearly all have the same budget, so nearly all are added at the end. Removed entries are skipped later. */
 export class DueStarts<E extends DueStart> {
   #due: E[] = []
 

@@ -1,11 +1,11 @@
 /**
- * Decides which request waits, starts next or is shed. A queue that drains is a burst: first come, first served, none
- * shed. A queue that stands is overload: newest first, and a request that waited too long is shed at once. This is
- * CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue
+ * Decides which request waits, starts next or is shed. A queue that drains is a burst: first come, first served, and
+ * none is shed. A queue that stands is overload: newest first, and a request that waited too long is shed at once. This
+ * is CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue
  * 2015).
  *
- * Entries wait in lines, the best first: classes where requests have levels (criticality.ts); otherwise those within
- * their fair shares come first (fairness/), clients before kinds.
+ * Entries wait in priority classes, the best first: the classes of criticality.ts where requests have levels; otherwise
+ * those within their fair shares come first (fairness/), clients before kinds.
  */
 import { ClientShares } from '../fairness/client-shares.ts'
 import { FairShares } from '../fairness/fair-shares.ts'
@@ -22,7 +22,7 @@ export interface StandingTuning {
   /** CoDel's interval: the queue is judged at the end of each. */
   readonly intervalMs: number
   readonly promiseMs: number
-  /** A backlog below this share of the promise drains without sheds. */
+  /** A backlog below this share of promiseMs drains without sheds. */
   readonly drains: number
   /** The tolerated backlog once a queue has stood within {@link rememberMs}, ms of waiting. */
   readonly targetMs: number
@@ -40,15 +40,16 @@ export interface StandingTuning {
   readonly keptLonger: number
   /** A request is kept only after this share of a departure gap since the last one: 0.25 gives four per permit. */
   readonly freshGaps: number
-  /** Intervals in a row without shrinking that make a queue stand; chance rarely produces them. */
+  /** A queue stands after this many intervals in a row without shrinking; chance rarely produces them. */
   readonly intervalsToStand: number
   /** The same once a queue has stood within {@link rememberMs}. */
   readonly intervalsToStandAgain: number
   readonly maxQueued: number
   /**
-   * So few wait for longer than {@link maxWaitMs}, as long as the service goes on: they can be one page, whose client
-   * waits for all of it. Fresher requests are served first. More push the oldest out, and so do as many that overtake it:
-   * clients that ask again and again are no page, and some of them would wait for ever.
+   * This many requests may wait for longer than {@link maxWaitMs} while the service makes progress: they can belong to
+   * one page, whose client waits for all of them. Newer requests are served first. Further requests displace the
+   * oldest, and so do as many that overtake it: clients that ask again and again are not one page, and some of them
+   * would wait for ever.
    */
   readonly few: number
 }
@@ -71,10 +72,10 @@ export const STANDING_TUNING: StandingTuning = {
   few: 64,
 }
 
-/** A backlog of one longest wait stands at once; while the service gets faster, of this many. */
+/** A backlog of one maxWaitMs counts as standing at once; while the service speeds up, this many of them. */
 const HOPELESS_IF_FASTER = 1.5
 
-/** An entry is shed, taken or removed once. */
+/** Each entry is shed, taken or removed exactly once. */
 export interface QueueHooks<E extends Waiting> {
   readonly shed: (entry: E, reason: ShedReason) => void
   readonly level?: ((entry: E) => number) | undefined
@@ -93,16 +94,16 @@ export class StandingQueue<E extends Waiting> {
   readonly #cutoff: Cutoff | undefined
   readonly #shares: FairShares | undefined
   readonly #clients: ClientShares | undefined
-  /** Requests in this many first lines can all be served; only chance makes them wait. */
-  readonly #wantedLines: number
+  /** The capacity suffices for requests in this many of the best classes; only chance makes them wait. */
+  readonly #wantedClasses: number
   readonly #lastKeptAt: number[]
   #intervalEndsAt = 0
-  /** At the end of the last intervals, ms, while it is more than may drain. */
+  /** Backlogs at the end of the last intervals, ms, while they are too large to drain. */
   readonly #backlogs: number[] = []
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
   #emptySince = 0
-  /** Starts that went before all that waited longer. */
+  /** Number of starts that overtook every entry that had waited longer. */
   #overtakes = 0
 
   constructor(limiter: Limiter, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
@@ -114,9 +115,9 @@ export class StandingQueue<E extends Waiting> {
     this.#shares = alike && hooks.kind !== undefined ? new FairShares(KINDS) : undefined
     this.#clients = alike && hooks.client !== undefined ? new ClientShares() : undefined
     this.#cutoff = alike ? undefined : new Cutoff()
-    const lines = (this.#clients === undefined ? 1 : 2) * (this.#shares === undefined ? 1 : 2)
-    this.#wantedLines = lines === 1 ? 0 : lines / 2
-    const classes = alike ? lines : CRITICALITIES.length
+    const shareClasses = (this.#clients === undefined ? 1 : 2) * (this.#shares === undefined ? 1 : 2)
+    this.#wantedClasses = shareClasses === 1 ? 0 : shareClasses / 2
+    const classes = alike ? shareClasses : CRITICALITIES.length
     this.#queue = new ClassQueue(classes)
     this.#lastKeptAt = new Array<number>(classes).fill(0)
   }
@@ -129,30 +130,30 @@ export class StandingQueue<E extends Waiting> {
     return this.#standing && this.#queue.size > 0
   }
 
-  /** The expected wait of a request that comes now, ms. A standing queue takes the newest next. */
+  /** The expected wait of a request that arrives now, ms. A standing queue takes the newest next. */
   get expectedWaitMs(): number {
     return this.#standing ? 0 : this.#backlogMs
   }
 
   push(entry: E, nowMs: number): 'wait' | ShedReason {
-    const line = this.#lineFor(entry, nowMs)
-    entry.line = line
+    const priorityClass = this.#classFor(entry, nowMs)
+    entry.priorityClass = priorityClass
     const above = this.#cutoff === undefined || this.#queue.size === 0 || this.#cutoff.arrived(entry.level!)
-    if ((this.#standing && !above) || (!this.#wanted(entry) && this.#enoughWait(line, nowMs))) {
+    if ((this.#standing && !above) || (!this.#wanted(entry) && this.#enoughWait(priorityClass, nowMs))) {
       this.#expire(nowMs)
       return 'standing'
     }
     if (this.#queue.size === 0) this.#beginWaiting(nowMs)
     else if (this.#queue.size >= this.#tuning.maxQueued) {
-      // First come, first served: the newest has the longest wait ahead. Newest first: the oldest has no hope left.
+      // First come, first served: the newest has the longest wait. Newest first: the oldest has no chance left.
       const worst = this.#queue.worstClass()
-      if (line > worst || (line === worst && !this.#standing)) return 'full'
+      if (priorityClass > worst || (priorityClass === worst && !this.#standing)) return 'full'
       this.#hooks.shed(this.#queue.takeOldestOf(worst)!, 'full')
     }
     entry.arrivedAt = nowMs
     entry.overtakesThen = this.#overtakes
-    this.#lastKeptAt.fill(nowMs, line)
-    this.#queue.push(entry, line)
+    this.#lastKeptAt.fill(nowMs, priorityClass)
+    this.#queue.push(entry, priorityClass)
     // Hopeless growth shows at once, before an interval has passed.
     const hopeless = this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1
     if (!this.#limiter.searching && this.#backlogMs > hopeless * this.#tuning.maxWaitMs) this.#standing = true
@@ -160,15 +161,13 @@ export class StandingQueue<E extends Waiting> {
     return 'wait'
   }
 
-  /**
-   * Why {@link push} would shed a request that came now, found before anything is spent on it; undefined if unknown.
-   */
+  /** The reason for which {@link push} would shed a request now, found at almost no cost; undefined if unknown. */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#hooks.level !== undefined) return undefined
     if (this.#shares !== undefined && kind === undefined) return undefined
     if (this.#clients !== undefined && client === undefined) return undefined
-    const line = this.#lineOf(kind!, client!, nowMs)
-    if (line < this.#wantedLines || !this.#enoughWait(line, nowMs)) return undefined
+    const priorityClass = this.#classOf(kind!, client!, nowMs)
+    if (priorityClass < this.#wantedClasses || !this.#enoughWait(priorityClass, nowMs)) return undefined
     this.#expire(nowMs)
     return 'standing'
   }
@@ -187,7 +186,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   remove(entry: E, nowMs: number): boolean {
-    if (entry.left || !this.#queue.remove(entry, entry.line!)) return false
+    if (entry.left || !this.#queue.remove(entry, entry.priorityClass!)) return false
     if (this.#queue.size === 0) this.#emptySince = nowMs
     return true
   }
@@ -201,7 +200,7 @@ export class StandingQueue<E extends Waiting> {
     this.#pace.departed(nowMs)
   }
 
-  /** Time passed: judges the queue, and sheds requests that have waited too long. */
+  /** Call it as time passes: it judges the queue, and sheds requests that have waited too long. */
   expire(nowMs: number): void {
     this.#observe(nowMs)
     this.#expire(nowMs)
@@ -212,11 +211,11 @@ export class StandingQueue<E extends Waiting> {
     if (oldest === undefined) return Number.POSITIVE_INFINITY
     const { intervalMs } = this.#tuning
     const leftMs = this.#longestWait(oldest) - (nowMs - oldest.arrivedAt)
-    // One that may wait on is looked at again.
+    // An entry that may wait longer is checked again.
     return leftMs <= 0 ? intervalMs : Math.max(1, Math.min(leftMs, intervalMs))
   }
 
-  #lineFor(entry: E, nowMs: number): number {
+  #classFor(entry: E, nowMs: number): number {
     const { level, kind, client } = this.#hooks
     if (level !== undefined) {
       const given = level(entry)
@@ -226,30 +225,30 @@ export class StandingQueue<E extends Waiting> {
     const kindOf = this.#shares === undefined ? 0 : kind!(entry)
     const clientOf = this.#clients === undefined ? 0 : client!(entry)
     this.refused(nowMs, kindOf, clientOf)
-    const line = this.#lineOf(kindOf, clientOf, nowMs)
-    if (line === 0) this.#shares?.comesFirst(kindOf)
-    if (line < this.#wantedLines) this.#clients?.comesFirst(clientOf)
-    return line
+    const priorityClass = this.#classOf(kindOf, clientOf, nowMs)
+    if (priorityClass === 0) this.#shares?.comesFirst(kindOf)
+    if (priorityClass < this.#wantedClasses) this.#clients?.comesFirst(clientOf)
+    return priorityClass
   }
 
-  /** The best line is for requests whose client and kind are within their shares; the client counts more. */
-  #lineOf(kind: number, client: number, nowMs: number): number {
+  /** The best class is for requests whose client and kind are within their shares; the client has more weight. */
+  #classOf(kind: number, client: number, nowMs: number): number {
     const clientFits = this.#clients === undefined || (this.#standing && this.#clients.within(client, nowMs))
     const kindFits = this.#shares === undefined || (this.#standing && this.#shares.within(kind, nowMs))
     return (kindFits ? 0 : 1) + (clientFits ? 0 : this.#shares === undefined ? 1 : 2)
   }
 
   #wanted(entry: E): boolean {
-    if (this.#wantedLines > 0) return entry.line! < this.#wantedLines
-    return this.#cutoff !== undefined && entry.level! < this.#cutoff.line && this.#cutoff.drawn
+    if (this.#wantedClasses > 0) return entry.priorityClass! < this.#wantedClasses
+    return this.#cutoff !== undefined && entry.level! < this.#cutoff.level && this.#cutoff.isSet
   }
 
   /** Newest first needs one fresh request per permit, so most others can be shed on arrival. */
-  #enoughWait(line: number, nowMs: number): boolean {
+  #enoughWait(priorityClass: number, nowMs: number): boolean {
     return (
       this.#standing &&
-      this.#queue.sizeThrough(line) > Math.max(this.#permits, this.#isSlow ? this.#tuning.few : 0) &&
-      nowMs - this.#lastKeptAt[line]! < this.#pace.gapMs * this.#tuning.freshGaps
+      this.#queue.sizeThrough(priorityClass) > Math.max(this.#permits, this.#isSlow ? this.#tuning.few : 0) &&
+      nowMs - this.#lastKeptAt[priorityClass]! < this.#pace.gapMs * this.#tuning.freshGaps
     )
   }
 
@@ -265,7 +264,7 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
-  /** Those that the limit counts. */
+  /** How many requests may be in service, counted as the limit counts them. */
   get #permits(): number {
     return this.#limiter.limit - (this.#limiter.uncounted ?? 0)
   }
@@ -300,7 +299,7 @@ export class StandingQueue<E extends Waiting> {
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
   }
 
-  /** A few that a quick service has no time for are overload: it would serve them within the longest wait. */
+  /** If a quick service has no time for these few, it is overloaded: it could serve them within the longest wait. */
   #mayWaitOn({ overtakesThen }: E, nowMs: number): boolean {
     const { few } = this.#tuning
     if (this.#queue.size > few || this.#overtakes - overtakesThen! >= few || (this.#standing && !this.#isSlow))
@@ -308,7 +307,7 @@ export class StandingQueue<E extends Waiting> {
     return this.#limiter.goesOn?.(nowMs) === true
   }
 
-  /** Even a few take longer than the longest wait. */
+  /** True if even these few take longer than the longest wait. */
   get #isSlow(): boolean {
     return this.#tuning.few * this.#pace.gapMs > this.#tuning.maxWaitMs
   }
@@ -322,7 +321,7 @@ export class StandingQueue<E extends Waiting> {
   #expire(nowMs: number): void {
     for (let oldest = this.#queue.oldest(); oldest !== undefined; oldest = this.#queue.oldest()) {
       if (nowMs - oldest.arrivedAt < this.#longestWait(oldest) || this.#mayWaitOn(oldest, nowMs)) return
-      this.#queue.remove(oldest, oldest.line!)
+      this.#queue.remove(oldest, oldest.priorityClass!)
       if (this.#queue.size === 0) this.#emptySince = nowMs
       this.#hooks.shed(oldest, this.#standing ? 'stale' : 'late')
     }

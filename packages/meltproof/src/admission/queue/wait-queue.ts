@@ -5,18 +5,16 @@ export interface Waiting {
   left: boolean
   /** Written by the queue; `level` (criticality.ts) only where requests have levels. */
   level?: number
-  line?: number
+  priorityClass?: number
   overtakesThen?: number
 }
 
-/**
- * An entry that leaves from the middle stays as a tombstone until an end reaches it, so each step is O(1) amortised.
- */
+/** An entry removed from the middle stays as a tombstone until an end reaches it: each step is O(1) amortised. */
 export class WaitQueue<E extends Waiting> {
   #ring: (E | undefined)[] = new Array(64)
-  #head = 0 // index of the oldest
-  #slots = 0 // occupied slots, tombstones included
-  #size = 0 // entries still waiting
+  #head = 0 // Index of the oldest.
+  #slots = 0 // Occupied slots, including tombstones.
+  #size = 0 // Entries still waiting.
 
   get size(): number {
     return this.#size
@@ -81,7 +79,7 @@ export class WaitQueue<E extends Waiting> {
     this.#slots--
   }
 
-  /** Removes tombstones when they fill half of the ring, else doubles it. */
+  /** Removes tombstones when they fill half of the ring, otherwise doubles it. */
   #makeRoom(): void {
     const live: E[] = []
     const mask = this.#ring.length - 1

@@ -1,8 +1,8 @@
-/** A line of the access log. Pure: one line for each entry, for any input of a client. */
+/** Formats a line of the access log. Pure: exactly one line for each entry, whatever a client sends. */
 import type { RequestOutcome, RequestRecord } from '../../record.ts'
 import { safeText } from './safe-text.ts'
 
-/** Characters of a field at most; longer ones end in an ellipsis. */
+/** Maximum characters of a field; longer ones end in an ellipsis. */
 const MOST_URL = 2048
 const MOST_OTHER = 512
 
@@ -10,7 +10,7 @@ const PARTS = ['queuedMs', 'stalledMs', 'dependencyMs', 'poolMs', 'networkMs', '
 
 type FromRecord = Omit<RequestRecord, 'arrivedAtMs' | 'outcome' | 'shares'>
 
-/** A request as it is logged. What the client sent is as it came, apart from redaction. */
+/** A request to be logged. Fields from the client are unchanged, apart from redaction. */
 export interface AccessEntry extends FromRecord {
   readonly arrived: Date
   readonly httpVersion: string
@@ -20,13 +20,13 @@ export interface AccessEntry extends FromRecord {
   readonly referer: string | undefined
   readonly userAgent: string | undefined
   readonly traceId: string | undefined
-  /** How many requests the line is for; above 1 their times are means, and nothing is known of their clients. */
+  /** Number of requests that the line stands for; above 1 the times are means, and client fields are unknown. */
   readonly count: number
-  /** The share of its like that gets a line; 1 for all. */
+  /** The share of such requests that is logged; 1 for all. */
   readonly sampled: number
 }
 
-/** The fields of the JSON form, safe to give to any logger. Parts that took no time are left out. */
+/** The fields of the JSON format, safe for any logger. Durations of 0 are omitted. */
 export function accessFields(entry: AccessEntry): Record<string, string | number> {
   const fields: Record<string, string | number> = {
     method: safeText(entry.method, MOST_OTHER),
@@ -57,8 +57,8 @@ export function jsonLine(entry: AccessEntry): string {
 
 /**
  * Apache's combined format (mod_log_config, `%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i"`), with quotes and
- * backslashes escaped as Apache does. An aborted request has status 499, as in nginx. A line for several requests says how
- * many where the client's program stands.
+ * backslashes escaped as in Apache. An aborted request has status 499, as in nginx. A line for several requests gives
+ * their number in place of the user agent.
  */
 export function combinedLine(entry: AccessEntry): string {
   const { arrived, method, url, httpVersion, remote, referer, userAgent, status, outcome, bytes } = entry

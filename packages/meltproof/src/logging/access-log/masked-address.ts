@@ -1,10 +1,10 @@
-/** Addresses without what tells one client from its neighbours. Pure. */
+/** Removes from addresses what identifies a single client. Pure. */
 
-/** IPv4 to its /24, IPv6 to its /48; an IPv4 address written as IPv6 counts as IPv4. */
+/** Reduces IPv4 to its /24 and IPv6 to its /48; an IPv4-mapped IPv6 address counts as IPv4. */
 export function maskedAddress(full: string): string {
   const four = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(full)
   if (four !== null) return `${four[1]}.0`
-  // `::` stands for the zeros that are missing to eight groups.
+  // `::` stands for the missing zero groups, up to eight.
   const [head = '', tail = ''] = full.split('%')[0]!.split('::')
   const [first, last] = [head, tail].map(groups => groups.split(':').filter(group => group !== ''))
   const zeros = Array.from({ length: 8 - first!.length - last!.length }, () => '0')

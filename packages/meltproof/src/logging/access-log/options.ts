@@ -12,40 +12,25 @@ export interface FieldLogger {
 
 /** @experimental */
 export interface AccessLogOptions {
-  /**
-   * `json`: an object a line; `combined`: Apache's, for what parses that.
-   * @default 'json'
-   */
+  /** `json`: one object per line; `combined`: Apache's format, for existing parsers. @default 'json' */
   readonly format?: 'json' | 'combined'
   /**
-   * A pino instance to log to instead: `info`, `warn` for sheds and 4xx, `error` for 5xx. Without `format` and `write`.
+   * A pino instance that logs instead: `info`, `warn` for sheds and 4xx, `error` for 5xx. Without `format` and `write`.
    * @default undefined
    */
   readonly logger?: FieldLogger
-  /**
-   * Takes each line, with its newline.
-   * @default line => process.stdout.write(line)
-   */
+  /** Receives each line, with its newline. @default line => process.stdout.write(line) */
   readonly write?: (line: string) => void
   /**
-   * Share of ordinary requests that get a line without pressure, 0 to 1. Errors, sheds and aborted ones always do.
+   * Share of ordinary requests that is logged without pressure, 0 to 1. Errors, sheds and aborted requests always are.
    * @default 1
    */
   readonly sample?: number
-  /**
-   * The same at full pressure; in between it goes in a straight line.
-   * @default 0.1, or `sample` when that is less
-   */
+  /** The share at full pressure; in between it is interpolated. @default 0.1, or `sample` when that is less */
   readonly sampleUnderPressure?: number
-  /**
-   * Further names of query parameters whose values are not logged; docs/access-log.md lists those known to carry secrets.
-   * @default []
-   */
+  /** Further query parameters whose values are not logged; docs/access-log.md has the built-in ones. @default [] */
   readonly redact?: readonly string[]
-  /**
-   * The client's address: `full`, `masked` (the last 8 bits of IPv4 and 80 of IPv6 gone), or `none`.
-   * @default 'full'
-   */
+  /** The client's address: `full`, `masked` (without 8 bits of IPv4 or 80 of IPv6), or `none`. @default 'full' */
   readonly address?: 'full' | 'masked' | 'none'
 }
 

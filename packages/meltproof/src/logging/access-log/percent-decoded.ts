@@ -1,6 +1,6 @@
-/** Percent-decoding that never throws: what is no encoding stays as it is. Pure, in one pass. */
+/** Percent-decoding that never throws: invalid encodings stay as they are. Pure, in one pass. */
 
-/** An ASCII character, or a run of other bytes, which are UTF-8 only together. */
+/** An ASCII character, or a run of other bytes, which only together are UTF-8. */
 const ENCODED = /%[0-7][0-9a-f]|(?:%[89a-f][0-9a-f])+/gi
 
 export function percentDecoded(text: string): string {

@@ -1,4 +1,4 @@
-/** Takes secrets out of a request target or a referer: values of secret names, and users before a host. Pure, linear. */
+/** Removes secrets from a request target or referer: values of secret names, and users before a host. Pure, linear. */
 import { percentDecoded } from './percent-decoded.ts'
 
 const REDACTED = '[redacted]'
@@ -11,11 +11,11 @@ const SEMICOLON = 0x3b
 
 const MOST_DECODINGS = 3
 
-/** What must be in a value for something secret to be encoded in it: `=` or `@`, plain or however often encoded. */
+/** A value contains an encoded secret only if it has `=` or `@`, plain or encoded any number of times. */
 const MAY_HIDE = /[=@]|%(?:25)*(?:3d|40)/i
 const ENCODED_EQUALS = /%(?:25)*3d/i
 
-/** `//user:password@host` at the beginning, after a scheme, and as a value. A password may hold an `@`. */
+/** `//user:password@host` at the beginning, after a scheme, or in a value. A password may contain an `@`. */
 const USER_IN_PATH = /((?:^|[:=])\/{2,})[^/?#]*@/g
 const USER_IN_QUERY = /([:=]\/{2,})[^/?#&]*@/g
 
@@ -36,7 +36,7 @@ function withoutUsers(text: string): string {
   return path.replace(USER_IN_PATH, `$1${REDACTED}@`) + query.replace(USER_IN_QUERY, `$1${REDACTED}@`)
 }
 
-/** The parameters from `from` on without secret values. `decode`: looks for what is encoded in values, too. */
+/** The parameters from `from` on, without secret values. `decode`: also finds parameters that are encoded in values. */
 function withoutSecrets(text: string, from: number, isSecret: IsSecret, decode: boolean): string {
   let shown = ''
   let copied = 0
@@ -51,7 +51,7 @@ function withoutSecrets(text: string, from: number, isSecret: IsSecret, decode: 
   return copied === 0 ? text : shown + text.slice(copied)
 }
 
-/** Where a secret begins from `start` to `end`. A name may begin after `;`, `?`, `#` and `=`: a value may be a URL. */
+/** Where a secret begins from `start` to `end`. A name may follow `;`, `?`, `#` and `=`, as a value may be a URL. */
 function findSecret(text: string, start: number, end: number, isSecret: IsSecret, decode: boolean): number | undefined {
   let nameFrom = start
   let valueFrom: number | undefined
@@ -60,7 +60,7 @@ function findSecret(text: string, start: number, end: number, isSecret: IsSecret
     const code = text.charCodeAt(i)
     if (code === EQUALS) {
       const name = text.slice(nameFrom, i)
-      // What is encoded before the `=` may be a pair of its own: then all of it counts as a value.
+      // An encoded name that contains `=` may be a pair itself: then all of it counts as a value.
       const isPair = encoded && ENCODED_EQUALS.test(name)
       if (name !== '' && !isPair && isSecret(name)) return i + 1
       valueFrom ??= isPair ? start : i + 1

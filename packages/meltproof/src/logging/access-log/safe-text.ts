@@ -1,11 +1,11 @@
-/** Makes what a client sent safe in a log: it can not end the line, move a cursor or turn text around. Pure. */
+/** Makes client input safe to log: it cannot end the line, move a cursor or change the writing direction. Pure. */
 
-/** C0, DEL, C1, line and paragraph separators, marks of writing direction, byte order mark, half surrogate pairs. */
+/** C0, DEL, C1, line and paragraph separators, writing direction marks, byte order mark, lone surrogates. */
 const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
   /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
-/** Writes such characters as `\x0a` or `\u2028`; what is longer than `most` characters ends in an ellipsis. */
+/** Writes such characters as `\x0a` or `\u2028`; text longer than `most` characters ends in an ellipsis. */
 export function safeText(text: string, most: number): string {
   const short = text.length > most ? `${text.slice(0, most - 1)}…` : text
   return short.replace(UNSAFE, character => {

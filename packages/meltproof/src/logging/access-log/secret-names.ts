@@ -1,17 +1,17 @@
 /**
- * Which query parameters carry secrets, by their names. Pure; linear in a name's length. A name is read as frameworks
- * read it: percent-decoded, and in segments (`user[password]`, `auth.token`, `token[]`). Case, `-`, `_` and digits at the
- * end make no difference. docs/access-log.md lists these names: keep it true.
+ * Recognises query parameters that carry secrets by their names. Pure; linear in the length of the name. A name is read
+ * as frameworks read it: percent-decoded, and in segments (`user[password]`, `auth.token`, `token[]`). Case, `-`, `_`
+ * and trailing digits are ignored. docs/access-log.md lists these names: keep it up to date.
  */
 import { percentDecoded } from './percent-decoded.ts'
 
-/** Secret as a whole segment only: `zip_code`, `sort_key` and `requires_auth` are not. */
+/** Names that are secret only as a whole segment: `zip_code`, `sort_key` and `requires_auth` are not. */
 const SEGMENTS = ['assertion', 'auth', 'code', 'key', 'pin', 'samlresponse', 'session', 'sid']
 
-/** Secret as the last word of a segment (`user_pass`, `loginOtp`), but not as the end of one (`compass`). */
+/** Names that are secret as the last word of a segment (`user_pass`, `loginOtp`), not as last letters (`compass`). */
 const WORDS = ['authorization', 'cookie', 'csrf', 'cvc', 'cvv', 'jwt', 'otp', 'pass', 'pwd', 'sig', 'totp', 'xsrf']
 
-/** Secret at the end of a segment, even where words are written together: `accesstoken`. No other word ends so. */
+/** Names that are secret at the end of a segment without a word boundary (`accesstoken`): no other word ends so. */
 const ENDINGS = [
   'token(?:hint)?',
   'secret',
@@ -33,12 +33,12 @@ const LAST_WORD: ReadonlySet<string> = new Set(WORDS)
 
 const PLAIN = /^[a-z]+$/
 const BETWEEN_SEGMENTS = /[.[\]/?;#:,{}()"'<>|\\]+/
-/** In `user_pass`, `userPass`, `userPASS` and `USERPass`. */
+/** Splits `user_pass`, `userPass`, `userPASS` and `USERPass`. */
 const BETWEEN_WORDS = /[^a-zA-Z]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
 const NO_LETTERS = /[^a-z0-9\u0080-\uffff]+/g
 const LAST_DIGITS = /(?<!\d)\d+$/
 
-/** Tells whether a parameter of this name, as it stands in a URL, carries a secret; one of the `added` names does. */
+/** Returns a function that tells whether a parameter in a URL carries a secret; `added` names always do. */
 export function secretNames(added: readonly string[]): (rawName: string) => boolean {
   const addedNames: ReadonlySet<string> = new Set(added.map(folded))
   const isSecretPart = (part: string): boolean => WHOLE.has(part) || ENDING.test(part)
@@ -49,7 +49,7 @@ export function secretNames(added: readonly string[]): (rawName: string) => bool
   return rawName => {
     const name = percentDecoded(rawName)
     if (PLAIN.test(name)) return isSecretPart(name) || addedNames.has(name)
-    // As a whole too: `api.key`, and an added `user.phone`.
+    // The whole name is checked too: `api.key`, or an added `user.phone`.
     if (isSecret(name)) return true
     return name.split(BETWEEN_SEGMENTS).some(segment => isSecret(segment) || LAST_WORD.has(lastWord(segment)))
   }
@@ -60,7 +60,7 @@ function lastWord(segment: string): string {
   return words.at(-1)!.toLowerCase()
 }
 
-/** `Access-Token` and `access_token` as `accesstoken`; a name without a letter is itself. */
+/** `Access-Token` and `access_token` become `accesstoken`; a name without letters stays. */
 function folded(text: string): string {
   const lower = text.toLowerCase()
   return lower.replace(NO_LETTERS, '') || lower

@@ -1,17 +1,17 @@
 /**
- * Whether an open file that we share with others blocks at this moment. A child that inherits it expects it to block,
- * another Node process that logs to it expects it not to: so it is left as it was found.
+ * Reads whether an open file that is shared with other processes blocks now. A child that inherits it expects it to
+ * block, and another Node process that logs to it expects the opposite: so its state is restored after each write.
  */
 import fs from 'node:fs'
 
-/** Kept from before patched-fs.ts stands in for its neighbours. */
+/** Read from fs before patched-fs.ts replaces some of its functions. */
 const { openSync, readSync, closeSync } = fs
 
-/** proc_pid_fdinfo(5): `pos:\t0\nflags:\t02004002\n...`, octal. */
+/** The field in proc_pid_fdinfo(5), `pos:\t0\nflags:\t02004002\n...`, in octal. */
 const FLAGS = 'flags:'
 
 export class BlockingState {
-  /** Undefined where there is no /proc; then the file is taken to block. */
+  /** Undefined without /proc; then the file is assumed to block. */
   private readonly info: number | undefined
   private readonly text = Buffer.alloc(64)
 
@@ -19,7 +19,7 @@ export class BlockingState {
     try {
       this.info = openSync(`/proc/self/fdinfo/${fd}`, 'r')
     } catch {
-      // See `info`.
+      // The file is assumed to block.
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * Writes the output of a stream to its sink. What the kernel takes is written in the call, as Node does; the rest waits
- * in a bounded queue for a timer. A poll for writability would cost more: a slow reader frees a page at a time.
+ * Writes the output of a stream to its sink. What the kernel accepts is written in the call, as in Node; the rest waits
+ * in a bounded queue for a timer. Polling for writability would cost more: a slow reader frees one page at a time.
  */
 import type { Writable } from 'node:stream'
 import { clearTimeout, setTimeout } from 'node:timers'
@@ -13,34 +13,34 @@ import { isOfConsole, NO_CALLBACK, PendingWrites } from './pending-writes.ts'
 export type Done = (error?: Error | null) => void
 
 export interface Sink {
-  /** Bytes of several lines given to one write at most. */
+  /** Maximum number of bytes in one write of several lines. */
   readonly batchBytes: number
-  /** A write takes all it is given, so that nothing is gained by queueing first. */
+  /** True if a write accepts everything, so that queueing first would gain nothing. */
   readonly takesAll: boolean
-  /** Writes what is taken without waiting. Returns how many bytes that was, 0 when it is full. Throws Node's error. */
+  /** Writes without waiting. Returns the number of bytes written, 0 when the sink is full. Throws Node's error. */
   write(output: Output): number
   close(): void
 }
 
 export interface WriterHooks {
   waits(): void
-  /** The first time that the sink fails with this error, or that lines are lost (no error). */
+  /** Called when the sink begins to fail with this error, or when lines begin to be lost (no error). */
   trouble(error: Error | undefined): void
-  /** Lines were lost since the last call. Called at most once a second. */
+  /** Called with the lines lost since the last call, at most once a second. */
   lost(lines: number, bytes: number): void
 }
 
-/** As much as Node's own pipes: a stream's write() returns false beyond it. */
+/** As in Node's own pipes: above this the write() of a stream returns false. */
 const HIGH_WATER_MARK_BYTES = 16_384
-/** What is longer is queued before it is tried, so that a line which finds no room is lost whole. */
+/** Longer output is queued before it is written, so that a line without room is lost as a whole. */
 const DIRECT_BYTES = 16_384
 const PART_BYTES = 65_536
-/** Written in one turn of the event loop at most: all 8 MB at once stalled it for 8 to 29 ms when the reader returned. */
+/** Bytes written in one turn of the loop: writing 8 MB at once stalled it for 8 to 29 ms when the reader resumed. */
 const TURN_BYTES = 262_144
-/** Between two attempts at a full pipe; doubled while nothing moves. */
+/** Pause between two attempts at a full pipe; doubled while no byte is accepted. */
 const PAUSE_MIN_MS = 1
 const PAUSE_MAX_MS = 32
-/** Between two attempts at a sink that fails. */
+/** Pause between two attempts at a failing sink. */
 const FAILING_PAUSE_MS = 1000
 const REPORT_PAUSE_MS = 1000
 
@@ -48,7 +48,7 @@ const OPEN_BRACE = 0x7b
 
 export class BufferedWriter {
   readonly sink: Sink
-  /** The streams whose output comes here. They emit its 'drain' and its errors. */
+  /** The streams that write here. They emit 'drain' and errors. */
   readonly streams: Writable[] = []
   private readonly hooks: WriterHooks
   private readonly queue: LineQueue<Done>
@@ -105,7 +105,7 @@ export class BufferedWriter {
     this.needsDrain ||= this.full
   }
 
-  /** A listener for 'drain', or a pipe, is about to be added. */
+  /** Call it before a listener for 'drain', or a pipe, is added. */
   heeded(): void {
     this.pending.heed()
     this.holdProcess(() => this.needsDrain)
@@ -167,7 +167,7 @@ export class BufferedWriter {
     }
   }
 
-  /** False when nothing is written and `output` is still to be queued. */
+  /** Returns false when nothing was written and `output` must be queued. */
   private writeNow(output: Output, done: Done | undefined): boolean {
     const taken = this.tryWrite(output)
     if (taken === undefined) return false
@@ -198,7 +198,7 @@ export class BufferedWriter {
     else this.holdProcess()
   }
 
-  /** What is longer than the queue is not lost where the sink takes it in time. */
+  /** Output longer than the queue is not lost if the sink accepts it in time. */
   private enqueueParts(bytes: Uint8Array, done: Done | undefined): void {
     for (let at = 0; at < bytes.length; ) {
       const end = endOfPart(bytes, at, PART_BYTES)
@@ -216,7 +216,7 @@ export class BufferedWriter {
     this.hooks.waits()
   }
 
-  /** Not for a stream that fails: it may never take what waits, and the process must be able to end. */
+  /** A failing stream does not hold the process: it may never accept what waits, and the process must end. */
   private holdProcess(awaitsDrain: () => boolean = this.awaitsDrain): void {
     if (!this.failing && this.pending.keepAlive(awaitsDrain)) this.timer?.ref()
   }
@@ -233,7 +233,7 @@ export class BufferedWriter {
     process.nextTick(() => this.emit('error', error))
   }
 
-  /** A program that ends when its reader has gone says so by listening; no other is to end by an 'error'. */
+  /** Emitted only if the app listens: a program that wants to end with its reader does so, and no other may crash. */
   private emit(event: 'drain' | 'error', ...args: Error[]): void {
     for (const stream of this.streams) if (stream.listenerCount(event) > 0) stream.emit(event, ...args)
   }
@@ -253,7 +253,7 @@ export class BufferedWriter {
     this.hooks.lost(lost - lines, lostBytes - bytes)
   }
 
-  /** Never within the write, and in the order of the writes. A line lost to a slow reader is no error. */
+  /** Calls back after the write, in the order of the writes. A line lost to a slow reader is not an error. */
   private callBack(done: Done, lost: boolean): void {
     const error = lost && this.failure !== undefined ? this.failure : null
     if (done === NO_CALLBACK || (error === null && isOfConsole(done))) return

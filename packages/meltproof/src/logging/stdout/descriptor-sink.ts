@@ -1,11 +1,11 @@
 /**
- * Writes to a file descriptor without waiting for its reader: write(2) on a descriptor that does not block.
+ * Writes to a file descriptor without waiting for its reader: write(2) on a non-blocking descriptor.
  *
  * O_NONBLOCK belongs to the open file, which the parent shell and children that inherit the stream share. Setting it
- * there breaks them, and they unset it (libuv does whenever a child inherits descriptor 0, 1 or 2). So a pipe or a
- * terminal is opened anew through /proc, for an open file of our own. Where that is refused (a socket; a pipe of another
- * user, as in a container that does not run as root; no /proc) the flag of the shared one is set for each write alone,
- * and then as it was found.
+ * permanently breaks them, and they reset it (libuv does whenever a child inherits descriptor 0, 1 or 2). So a pipe or
+ * a terminal is reopened through /proc, which gives a separate open file. Where that is refused (a socket; a pipe of
+ * another user, as in a container that does not run as root; no /proc) the flag of the shared file is set for each
+ * write only, and then restored.
  */
 import fs from 'node:fs'
 import { BlockingState } from './blocking-state.ts'
@@ -16,7 +16,7 @@ export interface Handle {
   setBlocking?(blocking: boolean): number
 }
 
-/** Pipes take up to PIPE_BUF bytes whole or not at all, so lines of several processes do not mix (pipe(7)). */
+/** Pipes accept up to PIPE_BUF bytes atomically, so lines of several processes do not mix (pipe(7)). */
 const PIPE_BUF = 4096
 const OTHER_BATCH = 65_536
 
@@ -25,8 +25,7 @@ const { writeSync, openSync, closeSync, fstatSync } = fs
 export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle | undefined): Sink {
   const stat = fstatSync(fd)
   const isPipe = isTerminal || stat.isFIFO()
-  // Regular files and devices such as /dev/null: O_NONBLOCK means nothing to them, and opened anew a file would be
-  // written from its beginning.
+  // Regular files and /dev/null ignore O_NONBLOCK, and a reopened file would be overwritten from its beginning.
   const isFile = !isPipe && !stat.isSocket()
   let own = isPipe ? openAnew(fd) : undefined
   let shared = own === undefined && !isFile && handle?.setBlocking !== undefined ? handle : undefined
@@ -35,7 +34,7 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
   const writeOnce = (output: Output): number => {
     const blocks = state?.blocks() === true
     if (blocks) shared?.setBlocking?.(false)
-    // A full pipe is met often, and is worth no stack trace.
+    // A full pipe is frequent, and needs no stack trace.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     try {
@@ -57,17 +56,17 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
       isPipe && byteLength(output) > batchBytes ? writeParts(output, batchBytes, writeOnce) : writeOnce(output),
     close() {
       const [ownBefore, sharedBefore, stateBefore] = [own, shared, state]
-      // Other files may get these numbers at once.
+      // The descriptor numbers may be reused for other files at once.
       own = shared = state = undefined
       if (ownBefore !== undefined) closeSync(ownBefore)
       stateBefore?.close()
-      // Node writes to terminals in the call, and to pipes and sockets when its loop says there is room.
+      // Node writes to terminals synchronously, and to pipes and sockets when its loop reports room.
       sharedBefore?.setBlocking?.(isTerminal)
     },
   }
 }
 
-/** Many lines at once: each write has whole lines only, so that those of other writers fall between lines. */
+/** Writes many lines: each write has whole lines only, so that output of other writers falls between lines. */
 function writeParts(output: Output, partBytes: number, write: (part: Uint8Array) => number): number {
   const bytes = typeof output === 'string' ? Buffer.from(output) : output
   let at = 0
@@ -80,7 +79,7 @@ function writeParts(output: Output, partBytes: number, write: (part: Uint8Array)
   return at
 }
 
-/** The same for two descriptors of one pipe, terminal or file; undefined for one that is closed. */
+/** A text that is equal for two descriptors of one pipe, terminal or file; undefined for a closed descriptor. */
 export function identityOf(fd: number): string | undefined {
   try {
     const { dev, ino, rdev } = fstatSync(fd)

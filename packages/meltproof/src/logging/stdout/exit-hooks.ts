@@ -1,18 +1,18 @@
-/** Calls back when the process is about to end, in whatever way. Exit codes and signals stay as they are. */
+/** Calls back when the process is about to end, in any way. Exit codes and signals do not change. */
 import { ExitSignals, fatalSignal } from './exit-signals.ts'
 import { replaceMethod } from '../../replace-method.ts'
 
 export interface ExitHooks {
-  /** Something waits from now on: listen to signals too. */
+  /** Call it when output begins to wait: from now on signals are handled too. */
   watchSignals(): void
   undo(): void
 }
 
-/** `beforeExit` must be quick, must not wait for the event loop, and may be called more than once. */
+/** `beforeExit` must be quick, must not wait for the event loop, and may be called repeatedly. */
 export function onExit(beforeExit: () => void, isWaiting: () => boolean): ExitHooks {
   const signals = new ExitSignals(beforeExit, isWaiting)
   const undos = [
-    // After every 'exit' listener, because they log. No listener can be sure to be the last.
+    // Runs after every 'exit' listener, because they may log, and no listener can be sure to be the last.
     replaceMethod(process, 'emit', (original, isOn) => (...args) => {
       try {
         return original(...args)
@@ -20,15 +20,15 @@ export function onExit(beforeExit: () => void, isWaiting: () => boolean): ExitHo
         if (args[0] === 'exit' && isOn()) beforeExit()
       }
     }),
-    // What process.exit() calls last, and all it calls within an 'exit' listener.
+    // Patched because process.exit() calls it last, and within an 'exit' listener calls nothing else.
     replaceMethod(process, 'reallyExit', (original, isOn) => (...args) => {
       if (isOn()) beforeExit()
       return original(...args)
     }),
-    // A process that sends itself a signal ends within kill(). A listener would wait for the next turn of the loop.
+    // A process that sends itself a signal ends within kill(). A listener would run only in the next turn.
     replaceMethod(process, 'kill', (original, isOn) => (...args) => {
       const [pid, given] = args
-      const own = isOn() && (Number(pid) === process.pid || pid === 0) // 0 is the group that we are in
+      const own = isOn() && (Number(pid) === process.pid || pid === 0) // 0 is the process group of this process.
       const signal = own ? fatalSignal(given) : undefined
       if (signal !== undefined && signals.letThrough(signal)) beforeExit()
       return original(...args)

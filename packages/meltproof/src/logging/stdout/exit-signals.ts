@@ -1,16 +1,17 @@
 /**
- * Listens to signals that end a process, to write first what waits; only while something waits, because a process that
- * listens does not end while its event loop is stalled. Our listener removes itself before the others run, because
- * libraries count listeners to find out whether the process ends. Without other listeners the signal is sent again.
+ * Handles signals that end a process, to write waiting output first. It listens only while output waits, because a
+ * process with listeners does not end while its event loop is stalled. The listener removes itself before the others
+ * run, because libraries count listeners to find out whether the process ends. If there are no others, the signal is
+ * sent again.
  */
 import type { EventEmitter } from 'node:events'
 import { constants } from 'node:os'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 
-/** Those that others send to end a process; nodemon restarts with SIGUSR2. */
+/** Signals that others send to end a process; nodemon restarts with SIGUSR2. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
 
-/** All that end a process by default (signal(7)), without those that Node handles: USR1, PROF, PIPE and XFSZ. */
+/** All signals that end a process by default (signal(7)), except those that Node handles: USR1, PROF, PIPE, XFSZ. */
 const FATAL: readonly string[] = [
   ...[...SIGNALS, 'SIGKILL', 'SIGABRT', 'SIGALRM', 'SIGVTALRM', 'SIGXCPU'],
   ...['SIGILL', 'SIGTRAP', 'SIGBUS', 'SIGFPE', 'SIGSEGV', 'SIGSYS'],
@@ -22,7 +23,7 @@ export function fatalSignal(signal: unknown): string | undefined {
   return FATAL.find(name => (typeof signal === 'number' ? NUMBERS[name] : name) === (signal || 'SIGTERM'))
 }
 
-/** To begin to listen takes about 0.1 ms, and what waited once soon waits again. */
+/** The listeners stay for a while: adding them takes about 0.1 ms, and output will soon wait again. */
 const LINGER_MS = 1000
 
 export class ExitSignals {
@@ -47,18 +48,18 @@ export class ExitSignals {
     this.waited = true
     if (this.watching) return
     this.watching = true
-    // Ctrl-C is to end what logs without end in one turn of the loop.
+    // SIGINT is added a turn later, so that Ctrl-C ends a program that logs forever in one turn of the loop.
     for (const signal of SIGNALS) if (signal !== 'SIGINT') this.listen(signal)
     setImmediate(() => this.listen('SIGINT')).unref()
     this.lookLater()
   }
 
-  /** Leaves a signal alone until the loop's next turn. True if there is no other listener, so that it ends the process. */
+  /** Ignores a signal until the next turn. Returns true without other listeners, when the signal ends the process. */
   letThrough(signal: string): boolean {
     const listener = this.listeners.get(signal)
     if (listener !== undefined) {
       process.removeListener(signal, listener)
-      // The process may go on: the app decides, and process 1 of a container is ended by no such signal.
+      // The listener is added again: the app may handle the signal, and process 1 of a container ignores it.
       setImmediate(() => this.listen(signal)).unref()
     }
     return process.listenerCount(signal) === 0
@@ -70,13 +71,13 @@ export class ExitSignals {
     this.release()
   }
 
-  /** Threads write to the descriptors themselves, and do not tell the main thread that something waits. */
+  /** Threads write to the descriptors directly, and do not inform the main thread of waiting output. */
   private readonly onWorker = (): void => {
     this.isWaiting = () => true
     this.watch()
   }
 
-  /** Lets go between one and two LINGER_MS after everything was written. */
+  /** Removes the listeners between one and two LINGER_MS after everything was written. */
   private lookLater(): void {
     this.nextLook = setTimeout(() => {
       const before = this.waited

@@ -1,4 +1,4 @@
-/** The process ends: writes what the readers take in time, and tells how many lines they did not. */
+/** At the end of the process: writes what the readers accept in time, and reports how many lines were lost. */
 import fs from 'node:fs'
 import { now, wallClockMs } from '../../clock.ts'
 import type { BufferedWriter } from './buffered-writer.ts'
@@ -7,13 +7,13 @@ import type { StdoutSettings } from './options.ts'
 import { type Fd, STREAM_NAMES } from './standard-stream.ts'
 import type { WorkerBacklog } from './worker-writer.ts'
 
-/** One end calls this several times, with one limit; a later end, after a signal that the app survived, has its own. */
+/** One exit calls this several times, under one limit; a later exit, if the app survived a signal, has its own. */
 const SAME_END_MS = 100
 
 export class FinalFlush {
   private deadlineMs = 0
 
-  /** Returns when all is written, when what is not only fails, or after `flushMs`. */
+  /** Returns when everything is written, when the rest only fails, or after `flushMs`. */
   run(writers: ReadonlyMap<Fd, BufferedWriter>, backlog: WorkerBacklog | undefined, settings: StdoutSettings): void {
     const distinct = [...new Set(writers.values())]
     if (now() > this.deadlineMs + SAME_END_MS) this.deadlineMs = now() + settings.flushMs
@@ -30,7 +30,7 @@ export class FinalFlush {
   }
 }
 
-/** Returns when all is written, of the threads of `backlog` too, when what is not only fails, or at `deadlineMs`. */
+/** Returns when everything is written, also by threads of `backlog`, when the rest only fails, or at `deadlineMs`. */
 export function writeOut(writers: readonly BufferedWriter[], deadlineMs: number, backlog?: WorkerBacklog): void {
   const cell = new Int32Array(new SharedArrayBuffer(4))
   while (isWaiting(writers, backlog) && now() < deadlineMs) Atomics.wait(cell, 0, 0, 1)
@@ -42,7 +42,7 @@ function isWaiting(writers: readonly BufferedWriter[], backlog: WorkerBacklog | 
   return inThreads > 0 || writers.some(writer => !writer.idle && !writer.failing)
 }
 
-/** False where the other stream has to tell. */
+/** Returns false if the other stream must report the loss. */
 function appendLoss(lossFile: string | undefined, stream: string, lost: number): boolean {
   if (lossFile === undefined) return false
   try {

@@ -1,4 +1,4 @@
-/** Where a process has its installed streams, shared by every copy of meltproof: two must not stand behind each other. */
+/** The installed streams of a process, shared by every copy of meltproof, which must not patch them twice. */
 export const INSTALLED: unique symbol = Symbol.for('meltproof.stdout') as never
 
 export function isInstalled(): boolean {

@@ -1,4 +1,4 @@
-/** Lines and bytes of log output, which comes as a string or as bytes. Pure. */
+/** Counts lines and bytes of log output, which is a string or bytes. Pure. */
 
 export type Output = string | Uint8Array
 
@@ -22,7 +22,7 @@ export function linesIn(output: Output): number {
   return lines
 }
 
-/** Whole lines of `most` bytes at most, or one line that is longer. */
+/** Where to end a part: after whole lines within `most` bytes, or after one longer line. */
 export function endOfPart(bytes: Uint8Array, from: number, most: number): number {
   if (bytes.length - from <= most) return bytes.length
   const end = bytes.lastIndexOf(NEWLINE, from + most - 1) + 1

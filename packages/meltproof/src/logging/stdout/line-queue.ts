@@ -1,22 +1,22 @@
 /**
- * A bounded queue of log output that loses whole lines only, the newest, and knows exactly how many. Pure.
+ * A bounded queue of log output that drops only whole lines, the newest, and counts them exactly. Pure.
  *
- * It holds a list of pieces. A piece is some whole lines, or a part of one line (a prompt, a progress bar); the parts of
- * a line are kept or lost together. A notice follows where lines were lost. At any time `written + waiting + lost` is
- * the number of lines logged.
+ * It holds a list of pieces. A piece is some whole lines, or a part of one line (a prompt, a progress bar); the parts
+ * of a line are kept or dropped together. A notice follows where lines were dropped. At any time `written + waiting +
+ * lost` is the number of lines logged.
  */
 import { byteLength, endsLine, linesIn, NEWLINE, type Output } from './line-ends.ts'
 import { CUT_NOTICE } from './notices.ts'
 
-/** Bytes that a queued piece costs in addition to its own: the objects that hold it (measured 150 to 180 on Node 24). */
+/** Bytes of the objects that hold a queued piece, in addition to its own (measured 150 to 180 on Node 24). */
 export const PIECE_OVERHEAD = 160
 
-/** A queue that had to lose lines loses them until it is this empty, so that there is one gap and not one a line. */
+/** A full queue drops lines until it is this empty, so that there is one gap and not one per line. */
 const RESUME_AT = 0.5
 
 export interface LineQueueHooks<D> {
   gapNotice(lines: number): string
-  /** What came with `done` is written, or lost. Called once for each `done`. */
+  /** The output that came with `done` is written, or lost. Called once for each `done`. */
   settled(done: D, lost: boolean): void
 }
 
@@ -38,9 +38,9 @@ export const NO_STATS: StreamStats = { written: 0, waiting: 0, lost: 0, lostByte
 interface Piece<D> {
   readonly bytes: Uint8Array
   readonly lines: number
-  /** Ends within a line, which the next piece continues. */
+  /** True if the piece ends within a line, which the next piece continues. */
   readonly open: boolean
-  /** Lost lines that this notice reports; 0 for other pieces. */
+  /** Number of lost lines that this notice reports; 0 for other pieces. */
   readonly gap: number
   readonly done: D | undefined
 }
@@ -50,18 +50,18 @@ export class LineQueue<D> {
   private readonly hooks: LineQueueHooks<D>
   private readonly counts = { ...NO_STATS } as { -readonly [Name in keyof StreamStats]: number }
   private pieces: Piece<D>[] = []
-  /** Index of the first piece that is not written, and how many of its bytes and lines are. */
+  /** Index of the first unwritten piece, and how many of its bytes and lines are written. */
   private head = 0
   private offset = 0
   private headLines = 0
   private gap = 0
   private reported = 0
-  /** Whether what was accepted last, and what was written last, ends within a line. */
+  /** Whether the output that was accepted last, and written last, ends within a line. */
   private open = false
   private writtenOpen = false
-  /** The line being logged is lost already, with the parts of it that are still to come. */
+  /** A part of the current line was dropped, so its remaining parts are dropped as well. */
   private skipping = false
-  /** Lines are lost until there is enough room again. */
+  /** Lines are dropped until there is enough room again. */
   private losing = false
 
   constructor(limits: LineQueueLimits, hooks: LineQueueHooks<D>) {
@@ -81,7 +81,7 @@ export class LineQueue<D> {
     return this.head === this.pieces.length && this.gap === 0
   }
 
-  /** Nothing waits and no line is half lost: output need not go through the queue. */
+  /** True when nothing waits and no line is partly lost: output can be written directly. */
   get canBypass(): boolean {
     return this.empty && !this.skipping
   }
@@ -92,9 +92,9 @@ export class LineQueue<D> {
     this.open = this.writtenOpen = !endsLine(output)
   }
 
-  /** Takes output in, or loses it. Copies what it keeps. */
+  /** Queues or drops output. Copies what it keeps. */
   push(output: Output, done?: D): void {
-    // With a reader that is too slow most lines end here, and cost no copy.
+    // With a slow reader most lines are dropped here, so this path makes no copy.
     if (this.losing && this.overResumption && !this.open && !this.skipping && endsLine(output)) {
       this.lose(linesIn(output), byteLength(output))
       this.settle(done, true)
@@ -105,7 +105,7 @@ export class LineQueue<D> {
     else if (!this.pushParts(bytes, done)) this.settle(done, true)
   }
 
-  /** The callback of an empty write waits for what came before it, where there is room to remember that. */
+  /** The callback of an empty write waits for the output before it, if there is room to store it. */
   private pushEmpty(bytes: Uint8Array, done: D | undefined): void {
     if (done === undefined || this.empty || !this.fits(0)) {
       this.settle(done, false)
@@ -115,13 +115,13 @@ export class LineQueue<D> {
     this.append({ bytes, open: this.open, done })
   }
 
-  /** The end of the line begun before, whole lines, the beginning of a line. False if the last of these is lost. */
+  /** Adds the end of a line, whole lines, and the beginning of one. Returns false if the last of these was dropped. */
   private pushParts(bytes: Uint8Array, done: D | undefined): boolean {
     let kept = false
     let at = 0
     const keepTo = (end: number, continues = false): void => {
       if (end <= at) return
-      // A copy, unless it is the whole: a small part must not keep a large chunk in memory.
+      // A part is copied, because a small part must not keep a large chunk in memory.
       const part = end - at === bytes.length ? bytes : new Uint8Array(bytes.subarray(at, end))
       kept = this.keep(part, continues, end === bytes.length ? done : undefined)
       at = end
@@ -138,7 +138,7 @@ export class LineQueue<D> {
     return kept
   }
 
-  /** The next bytes to write: whole pieces up to `maxBytes`, or one that is longer. Undefined when there are none. */
+  /** The next bytes to write: whole pieces up to `maxBytes`, or one longer piece. Undefined when there are none. */
   peek(maxBytes: number): Uint8Array | undefined {
     if (this.head === this.pieces.length) this.endGap()
     const first = this.pieces[this.head]
@@ -177,13 +177,13 @@ export class LineQueue<D> {
       this.writtenOpen = piece.open
       this.settle(piece.done, false)
     }
-    // Not for each, so that a write costs the same however long the queue is.
+    // Written pieces are not removed one by one: the cost of a write must not depend on the length of the queue.
     if (this.head * 2 < this.pieces.length) return
     this.pieces.splice(0, this.head)
     this.head = 0
   }
 
-  /** Gives up all that waits. Returns how many lost lines no notice in the stream reports; they count as reported then. */
+  /** Drops everything. Returns how many lost lines no notice in the stream reports; they count as reported then. */
   abandon(): number {
     if (this.empty) return 0
     const first = this.pieces[this.head]
@@ -196,7 +196,7 @@ export class LineQueue<D> {
     this.giveUpFrom(this.head)
     this.pieces = []
     this.head = this.offset = this.headLines = this.gap = 0
-    // Its newline has not come, so that none of its parts counted it.
+    // Its newline has not arrived, so none of its parts was counted as a line.
     if (this.open) this.counts.lost++
     this.skipping ||= this.open
     this.open = false
@@ -206,7 +206,7 @@ export class LineQueue<D> {
     return untold
   }
 
-  /** Adds a line of our own. It is not counted, and left out when there is no room. */
+  /** Adds a line of meltproof itself. It is not counted, and left out without room. */
   addNotice(text: string): void {
     const bytes = Buffer.from(text)
     if (this.fits(bytes.length)) this.append({ bytes, open: this.open })
@@ -228,7 +228,7 @@ export class LineQueue<D> {
     return false
   }
 
-  /** Removes the parts of the last line, or ends it where some are written already. */
+  /** Removes the parts of the last line, or ends the line if some are already written. */
   private takeBackLine(): void {
     let start = this.pieces.length
     while (start > this.head && this.pieces[start - 1]!.open) start--
@@ -245,7 +245,7 @@ export class LineQueue<D> {
     return this.counts.bufferedBytes > this.limits.bufferBytes * RESUME_AT
   }
 
-  /** Whether a new line of so many bytes may be added. One that never fits is no reason to lose others. */
+  /** Whether a new line of this length may be added. A line that never fits does not cause others to be dropped. */
   private hasRoom(bytes: number): boolean {
     if (this.losing && this.overResumption) return false
     const fits = this.fits(bytes)

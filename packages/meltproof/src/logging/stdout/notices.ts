@@ -1,26 +1,26 @@
-/** What meltproof itself writes into a log stream. Pure; every notice is one line and ends in a newline. */
+/** The lines that meltproof itself writes into a log stream. Pure; every notice is one line and ends in a newline. */
 
-/** Stands where lines were lost; as JSON among JSON. */
+/** Written where lines were lost; as JSON among JSON lines. */
 export function gapNotice(lines: number, asJson: boolean, timeMs: number): string {
-  const text = `meltproof: ${counted(lines)} lost here, logged faster than read`
-  // The fields of pino and its relatives; 40 is their `warn`.
+  const text = `meltproof: ${counted(lines)} lost here, because the reader was too slow`
+  // The field names of pino and similar loggers; 40 is their level `warn`.
   return asJson ? `${JSON.stringify({ level: 40, time: timeMs, msg: text, lost: lines })}\n` : `${text}\n`
 }
 
-/** Ends a line whose first part was written. The line counts as lost in the gap that follows. */
-export const CUT_NOTICE = ' [meltproof: the rest of this line is lost]\n'
+/** Ends a line of which a part was written. The line counts as lost in the next gap. */
+export const CUT_NOTICE = ' [meltproof: the rest of this line was lost]\n'
 
-/** Goes to the other stream at the end of the process. */
+/** Written to the other stream at the end of the process. */
 export function lastNotice(stream: string, lines: number): string {
-  return `meltproof: ${counted(lines)} of ${stream} lost, not read before the process ended\n`
+  return `meltproof: ${counted(lines)} of ${stream} lost, because the process ended before they were read\n`
 }
 
-/** Goes to the other stream when lines begin to be lost, or writes to fail with this error. */
+/** Written to the other stream when lines begin to be lost, or when writes begin to fail with this error. */
 export function troubleNotice(stream: string, error: Error | undefined): string {
   const trouble =
     error === undefined
-      ? 'is read more slowly than it is written, or got a line longer than its buffer: whole lines are lost and counted'
-      : `can not be written (${error.message}): lines wait while its buffer has room, then they are lost and counted`
+      ? 'is read more slowly than it is written, or a line was longer than its buffer: whole lines are dropped and counted'
+      : `cannot be written (${error.message}): lines wait while the buffer has room, then they are dropped and counted`
   return `meltproof: ${stream} ${trouble}. The service goes on.\n`
 }
 

@@ -4,18 +4,16 @@ import { checkNumber, checkObject, invalidOption, rejectUnknown } from '../../op
 /** @experimental */
 export interface StdoutOptions {
   /**
-   * Memory each stream may use for lines that wait for its reader, in bytes, 65,536 to 1,073,741,824. A longer line is
-   * lost unless its stream is a file.
+   * Memory that each stream may use for lines that wait for its reader, in bytes, 65,536 to 1,073,741,824. A longer
+   * line is lost unless its stream is a file.
    * @default 8_388_608
    */
   readonly bufferBytes?: number
-  /**
-   * How long the end of the process may wait for the readers of both streams together, in milliseconds, 0 to 60,000.
-   * @default 1000
-   */
+  /** How long the end of the process may wait for the readers of both streams, ms, 0 to 60,000. @default 1000 */
   readonly flushMs?: number
   /**
-   * File to which the final count of lost lines is appended, a line of JSON a stream, instead of to the other stream.
+   * File to which the final count of lost lines is appended, one line of JSON per stream, instead of to the other
+   * stream.
    * @default undefined
    */
   readonly lossFile?: string
@@ -31,8 +29,8 @@ export function checkStdoutOptions(options: StdoutOptions): StdoutSettings {
   checkObject('options of install()', options, 'an object')
   rejectUnknown('install() of meltproof/stdout', options, ['bufferBytes', 'flushMs', 'lossFile'])
   const {
-    bufferBytes = 8 * 1024 * 1024, // about 20,000 access log lines of 250 bytes: a second or two of a busy service
-    flushMs = 1000, // far below the 10 to 30 s that orchestrators grant between SIGTERM and SIGKILL
+    bufferBytes = 8 * 1024 * 1024, // About 20,000 access log lines of 250 bytes: one or two seconds of a busy service.
+    flushMs = 1000, // Far below the 10 to 30 s that orchestrators allow between SIGTERM and SIGKILL.
     lossFile,
   } = options
   if (lossFile !== undefined && (typeof lossFile !== 'string' || lossFile === '')) {

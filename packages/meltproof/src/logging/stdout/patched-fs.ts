@@ -1,7 +1,7 @@
 /**
- * Leads fs.write(), fs.writeSync(), fs.writev() and fs.writevSync() to descriptors 1 and 2 into a writer. Fast loggers
- * write there and not to process.stdout: pino.destination(), and every pino transport in its worker. On a full pipe they
- * sleep with the event loop (sonic-boom waits 100 ms at a time) or buffer without bound.
+ * Redirects fs.write(), fs.writeSync(), fs.writev() and fs.writevSync() on descriptors 1 and 2 to a writer. Fast
+ * loggers use these instead of process.stdout: pino.destination(), and every pino transport in its worker. On a full
+ * pipe they block the event loop (sonic-boom waits 100 ms at a time) or buffer without bound.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -35,7 +35,7 @@ export function patchFs(writerOf: (fd: 1 | 2) => BufferedWriter | undefined): ()
   }
 }
 
-/** Of (string, position?, encoding?) or (buffer, offset?, length?, position?). Undefined for what is left to Node. */
+/** Of (string, position?, encoding?) or (buffer, offset?, length?, position?). Undefined for arguments left to Node. */
 function outputOf([data, a, b, c]: readonly unknown[]): Output | undefined {
   if (typeof data === 'string') {
     const atPosition = typeof a === 'number' || typeof a === 'bigint'

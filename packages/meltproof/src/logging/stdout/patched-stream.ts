@@ -1,4 +1,4 @@
-/** Leads what is written to a stream into a writer. For its callers it stays the same object and the same Writable. */
+/** Redirects what is written to a stream to a writer. For its callers it remains the same Writable object. */
 import type { Writable } from 'node:stream'
 import type { BufferedWriter, Done } from './buffered-writer.ts'
 import type { Output } from './line-ends.ts'
@@ -20,7 +20,7 @@ export function patchStream(stream: Writable, writer: BufferedWriter): StreamPat
       const done = typeof encoding === 'function' ? encoding : callback
       const output = outputOf(chunk, typeof encoding === 'string' ? encoding : defaultEncoding(stream))
       const bad = output === undefined || (done !== undefined && typeof done !== 'function')
-      // Node's own answer to bad arguments and to a write after end().
+      // Node itself handles invalid arguments and writes after end().
       if (!isOn() || bad || stream.writableEnded || stream.destroyed) return original(chunk, encoding, callback)
       writer.write(output, (done as Done | undefined) ?? NO_CALLBACK)
       return !writer.full
@@ -28,7 +28,7 @@ export function patchStream(stream: Writable, writer: BufferedWriter): StreamPat
     return write
   })
 
-  // Node's own end() writes its chunk past write().
+  // Node's own end() would write its chunk without write().
   const undoEnd = replaceMethod(stream, 'end', (original, isOn) => (...args) => {
     if (!isOn()) return original(...args)
     const done = args.find(each => typeof each === 'function')
@@ -74,7 +74,7 @@ function outputOf(chunk: unknown, encoding: string): Output | undefined {
   return ArrayBuffer.isView(chunk) ? new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength) : undefined
 }
 
-/** As set with setDefaultEncoding(), which keeps it where no public property shows it. */
+/** The value of setDefaultEncoding(), which no public property shows. */
 function defaultEncoding(stream: Writable): string {
   const { _writableState: state } = stream as { _writableState?: { defaultEncoding?: string } }
   return state?.defaultEncoding ?? 'utf8'

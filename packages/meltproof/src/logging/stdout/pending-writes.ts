@@ -1,12 +1,13 @@
 /**
- * Which pending writes keep the process alive: those with a callback, and the others once the app has listened for
- * 'drain' or piped. In Node all do; but a service that logs by console.log to a reader that has stopped is to end.
+ * Decides which pending writes keep the process alive: those with a callback, and the others once the app has listened
+ * for 'drain' or piped. In Node all do; but a service that uses console.log must be able to end when its reader has
+ * stopped.
  */
 
-/** Stands for the callback of a write to a stream that came without one. It is never called. */
+/** Stands for the callback of a write without one. It is never called. */
 export const NO_CALLBACK = (): void => undefined
 
-/** console.log passes a callback of its own, always the same (Node 20 to 26, also in worker threads). */
+/** console.log passes its own callback, always the same (Node 20 to 26, also in worker threads). */
 const { _stdoutErrorHandler: ofLog, _stderrErrorHandler: ofError } = console as unknown as Record<string, unknown>
 
 export class PendingWrites {
@@ -26,7 +27,7 @@ export class PendingWrites {
     this.heeded = true
   }
 
-  /** `awaitsDrain`: there is a listener for a 'drain' that is still to come. */
+  /** `awaitsDrain`: whether a listener waits for a future 'drain'. */
   keepAlive(awaitsDrain: () => boolean): boolean {
     return this.withCallback > 0 || (this.heeded && (this.withoutCallback > 0 || awaitsDrain()))
   }
@@ -37,7 +38,7 @@ export class PendingWrites {
   }
 }
 
-/** A callback of console's own, which does nothing unless there is an error, or none, for writes past the stream. */
+/** True for a callback of console, which only handles errors; also without one, for writes that bypass the stream. */
 export function isOfConsole(done: unknown): boolean {
   return done === undefined || done === ofLog || done === ofError
 }

@@ -1,4 +1,4 @@
-/** The standard streams and where their bytes go. */
+/** The standard streams and their sinks. */
 import type { Writable } from 'node:stream'
 import { isMainThread } from 'node:worker_threads'
 import type { Sink } from './buffered-writer.ts'
@@ -7,7 +7,7 @@ import { descriptorSink, type Handle, identityOf } from './descriptor-sink.ts'
 export type Fd = 1 | 2
 export const STREAM_NAMES = { 1: 'stdout', 2: 'stderr' } as const
 
-/** Undefined for a stream that can not be had, such as one whose descriptor is closed. */
+/** Undefined for a stream that cannot be opened, such as one with a closed descriptor. */
 export function standardStream(fd: Fd): Writable | undefined {
   try {
     const stream: Writable | undefined = process[STREAM_NAMES[fd]]
@@ -30,7 +30,7 @@ export function standardSink(fd: Fd, stream: Writable, ready: () => void): Sink 
   return afterEarlyWrites(sink, other === undefined ? [stream] : [stream, other])
 }
 
-/** Earlier writes go first: until libuv has written them, nothing of ours touches the descriptor. */
+/** Earlier writes go first: until libuv has written them, meltproof does not use the descriptor. */
 function afterEarlyWrites(sink: Sink, streams: readonly Writable[]): Sink {
   const early = new Set(streams.filter(({ writableLength }) => writableLength > 0))
   if (early.size === 0) return sink

@@ -1,6 +1,6 @@
 /**
- * The writer of a worker thread. Threads stop without notice when the process ends, so they count their unwritten lines
- * in memory that the main thread can read.
+ * The writer of a worker thread. Threads are stopped without notice when the process ends, so they count their
+ * unwritten lines in memory that the main thread can read.
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { now } from '../../clock.ts'
@@ -10,17 +10,17 @@ import type { LineQueueLimits } from './line-queue.ts'
 
 const KEY = 'meltproof.stdout'
 const LOCK = 0
-/** The lock, and a count for each of descriptors 1 and 2. */
+/** Number of shared words: the lock, and one count for each of descriptors 1 and 2. */
 const SLOTS = 3
 
 const FREE = 0
 const TAKEN = 1
 const CLOSED = 2
 
-/** A write holds the lock for less. A thread that was terminated within a write holds it for ever. */
+/** No write holds the lock longer, ms. A thread that is terminated during a write never releases it. */
 const HELD_MS = 200
 
-/** A thread writes only while it holds the lock; once that is closed the count is exact. */
+/** A thread writes only while it holds the lock; once the lock is closed the count is exact. */
 export class WorkerBacklog {
   private readonly slots: Int32Array
 
@@ -37,7 +37,7 @@ export class WorkerBacklog {
     this.slots = new Int32Array(memory)
   }
 
-  /** Runs `work`, which may write and returns by how many the lines grew, unless the process is ending. */
+  /** Runs `work`, which may write, and adds the change in waiting lines that it returns, unless the process ends. */
   locked(fd: 1 | 2, work: () => number): void {
     if (this.move(TAKEN) === CLOSED) return
     try {
@@ -59,7 +59,7 @@ export class WorkerBacklog {
     this.move(CLOSED)
   }
 
-  /** Moves a lock that is free. Returns its former state. A lock whose thread has ended is taken away. */
+  /** Acquires or closes a free lock. Returns its former state. The lock of an ended thread is taken over. */
   private move(to: typeof TAKEN | typeof CLOSED): number {
     let fromMs: number | undefined
     for (;;) {

@@ -1,20 +1,20 @@
-/** Apps emit requests at their servers themselves (serverless adapters, mocks): any objects, and nobody's load. */
+/** Recognises requests of real connections. Requests that apps emit themselves may be any objects, and are not load. */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpSocket } from './http-socket.ts'
 
-/** True when the two belong to one connection, which then tells when they are over. */
+/** True when request and response belong to one connection, whose events then show their end. */
 export function cameOverConnection(request: unknown, response: unknown): boolean {
   try {
     if (request instanceof IncomingMessage && response instanceof ServerResponse) return shareSocket(request, response)
     const { stream } = request as { readonly stream?: object }
     return stream !== undefined && stream === (response as { readonly stream?: object }).stream && 'session' in stream
   } catch {
-    return false // null, a number, or a getter that throws
+    return false // The value is null, a number, or an object with a getter that throws.
   }
 }
 
 function shareSocket({ socket }: { socket: HttpSocket | null }, response: ServerResponse): boolean {
   if (typeof socket?.on !== 'function') return false
-  // Pipelined: another answer is being written, and its own has no socket yet.
+  // A pipelined response has no socket while the response before it is being written.
   return response.socket === socket || (response.socket === null && socket._httpMessage != null)
 }

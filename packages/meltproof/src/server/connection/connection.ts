@@ -1,13 +1,10 @@
-/**
- * One HTTP/1 connection. Replaces `socket.parser.onIncoming` (Node 0.12 and later) to see requests before Node
- * responds.
- */
+/** One HTTP/1 connection. Replaces `socket.parser.onIncoming` to see requests before Node creates a response. */
 import { AsyncResource } from 'node:async_hooks'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { requests } from '../../channels.ts'
 import type { Linked } from '../../linked-list.ts'
-import { ASKED_AT_HEAD, type AskedAtHead, type HttpSocket, NOBODY, type OnIncoming } from './http-socket.ts'
-import { standAtHead } from './parser-head.ts'
+import { HEAD_LISTENER, type HeadListener, type HttpSocket, DISCARDED_REQUEST, type OnIncoming } from './http-socket.ts'
+import { hookHeadersComplete } from './parser-head.ts'
 
 export interface ConnectionRequest {
   readonly request: IncomingMessage
@@ -16,12 +13,12 @@ export interface ConnectionRequest {
   arrivedAt: number
 }
 
-/** Too many requests are in line, or memory is full. */
+/** Too many pipelined requests wait, or memory is full. */
 export type PauseReason = 'line' | 'memory'
 const PAUSES: Readonly<Record<PauseReason, number>> = { line: 1, memory: 2 }
 
 export interface AnswerKind {
-  /** The 204 of a browser's preflight in place of the 503. */
+  /** True to answer a browser's preflight with 204 instead of 503. */
   readonly preflight: boolean
   readonly page: boolean
   readonly head: boolean
@@ -29,33 +26,35 @@ export interface AnswerKind {
 }
 
 export interface HeadHandler<R extends ConnectionRequest> {
-  /** Answers what Node's parser expects: 0, or 2 for an upgrade. */
+  /** Returns what Node's parser expects: 0, or 2 for an upgrade. */
   onHead(connection: Connection<R>, request: IncomingMessage, keepAlive: boolean): number
-  /** Answers a plain GET at its head, if it can be shed at once; true when it did. */
+  /** Sheds a plain GET once its head is parsed, if it can be shed now. True when it was shed. */
   refuse(connection: Connection<R>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
 }
 
-export class Connection<R extends ConnectionRequest = ConnectionRequest> implements AskedAtHead, Linked<Connection<R>> {
+export class Connection<R extends ConnectionRequest = ConnectionRequest>
+  implements HeadListener, Linked<Connection<R>>
+{
   readonly socket: HttpSocket
   readonly handOn: OnIncoming
   waiting: R | undefined
-  /** The last one that was handed on, until its response closes. */
+  /** The request that was handed to Node last, until its response closes. */
   current: R | undefined
   behind: R[] = []
-  /** When the last answer that somebody observed had been given to it: its client can not have asked again before. */
+  /** When the client got its last observed answer, ms. It cannot have sent the next request earlier. */
   answeredAtMs: number = Number.NEGATIVE_INFINITY
   owed: AnswerKind | undefined
   closing = false
-  /** Node closes it, or its client made Node do so: no doing of the handlers that work for it. */
+  /** True when Node closed the connection, by itself or because of the client: no sign that the handlers have ended. */
   cut = false
-  /** In service behind another one in service: without a socket, and so, before Node 24, without the news of its end. */
+  /** Pipelined requests in service whose responses have no socket yet. Before Node 24 they get no 'close' event. */
   overlapping: Set<R> | undefined
-  /** Neighbours among the open connections. */
+  /** Links of the list of open connections. */
   before: Connection<R> | undefined
   after: Connection<R> | undefined
-  /** The idle timeout on the socket is one that Node does not know of. */
+  /** True when meltproof set an idle timeout on the socket, which Node does not know of. */
   #ownIdleTimeout = false
-  /** Who does not want it to be read. */
+  /** Bits of {@link PAUSES}: the reasons not to read the socket. */
   #pausedFor = 0
   #context: AsyncResource | undefined
   readonly #heads: HeadHandler<R>
@@ -70,10 +69,10 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     const { parser } = socket
     if (typeof parser?.onIncoming !== 'function') return undefined
     const connection = new Connection(socket, parser.onIncoming, heads)
-    socket[ASKED_AT_HEAD] = connection
-    if (requests.hasSubscribers) void socket.remoteAddress // Node keeps what was asked: a client that has left has none.
+    socket[HEAD_LISTENER] = connection
+    if (requests.hasSubscribers) void socket.remoteAddress // Node caches the address when it is read. It cannot be read after the client has left.
     parser.onIncoming = (request, keepAlive) => heads.onHead(connection, request, keepAlive)
-    standAtHead(parser)
+    hookHeadersComplete(parser)
     return connection
   }
 
@@ -82,16 +81,16 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   }
 
   static of<R extends ConnectionRequest>(socket: HttpSocket, heads: HeadHandler<R>): Connection<R> | undefined {
-    const connection = socket[ASKED_AT_HEAD] as Connection<R> | undefined
+    const connection = socket[HEAD_LISTENER] as Connection<R> | undefined
     return connection !== undefined && connection.#heads === heads ? connection : undefined
   }
 
-  /** Nothing is under way: a ready answer can be written now. */
+  /** True when no response is in progress, so that meltproof may write an answer now. */
   get quiet(): boolean {
     const { socket } = this
     return (
       !this.closing &&
-      !this.hasLine &&
+      !this.hasQueue &&
       socket._httpMessage == null &&
       socket.writableLength === 0 &&
       socket.writable &&
@@ -99,12 +98,12 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     )
   }
 
-  get hasLine(): boolean {
+  get hasQueue(): boolean {
     return this.waiting !== undefined || this.owed !== undefined || this.behind.length > 0
   }
 
   hasLater(response: ServerResponse): boolean {
-    if (this.hasLine) return true
+    if (this.hasQueue) return true
     let passed = this.socket._httpMessage === response
     for (const { response: other } of this.overlapping ?? []) {
       if (other === response) passed = true
@@ -113,7 +112,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     return false
   }
 
-  /** Answers whose heads are still to be written, of requests in service. */
+  /** The responses of requests in service whose heads are not written yet. */
   *unanswered(): Generator<ServerResponse> {
     const { _httpMessage: current } = this.socket
     if (current instanceof ServerResponse && !current.headersSent) yield current
@@ -122,7 +121,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     }
   }
 
-  /** So that a request started later does not see the AsyncLocalStorage of whichever request ended just then. */
+  /** Without its own context, a later request would see the AsyncLocalStorage of the request that ended just then. */
   keepContext(): void {
     this.#context ??= new AsyncResource('MELTPROOF_WAIT', { requireManualDestroy: false })
   }
@@ -134,11 +133,11 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
 
   forget(request: IncomingMessage): void {
     const { socket } = this
-    if (socket.parser?.incoming === request) socket.parser.incoming = NOBODY
+    if (socket.parser?.incoming === request) socket.parser.incoming = DISCARDED_REQUEST
     if (socket._paused !== true && socket.isPaused()) socket.resume()
   }
 
-  /** An answer has been written without Node's knowledge: the connection closes if nothing more comes, as after Node's. */
+  /** Starts the idle timeout after an answer of meltproof, which Node does not see, as Node does after its own. */
   startIdleTimeout(server: Server): void {
     const idleMs = idleTimeoutMs(server)
     const { socket } = this
@@ -158,7 +157,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
     this.stopIdleTimeout(server)
   }
 
-  /** A body is on its way. */
+  /** True while a request body is arriving. */
   get isMidBody(): boolean {
     return this.socket.parser?.incoming?.complete === false
   }
@@ -183,7 +182,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest> impleme
   }
 }
 
-/** How long Node keeps a connection open between requests, 0 for ever. Newer Node adds a buffer. */
+/** How long Node keeps a connection open between requests, ms; 0 for no limit. Newer versions of Node add a buffer. */
 export function idleTimeoutMs(server: Server): number {
   const { keepAliveTimeout, keepAliveTimeoutBuffer = 0 } = server as Server & { keepAliveTimeoutBuffer?: number }
   if (!(keepAliveTimeout > 0) || !Number.isFinite(keepAliveTimeout)) return 0

@@ -2,11 +2,11 @@
 import type { Duplex } from 'node:stream'
 import { LinkedList } from '../../linked-list.ts'
 import { Connection, type ConnectionRequest, type HeadHandler } from './connection.ts'
-import { type HttpSocket, readOn } from './http-socket.ts'
+import { type HttpSocket, startReading } from './http-socket.ts'
 
 export class Connections<R extends ConnectionRequest> {
   readonly open: LinkedList<Connection<R>> = new LinkedList()
-  /** Sockets that another protocol has since an 'upgrade' or 'connect'. */
+  /** Sockets that use another protocol since an 'upgrade' or 'connect' event. */
   readonly upgraded: Set<Duplex> = new Set()
   readonly #heads: HeadHandler<R>
 
@@ -18,7 +18,7 @@ export class Connections<R extends ConnectionRequest> {
     return Connection.of(socket, this.#heads)
   }
 
-  /** Undefined for what is no new HTTP/1 connection. Apps emit 'connection' themselves, with any arguments. */
+  /** Returns undefined unless it is a new HTTP/1 connection: apps emit 'connection' themselves, with any arguments. */
   add(socket: HttpSocket | undefined, onClose: (connection: Connection<R>) => void): Connection<R> | undefined {
     if (typeof socket?.on !== 'function' || this.at(socket) !== undefined) return undefined
     const connection = Connection.attach(socket, this.#heads)
@@ -31,7 +31,7 @@ export class Connections<R extends ConnectionRequest> {
     return connection
   }
 
-  /** Node or the app is about to close it. One that is destroyed already was closed by the app. */
+  /** Node or the app is about to close the socket. A socket that is already destroyed was closed by the app. */
   cut(socket: HttpSocket | null | undefined): void {
     const connection = typeof socket === 'object' && socket !== null ? this.at(socket) : undefined
     if (connection?.socket.destroyed === false) connection.cut = true
@@ -45,9 +45,9 @@ export class Connections<R extends ConnectionRequest> {
     if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
     try {
       socket.on('close', () => this.upgraded.delete(socket))
-      readOn(socket as HttpSocket)
+      startReading(socket as HttpSocket)
     } catch {
-      return // that is no socket
+      return // The value is not a socket.
     }
     this.upgraded.add(socket)
     const connection = this.at(socket as HttpSocket)

@@ -1,24 +1,24 @@
 /**
- * Closes connections that are idle while the server drains: on which no byte has come or gone for some time, and (Node
- * tells) no request has begun. A request that is sent in that very moment is lost (RFC 9112 section 9.6). So none is closed
- * while its client may still use it: for the `keepAliveTimeout` of the server, which Node tells it (`Keep-Alive: timeout=`).
- * A connection that has never carried a request was told nothing, and is closed as soon as nothing is asked of the server.
+ * Closes idle connections while the server drains: those without a request, on which no byte has moved for some time. A
+ * request that the client sends at that moment is lost (RFC 9112 section 9.6). So a connection stays open while its
+ * client may use it: for the server's `keepAliveTimeout`, which Node sends (`Keep-Alive: timeout=`). A client that has
+ * never sent a request has not received that time; its connection is closed as soon as the server has no requests.
  */
 import type { Server } from 'node:http'
 import { type Connection, idleTimeoutMs } from './connection.ts'
-import { sparing } from './http-socket.ts'
+import { keepOpenDuring } from './http-socket.ts'
 
-/** Browsers open connections beforehand. While requests come, one of them may be about to be used for the first time, ms. */
+/** Browsers open connections in advance. While other requests arrive, such a connection may be about to be used, ms. */
 const UNUSED_MS = 5000
-/** So many at once: closing takes a while, and what comes meanwhile on the last of them is lost. */
+/** Connections closed in one step. Closing takes time, and requests that arrive on the last ones meanwhile are lost. */
 const AT_ONCE = 8
-/** With very many connections more at once, so that it takes no more steps than these. */
+/** With very many connections each step closes more, so that there are at most this many steps. */
 const MOST_STEPS = 50
 
 interface Seen {
   readonly bytes: number
   readonly idleSinceMs: number
-  /** Node closes none that has a request. */
+  /** True once closeIdleConnections() was tried: Node keeps a connection that has a request. */
   wasTried: boolean
 }
 
@@ -28,7 +28,7 @@ export class IdleConnections {
   readonly #quietMs: number
   readonly #seen = new WeakMap<Connection, Seen>()
 
-  /** @param quietMs when nothing has come for so long, nobody asks */
+  /** @param quietMs after this time without a request, no client is expected to send one */
   constructor(server: Server, connections: Iterable<Connection>, activeAtMs: number, quietMs: number) {
     this.#server = server
     this.#connections = connections
@@ -44,12 +44,12 @@ export class IdleConnections {
     }
   }
 
-  /** Whether there are some to be closed. @param activeAtMs when something came last */
+  /** Whether connections are due to be closed. @param activeAtMs when the last request arrived */
   hasSome(nowMs: number, activeAtMs: number): boolean {
     return this.#toClose(nowMs, activeAtMs).length > 0
   }
 
-  /** Closes some, and says whether there are more. */
+  /** Closes some connections. Returns whether more are due. */
   closeSome(nowMs: number, activeAtMs: number): boolean {
     const idle = this.#toClose(nowMs, activeAtMs)
     const some = idle.slice(0, Math.max(AT_ONCE, Math.ceil(idle.length / MOST_STEPS)))
@@ -64,7 +64,7 @@ export class IdleConnections {
 
   #toClose(nowMs: number, activeAtMs: number): Connection[] {
     const unusedMs = nowMs - activeAtMs >= this.#quietMs ? this.#quietMs : UNUSED_MS
-    // Without a limit the client may use it for ever.
+    // Without a timeout the client may use the connection at any time.
     const usedMs = idleTimeoutMs(this.#server) || Number.POSITIVE_INFINITY
     return [...this.#connections].filter(connection => {
       const seen = this.#seen.get(connection)
@@ -77,9 +77,9 @@ export class IdleConnections {
     const spared: Connection[] = []
     for (const connection of this.#connections) {
       if (!idle.has(connection)) spared.push(connection)
-      // Opened beforehand, by a browser say, and never used. Node does not call it idle.
+      // A browser, for example, opened this connection in advance and never used it. Node does not count it as idle.
       else if (connection.socket.bytesRead === 0) connection.socket.destroy()
     }
-    sparing(spared, () => this.#server.closeIdleConnections?.())
+    keepOpenDuring(spared, () => this.#server.closeIdleConnections?.())
   }
 }

@@ -1,30 +1,30 @@
 /**
- * The one place where meltproof stands in a server's way: its `emit` and its `closeIdleConnections`. Not as a listener:
- * frameworks count, reorder and replace those (socket.io takes all of 'request' off and calls them itself).
+ * The only file that patches the server: its `emit` and its `closeIdleConnections`. Meltproof adds no listeners,
+ * because frameworks count, reorder and replace listeners (socket.io removes all of 'request' and calls them itself).
  */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type HttpSocket, outliveClose, sparing } from './http-socket.ts'
+import { type HttpSocket, surviveShutdownLibraries, keepOpenDuring } from './http-socket.ts'
 
-/** Apps emit these events themselves, with whatever they have: arguments may be anything. */
+/** Apps emit these events themselves: arguments may be anything. */
 export interface Intercepted {
   readonly onRequest: (event: string, args: unknown[]) => boolean
   readonly onStream: (args: unknown[]) => boolean
   readonly onConnection: (socket: HttpSocket | undefined) => void
-  /** Node is about to close it: it timed out, or what came on it is no HTTP. */
+  /** Node is about to close the socket, because it timed out or received invalid HTTP. */
   readonly onCut: (socket: HttpSocket | undefined) => void
   /** The app is about to close all connections. */
   readonly onCutAll: () => void
   readonly onUpgrade: (socket: Duplex | undefined) => void
-  /** Connections that look idle to Node, though a request of theirs waits. */
-  readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasLine: boolean }>
+  /** Connections that Node treats as idle although a request of theirs waits. */
+  readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>
 }
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
 
 export class Interception {
   readonly #server: Server
-  /** What the server's emit was, or its prototype's at this moment: tracers patch that one, also later. */
+  /** Returns the server's own emit, or that of its prototype at this moment, which tracers may patch later. */
   readonly #emit: () => Emit
   readonly #undo: (() => void)[] = []
 
@@ -33,7 +33,7 @@ export class Interception {
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#replace('emit', (event: string, ...args: unknown[]) => this.#intercept(intercepted, event, args))
-    // close() destroys idle connections. HTTP/2 has none of this kind.
+    // Node's close() destroys idle connections. HTTP/2 servers have none.
     const { closeAllConnections: closeAll, closeIdleConnections: closeIdle } = server as Partial<Server>
     if (closeAll !== undefined) {
       this.#replace('closeAllConnections', () => {
@@ -43,8 +43,8 @@ export class Interception {
     }
     if (closeIdle === undefined) return
     this.#replace('closeIdleConnections', () => {
-      outliveClose(intercepted.busy)
-      sparing(intercepted.busy, () => closeIdle.call(server))
+      surviveShutdownLibraries(intercepted.busy)
+      keepOpenDuring(intercepted.busy, () => closeIdle.call(server))
     })
   }
 

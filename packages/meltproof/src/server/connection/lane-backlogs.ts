@@ -1,15 +1,15 @@
 /**
- * While the lanes do not keep up, keeps their queues short, so that no connection is accepted too late. With a
- * connection per request at 40 times the capacity this doubles what is served (docs/benchmarks.md).
+ * Shortens the backlogs of the lanes while they cannot keep up, so that connections are refused rather than accepted
+ * too late. With one connection per request, at 40 times the capacity, this doubles goodput (docs/benchmarks.md).
  */
 import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
 const WINDOW_MS = 200
-/** Time and turn, which cost a tenth of a connection, are asked for once for so many connections. */
+/** Reading the time and the turn costs a tenth of a connection, so they are read once per this many connections. */
 const LOOK_EVERY = 8
-/** Of one a lane and turn; from there on lanes do not keep up, since the kernel deals out by chance. */
+/** Accepting this share of one connection per lane and turn counts as full: the kernel distributes them at random. */
 const NEARLY_ALL = 0.85
 const WINDOWS_TO_LENGTHEN = 5
 const SHORTEST = 2
@@ -52,7 +52,7 @@ export class LaneBacklogs {
     this.#accepted = 0
   }
 
-  /** `turns`: so many connections a lane could accept in that time. NaN where Node does not number them: never behind. */
+  /** `turns`: connections that each lane could accept in that time. NaN where Node does not count turns. */
   #windowEnded(turns: number): void {
     if (this.#accepted > NEARLY_ALL * this.#lanes.length * turns) {
       this.#windowsKeptUp = 0

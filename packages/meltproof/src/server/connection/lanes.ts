@@ -26,15 +26,15 @@ export const DEFAULT_LANES = 32
 export interface LaneOptions {
   /** Listening sockets wanted, the main one included; 1 turns lanes off. @default 32 (DEFAULT_LANES) */
   readonly lanes: number
-  /** Called once per listen() that ends with fewer listeners than wanted although the platform could. */
+  /** Called once per listen() that opens fewer sockets than wanted although the platform supports more. */
   readonly onWarning?: (warning: string) => void
 }
 
 export interface Lanes {
   readonly count: number
-  /** Closes one extra lane; false when there is none. */
+  /** Closes one extra lane. Returns false when there is none. */
   closeOne(): boolean
-  /** Extra lanes close, the main listener stays. The kernel resets connections that wait unaccepted in a closing lane. */
+  /** Closes the extra lanes; the main listener stays. The kernel resets connections that wait in a closing lane. */
   close(): void
 }
 
@@ -66,8 +66,8 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   let closed = false
 
   const warn = (reason: string): void => {
-    // A logger that throws must not cost the app its listener.
-    attempt(() => onWarning?.(`${reason} (one listener accepts one connection per turn of the event loop)`))
+    // attempt() is needed because an exception of the logger must not prevent listen().
+    attempt(() => onWarning?.(`${reason} (one listening socket accepts one connection per turn of the event loop)`))
   }
 
   const listen2: Listen2 = function (address, port, addressType, backlog, fd, flags, ...rest) {
@@ -88,12 +88,12 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
     if (!main) return
     extra = attempt(() => addLanes(main, at, each, wanted))
     const count = 1 + (extra?.lanes.length ?? 0)
-    if (count < wanted) warn(`only ${count} of ${wanted} listeners could be opened`)
+    if (count < wanted) warn(`only ${count} of ${wanted} listening sockets could be opened`)
   }
 
   if (wanted > 1) {
     if (typeof original === 'function') internals._listen2 = listen2
-    else warn('this runtime has no net.Server._listen2 to build lanes on')
+    else warn('this runtime has no net.Server._listen2, which accept lanes need')
   }
 
   return {
@@ -116,29 +116,32 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   }
 }
 
-/** Gives the function that releases the port, where this listen() may have lanes; otherwise why not, if it is worth a word. */
+/** Returns what releases the port if this listen() may have lanes; otherwise the reason, if it deserves a warning. */
 function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
   if (server._handle && isWorker()) {
-    return 'cluster workers share the listening socket of the primary, which does nothing but accept'
+    return 'cluster workers share the listening socket of the primary process, which only accepts connections'
   }
-  if (server._handle) return 'listening on a handle made elsewhere'
-  if (typeof fd === 'number' && fd >= 0) return 'listening on an inherited file descriptor'
-  if (at.port < 0) return 'listening on a Unix socket or named pipe'
+  if (server._handle) return 'the server listens on a handle that another module created'
+  if (typeof fd === 'number' && fd >= 0) return 'the server listens on an inherited file descriptor'
+  if (at.port < 0) return 'the server listens on a Unix socket or named pipe'
   if (!canShareAddresses()) return undefined
-  // A rolling restart shares on purpose, and for port 0 the kernel picks one that nobody has.
+  // A rolling restart shares the port on purpose, and for port 0 the kernel picks a free one.
   if (at.flags & REUSE_PORT || at.port === 0) return () => undefined
 
-  // SO_REUSEPORT switches EADDRINUSE off, and two processes would silently split the traffic. So we ask first without
-  // it; when the answer is no, Node's own listen() raises its own error.
+  // SO_REUSEPORT switches EADDRINUSE off, and two processes would silently split the traffic. So the address is probed
+  // without it first; if it is taken, Node's own listen() raises its own error.
   const release = claimPort(at.port)
-  // Without lanes the kernel decides between the two that open this port now: one gets EADDRINUSE.
-  if (release === undefined) return `another process was opening port ${at.port} at this moment`
+  // Without lanes the kernel decides which of the two processes gets the port; the other gets EADDRINUSE.
+  if (release === undefined) return `another process was opening port ${at.port} at the same time`
   if (addressIsFree(at)) return release
   release()
   return undefined
 }
 
-/** Less than Node's default is a wish for a short queue, in total. The default is none, even when passed (fastify does). */
+/**
+ * A backlog below Node's default is a wish for a short queue in total. Node's default itself expresses no wish, even
+ * when passed explicitly (Fastify passes it).
+ */
 function backlogPerLane(backlog: unknown, lanes: number): number {
   const asked = Number(backlog) || DEFAULT_BACKLOG
   return asked >= DEFAULT_BACKLOG ? asked : Math.ceil(asked / lanes)
@@ -150,7 +153,7 @@ function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, wanted
     return undefined
   }
   const beside: ListenAddress = {
-    // The literal of the caller keeps an IPv6 scope (`fe80::1%eth0`); null became `::` or `0.0.0.0`, whichever exists.
+    // The caller's literal keeps an IPv6 scope (`fe80::1%eth0`); Node turned null into `::` or `0.0.0.0`.
     address: at.address || (bound.address ?? null),
     port: bound.port,
     addressType: bound.family === 'IPv6' ? 6 : 4,
@@ -175,7 +178,7 @@ function openLane(
 ): ListenHandle | undefined {
   const lane = bindSocket(at)
   if (!lane) return undefined
-  // Looked up at each call: node:cluster's primary, for one, replaces onconnection after listen().
+  // onconnection is read at each call, because others replace it after listen(), such as the primary of node:cluster.
   lane.onconnection = (status, client) => {
     accepted()
     main.onconnection?.call(main, status, client)
@@ -188,7 +191,7 @@ function openLane(
   return lane
 }
 
-/** Extra lanes follow the main handle: whatever closes, refs or unrefs it goes through its methods. Answers the undo. */
+/** Extra lanes are closed, ref'd and unref'd with the main handle. Returns a function that undoes this. */
 function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
   const { close, ref, unref } = main
   const each = (act: (lane: ListenHandle) => void): void => {

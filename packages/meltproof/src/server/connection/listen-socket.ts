@@ -1,4 +1,4 @@
-/** Raw listening sockets (`net._createServerHandle`), and what to ask the kernel before a port may be shared. */
+/** Opens raw listening sockets (`net._createServerHandle`), and probes whether a port may be shared. */
 import net from 'node:net'
 
 export interface ListenHandle {
@@ -30,13 +30,13 @@ export const DEFAULT_BACKLOG = 511
 export function bindSocket(at: ListenAddress): ListenHandle | undefined {
   const handle = createServerHandle?.(at.address, at.port, at.addressType, undefined, at.flags)
   if (typeof handle !== 'object') return undefined
-  // libuv reports EADDRINUSE from listen(), or when it is asked for the name: then no connection has come.
+  // libuv reports EADDRINUSE only at listen(), or when the socket's name is read. Reading it accepts no connection.
   if (handle.getsockname({}) === 0) return handle
   handle.close()
   return undefined
 }
 
-/** Whether Node's own listen(), without SO_REUSEPORT, would find this address free, and be allowed to have it. */
+/** Whether Node's own listen(), without SO_REUSEPORT, could bind this address. */
 export function addressIsFree(at: ListenAddress): boolean {
   const probe = bindSocket({ ...at, flags: at.flags & ~REUSE_PORT })
   probe?.close()
@@ -45,7 +45,7 @@ export function addressIsFree(at: ListenAddress): boolean {
 
 let supported: boolean | undefined
 
-/** Whether SO_REUSEPORT balances connections here. libuv knows, and refuses the flag on macOS and Windows, among others. */
+/** Whether SO_REUSEPORT balances connections here. Where it does not (macOS, Windows), libuv refuses the flag. */
 export function canShareAddresses(): boolean {
   if (supported !== undefined) return supported
   const socket = bindSocket({ address: '127.0.0.1', port: 0, addressType: 4, flags: REUSE_PORT })
@@ -55,9 +55,10 @@ export function canShareAddresses(): boolean {
 }
 
 /**
- * Without a mutex two processes that start in the same microseconds both hear "free" and split the traffic. On Linux the
- * name of an abstract Unix socket is one: exclusive, scoped to the network namespace, gone with its process.
- * @returns the release function, or undefined when somebody else holds it now
+ * Without a mutex two processes that start in the same microseconds both find the port free and split the traffic. On
+ * Linux the name of an abstract Unix socket is such a mutex: exclusive, scoped to the network namespace, and released
+ * when the process ends.
+ * @returns the release function, or undefined while another process holds it
  */
 export function claimPort(port: number): (() => void) | undefined {
   if (process.platform !== 'linux') return () => undefined

@@ -1,6 +1,6 @@
 /**
- * Fastify has a server for each address of `localhost`, with one handler and one port. What the later ones accept is given
- * to the first, like that of its own sockets: there is one gate, one limit, and one server to drain.
+ * Fastify creates a server for each address of `localhost`, with the same handler and port. Connections of the later
+ * servers are passed to the first, so that there is one gate, one limit, and one server to drain.
  */
 import { type EventEmitter, errorMonitor } from 'node:events'
 import { Server as HttpServer } from 'node:http'
@@ -8,18 +8,18 @@ import type net from 'node:net'
 import { openLanes } from './lanes.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
-/** Whether `server`, which is about to listen with these arguments, does for another address what `first` does. */
-export function isOneWith(server: net.Server, listenArguments: readonly unknown[], first: net.Server): boolean {
-  // With TLS, each could have certificates of its own.
+/** Whether `server`, which is about to listen with these arguments, serves another address like `first`. */
+export function sharesHandler(server: net.Server, listenArguments: readonly unknown[], first: net.Server): boolean {
+  // With TLS, each server could have its own certificates.
   if (server === first || !(server instanceof HttpServer && first instanceof HttpServer)) return false
   const [listener, ...others] = server.listeners('request')
-  if (listener === undefined || others.length > 0 || !doesTheSame(server, first)) return false
+  if (listener === undefined || others.length > 0 || !hasSameListeners(server, first)) return false
   const address = first.address()
   return typeof address === 'object' && address !== null && address.port === portIn(listenArguments)
 }
 
-/** Those of its other listeners would not be called that see requests and connections. */
-function doesTheSame(server: net.Server, first: net.Server): boolean {
+/** If `server` had other listeners for requests or connections, they would not be called. */
+function hasSameListeners(server: net.Server, first: net.Server): boolean {
   return server.eventNames().every(event => {
     if (OF_THE_SERVER.has(event)) return true
     const known = first.listeners(event)
@@ -28,7 +28,7 @@ function doesTheSame(server: net.Server, first: net.Server): boolean {
 }
 
 const OF_THE_SERVER: ReadonlySet<unknown> = new Set(['listening', 'error', 'close'])
-/** Fastify's later servers pass upgrades on to the first one by its `emit`. */
+/** Fastify's later servers pass upgrades to the first one through its `emit`. */
 const FASTIFYS = 'bound emit'
 
 function portIn([first]: readonly unknown[]): number {
@@ -36,8 +36,8 @@ function portIn([first]: readonly unknown[]): number {
 }
 
 /**
- * From its next listen() on, `server` hands its connections to `first`, and stops accepting when that does. After it has
- * closed, or could not listen, it may listen elsewhere by itself.
+ * From its next listen() on, `server` passes its connections to `first`, and closes when `first` closes. After it has
+ * closed, or failed to listen, it may listen elsewhere on its own.
  */
 export function handOver(server: net.Server, first: net.Server, lanes: number): void {
   const own = openLanes(server, { lanes })

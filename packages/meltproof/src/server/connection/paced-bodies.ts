@@ -1,10 +1,10 @@
 /**
- * While memory is full, bodies are read one after another: the oldest goes on, and twice as many at each look at which
- * memory did not grow. The rest waits in the sockets of its clients.
+ * While memory is full, request bodies are read one after another: first the oldest, then twice as many after each
+ * check at which memory has not grown. The others wait in the socket buffers of their clients.
  */
 import type { BodySource } from '../../signals/memory.ts'
 
-/** What it needs of a connection. */
+/** The members of a connection that this needs. */
 export interface Readable {
   readonly isMidBody: boolean
   pauseReading(reason: 'memory'): void
@@ -19,7 +19,7 @@ export class PacedBodies implements BodySource {
   #isStopped = false
   #next = 1
 
-  /** @param sources where it is found by what watches memory, while a connection is open */
+  /** @param sources the set in which signals/memory.ts finds it, while a connection is open */
   constructor(connections: Iterable<Readable>, sources: Set<BodySource>) {
     this.#connections = connections
     this.#sources = sources
@@ -34,7 +34,7 @@ export class PacedBodies implements BodySource {
     if (--this.#open === 0) this.#sources.delete(this)
   }
 
-  /** Every body is read as it comes from now on. */
+  /** From now on bodies are read as they arrive. */
   stop(): void {
     this.#isStopped = true
     this.#sources.delete(this)

@@ -1,9 +1,9 @@
 /**
- * The earliest place to shed a request: llhttp has parsed its head, and Node has made no IncomingMessage yet
- * (docs/benchmarks.md has the gain). Node pools its parsers, so each is wrapped once. If this Node names the callback
- * otherwise, requests are seen one step later.
+ * The earliest point to shed a request: llhttp has parsed its head, and Node has not created an IncomingMessage
+ * (docs/benchmarks.md has the gain). Node pools its parsers, so each is wrapped once. If a version of Node names the
+ * callback differently, requests are shed one step later.
  */
-import { ASKED_AT_HEAD, NOBODY, type Parser, WRAPPED } from './http-socket.ts'
+import { HEAD_LISTENER, DISCARDED_REQUEST, type Parser, WRAPPED } from './http-socket.ts'
 
 type OnHeadersComplete = (
   this: Parser,
@@ -21,7 +21,7 @@ type OnHeadersComplete = (
 const NAME = 'parserOnHeadersComplete'
 const wrappers = new WeakMap<OnHeadersComplete, OnHeadersComplete>()
 
-export function standAtHead(parser: Parser): void {
+export function hookHeadersComplete(parser: Parser): void {
   for (let index = 0; index < 8 && parser[WRAPPED] !== true; index++) {
     const callback = parser[index]
     if (typeof callback !== 'function' || callback.name !== NAME) continue
@@ -33,14 +33,14 @@ export function standAtHead(parser: Parser): void {
 function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
   const known = wrappers.get(original)
   if (known !== undefined) return known
-  /** llhttp's number for GET, learned from what Node made of it. */
+  /** llhttp's number for GET, learned from the first GET that Node handled. */
   let get = -1
   const wrapper: OnHeadersComplete = function (major, minor, headers, method, url, code, reason, upgrade, keepAlive) {
-    const asked = this.socket?.[ASKED_AT_HEAD]
+    const asked = this.socket?.[HEAD_LISTENER]
     const plain = method === get && minor === 1 && major === 1 && !upgrade
-    // Headers are missing when there were so many that Node got them in parts.
+    // Headers are missing when there were so many that Node received them in parts.
     if (plain && asked !== undefined && headers !== undefined && asked.refuseAtHead(headers, url, keepAlive)) {
-      this.incoming = NOBODY
+      this.incoming = DISCARDED_REQUEST
       return 0
     }
     const result = original.call(this, major, minor, headers, method, url, code, reason, upgrade, keepAlive)

@@ -1,6 +1,6 @@
 /**
- * A dry run starts every request at once. One that would have waited has a shadow at the gate, which takes a permit for
- * as long as the handler took, so that the counts of sheds stay true.
+ * A dry run starts every request at once. For a request that would have waited, a shadow permit is requested at the
+ * gate and held for as long as its handler took, so that the counts of sheds are realistic.
  */
 import type { Decision } from '../../admission/gate.ts'
 import { now } from '../../clock.ts'
@@ -23,7 +23,7 @@ export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, s
   return 'start'
 }
 
-/** The gate lets a shadow in. Its handler may have ended long before. */
+/** Called when the gate has a permit for a shadow. The handler may have ended long before. */
 export function startShadow(exchange: Exchange, gate: ProcessGate<Exchange>): void {
   gate.permit(exchange, now())
   if (exchange.shadowMs! >= 0) endLater(exchange, gate)
@@ -35,7 +35,7 @@ export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: Proc
   if (exchange.inService) endLater(exchange, gate)
 }
 
-/** A request that had waited would have begun only with its permit. */
+/** Without the dry run, the request would have started only with its permit, so the permit lasts that long from now. */
 function endLater(exchange: Exchange, { failOpen, permits }: ProcessGate<Exchange>): void {
   const end = (): void => {
     if (exchange.abandoned) permits.drop(exchange, now())

@@ -1,4 +1,4 @@
-/** The kind of a request, by its path or by the operator's `kind` (admission/fairness/known-kinds.ts). */
+/** Finds the kind of a request by its path or the operator's `kind` (admission/fairness/known-kinds.ts). */
 import { KnownKinds } from '../../admission/fairness/known-kinds.ts'
 import type { KindKey } from '../../admission/fairness/path-hash.ts'
 import { KINDS_IN_SERVICE } from '../../admission/in-service/service-times.ts'
@@ -9,7 +9,7 @@ import { isHttp2 } from '../request/is-http2.ts'
 export class RequestKinds {
   readonly known: KnownKinds = new KnownKinds()
 
-  /** The name takes the place of the path from now on. */
+  /** From now on this name replaces the path. */
   name(exchange: Exchange, name: string | undefined): void {
     if (name !== undefined) exchange.kindKey = this.known.keyOf(name)
   }
@@ -23,7 +23,7 @@ export class RequestKinds {
     return exchange.kind
   }
 
-  /** The kind it counts as in service. With its method: to read an order takes other work than to place one. */
+  /** The kind that is counted in service, with the method: reading an order is different work from placing one. */
   inService(exchange: Exchange): number {
     const kind = this.known.of(keyOf(exchange))
     if (exchange.kind < 0) exchange.kind = kind
@@ -31,7 +31,7 @@ export class RequestKinds {
     return ((this.known.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % KINDS_IN_SERVICE
   }
 
-  /** `standing`: the service is overloaded. Paths and names that are not found become no kinds. */
+  /** `standing`: the service is overloaded. Paths and names that were answered with 404 do not become kinds. */
   answered(exchange: Exchange, nowMs: number, standing: boolean): void {
     const { request, response, kind } = exchange
     const key = keyOf(exchange)
@@ -44,7 +44,7 @@ function keyOf({ kindKey, url }: Exchange): KindKey {
   return kindKey ?? url
 }
 
-/** What gRPC answers for a path that is not found. */
+/** Recognises gRPC's answer for an unknown path. */
 function isUnimplemented(response: Exchange['response']): boolean {
   return String(response?.getHeader('grpc-status')) === UNIMPLEMENTED
 }

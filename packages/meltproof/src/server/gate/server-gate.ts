@@ -1,6 +1,6 @@
 /**
- * The gate of one server: a gate of the process, and the answers to its questions about a request. Those that are exempt
- * pass it, and under overload it refuses plain ones at their heads.
+ * The gate of one server: it has a gate of the process, and answers that gate's questions about a request. Exempt
+ * requests pass it. Under overload it sheds plain GET requests once their heads are parsed.
  */
 import type { Decision, GateTuning } from '../../admission/gate.ts'
 import { Streams } from '../../admission/in-service/streams.ts'
@@ -29,14 +29,14 @@ export interface ServerGateParts {
   readonly shed: (exchange: Exchange, reason: ShedReason) => void
   readonly onUploadPaused: (exchange: Exchange) => void
   readonly onGone: (exchange: Exchange) => void
-  /** How long after its arrival the answer of a request is waited for, ms; absent where nobody has a deadline. */
+  /** How long after its arrival the caller waits for the answer, ms; absent when requests have no deadline. */
   readonly answerMs: ((request: Exchange['request']) => number) | undefined
 }
 
 export class ServerGate {
   exempt = 0
   activeAt: number = Number.NEGATIVE_INFINITY
-  /** What waits for a permit, and has one. */
+  /** The requests that wait for a permit or hold one. */
   readonly process: ProcessGate<Exchange>
   readonly reclaim: Reclaim
   readonly #parts: ServerGateParts
@@ -94,34 +94,31 @@ export class ServerGate {
     const isShort = policy.memory?.refuses(mayBringBody(request), nowMs)
     const decision = isShort ? 'memory' : this.#askWithName(exchange, nowMs)
     if (decision === 'wait') this.process.load.waited()
-    // Sat in its socket while the loop was stalled? Only now can that be seen.
+    // Whether the request waited in its socket while the loop was stalled can be seen only now.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
       exchange.lateMs = latenessNow(nowMs, exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY)
     }
     return decision
   }
 
-  /** Memory may have been filled while it waited. */
+  /** Memory may have filled up while the request waited. */
   memoryRefuses({ request, ungated }: Exchange): boolean {
     const { memory } = this.#parts.policy
     return !ungated && memory?.mayRefuse === true && memory.refuses(mayBringBody(request), now())
   }
 
-  /**
-   * The operator's function is called before the gate begins to decide, and before the handler, which may change the
-   * request.
-   */
+  /** Calls the operator's function before the gate decides, and before the handler, which may change the request. */
   #askWithName(exchange: Exchange, nowMs: number): Decision {
     const { kindName } = this.#parts.policy
     if (kindName !== undefined) this.#kinds.name(exchange, kindName(exchange.request))
     return this.process.ask(exchange, nowMs)
   }
 
-  get refusesNobody(): boolean {
-    return this.process.inner.refusesNobody && this.#parts.policy.memory?.mayRefuse !== true
+  get admitsAll(): boolean {
+    return this.process.inner.admitsAll && this.#parts.policy.memory?.mayRefuse !== true
   }
 
-  /** The reason to turn a plain request away at its head, before a request is made of it; undefined: make it, and ask. */
+  /** The reason to shed a plain GET before Node creates a request object. Undefined: create it, and ask the gate. */
   refuses(
     { socket }: Connection<Exchange>,
     rawHeaders: readonly string[],
@@ -131,12 +128,12 @@ export class ServerGate {
     const { dryRun, exemptRequest, exemptUrl, kindName, memory, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
     const { inner } = this.process
-    // While the loop has room a request object costs little, and what is known to be quick is not shed.
+    // While the event loop has spare time a request object is cheap, and requests known to be quick are not shed.
     const isShort = memory?.refuses(false, nowMs)
     if (inner.loopHasRoom && isShort !== true) return undefined
-    // Kinds matter, and cost, only while somebody waits. The operator's `kind` takes a whole request, which an object made
-    // here could only imitate. Without a kind the gate sheds nothing for overload here, and decides when Node has made
-    // the request.
+    // Kinds cost time, and matter only while requests wait. The operator's `kind` needs a complete request, which does
+    // not exist yet. Without a kind the gate does not shed for overload here; it decides when Node has created the
+    // request.
     const kind = inner.queued > 0 && kindName === undefined ? this.#kinds.known.of(url) : undefined
     this.#headKind = kind
     this.#headClient = kind === undefined ? undefined : clients?.ofHead?.(socket.remoteAddress, rawHeaders)

@@ -1,6 +1,6 @@
 /**
- * An upload gives its permit back while its client is slow. The work on its body needs a permit again, so the end of
- * the body is kept until there is one.
+ * An upload gives its permit back while its client is slow. Processing the body needs a permit again, so the end of the
+ * body is withheld from the handler until there is one.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { ShedReason } from '../../admission/shed-reason.ts'
@@ -11,8 +11,8 @@ import type { Shedding } from '../shed/shedding.ts'
 import { isHttp2 } from '../request/is-http2.ts'
 
 /**
- * Keeps the end of an upload from its reader. When all has come, `ask` is called with an exchange that asks for a
- * permit, and whose `resume` gives the end out.
+ * Withholds the end of an upload from its reader. When the whole body has arrived, `ask` is called with an exchange
+ * that requests a permit, and whose `resume` delivers the end.
  */
 export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => void): void {
   const { request, response, connection, keepAlive, url, kindKey, budget } = upload
@@ -33,7 +33,7 @@ export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => voi
   }
 }
 
-/** There is no room for what the handler would do with the body: it is told as if its client had gone. */
+/** Without a permit to process the body, the handler sees the upload as aborted by its client. */
 export function shedUploadEnd(exchange: Exchange, reason: ShedReason, shedding: Shedding): void {
   const { request } = exchange
   const response = exchange.response!

@@ -1,4 +1,4 @@
-/** What a request brings along from the tiers above. Callers whom the operator does not trust bring nothing. */
+/** Reads criticality and the mark of a retry from a request. Only trusted callers are believed. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { CRITICALITIES, classOf, isCriticality } from '../../admission/queue/criticality.ts'
 import { Chain, CRITICALITY_FIELD, tiersAreTold } from '../../chain.ts'
@@ -6,13 +6,13 @@ import type { HeaderFields } from '../../deadline/headers.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { refuseRetry } from '../response/refuse-retry.ts'
 
-/** Undefined where nobody is believed, and nobody told. */
+/** Undefined when the server trusts no caller and outbound calls pass nothing on. */
 export function chainOf(request: IncomingMessage, response: ServerResponse, policy: RequestPolicy): Chain | undefined {
   const { anybodyNamesClass, level, trustsCaller } = policy
   if (trustsCaller === undefined && !tiersAreTold()) return undefined
   const { headers } = request
   const trusted = trustsCaller?.(request) === true
-  // An app that passes on all it was sent would vouch for it.
+  // Apps that forward all received fields would otherwise vouch for an untrusted value.
   if (!trusted && anybodyNamesClass !== true) removeField(request, CRITICALITY_FIELD)
   const chain = new Chain({
     retried: trusted && isRetry(headers),
@@ -25,18 +25,18 @@ export function chainOf(request: IncomingMessage, response: ServerResponse, poli
   })
   response.on('close', () => {
     if (response.writableFinished) chain.end()
-    // Its client has left: the handler may go on with it.
+    // The client has left, but the handler may continue to use the chain.
     else chain.release()
   })
   return chain
 }
 
-/** Frameworks that make a Request of their own read the raw fields. */
+/** Frameworks that create their own Request object read the raw fields. */
 function removeField(request: IncomingMessage, name: string): void {
   const { headers, rawHeaders } = request
   if (headers[name] === undefined) return
   delete headers[name]
-  // Made now: Node would later look for as many fields as came. HTTP/2 has none.
+  // Deletes the getter's cache: Node would keep the fields that were received. HTTP/2 requests do not have it.
   const { headersDistinct } = request as { headersDistinct?: NodeJS.Dict<string[]> }
   if (headersDistinct !== undefined) delete headersDistinct[name]
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
@@ -44,15 +44,15 @@ function removeField(request: IncomingMessage, name: string): void {
   }
 }
 
-/** By our own mark, that of Envoy, which tries again for somebody, or that of gRPC. */
+/** Recognises a retry by meltproof's own mark, by Envoy's, which retries for its clients, or by gRPC's. */
 export function isRetry(headers: IncomingHttpHeaders): boolean {
-  // HTTP/2 has a list of one that was sent more than once.
+  // In HTTP/2 a field that was sent more than once is an array.
   const baggage = (headers as HeaderFields)['baggage']?.toString()
   if (baggage?.slice(0, MOST_BAGGAGE).split(',').some(isMark)) return true
   return countOf(headers['x-envoy-attempt-count']) > 1 || countOf(headers['grpc-previous-rpc-attempts']) > 0
 }
 
-/** As much as every tier passes on (W3C Baggage, limits). Ours comes first. */
+/** The length that every tier must pass on (W3C Baggage, limits). meltproof's entry comes first. */
 const MOST_BAGGAGE = 8192
 
 function isMark(member: string): boolean {

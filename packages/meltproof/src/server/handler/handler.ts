@@ -1,4 +1,4 @@
-/** Runs a request's handler: with what its callers sent along, under its deadline, and observed. */
+/** Runs a request's handler under its deadline, with its callers' values, and records it for subscribers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
@@ -16,7 +16,7 @@ export interface HandlerParts {
   readonly policy: RequestPolicy
   readonly deadline: RequestDeadline | undefined
   readonly failOpen: FailOpen
-  /** The deadline passed, and the answer has not begun. */
+  /** Called when the deadline passed before the answer began. */
   readonly onLate: (exchange: Exchange) => void
   /** Emits an event at the server, as Node does. */
   readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
@@ -59,8 +59,8 @@ export class Handler {
     const { policy } = this.#parts
     const { request } = exchange
     const response = exchange.response!
-    const tells = policy.tellsTiming?.(request) === true
-    policy.tellsLoad?.(request, response)
+    const tells = policy.sendsServerTiming?.(request) === true
+    policy.reportsLoad?.(request, response)
     let returned = false
     try {
       const observer = tells || requestsAreObserved() ? requestObserver() : undefined
@@ -71,7 +71,7 @@ export class Handler {
       returned = true
       return handled
     } finally {
-      // Nobody will end the response: its permit ends when the client leaves.
+      // Nothing will end the response: its permit is held until the client leaves.
       if (!returned) exchange.threw = true
     }
   }

@@ -1,4 +1,4 @@
-/** What the closing of a response says about its handler: whether that has ended, or works on for no client. */
+/** Decides, when a response closes, whether its handler has ended or still works although the client has left. */
 import type { ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Connection } from '../connection/connection.ts'
@@ -8,9 +8,9 @@ import { isCutByApp } from '../request/stream-request.ts'
 import { StreamResponse } from '../response/stream-response.ts'
 
 /**
- * The handler has ended the response, thrown, or closed the connection. Only what the app alone does counts: a client can
- * have Node close a response at any moment, with garbage, with too slow a body, or by leaving.
- * @param pipelined the response was in line behind another
+ * The handler has ended the response, thrown, or closed the connection. Only the app's own actions count: a client can
+ * make Node close a response at any time, with invalid data, with a slow body, or by leaving.
+ * @param pipelined the response waited for an earlier response on its connection
  */
 export function handlerHasEnded(
   { request, response, threw }: Exchange,
@@ -18,21 +18,21 @@ export function handlerHasEnded(
   pipelined: boolean,
 ): boolean {
   if (response === undefined || response.writableEnded || threw) return true
-  // Node destroys a response whose turn had not come when the connection closes; the app alone destroys others.
+  // When a connection closes, Node destroys responses whose turn had not come; only the app destroys others.
   if (!pipelined && response.errored != null) return true
   if (isHttp2(request)) return streamHasEnded(response as Http2Response)
-  // The app has taken the connection from Node (`detachSocket`).
+  // The app has detached the socket from Node (`detachSocket`).
   if (!pipelined && response.socket === null) return true
   return connection !== undefined && isClosedByApp(connection, request)
 }
 
-/** Its client has sent no end, and its error, if there is one, is what the app destroyed the request with. */
+/** The client did not end the connection, and any error is the one with which the app destroyed the request. */
 function isClosedByApp({ cut, socket }: Connection<Exchange>, request: Exchange['request']): boolean {
   if (cut || socket.readableEnded) return false
   return socket.errored == null || socket.errored === request.errored
 }
 
-/** The app has destroyed the stream, or has given the answer on it, past the response. */
+/** The app has destroyed the stream, or has answered on the stream directly. */
 function streamHasEnded(response: Http2Response): boolean {
   const { stream } = response
   if (isCutByApp(stream)) return true

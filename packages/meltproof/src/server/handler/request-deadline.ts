@@ -1,6 +1,6 @@
 /**
- * A deadline for every request: when its budget runs out before the answer has begun, the client gets a 504 and the
- * work is cancelled. A caller may set an earlier 504; it cancels the work if the operator trusts the caller.
+ * A deadline for every request: when its budget ends before the answer has begun, the client gets a 504 and the work is
+ * cancelled. Any caller may ask for an earlier 504; only that of a trusted caller also cancels the work.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { now } from '../../clock.ts'
@@ -23,7 +23,7 @@ export function answerMs({ headers, limitMs }: RequestDeadline, request: Incomin
   return Math.min(readDeadline(request.headers, headers) ?? Number.POSITIVE_INFINITY, limitMs)
 }
 
-/** Opens the budget of a request whose handler starts now. `onLate` answers it with a 504. */
+/** Opens the budget of a request whose handler starts now. `onLate` answers with a 504. */
 export function openBudget(
   { limitMs, trusts }: RequestDeadline,
   { arrivedAt, answerBy, request }: Exchange,
@@ -36,7 +36,7 @@ export function openBudget(
   const after = (ms: number, act: () => void): void => {
     timers.push(startFairTimer(Math.max(ms, LEAST_MS), act, { creditCapMs: 0 }))
   }
-  /** False when the answer has begun, or when a body is still coming in at the pace of its client. */
+  /** Answers with a 504. Returns false if the answer has begun, or while the client still sends the body. */
   const answeredLate = (): boolean => {
     if (late) return true
     if (response.headersSent || response.writableEnded || isUploading(request)) return false
@@ -44,7 +44,7 @@ export function openBudget(
     onLate()
     return true
   }
-  /** An upload may last longer than the deadline. Once it is complete, its handler has that time again. */
+  /** An upload may last longer than the deadline. After its end the handler has the full time again. */
   const againAfterUpload = (ms: number, act: () => void): void => {
     if (!response.headersSent && isUploading(request)) onBodyEnd(request, () => after(ms, act))
   }
@@ -67,7 +67,7 @@ export function openBudget(
   }
   response.on('close', () => {
     for (const timer of timers) timer.cancel()
-    // A handler still at work after its 504 keeps its budget.
+    // A handler that still works after its 504 keeps its budget.
     if (late) return
     if (response.writableEnded) budget.settle()
     else budget.cancel(new MeltproofError('MELTPROOF_CANCELLED', 'The client has left before it was answered.'))
@@ -76,7 +76,7 @@ export function openBudget(
   return budget
 }
 
-/** A request that started has at least so long, ms. */
+/** A request that is started has at least this much time, ms. */
 const LEAST_MS = 1
 
 function isUploading(request: IncomingMessage): boolean {

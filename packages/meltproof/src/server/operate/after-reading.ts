@@ -1,32 +1,31 @@
 /**
- * When a draining server may close a socket: after a turn of the event loop in which nothing came, for then all that had
- * reached the kernel has been read. A socket destroyed with unread bytes loses a request; a listening one resets the
- * connections that wait in it.
+ * Finds when a draining server may close a socket: after an event loop turn in which nothing arrived, because then
+ * everything in the kernel's buffers has been read. Closing a socket with unread bytes loses a request; closing a
+ * listening socket resets the connections in its backlog.
  */
 import { now } from '../../clock.ts'
 import { cpuMs } from '../../signals/loop-worked.ts'
 
-/** A turn of an event loop that had next to nothing to do takes less, ms. It takes 0.02 when there is nothing to do. */
+/** A turn counts as empty below this duration, ms. A turn without any work takes 0.02 ms. */
 const EMPTY_TURN_MS = 0.5
 /**
- * A server without an empty turn starts nothing until it has worked for so long, ms of CPU: it ends what it has begun. On a
- * machine that has no time for it that takes longer, and more has come meanwhile.
+ * Without an empty turn, the server holds new requests until it has used this much CPU, ms, and finishes those it has
+ * started. On a busy machine that takes longer, and more requests arrive meanwhile.
  */
 const HOLD_CPU_MS = 500
-/** A loop that is blocked but does not work is held for so long, ms. */
+/** Maximum hold for a loop that is blocked without using CPU, ms. */
 const HOLD_MS = 5000
 
 interface Gate {
-  /** When something came last, ms. */
+  /** When the last request arrived, ms. */
   readonly activeAt: number
   hold(): void
   resume(): void
 }
 
 /**
- * Runs `closeNext` after such a turn, and again after each further one, until it says that there is no more; then `done`.
- * What comes meanwhile is held, or a busy server would have no such turn. In one that has none even then it runs all the
- * same.
+ * Runs `closeNext` after an empty turn, and again after each further one, until it returns false; then runs `done`. New
+ * requests are held meanwhile, or a busy server would have no empty turn. If there is none even then, it runs anyway.
  */
 export function afterReading(gate: Gate, closeNext: () => boolean, done: () => void): void {
   const heldAt = now()
@@ -35,7 +34,7 @@ export function afterReading(gate: Gate, closeNext: () => boolean, done: () => v
     try {
       return closeNext()
     } catch {
-      return false // An app's own close(). The next look of the drain tries again.
+      return false // The app's own close() threw, so the drain tries again at its next check.
     }
   }
   const turn = (): void => {

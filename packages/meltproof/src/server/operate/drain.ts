@@ -1,53 +1,53 @@
 /**
  * Draining, in steps:
  *
- * 1. Balancers learn of it: the server serves, but is not ready, and every HTTP/1 answer is the last of its connection.
- * 2. The server stops accepting. Requests that are in service or wait are served, and those that still come on open
- *    connections. Idle connections are closed when their clients may no longer use them.
- * 3. When time is up idle connections are closed, and the rest is shed or cut, upgraded connections as well.
+ * 1. Balancers notice: the server serves, but is not ready, and every HTTP/1 answer is the last of its connection.
+ * 2. The server stops accepting. It serves requests in service, waiting requests, and those that still arrive on open
+ *    connections. It closes idle connections when their clients may no longer use them.
+ * 3. When the time is up, it closes idle connections and sheds or cuts the rest, including upgraded connections.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { now } from '../../clock.ts'
 import type { Connection } from '../connection/connection.ts'
-import { sparing } from '../connection/http-socket.ts'
+import { keepOpenDuring } from '../connection/http-socket.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
 import { afterReading } from './after-reading.ts'
 import type { OpenSession } from './open-sessions.ts'
 
 export interface Drainable {
   readonly server: Server
-  /** What stands between the server and its app. */
+  /** The requests and connections of the server. */
   readonly path: {
     readonly connections: { readonly open: Iterable<Connection>; readonly upgraded: Set<Duplex> }
     readonly admission: { readonly activeAt: number; hold(): void; resume(): void }
     lastAnswers(): void
     shedAll(): void
   }
-  /** Closes a listening socket beside the main one; false without one. */
+  /** Closes an extra listening socket; returns false when there is none. */
   readonly closeLane: () => boolean
   readonly sessions: ReadonlySet<OpenSession>
-  /** TLS handshakes that hang end with none of these. */
+  /** The sockets below TLS: those with an unfinished handshake are in none of the sets above. */
   readonly sockets: ReadonlySet<Socket>
 }
 
-/** How long the server accepts after drain() at most, ms: Kubernetes has told every node within a few seconds. */
+/** The server accepts at most this long after drain(), ms: Kubernetes informs every node within a few seconds. */
 const ACCEPT_MS = 5000
-/** When no request has come for so long, none is taken to be on the way, ms: Ctrl-C stops an idle server at once. */
+/** After this time without a request, none is expected, ms. So Ctrl-C stops an idle server at once. */
 const QUIET_MS = 1000
 const LOOK_MS = 50
-/** Sheds that are being written when time is up get this long, ms. */
+/** Time for writing the last 503 answers when the time is up, ms. */
 const LAST_SHEDS_MS = 100
 
-/** How long the server goes on accepting at most: the other half of the time is for the requests that come last. */
+/** Maximum time for which the server still accepts. The other half is for requests that arrive last. */
 export function longestDelay(timeoutMs: number): number {
   return timeoutMs / 2
 }
 
 /**
- * Resolves true when everything ended in time, false when something had to be cut after `timeoutMs`.
- * @param delayMs how long the server goes on accepting; undefined: as long as requests come, up to {@link ACCEPT_MS}
+ * Resolves true when everything ended in time, false when something was cut after `timeoutMs`.
+ * @param delayMs how long the server still accepts; undefined: while requests arrive, up to {@link ACCEPT_MS}
  */
 export function drain(drainable: Drainable, timeoutMs: number, delayMs: number | undefined): Promise<boolean> {
   const { server, path, closeLane, sessions, sockets } = drainable
@@ -64,8 +64,8 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   let cut = false
 
   const stop = (): void => {
-    // Node's close() would close everything idle at once.
-    if (server.listening) sparing(connections, () => server.close())
+    // Node's close() would close all idle connections at once.
+    if (server.listening) keepOpenDuring(connections, () => server.close())
     for (const session of sessions) session.close()
     idle.look(now())
   }
@@ -76,7 +76,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     const quiet = delayMs === undefined && nowMs - gate.activeAt >= quietMs
     if (accepting && !quiet && nowMs - beganAt < acceptMs) return
     accepting = false
-    // Those that had not begun when it stopped.
+    // Also closes HTTP/2 sessions that had not begun when the server stopped accepting.
     if (!server.listening) stop()
     if (closing || (!server.listening && !idle.hasSome(nowMs, gate.activeAt))) return
     closing = true
@@ -84,7 +84,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
       closing = false
     })
   }
-  /** Closing takes a moment, and what comes meanwhile is lost: so little at once. False when there is no more. */
+  /** Closing takes time, and requests that arrive meanwhile are lost: so it closes little. False at the end. */
   const closeNext = (): boolean => {
     if (server.listening && closeLane()) return true
     const wasListening = server.listening
@@ -95,7 +95,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   const timeIsUp = (): void => {
     stop()
     idle.closeAll()
-    // If there were idle connections only, the server closes a moment later and nothing is cut.
+    // With only idle connections left, the server closes a moment later and nothing is cut.
     setImmediate(() => setImmediate(carefully(cutRest)))
   }
   const cutRest = (): void => {
@@ -119,25 +119,25 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     over = true
     clearInterval(looks)
     clearTimeout(deadline)
-    // Sockets that were cut tell so at the end of a turn. Who ends the process now would lose the records of their requests.
+    // Cut sockets emit 'close' at the end of a turn. Exiting earlier would lose the records of their requests.
     setImmediate(() => setImmediate(() => resolve(!cut)))
   }
 
   server.once('close', end)
-  // One that never listened has no end to wait for.
+  // A server that never listened emits no 'close', so its end is checked here.
   if (!server.listening) server.getConnections((_error, count) => count > 0 || end())
   carefully(() => path.lastAnswers())()
   carefully(look)()
   return promise
 }
 
-/** These run from timers, where an exception (of an app's own close(), say) would end the process. */
+/** These functions run from timers, where an exception (of the app's own close(), say) would end the process. */
 function carefully(act: () => void): () => void {
   return () => {
     try {
       act()
     } catch {
-      // The next look tries again; at the end the rest is cut.
+      // The next check tries again; at the end the rest is cut.
     }
   }
 }

@@ -1,15 +1,15 @@
 /**
- * Sheds that a server has put off telling, told now. Behind a proxy that limits how many it sends, whoever is to be told no
- * holds the place of one that could be served. Not a method of the guard: it is for our own agent.
+ * Sends the delayed 503 answers of a server now. A proxy that limits its requests in flight would otherwise keep slots
+ * for them. It is not a method of the guard, because only meltproof's HAProxy agent needs it.
  */
 import type { Guard } from '../guard.ts'
 
 const tellers = new WeakMap<Guard, () => void>()
 
-export function setTeller(guard: Guard, tell: () => void): void {
+export function onFlush(guard: Guard, tell: () => void): void {
   tellers.set(guard, tell)
 }
 
-export function tellHeld(guard: Guard): void {
+export function flushDelayed(guard: Guard): void {
   tellers.get(guard)?.()
 }

@@ -1,4 +1,4 @@
-/** What clients have open at a server, whoever has a permit: as a proxy in front counts it. */
+/** Counts the requests that clients have open at a server, with or without a permit, as a proxy in front does. */
 import type { Duplex } from 'node:stream'
 import type { Connection } from '../connection/connection.ts'
 import type { OpenSession } from './open-sessions.ts'

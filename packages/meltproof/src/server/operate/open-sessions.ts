@@ -1,17 +1,17 @@
 /**
- * The HTTP/2 sessions of a server, which a drain has to end. Node closes one when its last stream has closed and its
- * client has hung up, and waits for both without end.
+ * The HTTP/2 sessions of a server, which a drain must end. Node closes a session when its last stream has closed and
+ * its client has disconnected, and waits for both without a timeout.
  */
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
-/** So long each step may take, ms: the last bytes are under way, or being read. */
+/** Maximum time of each step, ms: the last bytes are being sent or read. */
 const LINGER_MS = 1000
 
 export class OpenSession {
   readonly #session: ServerHttp2Session
   readonly #streams = new Set<ServerHttp2Stream>()
-  /** Kept from its begin: a session that has ended does not give its socket. */
+  /** Stored when the session begins: a session that has ended does not return its socket. */
   readonly #hangUp: () => void
   #overSince: number | undefined
 
@@ -29,14 +29,13 @@ export class OpenSession {
     return this.#streams.size
   }
 
-  /** Its client opens no further stream. */
+  /** Forbids the client to open further streams. */
   close(): void {
     if (!this.#session.closed) this.#session.close()
   }
 
   /**
-   * Ends what nobody waits for: a stream that its client has reset is open for as long as its body is not read, and a
-   * client need not hang up.
+   * Ends what no client waits for: a reset stream stays open until its body is read, and clients may not disconnect.
    */
   look(nowMs: number): void {
     if (!this.#isOver) {
@@ -50,7 +49,7 @@ export class OpenSession {
     else this.#session.destroy()
   }
 
-  /** Node ends a session without streams itself, when all has been sent. */
+  /** Node ends a session without streams itself, after all data is sent. */
   get #isOver(): boolean {
     const { destroyed, closed } = this.#session
     return destroyed || (closed && this.#streams.size > 0 && [...this.#streams].every(stream => stream.closed))
@@ -65,9 +64,9 @@ export class OpenSession {
 function hangUpOf(session: ServerHttp2Session): () => void {
   const nothing = (): void => {}
   try {
-    // Bound to the socket itself. Apps have sessions on streams that are none.
+    // Bound to the socket itself, because apps create sessions on streams that are not sockets.
     return (session.socket as Partial<Socket>).destroySoon ?? nothing
   } catch {
-    return nothing // an app's own, which has ended before
+    return nothing // The app's own socket, which has already ended, throws.
   }
 }

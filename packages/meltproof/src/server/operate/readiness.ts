@@ -1,14 +1,14 @@
 /**
- * The readiness page. It stays ready while shedding: a fleet over its capacity must not take itself out of rotation,
- * instance by instance, until none is left. It tells the pressure, so that weight can be shifted.
+ * The readiness page. It stays ready while shedding: otherwise the instances of an overloaded fleet would leave
+ * rotation one after another, until none is left. It reports the pressure, so that balancers can shift weight.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { GuardStats } from '../guard.ts'
 
 export interface ReadinessOptions {
-  /** Path it is served at, for example `/ready`. */
+  /** Path of the page, for example `/ready`. */
   readonly path: string
-  /** Above this pressure (0 to 1) it says 503. @default never */
+  /** Above this pressure (0 to 1) the page answers 503. @default never */
   readonly unreadyAbovePressure?: number | undefined
 }
 

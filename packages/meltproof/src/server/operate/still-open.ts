@@ -1,4 +1,4 @@
-/** What a server has emitted and not closed: a drain has to end it. */
+/** Tracks objects that a server has emitted and that are not closed: a drain must end them. */
 import type { ServerHttp2Session } from 'node:http2'
 import type net from 'node:net'
 import { isTlsServer } from '../../loaded.ts'
@@ -9,7 +9,7 @@ export interface StillOpen<T> {
   stop(): void
 }
 
-/** The sockets below TLS: a handshake that never ends is no connection yet, and holds the server open. */
+/** Tracks the sockets below TLS: an unfinished handshake is not a connection yet, and keeps the server open. */
 export function socketsBelowTls(server: net.Server): StillOpen<net.Socket> {
   return watch(isTlsServer(server) ? server : undefined, 'connection', (socket: net.Socket) => socket)
 }

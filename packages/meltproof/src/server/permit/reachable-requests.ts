@@ -1,6 +1,6 @@
 /**
- * Requests that their clients have left, while something still refers to them. Such a handler may work on, or have given up
- * without a word: when the garbage collector has found that nothing can reach request or response any more, it has ended.
+ * Watches requests whose clients have left and that the app still references. Such a handler may still work, or may
+ * have given up silently. When the garbage collector finds request and response unreachable, the handler has ended.
  */
 import type { Orphan } from '../../admission/in-service/permit.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -8,7 +8,7 @@ import { StreamRequest } from '../request/stream-request.ts'
 
 interface Watched {
   readonly orphan: Orphan
-  /** How many of its objects are still reachable. */
+  /** How many objects of the request are still reachable. */
   left: number
 }
 
@@ -21,7 +21,7 @@ export class ReachableRequests {
     })
   }
 
-  /** Only for clients that have left: a registration costs as much as a small request. */
+  /** Used only for clients that have left: a registration costs as much as a small request. */
   watch(exchange: Exchange, orphan: Orphan): void {
     const objects = objectsOf(exchange)
     const watched = { orphan, left: objects.size }
@@ -29,7 +29,7 @@ export class ReachableRequests {
   }
 }
 
-/** What an app can answer by. Of a raw stream request and response are ours alone. */
+/** The objects through which an app can answer. Those of a raw stream are meltproof's own. */
 function objectsOf({ request, response }: Exchange): Set<object> {
   const { stream } = (response ?? request) as { readonly stream?: object }
   const objects = new Set<object>()

@@ -1,6 +1,6 @@
 /**
- * Looks at requests in service while others wait, and takes back the permits of those that wait for their client or for
- * events. A permit lasts as long as its handler works, also when the client has gone.
+ * Checks requests in service while others wait, and takes back the permits of those that wait for their client or for
+ * events. A permit lasts while its handler works, even after the client has left.
  */
 import type { ServerResponse } from 'node:http'
 import type { Permits } from '../../admission/in-service/permits.ts'
@@ -12,13 +12,13 @@ import type { Scope } from '../../record.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { announced, hasEnded, StreamProbe, streams, waitsForBody } from './streaming-responses.ts'
 
-/** Looking takes no more than this share of the time, unless it would be less often than every LOOK_MAX_MS. */
+/** Checks take at most this share of the time, unless that would mean fewer than one check per LOOK_MAX_MS. */
 const LOOK_SHARE = 0.02
 const LOOK_MAX_MS = 50
 /** A handler that has waited for the request's body for this long, ms, is treated as waiting for its client. */
 const UPLOAD_AFTER_MS = 20
 
-/** Each look checks at most this many streams that lent their permits, in turn, so that thousands of slow downloads cost no more. */
+/** Each check covers at most this many streams without permits, round robin, so that thousands cost no more. */
 const LOOKED_AT = 50
 
 export interface ReclaimParts {
@@ -105,16 +105,17 @@ export class Reclaim {
     return this.#parts.streams.begun(kindNoted, announced(response), look, nowMs)
   }
 
-  /** It has begun within its first turn. When thousands of event sources connect at once, the next look is too late. */
+  /** Checks a response that began in the handler's first turn: with thousands at once the next check is too late. */
   begun(exchange: Exchange, nowMs: number): void {
     if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
   }
 
   /**
-   * No client waits for its answer any more: its permit lasts until its handler is seen to end, when `onEnd` is called, or
-   * until nothing refers to the request. While requests are observed, a call that its handler makes shows that it works.
+   * No client waits for the answer any more. The permit is held until the handler ends its response, until `onEnd` is
+   * called, or until nothing references the request. While requests are recorded, an outbound call of the handler shows
+   * that it still works.
    */
-  abandon(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
+  orphan(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     const { permits } = this.#parts
     const { request, response } = exchange
     const isDoubted = permits.isDoubted(exchange)
@@ -129,23 +130,23 @@ export class Reclaim {
     if (onHandlerEnd(request, onEnd)) onEnd()
   }
 
-  /** It sends events as they come, and needs no permit for that. */
+  /** True for a response that sends events as they occur, which needs no permit. */
   #isFeed({ kindNoted, response, stream }: Exchange): boolean {
     if (stream !== undefined) return stream.habit === 'feed'
     return response?.headersSent === true && this.#parts.streams.habitOf(kindNoted, announced(response)) === 'feed'
   }
 }
 
-/** The app has taken the connection from Node (`detachSocket`), or has removed our listeners. */
+/** True if the app has detached the socket from Node (`detachSocket`), or has removed meltproof's listeners. */
 function endedUnseen(exchange: Exchange): boolean {
   const { connection, response, abandoned } = exchange
   if (connection === undefined || response === undefined || abandoned) return false
   if (response.writableFinished || connection.socket.destroyed) return true
-  // One that is pipelined behind another has no connection yet.
+  // A pipelined response has no socket yet.
   return response.socket === null && connection.overlapping?.has(exchange) !== true
 }
 
-/** It streams into the response, or reads a body that will not come: that ends with its client, and often without a word. */
+/** True if the handler streams into the response, or reads a body that will not arrive: often it ends silently. */
 function servedClient({ request, response }: Exchange): boolean {
   return response?.headersSent === true ? response.listenerCount('unpipe') > 0 : waitsForBody(request)
 }

@@ -1,6 +1,6 @@
 /**
- * What a begun response shows of itself at a look: whether it was written, and whether its handler waits for its client.
- * HTTP/1 responses tell by their socket. An HTTP/2 stream counts what is written to it from its first look on.
+ * What a check can see of a response that has begun: whether data was written, and whether its handler waits for its
+ * client. HTTP/1 responses show it by their socket. For an HTTP/2 stream, writes are counted from its first check on.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
@@ -10,18 +10,18 @@ import { hasReader } from '../request/body-readers.ts'
 import { sizeOf } from '../response/chunk-size.ts'
 
 interface Response extends ServerResponse {
-  /** Head of an HTTP/1 response as Node keeps it; what writeHead() was given is nowhere else. */
+  /** Node's copy of the HTTP/1 head. Headers given to writeHead() are stored nowhere else. */
   readonly _header?: string | null
-  /** Of HTTP/2 alone. */
+  /** Present only on HTTP/2 responses. */
   readonly stream?: ServerHttp2Stream
 }
 
-/** Not the shadow of one that is over; and when the client has gone, what goes on is the handler. */
+/** False for the shadow of a request that has ended, and after the client has left: then only the handler counts. */
 export function streams({ response, shadowMs, abandoned }: Exchange): boolean {
   return response?.headersSent === true && !abandoned && (shadowMs === undefined || shadowMs < 0)
 }
 
-/** The handler has ended it, and the rest is up to its client. */
+/** True if the handler has ended the response; sending the rest depends on the client. */
 export function hasEnded(response: Response): boolean {
   return (response.stream ?? response).writableEnded
 }
@@ -48,7 +48,7 @@ export class StreamProbe {
   #given = 0
   #counted = 0
   #toldToWait = false
-  /** The handler wrote on before its client had taken what there was: it does not wait for it. */
+  /** True if the handler wrote more before its client had received what was written: it does not wait for it. */
   #heedless = false
 
   constructor(request: Exchange['request'], response: Response) {
@@ -72,7 +72,7 @@ export class StreamProbe {
   #givenBytes(): number {
     const { socket, stream, writableLength } = this.#response
     if (stream !== undefined) return this.#counted
-    // Pipelined behind another it gets the socket later.
+    // A pipelined response gets its socket later.
     return socket == null ? writableLength : socket.bytesWritten + writableLength - socket.writableLength
   }
 
@@ -87,11 +87,11 @@ export class StreamProbe {
 }
 
 /**
- * Its handler waits until more of the body comes. One that only lets the body flow, with nobody to take it, waits for
- * something else; and a body that is not read, or read slowly, is not the client's doing.
+ * True when the handler waits for more of the request body. A handler that lets the body flow without reading it waits
+ * for something else; and a body that the handler does not read, or reads slowly, is not the client's fault.
  */
 export function waitsForBody(request: Exchange['request'] & { _readableState?: { ended?: boolean } }): boolean {
   if (request.complete || request.readableFlowing === null || request.readableLength > 0) return false
-  // HTTP/2 says complete only when all was read.
+  // In HTTP/2 `complete` becomes true only after everything was read.
   return request._readableState?.ended !== true && hasReader(request)
 }

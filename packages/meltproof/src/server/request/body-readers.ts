@@ -1,9 +1,9 @@
-/** Who waits for the body of a request: listeners of the app's, not our own. */
+/** Finds the app's listeners for the body of a request, without meltproof's own. */
 import type { IncomingMessage } from 'node:http'
 
 const OURS = new WeakSet<object>()
 
-/** Calls `listener` when all of the body was read; it does not count as a reader. */
+/** Calls `listener` when the whole body was read. The listener does not count as a reader. */
 export function onBodyEnd(request: IncomingMessage, listener: () => void): void {
   OURS.add(listener)
   request.once('end', listener)

@@ -1,4 +1,4 @@
-/** The client of a request, as the operator defines it. A number: clients are told apart, never named. */
+/** Identifies the client of a request, as the operator defines it, by a hash: clients are never named. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { hashOf } from '../../admission/fairness/path-hash.ts'
@@ -13,7 +13,7 @@ export type ClientKey =
   | ((request: IncomingMessage) => string | undefined)
 
 export interface Clients {
-  /** By the head of a request; absent where the whole request is needed. */
+  /** Reads the client from the head of a request; absent when the whole request is needed. */
   readonly ofHead?: (address: string | undefined, rawHeaders: readonly string[]) => number
   readonly of: (request: IncomingMessage) => number
 }
@@ -32,9 +32,9 @@ export function checkClientKey(key: unknown): ClientKey | undefined {
   }
 }
 
-/** @param salt another one in each process, so that nobody can choose whose hash to share */
+/** @param salt random for each process, so that a client cannot choose a hash to collide with */
 export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.random() * 2 ** 32) | 0): Clients {
-  const hash = (text: string | undefined): number => (text === undefined ? NOBODY : hashOf(text, salt))
+  const hash = (text: string | undefined): number => (text === undefined ? NO_CLIENT : hashOf(text, salt))
   if (typeof key === 'function') {
     const ask = safely(
       {
@@ -42,7 +42,7 @@ export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.rando
         call: key,
         read: answer => (typeof answer === 'string' ? answer : undefined),
         expected: 'a string or undefined',
-        otherwise: 'such requests count as those of one client',
+        otherwise: 'such requests count as requests of one client',
       },
       warn,
     )
@@ -57,10 +57,10 @@ export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.rando
   return { ofHead, of: request => ofHead(addressOf(request), request.rawHeaders) }
 }
 
-/** All requests without a key are of one client. */
-const NOBODY = 0
+/** Requests without a key count as one client. */
+const NO_CLIENT = 0
 
-/** The entry that the outermost of so many proxies has written: each appends its client; clients make up the rest. */
+/** The entry that the outermost of `proxies` wrote: each proxy appends its client, and clients may forge the rest. */
 function entryOf(rawHeaders: readonly string[], name: string, proxies: number): string | undefined {
   let left = proxies
   for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
@@ -72,7 +72,7 @@ function entryOf(rawHeaders: readonly string[], name: string, proxies: number): 
   return undefined
 }
 
-/** Of an IPv6 address its first 64 bits: one client has all 2^64 behind them. Some proxies write a port as well. */
+/** For IPv6 the first 64 bits, because one client owns all addresses behind them. Some proxies append a port. */
 function networkOf(text: string): string {
   const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
   if (isIP(address) !== 6) return address

@@ -1,4 +1,4 @@
-/** How much a request matters, by the operator's function, by a header field that the operator trusts, or by neither. */
+/** The criticality of a request, from the operator's function, from a trusted header field, or from neither. */
 import type { IncomingMessage } from 'node:http'
 import {
   type CriticalityAnswer,
@@ -15,8 +15,8 @@ import type { FromPeer } from './peers.ts'
 export type CriticalityOf = (request: IncomingMessage) => CriticalityAnswer | undefined
 
 /**
- * Undefined when all requests are alike.
- * @param trusts whose header field is believed; absent: everybody's
+ * Undefined when all requests are equal.
+ * @param trusts whose header field is trusted; absent: that of every caller
  */
 export function criticalityLevels(
   criticality: CriticalityOf | undefined,

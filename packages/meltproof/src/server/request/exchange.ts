@@ -1,4 +1,4 @@
-/** One request on its way through the server: what came, where it waits, what it may use, and how it ends. */
+/** One request on its way through the server: its input, where it waits, its permit and budget, and how it ends. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry } from '../../admission/gate.ts'
 import type { Budget } from '../../deadline/budget.ts'
@@ -8,31 +8,31 @@ import { Permit } from '../../admission/in-service/permit.ts'
 
 export class Exchange extends Permit<Exchange> implements Entry, ConnectionRequest {
   readonly request: IncomingMessage
-  /** The target as it arrived: frameworks shorten `request.url`, and the kind must stay the same. */
+  /** The URL as it arrived: frameworks shorten `request.url`, and the kind must not change. */
   readonly url: string
-  /** Undefined when the request was seen only after Node had made a response for it. */
+  /** Undefined when meltproof saw the request only after Node had created its response. */
   readonly connection: Connection<Exchange> | undefined
-  /** What llhttp says about the connection after this request. */
+  /** Whether llhttp keeps the connection open after this request. */
   readonly keepAlive: boolean
   response: ServerResponse | undefined
 
-  // Set by gate/.
-  /** When its caller or its server stops waiting for its answer; Infinity where requests have no deadline. */
+  // Set by the code in gate/.
+  /** When its caller or this server stops waiting for the answer; Infinity without a deadline. */
   answerBy: number = Number.POSITIVE_INFINITY
-  /** Of the name that the operator's `kind` gave it; undefined: its URL tells the kind (gate/request-kinds.ts). */
+  /** Key of the name from the operator's `kind`; undefined: the URL determines the kind (gate/request-kinds.ts). */
   kindKey: number | undefined
-  /** Its kind; -1: not known yet. */
+  /** Number of its kind; -1 while unknown. */
   kind = -1
   kindCame = false
   client: number | undefined
-  /** It starts without a permit: it is exempt, or this is a dry run. */
+  /** True if it starts without a permit, because it is exempt or this is a dry run. */
   ungated = false
   /**
-   * In a dry run, of a request that would have waited, and asks at the gate while its handler runs (gate/dry-run.ts): how long
-   * the handler took, ms; -1 while it runs.
+   * In a dry run, for a request that would have waited and requests a permit while its handler runs (gate/dry-run.ts):
+   * how long the handler took, ms; -1 while it runs.
    */
   shadowMs: number | undefined
-  /** Starts what waits outside of its connection's line: a request that came without one, or the end of an upload. */
+  /** Starts a request that waits outside a connection's queue: one without a connection, or the end of an upload. */
   resume: (() => void) | undefined
 
   // Set while the handler runs.
@@ -40,12 +40,12 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
-  /** It is counted among those that hold memory. */
+  /** True while it is counted among the requests that hold memory. */
   holdsMemory = false
-  /** As it was counted: an app may change the method. */
+  /** Whether it was counted with a body: an app may change the method later. */
   heldBody = false
 
-  // Set while somebody observes (timing/observed.ts).
+  // Set while requests are recorded (timing/observed.ts).
   lateMs = 0
   times: Scope | undefined
 

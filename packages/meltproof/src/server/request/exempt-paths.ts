@@ -1,27 +1,28 @@
-/** Which URLs are exempt from the gate. Pure. */
+/** Decides which URLs are exempt from the gate. Pure. */
 
 /**
- * What may lead an application out of the path that a URL begins with, so that nobody becomes exempt by
- * `/internal/../checkout`. Honest requests for an exempt path have none of it.
+ * Matches whatever may lead an application out of the path that a URL begins with, so that `/internal/../checkout` does
+ * not become exempt. Honest requests for an exempt path contain none of it.
  *
- * - A dot segment, `.` or `..`: it ends where no plain name goes on, at a slash, a backslash (WHATWG URLs take it for a
- *   slash), a `;` (some proxies cut it off), or the end.
+ * - A dot segment, `.` or `..`, up to a slash, a backslash (WHATWG URLs treat it as a slash), a `;` (some proxies cut
+ * it
+ *   off), or the end.
  * - A `#`, at which WHATWG URLs end the path: `/internal/..#` is `/`.
- * - A space or control character, which WHATWG URLs leave out.
+ * - A space or control character, which WHATWG URLs remove.
  *
- * Each also encoded, any number of times (`%252e`): applications may decode a path more than once.
+ * Each may be encoded, any number of times (`%252e`): applications may decode a path more than once.
  */
 const CLIMBS = new RegExp(
   [
     String.raw`(?:^|[/\\]|%(?:25)*2f|%(?:25)*5c)(?:\.|%(?:25)*2e){1,2}(?![\w.~-])`,
     '#',
-    // Below '!', the first visible character. An encoded space is part of honest names.
+    // All characters below '!', the first visible one. An encoded space is allowed, because honest names contain it.
     String.raw`[^!-\uffff]|%(?:25)*(?:[01][0-9a-f]|7f)`,
   ].join('|'),
   'i',
 )
 
-/** Exact paths, or everything below one that ends in `*`, whatever the query; undefined for an empty list. */
+/** Matches exact paths, and everything below a path that ends in `*`, without the query; undefined for no paths. */
 export function exemptPaths(paths: readonly string[]): ((url: string) => boolean) | undefined {
   if (paths.length === 0) return undefined
   const exact = new Set(paths.filter(path => !path.endsWith('*')))

@@ -1,4 +1,4 @@
-/** HTTP/2, by what carries the request: Node's parser of HTTP/1 takes `GET / HTTP/2.0` too, and says version 2 of it. */
+/** Recognises HTTP/2 by its stream: Node's HTTP/1 parser also accepts `GET / HTTP/2.0` and reports version 2. */
 import type { IncomingMessage } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 

@@ -1,4 +1,4 @@
-/** The kind of a request, as the operator names it. */
+/** Reads the kind of a request from the operator's function. */
 import type { IncomingMessage } from 'node:http'
 import type { Warn } from '../../warnings.ts'
 import { safely } from './operators-function.ts'
@@ -12,7 +12,7 @@ export function kindNames(kind: KindName, warn: Warn): KindName {
       call: kind,
       read: answer => (typeof answer === 'string' ? answer : undefined),
       expected: 'a string or undefined',
-      otherwise: 'the kind of such requests is their path',
+      otherwise: 'such requests are grouped by their path',
     },
     warn,
   )

@@ -1,4 +1,4 @@
-/** A function of the operator's, called about single requests. Whatever it does, it does not end the process. */
+/** Calls an operator's function about a single request. Whatever the function does, it cannot end the process. */
 import type { IncomingMessage } from 'node:http'
 import { caughtPromise, type Warn } from '../../warnings.ts'
 import { show, showThrown } from '../../options.ts'
@@ -6,14 +6,14 @@ import { show, showThrown } from '../../options.ts'
 export interface OperatorsFunction<A> {
   readonly name: string
   readonly call: (request: IncomingMessage) => unknown
-  /** What its answer says; undefined for one that makes no sense. */
+  /** Converts the function's result; undefined for an invalid one. */
   readonly read: (answer: unknown) => A | undefined
-  /** What it should answer, and what becomes of a request about which it does not. */
+  /** For the warning: the valid results, and how a request without one is treated. */
   readonly expected: string
   readonly otherwise: string
 }
 
-/** Calls the function. When it throws, answers nonsense or a promise, that is said once and is no answer. */
+/** Calls the function. If it throws, or returns a promise or something invalid, warns once and returns undefined. */
 export function safely<A>(asked: OperatorsFunction<A>, warn: Warn): (request: IncomingMessage) => A | undefined {
   let said = false
   const sayOnce = (what: string): void => {
@@ -24,11 +24,11 @@ export function safely<A>(asked: OperatorsFunction<A>, warn: Warn): (request: In
     try {
       const answer: unknown = asked.call(request)
       if (answer === undefined) return undefined
-      // To read the answer may throw as well.
+      // Reading the result may throw as well.
       const read = asked.read(answer)
       if (read !== undefined) return read
       const what = caughtPromise(answer) ? 'a promise' : show(answer)
-      sayOnce(`answered ${what}, not ${asked.expected}`)
+      sayOnce(`returned ${what}, not ${asked.expected}`)
     } catch (error) {
       sayOnce(`threw ${showThrown(error)}`)
     }

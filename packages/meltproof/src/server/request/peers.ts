@@ -1,35 +1,36 @@
-/** Options that name peers: nobody, everybody, or those at given addresses and networks. */
+/** Options that name peers: none, all, or those at given addresses and networks. */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { invalidOption, show } from '../../options.ts'
 
 export type OfPeer = Pick<IncomingMessage, 'socket'>
 
-/** Whether a request comes from such a peer; the address is that of the connection, not of a header. */
+/** Whether a request comes from such a peer. The address is that of the connection, not of a header field. */
 export type FromPeer = (request: OfPeer) => boolean
 
 const EXPECTED = 'true, false, or a list of addresses and networks such as 10.0.0.0/8'
 
-/** Undefined for nobody. @throws MeltproofError for anything that is no address or network. */
+/** Undefined for no peers. @throws MeltproofError for anything other than an address or network */
 export function checkPeers(option: string, value: unknown): FromPeer | undefined {
   if (value === undefined || value === false) return undefined
   if (value === true) return () => true
   if (!Array.isArray(value)) invalidOption(option, EXPECTED, value)
-  if (value.length === 0) invalidOption(option, `${EXPECTED}; an empty list is nobody, which is false`, value)
+  if (value.length === 0)
+    invalidOption(option, `${EXPECTED}; an empty list trusts no address, for which the value is false`, value)
   const peers = new BlockList()
   for (const [index, entry] of value.entries()) allow(peers, `${option}[${index}]`, entry)
   return request => {
     const remoteAddress = addressOf(request)
     if (remoteAddress === undefined) return false
-    // An IPv4 client of a socket that listens on both comes as ::ffff:10.0.0.1.
-    // A link-local one names its interface: fe80::1%eth0.
+    // A dual-stack socket reports an IPv4 client as ::ffff:10.0.0.1.
+    // A link-local address names its interface: fe80::1%eth0.
     const mapped = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
     const address = mapped.split('%', 1)[0]!
     return peers.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
   }
 }
 
-/** Undefined when the client has gone: the socket of an HTTP/2 session that has ended throws. */
+/** Undefined when the client has left: the socket of an HTTP/2 session that has ended throws. */
 export function addressOf({ socket }: OfPeer): string | undefined {
   try {
     return socket.remoteAddress

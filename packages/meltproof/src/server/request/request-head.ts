@@ -1,18 +1,18 @@
-/** By its method: a look at the head of every request would cost more than a wrong guess. */
+/** Guesses by the method, because reading the head of every request would cost more than a wrong guess. */
 export function mayBringBody({ method }: { readonly method?: string | undefined }): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
 }
 
-/** What a shed needs to know of a head, in one pass over its lines: `request.headers` would make an object of them all. */
+/** What a shed needs from a head, in one pass over its lines: `request.headers` would build an object of them all. */
 export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */
   readonly bodyBytes: number
   readonly prefersHtml: boolean
-  /** The client waits for `100 Continue` before it sends its body. */
+  /** True if the client waits for `100 Continue` before it sends its body. */
   readonly expects: boolean
-  /** It names a host, as HTTP/1.1 demands; without, Node answers 400. */
+  /** True if the head has a Host field, as HTTP/1.1 requires; without it Node answers 400. */
   readonly namesHost: boolean
-  /** It asks, as the preflights of browsers do, which method it may use (CORS). */
+  /** True if the head asks which method is allowed, as the preflight of a browser does (CORS). */
   readonly asksMethod: boolean
 }
 
@@ -34,7 +34,7 @@ export function describeHead(lines: readonly string[]): HeadNeeds {
         else if (name.toLowerCase() === 'expect') expects = true
         break
       case 14:
-        // llhttp has checked that it is a number. With both (a lenient parser), chunked is what it obeys.
+        // llhttp has checked that it is a number. Next to a transfer encoding (lenient parser), llhttp obeys chunked.
         if (name.toLowerCase() === 'content-length') bodyBytes = Math.max(bodyBytes, Number(lines[i + 1]))
         break
       case 17:
@@ -48,7 +48,7 @@ export function describeHead(lines: readonly string[]): HeadNeeds {
   return { bodyBytes, prefersHtml, expects, namesHost, asksMethod }
 }
 
-/** Browsers name text/html first and JSON not at all; an API client that lists both wants JSON. */
+/** Browsers list text/html first and JSON not at all; an API client that lists both wants JSON. */
 function htmlComesFirst(accept: string): boolean {
   return accept.includes('text/html') && !accept.includes('json')
 }

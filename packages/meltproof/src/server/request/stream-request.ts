@@ -1,4 +1,4 @@
-/** A raw HTTP/2 stream as a request, by the names that node:http has, for the gate, the operator's functions and observers. */
+/** Presents a raw HTTP/2 stream with node:http's names, for the gate, the operator's functions and observers. */
 import type { IncomingMessage } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
@@ -26,7 +26,7 @@ export class StreamRequest {
     watchCut(stream)
   }
 
-  /** Typed as what the rest of the server knows. */
+  /** Returned as the type that the rest of the server uses. */
   static of(event: StreamEvent): IncomingMessage {
     return new StreamRequest(event) as unknown as IncomingMessage
   }
@@ -51,15 +51,15 @@ export class StreamRequest {
     return this.headers[':path'] ?? ''
   }
 
-  /** All of it has come, read or not. */
+  /** True when the whole body has arrived, read or not. */
   get complete(): boolean {
     const { stream } = this
     return stream[CUT] !== true && hasEnded(stream)
   }
 
   /**
-   * Nobody listens to a stream that waits: an error of its client's would end the process, and its trailers would be
-   * missed. Its data waits in it. Returns what lets it go on.
+   * A waiting stream has no listeners yet: a client error would end the process, and its trailers would be lost. Its
+   * data waits in the stream. Returns a function that resumes it.
    */
   hold(): () => void {
     const { stream } = this
@@ -99,14 +99,14 @@ type MaybeCut = ServerHttp2Stream & {
   readonly _readableState?: { readonly ended?: boolean }
 }
 
-/** So that it is known later who ended the stream before its answer was complete. */
+/** Records who ended the stream before its answer was complete. */
 export function watchCut(stream: ServerHttp2Stream): void {
   stream.on('aborted', noteCut)
 }
 
 /**
- * The stream ends, and its answer is not complete. After this Node lets what has come so far look complete. Node closes a
- * stream that its client has reset before it destroys it; the app's `destroy()` comes first.
+ * The stream ends before its answer is complete. Later Node makes a partial answer look complete. When a client resets
+ * a stream, Node closes it before it destroys it; the app's `destroy()` acts first.
  */
 function noteCut(this: MaybeCut): void {
   this[CUT] = !hasEnded(this)
@@ -118,7 +118,7 @@ export function isCutByApp(stream: MaybeCut): boolean {
   return stream[CUT_BY] === 'app'
 }
 
-/** The connection had gone before the app ended the stream. */
+/** True if the connection was lost before the app ended the stream. */
 export function isDisconnected(stream: MaybeCut): boolean {
   return stream[CUT_BY] === 'connection'
 }
@@ -127,7 +127,7 @@ function connectionHasGone({ session }: ServerHttp2Stream): boolean {
   try {
     return session === undefined || session.destroyed || session.socket.destroyed
   } catch {
-    return true // a session without its socket throws
+    return true // A session without a socket throws.
   }
 }
 
@@ -135,14 +135,14 @@ function hasEnded({ _readableState: state, readableEnded }: MaybeCut): boolean {
   return state?.ended === true || readableEnded
 }
 
-/** Of the connection, as it was with its first stream: the socket of a session that has ended throws at every question. */
+/** Facts about the connection, read at its first stream: later its socket may throw at every access. */
 interface SocketFacts {
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
   readonly localAddress: string | undefined
   readonly localPort: number | undefined
   readonly server: unknown
-  /** Absent without TLS: observers ask whether it is there. */
+  /** Absent without TLS, because observers check for presence. */
   readonly encrypted?: true
 }
 

@@ -1,7 +1,7 @@
-/** Lets an object that stands for a raw HTTP/2 stream have members of the stream itself: read, called and replaced there. */
+/** Forwards members of an object to the raw HTTP/2 stream that it stands for: reads, calls and replacements. */
 import type { ServerHttp2Stream } from 'node:http2'
 
-/** Gives `prototype` an accessor for each name. Methods come bound to the stream. */
+/** Defines an accessor on `prototype` for each name. Methods are bound to the stream. */
 export function throughToStream(prototype: { readonly stream: ServerHttp2Stream }, names: readonly string[]): void {
   for (const name of names) {
     Object.defineProperty(prototype, name, {

@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 
 export type Head = Parameters<ServerResponse['writeHead']>
 
-/** Has `change` see, and change, what the head of an answer says in the moment in which it goes out. */
+/** Lets `change` read and modify the head of an answer at the moment when it is sent. */
 export function beforeHead(response: ServerResponse, change: (head: Head) => Head): void {
   const { writeHead } = response
   const changeThenWrite = function (this: ServerResponse, ...head: Head): ServerResponse {
@@ -10,7 +10,7 @@ export function beforeHead(response: ServerResponse, change: (head: Head) => Hea
     try {
       if (!this.headersSent) changed = change(head)
     } catch {
-      // Then it says what it would have said: better than no answer.
+      // On failure the head is sent unchanged, which is better than no answer.
     }
     return writeHead.apply(this, changed)
   }
@@ -18,8 +18,8 @@ export function beforeHead(response: ServerResponse, change: (head: Head) => Hea
 }
 
 /**
- * Adds a field to a head. To set one on the response would change how Node reads what the app gives `writeHead()`: a list of
- * pairs is an error then, and fields of one name change places.
+ * Adds a field to a head. Setting it on the response would change how Node treats the arguments of `writeHead()`: a
+ * list of pairs becomes an error, and fields with the same name change places.
  */
 export function addToHead(response: ServerResponse, head: Head, name: string, value: string): Head {
   const at = head.findLastIndex(part => typeof part === 'object' && part !== null)
@@ -30,7 +30,7 @@ export function addToHead(response: ServerResponse, head: Head, name: string, va
   return head.with(at, withField(head[at] as OutgoingHttpHeaders, name, value)) as Head
 }
 
-/** A copy: an app may use one object for all of its answers. What the app says itself stays. */
+/** Copies the object, because an app may use one object for all answers. A field that the app sets wins. */
 export function withField<F extends object | undefined>(fields: F, name: string, value: string): F {
   if (namesField(fields, name)) return fields
   if (!Array.isArray(fields)) return { ...fields, [name]: value } as F
@@ -42,13 +42,13 @@ function namesField(fields: unknown, wanted: string): boolean {
   return fieldNames(fields).some(name => typeof name === 'string' && name.toLowerCase() === wanted)
 }
 
-/** The name of each entry: of an object, of a list of pairs, or of name, value, name, value, ... */
+/** The name of each entry: of an object, of a list of pairs, or of a flat list of names and values. */
 export function fieldNames(fields: unknown): readonly unknown[] {
   if (Array.isArray(fields)) return fields.map((entry, i) => (Array.isArray(entry) ? entry[0] : fields[i - (i % 2)]))
   return typeof fields === 'object' && fields !== null ? Object.keys(fields) : []
 }
 
-/** HTTP/2 has there which fields must not be indexed. */
+/** HTTP/2 stores in symbol properties which fields must not be indexed. */
 function bySymbol(list: readonly unknown[]): object {
   return Object.fromEntries(Object.getOwnPropertySymbols(list).map(symbol => [symbol, list[symbol as never]]))
 }

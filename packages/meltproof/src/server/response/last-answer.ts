@@ -1,16 +1,16 @@
-/** The last answer of a connection (RFC 9112 section 9.6): how it says so, and how the connection ends with it. */
+/** The last answer of a connection (RFC 9112 section 9.6): how the head says so, and how the connection closes. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ASKED_AT_HEAD, type HttpSocket } from '../connection/http-socket.ts'
+import { HEAD_LISTENER, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'
 import { beforeHead, fieldNames, type Head } from './before-head.ts'
 
-/** Node's mark for `maxRequestsPerSocket`: the head says close, and the client closes. */
+/** Node's flag for `maxRequestsPerSocket`: the head says close, and the client closes. */
 type Response = ServerResponse & { maxRequestsOnConnectionReached?: boolean }
 
-/** What a client still sends is read and dropped for so long, ms: closing a socket with unread data resets it. */
+/** How long data that the client still sends is read and discarded, ms: closing a socket with unread data resets it. */
 const LINGER_MS = 2000
 
-/** Ends a connection whose last answer has been written. @param complete whether all of its request has come */
+/** Ends a connection whose last answer has been written. @param complete whether its whole request has arrived */
 export function endConnection(socket: HttpSocket, complete: boolean): void {
   takeNoMore(socket)
   socket.end?.()
@@ -19,17 +19,17 @@ export function endConnection(socket: HttpSocket, complete: boolean): void {
   socket.on('close', () => clearTimeout(timer))
 }
 
-/** The same with an answer that Node writes, which has not begun. HTTP/1 alone. */
+/** Does the same for an answer that Node writes and that has not begun. HTTP/1 only. */
 export function endAfter(request: IncomingMessage, response: Response): void {
   const { socket } = request
   takeNoMore(socket)
-  // So that the client closes; Node would at once.
+  // With these two the client closes the connection; otherwise Node would at once.
   response.shouldKeepAlive = true
   response.maxRequestsOnConnectionReached = true
   response.on('finish', () => endConnection(socket, request.complete))
 }
 
-/** Has an answer of the app say that it is the last one, if `isLast` says so when its head goes out. */
+/** Marks an answer of the app as the last one if `isLast` returns true when its head is sent. */
 export function makeLast(request: IncomingMessage, response: ServerResponse, isLast: () => boolean): void {
   beforeHead(response, head => (isLast() ? sayClose(request, response, head) : head))
 }
@@ -41,7 +41,7 @@ function sayClose(request: IncomingMessage, response: Response, head: Head): Hea
   const named = names.some(isConnection)
   const set = response.hasHeader('connection')
   if (uploading) {
-    // A client that still sends would be reset if Node closed. What the app says itself wins over the mark.
+    // Closing would reset a client that is still sending. A Connection field set by the app wins over the flag.
     if (named || set) return head
     response.maxRequestsOnConnectionReached = true
   } else {
@@ -60,8 +60,8 @@ function isConnection(name: unknown): boolean {
   return typeof name === 'string' && name.toLowerCase() === 'connection'
 }
 
-/** Whatever else arrives at this socket is not a request to us. */
+/** Stops reading requests: whatever else arrives at this socket is not one. */
 function takeNoMore(socket: HttpSocket): void {
-  const connection = socket[ASKED_AT_HEAD]
+  const connection = socket[HEAD_LISTENER]
   if (connection !== undefined) connection.closing = true
 }

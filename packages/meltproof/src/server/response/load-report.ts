@@ -1,5 +1,6 @@
 /**
- * What an instance tells Envoy and gRPC of its load: an ORCA report (xds.data.orca.v3.OrcaLoadReport). Pure. They weigh it by
+ * The load report of an instance for Envoy and gRPC: an ORCA report (xds.data.orca.v3.OrcaLoadReport). Pure. They
+ * compute the weight of the instance as
  *
  *     rps_fractional / (utilisation + eps / rps_fractional * error_utilization_penalty)
  *
@@ -7,9 +8,9 @@
  */
 import type { LoadFigures } from '../../process-gate.ts'
 
-/** Header fields, or trailers. Envoy takes a report with both for none. */
+/** The field name for Envoy, as header field or trailer. Envoy ignores a report that is sent in both formats. */
 export const FIELD = 'endpoint-load-metrics'
-/** That of gRPC (A51). */
+/** The field name for gRPC (A51). */
 export const BINARY_FIELD = 'endpoint-load-metrics-bin'
 
 export interface LoadReport {
@@ -19,22 +20,22 @@ export interface LoadReport {
   readonly binary: string
 }
 
-/** Below this what a process does besides, such as collecting garbage, would decide who gets the requests. */
+/** Below this utilisation, background work such as garbage collection would decide the weights. */
 const LEAST_UTILISATION = 0.02
-/** What no server reaches. */
+/** Maximum of each figure, which no server reaches. */
 const MOST = 1e9
 
-/** Undefined when there is nothing to say that a balancer could use. */
+/** Undefined when there is nothing that a balancer could use. */
 export function loadReport(figures: LoadFigures): LoadReport | undefined {
   const loop = within(figures.loop, 1)
   const utilisation = within(figures.utilisation, 1)
   const rps = within(figures.offeredPerS, MOST)
-  // Whoever fails does so quickly, and would look the less loaded the more it fails.
+  // Failures are fast, so a failing instance would look idle.
   const eps = Math.min(within(figures.shedPerS, MOST) + within(figures.failedPerS, MOST), rps)
   if (rps === 0 || (utilisation < LEAST_UTILISATION && eps === 0)) return undefined
   const fields: readonly Field[] = [
     { name: 'cpu_utilization', tag: 0x09, value: loop },
-    // Utilisation ends at 1, and sheds are quick: without demand an instance would weigh the more, the more it sheds.
+    // Utilisation is at most 1, and sheds are fast: without demand an instance that sheds more would get more weight.
     { name: 'application_utilization', tag: 0x49, value: utilisation * Math.max(1, within(figures.demand, MOST)) },
     { name: 'rps_fractional', tag: 0x31, value: rps },
     { name: 'eps', tag: 0x39, value: eps },
@@ -44,7 +45,7 @@ export function loadReport(figures: LoadFigures): LoadReport | undefined {
 
 interface Field {
   readonly name: string
-  /** Of a double, in protobuf: its number in the message times 8, and 1. */
+  /** Protobuf tag of a double: its field number times 8, plus 1. */
   readonly tag: number
   readonly value: number
 }
@@ -57,7 +58,7 @@ function rounded(value: number): number {
   return Number(value.toPrecision(4))
 }
 
-/** Always a multiple of three bytes, so that nobody has to agree on how base64 is padded. */
+/** Every field has nine bytes, a multiple of three, so the base64 text needs no padding. */
 function message(fields: readonly Field[]): string {
   const bytes = Buffer.alloc(9 * fields.length)
   for (const [index, { tag, value }] of fields.entries()) {

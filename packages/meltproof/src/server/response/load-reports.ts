@@ -1,4 +1,4 @@
-/** Puts load reports (load-report.ts) on answers to peers that the operator trusts, and on no others. */
+/** Adds load reports (load-report.ts) to answers for peers that the operator trusts, and to no others. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import { now } from '../../clock.ts'
@@ -10,14 +10,14 @@ import { BINARY_FIELD, FIELD, type LoadReport, loadReport } from './load-report.
 import { SteadyLoad } from './steady-load.ts'
 import { isHttp2 } from '../request/is-http2.ts'
 
-/** A report is made so often at most, ms. */
+/** Minimum time between two reports, ms. */
 const EVERY_MS = 100
-/** In that time, so many answers of the app have it: one costs 3 us (bench/load-report.ts), and 1,000 a second tell enough. */
+/** Answers of the app with a report in that time: one costs 3 us (bench/load-report.ts), and 1,000/s are enough. */
 const MOST_ANSWERS = 100
 
 export class LoadReports {
   readonly #from: FromPeer
-  /** On a socket. Not for all servers: one may be protected again, for other peers. */
+  /** Stored on a socket. Each instance has its own symbol, because a server may be protected again for other peers. */
   readonly #trusted = Symbol('meltproof.trusted')
   readonly #figures: (nowMs: number) => LoadFigures | undefined
   readonly #steady = new SteadyLoad()
@@ -32,21 +32,21 @@ export class LoadReports {
     this.#figures = figures
   }
 
-  /** For an answer that is ours: header fields. */
+  /** Header fields for an answer of meltproof. */
   fields(request: IncomingMessage): Readonly<Record<string, string>> {
     const report = this.#trusts(request) ? this.#now(now()) : undefined
     if (report === undefined) return {}
     return isGrpc(request) ? { [BINARY_FIELD]: report.binary } : { [FIELD]: report.text }
   }
 
-  /** The same as a line of HTTP/1, for an answer to this peer that is written as a whole. */
+  /** The same as an HTTP/1 line, for an answer to this peer that is written as a whole. */
   line(peer: OfPeer, nowMs: number): string {
     if (!this.#trusts(peer)) return ''
     this.#now(nowMs)
     return this.#line
   }
 
-  /** Has the answer of the app tell of the load when it goes out. */
+  /** Adds a report to the app's answer when it is sent. */
   onto(request: IncomingMessage, response: ServerResponse & { readonly stream?: ServerHttp2Stream }): void {
     const nowMs = now()
     if (nowMs - this.#answersSinceMs >= EVERY_MS) {
@@ -73,11 +73,11 @@ export class LoadReports {
         const report = this.#now(now())
         return report === undefined ? fields : withField(fields, field, grpc ? report.binary : report.text)
       } catch {
-        return fields // Better than no answer.
+        return fields // An answer without a report is better than none.
       }
     }
     stream.respond = (fields, options) =>
-      // The status of gRPC is in the trailers, or in a head without any.
+      // gRPC sends its status in the trailers, or in a head without trailers.
       respond.call(stream, grpc && options?.endStream !== true ? fields : told(fields), options)
     if (grpc) stream.sendTrailers = fields => sendTrailers.call(stream, told(fields))
   }
@@ -92,7 +92,7 @@ export class LoadReports {
     return this.#report
   }
 
-  /** Its address is looked up once for each connection. */
+  /** Checks an address once per connection. */
   #trusts(peer: OfPeer): boolean {
     try {
       const socket = peer.socket as unknown as Record<symbol, boolean | undefined>

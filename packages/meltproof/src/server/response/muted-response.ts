@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { StreamResponse } from './stream-response.ts'
 
-/** What the handler still does with a response that was answered in its place comes to nothing, and throws nothing. */
+/** Once meltproof has answered for a handler, the handler's use of its response has no effect and throws nothing. */
 export function mute(response: ServerResponse | StreamResponse): void {
   if (response instanceof StreamResponse) Object.assign(response.stream, MUTED_STREAM)
   else Object.assign(response, MUTED)

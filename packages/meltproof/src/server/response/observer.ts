@@ -1,25 +1,25 @@
 /**
- * The core does not measure the parts of a request: timing/ does, and registers itself here. The first request with a
- * subscriber loads timing/. A server without subscribers never loads it.
+ * The core does not measure requests: timing/ does, and registers itself here. The first request with a subscriber
+ * loads timing/. A server without subscribers never loads it.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { warn } from '../../warnings.ts'
 import type { Exchange } from '../request/exchange.ts'
 
-/** Whose requests these are. */
+/** The server whose requests these are. */
 export interface Source {
   readonly guard: object
   readonly server: Server
 }
 
 export interface RequestObserver {
-  /** How long a request that is parsed right now may have lain in its socket, ms; not before `sinceMs`. */
+  /** How long a request that is being parsed now may have waited in its socket, ms; not before `sinceMs`. */
   latenessNow(nowMs: number, sinceMs: number): number
   /**
-   * Runs the handler with a timeline, which everything it starts belongs to. Its exceptions pass. `publish` must follow when
-   * the response closes.
-   * @param tells whether the answer says how long it took us
+   * Runs the handler with a timeline that its async work inherits. Exceptions of the handler pass through. `publish`
+   * must follow when the response closes.
+   * @param tells whether the answer carries Server-Timing
    */
   run(
     exchange: Exchange,
@@ -33,15 +33,15 @@ export interface RequestObserver {
   shedRecordsOf(source: Source): ShedRecords
 }
 
-/** Of requests whose handler never ran; `reason` is undefined where the client has left. */
+/** Records of requests whose handler never ran; `reason` is undefined when the client has left. */
 export interface ShedRecords {
-  /** Whether one that comes now is told with its request. */
+  /** Whether a request that is shed now is recorded with its details. */
   wantsRequest(nowMs: number): boolean
   note(reason: string | undefined, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void
-  /** One of which there is no request. */
+  /** Counts a shed for which there is no request object. */
   add(reason: string | undefined, method: string, waitedMs: number): void
-  /** Tells those that were put together. */
-  tellRest(): void
+  /** Publishes the records that were aggregated. */
+  publishRest(): void
 }
 
 let observer: RequestObserver | undefined
@@ -51,7 +51,7 @@ export function registerRequestObserver(registered: RequestObserver): void {
   observer = registered
 }
 
-/** Loads it, at once where it can be. */
+/** Loads timing/, synchronously where that is possible. */
 export function requestObserver(): RequestObserver | undefined {
   if (observer === undefined && !isLoading) load()
   return observer
@@ -66,7 +66,7 @@ function load(): void {
   try {
     createRequire(import.meta.url)('../../timing/observed.ts')
   } catch {
-    // In an app that a bundler has made one file of. It has found this import.
-    import('../../timing/observed.ts').catch(error => warn(`meltproof does not record requests. ${String(error)}`))
+    // In an app that a bundler has made into one file, require() fails; the bundler has resolved this import.
+    import('../../timing/observed.ts').catch(error => warn(`meltproof cannot record requests. ${String(error)}`))
   }
 }

@@ -1,4 +1,4 @@
-/** Writes every answer that is ours: the 503 of a shed, the 204 of a preflight in its place, the 504 of a deadline. */
+/** Writes every answer of meltproof: the 503 of a shed, the 204 of a preflight in its place, the 504 of a deadline. */
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import { httpDate } from '../../clock.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
@@ -10,17 +10,17 @@ import { retryAfter } from './retry-after.ts'
 import { NO_RETRY, type ShedHeaders } from './shed-headers.ts'
 import { isHttp2 } from '../request/is-http2.ts'
 
-/** What the operator may replace in the answer of a shed. */
+/** The parts of a shed answer that the operator may replace. */
 export interface ShedAnswerOptions {
-  /** Of `Retry-After`, whole seconds. @default 1 to 5 */
+  /** `Retry-After`, whole seconds. @default 1 to 5 */
   readonly retryAfterS: readonly [least: number, most: number]
   readonly headers: ShedHeaders
   /** For clients that do not ask for HTML. @default problem JSON (RFC 9457) */
   readonly body: Body
   readonly page: string
-  /** Of the server now, 0 to 1: `Retry-After` follows it. */
+  /** Current pressure of the server, 0 to 1, which determines `Retry-After`. */
   readonly pressure: () => number
-  /** Absent where nobody is told of the load. */
+  /** Absent when no peer receives load reports. */
   readonly reports?: LoadReports | undefined
 }
 
@@ -29,45 +29,45 @@ interface Body {
   readonly text: string
 }
 
-/** draft-ietf-httpapi-ratelimit-headers, section "Problem Types". */
+/** The problem type of draft-ietf-httpapi-ratelimit-headers, section "Problem Types". */
 const REDUCED_CAPACITY = 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity'
 export const PROBLEM_JSON: string = problem(
   REDUCED_CAPACITY,
   503,
-  'The server is at its capacity',
-  'This server is at its capacity and did not start on the request. Retry after the time given in Retry-After.',
+  'The server is overloaded',
+  'This server is overloaded and did not start the request. Retry after the time given in Retry-After.',
 )
 const LATE_PROBLEM_JSON: string = problem(
   'about:blank',
   504,
   'Gateway Timeout',
-  'The answer was not ready in the time this request may take. What it was waiting for has been cancelled.',
+  'The answer was not ready before the deadline of the request. The work in progress for it has been cancelled.',
 )
 export const HTML_PAGE: string = pageOf(
   'Busy right now',
-  'More people are here than we can serve at this moment. Your request was not started, so nothing is lost: please try again in a few seconds.',
+  'This site has more visitors at the moment than it can serve. Your request was not started, so nothing is lost: please try again in a few seconds.',
 )
 const LATE_PAGE: string = pageOf(
   'This took too long',
-  'Something we depend on did not answer in time, so we have stopped waiting. It may or may not have been carried out.',
+  'Another service did not answer in time, so we have stopped waiting. Your request may or may not have been carried out.',
 )
 
 const HTML = 'text/html; charset=utf-8'
 const LATE_JSON_BODY: Body = { type: 'application/problem+json', text: LATE_PROBLEM_JSON }
 const LATE_HTML_BODY: Body = { type: HTML, text: LATE_PAGE }
-/** Bodies up to this are read and dropped after an answer of ours and the connection kept; bytes. */
+/** Up to this many bytes of a body are read and discarded after an answer of meltproof, to keep the connection. */
 const DROPPABLE_BODY = 65_536
-/** What a browser needs to be shown the answer at all, or helps to find the request again. */
+/** Fields that a browser needs to show the answer at all, and those that help to trace the request. */
 const KEPT = /^(?:access-control-.*|vary|x-request-id|x-correlation-id|traceparent|server-timing)$/
 
 export class OwnAnswers {
   readonly #options: ShedAnswerOptions
   readonly #body: Body
   readonly #page: Body
-  /** Of the operator, with their ends. */
+  /** The operator's header lines, each with its line end. */
   readonly #lines: string
   readonly #allowsOrigin: boolean
-  /** By kind, before and after the seconds of `Retry-After`. */
+  /** By kind of answer: the text before and after the seconds of `Retry-After`. */
   #ready: (readonly [before: string, after: string])[] = []
   #date = ''
   #keepAliveMs = 0
@@ -81,18 +81,15 @@ export class OwnAnswers {
     this.#allowsOrigin = 'access-control-allow-origin' in options.headers
   }
 
-  /**
-   * A browser asks whether it may send the request. Its script would never see a 503: it learns what the operator's
-   * headers allow, and the request itself is shed or served.
-   */
+  /** A script never sees the 503 of a preflight, so a preflight gets 204. The request itself may then be shed. */
   isPreflight(method: string | undefined, needs: HeadNeeds): boolean {
     return this.#allowsOrigin && needs.asksMethod && method === 'OPTIONS'
   }
 
   /**
    * The answer as a whole HTTP/1.1 message in latin-1.
-   * @param keepAliveMs how long an idle connection is kept; 0: for ever
-   * @param load the line of a load report, for peers that are told
+   * @param keepAliveMs how long an idle connection is kept; 0: no limit
+   * @param load the line of a load report, for peers that receive it
    */
   message(kind: AnswerKind, date: string, keepAliveMs: number, load = ''): string {
     const isOld = load !== '' && load !== this.#load
@@ -113,7 +110,7 @@ export class OwnAnswers {
     return kind.preflight ? before : before + this.#anySeconds() + after
   }
 
-  /** Writes the answer below Node's response. @param complete whether all of the request has come */
+  /** Writes the answer to the socket, without Node's response. @param complete whether the whole request has arrived */
   shedAtSocket(connection: Connection, kind: AnswerKind, server: Server, nowMs: number, complete: boolean): void {
     const { socket } = connection
     if (kind.keepAlive) connection.startIdleTimeout(server)
@@ -122,7 +119,7 @@ export class OwnAnswers {
     if (!kind.keepAlive) endConnection(socket, complete)
   }
 
-  /** The same through Node's response. Returns the bytes of the body. */
+  /** The same through Node's response. Returns the number of bytes of the body. */
   shed(request: IncomingMessage, response: ServerResponse): number {
     const load = this.#options.reports?.fields(request)
     if (isGrpc(request)) {
@@ -155,7 +152,7 @@ export class OwnAnswers {
   }
 
   #serialise({ preflight, page, head, keepAlive }: AnswerKind, load: string): readonly [before: string, after: string] {
-    // Clients need Node's hint to not reuse a connection as it closes.
+    // Without Node's hint clients would reuse a connection at the moment when it closes.
     const hint = this.#keepAliveMs > 0 ? `\r\nkeep-alive: timeout=${Math.floor(this.#keepAliveMs / 1000)}` : ''
     const ends = `${load}date: ${this.#date}\r\nconnection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n`
     if (preflight) return [`HTTP/1.1 204 No Content\r\n${this.#lines}${ends}`, '']
@@ -183,10 +180,10 @@ function write(
   fields: OutgoingHttpHeaders,
 ): number {
   for (const name of response.getHeaderNames()) if (!KEPT.test(name)) response.removeHeader(name)
-  // HTTP/2 has neither, and Node warns of both.
+  // HTTP/2 has neither a message nor a Connection field, and Node warns about both.
   if (!isHttp2(request)) {
     response.statusMessage = ''
-    // Before a 504 a handler has run, and an Expect was met.
+    // Before a 504 the handler has run, and has answered an Expect field.
     const keeps = keepsConnection(request, needs) || (status === 504 && request.complete)
     if (!response.shouldKeepAlive || !keeps) endAfter(request, response)
   }
@@ -202,7 +199,7 @@ function write(
   return request.method === 'HEAD' ? 0 : length
 }
 
-/** A client that still has much to send, or waits for leave to send it, can not reuse the connection. */
+/** A client that still has much to send, or waits for permission to send it, cannot reuse the connection. */
 export function keepsConnection({ complete }: IncomingMessage, { bodyBytes, expects }: HeadNeeds): boolean {
   return !expects && (complete || bodyBytes <= DROPPABLE_BODY)
 }

@@ -1,8 +1,8 @@
-/** How many seconds a client that is turned away is told to stay away. Pure, but for its dice. */
+/** How many seconds a shed client should stay away. Pure, except for its random numbers. */
 
 /**
- * Half of the range, from which each client draws its own second, so that they do not return as one wave. The more
- * requests are shed, the later is that half: the first when hardly any are, the last when all are.
+ * Each client draws a random second from half of the range, so that clients do not return at the same time. The more
+ * requests are shed, the later that half: the first when few are, the last when all are.
  *
  * @param pressure 0 to 1; above 0.5 a growing share is shed
  */

@@ -1,15 +1,15 @@
 /**
- * Steadies what balancers are told. They weigh an instance by what it would serve at its capacity (offered over load), they
- * hear of it a second late, and what it is offered follows the weight: by the last second's figures alone, instances behind
- * a pool swing between half and twice their share, and shed. So that capacity is a mean over some seconds. A change beyond
- * what chance makes of it is believed sooner. Pure.
+ * Smooths the load that balancers receive. They weigh an instance by its apparent capacity (offered over load), receive
+ * the figures a second late, and the offered load follows the weight: with figures of the last second only, instances
+ * behind a pool swing between half and twice their share, and shed. So the capacity is a mean over some seconds. A
+ * change that is larger than chance explains is adopted faster. Pure.
  */
 import type { LoadFigures } from '../../process-gate.ts'
 
-/** Weight of a capacity by its age, ms; and of one that is far from the mean, or of a process that has just started. */
+/** Time constants of the mean, ms: the usual one, and one after a start or for a capacity far from the mean. */
 const STEADY_MS = 3000
 const QUICK_MS = 500
-/** So many times the mean, or as small a part of it. */
+/** A capacity is far from the mean above this multiple of it, or below the same fraction. */
 const FAR = 1.5
 
 export class SteadyLoad {
@@ -17,7 +17,7 @@ export class SteadyLoad {
   #bornMs = 0
   #lastMs = 0
 
-  /** The same figures, with a load that follows from the steady capacity and what is offered now. */
+  /** Returns the figures with a load computed from the smoothed capacity and the current offered load. */
   steadied(figures: LoadFigures, nowMs: number): LoadFigures {
     const { offeredPerS } = figures
     const now = offeredPerS / (figures.utilisation * figures.demand)

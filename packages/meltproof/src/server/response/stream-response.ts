@@ -1,4 +1,4 @@
-/** The answering half of a raw HTTP/2 stream as a response, by the names that node:http has. */
+/** Presents the answering half of a raw HTTP/2 stream as a response with node:http's names. */
 import type { ServerResponse } from 'node:http'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { isDisconnected } from '../request/stream-request.ts'
@@ -9,19 +9,19 @@ export class StreamResponse {
   readonly stream: ClosedByApp
   readonly #mayTimeOut: boolean
 
-  /** @param headers of its request */
+  /** @param headers the header fields of its request */
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
     this.stream = stream
     this.#mayTimeOut = headers['grpc-timeout'] !== undefined
     stream.close = closeByApp
   }
 
-  /** Typed as what the rest of the server knows. */
+  /** Returned as the type that the rest of the server uses. */
   static of(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): ServerResponse {
     return new StreamResponse(stream, headers) as unknown as ServerResponse
   }
 
-  /** The library of gRPC answers by itself when a call's time is up. Its handler works on, as after a client that leaves. */
+  /** True if gRPC's library answered because the call's deadline passed. The handler then works on. */
   get timedOut(): boolean {
     return this.#mayTimeOut && String(this.getHeader('grpc-status')) === DEADLINE_EXCEEDED
   }
@@ -30,14 +30,14 @@ export class StreamResponse {
     return Number(this.stream.sentHeaders?.[':status'] ?? 200)
   }
 
-  /** By the app. Node ends the streams itself whose clients leave, and closes those of a connection that has gone. */
+  /** True if the app ended the stream. Node itself ends those of clients that leave. */
   get writableEnded(): boolean {
     const { stream } = this
     if (isDisconnected(stream)) return false
     return stream[CLOSED_BY_APP] === true || (stream.writableEnded && !stream.aborted && !this.timedOut)
   }
 
-  /** What the app destroyed the stream with. One that was reset has an error of another kind, or its connection's. */
+  /** The error with which the app destroyed the stream. Reset streams and lost connections have other errors. */
   get errored(): Error | null {
     const { errored } = this.stream
     if (isDisconnected(this.stream)) return null
@@ -48,7 +48,7 @@ export class StreamResponse {
     return this.stream.sentHeaders?.[name]
   }
 
-  /** Whatever goes out is set in one call. */
+  /** Empty, because the head is set in one call when it is sent. */
   getHeaderNames(): readonly string[] {
     return []
   }
@@ -63,7 +63,7 @@ export class StreamResponse {
     return this
   }
 
-  /** In its place nothing can tell what the app does: Node itself destroys a stream by the same method. */
+  /** Only calls of the app matter here: Node itself destroys a stream with the same method. */
   destroy(): void {
     this.stream.destroy()
   }
@@ -86,10 +86,10 @@ throughToStream(StreamResponse.prototype, [
 const CLOSED_BY_APP: unique symbol = Symbol('meltproof.closed')
 type ClosedByApp = ServerHttp2Stream & { [CLOSED_BY_APP]?: true }
 
-/** One for all streams. Node has another way to close those of clients that leave. */
+/** One function for all streams: Node closes the streams of clients that leave in another way. */
 function closeByApp(this: ClosedByApp, ...args: Parameters<ServerHttp2Stream['close']>): void {
   this[CLOSED_BY_APP] = true
-  // To take ours off again would cost each stream 10 us.
+  // The replacement stays: removing it would cost each stream 10 us.
   const { close } = Object.getPrototypeOf(this) as ServerHttp2Stream
   close.apply(this, args)
 }

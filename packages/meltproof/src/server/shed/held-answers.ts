@@ -1,27 +1,27 @@
 /**
- * Answers that are put off while turning away would take more than its share of the loop's time (turning-away.ts). A client
- * asks again only when it has been told no, so fewer requests must be read and turned away. At 300 times the capacity this
- * is the difference between 61 % of it and 5 % (docs/benchmarks.md).
+ * Delays 503 answers when shedding would take more than its share of the loop's time (shed-budget.ts). A client sends
+ * its next request only after its 503, so fewer requests must be read and shed. At 300 times the capacity this raises
+ * goodput from 5 % to 61 % of the capacity (docs/benchmarks.md).
  */
-import type { TurningAwayTime } from '../../admission/turning-away.ts'
+import type { ShedBudgetLike } from '../../admission/shed-budget.ts'
 import { now } from '../../clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Exchange } from '../request/exchange.ts'
 
-/** Between rounds, ms. */
+/** Time between rounds, ms. */
 const EVERY_MS = 5
-/** No answer is put off for longer, ms: clients would come again over a new connection, which costs more. */
+/** Maximum delay, ms: after a longer one clients would retry over new connections, which cost more. */
 export const MOST_HELD_MS = 2000
 const BATCH = 16
 
 export class HeldAnswers {
-  readonly #time: TurningAwayTime
+  readonly #time: ShedBudgetLike
   readonly #answer: (connection: Connection<Exchange>) => void
-  /** Since when, ms; oldest first. */
+  /** Held connections with the time since when, ms; oldest first. */
   readonly #held = new Map<Connection<Exchange>, number>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(time: TurningAwayTime, answer: (connection: Connection<Exchange>) => void) {
+  constructor(time: ShedBudgetLike, answer: (connection: Connection<Exchange>) => void) {
     this.#time = time
     this.#answer = answer
   }

@@ -1,13 +1,13 @@
-/** Counts requests that are shed and has them answered: in one raw write when the connection has nothing else under way. */
+/** Counts shed requests and answers them: with one raw write when the connection has no other response in progress. */
 import type { Server } from 'node:http'
 import type { ShedReason } from '../../admission/shed-reason.ts'
-import type { TurningAwayTime } from '../../admission/turning-away.ts'
+import type { ShedBudgetLike } from '../../admission/shed-budget.ts'
 import { sheds } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { loopTurn } from '../../signals/loop-turn.ts'
 import type { ProcessGate } from '../../process-gate.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
-import type { Lines } from '../connection/lines.ts'
+import type { ConnectionQueues } from '../connection/connection-queues.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { MemoryPolicy } from '../request/policy.ts'
 import { describeHead, type HeadNeeds } from '../request/request-head.ts'
@@ -18,11 +18,11 @@ import { HeldAnswers, MOST_HELD_MS } from './held-answers.ts'
 export interface SheddingParts {
   readonly source: Source
   readonly answers: OwnAnswers
-  readonly lines: Lines<Exchange>
-  readonly time: TurningAwayTime
-  /** Counts what is shed. */
+  readonly queues: ConnectionQueues<Exchange>
+  readonly time: ShedBudgetLike
+  /** The gate, which counts sheds. */
   readonly gate: ProcessGate<Exchange>
-  /** Has Node make a response for the request and answers it, or refuses it itself. */
+  /** Has Node create a response for the request and answers it; Node may also reject the request itself. */
   readonly askNode: (exchange: Exchange) => void
   readonly memory: MemoryPolicy | undefined
 }
@@ -30,7 +30,7 @@ export interface SheddingParts {
 export class Shedding {
   /** Requests whose client left while they waited. */
   left = 0
-  /** Answers that begin now are the last ones of their connections. */
+  /** True when answers that begin now are the last of their connections. */
   leaving = false
   readonly #parts: SheddingParts
   readonly #server: Server
@@ -45,7 +45,7 @@ export class Shedding {
     this.#held = new HeldAnswers(time, connection => gate.failOpen.guard(() => this.answerOwed(connection)))
   }
 
-  /** Undefined until somebody observes sheds. */
+  /** Undefined while sheds have no subscriber. */
   get records(): ShedRecords | undefined {
     if (this.#records === undefined && sheds.hasSubscribers) {
       this.#records = requestObserver()?.shedRecordsOf(this.#parts.source)
@@ -58,12 +58,12 @@ export class Shedding {
     this.#held.end()
   }
 
-  /** What is put off until now. */
-  tellHeld(): void {
+  /** Sends all delayed answers now. */
+  flushDelayed(): void {
     this.#held.end()
   }
 
-  /** A plain GET, of which no request is made. */
+  /** Sheds a plain GET, for which no request object exists. */
   shedHead(
     connection: Connection<Exchange>,
     reason: ShedReason,
@@ -77,7 +77,7 @@ export class Shedding {
     this.#write(connection, kind, nowMs, true)
   }
 
-  /** Answers false when Node refuses the request itself, which is no shed. */
+  /** Returns false when Node rejects the request itself, which is not a shed. */
   shed(exchange: Exchange, reason: ShedReason): boolean {
     const needs = describeHead(exchange.request.rawHeaders)
     if (this.refusedByNode(exchange, needs)) {
@@ -87,7 +87,7 @@ export class Shedding {
     const nowMs = now()
     this.count(reason, nowMs)
     const bytes = this.#answer(exchange, needs)
-    // The request of an upload whose end is shed has a record of its own.
+    // When the end of an upload is shed, its request has its own record.
     if (!exchange.again) this.#note(reason, exchange, bytes, nowMs)
     return true
   }
@@ -97,13 +97,13 @@ export class Shedding {
     gate.countShed(reason, nowMs, reason === 'memory' ? memory?.fullOf(nowMs) : undefined)
   }
 
-  /** Its client is gone, and it has waited in vain. */
+  /** Counts a request whose client left while it waited. */
   clientLeft(exchange: Exchange): void {
     this.left++
     this.#note(undefined, exchange, 0, now())
   }
 
-  /** Whether Node answers it with a 400 before anybody sees it: it names no host (RFC 9112 section 3.2). */
+  /** Whether Node answers the request with 400 itself, because it has no Host field (RFC 9112 section 3.2). */
   refusedByNode({ connection, request }: Exchange, { namesHost }: HeadNeeds): boolean {
     const { requireHostHeader } = this.#server as { requireHostHeader?: boolean }
     return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false
@@ -114,7 +114,7 @@ export class Shedding {
     if (owed === undefined) return
     this.forget(connection)
     const last = this.leaving && connection.behind.length === 0
-    this.#parts.lines.move(connection)
+    this.#parts.queues.move(connection)
     if (socket.destroyed || !socket.writable) return
     this.#parts.answers.shedAtSocket(
       connection,
@@ -159,14 +159,14 @@ export class Shedding {
   #write(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number, complete: boolean): void {
     const { answers, time } = this.#parts
     time.spent(nowMs, loopTurn())
-    // A client that closes after its answer is gone however late it gets it; one that stays does not ask again before.
+    // A client that then closes is gone whenever its answer comes; one that stays cannot send a request before it.
     if (kind.keepAlive && !this.#atOnce && !time.hasTime(nowMs)) this.#putOff(connection, kind, nowMs)
     else answers.shedAtSocket(connection, kind, this.#server, nowMs, complete)
   }
 
   #putOff(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number): void {
     connection.owed = kind
-    this.#parts.lines.enter(connection)
+    this.#parts.queues.enter(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
     this.#held.hold(connection, nowMs)
   }

@@ -114,7 +114,7 @@ for (const kind of ['plain', 'lanes']) {
       if (kind === 'plain' || !canShare) return
       assert.ok(report.count >= 1 && report.count < 16, String(report.count))
       assert.equal(report.warnings.length, 1)
-      assert.match(report.warnings[0]!, /^only \d+ of 16 listeners could be opened /)
+      assert.match(report.warnings[0]!, /^only \d+ of 16 listening sockets could be opened /)
     })
   })
 }

@@ -602,7 +602,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     assert.match(await warningOf({ path: socketPath }), /Unix socket/)
     const bound = net.createServer().listen(0)
     open.add(bound)
-    assert.match(await warningOf(bound as net.ListenOptions), /handle made elsewhere/)
+    assert.match(await warningOf(bound as net.ListenOptions), /handle that another module created/)
   })
 
   it('say nothing where they are not wanted', async () => {

@@ -143,7 +143,7 @@ describe('an upgrade pipelined behind requests that wait', () => {
     assert.deepEqual({ upgrade, late }, { upgrade: 2, late: 0 })
     assert.match(
       explainShed(house.door.gate.sheds.last, now(), 'request that was shed'),
-      /asked for another protocol, which can not wait/,
+      /asked to upgrade the connection, and an upgrade cannot wait/,
     )
   })
 })

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import { ASKED_AT_HEAD, type HttpSocket } from '../../../src/server/connection/http-socket.ts'
+import { HEAD_LISTENER, type HttpSocket } from '../../../src/server/connection/http-socket.ts'
 import { makeLast } from '../../../src/server/response/last-answer.ts'
 
 function open({ isLast = true, uploading = false } = {}) {
   const socket: HttpSocket = new Socket()
   const connection = { closing: false, refuseAtHead: () => false }
-  socket[ASKED_AT_HEAD] = connection
+  socket[HEAD_LISTENER] = connection
   const request = new IncomingMessage(socket)
   request.httpVersionMajor = 1
   request.httpVersionMinor = 1

@@ -43,7 +43,7 @@ function doorThatTells(server: http.Server, peers: readonly string[] = LOCAL, fi
   return doorOn(server, {
     answer: { reports },
     policy: {
-      tellsLoad: (request, response) => reports.onto(request, response),
+      reportsLoad: (request, response) => reports.onto(request, response),
       memory: memoryThat(() => isShort),
     },
   })
@@ -370,6 +370,6 @@ describe('protect()', () => {
 
   it('takes no field of that name for its sheds', () => {
     const shedHeaders = { 'endpoint-load-metrics': 'x' }
-    assert.throws(() => protect(http.createServer(), { shedHeaders }), /none that meltproof or Node writes/)
+    assert.throws(() => protect(http.createServer(), { shedHeaders }), /not a field that meltproof or Node writes/)
   })
 })

@@ -8,7 +8,7 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\
 /** A door that sheds whoever comes next, and has time for that when the test says so. */
 async function openBusyDoor(options: DoorOptions = {}) {
   const time = { has: false, spent: () => {}, spentAll: () => {}, interrupted: () => {}, hasTime: () => time.has }
-  const house = await openFullDoor({ ...options, policy: { ...options.policy, turningAway: time } })
+  const house = await openFullDoor({ ...options, policy: { ...options.policy, shedBudget: time } })
   return { ...house, time }
 }
 

@@ -42,7 +42,7 @@ describe('records of sheds', () => {
       client.send(`${i % 2 === 0 ? 'GET' : 'PURGE'} / HTTP/1.1\r\nHost: test\r\n\r\n`)
       await client.answer()
     }
-    house.door.shedding.records!.tellRest()
+    house.door.shedding.records!.publishRest()
     const seconds = Math.ceil((Date.now() - began) / 1000)
     const single = records.messages.filter(({ request }) => request !== undefined)
     const several = records.messages.filter(({ request }) => request === undefined)
@@ -64,7 +64,7 @@ describe('records of sheds', () => {
         while (standing() < 500) await client.get('/').answer()
       }),
     )
-    house.door.shedding.records!.tellRest()
+    house.door.shedding.records!.publishRest()
     const counted = Object.entries(house.door.stats().shed).filter(([, count]) => count > 0)
     assert.deepEqual(records.counts(), Object.fromEntries(counted))
     assert.ok(records.messages.length < standing() / 2, `${records.messages.length} records`)

@@ -1,7 +1,7 @@
 /** The account of the time that turning away takes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { TurningAway } from '../../src/admission/turning-away.ts'
+import { ShedBudget } from '../../src/admission/shed-budget.ts'
 
 interface Options {
   readonly rests?: boolean
@@ -13,7 +13,7 @@ interface Options {
 /** A loop of turns of 10 ms that never rests, of which `sheds` sheds of `costMs` are a part. Answers the share not held. */
 function share(sheds: number, costMs: number, options: Options = {}): number {
   let busyMs = 0
-  const time = new TurningAway(
+  const time = new ShedBudget(
     () => busyMs,
     () => (options.stolen === true ? busyMs / 2 : busyMs),
   )
@@ -56,7 +56,7 @@ describe('the time for turning away', () => {
   })
 
   it('counts what was given out later', () => {
-    const time = new TurningAway(() => 1000)
+    const time = new ShedBudget(() => 1000)
     assert.equal(time.hasTime(1000), true)
     time.spentAll(1000, 1200)
     assert.equal(time.hasTime(1000), false)
@@ -64,7 +64,7 @@ describe('the time for turning away', () => {
 
   it('is there again a fifth of a second after the load has ended, however much was owed', () => {
     let busyMs = 0
-    const time = new TurningAway(() => busyMs)
+    const time = new ShedBudget(() => busyMs)
     for (busyMs = 0; busyMs < 10_000; busyMs += 10) {
       time.spentAll(busyMs, busyMs + 10)
       time.hasTime(busyMs + 10)
@@ -75,7 +75,7 @@ describe('the time for turning away', () => {
   })
 
   it('suffices where Node numbers no turns', () => {
-    const time = new TurningAway(() => 0)
+    const time = new ShedBudget(() => 0)
     for (let i = 0; i < 100_000; i++) time.spent(i * 0.02, Number.NaN)
     assert.equal(time.hasTime(2000), true)
   })

@@ -1,7 +1,7 @@
 /** The line in front of a pool: who gets the next connection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConnectionLine } from '../../src/databases/connection-line.ts'
+import { ConnectionQueue } from '../../src/databases/connection-queue.ts'
 import { Budget } from '../../src/deadline/budget.ts'
 import { DeadlineExceededError } from '../../src/deadline/deadline-error.ts'
 
@@ -11,11 +11,11 @@ class FakePool {
   readonly asked: Connected[] = []
   readonly returned: number[] = []
   readonly served: string[] = []
-  readonly line: ConnectionLine<number>
+  readonly line: ConnectionQueue<number>
   readonly #budgets = new Map<string, Budget>()
 
   constructor(size: number) {
-    this.line = new ConnectionLine<number>({
+    this.line = new ConnectionQueue<number>({
       limit: () => size,
       connect: called => this.asked.push(called),
       giveBack: connection => this.returned.push(connection),

@@ -1,27 +1,27 @@
 /**
- * Bounds the loop's time for sheds: a third of a loop that never rests; no bound on one that does. Further sheds wait
+ * Limits the loop's time for sheds: a third if the loop is never idle; no limit otherwise. Further sheds wait
  * (docs/benchmarks.md has the gain). Pure.
  *
- * The cost of a shed belongs to the machine, and reading and parsing come before our code. But under overload sheds
- * follow each other within a turn of the loop, so the time between two is the cost of one.
+ * The cost of a shed depends on the machine, and reading and parsing happen before meltproof's code. But under overload
+ * sheds follow each other within a turn of the loop, so the time between two is the cost of one.
  */
 
-/** Of the loop's busy time. At 40 times the capacity of a 5 ms service half of it is enough. */
+/** The share of the loop's busy time that sheds may take. At 40 times the capacity half of it is enough. */
 const SHARE = 0.35
 const MOST_CREDIT_MS = 50
 const MOST_DEBT_MS = 50
-/** The loop's busy time is read no more often, ms: a read costs a fifth of a shed. */
+/** Minimum interval at which the loop's busy time is read, ms: reading costs a fifth of a shed. */
 const REFILL_MS = 2
-/** A loop that is busy for less than this share rests. */
+/** A loop with a smaller busy share is idle now and then. */
 const BUSY = 0.95
 /** A longer gap is not the cost of a shed, ms. */
 const LONGEST_MS = 0.5
 
-export type TurningAwayTime = Pick<TurningAway, 'spent' | 'spentAll' | 'interrupted' | 'hasTime'>
+export type ShedBudgetLike = Pick<ShedBudget, 'spent' | 'spentAll' | 'interrupted' | 'hasTime'>
 
-export class TurningAway {
+export class ShedBudget {
   readonly #busyMs: () => number
-  /** Cumulative CPU time of the loop, ms: less than its busy time on a shared core, and all there is to spend. */
+  /** Cumulative CPU time of the loop, ms: less than its busy time on a shared core, and all that can be spent. */
   readonly #cpuMs: () => number
   #creditMs = MOST_CREDIT_MS
   #refilledAt = 0

@@ -1,7 +1,8 @@
 /**
- * The line in front of a pool. A pool serves first come, first served: once its line is longer than the deadlines
- * allow, each connection goes to the one with the least time left, and no query ends in time. So once a deadline has
- * passed, the newest goes first until the line is empty. Which caller gets a connection is decided when it comes.
+ * The queue in front of a pool. A pool serves first come, first served: once its queue is longer than the deadlines
+ * allow, each connection goes to the caller with the least time left, and no query ends in time. So after a missed
+ * deadline the newest caller goes first until the queue is empty. Which caller gets a connection is decided when it
+ * arrives.
  */
 import type { Budget } from '../deadline/budget.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
@@ -9,7 +10,7 @@ import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 export interface ConnectionSource<Connection> {
   limit(): number
   connect(called: (error: Error | undefined | null, connection?: Connection) => void): void
-  /** Gives back one for which no caller waits any more. */
+  /** Returns a connection for which no caller waits any more. */
   giveBack(connection: Connection): void
 }
 
@@ -18,11 +19,11 @@ interface Waiter<Connection> {
   readonly called: (error: Error | undefined, connection?: Connection) => void
 }
 
-export class ConnectionLine<Connection> {
+export class ConnectionQueue<Connection> {
   readonly #source: ConnectionSource<Connection>
   readonly #waiters: Waiter<Connection>[] = []
   #newestFirst = false
-  /** Connections asked of the pool that have not come yet. */
+  /** Connections requested from the pool that have not arrived yet. */
   #asked = 0
   #out = 0
   #asking = false
@@ -31,7 +32,7 @@ export class ConnectionLine<Connection> {
     this.#source = source
   }
 
-  /** How many wait beyond those for whom the pool was asked. */
+  /** Callers for whom no connection has been requested. */
   get waiting(): number {
     return Math.max(0, this.#waiters.length - this.#asked)
   }
@@ -40,7 +41,7 @@ export class ConnectionLine<Connection> {
     return this.#waiters.length
   }
 
-  /** Connections that are out. */
+  /** Number of connections that are lent. */
   get out(): number {
     return this.#out
   }
@@ -56,13 +57,13 @@ export class ConnectionLine<Connection> {
     this.#ask()
   }
 
-  /** One that was out has been given back to the pool, or is gone. */
+  /** A lent connection was returned to the pool, or is closed. */
   free(): void {
     this.#out--
     const limit = this.#source.limit()
-    // Without a limit all have been asked for.
+    // Without a limit, one connection per waiting caller has already been requested.
     if (limit === Number.POSITIVE_INFINITY || this.#waiters.length === 0 || this.#asked + this.#out >= limit) return
-    // Also when enough have been asked for: they may still be connecting, and this one is ready.
+    // Requests one even when enough are requested: those may still be connecting, while this one is ready.
     this.#askOne()
   }
 
@@ -92,7 +93,7 @@ export class ConnectionLine<Connection> {
     }
     waiter.budget.settle()
     if (error || connection === undefined) {
-      waiter.called(error ?? new Error('the pool gave no connection'))
+      waiter.called(error ?? new Error('the pool returned no connection'))
       this.#ask()
     } else {
       this.#out++

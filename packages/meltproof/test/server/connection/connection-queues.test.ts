@@ -5,7 +5,7 @@ import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Connection, type ConnectionRequest } from '../../../src/server/connection/connection.ts'
 import type { HttpSocket } from '../../../src/server/connection/http-socket.ts'
-import { Lines } from '../../../src/server/connection/lines.ts'
+import { ConnectionQueues } from '../../../src/server/connection/connection-queues.ts'
 
 interface Named extends ConnectionRequest {
   readonly name: string
@@ -23,7 +23,7 @@ function open(...starting: string[]) {
     refuse: () => false,
   })!
   const asked: string[] = []
-  const lines = new Lines<Named>({ keepAliveTimeout: 0 } as Server, (of, request) => {
+  const lines = new ConnectionQueues<Named>({ keepAliveTimeout: 0 } as Server, (of, request) => {
     asked.push(request.name)
     if (!starting.includes(request.name)) lines.wait(of, request)
   })
@@ -52,7 +52,7 @@ describe('a line', () => {
   it('stands still while an answer is put off', async () => {
     const { lines, connection, asked } = open('b')
     connection.owed = { preflight: false, page: false, head: false, keepAlive: true }
-    assert.equal(connection.hasLine, true)
+    assert.equal(connection.hasQueue, true)
     lines.join(connection, named('b'))
     lines.move(connection)
     await turn()
@@ -61,7 +61,7 @@ describe('a line', () => {
     lines.move(connection)
     await turn()
     assert.deepEqual(asked, ['b'])
-    assert.equal(connection.hasLine, false)
+    assert.equal(connection.hasQueue, false)
   })
 
   it('is forgotten when all that stood in it has started', async () => {
@@ -109,7 +109,7 @@ describe('a line', () => {
       lines.takeAll(connection).map(({ name }) => name),
       ['a', 'b'],
     )
-    assert.equal(connection.hasLine, false)
+    assert.equal(connection.hasQueue, false)
     assert.equal(lines.connections.size, 0)
   })
 
@@ -121,7 +121,7 @@ describe('a line', () => {
     lines.move(connection)
     await turn()
     assert.deepEqual(asked, [])
-    assert.equal(connection.hasLine, false)
+    assert.equal(connection.hasQueue, false)
   })
 
   it('asks nobody behind one whose client has gone, and gives them out as what it left', async () => {

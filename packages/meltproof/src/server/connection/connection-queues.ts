@@ -1,13 +1,13 @@
-/** Pipelined requests stand in line behind one that waits, or behind an answer that is put off, and ask in their turn. */
+/** Keeps pipelined requests in order: each waits behind a waiting request or a delayed answer, then asks the gate. */
 import type { Server } from 'node:http'
 import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
-import { lookBusy, lookIdle } from './http-socket.ts'
+import { markBusy, markIdle } from './http-socket.ts'
 
-/** Behind so many no more are read. Not at the first: a socket that is not read does not tell that its client has gone. */
+/** Beyond this many the socket is not read. Not earlier: a paused socket does not report that its client has left. */
 const MOST_BEHIND = 16
 
-export class Lines<R extends ConnectionRequest> {
+export class ConnectionQueues<R extends ConnectionRequest> {
   readonly connections: Set<Connection<R>> = new Set()
   readonly #server: Server
   readonly #ask: (connection: Connection<R>, request: R) => void
@@ -26,7 +26,7 @@ export class Lines<R extends ConnectionRequest> {
   }
 
   enter(connection: Connection<R>): void {
-    lookBusy(connection.socket)
+    markBusy(connection.socket)
     this.connections.add(connection)
   }
 
@@ -36,9 +36,9 @@ export class Lines<R extends ConnectionRequest> {
 
   move(connection: Connection<R>): void {
     connection.waiting = undefined
-    lookIdle(connection.socket)
+    markIdle(connection.socket)
     if (connection.behind.length === 0) this.connections.delete(connection)
-    // Not now: the gate is in the middle of something, and a thousand lines moving at once would be as deep a stack.
+    // Deferred, because the gate is in the middle of a decision, and a thousand connections would recurse as deeply.
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
   }
 
@@ -46,7 +46,7 @@ export class Lines<R extends ConnectionRequest> {
     const { waiting, behind } = connection
     connection.waiting = undefined
     connection.behind = []
-    lookIdle(connection.socket)
+    markIdle(connection.socket)
     this.connections.delete(connection)
     return waiting === undefined ? behind : [waiting, ...behind]
   }
@@ -57,13 +57,13 @@ export class Lines<R extends ConnectionRequest> {
     for (const connection of moved) {
       const { socket } = connection
       while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
-        // What waits is taken out when its 'close' comes.
+        // The 'close' event removes what still waits.
         if (socket.destroyed) break
         const next = connection.behind.shift()!
         next.arrivedAt = now()
         if (!connection.closing) this.#ask(connection, next)
       }
-      if (!connection.hasLine) this.connections.delete(connection)
+      if (!connection.hasQueue) this.connections.delete(connection)
       if (connection.behind.length === 0) connection.resumeReading('line')
     }
   }
