@@ -17,7 +17,7 @@ export interface EvidenceServer {
   readonly meltproof: string | undefined
   /** Connections of the pool. */
   readonly pool: number
-  /** The process has other work without end, in pieces of so many ms; 0: none. */
+  /** Other work keeps the event loop busy all the time, in pieces of this length, ms; 0: there is none. */
   readonly otherWorkMs: number
 }
 

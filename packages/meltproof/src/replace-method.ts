@@ -19,7 +19,7 @@ export function replaceMethod(
   let on = true
   const original: Method = (...args) => Reflect.apply(method, host, args)
   const ours = make(original, () => on)
-  // Copies the properties of the method, such as the one that util.promisify() reads.
+  // Copies properties of the method: util.promisify() reads one of them.
   Object.defineProperties(ours, Object.getOwnPropertyDescriptors(method))
   const enumerable = own?.enumerable ?? false
   Object.defineProperty(host, name, { value: ours, configurable: true, enumerable, writable: true })

@@ -1,18 +1,11 @@
 /** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
-import { checkProgram } from '../launch/command.ts'
-import { registerUrl } from '../launch/register-url.ts'
-import { refuseTaken } from '../launch/wait-until-listening.ts'
 import { armsOf } from '../melt/arms.ts'
 import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
-import { meltScenario } from '../melt/scenario.ts'
 import { collect } from '../option-values.ts'
-import { progressOn } from '../progress.ts'
 import { appOptions } from './app-options.ts'
-import { carryOut } from './carry-out.ts'
-import { stopOnSignals } from './stop-on-signals.ts'
-import { checkWritable } from './writable-folder.ts'
+import { carryOutMelt } from './carry-out-melt.ts'
 
 export function registerMelt(program: Command): void {
   const { full, quick } = presets
@@ -51,19 +44,14 @@ Examples:
 
 async function melt(typed: readonly string[], raw: RawMeltOptions): Promise<void> {
   const options = { ...checkOptions(raw, typed), tls: await tlsOf(raw) }
-  const arms = armsOf(options.command, raw.also)
-  for (const { command, kind, name } of arms) checkProgram(command, kind === 'also' ? name : undefined)
-  checkWritable(raw.out, '--out')
-  registerUrl()
-  await refuseTaken(options.url)
-  const progress = progressOn(process.stderr)
-  const scenario = meltScenario({
-    name: options.name,
-    title: 'Goodput against offered load',
-    story: 'Multiples of its capacity, offered to a command bare and protected, each time from a cold start.',
-    published: [],
-    arms,
-    options: () => options,
-  })
-  await carryOut(scenario, raw.quick === true ? 'quick' : 'full', raw, progress, stopOnSignals(progress))
+  await carryOutMelt(
+    {
+      title: 'Goodput against offered load',
+      story: 'Multiples of its capacity, offered to a command bare and protected, each time from a cold start.',
+      arms: armsOf(options.command, raw.also),
+    },
+    options,
+    raw.quick === true ? 'quick' : 'full',
+    raw,
+  )
 }

@@ -2,19 +2,12 @@
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { parseDuration } from '../durations.ts'
-import { checkProgram } from '../launch/command.ts'
-import { registerUrl } from '../launch/register-url.ts'
-import { refuseTaken } from '../launch/wait-until-listening.ts'
 import { armsOf } from '../melt/arms.ts'
 import { limitsView } from '../melt/limits.ts'
 import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
-import { meltScenario } from '../melt/scenario.ts'
-import { progressOn } from '../progress.ts'
 import { UserError } from '../user-error.ts'
 import { appOptions } from './app-options.ts'
-import { carryOut } from './carry-out.ts'
-import { stopOnSignals } from './stop-on-signals.ts'
-import { checkWritable } from './writable-folder.ts'
+import { carryOutMelt } from './carry-out-melt.ts'
 
 type RawRecoverOptions = RawMeltOptions & { readonly within: string }
 
@@ -48,20 +41,16 @@ async function recover(typed: readonly string[], raw: RawRecoverOptions): Promis
   const checked = checkOptions({ ...given, rounds: '1', spacing: 'even', also: [], quick: true }, typed)
   const options = { ...checked, multiples: [], tls: await tlsOf(raw) }
   const arms = armsOf(options.command, [])
-  checkProgram(options.command)
-  checkWritable(raw.out, '--out')
-  registerUrl()
-  await refuseTaken(options.url)
-  const progress = progressOn(process.stderr)
-  const scenario = meltScenario({
-    name: options.name,
-    title: 'What it comes back from',
-    story: 'Spikes, and clients that retry in them, offered to a command bare and protected.',
-    published: [],
-    arms,
-    options: () => options,
-    limitsWithinS: withinMs / 1000,
-    view: measured => limitsView(measured, arms, withinMs),
-  })
-  await carryOut(scenario, 'full', raw, progress, stopOnSignals(progress))
+  await carryOutMelt(
+    {
+      title: 'What it comes back from',
+      story: 'Spikes, and clients that retry in them, offered to a command bare and protected.',
+      arms,
+      limitsWithinS: withinMs / 1000,
+      view: measured => limitsView(measured, arms, withinMs),
+    },
+    options,
+    'full',
+    raw,
+  )
 }

@@ -24,7 +24,7 @@ export function nextLevel(levels: readonly number[], tried: Limit['tried']): num
   return open[open.length >> 1]
 }
 
-/** `spike`: the one that clients ask again in, where their number of retries is what is looked for. */
+/** `spike`: the spike in which clients retry, when the level is their number of retries. */
 export function shapeOf(kind: Limit['kind'], level: number, spike: number, withinS: number): RecoveryShape {
   const usual = { beforeS: 2, spike, spikeS: SPIKE_S, afterS: withinS + WINDOW_S, retries: 0 }
   return kind === 'spike' ? { ...usual, spike: level } : { ...usual, retries: level }

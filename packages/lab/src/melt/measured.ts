@@ -59,7 +59,7 @@ export interface Recoveries {
 
 export interface Recovery {
   readonly arm: string
-  /** Seconds after the load went back until nobody was late any more; null when that was not seen. */
+  /** Seconds from the drop of the load until answers were no longer late; null when they stayed late. */
   readonly backAfterS: number | null
   /** The process ended by itself. */
   readonly died: boolean

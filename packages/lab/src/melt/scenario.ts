@@ -325,7 +325,7 @@ class Melt {
     return recovery
   }
 
-  /** The retries in a spike from which the bare app comes back when nobody asks again: what they add is seen there. */
+  /** Retries are tried in the highest spike from which the bare app comes back without them, which shows what retries add. */
   async #findLimits(withinS: number): Promise<void> {
     let spike = 0
     for (const kind of ['spike', 'retries'] as const) {

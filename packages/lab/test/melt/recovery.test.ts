@@ -42,7 +42,7 @@ test('back is the second from which on three in a row are well', () => {
   const backAfterS = (...after: Made[]): number | null => recovery(after).backAfterS
   assert.equal(backAfterS(well), 0)
   assert.equal(backAfterS(melting, melting, well), 2)
-  // A second without load is nobody's lateness, and one in a hundred no melting.
+  // Late answers do not count in a second without load, and one late answer in a hundred is not melting.
   assert.equal(backAfterS(melting, {}, { good: 99, late: 1 }, well), 1)
   assert.equal(backAfterS({ good: 98, late: 2 }, well), 1)
   assert.equal(backAfterS({ good: 98, shed: 2 }, well), 1)

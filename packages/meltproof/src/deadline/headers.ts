@@ -19,7 +19,7 @@ export const DEADLINE_HEADERS: readonly DeadlineHeader[] = [
 
 export type HeaderFields = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** The smallest duration in these fields, ms; undefined when there is none. */
+/** The shortest duration in these fields, ms; undefined if no field has one. */
 export function readDeadline(
   fields: HeaderFields,
   headers: readonly DeadlineHeader[] = DEADLINE_HEADERS,

@@ -1,0 +1,28 @@
+/** What `melt` and `recover` share: all that can be wrong is checked before anything starts, then the experiment runs. */
+import { checkProgram } from '../launch/command.ts'
+import { registerUrl } from '../launch/register-url.ts'
+import { refuseTaken } from '../launch/wait-until-listening.ts'
+import type { MeltOptions } from '../melt/options.ts'
+import { type MeltExperiment, meltScenario } from '../melt/scenario.ts'
+import { progressOn } from '../progress.ts'
+import type { Form } from '../report/result.ts'
+import { carryOut, type Output } from './carry-out.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
+import { checkWritable } from './writable-folder.ts'
+
+type Experiment = Pick<MeltExperiment, 'title' | 'story' | 'arms' | 'limitsWithinS' | 'view'>
+
+export async function carryOutMelt(
+  experiment: Experiment,
+  options: MeltOptions,
+  form: Form,
+  output: Output,
+): Promise<void> {
+  for (const { command, kind, name } of experiment.arms) checkProgram(command, kind === 'also' ? name : undefined)
+  checkWritable(output.out, '--out')
+  registerUrl()
+  await refuseTaken(options.url)
+  const progress = progressOn(process.stderr)
+  const scenario = meltScenario({ ...experiment, name: options.name, published: [], options: () => options })
+  await carryOut(scenario, form, output, progress, stopOnSignals(progress))
+}
