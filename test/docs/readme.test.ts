@@ -33,16 +33,13 @@ for (const file of READMES) {
     }
   })
 
-  test(`${file}: the tables of rivals are rows of the scoreboard, with every row in which another is as good or better`, () => {
-    const shown = scores(read(file), 'docs/scoreboard.md')
-    const board = scores(read('docs/scoreboard.md'), '')
-    assert.ok(shown.size >= 10, `${shown.size} rows`)
-    for (const [row, cells] of shown)
-      assert.deepEqual(cells, board.get(row)?.slice(0, 5), `${row}: see docs/scoreboard.md`)
-    for (const [row, cells] of board) {
-      const [ours, ...others] = [cells[4]!, ...cells.slice(0, 4)].map(cell => Number.parseFloat(cell))
-      if (others.some(other => other >= ours!)) assert.ok(shown.has(row), `${row}: another arm is as good as meltproof`)
-    }
+  test(`${file}: in how many rows of the scoreboard another is as good or better`, () => {
+    const board = [...scores(read('docs/scoreboard.md'), '').values()]
+    const paragraph = read(file)
+      .split('\n\n')
+      .find(text => text.includes('docs/alternatives.md'))!
+    const said = [...paragraph.matchAll(/(?<![\d.])\d+(?= (?:of|rows|行))|(?<=the )\d+/g)].map(Number)
+    assert.deepEqual(new Set(said), new Set([board.filter(isMatched).length, board.length]), paragraph)
   })
 
   test(`${file}: what is not promised has the figures of the pages it names`, () => {
@@ -63,6 +60,47 @@ for (const file of READMES) {
       assert.match(paragraph('docs/apps.md'), new RegExp(`\\b${figure}\\b`), 'docs/apps.md')
   })
 
+  test(`${file}: what it costs and does to p99 is what the results say`, () => {
+    const results = <T>(name: string): T => JSON.parse(read(`bench/results/${name}.json`)) as T
+    const cell = (page: string): string[] => {
+      const line = read(file)
+        .split('\n')
+        .find(each => each.startsWith('| [') && each.includes(page))!
+      return line.split('|').slice(2, -1)
+    }
+    const [hello] = results<{ cases: { bareUs: number; protectedUs: number }[] }>('overhead').cases
+    const [bare, guarded] = cell('docs/benchmarks.md#what-it-costs-when-nothing-is-wrong')
+    assert.deepEqual(
+      [Number.parseFloat(bare!), Number.parseFloat(guarded!)],
+      [hello!.bareUs, hello!.protectedUs].map(round1),
+    )
+    const { idle } = results<{ idle: { nothing: number; observed: number } }>('observed')
+    for (const share of [idle.nothing, idle.observed]) {
+      assert.ok(cell('docs/benchmarks-observed.md')[1]!.includes(`${(100 * share).toFixed(2)} %`), `${share}`)
+    }
+    const { arms } = results<{ arms: Record<string, { cpuMs: number; rssMb: number }> }>('start')
+    const started = cell('docs/benchmarks-start.md').map(text => text.match(/\d+/g)!.map(Number))
+    assert.deepEqual(
+      started,
+      ['a server as an ES module', 'a server as an ES module, `protect()`'].map(name =>
+        [arms[name]!.cpuMs, arms[name]!.rssMb].map(Math.round),
+      ),
+    )
+    const steps = results<ScenarioResult>('overload/overload-steps').tables.find(
+      ({ columns }) => columns[1] === 'load',
+    )!
+    const [load, p99] = ['load', 'admitted p99'].map(name => steps.columns.indexOf(name))
+    const rows = read(file).matchAll(/^\| ([\d.]+x) \| (.*) \| (.*) \| (.*) \|$/gm)
+    const shown = [...rows].flatMap(([, at, ...cells]) =>
+      ['bare', 'overload-protection', 'meltproof'].map((arm, i) => [arm, at, cells[i]]),
+    )
+    assert.ok(shown.length >= 15)
+    for (const [arm, at, said] of shown) {
+      const row = steps.rows.find(each => each.arm === arm && each.cells[load!] === at)!
+      assert.equal(/\d/.test(said!) ? said : '–', row.cells[p99!], `${arm} ${at}`)
+    }
+  })
+
   test(`${file}: the version of Node that services need, and the one for development, are said once`, () => {
     const { engines } = JSON.parse(read('packages/meltproof/package.json')) as { engines: { node: string } }
     const { engines: development } = JSON.parse(read('package.json')) as { engines: { node: string } }
@@ -73,6 +111,23 @@ for (const file of READMES) {
     assert.ok(text.split(/\n\n/).some(paragraph => paragraph.includes('22.12') && paragraph.includes('Node 20')))
   })
 }
+
+test('docs/alternatives.md: rows of the scoreboard, with every row in which another is as good or better', () => {
+  const shown = scores(read('docs/alternatives.md'), 'scoreboard.md')
+  const board = scores(read('docs/scoreboard.md'), '')
+  assert.ok(shown.size >= 10, `${shown.size} rows`)
+  for (const [row, cells] of shown)
+    assert.deepEqual(cells, board.get(row)?.slice(0, 5), `${row}: see docs/scoreboard.md`)
+  for (const [row, cells] of board) {
+    if (isMatched(cells)) assert.ok(shown.has(row), `${row}: another arm is as good as meltproof`)
+  }
+})
+
+test('README.zh-CN.md promises no more than README.md, and calls only node:cluster 集群', () => {
+  const chinese = read('README.zh-CN.md')
+  for (const word of ['零配置', '不丢请求', '雪上加霜']) assert.ok(!chinese.includes(word), word)
+  for (const line of chinese.split('\n')) if (line.includes('集群')) assert.match(line, /node:cluster/)
+})
 
 test('both have the same code, commands, links and figures', () => {
   const [english, chinese] = READMES.map(file => facts(file))
@@ -93,6 +148,14 @@ test('the picture is readable on a phone that is 360 px wide, in light and dark'
   assert.ok(words.length < 24, `${words.length} words`)
   assert.match(picture, /prefers-color-scheme:dark/)
 })
+
+const round1 = (value: number): number => Number(value.toFixed(1))
+
+/** Whether another arm is as good as meltproof in this row. */
+function isMatched(cells: readonly string[]): boolean {
+  const [ours, ...others] = [cells[4]!, ...cells.slice(0, 4)].map(cell => Number.parseFloat(cell))
+  return others.some(other => other >= ours!)
+}
 
 /** Rows of a table of goodput by workload: `anchor load` -> the cells of bare, three rivals, meltproof and what follows. */
 function scores(text: string, page: string): Map<string, string[]> {
