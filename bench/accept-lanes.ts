@@ -122,7 +122,8 @@ async function table(arm: (lanes: number) => Promise<Record<string, number>>): P
   for (const [count, results] of seen) {
     const cells = columns.map(name => {
       const value = median(results.map(result => result[name]!))
-      return (value >= 100 ? value.toFixed(0) : value.toFixed(1)).padStart(name.length)
+      const text = Number.isNaN(value) ? '–' : value.toFixed(value >= 100 ? 0 : 1)
+      return text.padStart(name.length)
     })
     console.log([String(count).padStart(5), ...cells].join('  '))
   }

@@ -12,7 +12,8 @@
  *   --quick          one workload, little of it, printed and not kept
  *
  * It can be stopped at any time and goes on where it was: the lab keeps each step in runs/overload. In the end it copies
- * the results to bench/results/overload and writes docs/scoreboard.md, as `meltlab report --markdown` does.
+ * the results to bench/results/overload and writes docs/scoreboard.md and docs/scoreboard/, as
+ * `meltlab report --markdown --pages` does.
  */
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { markdownReport } from '../packages/lab/src/commands/report.ts'
@@ -60,5 +61,5 @@ else {
   if (existsSync(keep)) {
     cpSync(keep, results, { recursive: true, filter: file => file === keep || file.endsWith('.json') })
   }
-  writeFileSync('docs/scoreboard.md', markdownReport([results], 'docs/images'))
+  writeFileSync('docs/scoreboard.md', markdownReport([results], 'docs/images', 'docs/scoreboard'))
 }

@@ -1,13 +1,15 @@
-/** Writes docs/benchmarks.md from what the benchmarks left in bench/results. Never edit that file by hand. */
+/** Writes docs/benchmarks.md, and docs/costs.md, from what the benchmarks left in bench/results. Never edit those files by hand. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Conditions } from './lib/conditions.ts'
+import { costsPage } from './lib/costs-page.ts'
 import type { OverheadCase } from './overhead.ts'
 import { idealShare } from '../packages/lab/src/scenarios/overload/ideal.ts'
 
 interface Overhead extends Conditions {
   readonly rounds: number
-  readonly seconds: number
+  /** Missing in older results. */
+  readonly seconds?: number
   readonly cases: readonly OverheadCase[]
 }
 
@@ -18,10 +20,16 @@ interface ShedCost extends Conditions {
 const results = join(import.meta.dirname, 'results')
 const read = <T>(name: string): T => JSON.parse(readFileSync(join(results, `${name}.json`), 'utf8')) as T
 const text = (name: string): string =>
-  existsSync(join(results, `${name}.txt`)) ? readFileSync(join(results, `${name}.txt`), 'utf8').trim() : 'not run yet'
+  existsSync(join(results, `${name}.txt`))
+    ? readFileSync(join(results, `${name}.txt`), 'utf8')
+        .trim()
+        .replaceAll('NaN', '  –')
+    : 'not run yet'
 const us = (value: number | undefined): string => (value === undefined ? '–' : `${value.toFixed(1)} us`)
 const where = (c: Conditions): string =>
   `${c.date}, Node ${c.node}, ${c.cores} cores of ${c.cpu}, Linux ${c.kernel}; load average before: ${c.loadBefore}.`
+
+writeFileSync(join(import.meta.dirname, '../docs/costs.md'), costsPage(read))
 
 const overhead = read<Overhead>('overhead')
 const cost = read<ShedCost>('shed-cost')
@@ -32,7 +40,7 @@ writeFileSync(
 
 Written by \`npm run bench\` (\`bench/write-docs.ts\`) from \`bench/results/\`; not by hand. Everything is compared in one run,
 side by side, medians of several rounds, server and load on different cores. Absolute figures belong to the machine
-named under each heading; ratios travel better. Goodput under a burst: [experiments](experiments.md#burst).
+named under each heading; ratios travel better. In short: [costs](costs.md). Goodput under a burst: [experiments](experiments/burst.md).
 
 ## r: what one shed costs
 
@@ -65,7 +73,7 @@ ${text('runtimes')}
 ## What it costs when nothing is wrong
 
 \`node bench/overhead.ts\`. The server's own CPU per request, bare and protected in one process, the load going from
-one to the other for ${overhead.seconds} s in each of ${overhead.rounds} rounds; medians. ${where(overhead)}
+one to the other ${inTurns(overhead)} in each of ${overhead.rounds} rounds; medians. ${where(overhead)}
 
 | | offered | connections | bare | protected | ratio | ratio of each round |
 | --- | ---: | ---: | ---: | ---: | ---: | --- |
@@ -86,4 +94,9 @@ The load generator itself, [beside others](generator.md): \`npm run bench:genera
 /** With a service time of 5 ms. */
 function ideal(k: number, r: number | undefined): string {
   return r === undefined ? '–' : `${(100 * idealShare(k, r, 5000)).toFixed(0)} %`
+}
+
+/** Older results do not say how long. */
+function inTurns({ seconds }: Overhead): string {
+  return seconds === undefined ? 'in turns' : `for ${seconds} s`
 }

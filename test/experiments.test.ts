@@ -120,14 +120,17 @@ test('a figure that nothing bears out is found', () => {
   }
 })
 
-test('the page and the pictures are what the results make of them', t => {
-  const images = path.join(mkdtempSync(path.join(tmpdir(), 'experiments-')), 'images')
-  t.after(() => rmSync(path.dirname(images), { recursive: true, force: true }))
-  const page = markdownReport([FOLDER], images)
+test('the pages and the pictures are what the results make of them', t => {
+  const docs = mkdtempSync(path.join(tmpdir(), 'experiments-'))
+  t.after(() => rmSync(docs, { recursive: true, force: true }))
+  const index = markdownReport([FOLDER], path.join(docs, 'images'), path.join(docs, 'experiments'))
   const again = 'npm run build && npm run experiments:page writes it'
-  assert.equal(readFileSync(path.join(ROOT, 'docs/experiments.md'), 'utf8'), page, again)
-  for (const name of readdirSync(images)) {
-    const committed = readFileSync(path.join(ROOT, 'docs/images', name), 'utf8')
-    assert.equal(committed, readFileSync(path.join(images, name), 'utf8'), `${name}: ${again}`)
+  assert.equal(readFileSync(path.join(ROOT, 'docs/experiments.md'), 'utf8'), index, again)
+  assert.deepEqual(readdirSync(path.join(ROOT, 'docs/experiments')), readdirSync(path.join(docs, 'experiments')))
+  for (const folder of ['images', 'experiments']) {
+    for (const name of readdirSync(path.join(docs, folder))) {
+      const committed = readFileSync(path.join(ROOT, 'docs', folder, name), 'utf8')
+      assert.equal(committed, readFileSync(path.join(docs, folder, name), 'utf8'), `${name}: ${again}`)
+    }
   }
 })

@@ -1,7 +1,7 @@
 /** The scoreboard's own parts: the ideal curve, what an interrupted run leaves behind, its view, and its options. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -54,16 +54,28 @@ test('a kept run that is stopped goes on with what it has measured', async () =>
   assert.equal(existsSync(file), false)
 })
 
-test('the page of the scoreboard is what the lab makes of the kept results', () => {
-  const page = markdownReport(['bench/results/overload'], join(folder, 'images'))
-  assert.match(page, /^# Scoreboard\n/)
-  assert.match(page, /\| \[5 ms of CPU in five steps, standing\]\(#overload-steps\) \| 10x \|( [\d.]+ % \|){6}\n/)
-  assert.match(page, /\*\*The route beside it\*\*/)
+test('the pages of the scoreboard are what the lab makes of the kept results', () => {
+  const docs = join(import.meta.dirname, '../docs')
+  const index = markdownReport(['bench/results/overload'], join(folder, 'images'), join(folder, 'scoreboard'))
+  const again = 'node bench/overload.ts --report writes it'
+  assert.equal(readFileSync(join(docs, 'scoreboard.md'), 'utf8'), index, again)
+  assert.match(index, /^# Scoreboard\n/)
+  assert.match(
+    index,
+    /\| \[5 ms of CPU in five steps, standing\]\(scoreboard\/overload-steps\.md\) \| 10x \|( [\d.]+ % \|){6}\n/,
+  )
+  const pages = readdirSync(join(folder, 'scoreboard'))
+  assert.deepEqual(readdirSync(join(docs, 'scoreboard')), pages)
+  for (const page of pages) {
+    const written = readFileSync(join(folder, 'scoreboard', page), 'utf8')
+    assert.equal(readFileSync(join(docs, 'scoreboard', page), 'utf8'), written, again)
+  }
+  assert.match(readFileSync(join(docs, 'scoreboard/overload-random-paths.md'), 'utf8'), /\*\*The route beside it\*\*/)
+  const linked = [...index.matchAll(/\(scoreboard\/(overload-[\w-]+)\.md\)/g)].map(([, name]) => name!)
   const names = scoreboard.map(({ name }) => name)
-  const sections = [...page.matchAll(/^## (overload-.*)$/gm)].map(([, name]) => name!)
   assert.deepEqual(
-    sections,
-    names.filter(name => sections.includes(name)),
+    [...new Set(linked)],
+    names.filter(name => linked.includes(name)),
   )
 })
 

@@ -13,17 +13,22 @@ export const HEADINGS: Readonly<Record<CheckName, string>> = {
   sigterm: 'SIGTERM',
 }
 
+const MIXED = '\nThe cells are of several commits: [which of which](#measured-on).'
+
 export function appsPage(results: readonly AppResult[], checks: readonly CheckName[]): string {
   const rows = results.map(result => [
     `${result.title} (\`${result.version}\`)`,
     ...checks.map(check => cell(result.checks[check])),
   ])
-  const all = results.flatMap(result => checks.flatMap(check => result.checks[check] ?? []))
+  const all = results.flatMap(({ title, checks: of }) =>
+    checks.flatMap(check => (of[check] === undefined ? [] : [{ title, check, recorded: of[check] }])),
+  )
+  const mixed = new Set(all.map(({ recorded }) => recorded.runtime)).size > 1
   const passed = results.filter(result => checks.every(check => result.checks[check]?.ok)).length
   return `# Apps we did not write
 
 Written by \`npm run apps\` (\`apps/run.ts\`) from \`apps/results/\`; not by hand. Each app comes from npm, is started bare and
-with \`--import meltproof/register\`, no option set, and compared. ${passed} of ${results.length} pass every check.
+with \`--import meltproof/register\`, no option set, and compared. ${passed} of ${results.length} pass every check.${mixed ? MIXED : ''}
 
 ${markdownTable(['', ...checks.map(check => HEADINGS[check])], rows)}
 
@@ -85,17 +90,27 @@ function plain(text: string): string {
   return text.replace(/\s+/g, ' ').replace(/[<>[\]*_`|]/g, '\\$&')
 }
 
-function machinesOf(all: readonly Recorded[]): string {
-  const places = new Map<string, string[]>()
-  for (const { machine, date, runtime } of all) {
+interface Cell {
+  readonly title: string
+  readonly check: CheckName
+  readonly recorded: Recorded
+}
+
+function machinesOf(all: readonly Cell[]): string {
+  const places = new Map<string, Cell[]>()
+  for (const each of all) {
+    const { machine, runtime } = each.recorded
     const gib = (machine.memoryBytes / 2 ** 30).toFixed(0)
     const place = `meltproof at ${runtime}, Node ${machine.node}, ${machine.cores} cores of ${machine.cpu}, ${gib} GiB, ${machine.platform}`
-    places.set(place, [...(places.get(place) ?? []), date])
+    places.set(place, [...(places.get(place) ?? []), each])
   }
   return [...places]
-    .map(([place, dates]) => {
-      const days = [...new Set(dates)].sort()
-      return `- ${days.length > 1 ? `${days[0]} to ${days.at(-1)}` : days[0]}: ${place}.`
+    .map(([place, cells]) => {
+      const days = [...new Set(cells.map(({ recorded }) => recorded.date))].sort()
+      const apps = [...Map.groupBy(cells, ({ title }) => title)].map(
+        ([title, those]) => `${title} (${those.map(({ check }) => HEADINGS[check]).join(', ')})`,
+      )
+      return `- ${days.length > 1 ? `${days[0]} to ${days.at(-1)}` : days[0]}: ${place}: ${apps.join('; ')}.`
     })
     .join('\n')
 }

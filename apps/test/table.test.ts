@@ -37,7 +37,7 @@ test('the page names each machine once, with its days', () => {
   assert.match(page, /2 of 2 pass every check/)
   assert.match(
     page,
-    /- 2026-11-20 to 2026-11-22: meltproof at abc1234, Node v24\.0\.0, 2 cores of Test CPU, 8 GiB, Linux 6\.1 x64\.\n$/,
+    /- 2026-11-20 to 2026-11-22: meltproof at abc1234, Node v24\.0\.0, 2 cores of Test CPU, 8 GiB, Linux 6\.1 x64: One \(same answers, streams live\); Two \(same answers, streams live\)\.\n$/,
   )
   assert.doesNotMatch(page, /What failed|## Notes/)
 })

@@ -27,14 +27,14 @@ for (const file of READMES) {
     const capacity = Number.parseFloat(measured[0]!.cells[0]!)
     const paragraph = read(file)
       .split('\n\n')
-      .find(text => text.includes('docs/experiments.md#burst'))!
+      .find(text => text.includes('docs/experiments/burst.md'))!
     for (const figure of [`${capacity}`, kept!, share!]) {
       assert.ok(paragraph.includes(` ${figure}`), `${figure} is not in: ${paragraph}`)
     }
   })
 
   test(`${file}: in how many rows of the scoreboard another is as good or better`, () => {
-    const board = [...scores(read('docs/scoreboard.md'), '').values()]
+    const board = [...scores(read('docs/scoreboard.md')).values()]
     const paragraph = read(file)
       .split('\n\n')
       .find(text => text.includes('docs/alternatives.md'))!
@@ -55,7 +55,7 @@ for (const file of READMES) {
       .filter(({ arm, cells }) => arm === 'protected' && Number.parseFloat(cells[1]!) >= 2)
       .map(({ cells }) => Number.parseFloat(cells[table!.columns.indexOf('of capacity')]!))
     const [least, most] = [Math.min(...kept), Math.max(...kept)]
-    assert.match(read(file), new RegExp(`${least} (?:to|到) ${most} %`), 'docs/experiments.md#burst')
+    assert.match(read(file), new RegExp(`${least} (?:to|到) ${most} %`), 'docs/experiments/burst.md')
     for (const figure of [passed!, apps!])
       assert.match(paragraph('docs/apps.md'), new RegExp(`\\b${figure}\\b`), 'docs/apps.md')
   })
@@ -113,8 +113,8 @@ for (const file of READMES) {
 }
 
 test('docs/alternatives.md: rows of the scoreboard, with every row in which another is as good or better', () => {
-  const shown = scores(read('docs/alternatives.md'), 'scoreboard.md')
-  const board = scores(read('docs/scoreboard.md'), '')
+  const shown = scores(read('docs/alternatives.md'))
+  const board = scores(read('docs/scoreboard.md'))
   assert.ok(shown.size >= 10, `${shown.size} rows`)
   for (const [row, cells] of shown)
     assert.deepEqual(cells, board.get(row)?.slice(0, 5), `${row}: see docs/scoreboard.md`)
@@ -157,16 +157,16 @@ function isMatched(cells: readonly string[]): boolean {
   return others.some(other => other >= ours!)
 }
 
-/** Rows of a table of goodput by workload: `anchor load` -> the cells of bare, three rivals, meltproof and what follows. */
-function scores(text: string, page: string): Map<string, string[]> {
+/** Rows of a table of goodput by workload: `name load` -> the cells of bare, three rivals, meltproof and what follows. */
+function scores(text: string): Map<string, string[]> {
   const rows = new Map<string, string[]>()
   for (const line of text.split('\n')) {
     const cells = line
       .split('|')
       .slice(1, -1)
       .map(cell => cell.trim().replaceAll('**', ''))
-    const [, target, anchor] = /\]\(([^)#]*)#([\w-]+)\)/.exec(cells[0] ?? '') ?? []
-    if (target === page && /^[\d.]+x$/.test(cells[1] ?? '')) rows.set(`${anchor} ${cells[1]}`, cells.slice(2))
+    const [, name] = /\]\(scoreboard\/([\w-]+)\.md\)/.exec(cells[0] ?? '') ?? []
+    if (name !== undefined && /^[\d.]+x$/.test(cells[1] ?? '')) rows.set(`${name} ${cells[1]}`, cells.slice(2))
   }
   return rows
 }

@@ -231,21 +231,16 @@ test('docs/records.md: the fields of records', () => {
 })
 
 test('figures that a page quotes beside a link to the scoreboard are there', () => {
-  const sections = new Map(
-    read('docs/scoreboard.md')
-      .split(/^## /m)
-      .map(text => [text.split('\n')[0]!, text]),
-  )
   const quoted = ['under-pressure', 'overload-protection'].flatMap(rival =>
     read(`docs/from-${rival}.md`)
       .split(/\n\n|\n(?=- )/)
       .flatMap(text => [...text.matchAll(/(?<![\d.])\d[\d.]* (?:%|ms\b)/g)].map(([figure]) => ({ figure, text }))),
   )
-  const linked = quoted.filter(({ text }) => text.includes('scoreboard.md#'))
+  const linked = quoted.filter(({ text }) => text.includes('scoreboard/'))
   assert.ok(linked.length >= 10, `${linked.length} figures`)
   for (const { figure, text } of linked) {
-    const [, anchor] = /scoreboard\.md#([\w-]+)/.exec(text)!
-    assert.ok(sections.get(anchor!)!.includes(` ${figure}`), `${figure} is not in ${anchor}: ${text}`)
+    const [page] = /scoreboard\/[\w-]+\.md/.exec(text)!
+    assert.ok(read(`docs/${page}`).includes(` ${figure}`), `${figure} is not in ${page}: ${text}`)
   }
 })
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { scenarioHtml } from '../report/html.ts'
-import { markdownPage } from '../report/markdown-page.ts'
+import { markdownIndex, markdownPage, markdownPageOf } from '../report/markdown-page.ts'
 import { attackReport } from '../report/attack-report.ts'
 import type { AttackRun } from '../report/attack-words.ts'
 import { stepsReport } from '../report/steps-report.ts'
@@ -20,6 +20,7 @@ import { readText, writeText } from './written-file.ts'
 interface Flags {
   readonly markdown?: true
   readonly images: string
+  readonly pages?: string
 }
 
 export function registerReport(program: Command): void {
@@ -34,12 +35,13 @@ export function registerReport(program: Command): void {
     .argument('<result...>', 'files or folders')
     .option('--markdown', 'one Markdown page about all results, on stdout')
     .option('--images <dir>', 'where --markdown puts its pictures', 'images')
+    .option('--pages <dir>', 'with --markdown: a page for each result there, and only their index on stdout')
     .action((places: string[], flags: Flags) => report(places, flags))
 }
 
-function report(places: readonly string[], { markdown, images }: Flags): void {
+function report(places: readonly string[], { markdown, images, pages }: Flags): void {
   if (markdown === true) {
-    process.stdout.write(markdownReport(places, images))
+    process.stdout.write(markdownReport(places, images, pages))
     return
   }
   const files = places.flatMap(resultFiles)
@@ -63,8 +65,11 @@ function pageBeside(file: string): string {
   return path.join(dir, `${name === 'result' ? 'report' : name}.html`)
 }
 
-/** One page about all results, its pictures written to `images`. A README.md in the first folder is the page's head. */
-export function markdownReport(places: readonly string[], images: string): string {
+/**
+ * One page about all results, its pictures written to `images`. A README.md in the first folder is the page's head. With
+ * `pages` it is an index, `pages`.md, of the pages written there.
+ */
+export function markdownReport(places: readonly string[], images: string, pages?: string): string {
   const order = [...catalogue, ...scoreboard].map(({ name }) => name)
   const results = places
     .flatMap(resultFiles)
@@ -75,8 +80,16 @@ export function markdownReport(places: readonly string[], images: string): strin
   for (const result of results) {
     if (result.plots.length > 0) writeText(path.join(images, `experiment-${result.name}.svg`), pictureOf(result))
   }
-  const head = path.join(places[0]!, 'README.md')
-  return markdownPage(results, path.basename(images), existsSync(head) ? readFileSync(head, 'utf8') : undefined)
+  const file = path.join(places[0]!, 'README.md')
+  const head = existsSync(file) ? readFileSync(file, 'utf8') : undefined
+  if (pages === undefined) return markdownPage(results, path.basename(images), head)
+  mkdirSync(pages, { recursive: true })
+  const folder = path.basename(pages)
+  for (const result of results) {
+    const page = markdownPageOf(result, path.relative(pages, images), `../${folder}.md`)
+    writeText(path.join(pages, `${result.name}.md`), page)
+  }
+  return markdownIndex(results, folder, head)
 }
 
 /** Of the result of a load run. */

@@ -1,4 +1,4 @@
-/** One Markdown page about several results: what each found, beside what was published. Pure. */
+/** Several results in Markdown, on one page or on an index and a page each: what each found, beside what was published. Pure. */
 import { markdownTable } from './markdown-table.ts'
 import type { ScenarioResult, Table } from './result.ts'
 
@@ -15,32 +15,58 @@ const usualHead = `# Experiments
 
 Written by \`meltlab report --markdown\`; not by hand. Each is an experiment made repeatable, bare, with the remedy people
 reach for first, and with meltproof: \`meltlab run NAME\` repeats it, and [scenarios.md](scenarios.md) says how each is built.
-Absolute figures belong to the machine named under each heading.`
+Absolute figures belong to the machine that each result names.`
 
 /** `images`: the folder of the pictures, as the page links to it. `head`: its title and what is said first. */
 export function markdownPage(results: readonly Found[], images: string, head: string = usualHead): string {
-  return [head.trimEnd(), ...overviews(results), results.map(result => section(result, images)).join('\n')].join('\n\n')
+  const index = overviews(results, name => `#${name}`)
+  const sections = results.map(result => `## ${result.name}\n\n${section(result, images)}`)
+  return [head.trimEnd(), ...index, sections.join('\n')].join('\n\n')
 }
 
-/** The first cell of each row leads to the section of its result. */
-function overviews(results: readonly Found[]): string[] {
+/** `folder`: that of the pages, as the index links to it. */
+export function markdownIndex(results: readonly Found[], folder: string, head: string = usualHead): string {
+  return `${[head.trimEnd(), ...overviews(results, name => `${folder}/${name}.md`)].join('\n\n')}\n`
+}
+
+/** The page of one result. `index`: where the others are, as this page links to it. */
+export function markdownPageOf(result: Found, images: string, index: string): string {
+  const head = `# ${result.name}\n\nWritten by \`meltlab report --markdown\`; not by hand. [The others](${index}).`
+  return `${head}\n\n${section(result, images)}`
+}
+
+/** The first cell of each row leads to its result. */
+function overviews(results: readonly Found[], linkTo: (name: string) => string): string[] {
   const own = results.map(({ name, overview, finding, certified }) => ({
     name,
     columns: overview?.columns ?? ['experiment', 'what it found', 'certified'],
     rows: overview?.rows.map(row => row.cells) ?? [[name, finding, certified ? 'yes' : 'no']],
   }))
-  return [...Map.groupBy(own, ({ columns }) => columns.join()).values()].map(those =>
+  const tables = [...Map.groupBy(own, ({ columns }) => columns.join()).values()].map(those =>
     markdownTable(
       those[0]!.columns,
-      those.flatMap(({ name, rows }) => rows.map(([first = name, ...rest]) => [`[${first}](#${name})`, ...rest])),
+      those.flatMap(({ name, rows }) =>
+        rows.map(([first = name, ...rest]) => [`[${first}](${linkTo(name)})`, ...rest]),
+      ),
     ),
   )
+  return [...origins(results), ...tables]
+}
+
+/** Says so if the results are of different versions or machines, so that no reader compares figures of two rows. */
+function origins(results: readonly Found[]): string[] {
+  const groups = Map.groupBy(results, ({ conditions: { labVersion, cpu } }) => `${labVersion} on ${cpu}`)
+  if (groups.size < 2) return []
+  const lines = [...groups].map(([origin, those]) => `- ${origin}: ${those.map(({ name }) => name).join(', ')}`)
+  return [
+    '**Compare within a row only.** The rows are of different versions of meltlab and machines:',
+    lines.join('\n'),
+  ]
 }
 
 function section(result: Found, images: string): string {
   const { name, title, story, plots, finding, published, verdicts, tables, printouts = [] } = result
   const parts = [
-    `## ${name}`,
     `**${title}.** ${story}`,
     where(result),
     ...(plots.length > 0 ? [`![${title}](${images}/experiment-${name}.svg)`] : []),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scenarioHtml } from '../../src/report/html.ts'
-import { markdownPage } from '../../src/report/markdown-page.ts'
+import { markdownIndex, markdownPage, markdownPageOf } from '../../src/report/markdown-page.ts'
 import { stylesOf } from '../../src/report/palette.ts'
 import {
   bottomScale,
@@ -267,6 +267,28 @@ test('Markdown: a line for each result, its figures, and long tables folded away
   assert.match(scenarioHtml(madeResult(), scenarioCss()), /1\.173 s<br>here: 1\.096 s/)
   assert.doesNotMatch(page, /has changed since/)
   assert.match(markdownPage([{ ...madeResult(), older: true }], 'images'), /The experiment has changed since then/)
+})
+
+type Made = ReturnType<typeof madeResult>
+
+test('Markdown: an index and a page each; an index of several versions says so', () => {
+  const [one, two] = ['one', 'two'].map(name => madeResult({ name })) as [Made, Made]
+  assert.match(
+    markdownIndex([one, two], 'found'),
+    /\| \[one\]\(found\/one\.md\) \|[\s\S]*\| \[two\]\(found\/two\.md\) \|/,
+  )
+  assert.doesNotMatch(markdownIndex([one, two], 'found'), /Compare within a row/)
+  const later = { ...two, conditions: { ...two.conditions, labVersion: 'abc1234' } }
+  assert.match(
+    markdownIndex([one, later], 'found'),
+    /\*\*Compare within a row only\.\*\*[\s\S]*\n- abc1234 on .*: two\n/,
+  )
+  const page = markdownPageOf(one, '../images', '../found.md')
+  assert.match(
+    page,
+    /^# one\n\nWritten by `meltlab report --markdown`; not by hand\. \[The others\]\(\.\.\/found\.md\)\./,
+  )
+  assert.match(page, /!\[Made up\]\(\.\.\/images\/experiment-one\.svg\)/)
 })
 
 for (const [shape, of] of Object.entries(SHAPES)) {

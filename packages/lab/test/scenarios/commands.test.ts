@@ -1,7 +1,7 @@
 /** `meltlab list` and `meltlab run` as a user meets them. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -72,6 +72,10 @@ test('report writes pages and Markdown from results that are there, and run --ke
   const markdown = meltlab('report', '--markdown', '--images', images, folder)
   assert.match(markdown.stdout, /## burst\n[\s\S]*## drip\n/)
   assert.ok(existsSync(path.join(images, 'experiment-burst.svg')))
+  const pages = path.join(folder, 'found')
+  const index = meltlab('report', '--markdown', '--images', images, '--pages', pages, folder)
+  assert.match(index.stdout, /\(found\/burst\.md\)[\s\S]*\(found\/drip\.md\)/)
+  assert.deepEqual(readdirSync(pages), ['burst.md', 'drip.md'])
   const kept = meltlab('run', 'burst', 'drip', '--keep', folder)
   assert.deepEqual([kept.status, kept.stdout], [0, ''])
   assert.equal(isOlder(madeResult({ name: 'burst' })), true, 'it would be measured again')
