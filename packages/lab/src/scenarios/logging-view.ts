@@ -42,7 +42,15 @@ function finding(measured: LoggingMeasured): string {
   if (bare!.length === 0 || ours!.length === 0) return 'The run ended before it could compare.'
   const { cell, kept } = bare!.reduce((a, b) => (a.kept < b.kept ? a : b))
   const least = Math.min(...ours!.map(each => each.kept))
-  return `One line of logging a request leaves ${formatPercent(kept)} of the rate without it: ${formatRate(cell.rate)}/s, on ${readerOf(cell)} of the needed speed. With meltproof/stdout ${formatPercent(least)} or more remains, whatever stdout is and however slowly it is read.`
+  return `One line of logging a request leaves ${formatPercent(kept)} of the rate without it: ${formatRate(cell.rate)}/s, on ${readerOf(cell)} of the needed speed. With meltproof/stdout ${formatPercent(least)} or more remains, whatever stdout is and however slowly it is read${inControls(measured)}.`
+}
+
+/** The controls have another app or another number of processes, and keep less. */
+function inControls(measured: LoggingMeasured): string {
+  const kept = measured.cells
+    .filter(cell => cell.variant !== 'database' && cell.protect)
+    .flatMap(cell => shareKept(measured, cell) ?? [])
+  return kept.length === 0 ? '' : `; ${formatPercent(Math.min(...kept))} or more in the published controls`
 }
 
 /** What the article measured, beside what stands for it here. */
