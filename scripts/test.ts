@@ -18,6 +18,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { openToPostgres } from './folder-for-postgres.ts'
 import { killHung } from './running-test-files.ts'
 import { scriptOptions } from './script-options.ts'
 import { SkippedTests } from './skipped-tests.ts'
@@ -70,6 +71,8 @@ const phases = [
     concurrency: values.unit ? availableParallelism() : 4,
   },
 ].filter(({ files }) => files.length > 0)
+
+process.once('exit', openToPostgres(join(import.meta.dirname, '..'), console.error))
 
 // Each file is a process, and most start more. What they load is compiled once, not by every one of them.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/tests')
