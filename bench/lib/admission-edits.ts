@@ -109,12 +109,7 @@ const LOOP_RULES = [
     'nowMs - Math.max(this.#restedAt, this.#changedAt) >= busyForMs',
     'nowMs < 0',
   ]),
-  rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (fewer < this.limit)', 'if (nowMs < 0)']),
-  rule('loop-takes-back', 'a limit of the loop is taken back where throughput says so', [
-    LOOP,
-    'if (keeps)',
-    'if (nowMs >= 0)',
-  ]),
+  rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
   rule('quick-slow', 'no kind is quick of which one answer in fifty is slow', [
     TIMES,
     ' && this.#slowShare[kind]! <= MOST_SLOW',

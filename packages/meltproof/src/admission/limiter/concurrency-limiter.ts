@@ -3,7 +3,7 @@
  * a millisecond, each of which takes `aloneMs` among few, has `rate * aloneMs` in service. More only wait for each
  * other, so the limit is that, with some room. Three things are evidence:
  *
- * - the event loop never rests, and throughput does not follow its limit (loop-limit.ts);
+ * - the event loop never rests (loop-limit.ts);
  * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion, which for up to
  *   `promiseMs` lets in only a quarter more;
  * - answers stop, while more are in service than leave within the promise.
@@ -72,8 +72,6 @@ export class ConcurrencyLimiter implements Limiter {
   #answeredAt = 0
 
   #judgedAt = 0
-  /** Requests in service were last known to wait for each other. */
-  #contendedAt = Number.NEGATIVE_INFINITY
   #holdsUntil = 0
   /** The last cohort that was suspected. */
   #suspected = -1
@@ -229,8 +227,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #judgeLoop(nowMs: number): void {
     const wasSet = this.#loop.isSet
-    const contend = nowMs - this.#contendedAt < this.#tuning.promiseMs
-    this.#loop.judge(nowMs, this.#counted, this.#waits, contend)
+    this.#loop.judge(nowMs, this.#counted, this.#waits)
     const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
     if (this.#loop.limit > this.#tuning.max || (wasSet && isUnused)) this.#loop.forget()
     if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
@@ -247,10 +244,8 @@ export class ConcurrencyLimiter implements Limiter {
     this.#judgedAt = nowMs
     if (!this.known) this.#requests.follow(this.#meanMs)
     const found = this.#cohorts.contention(nowMs)
-    if (found?.isSure) {
-      this.#contendedAt = nowMs
-      this.#limitContention(found, nowMs)
-    } else if (this.#isHeld) {
+    if (found?.isSure) this.#limitContention(found, nowMs)
+    else if (this.#isHeld) {
       if (nowMs >= this.#holdsUntil) this.#letIn()
     } else if (found !== undefined && found.serial > this.#suspected) this.#hold(found, nowMs)
   }

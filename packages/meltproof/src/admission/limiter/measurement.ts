@@ -56,10 +56,6 @@ export class Measurement {
     return this.#boundMs >= BOUND * this.#overMs
   }
 
-  get meanMs(): number {
-    return this.#answers.meanMs
-  }
-
   get heavyMs(): number {
     return this.#answers.heavyMs
   }

@@ -314,9 +314,7 @@ describe('a request that takes far longer than others does not hold them up for 
     const steps = (random: { next(): number }): Step[] => (random.next() < 0.1 ? heavy : [{ cpu: 0.5 }])
     for (const seed of SEEDS) {
       const result = run({ rate: () => 310, steps }, 40, seed)
-      // Until the limit has fallen to what the loop does, some of them pass for ones that merely wait.
-      assert.ok(result.mostInService <= 310, `seed ${seed}: ${result.mostInService} in service`)
-      assert.ok(goodRate(result, 2) >= 25, `seed ${seed}: ${goodRate(result, 2)}/s`)
+      assert.ok(result.mostInService <= 2 * fewest, `seed ${seed}: ${result.mostInService} in service`)
     }
   })
 })

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { LoopLimit } from '../../../src/admission/limiter/loop-limit.ts'
 import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 
-const { busyForMs, busyWindowMs, fewest, grows, lookMs, loopBusy, loopWorkMs, max, promiseMs } = LIMITER_TUNING
+const { busyForMs, busyWindowMs, fewest, grows, lookMs, loopBusy, loopWorkMs, max } = LIMITER_TUNING
 
 interface Load {
   /** Busy share of the loop. @default 1 */
@@ -16,15 +16,13 @@ interface Load {
   readonly waits?: boolean
   /** A request is answered this often, ms. @default never */
   readonly answerEveryMs?: number
-  /** Whether requests are known to wait for each other. @default true */
-  readonly contend?: boolean
 }
 
 function loop() {
   let [nowMs, busyMs] = [0, 0]
   const limit = new LoopLimit(() => busyMs, LIMITER_TUNING)
-  const judge = ({ counted = Math.min(limit.limit, max), waits = true, contend = true }: Load): void =>
-    limit.judge(nowMs, counted, waits, contend)
+  const judge = ({ counted = Math.min(limit.limit, max), waits = true }: Load): void =>
+    limit.judge(nowMs, counted, waits)
   const run = (ms: number, load: Load): void => {
     const { busy = 1, answerEveryMs = Number.POSITIVE_INFINITY } = load
     for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
@@ -100,7 +98,7 @@ describe('a loop that is busy', () => {
     const limit = new LoopLimit(() => busyMs, { ...LIMITER_TUNING, limitsByLoop: false })
     for (let nowMs = 0; nowMs < 1000; nowMs += 5) {
       busyMs = nowMs
-      limit.judge(nowMs, 500, true, true)
+      limit.judge(nowMs, 500, true)
     }
     assert.deepEqual([limit.isSet, limit.isScarce], [false, true])
   })
@@ -117,52 +115,6 @@ describe('a loop that is busy', () => {
     const { limit, run } = limitedTo(16)
     run(2000, { answerEveryMs: 500 })
     assert.equal(limit.limit, 1)
-  })
-})
-
-describe('a loop that is busy while nothing shows that requests wait for each other', () => {
-  const quick = { answerEveryMs: 5, contend: false }
-
-  it('tries more first while answers come soon, and takes it back when throughput stays', () => {
-    const { limit, run } = limitedTo(40)
-    const limits = new Set<number>()
-    for (let i = 0; i < 100; i++) {
-      run(20, quick)
-      limits.add(limit.limit)
-    }
-    assert.deepEqual([...limits], [40, 60, 20, 10])
-  })
-
-  it('keeps more, and again more, when throughput follows', () => {
-    const { limit, run } = limitedTo(16)
-    for (let i = 0; i < 100; i++)
-      run(10, { answerEveryMs: Math.round(160 / Math.min(limit.limit, 32)), contend: false })
-    assert.ok(limit.limit >= 32, `${limit.limit}`)
-  })
-
-  it('takes back fewer when throughput falls with them', () => {
-    const { limit, run } = limitedTo(40)
-    const lowest: number[] = []
-    for (let i = 0; i < 300; i++) {
-      run(10, { answerEveryMs: Math.max(5, Math.round(200 / limit.limit)), contend: false })
-      lowest.push(limit.limit)
-    }
-    assert.ok(Math.min(...lowest) >= 16, `${lowest}`)
-    assert.ok(limit.limit >= 20, `${limit.limit}`)
-  })
-
-  it('tries nothing while none waits', () => {
-    const { limit, run } = limitedTo(40)
-    run(5000, { ...quick, waits: false })
-    assert.equal(limit.limit, 40)
-  })
-
-  it('halves after a second what answers too few to measure', () => {
-    const { limit, run } = limitedTo(40)
-    run(promiseMs - 2 * busyForMs, { answerEveryMs: 100, contend: false })
-    assert.equal(limit.limit, 40)
-    run(promiseMs, { answerEveryMs: 100, contend: false })
-    assert.ok(limit.limit <= 5, `${limit.limit}`)
   })
 })
 
