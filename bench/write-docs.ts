@@ -20,11 +20,7 @@ interface ShedCost extends Conditions {
 const results = join(import.meta.dirname, 'results')
 const read = <T>(name: string): T => JSON.parse(readFileSync(join(results, `${name}.json`), 'utf8')) as T
 const text = (name: string): string =>
-  existsSync(join(results, `${name}.txt`))
-    ? readFileSync(join(results, `${name}.txt`), 'utf8')
-        .trim()
-        .replaceAll('NaN', '  –')
-    : 'not run yet'
+  existsSync(join(results, `${name}.txt`)) ? readFileSync(join(results, `${name}.txt`), 'utf8').trim() : 'not run yet'
 const us = (value: number | undefined): string => (value === undefined ? '–' : `${value.toFixed(1)} us`)
 const where = (c: Conditions): string =>
   `${c.date}, Node ${c.node}, ${c.cores} cores of ${c.cpu}, Linux ${c.kernel}; load average before: ${c.loadBefore}.`

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL does not run as root: its tests start it as the user `postgres`, who must get through every folder above the
- * checkout. A folder of `mktemp -d` is closed to him.
+ * PostgreSQL does not run as root: started by root, the tests run it as the user `postgres`, who must be able to enter every
+ * folder above the checkout. A folder that `mktemp -d` made is closed to other users.
  */
 import { chmodSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
 /** docs/costs.md: what each part costs, one row a figure, from the results of the benchmarks. Pure. */
+import { median } from '../../packages/lab/src/melt/summary.ts'
 import type { Conditions } from './conditions.ts'
 
 interface Costs {
@@ -34,7 +35,6 @@ interface Row {
 const us = (value: number): string => `${value.toFixed(value < 10 ? 2 : 1)} us`
 const percent = (share: number): string => `${(100 * share).toFixed(2)} %`
 const ratio = (value: number): string => ` (${value.toFixed(2)} times)`
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 export function costsPage(read: ReadResult): string {
   const lines = rowsOf(<Name extends keyof Costs>(name: Name) => read<Costs[Name]>(name)).map(
@@ -69,24 +69,40 @@ function rowsOf(read: <Name extends keyof Costs>(name: Name) => Costs[Name]): Ro
   const rejecting = 'benchmarks.md#r-what-one-shed-costs'
   const started = (arm: string): string => `${start.arms[arm]!.cpuMs} ms of CPU, ${start.arms[arm]!.rssMb} MB`
   const starts = (what: string, bare: string, guarded: string): Row => ({
-    ...{ what, page: 'benchmarks-start.md', without: started(bare), with: started(guarded), from: start },
+    what,
+    page: 'benchmarks-start.md',
+    without: started(bare),
+    with: started(guarded),
+    from: start,
   })
-  const withUs = (way: string): string => us(median(deadline.cost[way]!))
+  const withUs = (way: string): string => us(median(deadline.cost[way]!)!)
   return [
     ...overhead.cases.map(({ name, bareUs, protectedUs, ratio: times }) => ({
-      ...{ what: name, page: nothing, without: us(bareUs), with: `${us(protectedUs)}${ratio(times)}`, from: overhead },
+      what: name,
+      page: nothing,
+      without: us(bareUs),
+      with: `${us(protectedUs)}${ratio(times)}`,
+      from: overhead,
     })),
     ...(['standing', 'fresh'] as const).map(mode => ({
       what: `a shed, ${mode === 'standing' ? 'standing connection' : 'a connection each'}`,
-      ...{ page: rejecting, without: '', with: us(shed.costUs[mode]['shed']!), from: shed },
+      page: rejecting,
+      without: '',
+      with: us(shed.costUs[mode]['shed']!),
+      from: shed,
     })),
     { what: 'a shed of gRPC', page: 'http2.md', without: '', with: us(grpc.costUs['grpc']!), from: grpc },
     {
-      ...{ what: 'metrics, hello world; without: `protect()` alone', page: 'benchmarks-observed.md', from: observed },
-      ...{ without: us(observed.offUs), with: `${us(observed.onUs)}${ratio(observed.ratio)}` },
+      what: 'metrics, hello world; without: `protect()` alone',
+      page: 'benchmarks-observed.md',
+      from: observed,
+      without: us(observed.offUs),
+      with: `${us(observed.onUs)}${ratio(observed.ratio)}`,
     },
     {
-      ...{ what: 'idle, share of a core; without: `protect()` alone', page: 'benchmarks-observed.md', from: observed },
+      what: 'idle, share of a core; without: `protect()` alone',
+      page: 'benchmarks-observed.md',
+      from: observed,
       without: percent(observed.idle.nothing),
       with: `${percent(observed.idle.observed)}, everything on`,
     },
@@ -94,12 +110,18 @@ function rowsOf(read: <Name extends keyof Costs>(name: Name) => Costs[Name]): Ro
     starts('start, CommonJS', 'a server in CommonJS', 'a server in CommonJS, `protect()`'),
     starts('a process without a server', 'no server', 'no server, `--require meltproof/register`'),
     {
-      ...{ what: 'a limit around a call; without: a timer of Node', page: 'benchmarks-deadline.md', from: deadline },
-      ...{ without: withUs('setTimeout + clearTimeout'), with: `${withUs('within(ms, fn(signal))')}, \`within()\`` },
+      what: 'a limit around a call; without: a timer of Node',
+      page: 'benchmarks-deadline.md',
+      from: deadline,
+      without: withUs('setTimeout + clearTimeout'),
+      with: `${withUs('within(ms, fn(signal))')}, \`within()\``,
     },
     ...Object.entries(calls).map(([client, { bareUs, meltproofUs, ratio: times, ...from }]) => ({
-      ...{ what: `an outbound call, ${client}`, page: 'benchmarks-outbound.md#what-it-costs', from },
-      ...{ without: us(bareUs), with: `${us(meltproofUs)}${ratio(times)}` },
+      what: `an outbound call, ${client}`,
+      page: 'benchmarks-outbound.md#what-it-costs',
+      from,
+      without: us(bareUs),
+      with: `${us(meltproofUs)}${ratio(times)}`,
     })),
   ]
 }
