@@ -60,7 +60,7 @@ export const blamePublished: readonly Published<BlameMeasured>[] = [
   },
   {
     what: 'what its firing means',
-    value: 'nobody can say: queue, process and dependency are in one number',
+    value: 'not known: queue, process and dependency are in one number',
     ours: measured => {
       const alerts = fired(measured)
       return alerts && `the alerts that fire with meltproof, by what was injected: ${saysWho(alerts)}`

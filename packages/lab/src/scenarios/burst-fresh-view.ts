@@ -68,7 +68,7 @@ export const burstExpects: readonly Expectation<BurstRun[]>[] = [
     },
   ),
   expectation(
-    'protected: nobody is left without an answer',
+    'protected: every request gets an answer',
     runs => runOf(runs, 'protected'),
     ({ failed, unsent }) => [failed + unsent === 0, `${formatCount(failed + unsent)} without an answer`],
   ),
@@ -92,7 +92,7 @@ export const burstPublished: readonly Published<BurstRun[]>[] = [
       const [bare, toobusy, ours] = ['bare', 'toobusy-js', 'protected'].map(arm => runOf(runs, arm))
       if (bare === undefined || toobusy === undefined || ours === undefined) return undefined
       const share = (run: BurstRun): string => formatPercent(total(run, 'ok') / Math.max(1, total(bare, 'ok')))
-      return `${share(toobusy)} of it, and ${share(ours)} with meltproof, counting answers that nobody waited for`
+      return `${share(toobusy)} of it, and ${share(ours)} with meltproof, including answers that came too late`
     },
   },
 ]

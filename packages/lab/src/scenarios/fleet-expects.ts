@@ -43,7 +43,7 @@ export const fleetExpects: readonly Expectation<FleetMeasured>[] = [
     list(all, ({ steady, change }) => `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`),
   ]),
   expectation(
-    'told: nobody gets a 502',
+    'told: no answer is a 502',
     told,
     runs => [
       runs.every(({ steady, change }) => steady.bad + change.bad === 0),

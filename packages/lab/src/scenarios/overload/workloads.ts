@@ -101,10 +101,10 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     timeoutMs: 11_000,
   },
   waiting: {
-    title: 'handlers that merely wait',
+    title: 'handlers that only wait',
     story:
-      'Every request waits 5 s for something with room for everybody, 40 and 200 a second; `/health` is asked 10 times a ' +
-      'second beside. Nothing is scarce: nobody should be shed, nor wait.',
+      'Every request waits 5 s for a service without a limit, at 40 and at 200 requests a second; `/health` gets 10 a ' +
+      'second at the same time. Nothing is scarce: no request should be shed, or wait for a permit.',
     path: '/gateway',
     bound: 'waiting',
     // Answers take longer than the SLO: only the sheds and the second route count.
@@ -140,10 +140,10 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     timeoutMs: 500,
   },
   outage: {
-    title: 'the pool answers nobody for five of twenty seconds, clients leave after half a second',
+    title: 'a pool that gives no answer for five of twenty seconds, clients leave after half a second',
     story:
-      'As a simulated pool, which gives no answer from the fourth second to the ninth. What is asked for meanwhile is lost; ' +
-      'what counts is when it comes back.',
+      'A simulated pool gives no answer from the fourth second to the ninth. Requests of that time are lost; the figures ' +
+      'show how soon the service recovers.',
     path: '/outage',
     capacityPath: '/',
     bound: 'waiting',
