@@ -117,6 +117,7 @@ async function start(each: EvidenceWorkload, arm: Arm): Promise<{ child: ChildPr
     meltproof: arm === 'bare' ? undefined : resolve(values.meltproof),
     pool: each.pool ?? 10,
     otherWorkMs: each.otherWorkMs ?? 0,
+    otherWorkFromMs: each.otherWorkFromMs ?? 0,
   }
   const script = join(import.meta.dirname, 'lib/evidence-server.ts')
   const node = { execArgv: ['--no-warnings'], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] as const }

@@ -1,6 +1,6 @@
 /**
  * The server of bench/evidence.ts, in a process of its own: `node evidence-server.ts OPTIONS`, JSON of EvidenceServer. What a
- * request does stands in its field `x-work`, which no admission reads: "wait 5000", "burn 2", "pool 100", "threads 30000",
+ * request does stands in its field `x-work`, which no admission reads: "wait 5000", "burn 2", "steps 5", "pool 100", "threads 30000",
  * "refuse 401", or nothing. A body is read to its end before that. It sends its port, answers `figures` with how many
  * handlers were at work, and `calibrate` with how many rounds of PBKDF2 the thread pool does `perSecond` of.
  */
@@ -19,6 +19,8 @@ export interface EvidenceServer {
   readonly pool: number
   /** Other work keeps the event loop busy all the time, in pieces of this length, ms; 0: there is none. */
   readonly otherWorkMs: number
+  /** So long after its start, ms. */
+  readonly otherWorkFromMs: number
 }
 
 export interface EvidenceFigures {
@@ -33,9 +35,10 @@ export type EvidenceAsk = 'figures' | { readonly perSecond: number }
 /** How many jobs a calibration runs, with so many rounds first. */
 const CALIBRATION = { jobs: 40, rounds: 20_000 }
 
-const { http2: asHttp2, meltproof, pool, otherWorkMs } = JSON.parse(process.argv[2]!) as EvidenceServer
+const { http2: asHttp2, meltproof, pool, otherWorkMs, otherWorkFromMs } = JSON.parse(process.argv[2]!) as EvidenceServer
 const derive = promisify(pbkdf2)
 const hash = (rounds: number): Promise<unknown> => derive('secret', 'salt', rounds, 32, 'sha256')
+const nextTurn = (): Promise<void> => new Promise(resolve => void setImmediate(resolve))
 const later = (ms: number): Promise<void> => new Promise(resolve => void setTimeout(resolve, ms))
 
 let free = pool
@@ -62,6 +65,7 @@ function workElsewhere(): void {
 async function work(what: string, amount: number): Promise<number> {
   if (what === 'wait') await later(amount)
   else if (what === 'burn') burn(amount)
+  else if (what === 'steps') for (let step = 0; step < amount; step++) await nextTurn().then(() => burn(1))
   else if (what === 'pool') await pooled(amount)
   else if (what === 'threads') await hash(amount)
   else if (what === 'refuse') return amount
@@ -96,7 +100,7 @@ process.on('message', (ask: EvidenceAsk) => {
     most = working
   } else void calibrate(ask.perSecond).then(rounds => process.send!(rounds))
 })
-if (otherWorkMs > 0) setImmediate(workElsewhere)
+if (otherWorkMs > 0) setTimeout(workElsewhere, otherWorkFromMs)
 process.on('disconnect', () => process.exit())
 server.listen(0, '127.0.0.1', 4096, () => process.send!((server.address() as AddressInfo).port))
 

@@ -12,6 +12,8 @@ export interface EvidenceWorkload {
   readonly busyNeighbours?: number
   /** Other work keeps the event loop of the server busy all the time, in pieces of this length, ms. @default 0: none */
   readonly otherWorkMs?: number
+  /** So long after its start, ms. @default 0 */
+  readonly otherWorkFromMs?: number
   readonly asked: (seconds: number, rounds: number) => readonly Asked[]
   /** @default 15, and 6 in a quick run */
   readonly seconds?: readonly [full: number, quick: number]
@@ -179,6 +181,23 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
       open('slow', '/slow', 'wait 400', 40, seconds * 1000, 400),
     ],
     ...NONE_SHED_WHERE_BARE_IS_IN_TIME,
+  },
+  'other-work-later': {
+    what: '50/s that wait 20 ms and 50/s that wait 400 ms; after two seconds other work, in pieces of 10 ms, never ends',
+    otherWorkMs: 10,
+    otherWorkFromMs: 2000,
+    asked: seconds => [
+      open('quick', '/quick', 'wait 20', 50, seconds * 1000, 20),
+      open('slow', '/slow', 'wait 400', 50, seconds * 1000, 400),
+    ],
+    ...NONE_SHED_WHERE_BARE_IS_IN_TIME,
+  },
+  'cold-start': {
+    what: '1,000/s of 5 ms of CPU in five turns of the loop, from a cold start',
+    seconds: [6, 4],
+    asked: seconds => [open('pages', '/page', 'steps 5', 1000, seconds * 1000, 5)],
+    bar: '120/s in time, at most 3 % late',
+    met: mine => perSecond(mine, 'pages') >= 120 && lateShare(mine) <= 0.03,
   },
   uploads: {
     what: '20/s of uploads of 3 s, then 50 ms of a pool of 10, beside 100/s of quick ones, one path',

@@ -72,6 +72,8 @@ export class ConcurrencyLimiter implements Limiter {
   #answeredAt = 0
 
   #judgedAt = 0
+  /** Requests in service were last known to wait for each other. */
+  #contendedAt = Number.NEGATIVE_INFINITY
   #holdsUntil = 0
   /** The last cohort that was suspected. */
   #suspected = -1
@@ -179,7 +181,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   completed(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
     this.#pass(nowMs)
-    this.#loop.answered(serviceMs)
+    this.#loop.answered(nowMs, serviceMs)
     // Before it leaves: a limit that is reached is one that holds requests back.
     this.#judgeLoop(nowMs)
     this.#requests.left(nowMs - serviceMs)
@@ -227,7 +229,8 @@ export class ConcurrencyLimiter implements Limiter {
 
   #judgeLoop(nowMs: number): void {
     const wasSet = this.#loop.isSet
-    this.#loop.judge(nowMs, this.#counted, this.#waits)
+    const contend = nowMs - this.#contendedAt < this.#tuning.promiseMs
+    this.#loop.judge(nowMs, this.#counted, this.#waits, contend)
     const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
     if (this.#loop.limit > this.#tuning.max || (wasSet && isUnused)) this.#loop.forget()
     if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
@@ -244,8 +247,10 @@ export class ConcurrencyLimiter implements Limiter {
     this.#judgedAt = nowMs
     if (!this.known) this.#requests.follow(this.#meanMs)
     const found = this.#cohorts.contention(nowMs)
-    if (found?.isSure) this.#limitContention(found, nowMs)
-    else if (this.#isHeld) {
+    if (found?.isSure) {
+      this.#contendedAt = nowMs
+      this.#limitContention(found, nowMs)
+    } else if (this.#isHeld) {
       if (nowMs >= this.#holdsUntil) this.#letIn()
     } else if (found !== undefined && found.serial > this.#suspected) this.#hold(found, nowMs)
   }
