@@ -6,9 +6,9 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
 import { Storm } from '../src/storm.ts'
 import { startService } from './service.ts'
@@ -49,8 +49,11 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function open(options: Parameters<Browser['newContext']>[0], atPort = port): Promise<Page> {
-  const page = await (await browser.newContext(options)).newPage()
+/** A page of its own, closed when the test ends, however it ends: what it goes on asking for would be another test's error. */
+async function open(t: TestContext, options: BrowserContextOptions, atPort = port): Promise<Page> {
+  const context = await browser.newContext(options)
+  t.after(() => context.close())
+  const page = await context.newPage()
   page.on('pageerror', error => errors.push(error.message))
   page.on('console', message => {
     if (message.type() === 'error') errors.push(message.text())
@@ -65,18 +68,21 @@ const figure = async (page: Page, side: string, of: string) =>
 test('both shores store what the same phones send, and a line of log melts the bare one', {
   skip,
   timeout: 120_000,
-}, async () => {
-  const page = await open({ viewport: { width: 1280, height: 900 } })
+}, async t => {
+  const page = await open(t, { viewport: { width: 1280, height: 900 } })
   for (const side of ['left', 'right']) {
     await until(`${side} stores`, async () => (await figure(page, side, 'storedPerS')) > 0)
   }
   assert.equal(await text(page, '#left h2'), 'bare, with console.log')
   assert.equal(await text(page, '#right h2'), 'protected, with console.log')
   await until('it opens with the storm', async () => (await text(page, '#left .state')) === 'melting')
-  const colours = await page.evaluate<string[]>(
-    `['left', 'right'].map(side => getComputedStyle(document.querySelector('#' + side + ' .big dd')).color)`,
-  )
-  assert.notEqual(colours[0], colours[1], 'the number of the one that melts has another colour')
+  // On a busy machine the protected one may melt for a moment as well.
+  await until('the number of the one that melts has another colour', async () => {
+    const [left, right] = await page.evaluate<string[]>(
+      `['left', 'right'].map(side => getComputedStyle(document.querySelector('#' + side + ' .big dd')).color)`,
+    )
+    return left !== right
+  })
   await page.getByRole('button', { name: '2013: one line of logging' }).click()
   await until('the other one is bare, without the line', async () => (await text(page, '#right h2')) === 'bare')
   await until('the left one melts', async () => (await text(page, '#left .state')) === 'melting')
@@ -87,12 +93,12 @@ test('both shores store what the same phones send, and a line of log melts the b
   await page.locator('#right').getByRole('checkbox', { name: 'protect' }).check()
   await until('the right one is protected', async () => (await text(page, '#right h2')) === 'protected')
   assert.match((await page.locator('#left .map').getAttribute('aria-label'))!, /^The shore, bare: [\d,]+ of 100 phones/)
-  await page.context().close()
 })
 
-test('by keyboard, on a small phone, in light and dark', { skip, timeout: 120_000 }, async () => {
+test('by keyboard, on a small phone, in light and dark', { skip, timeout: 120_000 }, async t => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    const page = await open({ ...PHONE, viewport: { width: 320, height: 568 }, colorScheme, reducedMotion: 'reduce' })
+    const phone = { ...PHONE, viewport: { width: 320, height: 568 } }
+    const page = await open(t, { ...phone, colorScheme, reducedMotion: 'reduce' })
     await until(
       'it is told',
       async () => (await text(page, '#phones-now')) !== '' && (await text(page, '#left h2')) !== '',
@@ -160,17 +166,17 @@ test('Ctrl-C ends all of it', { skip, timeout: 60_000 }, async () => {
 test('at a desk the first screen of the service is the storm, running, then the way in; a phone has the form', {
   skip,
   timeout: 120_000,
-}, async () => {
+}, async t => {
   const servicePort = await freePort()
   const service = await startService(servicePort, { DATA_DIR: folder, STORM_PORT: '0' })
-  const phone = await open({ ...PHONE, viewport: { width: 320, height: 568 } }, servicePort)
+  const phone = await open(t, { ...PHONE, viewport: { width: 320, height: 568 } }, servicePort)
   await until('it knows how long it keeps', async () => (await text(phone, '#keep')) === '30 days')
   const button = (await phone.locator('#start').boundingBox())!
   assert.ok(button.y + button.height <= 568, 'the button is on the first screen')
   assert.equal(await phone.locator('#storm').getAttribute('src'), null, 'and loads no storm')
   await phone.context().close()
 
-  const desk = await open({ viewport: { width: 1280, height: 800 } }, servicePort)
+  const desk = await open(t, { viewport: { width: 1280, height: 800 } }, servicePort)
   const shore = desk.frameLocator('#storm')
   await until('it melts', async () => (await shore.locator('#left .state').textContent()) === 'melting', 90_000)
   const melts = (await shore.locator('#left .big').boundingBox())!
