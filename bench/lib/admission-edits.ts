@@ -112,13 +112,8 @@ const LOOP_RULES = [
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
   rule('loop-usual', 'no limit while requests take no longer than while the loop rested', [
     LOOP,
-    'this.#isUsual = shows && !this.#areLonger',
-    'this.#isUsual = nowMs < 0 && !this.#areLonger',
-  ]),
-  rule('loop-trial', 'four times the limit is tried where throughput fell with it', [
-    LOOP,
-    'if (this.#shows(nowMs)) this.#try(nowMs)',
-    'if (nowMs < 0) this.#try(nowMs)',
+    'if (!this.#times.compare(nowMs, counted))',
+    'if (nowMs > 0)',
   ]),
   rule('quick-slow', 'no kind is quick of which one answer in fifty is slow', [
     TIMES,

@@ -1,6 +1,6 @@
 /**
- * Other work of the process keeps the loop busy while requests merely wait. Where it begins later than the requests nobody is
- * held; where the loop was never seen at rest the first are held while the limiter finds that out, and nobody after them.
+ * Other work of the process keeps the loop busy while requests merely wait: nobody is held where the loop was seen at rest
+ * before. Where it was busy from the first request on, the limit falls to one, so each is a `todo`.
  * `node bench/evidence.ts --only other-work,other-work-uneven,other-work-later` shows it on a real server.
  */
 import assert from 'node:assert/strict'
@@ -50,27 +50,26 @@ function besideOtherWork(everyMs: number, waitMs: (i: number) => number, turnMs:
 }
 
 const WORK = [
-  ['100/s that wait 100 ms', 10, () => 100, 5, 500],
-  ['10/s that wait 150 ms', 100, () => 150, 15, 300],
-  ['400/s that wait 20 ms', 2.5, () => 20, 15, 0],
-  ['80/s of which half wait 20 ms and half 400 ms', 12.5, (i: number) => (i % 2 === 0 ? 20 : 400), 20, 2500],
-  ['50/s that wait 400 ms', 20, () => 400, 15, 4000],
-  ['200/s that wait 400 ms', 5, () => 400, 15, 2500],
-  // It takes four answers to tell, and a single one of these takes almost as long as the promise.
-  ['40/s that wait 900 ms', 25, () => 900, 15, 6500],
+  ['100/s that wait 100 ms', 10, () => 100, 5],
+  ['400/s that wait 20 ms', 2.5, () => 20, 15],
+  ['80/s of which half wait 20 ms and half 400 ms', 12.5, (i: number) => (i % 2 === 0 ? 20 : 400), 20],
+  ['50/s that wait 400 ms', 20, () => 400, 15],
+  ['200/s that wait 400 ms', 5, () => 400, 15],
+  ['10/s that wait 150 ms', 100, () => 150, 15],
+  ['40/s that wait 900 ms', 25, () => 900, 15],
 ] as const
-for (const [name, everyMs, waitMs, turnMs, mostMs] of WORK) {
-  test(`beside other work that keeps the loop busy from the first, ${name} are held for at most ${mostMs} ms, once`, () => {
-    const { answered, firstMs, laterMs, lowest } = besideOtherWork(everyMs, waitMs, turnMs, 0)
-    assert.ok(firstMs <= mostMs, `${firstMs} ms; the limit fell to ${lowest}; ${answered} answers`)
-    assert.equal(laterMs, 0)
-  })
-}
-for (const [name, everyMs, waitMs, turnMs, heldMs] of WORK) {
-  // Of these two fewer than four requests are answered in 100 ms, which shows nothing: they are held as those above.
-  const mostMs = name.startsWith('10/s') || name.startsWith('40/s') ? heldMs : 0
-  test(`beside other work that begins after ten seconds, ${name} are held for at most ${mostMs} ms`, () => {
+for (const [name, everyMs, waitMs, turnMs] of WORK) {
+  // Fewer than four of these are answered in 100 ms, which shows nothing.
+  const isSeldom = name.startsWith('10/s') || name.startsWith('40/s')
+  const todo = isSeldom && 'fewer than four answers in 100 ms are taken for none'
+  test(`beside other work that begins after ten seconds, nobody of ${name} is held`, { todo }, () => {
     const { answered, firstMs, laterMs, lowest } = besideOtherWork(everyMs, waitMs, turnMs, 10_000)
-    assert.ok(firstMs === 0 && laterMs <= mostMs, `the limit fell to ${lowest}; ${answered} answers`)
+    assert.deepEqual([firstMs, laterMs], [0, 0], `the limit fell to ${lowest}; ${answered} answers`)
   })
 }
+test('nobody is held beside other work that was there before the first request', {
+  todo: 'the loop limit takes a busy loop alone for evidence where it was never seen at rest',
+}, () => {
+  const { answered, firstMs, laterMs, lowest } = besideOtherWork(10, () => 100, 5, 0)
+  assert.deepEqual([firstMs, laterMs], [0, 0], `the limit fell to ${lowest}; ${answered} answers`)
+})

@@ -2,28 +2,22 @@
  * Counts answers by the time they took. Among quick and slow answers it counts the slow ones: what is scarce is used by
  * those that take most of the time, and admission decides how many quick ones come among them. Pure.
  */
-/** Less is less than the clock tells, ms. */
-const SHORTEST_MS = 0.1
-
 export class Answers {
   /** All of them. */
   all = 0
   #sumMs = 0
   #squares = 0
-  #logs = 0
 
   add(tookMs: number): void {
     this.all++
     this.#sumMs += tookMs
     this.#squares += tookMs * tookMs
-    this.#logs += Math.log(Math.max(tookMs, SHORTEST_MS))
   }
 
   clear(): void {
     this.all = 0
     this.#sumMs = 0
     this.#squares = 0
-    this.#logs = 0
   }
 
   /** The effective number, (sum of times)^2 / sum of squares (Kish, Survey Sampling, 1965): all, if all take as long. */
@@ -33,11 +27,6 @@ export class Answers {
 
   get meanMs(): number {
     return this.#sumMs / Math.max(this.all, 1)
-  }
-
-  /** The geometric mean, ms: a few that take far longer hardly move it. */
-  get typicalMs(): number {
-    return Math.exp(this.#logs / Math.max(this.all, 1))
   }
 
   /** What those take that use most of the time, ms. */

@@ -72,8 +72,6 @@ export class ConcurrencyLimiter implements Limiter {
   #answeredAt = 0
 
   #judgedAt = 0
-  /** Requests in service were last known to wait for each other. */
-  #contendedAt = Number.NEGATIVE_INFINITY
   #holdsUntil = 0
   /** The last cohort that was suspected. */
   #suspected = -1
@@ -181,7 +179,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   completed(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
     this.#pass(nowMs)
-    this.#loop.answered(nowMs, serviceMs)
+    this.#loop.answered(serviceMs)
     // Before it leaves: a limit that is reached is one that holds requests back.
     this.#judgeLoop(nowMs)
     this.#requests.left(nowMs - serviceMs)
@@ -229,8 +227,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #judgeLoop(nowMs: number): void {
     const wasSet = this.#loop.isSet
-    const contend = nowMs - this.#contendedAt < this.#tuning.promiseMs
-    this.#loop.judge(nowMs, this.#counted, this.#waits, contend)
+    this.#loop.judge(nowMs, this.#counted, this.#waits)
     const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
     if (this.#loop.limit > this.#tuning.max || (wasSet && isUnused)) this.#loop.forget()
     if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
@@ -247,10 +244,8 @@ export class ConcurrencyLimiter implements Limiter {
     this.#judgedAt = nowMs
     if (!this.known) this.#requests.follow(this.#meanMs)
     const found = this.#cohorts.contention(nowMs)
-    if (found?.isSure) {
-      this.#contendedAt = nowMs
-      this.#limitContention(found, nowMs)
-    } else if (this.#isHeld) {
+    if (found?.isSure) this.#limitContention(found, nowMs)
+    else if (this.#isHeld) {
       if (nowMs >= this.#holdsUntil) this.#letIn()
     } else if (found !== undefined && found.serial > this.#suspected) this.#hold(found, nowMs)
   }

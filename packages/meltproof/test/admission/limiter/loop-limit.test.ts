@@ -16,23 +16,19 @@ interface Load {
   readonly waits?: boolean
   /** A request is answered this often, ms. @default never */
   readonly answerEveryMs?: number
-  /** And takes so long, ms. @default as long as between two answers */
-  readonly tookMs?: number
-  /** Whether requests are known to wait for each other. @default false */
-  readonly contend?: boolean
 }
 
 function loop() {
   let [nowMs, busyMs] = [0, 0]
   const limit = new LoopLimit(() => busyMs, LIMITER_TUNING)
-  const judge = ({ counted = Math.min(limit.limit, max), waits = true, contend = false }: Load): void =>
-    limit.judge(nowMs, counted, waits, contend)
+  const judge = ({ counted = Math.min(limit.limit, max), waits = true }: Load): void =>
+    limit.judge(nowMs, counted, waits)
   const run = (ms: number, load: Load): void => {
-    const { busy = 1, answerEveryMs = Number.POSITIVE_INFINITY, tookMs = answerEveryMs } = load
+    const { busy = 1, answerEveryMs = Number.POSITIVE_INFINITY } = load
     for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
       nowMs++
       busyMs += busy
-      if (nowMs % answerEveryMs === 0) limit.answered(nowMs, tookMs)
+      if (nowMs % answerEveryMs === 0) limit.answered(answerEveryMs)
       judge(load)
     }
   }
@@ -102,7 +98,7 @@ describe('a loop that is busy', () => {
     const limit = new LoopLimit(() => busyMs, { ...LIMITER_TUNING, limitsByLoop: false })
     for (let nowMs = 0; nowMs < 1000; nowMs += 5) {
       busyMs = nowMs
-      limit.judge(nowMs, 500, true, false)
+      limit.judge(nowMs, 500, true)
     }
     assert.deepEqual([limit.isSet, limit.isScarce], [false, true])
   })
@@ -117,7 +113,7 @@ describe('a loop that is busy', () => {
 
   it('gets a limit of one where a single request takes longer than that', () => {
     const { limit, run } = limitedTo(16)
-    run(2000, { answerEveryMs: 500, contend: true })
+    run(2000, { answerEveryMs: 500 })
     assert.equal(limit.limit, 1)
   })
 })
@@ -140,7 +136,7 @@ describe('a loop that rests', () => {
 
   it('grows from one', () => {
     const { limit, run } = limitedTo(16)
-    run(2000, { answerEveryMs: 500, contend: true })
+    run(2000, { answerEveryMs: 500 })
     run(busyWindowMs, { busy: 0.5 })
     assert.equal(limit.limit, 2)
   })
@@ -155,82 +151,13 @@ describe('a loop that rests', () => {
   })
 })
 
-/** Many requests in service, and what each takes among so many. */
-function service(tookMs: (inService: number) => number) {
+it('limits nothing while requests take as long as while it rested', () => {
   const { limit, run } = loop()
-  return {
-    limit,
-    /** `offered`: so many would be in service without a limit. */
-    offer(ms: number, offered: number, busy = 1): void {
-      for (let i = 0; i < ms / busyWindowMs; i++) {
-        const counted = Math.min(offered, limit.limit)
-        const took = tookMs(counted)
-        const answerEveryMs = Math.max(1, Math.round(took / counted))
-        run(busyWindowMs, { busy, counted, waits: counted < offered, tookMs: took, answerEveryMs })
-      }
-    },
-  }
-}
-
-describe('requests that merely wait beside other work', () => {
-  const merelyWait = () => service(() => 80)
-  const computeOnly = () => service(inService => 5 * inService)
-
-  it('get no limit where they take as long as while the loop rested', () => {
-    const { limit, offer } = merelyWait()
-    offer(2000, 20, 0.5)
-    offer(5000, 20)
-    assert.deepEqual([limit.isSet, limit.isScarce, limit.isBusy], [false, false, true])
-  })
-
-  it('get one once they take twice as long, and 50 ms', () => {
-    let tookMs = 80
-    const { limit, offer } = service(() => tookMs)
-    offer(2000, 40, 0.5)
-    tookMs = 2 * 80 + loopWorkMs - 10
-    offer(2000, 40)
-    assert.equal(limit.isSet, false)
-    tookMs += 20
-    const limits = new Set<number>()
-    for (let i = 0; i < 10; i++) {
-      offer(busyWindowMs, 40)
-      limits.add(limit.limit)
-    }
-    assert.ok(limits.has(40), `${[...limits]}`)
-  })
-
-  it('get the limit back by a trial where the loop was never seen at rest', () => {
-    const { limit, offer } = merelyWait()
-    let lowest = max
-    for (let i = 0; i < 100; i++) {
-      offer(busyWindowMs, 20)
-      lowest = Math.min(lowest, limit.limit)
-    }
-    assert.ok(lowest < 10 && limit.limit >= 20, `${lowest}, then ${limit.limit}`)
-    offer(lookMs, 20)
-    assert.ok(limit.limit >= 20, 'and keep it')
-  })
-
-  it('are not taken for those that wait for each other', () => {
-    for (const restedMs of [0, 2000]) {
-      const { limit, offer } = computeOnly()
-      offer(restedMs, 1, 0.5)
-      offer(2000, 100)
-      for (let i = 0; i < 100; i++) {
-        offer(busyWindowMs, 100)
-        assert.ok(limit.limit <= 4 * (loopWorkMs / 5), `${limit.limit}`)
-      }
-    }
-  })
-
-  it('lose what a trial showed once they wait for each other', () => {
-    let isBusyItself = false
-    const { limit, offer } = service(inService => (isBusyItself ? 5 * inService : 80))
-    offer(3000, 20)
-    isBusyItself = true
-    offer(1500, 200)
-    assert.ok(limit.limit <= 4 * (loopWorkMs / 5), `${limit.limit}`)
-  })
+  run(2000, { busy: 0.5, answerEveryMs: 10 })
+  run(2000, { counted: 50, answerEveryMs: 10 })
+  assert.deepEqual([limit.isSet, limit.isScarce, limit.isBusy], [false, false, true])
+  run(busyForMs + busyWindowMs, { counted: 50 })
+  assert.deepEqual([limit.limit, limit.isScarce], [50, true])
 })
 
 it('tells whether it is busy now, and whether that is no chance', () => {

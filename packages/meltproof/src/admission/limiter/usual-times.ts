@@ -1,0 +1,80 @@
+/**
+ * Whether requests take about as long while the event loop is busy as they did while it rested. If so, it is busy with other
+ * work, and they merely wait: those that wait for each other take longer. Pure.
+ */
+import { Answers } from './answers.ts'
+
+export interface UsualTimesTuning {
+  /** The loop was busy for this long, ms: less may be a garbage collection. Times are compared as often. */
+  readonly busyForMs: number
+  /** The limit of the loop holds at least this much work, ms. */
+  readonly loopWorkMs: number
+  /** Answers that what requests usually take is known from. */
+  readonly samples: number
+  /** An answer within this time is in time, ms. */
+  readonly promiseMs: number
+}
+
+/** Requests wait for each other when they take so many times as long as usual, and the work that the limit holds. */
+const LONGER = 2
+/** Answers that show how long requests take. */
+const SHOW = 4
+
+export class UsualTimes {
+  /** Requests take about as long as usual although the loop is busy. */
+  areUsual = false
+  readonly #tuning: UsualTimesTuning
+  readonly #answers = new Answers()
+  #since = 0
+  /** What those take that use most of the time, ms, and the mean; 0: not known. */
+  #heavyMs = 0
+  #meanMs = 0
+
+  constructor(tuning: UsualTimesTuning) {
+    this.#tuning = tuning
+  }
+
+  answered(serviceMs: number): void {
+    this.#answers.add(serviceMs)
+  }
+
+  /** The loop was busy and rests now, or rested and is busy now. */
+  begin(nowMs: number): void {
+    this.#since = nowMs
+    this.#answers.clear()
+  }
+
+  /** The loop rests. */
+  rested(nowMs: number): void {
+    this.areUsual = false
+    if (this.#answers.all < this.#tuning.samples) return
+    this.#heavyMs = this.#answers.heavyMs
+    this.#meanMs = this.#answers.meanMs
+    this.begin(nowMs)
+  }
+
+  /** The loop is busy, with so many in service. */
+  compare(nowMs: number, inService: number): boolean {
+    if (this.#heavyMs === 0) return false
+    const overMs = nowMs - this.#since
+    if (this.areUsual && overMs < this.#tuning.busyForMs) return true
+    const { all, heavyMs } = this.#answers
+    if (all >= SHOW) {
+      this.areUsual = heavyMs <= this.#longest(this.#heavyMs) && !this.#isMeanLonger()
+      this.begin(nowMs)
+      // Several are in service, and hardly one is answered when it is due.
+    } else if (inService >= SHOW && overMs > this.#longest(this.#heavyMs)) this.areUsual = false
+    return this.areUsual
+  }
+
+  /** Of few quick and slow ones the mean is chance. */
+  #isMeanLonger(): boolean {
+    return this.#answers.all >= this.#tuning.samples && this.#answers.meanMs > this.#longest(this.#meanMs)
+  }
+
+  /** Never so long that the promise is broken by waiting for each other. */
+  #longest(usualMs: number): number {
+    const { loopWorkMs, promiseMs } = this.#tuning
+    return Math.min(LONGER * usualMs, Math.max(usualMs, promiseMs / 2)) + loopWorkMs
+  }
+}

@@ -1,0 +1,95 @@
+/** Whether requests take as long while the loop is busy as while it rested. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { UsualTimes } from '../../../src/admission/limiter/usual-times.ts'
+import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
+
+const { busyForMs, loopWorkMs, promiseMs, samples } = LIMITER_TUNING
+
+/** The loop rested while so many were answered, and is busy since 0 ms. */
+function usually(tookMs: number, count: number = samples): UsualTimes {
+  const times = new UsualTimes(LIMITER_TUNING)
+  times.begin(-1000)
+  answer(times, tookMs, count)
+  times.rested(-20)
+  times.begin(0)
+  return times
+}
+function answer(times: UsualTimes, tookMs: number, count = 4): void {
+  for (let i = 0; i < count; i++) times.answered(tookMs)
+}
+
+describe('requests that take as long as usual', () => {
+  it('are known by four answers, and go on being so until four others take longer', () => {
+    const times = usually(80)
+    answer(times, 2 * 80 + loopWorkMs)
+    assert.equal(times.compare(busyForMs, 100), true)
+    answer(times, 2 * 80 + loopWorkMs + 1)
+    assert.equal(times.compare(2 * busyForMs - 1, 100), true, 'they are compared every 100 ms')
+    assert.equal(times.compare(2 * busyForMs, 100), false)
+    assert.equal(times.areUsual, false)
+  })
+
+  it('are not known where the loop was never seen at rest, or few were answered then', () => {
+    for (const times of [new UsualTimes(LIMITER_TUNING), usually(80, samples - 1)]) {
+      answer(times, 1)
+      assert.equal(times.compare(busyForMs, 100), false)
+    }
+  })
+
+  it('are not known by fewer than four answers', () => {
+    const times = usually(80)
+    answer(times, 80, 3)
+    assert.equal(times.compare(busyForMs, 100), false)
+  })
+
+  it('take longer when none is answered in time, unless hardly any is in service', () => {
+    for (const [inService, expected] of [
+      [3, true],
+      [4, false],
+    ] as const) {
+      const times = usually(80)
+      answer(times, 80)
+      times.compare(busyForMs, inService)
+      assert.equal(times.compare(busyForMs + 2 * 80 + loopWorkMs, inService), true)
+      assert.equal(times.compare(busyForMs + 2 * 80 + loopWorkMs + 1, inService), expected)
+    }
+  })
+
+  it('may take as much longer as the work that the limit holds where twice as long would break the promise', () => {
+    for (const [tookMs, expected] of [
+      [900 + loopWorkMs, true],
+      [900 + loopWorkMs + 1, false],
+    ] as const) {
+      const times = usually(900)
+      answer(times, tookMs)
+      assert.equal(times.compare(busyForMs, 100), expected)
+    }
+    assert.ok(2 * 900 > promiseMs)
+  })
+
+  it('take longer when the mean does, of many, although a few waits take most of the time', () => {
+    const mixed = (quickMs: number): UsualTimes => {
+      const times = new UsualTimes(LIMITER_TUNING)
+      times.begin(-1000)
+      answer(times, 400, 3)
+      answer(times, 5, 97)
+      times.rested(-20)
+      times.begin(0)
+      answer(times, 400, 3)
+      answer(times, quickMs, 97)
+      return times
+    }
+    assert.equal(mixed(20).compare(busyForMs, 100), true)
+    assert.equal(mixed(90).compare(busyForMs, 100), false)
+  })
+
+  it('are asked again after each rest', () => {
+    const times = usually(80)
+    answer(times, 80)
+    assert.equal(times.compare(busyForMs, 100), true)
+    times.begin(200)
+    times.rested(220)
+    assert.equal(times.areUsual, false)
+  })
+})
