@@ -1,8 +1,9 @@
 /**
  * The server of bench/evidence.ts, in a process of its own: `node evidence-server.ts OPTIONS`, JSON of EvidenceServer. What a
- * request does stands in its field `x-work`, which no admission reads: "wait 5000", "burn 2", "steps 5", "pool 100", "threads 30000",
- * "refuse 401", or nothing. A body is read to its end before that. It sends its port, answers `figures` with how many
- * handlers were at work, and `calibrate` with how many rounds of PBKDF2 the thread pool does `perSecond` of.
+ * request does stands in its field `x-work`, which no admission reads: "wait 5000", "burn 2", "steps 5" (of 1 ms of CPU, each
+ * in another turn), "pool 100", "threads 30000", "refuse 401", or nothing. A body is read to its end before that. It sends its
+ * port, answers `figures` with how many handlers were at work, and `calibrate` with how many rounds of PBKDF2 the thread pool
+ * does `perSecond` of.
  */
 import { pbkdf2 } from 'node:crypto'
 import http, { type RequestListener } from 'node:http'
@@ -19,7 +20,7 @@ export interface EvidenceServer {
   readonly pool: number
   /** Other work keeps the event loop busy all the time, in pieces of this length, ms; 0: there is none. */
   readonly otherWorkMs: number
-  /** So long after its start, ms. */
+  /** The other work starts this long after the server, ms. */
   readonly otherWorkFromMs: number
 }
 

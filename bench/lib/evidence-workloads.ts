@@ -12,7 +12,7 @@ export interface EvidenceWorkload {
   readonly busyNeighbours?: number
   /** Other work keeps the event loop of the server busy all the time, in pieces of this length, ms. @default 0: none */
   readonly otherWorkMs?: number
-  /** So long after its start, ms. @default 0 */
+  /** The other work starts this long after the server, ms. @default 0 */
   readonly otherWorkFromMs?: number
   readonly asked: (seconds: number, rounds: number) => readonly Asked[]
   /** @default 15, and 6 in a quick run */
@@ -42,6 +42,14 @@ const NONE_SHED_WHERE_BARE_IS_IN_TIME: Pick<EvidenceWorkload, 'bar' | 'met'> = {
 const perSecond = ({ became, seconds }: Outcome, name: string): number => became[name]!.good / seconds
 /** The core was there for it. */
 const hitsInTime = (bare: Outcome): boolean => perSecond(bare, 'hits') >= 285
+
+/** So many a second of each: requests that wait 20 ms, and 400 ms. */
+const quickAndSlow =
+  (perSecond: number) =>
+  (seconds: number): Asked[] => [
+    open('quick', '/quick', 'wait 20', perSecond, seconds * 1000, 20),
+    open('slow', '/slow', 'wait 400', perSecond, seconds * 1000, 400),
+  ]
 
 /** A burst on a service at rest; 5/s before it. */
 const burst = (jobs: number, kind: 'threads' | 'pool'): EvidenceWorkload => ({
@@ -176,20 +184,14 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
   'other-work-uneven': {
     what: '40/s that wait 20 ms and 40/s that wait 400 ms, in a process whose other work, in pieces of 20 ms, never ends',
     otherWorkMs: 20,
-    asked: seconds => [
-      open('quick', '/quick', 'wait 20', 40, seconds * 1000, 20),
-      open('slow', '/slow', 'wait 400', 40, seconds * 1000, 400),
-    ],
+    asked: quickAndSlow(40),
     ...NONE_SHED_WHERE_BARE_IS_IN_TIME,
   },
   'other-work-later': {
     what: '50/s that wait 20 ms and 50/s that wait 400 ms; after two seconds other work, in pieces of 10 ms, never ends',
     otherWorkMs: 10,
     otherWorkFromMs: 2000,
-    asked: seconds => [
-      open('quick', '/quick', 'wait 20', 50, seconds * 1000, 20),
-      open('slow', '/slow', 'wait 400', 50, seconds * 1000, 400),
-    ],
+    asked: quickAndSlow(50),
     ...NONE_SHED_WHERE_BARE_IS_IN_TIME,
   },
   'cold-start': {

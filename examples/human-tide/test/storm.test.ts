@@ -77,7 +77,7 @@ test('both shores store what the same phones send, and a line of log melts the b
   assert.equal(await text(page, '#right h2'), 'protected, with console.log')
   await until('it opens with the storm', async () => (await text(page, '#left .state')) === 'melting')
   // On a busy machine the protected one may melt for a moment as well.
-  await until('the number of the one that melts has another colour', async () => {
+  await until('the figures of the two shores have different colours', async () => {
     const [left, right] = await page.evaluate<string[]>(
       `['left', 'right'].map(side => getComputedStyle(document.querySelector('#' + side + ' .big dd')).color)`,
     )

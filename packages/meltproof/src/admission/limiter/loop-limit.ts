@@ -3,8 +3,8 @@
  * only wait for each other. So half as many will do, as long as they keep it busy. A loop that rests while requests
  * wait has room, and more come in at once.
  *
- * But other work of the process may keep the loop busy while requests merely wait: those take no longer than while the loop
- * rested (usual-times.ts), and are not limited. Pure.
+ * Other work of the process may also keep the loop busy while requests merely wait. Such requests take no longer than they
+ * did while the loop rested (usual-times.ts), and are not limited. Pure.
  */
 import { Answers } from './answers.ts'
 import { UsualTimes, type UsualTimesTuning } from './usual-times.ts'
@@ -47,7 +47,7 @@ export class LoopLimit {
     return this.#judgedAt > this.#restedAt
   }
 
-  /** It has been busy for so long that this is no chance, and requests feel it. */
+  /** The loop has been busy for too long for this to be chance, and requests take longer than usual. */
   get isScarce(): boolean {
     return !this.#times.areUsual && this.#judgedAt - this.#restedAt >= this.#tuning.busyForMs
   }

@@ -1,6 +1,6 @@
 /**
- * Whether requests take about as long while the event loop is busy as they did while it rested. If so, it is busy with other
- * work, and they merely wait: those that wait for each other take longer. Pure.
+ * Compares how long requests take while the event loop is busy with how long they took while it rested. If they take about as
+ * long, other work keeps the loop busy and the requests merely wait: requests that wait for each other take longer. Pure.
  */
 import { Answers } from './answers.ts'
 
@@ -15,7 +15,7 @@ export interface UsualTimesTuning {
   readonly promiseMs: number
 }
 
-/** Requests wait for each other when they take so many times as long as usual, and the work that the limit holds. */
+/** Requests wait for each other when they take more than this many times their usual time plus `loopWorkMs`. */
 const LONGER = 2
 /** Answers that show how long requests take. */
 const SHOW = 4
@@ -53,7 +53,7 @@ export class UsualTimes {
     this.begin(nowMs)
   }
 
-  /** The loop is busy, with so many in service. */
+  /** While the loop is busy: whether requests take about as long as usual. */
   compare(nowMs: number, inService: number): boolean {
     if (this.#heavyMs === 0) return false
     const overMs = nowMs - this.#since
@@ -62,7 +62,7 @@ export class UsualTimes {
     if (all >= SHOW) {
       this.areUsual = heavyMs <= this.#longest(this.#heavyMs) && !this.#isMeanLonger()
       this.begin(nowMs)
-      // Several are in service, and hardly one is answered when it is due.
+      // Several requests are in service, and the longest usual time passed with fewer than four answers.
     } else if (inService >= SHOW && overMs > this.#longest(this.#heavyMs)) this.areUsual = false
     return this.areUsual
   }
@@ -72,7 +72,7 @@ export class UsualTimes {
     return this.#answers.all >= this.#tuning.samples && this.#answers.meanMs > this.#longest(this.#meanMs)
   }
 
-  /** Never so long that the promise is broken by waiting for each other. */
+  /** The longest time that is still usual, ms. Waiting for each other alone must not break the promise. */
   #longest(usualMs: number): number {
     const { loopWorkMs, promiseMs } = this.#tuning
     return Math.min(LONGER * usualMs, Math.max(usualMs, promiseMs / 2)) + loopWorkMs

@@ -6,7 +6,7 @@ import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 
 const { busyForMs, loopWorkMs, promiseMs, samples } = LIMITER_TUNING
 
-/** The loop rested while so many were answered, and is busy since 0 ms. */
+/** `count` requests were answered while the loop rested; it became busy at 0 ms. */
 function usually(tookMs: number, count: number = samples): UsualTimes {
   const times = new UsualTimes(LIMITER_TUNING)
   times.begin(-1000)
