@@ -248,13 +248,13 @@ const COUNTING = [
   ]),
   rule('quick-kinds', 'quick kinds pass by a limit that others filled', [
     TIMES,
-    'if (this.#answered[kind]! < QUICK_OF ||',
-    'if (this.#answered[kind]! >= 0 ||',
+    'this.#answered[kind]! >= QUICK_OF',
+    'this.#answered[kind]! < 0',
   ]),
-  rule('quick-room', 'they do so only while the loop has room', [
+  rule('quick-share', 'they also do so in a small share of a busy loop', [
     GATE,
-    'if (this.#held || !this.loopHasRoom ||',
-    'if (this.#held ||',
+    'return this.#passingMs > 0 && this.#queue.isWithinShare(kind, nowMs)',
+    'return false',
   ]),
   rule('permit-to-end', 'a permit lasts as long as the handler, also without a client', [
     SIMULATED,

@@ -174,7 +174,7 @@ export class Instance<R extends InstanceRequest> {
         wakeAfter: ms => this.#wakeAfter(ms),
         level: workload.criticality === undefined ? undefined : request => request.level,
         kind: workload.kinds === undefined ? undefined : request => this.#knownKind(request),
-        isQuick: request => this.#stays.isQuick(this.#routeOf(request)),
+        quickMs: request => this.#stays.quickMs(this.#routeOf(request)),
         client: workload.kinds?.[0]?.client === undefined ? undefined : request => request.client,
       },
       tuning,

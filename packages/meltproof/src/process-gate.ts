@@ -101,7 +101,7 @@ export class ProcessGate<E extends Admitted<E>> {
       level,
       kind,
       client,
-      isQuick: (entry: E) => this.permits.isQuick(entry),
+      quickMs: (entry: E) => this.permits.quickMs(entry),
       startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(entry)),
     }
     this.inner = new Gate<E>(limiter, hooks, tuning)

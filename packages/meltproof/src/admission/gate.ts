@@ -17,6 +17,8 @@ export interface Entry extends DueStart {
   readonly again: boolean
   /** Written by the limiter when the request enters service. */
   ticket?: number | undefined
+  /** It exceeded the limit (quick work), so that its end makes no room for those that wait. */
+  passedBy?: boolean
 }
 
 type Ticketed = Pick<Entry, 'ticket'>
@@ -29,8 +31,8 @@ export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly wakeAfter: (ms: number) => void
   readonly now: () => number
   readonly turn: () => number
-  /** True for work of a kind that is known to be quick. */
-  readonly isQuick?: ((entry: E) => boolean) | undefined
+  /** How long work takes that is of a kind known to be quick, ms; Infinity for all other work. */
+  readonly quickMs?: ((entry: E) => number) | undefined
   /** The latest start that meets its deadline; Infinity without one. */
   readonly startBy?: ((entry: E) => number) | undefined
 }
@@ -60,6 +62,11 @@ export const PATIENT_TUNING: GateTuning = {
 const ROOM_UNKNOWN = 1.25
 /** The multiple applies to at least this number: an idle service reports little load. */
 const FEW_UNKNOWN = 16
+/** While the loop is busy, quick work may take this share of its time without a permit, and so many milliseconds at once. */
+const PASSING_SHARE = 0.2
+const MOST_PASSING_MS = 20
+/** What Node needs for a request besides its handler, ms. */
+const REQUEST_MS = 0.1
 /** Reading the turn number costs a tenth of a short request, so it waits until this share of the budget is used. */
 const ASK_TURN_AFTER = 0.25
 
@@ -82,6 +89,9 @@ export class Gate<E extends Entry> {
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
   #held = false
+  /** Loop time that quick work may still take while the loop is busy, ms, as of a moment. */
+  #passingMs = MOST_PASSING_MS
+  #passedAt = 0
   #turn = Number.NaN
   #turnStartedAt = Number.NEGATIVE_INFINITY
 
@@ -147,7 +157,8 @@ export class Gate<E extends Entry> {
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
     if (entry.startBy < nowMs) return 'deadline'
     if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
-    if (this.#passesBy(entry) && !this.#turnSpent(nowMs)) {
+    if (this.#passesBy(entry, nowMs) && !this.#turnSpent(nowMs)) {
+      entry.passedBy = true
       this.enter(nowMs, entry)
       return 'start'
     }
@@ -176,12 +187,27 @@ export class Gate<E extends Entry> {
   }
 
   /**
-   * Quick work may exceed the limit while the loop has spare time, because it delays no other request. At most as many
-   * as the limit, in case the kind is no longer quick.
+   * Quick work may exceed a learned limit: it delays no other request noticeably while the loop has spare time, or while it
+   * takes only a small share of a busy loop. At most as many as the limit, in case the kind is no longer quick.
    */
-  #passesBy(entry: E): boolean {
-    if (this.#held || !this.loopHasRoom || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
-    return this.#hooks.isQuick?.(entry) === true
+  #passesBy(entry: E, nowMs: number): boolean {
+    const { kind, client, quickMs } = this.#hooks
+    if (this.#held || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
+    const takesMs = quickMs?.(entry) ?? Number.POSITIVE_INFINITY
+    if (takesMs === Number.POSITIVE_INFINITY || this.loopHasRoom) return takesMs !== Number.POSITIVE_INFINITY
+    const kindOf = kind?.(entry) ?? 0
+    if (!this.mayPass(kindOf, nowMs)) return false
+    this.#passingMs -= takesMs + REQUEST_MS
+    this.#queue.overtaken(kindOf, client?.(entry) ?? 0, nowMs)
+    return true
+  }
+
+  /** Whether quick work of this kind may exceed the limit now, although the loop is busy. */
+  mayPass(kind: number, nowMs: number): boolean {
+    if (this.#held || this.#limiter.loopHasRoom === undefined) return false
+    this.#passingMs = Math.min(MOST_PASSING_MS, this.#passingMs + PASSING_SHARE * (nowMs - this.#passedAt))
+    this.#passedAt = nowMs
+    return this.#passingMs > 0 && this.#queue.isWithinShare(kind, nowMs)
   }
 
   get loopHasRoom(): boolean {
@@ -240,7 +266,7 @@ export class Gate<E extends Entry> {
 
   #left(nowMs: number, entry: E | undefined, serviceMs: number): void {
     if (this.queued === 0) return
-    if (this.#queue.size > 0) this.#queue.departed(nowMs, entry, serviceMs)
+    if (this.#queue.size > 0 && !entry?.passedBy) this.#queue.departed(nowMs, entry, serviceMs)
     this.#wakeAtTurnEnd()
   }
 

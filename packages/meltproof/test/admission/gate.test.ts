@@ -24,7 +24,7 @@ const entryOf = (id: number): Entry => ({
 })
 
 /** A gate on a clock that the test moves, with what it did written down. */
-function gateOn(limiter: Limiter, levels = false, tuning = GATE_TUNING) {
+function gateOn(limiter: Limiter, levels = false, tuning = GATE_TUNING, quickMs = Number.POSITIVE_INFINITY) {
   const world = {
     now: 0,
     started: [] as number[],
@@ -44,6 +44,7 @@ function gateOn(limiter: Limiter, levels = false, tuning = GATE_TUNING) {
     },
     level: levels ? entry => entry.worth ?? levelOf() : undefined,
     startBy: entry => entry.mustStartBy ?? Number.POSITIVE_INFINITY,
+    quickMs: () => quickMs,
   }
   const gate = new Gate<Entry>(limiter, hooks, tuning)
   let nextId = 0
@@ -573,4 +574,52 @@ test('while it is held nothing starts; then what waited does, in its order', () 
   endTurn()
   assert.deepEqual(world.started, [0, 1])
   assert.equal(arrive().decision, 'start')
+})
+
+/** A gate with a learned limit of 10, all in service, in front of a loop that is busy or has room; work takes `quickMs`. */
+function fullGate(loopHasRoom: boolean | undefined, quickMs?: number) {
+  const limiter: Limiter = { ...fixedLimit(10), known: true, ...(loopHasRoom === undefined ? {} : { loopHasRoom }) }
+  const gate = gateOn(limiter, false, GATE_TUNING, quickMs)
+  for (let i = 0; i < 10; i++) gate.gate.enter(0)
+  return gate
+}
+
+/** One at a time, so many milliseconds apart; how many did not have to wait. */
+function passed({ come, gate, world }: ReturnType<typeof gateOn>, count: number, everyMs: number): number {
+  let passed = 0
+  for (let i = 0; i < count; i++) {
+    world.now += everyMs
+    world.turn++
+    const { entry, decision } = come({})
+    if (decision === 'start') {
+      passed++
+      gate.release(world.now, 0, entry)
+    } else gate.abandon(entry, world.now)
+  }
+  return passed
+}
+
+test('quick work exceeds a full limit while the loop has room, and other work does not', () => {
+  assert.equal(passed(fullGate(true, 5), 1000, 0.1), 1000)
+  assert.equal(passed(fullGate(true), 1000, 0.1), 0)
+})
+
+test('where the loop is busy it takes a fifth of its time, and what comes beyond that waits', () => {
+  // Each takes 0.9 ms, and 0.1 ms for Node. The first 20 ms are a burst.
+  assert.equal(passed(fullGate(false, 0.9), 1000, 5), 1000)
+  const all = passed(fullGate(false, 0.9), 4000, 1)
+  assert.ok(all >= 800 && all <= 825, `${all} in four seconds`)
+  assert.equal(passed(fullGate(false), 1000, 5), 0)
+})
+
+test('a limit that was set, and a gate that is held, let no quick work pass', () => {
+  assert.equal(passed(fullGate(undefined, 0.1), 100, 5), 0)
+  const held = fullGate(true, 0.1)
+  held.gate.hold()
+  assert.equal(passed(held, 100, 5), 0)
+})
+
+test('no more quick work than the limit is in service beyond it', () => {
+  const { come } = fullGate(false, 0.1)
+  assert.equal(Array.from({ length: 40 }, () => come({}).decision).filter(decision => decision === 'start').length, 10)
 })

@@ -24,6 +24,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   startBy: number = Number.POSITIVE_INFINITY
   /** Written by the limiter. */
   ticket: number | undefined = undefined
+  passedBy = false
   /** Links of the list of entries in service, or of waiting ones. */
   before: E | undefined
   after: E | undefined

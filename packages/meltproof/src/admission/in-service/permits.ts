@@ -56,9 +56,13 @@ export class Permits<E extends Admitted<E>> {
     return this.#times.leastMs(this.#kindOf(entry))
   }
 
-  /** True for work of a kind known to be quick; false without kinds, because work may then be of any sort. */
-  isQuick(entry: E): boolean {
-    return this.#hooks.kindOf !== undefined && this.#times.isQuick(this.#kindOf(entry))
+  /** How long work of its kind takes, ms, if that is known to be quick; Infinity without kinds: work may then be of any sort. */
+  quickMs(entry: E): number {
+    return this.#hooks.kindOf === undefined ? Number.POSITIVE_INFINITY : this.#times.quickMs(this.#kindOf(entry))
+  }
+
+  isQuick(kind: number): boolean {
+    return this.#times.quickMs(kind) !== Number.POSITIVE_INFINITY
   }
 
   give(entry: E, nowMs: number): void {

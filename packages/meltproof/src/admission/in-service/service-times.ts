@@ -73,11 +73,12 @@ export class ServiceTimes<S extends Serving> {
     return mean > 0 && nowMs - servingSince >= times * mean
   }
 
-  /** The kind is known to be quick: it holds nothing for which others wait. */
-  isQuick(kind: number): boolean {
-    const usualMs = this.#meanMs[kind]! + DEVIATIONS * this.#deviationMs[kind]!
-    if (this.#answered[kind]! < QUICK_OF || this.#inService[kind]! >= QUICK_OF) return false
-    return usualMs <= QUICK_MS && this.#slowShare[kind]! <= MOST_SLOW
+  /** How long this kind takes, ms, if it is known to be quick, and so holds nothing for which others wait; else Infinity. */
+  quickMs(kind: number): number {
+    const mean = this.#meanMs[kind]!
+    const isKnown = this.#answered[kind]! >= QUICK_OF && this.#inService[kind]! < QUICK_OF
+    const isQuick = mean + DEVIATIONS * this.#deviationMs[kind]! <= QUICK_MS && this.#slowShare[kind]! <= MOST_SLOW
+    return isKnown && isQuick ? mean : Number.POSITIVE_INFINITY
   }
 
   /** The shortest service time of this kind, ms; 0 if unknown, or if none is in service, because it may be outdated. */

@@ -177,6 +177,17 @@ export class StandingQueue<E extends Waiting> {
     this.#clients?.arrived(client, nowMs, this.#permits)
   }
 
+  /** Under overload an entry may start before those that wait if its kind asks for no more than its fair share. */
+  isWithinShare(kind: number, nowMs: number): boolean {
+    return !this.#standing || this.#shares === undefined || this.#shares.within(kind, nowMs)
+  }
+
+  /** An entry starts before those that wait. */
+  overtaken(kind: number, client: number, nowMs: number): void {
+    this.refused(nowMs, kind, client)
+    this.#shares?.comesFirst(kind)
+  }
+
   next(nowMs: number): E | undefined {
     const newest = this.#standing || this.#someWaitOn(nowMs)
     if (newest) this.#overtakes++

@@ -27,7 +27,15 @@ export class RequestKinds {
   inService(exchange: Exchange): number {
     const kind = this.known.of(keyOf(exchange))
     if (exchange.kind < 0) exchange.kind = kind
-    const method = String(exchange.request.method ?? '')
+    return this.#withMethod(String(exchange.request.method ?? ''))
+  }
+
+  /** The same of a GET whose path was looked up last. */
+  ofGet(): number {
+    return this.#withMethod('GET')
+  }
+
+  #withMethod(method: string): number {
     return ((this.known.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % KINDS_IN_SERVICE
   }
 

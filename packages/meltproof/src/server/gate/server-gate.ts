@@ -128,16 +128,23 @@ export class ServerGate {
     const { dryRun, exemptRequest, exemptUrl, kindName, memory, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
     const { inner } = this.process
-    // While the event loop has spare time a request object is cheap, and requests known to be quick are not shed.
+    // While the event loop has spare time a request object is cheap.
     const isShort = memory?.refuses(false, nowMs)
     if (inner.loopHasRoom && isShort !== true) return undefined
     // Kinds cost time, and matter only while requests wait. The operator's `kind` needs a complete request, which does
     // not exist yet. Without a kind the gate does not shed for overload here; it decides when Node has created the
     // request.
     const kind = inner.queued > 0 && kindName === undefined ? this.#kinds.known.of(url) : undefined
+    if (isShort !== true && this.#mayPass(kind, nowMs)) return undefined
     this.#headKind = kind
     this.#headClient = kind === undefined ? undefined : clients?.ofHead?.(socket.remoteAddress, rawHeaders)
     return isShort ? 'memory' : inner.refuses(nowMs, kind, this.#headClient)
+  }
+
+  /** Requests of a kind known to be quick may exceed the limit: the gate decides. */
+  #mayPass(kind: number | undefined, nowMs: number): boolean {
+    const { inner, permits } = this.process
+    return kind !== undefined && inner.mayPass(kind, nowMs) && permits.isQuick(this.#kinds.ofGet())
   }
 
   refused(nowMs: number): void {
