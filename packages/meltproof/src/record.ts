@@ -87,6 +87,11 @@ export interface OutboundRecord {
   readonly scope: object | undefined
 }
 
+export interface Interval {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 /** A call in progress. */
 export interface OpenCall {
   /** Returns its record as if it ended at `atMs`. */

@@ -8,11 +8,7 @@
  * entry of its queue, which moves to the end whenever one of them has started. Then further probes measure how long the
  * pool stayed busy, and the usual time of a single lookup of this name tells how much of that the lookup ran.
  */
-
-interface Interval {
-  readonly fromMs: number
-  readonly toMs: number
-}
+import type { Interval } from '../record.ts'
 
 interface Wait extends Interval {
   readonly host: string

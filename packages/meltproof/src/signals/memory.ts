@@ -26,6 +26,7 @@ export interface BodySource {
 export class Memory implements InService {
   all = 0
   bodies = 0
+  /** The sources of request bodies, which are read more slowly while memory is full. */
   readonly sources: Set<BodySource> = new Set()
   readonly #heap: HeapRoom
   #group: OpenGroup | undefined
@@ -44,6 +45,7 @@ export class Memory implements InService {
     this.#room = group && new MemoryRoom(group.limitBytes)
   }
 
+  /** Called when a handler starts. */
   entered(bringsBody: boolean): void {
     this.all++
     if (!bringsBody) return
@@ -51,6 +53,7 @@ export class Memory implements InService {
     if (this.#room !== undefined) this.#lookSoon(this.#room)
   }
 
+  /** Called when the response of a request has closed. */
   left(broughtBody: boolean): void {
     this.all--
     if (broughtBody) this.bodies--
@@ -69,7 +72,7 @@ export class Memory implements InService {
     return this.#heap.short || this.#room?.mayRefuse === true
   }
 
-  /** Describes what fills the container, for a person; undefined while there is room. Up to one second old. */
+  /** Describes what fills the container, for a person; undefined when it is not full. Up to one second old. */
   fullOf(nowMs: number): string | undefined {
     const room = this.#room
     if (this.#heap.short || room?.mayRefuse !== true) return undefined

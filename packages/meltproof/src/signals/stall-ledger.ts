@@ -2,11 +2,7 @@
  * Records the intervals in which the event loop could not turn. A beat later than announced is a stall. It began at the
  * last beat plus the loop's idle time since, and at the latest when the missing beat was due. Pure.
  */
-
-export interface Stall {
-  readonly fromMs: number
-  readonly toMs: number
-}
+import type { StallRecord } from '../record.ts'
 
 export interface StallLedgerTuning {
   /** Default period of beats, ms. */
@@ -87,8 +83,8 @@ export class StallLedger {
   }
 
   /** The stalls that overlap [fromMs, toMs], oldest first, in full length, without a stall in progress. */
-  stallsBetween(fromMs: number, toMs: number): Stall[] {
-    const found: Stall[] = []
+  stallsBetween(fromMs: number, toMs: number): StallRecord[] {
+    const found: StallRecord[] = []
     for (let n = this.#count - 1; n >= this.#oldest; n--) {
       const slot = n % this.#tuning.capacity
       if (this.#to[slot]! <= fromMs) break
