@@ -65,7 +65,8 @@ export class Advice {
   #sent: number | undefined
   /** When the service was last busy, or the first check. */
   #busyAt: number | undefined
-  #holds = false
+  /** True while HAProxy is limited. */
+  holds = false
 
   /** @param figures undefined: no server listens */
   line(figures: Figures | undefined, nowMs: number): string {
@@ -81,9 +82,9 @@ export class Advice {
     this.#busyAt ??= nowMs
     const hasRested = nowMs - this.#busyAt >= REST_MS
     const waits = queued > 0 && (isFull || this.#sent === undefined)
-    if (sheds || (isFull && isBusy) || (waits && limitKnown)) this.#holds = true
-    else if (hasRested) this.#holds = false
-    if (!this.#holds) {
+    if (sheds || (isFull && isBusy) || (waits && limitKnown)) this.holds = true
+    else if (hasRested) this.holds = false
+    if (!this.holds) {
       const most = Math.min(MOST, Math.max(OPEN, 2 * open))
       if (hasRested && !waits) this.#sent = Math.min(2 * (this.#sent ?? most), most)
       return this.#line
@@ -98,11 +99,6 @@ export class Advice {
       : Math.max(1, Math.round(OVERLOAD_FACTOR * (this.#sent ?? START)) - uncounted)
     this.#sent = Math.min(MOST, free + uncounted)
     return this.#line
-  }
-
-  /** True while HAProxy is limited. */
-  get holds(): boolean {
-    return this.#holds
   }
 
   get #line(): string {

@@ -29,11 +29,11 @@ export class StallLedger {
   #lastEndMs = Number.NEGATIVE_INFINITY
   #lastBeatMs = Number.NaN
   #lastIdleMs = 0
-  #periodMs: number
+  periodMs: number
 
   constructor(tuning: StallLedgerTuning = STALL_TUNING) {
     this.#tuning = tuning
-    this.#periodMs = tuning.periodMs
+    this.periodMs = tuning.periodMs
   }
 
   /** The time before is unknown. `idleMs`: total idle time of the loop. */
@@ -53,7 +53,7 @@ export class StallLedger {
   #expect(atMs: number, idleMs: number, nextInMs: number): void {
     this.#lastBeatMs = atMs
     this.#lastIdleMs = idleMs
-    this.#periodMs = nextInMs
+    this.periodMs = nextInMs
   }
 
   stop(): void {
@@ -65,13 +65,9 @@ export class StallLedger {
     return this.lateMs(atMs) > this.#tuning.slackMs
   }
 
-  get periodMs(): number {
-    return this.#periodMs
-  }
-
   /** How long ago the next beat was due, ms; negative before that, NaN while the heartbeat is stopped. */
   lateMs(atMs: number): number {
-    return atMs - this.#lastBeatMs - this.#periodMs
+    return atMs - this.#lastBeatMs - this.periodMs
   }
 
   /** `idleMs`: the loop's current idle time, for a stall in progress; Infinity when unknown. */
@@ -105,7 +101,7 @@ export class StallLedger {
   }
 
   #stallStart(idleMs: number): number {
-    return this.#lastBeatMs + Math.min(this.#periodMs, Math.max(0, idleMs - this.#lastIdleMs))
+    return this.#lastBeatMs + Math.min(this.periodMs, Math.max(0, idleMs - this.#lastIdleMs))
   }
 
   #record(fromMs: number, toMs: number): void {
