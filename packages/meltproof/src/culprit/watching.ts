@@ -24,7 +24,6 @@ const EXPRESSION = `globalThis[Symbol.for('${LOOK.description}')]?.()`
 
 /** A beat may be this late before the watcher samples, ms: most turns of a busy loop take less. */
 const LATE_MS = 25
-/** Time for the loop to make its first beat, ms. */
 const FIRST_BEAT_MS = 1000
 /** The inspector may be opened and closed at any time; it is checked at this interval, ms. */
 const INSPECTOR_EVERY_MS = 1000

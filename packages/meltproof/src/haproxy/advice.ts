@@ -6,13 +6,11 @@
  * two states.
  *
  * - Open: the number is high enough to limit nothing; after an overload it doubles at each check until it is. A burst
- * is
- *   not an overload: the service queues it without sheds, while HAProxy's short queue would reject requests.
+ *   is not an overload: the service queues it without sheds, while HAProxy's short queue would reject requests.
  * - Held: from the first sheds until the service is no longer busy. The number is the limit, plus requests that the
- * limit
- *   does not count (streams without a permit, stragglers, exempt requests, upgraded connections), plus a short queue here.
- *   Without that queue the limit would never apply, and so never be learned again, and the service would be idle while
- *   HAProxy sends the next request.
+ *   limit does not count (streams without a permit, stragglers, exempt requests, upgraded connections), plus a short
+ *   queue here. Without that queue the limit would never apply, and so never be learned again, and the service would be
+ *   idle while HAProxy sends the next request.
  *
  * The service cannot see HAProxy's own queue, and HAProxy keeps the last number, even of a process that has ended. So
  * the number is sent at every check.

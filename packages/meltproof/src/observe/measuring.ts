@@ -32,10 +32,8 @@ export interface Series {
   add(value: number, times: number, nowMs?: number, request?: IncomingMessage): void
 }
 
-/** The receiver of the metrics. */
 export interface Reporting {
   readonly metrics: readonly Metric[]
-  /** Creates the series of a metric with these labels. */
   seriesOf(metric: Metric, labels: Labels): Series
 }
 

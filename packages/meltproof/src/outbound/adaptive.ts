@@ -173,7 +173,6 @@ export class CallTurn extends Turn<CallTurn> {
   #onTurn: (() => void) | undefined
   #state: 'waits' | 'runs' | 'ended' = 'waits'
   readonly refusal: Error | undefined
-  /** The head of its answer has arrived. */
   headArrived = false
   /** Its method and the route of its path. */
   readonly route: string

@@ -25,7 +25,6 @@ export const PROBES: readonly string[] = [
 /** A variable and the parser of its text, which throws an error with a message for an invalid value. */
 type Variable<T> = readonly [name: string, read: (text: string, name: string) => T]
 
-/** The options that variables set. */
 type Variables<T> = { readonly [Option in keyof T]?: Variable<NonNullable<T[Option]>> }
 
 const PROCESS = {
@@ -86,7 +85,6 @@ export interface RegisterSettings {
   readonly outbound: GivenLimits | undefined
   readonly admin: Address | undefined
   readonly haproxyAgent: Address | undefined
-  /** Undefined: no access log. */
   readonly accessLog: AccessLogOptions | undefined
   /** SIGTERM and SIGINT drain. */
   readonly drain: boolean

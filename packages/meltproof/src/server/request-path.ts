@@ -4,11 +4,9 @@
  *     arrive -> admit -> start | wait | shed -> run -> end
  *
  * - arrive: most requests arrive at the parser, before a ServerResponse exists ({@link RequestPath.onHead}; those that
- * can
- *   be shed without an IncomingMessage at {@link RequestPath.refuse}). The others arrive by an event of the server: HTTP/2,
- *   requests injected by the app, upgrades that the app has no listener for, raw streams of HTTP/2 (gRPC).
- * - admit: the gate says start, wait or shed (gate/). A waiting request is queued on its connection, or separately if
- * it has none.
+ *   can be shed without an IncomingMessage at {@link RequestPath.refuse}). The others arrive by an event of the server:
+ *   HTTP/2, requests injected by the app, upgrades without a listener, raw streams of HTTP/2 (gRPC).
+ * - admit: the gate says start, wait or shed (gate/). A waiting request is queued on its connection, or separately.
  * - run: Node creates a response, and the app's handler gets both under its deadline (handler/).
  * - end: the response is closed. If the handler has ended, its permit ends; otherwise it works on for no client.
  */
@@ -425,7 +423,6 @@ export class RequestPath implements HeadHandler<Exchange> {
     })
   }
 
-  /** The request leaves the queue. */
   #leave(exchange: Exchange): void {
     if (exchange.resume === undefined) this.#queues.move(exchange.connection!)
     else this.#apart.delete(exchange)
@@ -523,7 +520,6 @@ export class RequestPath implements HeadHandler<Exchange> {
     makeLast(request, response, () => connection?.hasLater(response) !== true)
   }
 
-  /** Answers a request whose deadline has passed. */
   #answerLate(exchange: Exchange): void {
     const response = exchange.response!
     this.#answers.late(exchange.request, response)
@@ -535,7 +531,6 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   // End: the response has closed.
 
-  /** Handles the end of a request whose response has closed. */
   #end(exchange: Exchange): void {
     const nowMs = now()
     this.admission.activeAt = nowMs

@@ -29,7 +29,6 @@ export function watchLookups(): () => void {
   }
 }
 
-/** When lookups of `host` waited for a thread. */
 export function lookupWaits(host: string, fromMs: number, toMs: number): Interval[] {
   return waits.between(host, fromMs, toMs)
 }

@@ -5,7 +5,6 @@
 import type { StallRecord } from '../record.ts'
 
 export interface StallLedgerTuning {
-  /** Default period of beats, ms. */
   readonly periodMs: number
   /** A beat later by no more than this is not a stall: timers round to whole milliseconds. */
   readonly slackMs: number
