@@ -27,11 +27,7 @@ export interface Sample {
   readonly request: object | undefined
 }
 
-export interface Place {
-  readonly name: string
-  readonly file: string
-  readonly line: number
-  readonly column: number
+export interface Place extends Omit<Frame, 'loads'> {
   /** Greater than `line` for a loop that was sampled on several lines, none of which took half of the stall. */
   readonly lastLine: number
 }

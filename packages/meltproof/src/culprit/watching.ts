@@ -7,7 +7,7 @@ import { showThrown } from '../options.ts'
 import type { StallRecord } from '../record.ts'
 import { lainSince, watchDelays } from '../signals/loop-stalls.ts'
 import { type NamedStall, nameStalls } from '../signals/named-stalls.ts'
-import type { Warn } from '../warnings.ts'
+import { quietly, type Warn } from '../warnings.ts'
 import { Garbage } from './garbage.ts'
 import { NamedStalls, stallText } from './named-stalls.ts'
 import { type Judgement, placeText } from './place.ts'
@@ -168,13 +168,4 @@ function startWorker(shared: SharedWords): Worker {
     stdin: false,
     resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
   })
-}
-
-function quietly<T>(act: () => T): T | undefined {
-  try {
-    return act()
-  } catch {
-    // This sample is lost.
-    return undefined
-  }
 }
