@@ -5,7 +5,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { constants } from 'node:os'
-import { clearTimeout, setTimeout } from 'node:timers'
 import { now } from '../clock.ts'
 import { leave } from '../cluster/leave.ts'
 import { replaceMethod } from '../replace-method.ts'
@@ -85,15 +84,11 @@ function liveWorkers(): readonly Worker[] {
   return workers.filter(worker => worker !== undefined && !worker.isDead()) as Worker[]
 }
 
+/** Rejects when it takes too long. */
 async function workerEnded(worker: Worker, by: Signal, withinMs: number): Promise<void> {
-  const gone = once(worker, 'exit')
+  const gone = once(worker, 'exit', { signal: AbortSignal.timeout(withinMs + LEAVE_MS) })
   // Set as for a worker that the app itself has stopped, so that it is not replaced.
   worker.exitedAfterDisconnect = true
   worker.process.kill(by)
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, withinMs + LEAVE_MS)
-  })
-  await Promise.race([gone, late])
-  clearTimeout(timer)
+  await gone
 }

@@ -50,7 +50,7 @@ const PROTECT: Variables<ProtectOptions> = {
   shedHeaders: ['MELTPROOF_SHED_HEADERS', headerFields],
   reportLoadTo: ['MELTPROOF_REPORT_LOAD_TO', peersOf],
   trustCallersFrom: ['MELTPROOF_TRUST_CALLERS_FROM', peersOf],
-  criticalityHeader: ['MELTPROOF_CRITICALITY_HEADER', fieldName],
+  criticalityHeader: ['MELTPROOF_CRITICALITY_HEADER', (text, name) => checkFieldName(name, text)],
   drainDelayMs: ['MELTPROOF_DRAIN_DELAY', duration(0, 60_000, '60s')],
 }
 
@@ -242,10 +242,6 @@ function originsOf(text: string, name: string): readonly string[] {
     table.set(name, origin === '*' ? '' : origin, true)
   }
   return origins
-}
-
-function fieldName(text: string, name: string): string {
-  return checkFieldName(name, text)
 }
 
 function pathOf(text: string, name: string): string {

@@ -15,7 +15,7 @@ import { isFinished } from '../permit/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { mayBringBody } from '../request/request-head.ts'
-import { latenessNow } from '../response/observer.ts'
+import { requestObserver } from '../response/observer.ts'
 import { RequestKinds } from './request-kinds.ts'
 
 type Passed = 'limiter' | 'tuning' | 'failOpen' | 'start' | 'shed'
@@ -91,7 +91,8 @@ export class ServerGate {
     if (decision === 'wait') this.process.load.waited()
     // Whether the request waited in its socket while the loop was stalled can be seen only now.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
-      exchange.lateMs = latenessNow(nowMs, exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY)
+      const sinceMs = exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY
+      exchange.lateMs = requestObserver()?.latenessNow(nowMs, sinceMs) ?? 0
     }
     return decision
   }

@@ -57,10 +57,6 @@ export function requestObserver(): RequestObserver | undefined {
   return observer
 }
 
-export function latenessNow(nowMs: number, sinceMs: number): number {
-  return requestObserver()?.latenessNow(nowMs, sinceMs) ?? 0
-}
-
 function load(): void {
   isLoading = true
   try {
