@@ -1,8 +1,7 @@
 /** Presents the answering half of a raw HTTP/2 stream as a response with node:http's names. */
 import type { ServerResponse } from 'node:http'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import { isDisconnected } from '../request/stream-request.ts'
-import { throughToStream } from '../request/through-to-stream.ts'
+import { isDisconnected, throughToStream } from '../request/stream-request.ts'
 import { DEADLINE_EXCEEDED } from './grpc-answers.ts'
 
 export class StreamResponse {
