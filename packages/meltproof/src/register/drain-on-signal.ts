@@ -8,6 +8,7 @@ import { constants } from 'node:os'
 import { now } from '../clock.ts'
 import { leave } from '../cluster/leave.ts'
 import { replaceMethod } from '../replace-method.ts'
+import type { Guard } from '../server/guard.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 type Signal = (typeof SIGNALS)[number]
@@ -24,12 +25,8 @@ const SAME_MS = 500
 /** Workers that have drained are ended after this time, ms, unless the app keeps them. */
 const LEAVE_MS = 1000
 
-interface Drainable {
-  drain(timeoutMs: number): Promise<boolean>
-}
-
 /** `drainDelayMs`: how long servers still accept connections; draining takes at most twice as long. */
-export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs = 0): void {
+export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], drainDelayMs = 0): void {
   let begunAt = Number.NaN
   let ended = false
   // With a listener, Node passes the signal to emit() and does not end.

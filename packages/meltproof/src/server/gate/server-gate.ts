@@ -30,6 +30,7 @@ export interface ServerGateParts
 
 export class ServerGate {
   exempt = 0
+  /** When the last request arrived, ms. */
   activeAt: number = Number.NEGATIVE_INFINITY
   /** The requests that wait for a permit or hold one. */
   readonly process: ProcessGate<Exchange>
