@@ -23,7 +23,6 @@ const MEANINGS = {
     'A statement other than ROLLBACK was sent in a transaction after another of its statements was cancelled or refused.',
 } as const
 
-/** The stable codes. */
 export type ErrorCode = keyof typeof MEANINGS
 
 /** What each code means. */

@@ -169,7 +169,6 @@ function feed<E>(
   }
 }
 
-/** Finds the series of events with certain labels. */
 type Binder = <E>(feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined) => (ofEvent: Labels) => Bound<E>
 
 /**

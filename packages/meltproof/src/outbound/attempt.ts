@@ -59,7 +59,6 @@ export class Attempt {
   }
 }
 
-/** The attempt to which the running code belongs. */
 export function currentAttempt(): Attempt | undefined {
   const attempt = storage.getStore()
   return attempt?.ended === true ? undefined : attempt

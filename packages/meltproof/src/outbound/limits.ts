@@ -115,7 +115,6 @@ export class LimitTable {
     return this.tells && this.#told.of(origin) === true
   }
 
-  /** The fields to set, with the remaining time. */
   deadlineFields(leftMs: number, given: Given): Fields {
     return this.#deadlineHeaders.flatMap(header => {
       const value = shortened(given(header.name), leftMs, header)

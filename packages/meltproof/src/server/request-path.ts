@@ -110,7 +110,10 @@ export class RequestPath implements HeadHandler<Exchange> {
       failOpen: this.#failOpen,
       start: exchange => this.#start(exchange),
       shed: (exchange, reason) => this.#shed(exchange, reason),
-      onUploadPaused: exchange => this.#onUploadPaused(exchange),
+      // A paused upload returns its permit, because it waits for its client. Processing the body needs a permit again.
+      onUploadPaused: upload => {
+        if (!this.#isDry) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
+      },
       onGone: exchange => this.#end(exchange),
       answerMs: deadline && (request => answerMs(deadline, request)),
     })
@@ -274,14 +277,16 @@ export class RequestPath implements HeadHandler<Exchange> {
   }
 
   #onStream(args: unknown[]): boolean {
-    let asks: [IncomingMessage, ServerResponse] | undefined
+    let asks: readonly [StreamRequest, StreamResponse] | undefined
     try {
       const isNew = !this.#failOpen.isOpen && isRawStream(this.#server, args) && (args[0] as Asked)[ASKED] === undefined
-      if (isNew) asks = [StreamRequest.of(args), StreamResponse.of(args[0], args[1])]
+      if (isNew) asks = [new StreamRequest(args), new StreamResponse(args[0], args[1])]
     } catch (error) {
       this.#failOpen.fail(error)
     }
-    return asks === undefined ? this.#interception.emit('stream', ...args) : this.#arriveLate('stream', ...asks)
+    if (asks === undefined) return this.#interception.emit('stream', ...args)
+    // They have the names of node:http that the rest of the server uses.
+    return this.#arriveLate('stream', ...(asks as unknown as [IncomingMessage, ServerResponse]))
   }
 
   /** Handles a request that did not arrive through a parser that meltproof wraps. */
@@ -315,11 +320,6 @@ export class RequestPath implements HeadHandler<Exchange> {
     response.on('close', closed)
     // Node emits 'close' only for responses that it created itself.
     response.on('finish', () => process.nextTick(closed))
-  }
-
-  /** A paused upload returns its permit, because it waits for its client. Processing the body needs a permit again. */
-  #onUploadPaused(upload: Exchange): void {
-    if (!this.#isDry) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
   }
 
   #onUploadEnd(exchange: Exchange): void {

@@ -1,5 +1,4 @@
 /** Presents a raw HTTP/2 stream with node:http's names, for the gate, the operator's functions and observers. */
-import type { IncomingMessage } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
@@ -23,11 +22,6 @@ export class StreamRequest {
     this.event = event
     this.socket = socketOf(stream.session as SessionWithFacts)
     watchCut(stream)
-  }
-
-  /** Returned as the type that the rest of the server uses. */
-  static of(event: StreamEvent): IncomingMessage {
-    return new StreamRequest(event) as unknown as IncomingMessage
   }
 
   get stream(): MaybeCut {

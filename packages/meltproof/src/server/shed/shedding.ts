@@ -95,7 +95,6 @@ export class Shedding {
     gate.countShed(reason, nowMs, reason === 'memory' ? memory?.fullOf(nowMs) : undefined)
   }
 
-  /** Counts a request whose client left while it waited. */
   clientLeft(exchange: Exchange): void {
     this.left++
     this.#note(undefined, exchange, 0, now())
