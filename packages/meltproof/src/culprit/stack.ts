@@ -71,10 +71,7 @@ function read(sites: readonly NodeJS.CallSite[]): Stack {
 /** Undefined for code without a file: builtins of Node and V8, `eval` and templates. */
 function pathOf(file: string | null | undefined): string | undefined {
   if (!file) return undefined
-  if (file.startsWith('file:')) {
-    return quietly(() => fileURLToPath(file)) ?? file
-  }
-  return file
+  return file.startsWith('file:') ? (quietly(() => fileURLToPath(file)) ?? file) : file
 }
 
 function nameOf(site: NodeJS.CallSite): string {
