@@ -19,25 +19,25 @@ interface Reach {
 }
 
 const MOST: Readonly<Record<string, Reach>> = {
-  '.': { files: 129, lines: 11_850, goal: 9000 },
+  '.': { files: 129, lines: 11_750, goal: 9000 },
   './register': { files: 3, lines: 200 },
   './toobusy': { files: 3, lines: 250 },
-  './deadline': { files: 14, lines: 1200 },
+  './deadline': { files: 14, lines: 1150 },
   './limiter': { files: 66, lines: 6650, goal: 3500 },
-  './outbound': { files: 91, lines: 9150 },
-  './prometheus': { files: 126, lines: 11_900 },
-  './otel': { files: 122, lines: 11_850 },
-  './culprit': { files: 28, lines: 1950 },
+  './outbound': { files: 91, lines: 9100 },
+  './prometheus': { files: 125, lines: 11_750 },
+  './otel': { files: 121, lines: 11_750 },
+  './culprit': { files: 28, lines: 1900 },
   './haproxy': { files: 15, lines: 850 },
-  './pg': { files: 92, lines: 9050 },
-  './mysql2': { files: 91, lines: 8950 },
-  './ioredis': { files: 84, lines: 8100 },
-  './stdout': { files: 22, lines: 1850 },
-  './access-log': { files: 121, lines: 11_200 },
+  './pg': { files: 92, lines: 9000 },
+  './mysql2': { files: 91, lines: 8850 },
+  './ioredis': { files: 84, lines: 8050 },
+  './stdout': { files: 22, lines: 1800 },
+  './access-log': { files: 120, lines: 11_100 },
   './express': { files: 2, lines: 100 },
   './fastify': { files: 2, lines: 100 },
   './koa': { files: 2, lines: 100 },
-  './hono': { files: 3, lines: 200 },
+  './hono': { files: 3, lines: 150 },
 }
 
 /** Parts that subscribe to the core's channels, or that the core loads on first use. The core does not import them. */

@@ -24,40 +24,32 @@ export class Chain {
   /** True when the calls of the request are retries from here on. */
   retried: boolean
   #options: ChainOptions
-  #spent = false
+  /** True when the retry was used here or further down, or a lower tier forbade it. */
+  spent = false
   #criticality: string | undefined
   #asked = false
-  #over = false
+  /** True after the request. Work that began in it and continues, such as an interval, no longer belongs to it. */
+  over = false
 
   constructor(options: ChainOptions = {}) {
     this.#options = options
     this.retried = options.retried === true
   }
 
-  /** True when the retry was used here or further down, or a lower tier forbade it. */
-  get spent(): boolean {
-    return this.#spent
-  }
-
   spend(): void {
-    if (this.#spent) return
-    this.#spent = true
+    if (this.spent) return
+    this.spent = true
     this.#options.onSpent?.()
   }
 
-  /** True after the request. Work that began in it and continues, such as an interval, no longer belongs to it. */
-  get over(): boolean {
-    return this.#over
-  }
-
   end(): void {
-    this.#over = true
+    this.over = true
     this.release()
   }
 
   /** Drops all references to the request: async contexts keep a chain while work that began in it continues. */
   release(): void {
-    if (!this.#over) void this.criticality
+    if (!this.over) void this.criticality
     this.#options = {}
   }
 

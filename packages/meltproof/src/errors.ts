@@ -3,25 +3,7 @@
 /** Every installed copy of meltproof marks its errors with the same symbol. */
 const BRAND = Symbol.for('meltproof.error')
 
-/** The stable codes; {@link ERROR_CODES} describes them. */
-export type ErrorCode =
-  | 'MELTPROOF_OPTION_UNKNOWN'
-  | 'MELTPROOF_OPTION_INVALID'
-  | 'MELTPROOF_SERVER_INVALID'
-  | 'MELTPROOF_SERVER_LISTENING'
-  | 'MELTPROOF_SERVER_PROTECTED'
-  | 'MELTPROOF_PEER_MISSING'
-  | 'MELTPROOF_DEADLINE_EXCEEDED'
-  | 'MELTPROOF_CANCELLED'
-  | 'MELTPROOF_OUTBOUND_FULL'
-  | 'MELTPROOF_OUTBOUND_DOWN'
-  | 'MELTPROOF_SHED'
-  | 'MELTPROOF_CLIENT_INVALID'
-  | 'MELTPROOF_CLIENT_DISCARDED'
-  | 'MELTPROOF_TRANSACTION_BROKEN'
-
-/** What each code means. */
-export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
+const MEANINGS = {
   MELTPROOF_OPTION_UNKNOWN: 'An option has a name that meltproof does not know.',
   MELTPROOF_OPTION_INVALID: 'An option has a value that is not allowed.',
   MELTPROOF_SERVER_INVALID:
@@ -39,7 +21,12 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = {
     'A query was sent on a database connection that bound() had closed, because it was no longer safe to use.',
   MELTPROOF_TRANSACTION_BROKEN:
     'A statement other than ROLLBACK was sent in a transaction after another of its statements was cancelled or refused.',
-}
+} as const
+
+export type ErrorCode = keyof typeof MEANINGS
+
+/** What each code means. */
+export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = MEANINGS
 
 /** The status when a handler does not catch the error. Other errors are the server's own fault: 500. */
 const STATUS_CODES: Partial<Record<ErrorCode, number>> = { MELTPROOF_DEADLINE_EXCEEDED: 504, MELTPROOF_SHED: 503 }

@@ -7,36 +7,28 @@ export interface FailOpenHooks {
 
 export class FailOpen {
   readonly #hooks: FailOpenHooks
-  #isOpen = false
-  #failed = false
+  isOpen = false
+  /** True if meltproof has failed: none of its code may run for requests in progress. */
+  failed = false
 
   constructor(hooks: FailOpenHooks) {
     this.#hooks = hooks
   }
 
-  get isOpen(): boolean {
-    return this.#isOpen
-  }
-
-  /** True if meltproof has failed: none of its code may run for requests in progress. */
-  get failed(): boolean {
-    return this.#failed
-  }
-
   open(): void {
-    if (this.#isOpen) return
-    this.#isOpen = true
+    if (this.isOpen) return
+    this.isOpen = true
     // Waiting requests are observed like those in service, so they start first.
     this.#hooks.startWaiting()
     this.#hooks.stepAside()
   }
 
   fail(error: unknown): void {
-    if (this.#failed) return
-    this.#failed = true
+    if (this.failed) return
+    this.failed = true
     // Deferred: the request that is being decided on goes first, or pipelined answers would change places.
-    if (!this.#isOpen) {
-      this.#isOpen = true
+    if (!this.isOpen) {
+      this.isOpen = true
       this.#hooks.stepAside()
       process.nextTick(this.#hooks.startWaiting)
     }

@@ -40,12 +40,10 @@ export function checkOneOf<T extends string>(name: string, value: T, known: read
   return value
 }
 
-/** An object with named values. */
 export function checkObject(name: string, value: unknown, expected: string): asserts value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) invalidOption(name, expected, value)
 }
 
-/** A function, or undefined. */
 export function checkFunction<F>(name: string, value: F | undefined): F | undefined {
   if (value !== undefined && typeof value !== 'function') invalidOption(name, 'a function', value)
   return value
@@ -102,7 +100,6 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** Levenshtein distance. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {

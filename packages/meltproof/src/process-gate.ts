@@ -62,7 +62,6 @@ export interface ProcessGateParts<E extends Admitted<E>> extends Omit<QueueHooks
   readonly reclaim?: (nowMs: number) => void
   /** Starts waiting work, which gets its permit from {@link ProcessGate.permit}. */
   readonly start: (entry: E) => void
-  /** Sheds waiting work. */
   readonly shed: (entry: E, reason: ShedReason) => void
   /** When the caller stops waiting for the result, ms; absent without deadlines. */
   readonly answerBy: ((entry: E) => number) | undefined

@@ -87,7 +87,11 @@ export interface OutboundRecord {
   readonly scope: object | undefined
 }
 
-/** A call in progress. */
+export interface Interval {
+  readonly fromMs: number
+  readonly toMs: number
+}
+
 export interface OpenCall {
   /** Returns its record as if it ended at `atMs`. */
   upTo(atMs: number): OutboundRecord
@@ -159,7 +163,6 @@ export const METHODS = [
 
 const METHOD_INDEX: ReadonlyMap<string, number> = new Map(METHODS.map((method, i) => [method, i]))
 
-/** Returns the index of the method in METHODS. */
 export function methodIndex(method: string): number {
   return METHOD_INDEX.get(method) ?? 0
 }

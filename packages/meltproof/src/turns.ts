@@ -89,7 +89,6 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     }
   }
 
-  /** Removes a waiting entry. */
   leave(entry: E): void {
     this.#waiting.delete(entry)
     this.gate.abandon(entry)

@@ -58,3 +58,12 @@ export function caughtPromise(value: unknown, onRejected: (reason: unknown) => v
 }
 
 function nothing(): void {}
+
+/** The result of `act`; undefined if it throws. */
+export function quietly<T>(act: () => T): T | undefined {
+  try {
+    return act()
+  } catch {
+    return undefined
+  }
+}

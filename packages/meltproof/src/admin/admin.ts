@@ -21,10 +21,6 @@ const MOST_CONNECTIONS = 100
 /** Idle and half-open clients are disconnected after 5 s. */
 const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 1000 }
 
-/** Answered without asking other workers, and independent of load and drain: an answer shows that the process lives. */
-const OWN_PAGES: Readonly<Record<string, string>> = {
-  '/live': 'The event loop is running.\n',
-}
 const PAGES: Readonly<Record<string, Page>> = {
   '/startup': (_, request, response) => send(request, response, 'text/plain', 'A server of this app is listening.\n'),
   '/ready': ({ ready, stats }, request, response) =>
@@ -44,14 +40,13 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
   })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = request.url!.split('?') as [string]
-    const own = OWN_PAGES[path]
-    if (own !== undefined) return send(request, response, 'text/plain', own)
+    // Without asking other workers, and independent of load and drain: an answer shows that the process lives.
+    if (path === '/live') return send(request, response, 'text/plain', 'The event loop is running.\n')
     const page = PAGES[path]
     const { stats, ...told } = await workers.together()
     if (stats === undefined) send(request, response, 'text/plain', 'No server of this app is listening yet.\n', 503)
     else if (page !== undefined) page({ ...told, stats }, request, response)
-    else
-      send(request, response, 'text/plain', `${[...Object.keys(OWN_PAGES), ...Object.keys(PAGES)].join('\n')}\n`, 404)
+    else send(request, response, 'text/plain', `${['/live', ...Object.keys(PAGES)].join('\n')}\n`, 404)
   }
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => socket.unref())

@@ -22,8 +22,7 @@ export function ownFolder(name: string): string {
 
 export function shortHash(text: string): string {
   // Not imported: crypto takes longer to load than everything else here.
-  const { createHash } = process.getBuiltinModule('node:crypto')
-  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+  return process.getBuiltinModule('node:crypto').hash('sha256', text).slice(0, 16)
 }
 
 /** Has the same value in the processes of one cluster, also PM2's, and no other process on this machine has it. */

@@ -7,7 +7,6 @@ import { countedOf, type Figures, figuresOf, joined } from '../observe/joined-fa
 import type { GuardStats } from '../server/guard.ts'
 import { Siblings } from './siblings.ts'
 
-/** The answer of one process. */
 interface ProcessAnswer {
   readonly ready: boolean
   /** Whether it owns the admin port. */
@@ -29,7 +28,6 @@ interface CarriedCounters {
   readonly counted: readonly Counted[]
 }
 
-/** The question of one process to the others. */
 interface Question {
   readonly carried?: CarriedCounters
   /** Only asks each worker whether it owns the port: those without it ask all others, every second. */

@@ -1,16 +1,12 @@
 /** Records how long the garbage collector blocked the main thread. */
 import { PerformanceObserver } from 'node:perf_hooks'
-
-interface Collection {
-  readonly fromMs: number
-  readonly toMs: number
-}
+import type { Interval } from '../record.ts'
 
 /** Maximum number of collections, about as many as in one long stall. */
 const MOST = 1000
 
 export class Garbage {
-  readonly #collections: Collection[] = []
+  readonly #collections: Interval[] = []
   readonly #observer: PerformanceObserver = new PerformanceObserver(list => this.#note(list.getEntries()))
 
   constructor() {

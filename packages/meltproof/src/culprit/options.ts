@@ -12,18 +12,13 @@ export interface CulpritOptions {
   readonly onWarning?: (text: string) => void
 }
 
-export interface CheckedCulpritOptions {
+export function checkCulpritOptions(options: CulpritOptions): {
   readonly thresholdMs: number
   readonly onWarning: Warn | undefined
-}
-
-export const THRESHOLD_MS = 100
-const [LEAST_MS, MOST_MS] = [50, 60_000]
-
-export function checkCulpritOptions(options: CulpritOptions): CheckedCulpritOptions {
+} {
   checkObject('watchStalls(options)', options, 'an object')
   rejectUnknown('watchStalls(options)', options, ['thresholdMs', 'onWarning'])
-  const { thresholdMs = THRESHOLD_MS, onWarning } = options
-  checkNumber('thresholdMs', thresholdMs, { min: LEAST_MS, max: MOST_MS, unit: 'milliseconds' })
+  const { thresholdMs = 100, onWarning } = options
+  checkNumber('thresholdMs', thresholdMs, { min: 50, max: 60_000, unit: 'milliseconds' })
   return { thresholdMs, onWarning: checkFunction('onWarning', onWarning) }
 }

@@ -27,11 +27,7 @@ export interface Sample {
   readonly request: object | undefined
 }
 
-export interface Place {
-  readonly name: string
-  readonly file: string
-  readonly line: number
-  readonly column: number
+export interface Place extends Omit<Frame, 'loads'> {
   /** Greater than `line` for a loop that was sampled on several lines, none of which took half of the stall. */
   readonly lastLine: number
 }
@@ -114,14 +110,8 @@ function weigh(samples: readonly Sample[], fromMs: number, toMs: number): Weighe
 
 /** The samples that share a key, for the key with the largest total weight. */
 function heaviest(held: readonly Weighed[], keyOf: (each: Weighed) => string | number | undefined): Weighed[] {
-  const byKey = new Map<string | number, Weighed[]>()
-  for (const each of held) {
-    const key = keyOf(each)
-    if (key === undefined) continue
-    const group = byKey.get(key)
-    if (group === undefined) byKey.set(key, [each])
-    else group.push(each)
-  }
+  const byKey = Map.groupBy(held, keyOf)
+  byKey.delete(undefined)
   let most: Weighed[] = []
   for (const group of byKey.values()) if (sum(group) > sum(most)) most = group
   return most

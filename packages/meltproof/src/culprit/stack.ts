@@ -1,6 +1,7 @@
 /** Reads the stack of the running code: the frames of the app, and what the innermost of them had called. */
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { quietly } from '../warnings.ts'
 import type { Frame, Sample } from './place.ts'
 
 /** Deeper stacks are rare, and their outermost frames are Node's. */
@@ -70,14 +71,7 @@ function read(sites: readonly NodeJS.CallSite[]): Stack {
 /** Undefined for code without a file: builtins of Node and V8, `eval` and templates. */
 function pathOf(file: string | null | undefined): string | undefined {
   if (!file) return undefined
-  if (file.startsWith('file:')) {
-    try {
-      return fileURLToPath(file)
-    } catch {
-      return file
-    }
-  }
-  return file
+  return file.startsWith('file:') ? (quietly(() => fileURLToPath(file)) ?? file) : file
 }
 
 function nameOf(site: NodeJS.CallSite): string {
@@ -88,19 +82,11 @@ function nameOf(site: NodeJS.CallSite): string {
 /** Describes the frame directly above a frame of the app. */
 function causeOf(site: NodeJS.CallSite, file: string | undefined): string | undefined {
   const name = site.getFunctionName() ?? ''
-  if (file === undefined) return safeTypeName(site) === 'RegExp' ? 'regular expression' : undefined
+  if (file === undefined) return quietly(() => site.getTypeName()) === 'RegExp' ? 'regular expression' : undefined
   if (file.startsWith('node:internal/console')) return 'console'
   if (file.startsWith('node:internal/modules')) return 'loading a module'
   if (/Sync$/.test(name)) return name
   return undefined
-}
-
-function safeTypeName(site: NodeJS.CallSite): string | null {
-  try {
-    return site.getTypeName()
-  } catch {
-    return null
-  }
 }
 
 function packageOf(file: string): string | undefined {

@@ -7,7 +7,7 @@ import { showThrown } from '../options.ts'
 import type { StallRecord } from '../record.ts'
 import { lainSince, watchDelays } from '../signals/loop-stalls.ts'
 import { type NamedStall, nameStalls } from '../signals/named-stalls.ts'
-import type { Warn } from '../warnings.ts'
+import { quietly, type Warn } from '../warnings.ts'
 import { Garbage } from './garbage.ts'
 import { NamedStalls, stallText } from './named-stalls.ts'
 import { type Judgement, placeText } from './place.ts'
@@ -24,7 +24,6 @@ const EXPRESSION = `globalThis[Symbol.for('${LOOK.description}')]?.()`
 
 /** A beat may be this late before the watcher samples, ms: most turns of a busy loop take less. */
 const LATE_MS = 25
-/** Time for the loop to make its first beat, ms. */
 const FIRST_BEAT_MS = 1000
 /** The inspector may be opened and closed at any time; it is checked at this interval, ms. */
 const INSPECTOR_EVERY_MS = 1000
@@ -169,13 +168,4 @@ function startWorker(shared: SharedWords): Worker {
     stdin: false,
     resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
   })
-}
-
-function quietly<T>(act: () => T): T | undefined {
-  try {
-    return act()
-  } catch {
-    // This sample is lost.
-    return undefined
-  }
 }

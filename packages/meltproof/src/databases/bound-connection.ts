@@ -24,7 +24,6 @@ export interface Database {
   readonly where: DatabaseAddress
 }
 
-/** How a pool has lent a connection. */
 export interface Loan {
   /** For a single query of the pool itself; the app does not hold the connection. */
   readonly single: boolean

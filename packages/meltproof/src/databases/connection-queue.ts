@@ -25,7 +25,8 @@ export class ConnectionQueue<Connection> {
   #newestFirst = false
   /** Connections requested from the pool that have not arrived yet. */
   #asked = 0
-  #out = 0
+  /** Number of connections that are lent. */
+  out = 0
   #asking = false
 
   constructor(source: ConnectionSource<Connection>) {
@@ -41,11 +42,6 @@ export class ConnectionQueue<Connection> {
     return this.#waiters.length
   }
 
-  /** Number of connections that are lent. */
-  get out(): number {
-    return this.#out
-  }
-
   wait(budget: Budget, called: Waiter<Connection>['called']): void {
     const waiter: Waiter<Connection> = { budget, called }
     this.#waiters.push(waiter)
@@ -59,10 +55,10 @@ export class ConnectionQueue<Connection> {
 
   /** A lent connection was returned to the pool, or is closed. */
   free(): void {
-    this.#out--
+    this.out--
     const limit = this.#source.limit()
     // Without a limit, one connection per waiting caller has already been requested.
-    if (limit === Number.POSITIVE_INFINITY || this.#waiters.length === 0 || this.#asked + this.#out >= limit) return
+    if (limit === Number.POSITIVE_INFINITY || this.#waiters.length === 0 || this.#asked + this.out >= limit) return
     // Requests one even when enough are requested: those may still be connecting, while this one is ready.
     this.#askOne()
   }
@@ -74,7 +70,7 @@ export class ConnectionQueue<Connection> {
   #ask(): void {
     if (this.#asking) return
     this.#asking = true
-    while (this.#asked < this.#waiters.length && this.#asked + this.#out < this.#source.limit()) this.#askOne()
+    while (this.#asked < this.#waiters.length && this.#asked + this.out < this.#source.limit()) this.#askOne()
     this.#asking = false
   }
 
@@ -96,7 +92,7 @@ export class ConnectionQueue<Connection> {
       waiter.called(error ?? new Error('the pool returned no connection'))
       this.#ask()
     } else {
-      this.#out++
+      this.out++
       waiter.called(undefined, connection)
     }
   }

@@ -126,14 +126,9 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
       if (over === false) return false
       if (probe === undefined || failed) {
         failed = false
-        probe = connection.constructor.createQuery(
-          'DO 0',
-          (error: Error | null) => {
-            failed = Boolean(error)
-          },
-          undefined,
-          connection.config,
-        )
+        probe = nothingFrom(connection, error => {
+          failed = Boolean(error)
+        })
         probe.once?.('result', ok => {
           this.#inTransaction =
             (Number((ok as { serverStatus?: unknown } | undefined)?.serverStatus) & IN_TRANSACTION) !== 0
@@ -164,11 +159,9 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
       if (!asked) done()
       asked = true
     }
-    const connection = this.#connection
-    const gone = (error: Error | null): void => {
+    const question = nothingFrom(this.#connection, error => {
       if (error) answered()
-    }
-    const question = connection.constructor.createQuery('DO 0', gone, undefined, connection.config)
+    })
     question.execute = this.#roundTrip(answered)
     this.#send(question)
   }
@@ -180,4 +173,9 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     this.#add = connection.addCommand
     connection.addCommand = this.#bounded
   }
+}
+
+/** A statement that does nothing, for the round trip. */
+function nothingFrom(connection: Connection, answered: (error: Error | null) => void): Command {
+  return connection.constructor.createQuery('DO 0', answered, undefined, connection.config)
 }

@@ -39,8 +39,12 @@ export class Recovery {
     this.#takeBack = this.#connection.cancel(outcome => {
       if (this.#stopped) return
       this.#outcome = outcome
-      if (outcome === 'unknown') this.#lost()
-      else this.#next()
+      if (outcome !== 'unknown') {
+        this.#next()
+        return
+      }
+      this.stop()
+      this.#connection.lost()
     })
     if (this.#takeBack !== undefined) return
     this.#outcome = 'unsent'
@@ -65,11 +69,6 @@ export class Recovery {
     this.#stopped = true
     this.#timer?.cancel()
     this.#takeBack?.()
-  }
-
-  #lost(): void {
-    this.stop()
-    this.#connection.lost()
   }
 
   #next(): void {

@@ -19,7 +19,6 @@ export class Statement {
   /** The budget in which it was called; undefined without one. */
   readonly within: Budget | undefined
   readonly call: Call | undefined
-  /** The statement's own budget. */
   budget: Budget
   /** The statement runs in the grace period after the end of its budget. */
   graced: boolean

@@ -35,7 +35,7 @@ export class Budget {
   #watching = false
   #settled = false
   #lifted = false
-  #reason: Error | undefined
+  reason: Error | undefined
   #controller: AbortController | undefined
   #listeners: EndListener | Set<EndListener> | undefined
   #parentEnded: EndListener | undefined
@@ -56,7 +56,7 @@ export class Budget {
 
   /** Milliseconds left, extended by stalls; 0 when it has ended, Infinity without a limit. */
   remainingMs(): number {
-    if (this.#reason !== undefined) return 0
+    if (this.reason !== undefined) return 0
     if (this.#lifted) return this.#parent?.remainingMs() ?? Number.POSITIVE_INFINITY
     const nowMs = now()
     const elapsedMs = nowMs - this.startMs
@@ -75,14 +75,10 @@ export class Budget {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+      if (this.reason !== undefined) this.#controller.abort(this.reason)
       else this.watch()
     }
     return this.#controller.signal
-  }
-
-  get reason(): Error | undefined {
-    return this.#reason
   }
 
   get #hardUntilMs(): number {
@@ -92,13 +88,13 @@ export class Budget {
 
   /** Starts the timer, so that the budget ends by itself. May be called repeatedly. */
   watch(): void {
-    if (this.#watching || this.#settled || this.#reason !== undefined) return
+    if (this.#watching || this.#settled || this.reason !== undefined) return
     this.#watching = true
     if (this.#parent !== undefined) {
       this.#parentEnded = reason => this.#endWithParent(reason)
       this.#parent.onEnd(this.#parentEnded)
     }
-    if (this.#reason !== undefined || (this.#inherits && this.#parent !== undefined)) return
+    if (this.reason !== undefined || (this.#inherits && this.#parent !== undefined)) return
     const nowMs = now()
     const leftMs = this.startMs + this.limitMs - nowMs
     this.#timer = startFairTimer(leftMs, () => this.#expire(), {
@@ -108,8 +104,8 @@ export class Budget {
 
   /** Calls `listener` once when the budget ends, or now if it has ended. Starts the timer. */
   onEnd(listener: EndListener): void {
-    if (this.#reason !== undefined) {
-      listener(this.#reason)
+    if (this.reason !== undefined) {
+      listener(this.reason)
       return
     }
     if (this.#settled) return
@@ -130,8 +126,8 @@ export class Budget {
   }
 
   cancel(reason: Error): void {
-    if (this.#reason !== undefined || this.#settled) return
-    this.#reason = reason
+    if (this.reason !== undefined || this.#settled) return
+    this.reason = reason
     this.#unwatch()
     const listeners = this.#listeners
     this.#listeners = undefined

@@ -6,13 +6,11 @@
  * two states.
  *
  * - Open: the number is high enough to limit nothing; after an overload it doubles at each check until it is. A burst
- * is
- *   not an overload: the service queues it without sheds, while HAProxy's short queue would reject requests.
+ *   is not an overload: the service queues it without sheds, while HAProxy's short queue would reject requests.
  * - Held: from the first sheds until the service is no longer busy. The number is the limit, plus requests that the
- * limit
- *   does not count (streams without a permit, stragglers, exempt requests, upgraded connections), plus a short queue here.
- *   Without that queue the limit would never apply, and so never be learned again, and the service would be idle while
- *   HAProxy sends the next request.
+ *   limit does not count (streams without a permit, stragglers, exempt requests, upgraded connections), plus a short
+ *   queue here. Without that queue the limit would never apply, and so never be learned again, and the service would be
+ *   idle while HAProxy sends the next request.
  *
  * The service cannot see HAProxy's own queue, and HAProxy keeps the last number, even of a process that has ended. So
  * the number is sent at every check.
@@ -65,7 +63,8 @@ export class Advice {
   #sent: number | undefined
   /** When the service was last busy, or the first check. */
   #busyAt: number | undefined
-  #holds = false
+  /** True while HAProxy is limited. */
+  holds = false
 
   /** @param figures undefined: no server listens */
   line(figures: Figures | undefined, nowMs: number): string {
@@ -81,9 +80,9 @@ export class Advice {
     this.#busyAt ??= nowMs
     const hasRested = nowMs - this.#busyAt >= REST_MS
     const waits = queued > 0 && (isFull || this.#sent === undefined)
-    if (sheds || (isFull && isBusy) || (waits && limitKnown)) this.#holds = true
-    else if (hasRested) this.#holds = false
-    if (!this.#holds) {
+    if (sheds || (isFull && isBusy) || (waits && limitKnown)) this.holds = true
+    else if (hasRested) this.holds = false
+    if (!this.holds) {
       const most = Math.min(MOST, Math.max(OPEN, 2 * open))
       if (hasRested && !waits) this.#sent = Math.min(2 * (this.#sent ?? most), most)
       return this.#line
@@ -98,11 +97,6 @@ export class Advice {
       : Math.max(1, Math.round(OVERLOAD_FACTOR * (this.#sent ?? START)) - uncounted)
     this.#sent = Math.min(MOST, free + uncounted)
     return this.#line
-  }
-
-  /** True while HAProxy is limited. */
-  get holds(): boolean {
-    return this.#holds
   }
 
   get #line(): string {

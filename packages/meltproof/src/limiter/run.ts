@@ -6,7 +6,6 @@ import { currentBudget } from '../deadline/context.ts'
 import { Turn } from '../turns.ts'
 import type { CheckedRun } from './options.ts'
 
-/** The limiter of a run. */
 export interface RunOwner {
   /** The caller no longer waits for it. */
   givenUp(run: Run): void

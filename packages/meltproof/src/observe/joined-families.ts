@@ -25,13 +25,7 @@ export function joined(described: readonly Family[], all: readonly Figures[]): F
 }
 
 function joinedSamples(aggregator: Aggregator, lists: readonly (readonly Sample[])[]): Sample[] {
-  const alike = new Map<string, Sample[]>()
-  for (const sample of lists.flat()) {
-    const key = JSON.stringify([sample.suffix, sample.labels])
-    const others = alike.get(key)
-    if (others === undefined) alike.set(key, [sample])
-    else others.push(sample)
-  }
+  const alike = Map.groupBy(lists.flat(), ({ suffix, labels }) => JSON.stringify([suffix, labels]))
   return [...alike.values()].map(samples => {
     const exemplars = samples.flatMap(({ exemplar }) => exemplar ?? [])
     return {

@@ -32,10 +32,8 @@ export interface Series {
   add(value: number, times: number, nowMs?: number, request?: IncomingMessage): void
 }
 
-/** The receiver of the metrics. */
 export interface Reporting {
   readonly metrics: readonly Metric[]
-  /** Creates the series of a metric with these labels. */
   seriesOf(metric: Metric, labels: Labels): Series
 }
 
@@ -151,9 +149,8 @@ interface FedSeries<E> {
 }
 
 interface Bound<E> {
-  readonly byAll: readonly FedSeries<E>[]
-  /** Series that are fed only if the event was slow. */
-  readonly bySlow: readonly FedSeries<E>[]
+  readonly whenQuick: readonly FedSeries<E>[]
+  readonly whenSlow: readonly FedSeries<E>[]
 }
 
 function feed<E>(
@@ -164,17 +161,7 @@ function feed<E>(
   nowMs?: number,
   request?: IncomingMessage,
 ): void {
-  feedEach(bound.byAll, event, times, nowMs, request)
-  if (slow) feedEach(bound.bySlow, event, times, nowMs, request)
-}
-
-function feedEach<E>(
-  fed: readonly FedSeries<E>[],
-  event: E,
-  times: number,
-  nowMs: number | undefined,
-  request: IncomingMessage | undefined,
-): void {
+  const fed = slow ? bound.whenSlow : bound.whenQuick
   for (let i = 0; i < fed.length; i++) {
     const { series, feed } = fed[i]!
     const value = feed.value(event)
@@ -182,7 +169,6 @@ function feedEach<E>(
   }
 }
 
-/** Finds the series of events with certain labels. */
 type Binder = <E>(feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined) => (ofEvent: Labels) => Bound<E>
 
 /**
@@ -207,7 +193,7 @@ function bindersOf({ metrics, seriesOf }: Reporting): Binder {
           return areKnown ? [{ series: seriesWith(metric, labels), feed }] : []
         }),
       )
-      return { byAll: fed.filter(({ feed }) => !feed.bySlow), bySlow: fed.filter(({ feed }) => feed.bySlow) }
+      return { whenQuick: fed.filter(({ feed }) => !feed.bySlow), whenSlow: fed }
     }
     // Created in advance: if a counter appears with its first event, rate() does not see that event.
     bind({})

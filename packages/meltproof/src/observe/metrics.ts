@@ -157,40 +157,34 @@ const CALLS: readonly Metric[] = [
   }),
 ]
 
+const AVERAGE = { unit: '1', aggregator: 'average' } as const
+
 const GUARD: readonly Metric[] = [
-  guardGauge('inflight', '{request}', 'Requests in service that hold a permit. A streaming response may hold none.'),
+  guardGauge('inflight', 'Requests in service that hold a permit. A streaming response may hold none.'),
   guardGauge(
     'stragglers',
-    '{request}',
     'Requests in service that have taken far longer than others, and that the limit does not count.',
   ),
-  guardGauge('abandoned', '{request}', 'Requests in service whose client has left or has been answered with 504.'),
-  guardGauge('queued', '{request}', 'Requests waiting at the gate.'),
-  guardGauge('limit', '{request}', 'The learned limit of requests in service.'),
-  guardGauge('pressure', '1', '0: requests start at once; 1: all are shed.', {
+  guardGauge('abandoned', 'Requests in service whose client has left or has been answered with 504.'),
+  guardGauge('queued', 'Requests waiting at the gate.'),
+  guardGauge('limit', 'The learned limit of requests in service.'),
+  guardGauge('pressure', '0: requests start at once; 1: all are shed.', {
+    unit: '1',
     aggregator: 'max',
     prometheus: 'meltproof_pressure',
   }),
   guardGauge(
     'utilisation',
-    '1',
     'The larger of two shares, 0 to 1: busy time of the event loop, and requests in service over the limit.',
-    {
-      aggregator: 'average',
-    },
+    AVERAGE,
   ),
   guardGauge(
     'demand',
-    '1',
     'Requests offered over requests admitted: 1 without sheds, 3 when three such instances are needed.',
-    {
-      aggregator: 'average',
-    },
+    AVERAGE,
   ),
-  guardGauge('load', '1', 'Utilisation times demand: 1 at capacity, 3 when three such instances are needed.', {
-    aggregator: 'average',
-  }),
-  guardGauge('lanes', '{socket}', 'Listening sockets.'),
+  guardGauge('load', 'Utilisation times demand: 1 at capacity, 3 when three such instances are needed.', AVERAGE),
+  guardGauge('lanes', 'Listening sockets.', { unit: '{socket}' }),
   guardState('dry_run', 'dryRun', '1: a dry run, sheds are counted but every request is served.'),
   guardState(
     'limit_known',
@@ -326,12 +320,12 @@ function perStream(read: (loss: LogLossRecord) => number): Feed<LogLossRecord>[]
   }))
 }
 
-/** A figure of `guard.stats()`, named as there. */
-function guardGauge(figure: GuardGauge, unit: string, help: string, more: Partial<Described> = {}): Metric {
+type Details = Partial<Described> & { readonly unit?: string }
+
+function guardGauge(figure: GuardGauge, help: string, { unit = '{request}', ...more }: Details = {}): Metric {
   return gauge(`meltproof.${figure}`, unit, { help, read: guard => [[{}, guard.stats()[figure]]], ...more })
 }
 
-/** A boolean of `guard.stats()`. */
 function guardState(name: string, figure: GuardState, help: string): Metric {
   const read: Metric['read'] = guard => [[{}, Number(guard.stats()[figure])]]
   return gauge(`meltproof.${name}`, '{server}', { help, aggregator: 'max', read })

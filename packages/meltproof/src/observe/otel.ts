@@ -97,7 +97,6 @@ function stallOf({ arrivedAtMs, lateMs, totalMs }: RequestRecord, request: objec
   return longest === undefined ? {} : { 'meltproof.stall': longest.text }
 }
 
-/** Removes the requests that another instrumentation reports. */
 function withoutOthersRequests({ request, ...metric }: Metric): Metric[] {
   if (metric.otel.startsWith('http.')) return metric.shed === undefined ? [] : [metric]
   return [request === undefined ? metric : { ...metric, request }]

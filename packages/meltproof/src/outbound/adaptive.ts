@@ -106,10 +106,6 @@ export class AdaptiveOrigin {
     this.#probeAt = nowMs + SILENT_MS
   }
 
-  headCame(turn: CallTurn): void {
-    this.#alive(turn)
-  }
-
   /** The call was served or refused. Must precede {@link answered}, which starts the next call. */
   decided(turn: CallTurn, refused: boolean): void {
     const nowMs = now()
@@ -119,11 +115,12 @@ export class AdaptiveOrigin {
   }
 
   answered(turn: CallTurn, refused: boolean): void {
-    this.#alive(turn)
+    this.alive(turn)
     this.turns.end(turn, !refused)
   }
 
-  #alive(turn: CallTurn): void {
+  /** The head of an answer has come. */
+  alive(turn: CallTurn): void {
     this.#circuit.answered()
     this.#noteLifeSign(now())
     // The origin answers again: calls that went out before this probe, and have no answer, may never get one.
@@ -173,7 +170,6 @@ export class CallTurn extends Turn<CallTurn> {
   #onTurn: (() => void) | undefined
   #state: 'waits' | 'runs' | 'ended' = 'waits'
   readonly refusal: Error | undefined
-  /** The head of its answer has arrived. */
   headArrived = false
   /** Its method and the route of its path. */
   readonly route: string
@@ -232,7 +228,7 @@ export class CallTurn extends Turn<CallTurn> {
   headCame(): void {
     if (this.#state !== 'runs') return
     this.headArrived = true
-    this.#origin.headCame(this)
+    this.#origin.alive(this)
   }
 
   /** Whether the call was served or refused. Later results are ignored. */

@@ -12,19 +12,15 @@ export class Attempt {
   readonly #budget: RetryBudget
   /** The enclosing attempt, when retry() is called inside another. */
   readonly #outer: Attempt | undefined = storage.getStore()
-  #repeatable = true
+  /** False after a call that must not be repeated. */
+  repeatable = true
   #notBeforeMs = Number.NEGATIVE_INFINITY
-  #ended = false
+  ended = false
 
   /** @param methods HTTP methods that may be repeated */
   constructor(methods: ReadonlySet<string>, budget: RetryBudget) {
     this.#methods = methods
     this.#budget = budget
-  }
-
-  /** False after a call that must not be repeated. */
-  get repeatable(): boolean {
-    return this.#repeatable
   }
 
   /** The minimum wait that an answer asked for, from `nowMs` on, ms. */
@@ -43,15 +39,11 @@ export class Attempt {
 
   /** Ends the attempt. Work that began in it and continues no longer belongs to it. */
   end(): void {
-    this.#ended = true
-  }
-
-  get ended(): boolean {
-    return this.#ended
+    this.ended = true
   }
 
   began(method: string): void {
-    if (!this.#ended && !this.#methods.has(method.toUpperCase())) this.#repeatable = false
+    if (!this.ended && !this.#methods.has(method.toUpperCase())) this.repeatable = false
     this.#outer?.began(method)
   }
 
@@ -62,12 +54,11 @@ export class Attempt {
   }
 
   #wait(untilMs: number): void {
-    if (!this.#ended) this.#notBeforeMs = Math.max(this.#notBeforeMs, untilMs)
+    if (!this.ended) this.#notBeforeMs = Math.max(this.#notBeforeMs, untilMs)
     if (this.#outer !== undefined) this.#outer.#wait(untilMs)
   }
 }
 
-/** The attempt to which the running code belongs. */
 export function currentAttempt(): Attempt | undefined {
   const attempt = storage.getStore()
   return attempt?.ended === true ? undefined : attempt

@@ -54,9 +54,7 @@ export class Call implements OutboundRecord, OpenCall {
   /** True while calls are recorded and this one has not ended. */
   #recorded = calls.hasSubscribers
   #limiter: CallLimiter | undefined = undefined
-  /** The chain of the request for which the call is made. */
   #chain: Chain | undefined = undefined
-  /** The attempt of retry() to which the call belongs. */
   #attempt: Attempt | undefined = undefined
   #refusal: Error | undefined = undefined
   #statedAtMs = Number.NaN

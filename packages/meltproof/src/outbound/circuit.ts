@@ -15,7 +15,7 @@ const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1000
 
 export class Circuit {
-  #failures = 0
+  failures = 0
   #failingSince = 0
   #pauseMs = 0
   #probeAt = 0
@@ -25,20 +25,16 @@ export class Circuit {
     return this.#pauseMs > 0
   }
 
-  get failures(): number {
-    return this.#failures
-  }
-
   answered(): void {
-    this.#failures = 0
+    this.failures = 0
     this.#pauseMs = 0
     this.#probing = false
   }
 
   /** @param tookMs from the start of the call to its failure */
   failed(nowMs: number, tookMs: number): void {
-    if (this.#failures++ === 0) this.#failingSince = nowMs
-    if (this.#failures < FAILURES || nowMs - this.#failingSince < FAILING_MS) return
+    if (this.failures++ === 0) this.#failingSince = nowMs
+    if (this.failures < FAILURES || nowMs - this.#failingSince < FAILING_MS) return
     // Failures during the pause are of calls that began before it.
     if (this.open && !this.#probing) return
     this.#probing = false

@@ -72,7 +72,7 @@ export const ZERO_CODE_LIMITS: CallLimits = {
 export const RATE_WINDOW_MS = 5_000
 
 /** The maximum delay of Node's timers is 2^31 - 1 ms, 24.8 days. */
-const LONGEST_MS = 2 ** 31 - 1
+export const LONGEST_MS: number = 2 ** 31 - 1
 
 const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'streamIdleMs'] as const
 const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFlight', 'adaptive']
@@ -115,7 +115,6 @@ export class LimitTable {
     return this.tells && this.#told.of(origin) === true
   }
 
-  /** The fields to set, with the remaining time. */
   deadlineFields(leftMs: number, given: Given): Fields {
     return this.#deadlineHeaders.flatMap(header => {
       const value = shortened(given(header.name), leftMs, header)

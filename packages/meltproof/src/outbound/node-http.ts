@@ -222,13 +222,10 @@ class RequestCarrier implements Carrier {
   progress(): CallProgress {
     const request = this.#request
     const { socket } = request
-    if (socket == null)
-      return {
-        queued: this.#waits || placeInQueue(request) !== undefined,
-        paused: false,
-        awaitingCaller: false,
-        sentBytes: 0,
-      }
+    if (socket == null) {
+      const queued = this.#waits || placeInQueue(request) !== undefined
+      return { queued, paused: false, awaitingCaller: false, sentBytes: 0 }
+    }
     const unsent = socket.writableLength
     return {
       queued: false,

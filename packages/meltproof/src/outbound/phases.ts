@@ -39,7 +39,7 @@ export class CallPhases {
   readonly #startMs: number
   #lastMs: number
   #sentBytes = 0
-  #bytes = 0
+  bytesSeen = 0
   #windowStartMs = 0
   #windowBytes = 0
   #pausedInWindow = false
@@ -49,10 +49,6 @@ export class CallPhases {
     this.#limits = limits
     this.#startMs = startMs
     this.#lastMs = startMs
-  }
-
-  get bytesSeen(): number {
-    return this.#bytes
   }
 
   /** A connection is being opened; until now the call may have waited for a free one. */
@@ -84,7 +80,7 @@ export class CallPhases {
   }
 
   chunk(nowMs: number, bytes: number): void {
-    this.#bytes += bytes
+    this.bytesSeen += bytes
     this.#windowBytes += bytes
     this.#lastMs = nowMs
     this.#pausedSinceByte = false

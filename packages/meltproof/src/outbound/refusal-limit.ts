@@ -26,7 +26,7 @@ const MOST_ROUNDS = 64
 const RETRY_MS = 2000
 
 export class RefusalLimit {
-  #limit = Number.POSITIVE_INFINITY
+  limit: number = Number.POSITIVE_INFINITY
   /** Calls that started earlier say nothing about this limit. */
   #changedAt = Number.NEGATIVE_INFINITY
   #served = 0
@@ -40,17 +40,13 @@ export class RefusalLimit {
   #rounds = ROUNDS
   #futileUntil = Number.NEGATIVE_INFINITY
 
-  get limit(): number {
-    return this.#limit
-  }
-
   /** @param inFlight calls in flight when this one started, including it */
   ended(refused: boolean, startedAt: number, inFlight: number, nowMs: number): void {
     if (startedAt < this.#changedAt) return
     if (refused) this.#refused++
     else this.#served++
     this.#peak = Math.max(this.#peak, inFlight)
-    if (this.#limit === Number.POSITIVE_INFINITY) this.#unlimited(nowMs)
+    if (this.limit === Number.POSITIVE_INFINITY) this.#unlimited(nowMs)
     else if (this.#safe !== undefined) this.#tried(this.#safe, nowMs)
     else this.#limited(nowMs)
   }
@@ -74,14 +70,14 @@ export class RefusalLimit {
 
   #limited(nowMs: number): void {
     if (this.#refuses(HELPFUL_RATIO * this.#shareBefore)) {
-      if (this.#limit > 1) this.#lower(nowMs)
+      if (this.limit > 1) this.#lower(nowMs)
       else if (this.#refused + this.#served >= MIN_ENDED_CALLS) {
         this.#futileUntil = nowMs + FUTILE_MS
         this.#set(Number.POSITIVE_INFINITY, nowMs)
       }
-    } else if (this.#served >= MIN_ENDED_CALLS && (this.#served >= this.#rounds * this.#limit || this.#isOld(nowMs))) {
-      this.#safe = this.#limit
-      this.#set(this.#limit + this.#step, nowMs)
+    } else if (this.#served >= MIN_ENDED_CALLS && (this.#served >= this.#rounds * this.limit || this.#isOld(nowMs))) {
+      this.#safe = this.limit
+      this.#set(this.limit + this.#step, nowMs)
     }
   }
 
@@ -96,22 +92,22 @@ export class RefusalLimit {
       this.#rounds = this.#step > 1 ? ROUNDS : Math.min(2 * this.#rounds, MOST_ROUNDS)
       this.#step = 1
       this.#set(safe, nowMs)
-    } else if (this.#served >= Math.max(MIN_ENDED_CALLS, this.#limit)) {
+    } else if (this.#served >= Math.max(MIN_ENDED_CALLS, this.limit)) {
       this.#safe = undefined
       this.#step *= 2
       this.#rounds = ROUNDS
-      this.#set(this.#limit, nowMs)
+      this.#set(this.limit, nowMs)
     }
   }
 
   #lower(nowMs: number): void {
     this.#step = 1
     this.#rounds = ROUNDS
-    this.#set(Math.max(1, Math.floor(Math.min(this.#limit, this.#peak) / 2)), nowMs)
+    this.#set(Math.max(1, Math.floor(Math.min(this.limit, this.#peak) / 2)), nowMs)
   }
 
   #set(limit: number, nowMs: number): void {
-    this.#limit = limit
+    this.limit = limit
     this.#changedAt = nowMs
     this.#countAnew()
   }

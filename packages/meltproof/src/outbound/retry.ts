@@ -7,6 +7,7 @@ import { currentBudget } from '../deadline/context.ts'
 import { isMeltproofError } from '../errors.ts'
 import { checkFunction, checkNumber, invalidOption, rejectUnknown } from '../options.ts'
 import { Attempt, currentAttempt } from './attempt.ts'
+import { LONGEST_MS } from './limits.ts'
 import { seeHttpCalls } from './observe.ts'
 import { RetryBudget } from './retry-budget.ts'
 
@@ -117,8 +118,6 @@ const KNOWN: readonly (keyof RetryOptions)[] = [
   'methods',
   'retryIf',
 ]
-/** The maximum delay of Node's timers, 24.8 days. */
-const LONGEST_MS = 2 ** 31 - 1
 
 function check(fn: unknown, budget: unknown, options: RetryOptions): Checked {
   if (typeof fn !== 'function') invalidOption('the first argument of retry()', 'a function', fn)

@@ -2,12 +2,10 @@
  * Sees every request of `fetch` and undici, and limits it. There are two hooks:
  *
  * 1. `dispatch`, where a call begins before it waits in a Pool. meltproof replaces it in the base class of the
- * dispatchers
- *    of every undici whose Agent is, or was, the global one, and of one whose connection it has seen. So an app's own
- *    Agent, Pool or ProxyAgent of that undici is limited too, and `setGlobalDispatcher` does not change that.
+ *    dispatchers of every undici whose Agent is, or was, the global one, and of one whose connection it has seen. So an
+ *    app's own Agent, Pool or ProxyAgent of that undici is limited too, whatever `setGlobalDispatcher` sets.
  * 2. The channel on which undici publishes each request. A request that did not pass meltproof's `dispatch` belongs to
- * a
- *    copy of undici that was never global, or is the first of a newly loaded copy. Its handler is replaced.
+ *    a copy of undici that was never global, or is the first of a newly loaded copy. Its handler is replaced.
  */
 import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'

@@ -1,22 +1,17 @@
-/** Limits for an app that has not installed any itself, and one line that announces them. Never throws. */
+/** Limits for an app that has not installed any itself, and one line that announces them. */
 import { stderr } from 'node:process'
 import { isFirstToSay } from '../cluster/said.ts'
 import { installLimits, isInstalled } from './install.ts'
 import { type CallLimits, ZERO_CODE_LIMITS, LimitTable, type OutboundLimits } from './limits.ts'
 
 /** @param given the operator's limits */
-export function boundOutbound(given: OutboundLimits, warn: (text: string) => void): void {
+export function boundOutbound(given: OutboundLimits): void {
   if (isInstalled()) return
-  try {
-    const limits = new LimitTable(given, ZERO_CODE_LIMITS)
-    const tell = (): void => {
-      const text = `meltproof/register: ${describe(limits.everywhere)}\n`
-      if (isFirstToSay(text)) stderr.write(text)
-    }
-    installLimits(limits, tell)
-  } catch (error) {
-    warn(`could not limit outbound calls; they run without limits. ${String(error)}`)
-  }
+  const limits = new LimitTable(given, ZERO_CODE_LIMITS)
+  installLimits(limits, () => {
+    const text = `meltproof/register: ${describe(limits.everywhere)}\n`
+    if (isFirstToSay(text)) stderr.write(text)
+  })
 }
 
 function describe({ connectMs, firstByteMs, totalMs, maxInFlight }: CallLimits): string {

@@ -5,10 +5,10 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { constants } from 'node:os'
-import { clearTimeout, setTimeout } from 'node:timers'
 import { now } from '../clock.ts'
 import { leave } from '../cluster/leave.ts'
 import { replaceMethod } from '../replace-method.ts'
+import type { Guard } from '../server/guard.ts'
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 type Signal = (typeof SIGNALS)[number]
@@ -25,12 +25,8 @@ const SAME_MS = 500
 /** Workers that have drained are ended after this time, ms, unless the app keeps them. */
 const LEAVE_MS = 1000
 
-interface Drainable {
-  drain(timeoutMs: number): Promise<boolean>
-}
-
 /** `drainDelayMs`: how long servers still accept connections; draining takes at most twice as long. */
-export function drainOnSignal(guards: () => readonly Drainable[], drainDelayMs = 0): void {
+export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], drainDelayMs = 0): void {
   let begunAt = Number.NaN
   let ended = false
   // With a listener, Node passes the signal to emit() and does not end.
@@ -85,15 +81,11 @@ function liveWorkers(): readonly Worker[] {
   return workers.filter(worker => worker !== undefined && !worker.isDead()) as Worker[]
 }
 
+/** Rejects when it takes too long. */
 async function workerEnded(worker: Worker, by: Signal, withinMs: number): Promise<void> {
-  const gone = once(worker, 'exit')
+  const gone = once(worker, 'exit', { signal: AbortSignal.timeout(withinMs + LEAVE_MS) })
   // Set as for a worker that the app itself has stopped, so that it is not replaced.
   worker.exitedAfterDisconnect = true
   worker.process.kill(by)
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, withinMs + LEAVE_MS)
-  })
-  await Promise.race([gone, late])
-  clearTimeout(timer)
+  await gone
 }

@@ -25,7 +25,6 @@ export const PROBES: readonly string[] = [
 /** A variable and the parser of its text, which throws an error with a message for an invalid value. */
 type Variable<T> = readonly [name: string, read: (text: string, name: string) => T]
 
-/** The options that variables set. */
 type Variables<T> = { readonly [Option in keyof T]?: Variable<NonNullable<T[Option]>> }
 
 const PROCESS = {
@@ -51,7 +50,7 @@ const PROTECT: Variables<ProtectOptions> = {
   shedHeaders: ['MELTPROOF_SHED_HEADERS', headerFields],
   reportLoadTo: ['MELTPROOF_REPORT_LOAD_TO', peersOf],
   trustCallersFrom: ['MELTPROOF_TRUST_CALLERS_FROM', peersOf],
-  criticalityHeader: ['MELTPROOF_CRITICALITY_HEADER', fieldName],
+  criticalityHeader: ['MELTPROOF_CRITICALITY_HEADER', (text, name) => checkFieldName(name, text)],
   drainDelayMs: ['MELTPROOF_DRAIN_DELAY', duration(0, 60_000, '60s')],
 }
 
@@ -86,7 +85,6 @@ export interface RegisterSettings {
   readonly outbound: GivenLimits | undefined
   readonly admin: Address | undefined
   readonly haproxyAgent: Address | undefined
-  /** Undefined: no access log. */
   readonly accessLog: AccessLogOptions | undefined
   /** SIGTERM and SIGINT drain. */
   readonly drain: boolean
@@ -244,10 +242,6 @@ function originsOf(text: string, name: string): readonly string[] {
     table.set(name, origin === '*' ? '' : origin, true)
   }
   return origins
-}
-
-function fieldName(text: string, name: string): string {
-  return checkFieldName(name, text)
 }
 
 function pathOf(text: string, name: string): string {

@@ -96,7 +96,9 @@ function operateOnce(): void {
     )
   }
   if (outbound !== undefined) {
-    attempt('could not limit outbound calls', () => load('../outbound/zero-code.ts').boundOutbound(outbound, warn))
+    attempt('could not limit outbound calls; they run without limits', () =>
+      load('../outbound/zero-code.ts').boundOutbound(outbound),
+    )
   }
   if (settings.protect.dryRun === true) startDryRunLines()
   // Threads inherit the variables of the process.

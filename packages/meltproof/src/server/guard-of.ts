@@ -4,7 +4,6 @@ import type { Guard } from './guard.ts'
 /** Stores the guard of a server on the server itself, under a symbol that every installed copy of meltproof shares. */
 const GUARD = Symbol.for('meltproof.guard')
 
-/** The guard of a server, if it is protected. */
 export function guardOf<G extends object>(server: object): G | undefined {
   return (server as { [GUARD]?: G })[GUARD]
 }

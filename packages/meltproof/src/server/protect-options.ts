@@ -142,27 +142,19 @@ export interface ProtectOptions {
   readonly onWarning?: (warning: string) => void
 }
 
-type Defaulted =
-  | 'lanes'
-  | 'shedHeaders'
-  | 'shedBody'
-  | 'shedPage'
-  | 'deadlineHeaders'
-  | 'exempt'
-  | 'dryRun'
-  | 'onWarning'
-type Optional = 'deadlineMs' | 'criticality' | 'criticalityHeader' | 'clientKey' | 'kind' | 'drainDelayMs' | 'limit'
 type Options = Required<ProtectOptions>
+type Optional = 'deadlineMs' | 'criticality' | 'criticalityHeader' | 'clientKey' | 'kind' | 'drainDelayMs' | 'limit'
 
-export type CheckedOptions = { readonly [Name in Defaulted]: Options[Name] } & {
-  readonly [Name in Optional]: Options[Name] | undefined
-} & {
+interface Converted {
   readonly retryAfterS: readonly [number, number]
   readonly trustCallersFrom: FromPeer | undefined
   readonly readiness: ReadinessOptions | undefined
   readonly serverTiming: FromPeer | undefined
   readonly reportLoadTo: FromPeer | undefined
 }
+
+export type CheckedOptions = Converted &
+  Omit<Options, Optional | keyof Converted> & { readonly [Name in Optional]: Options[Name] | undefined }
 
 /** One day: more would be neither a useful retry nor a useful deadline. */
 const DAY_S = 86_400
@@ -174,7 +166,6 @@ const MOST_IN_SERVICE = 1_000_000
 const MOST_LANES = 128
 const MOST_BODY_BYTES = 1 << 20
 
-/** For each option: its default and its check. */
 const CHECKS: { readonly [Name in keyof CheckedOptions]: (value: unknown) => CheckedOptions[Name] } = {
   lanes: (value = DEFAULT_LANES) => checkNumber('lanes', value, { min: 1, max: MOST_LANES, whole: true }),
   retryAfterS: (value = [1, 5]) => checkRetryAfter(value),
@@ -215,7 +206,6 @@ export function checkProtectOptions(options: ProtectOptions): CheckedOptions {
   return checked as unknown as CheckedOptions
 }
 
-/** Checks a number that has no default. */
 function optional(name: string, range: Parameters<typeof checkNumber>[2]): (value: unknown) => number | undefined {
   return value => (value === undefined ? undefined : checkNumber(name, value, range))
 }

@@ -189,7 +189,6 @@ function checkServer(server: net.Server, options: ProtectOptions | undefined): G
   return existing
 }
 
-/** Whether protect() accepts this value. */
 export function isServer(value: unknown): value is ProtectedServer {
   if (!(value instanceof net.Server)) return false
   return value instanceof HttpServer || isHttpsServer(value) || isHttp2Server(value)

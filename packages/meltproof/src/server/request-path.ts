@@ -4,11 +4,9 @@
  *     arrive -> admit -> start | wait | shed -> run -> end
  *
  * - arrive: most requests arrive at the parser, before a ServerResponse exists ({@link RequestPath.onHead}; those that
- * can
- *   be shed without an IncomingMessage at {@link RequestPath.refuse}). The others arrive by an event of the server: HTTP/2,
- *   requests injected by the app, upgrades that the app has no listener for, raw streams of HTTP/2 (gRPC).
- * - admit: the gate says start, wait or shed (gate/). A waiting request is queued on its connection, or separately if
- * it has none.
+ *   can be shed without an IncomingMessage at {@link RequestPath.refuse}). The others arrive by an event of the server:
+ *   HTTP/2, requests injected by the app, upgrades without a listener, raw streams of HTTP/2 (gRPC).
+ * - admit: the gate says start, wait or shed (gate/). A waiting request is queued on its connection, or separately.
  * - run: Node creates a response, and the app's handler gets both under its deadline (handler/).
  * - end: the response is closed. If the handler has ended, its permit ends; otherwise it works on for no client.
  */
@@ -112,7 +110,10 @@ export class RequestPath implements HeadHandler<Exchange> {
       failOpen: this.#failOpen,
       start: exchange => this.#start(exchange),
       shed: (exchange, reason) => this.#shed(exchange, reason),
-      onUploadPaused: exchange => this.#onUploadPaused(exchange),
+      // A paused upload returns its permit, because it waits for its client. Processing the body needs a permit again.
+      onUploadPaused: upload => {
+        if (!this.#isDry) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
+      },
       onGone: exchange => this.#end(exchange),
       answerMs: deadline && (request => answerMs(deadline, request)),
     })
@@ -276,14 +277,16 @@ export class RequestPath implements HeadHandler<Exchange> {
   }
 
   #onStream(args: unknown[]): boolean {
-    let asks: [IncomingMessage, ServerResponse] | undefined
+    let asks: readonly [StreamRequest, StreamResponse] | undefined
     try {
       const isNew = !this.#failOpen.isOpen && isRawStream(this.#server, args) && (args[0] as Asked)[ASKED] === undefined
-      if (isNew) asks = [StreamRequest.of(args), StreamResponse.of(args[0], args[1])]
+      if (isNew) asks = [new StreamRequest(args), new StreamResponse(args[0], args[1])]
     } catch (error) {
       this.#failOpen.fail(error)
     }
-    return asks === undefined ? this.#interception.emit('stream', ...args) : this.#arriveLate('stream', ...asks)
+    if (asks === undefined) return this.#interception.emit('stream', ...args)
+    // They have the names of node:http that the rest of the server uses.
+    return this.#arriveLate('stream', ...(asks as unknown as [IncomingMessage, ServerResponse]))
   }
 
   /** Handles a request that did not arrive through a parser that meltproof wraps. */
@@ -317,11 +320,6 @@ export class RequestPath implements HeadHandler<Exchange> {
     response.on('close', closed)
     // Node emits 'close' only for responses that it created itself.
     response.on('finish', () => process.nextTick(closed))
-  }
-
-  /** A paused upload returns its permit, because it waits for its client. Processing the body needs a permit again. */
-  #onUploadPaused(upload: Exchange): void {
-    if (!this.#isDry) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
   }
 
   #onUploadEnd(exchange: Exchange): void {
@@ -425,7 +423,6 @@ export class RequestPath implements HeadHandler<Exchange> {
     })
   }
 
-  /** The request leaves the queue. */
   #leave(exchange: Exchange): void {
     if (exchange.resume === undefined) this.#queues.move(exchange.connection!)
     else this.#apart.delete(exchange)
@@ -523,7 +520,6 @@ export class RequestPath implements HeadHandler<Exchange> {
     makeLast(request, response, () => connection?.hasLater(response) !== true)
   }
 
-  /** Answers a request whose deadline has passed. */
   #answerLate(exchange: Exchange): void {
     const response = exchange.response!
     this.#answers.late(exchange.request, response)
@@ -535,7 +531,6 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   // End: the response has closed.
 
-  /** Handles the end of a request whose response has closed. */
   #end(exchange: Exchange): void {
     const nowMs = now()
     this.admission.activeAt = nowMs

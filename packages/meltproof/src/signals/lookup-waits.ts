@@ -8,17 +8,12 @@
  * entry of its queue, which moves to the end whenever one of them has started. Then further probes measure how long the
  * pool stayed busy, and the usual time of a single lookup of this name tells how much of that the lookup ran.
  */
-
-interface Interval {
-  readonly fromMs: number
-  readonly toMs: number
-}
+import type { Interval } from '../record.ts'
 
 interface Wait extends Interval {
   readonly host: string
 }
 
-/** One lookup in progress. */
 export class Lookup {
   readonly host: string
   readonly fromMs: number
@@ -40,9 +35,7 @@ export class Lookup {
 const FREE_MS = 2
 /** Pause between further probes of a free pool, ms. */
 const PAUSE_MS = 5
-/** Number of waits that are remembered. */
 const MOST_WAITS = 512
-/** Number of names whose lookup time is remembered. */
 const MOST_HOSTS = 256
 
 export class LookupWaits {
@@ -64,7 +57,6 @@ export class LookupWaits {
     return lookup
   }
 
-  /** The probe of `lookup` has run. */
   probed(lookup: Lookup, atMs: number): void {
     lookup.probedAtMs = atMs
     lookup.busyBeforeMs = this.#busyUpTo(atMs)

@@ -8,7 +8,8 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers'
 import { stalls } from '../channels.ts'
 import { now } from '../clock.ts'
-import { STALL_TUNING, type Stall, StallLedger } from './stall-ledger.ts'
+import type { StallRecord } from '../record.ts'
+import { STALL_TUNING, StallLedger } from './stall-ledger.ts'
 
 /** Period of the next beat, ms, for a loop that is idle for more than this share of its time. */
 const RESTING: readonly { readonly idleShare: number; readonly periodMs: number }[] = [
@@ -58,7 +59,7 @@ export function lainSince(atMs: number): number {
 }
 
 /** The stalls that overlap [fromMs, toMs], oldest first; about the last minute is stored. */
-export function stallsBetween(fromMs: number, toMs: number): Stall[] {
+export function stallsBetween(fromMs: number, toMs: number): StallRecord[] {
   return ledger.stallsBetween(fromMs, toMs)
 }
 

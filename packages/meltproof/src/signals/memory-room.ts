@@ -58,7 +58,7 @@ export class MemoryRoom {
   readonly #bodies: InServiceLimit
   /** The limit for requests without a body. */
   readonly #others: InServiceLimit
-  #usedBytes = 0
+  usedBytes = 0
   #restBytes = Number.POSITIVE_INFINITY
   #slopeFrom: MemorySample | undefined
   #perMs = 0
@@ -80,10 +80,6 @@ export class MemoryRoom {
     this.#others = new InServiceLimit(limitBytes)
   }
 
-  get usedBytes(): number {
-    return this.#usedBytes
-  }
-
   /**
    * Bodies should not be read faster than they leave. From the lower mark on: hundreds of uploads may have been
    * admitted before, and one turn of the loop reads from each.
@@ -97,23 +93,23 @@ export class MemoryRoom {
    * interval grows while collections free little.
    */
   wantsCollection(nowMs: number): boolean {
-    if (!this.#isOurs || this.#usedBytes < this.#collectMark || nowMs < this.#collectAtMs) return false
-    const changed = Math.abs(this.#usedBytes - this.#usedBeforeCollection)
+    if (!this.#isOurs || this.usedBytes < this.#collectMark || nowMs < this.#collectAtMs) return false
+    const changed = Math.abs(this.usedBytes - this.#usedBeforeCollection)
     const isWorthIt = changed >= this.limitBytes * COLLECTED_SHARE
     this.#collectEveryMs = isWorthIt ? COLLECT_EVERY_MS : Math.min(2 * this.#collectEveryMs, COLLECT_AT_LEAST_EVERY_MS)
     this.#collectAtMs = nowMs + this.#collectEveryMs
-    this.#usedBeforeCollection = this.#usedBytes
+    this.#usedBeforeCollection = this.usedBytes
     return true
   }
 
   /** The memory is nearly full, but not because of requests in service. */
   get isFullOfOthers(): boolean {
-    return !this.#isOurs && this.#usedBytes >= this.#anyMark
+    return !this.#isOurs && this.usedBytes >= this.#anyMark
   }
 
   /** Milliseconds until the next sample is worth its cost: a process can allocate about 4 MB per ms. */
   get nextInMs(): number {
-    return Math.min(250, Math.max(5, (this.#bodyMark - this.#usedBytes) / (4 * MB)))
+    return Math.min(250, Math.max(5, (this.#bodyMark - this.usedBytes) / (4 * MB)))
   }
 
   sampled(sample: MemorySample, inService: InService): void {
@@ -125,7 +121,7 @@ export class MemoryRoom {
       if (from !== undefined) this.#perMs = (usedBytes - from.usedBytes) / (nowMs - from.nowMs)
       this.#slopeFrom = sample
     }
-    this.#usedBytes = usedBytes
+    this.usedBytes = usedBytes
     this.#ahead = usedBytes + Math.max(0, this.#perMs) * AHEAD_MS
     const state = { nowMs, usedBytes, ahead: this.#ahead, isFull: this.#ahead >= this.#fullMark }
     if (this.#isOurs) {
@@ -140,13 +136,13 @@ export class MemoryRoom {
   /** Whether a request that arrives now must be shed. */
   refuses(bringsBody: boolean, { all, bodies }: InService, nowMs: number): boolean {
     if (all === 0 || !this.#isOurs) return false
-    if (this.#usedBytes >= this.#lastMark) return true
+    if (this.usedBytes >= this.#lastMark) return true
     return bringsBody ? this.#bodies.isReachedBy(bodies, nowMs) : this.#others.isReachedBy(all - bodies, nowMs)
   }
 
   /** Whether {@link refuses} could return true for any request. */
   get mayRefuse(): boolean {
-    return this.#isOurs && (this.#bodies.isSet || this.#others.isSet || this.#usedBytes >= this.#lastMark)
+    return this.#isOurs && (this.#bodies.isSet || this.#others.isSet || this.usedBytes >= this.#lastMark)
   }
 }
 

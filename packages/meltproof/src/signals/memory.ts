@@ -26,6 +26,7 @@ export interface BodySource {
 export class Memory implements InService {
   all = 0
   bodies = 0
+  /** The sources of request bodies, which are read more slowly while memory is full. */
   readonly sources: Set<BodySource> = new Set()
   readonly #heap: HeapRoom
   #group: OpenGroup | undefined
@@ -44,6 +45,7 @@ export class Memory implements InService {
     this.#room = group && new MemoryRoom(group.limitBytes)
   }
 
+  /** Called when a handler starts. */
   entered(bringsBody: boolean): void {
     this.all++
     if (!bringsBody) return
@@ -51,6 +53,7 @@ export class Memory implements InService {
     if (this.#room !== undefined) this.#lookSoon(this.#room)
   }
 
+  /** Called when the response of a request has closed. */
   left(broughtBody: boolean): void {
     this.all--
     if (broughtBody) this.bodies--
@@ -59,8 +62,9 @@ export class Memory implements InService {
   /** Whether a request that arrives now must be shed to save memory. */
   refuses(bringsBody: boolean, nowMs: number): boolean {
     if (this.#heap.short) return true
-    if (this.#room === undefined) return false
-    if (nowMs >= this.#nextAtMs) this.#sample(nowMs)
+    const room = this.#room
+    if (room === undefined) return false
+    if (nowMs >= this.#nextAtMs) this.#sample(room, nowMs)
     return this.#room?.refuses(bringsBody, this, nowMs) === true
   }
 
@@ -69,7 +73,7 @@ export class Memory implements InService {
     return this.#heap.short || this.#room?.mayRefuse === true
   }
 
-  /** Describes what fills the container, for a person; undefined while there is room. Up to one second old. */
+  /** Describes what fills the container, for a person; undefined when it is not full. Up to one second old. */
   fullOf(nowMs: number): string | undefined {
     const room = this.#room
     if (this.#heap.short || room?.mayRefuse !== true) return undefined
@@ -81,15 +85,16 @@ export class Memory implements InService {
     return this.#told
   }
 
-  #sample(nowMs: number): void {
-    const room = this.#room!
+  #sample(room: MemoryRoom, nowMs: number): void {
     try {
-      const usedBytes = this.#group!.usedBytes()
-      room.sampled({ nowMs, usedBytes, ownBytes: ownBytes() }, this)
+      this.#look(room, nowMs)
     } catch (error) {
       this.#stop(error)
-      return
     }
+  }
+
+  #look(room: MemoryRoom, nowMs: number): void {
+    room.sampled({ nowMs, usedBytes: this.#group!.usedBytes(), ownBytes: process.memoryUsage.rss() }, this)
     this.#nextAtMs = nowMs + room.nextInMs
     if (room.isFullOfOthers) {
       this.#warnOfOthers(
@@ -105,17 +110,10 @@ export class Memory implements InService {
 
   /** New requests trigger a check too; this one is for requests in service that allocate while none arrive. */
   #lookSoon({ nextInMs }: MemoryRoom): void {
-    this.#timer ??= setTimeout(this.#look, nextInMs).unref()
-  }
-
-  readonly #look = (): void => {
-    this.#timer = undefined
-    if (this.#room === undefined) return
-    try {
-      this.#sample(now())
-    } catch (error) {
-      this.#stop(error)
-    }
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      if (this.#room !== undefined) this.#sample(this.#room, now())
+    }, nextInMs).unref()
   }
 
   #tellSources({ pacesBodies, usedBytes }: MemoryRoom): void {
@@ -182,10 +180,6 @@ class OpenGroup {
     const buffer = this.#buffer
     return buffer.toString('latin1', 0, readSync(fd, buffer, 0, buffer.length, 0))
   }
-}
-
-function ownBytes(): number {
-  return process.memoryUsage.rss()
 }
 
 /** A buffer that is never written to uses address space but no memory, and V8 counts it. */

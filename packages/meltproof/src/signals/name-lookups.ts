@@ -4,6 +4,7 @@ import { access } from 'node:fs'
 import { getBuiltinModule } from 'node:process'
 import { setTimeout } from 'node:timers'
 import { now } from '../clock.ts'
+import type { Interval } from '../record.ts'
 import { type Method, replaceMethod } from '../replace-method.ts'
 import { type Lookup, LookupWaits } from './lookup-waits.ts'
 
@@ -28,8 +29,7 @@ export function watchLookups(): () => void {
   }
 }
 
-/** When lookups of `host` waited for a thread. */
-export function lookupWaits(host: string, fromMs: number, toMs: number): { fromMs: number; toMs: number }[] {
+export function lookupWaits(host: string, fromMs: number, toMs: number): Interval[] {
   return waits.between(host, fromMs, toMs)
 }
 

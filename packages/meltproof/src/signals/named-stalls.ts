@@ -1,9 +1,8 @@
 /** culprit/ registers here what the core and the metrics read. Without culprit/, requests cost nothing more. */
+import type { StallRecord } from '../record.ts'
 
 /** A stall for which culprit/ has found what blocked the loop. */
-export interface NamedStall {
-  readonly fromMs: number
-  readonly toMs: number
+export interface NamedStall extends StallRecord {
   /** Such as `renderInvoice, src/invoice.js:88`, or `unknown`. */
   readonly place: string
   /** Such as `GET /invoices`; undefined when no request was running, or when it is unknown. */

@@ -2,14 +2,9 @@
  * Records the intervals in which the event loop could not turn. A beat later than announced is a stall. It began at the
  * last beat plus the loop's idle time since, and at the latest when the missing beat was due. Pure.
  */
-
-export interface Stall {
-  readonly fromMs: number
-  readonly toMs: number
-}
+import type { StallRecord } from '../record.ts'
 
 export interface StallLedgerTuning {
-  /** Default period of beats, ms. */
   readonly periodMs: number
   /** A beat later by no more than this is not a stall: timers round to whole milliseconds. */
   readonly slackMs: number
@@ -33,11 +28,11 @@ export class StallLedger {
   #lastEndMs = Number.NEGATIVE_INFINITY
   #lastBeatMs = Number.NaN
   #lastIdleMs = 0
-  #periodMs: number
+  periodMs: number
 
   constructor(tuning: StallLedgerTuning = STALL_TUNING) {
     this.#tuning = tuning
-    this.#periodMs = tuning.periodMs
+    this.periodMs = tuning.periodMs
   }
 
   /** The time before is unknown. `idleMs`: total idle time of the loop. */
@@ -57,7 +52,7 @@ export class StallLedger {
   #expect(atMs: number, idleMs: number, nextInMs: number): void {
     this.#lastBeatMs = atMs
     this.#lastIdleMs = idleMs
-    this.#periodMs = nextInMs
+    this.periodMs = nextInMs
   }
 
   stop(): void {
@@ -69,13 +64,9 @@ export class StallLedger {
     return this.lateMs(atMs) > this.#tuning.slackMs
   }
 
-  get periodMs(): number {
-    return this.#periodMs
-  }
-
   /** How long ago the next beat was due, ms; negative before that, NaN while the heartbeat is stopped. */
   lateMs(atMs: number): number {
-    return atMs - this.#lastBeatMs - this.#periodMs
+    return atMs - this.#lastBeatMs - this.periodMs
   }
 
   /** `idleMs`: the loop's current idle time, for a stall in progress; Infinity when unknown. */
@@ -87,8 +78,8 @@ export class StallLedger {
   }
 
   /** The stalls that overlap [fromMs, toMs], oldest first, in full length, without a stall in progress. */
-  stallsBetween(fromMs: number, toMs: number): Stall[] {
-    const found: Stall[] = []
+  stallsBetween(fromMs: number, toMs: number): StallRecord[] {
+    const found: StallRecord[] = []
     for (let n = this.#count - 1; n >= this.#oldest; n--) {
       const slot = n % this.#tuning.capacity
       if (this.#to[slot]! <= fromMs) break
@@ -109,7 +100,7 @@ export class StallLedger {
   }
 
   #stallStart(idleMs: number): number {
-    return this.#lastBeatMs + Math.min(this.#periodMs, Math.max(0, idleMs - this.#lastIdleMs))
+    return this.#lastBeatMs + Math.min(this.periodMs, Math.max(0, idleMs - this.#lastIdleMs))
   }
 
   #record(fromMs: number, toMs: number): void {

@@ -14,18 +14,14 @@
  * is the time in which a name lookup waited because this process's own work occupied all threads of the pool, whether
  * the call waited for that connection or opened it.
  */
-import type { Shares, Verdict } from '../record.ts'
+import type { OutboundRecord, Shares, Verdict } from '../record.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type Intervals, lengthMs, NEVER, subtract, within } from './intervals.ts'
 import { verdictOf } from './verdict.ts'
 
-export interface CallFacts {
-  readonly startedAtMs: number
-  readonly queuedMs: number
-  readonly connectMs: number | undefined
-  readonly sentAtMs: number | undefined
-  readonly firstByteAtMs: number | undefined
-  readonly endedAtMs: number
+type Times = 'startedAtMs' | 'queuedMs' | 'connectMs' | 'sentAtMs' | 'firstByteAtMs' | 'endedAtMs'
+
+export interface CallFacts extends Pick<OutboundRecord, Times> {
   readonly failedToConnect: boolean
   /** Stalls in order; one in progress ends at `endedAtMs`. */
   readonly stalls: Intervals

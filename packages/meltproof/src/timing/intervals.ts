@@ -1,9 +1,7 @@
 /** Time spans as sorted, disjoint intervals, which a timeline adds and subtracts. Pure. */
+import type { Interval } from '../record.ts'
 
-export interface Interval {
-  readonly fromMs: number
-  readonly toMs: number
-}
+export type { Interval }
 
 /** The intervals are sorted and disjoint, and none is empty. */
 export type Intervals = readonly Interval[]

@@ -1,5 +1,5 @@
 /** Measures a request and publishes its record, while requests have subscribers. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { passingRequests, requests } from '../channels.ts'
 import { now } from '../clock.ts'
 import { routeOf } from '../request-notes.ts'
@@ -9,7 +9,7 @@ import { beginRequest, endRequest, latenessNow } from './tracker.ts'
 import type { RequestTimes } from './request-times.ts'
 import { TalliedSheds } from './shed-records.ts'
 import { serverTimingHeader } from './server-timing.ts'
-import { registerRequestObserver, type Source } from '../server/response/observer.ts'
+import { registerRequestObserver, type RequestObserver, type Source } from '../server/response/observer.ts'
 import { addToHead, beforeHead } from '../server/response/before-head.ts'
 import { onBodyEnd } from '../server/request/body-readers.ts'
 import { beginCount, bodyBytes } from './body-bytes.ts'
@@ -23,15 +23,7 @@ export function enableRequestTiming(): void {
   registerRequestObserver({ latenessNow, run, publish, shedRecordsOf: source => new TalliedSheds(source) })
 }
 
-enableRequestTiming()
-
-function run(
-  exchange: Exchange,
-  request: IncomingMessage,
-  response: ServerResponse,
-  tells: boolean,
-  handle: () => boolean,
-): boolean {
+const run: RequestObserver['run'] = (exchange, request, response, tells, handle) => {
   const times = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
   exchange.times = times
   if (requests.hasSubscribers) beginCount(times, request, response)
@@ -104,3 +96,5 @@ function sayServerTiming({ arrivedAt, startedAt }: Exchange, response: ServerRes
     return addToHead(response, head, 'server-timing', header)
   })
 }
+
+enableRequestTiming()

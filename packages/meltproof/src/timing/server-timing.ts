@@ -54,7 +54,6 @@ function split(text: string, separator: string): string[] {
   return parts
 }
 
-/** Formats this server's own header. */
 export function serverTimingHeader(totalMs: number, queuedMs: number, stalledMs: number): string {
   return `total;dur=${fixed(totalMs)}, queue;dur=${fixed(queuedMs)}, loop;dur=${fixed(stalledMs)}`
 }

@@ -157,7 +157,6 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     this.stopIdleTimeout(server)
   }
 
-  /** True while a request body is arriving. */
   get isMidBody(): boolean {
     return this.socket.parser?.incoming?.complete === false
   }

@@ -53,7 +53,6 @@ export function startReading({ _handle: handle }: HttpSocket): void {
 /** Stands for a response. Node, and libraries that shut servers down, treat a socket that has one as busy. */
 const STAND_IN: object = { finished: false, headersSent: true, emit: () => false }
 
-/** Marks the socket as busy while a request of it waits. */
 export function markBusy(socket: HttpSocket): void {
   socket._httpMessage ??= STAND_IN
 }

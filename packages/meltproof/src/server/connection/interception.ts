@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { type Method, replaceMethod } from '../../replace-method.ts'
 import { type HttpSocket, surviveShutdownLibraries, keepOpenDuring } from './http-socket.ts'
 
 /** Apps emit these events themselves: arguments may be anything. */
@@ -32,7 +33,7 @@ export class Interception {
     this.#server = server
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
-    this.#replace('emit', (event: string, ...args: unknown[]) => this.#intercept(intercepted, event, args))
+    this.#replace('emit', (event, ...args) => this.#intercept(intercepted, event as string, args))
     // Node's close() destroys idle connections. HTTP/2 servers have none.
     const { closeAllConnections: closeAll, closeIdleConnections: closeIdle } = server as Partial<Server>
     if (closeAll !== undefined) {
@@ -84,14 +85,7 @@ export class Interception {
     return this.emit(event, ...args)
   }
 
-  #replace(name: 'emit' | 'closeAllConnections' | 'closeIdleConnections', ours: (...args: never[]) => unknown): void {
-    const server = this.#server
-    const before = Object.getOwnPropertyDescriptor(server, name)
-    Object.defineProperty(server, name, { value: ours, configurable: true, enumerable: true, writable: true })
-    this.#undo.push(() => {
-      if (server[name] !== ours) return
-      if (before === undefined) delete (server as Partial<Server>)[name]
-      else Object.defineProperty(server, name, before)
-    })
+  #replace(name: 'emit' | 'closeAllConnections' | 'closeIdleConnections', ours: Method): void {
+    this.#undo.push(replaceMethod(this.#server, name, () => ours))
   }
 }

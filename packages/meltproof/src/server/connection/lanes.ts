@@ -8,6 +8,7 @@
  */
 import type net from 'node:net'
 import { isWorker } from '../../loaded.ts'
+import { quietly } from '../../warnings.ts'
 import { LaneBacklogs } from './lane-backlogs.ts'
 import {
   addressIsFree,
@@ -66,14 +67,14 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   let closed = false
 
   const warn = (reason: string): void => {
-    // attempt() is needed because an exception of the logger must not prevent listen().
-    attempt(() => onWarning?.(`${reason} (one listening socket accepts one connection per turn of the event loop)`))
+    // quietly() is needed because an exception of the logger must not prevent listen().
+    quietly(() => onWarning?.(`${reason} (one listening socket accepts one connection per turn of the event loop)`))
   }
 
   const listen2: Listen2 = function (address, port, addressType, backlog, fd, flags, ...rest) {
     const at: ListenAddress = { address, port, addressType, flags: Number(flags) || 0 }
     extra = undefined
-    const plan = closed ? undefined : attempt(() => planListen(this, at, fd))
+    const plan = closed ? undefined : quietly(() => planListen(this, at, fd))
     if (typeof plan !== 'function') {
       if (plan !== undefined) warn(plan)
       return original!.call(this, address, port, addressType, backlog, fd, flags, ...rest)
@@ -82,11 +83,11 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
     try {
       original!.call(this, address, port, addressType, each, fd, at.flags | REUSE_PORT, ...rest)
     } finally {
-      attempt(plan)
+      quietly(plan)
     }
     const main = this._handle
     if (!main) return
-    extra = attempt(() => addLanes(main, at, each, wanted))
+    extra = quietly(() => addLanes(main, at, each, wanted))
     const count = 1 + (extra?.lanes.length ?? 0)
     if (count < wanted) warn(`only ${count} of ${wanted} listening sockets could be opened`)
   }
@@ -102,7 +103,7 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
     },
     closeOne() {
       const lane = extra?.lanes.pop()
-      attempt(() => lane?.close())
+      quietly(() => lane?.close())
       return lane !== undefined
     },
     close() {
@@ -163,7 +164,7 @@ function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, wanted
   const backlogs = new LaneBacklogs(main, lanes, backlog)
   const accepted = (): void => backlogs.accepted()
   while (lanes.length < wanted - 1) {
-    const lane = attempt(() => openLane(beside, main, backlog, () => attempt(accepted)))
+    const lane = quietly(() => openLane(beside, main, backlog, () => quietly(accepted)))
     if (!lane) break
     lanes.push(lane)
   }
@@ -195,7 +196,7 @@ function openLane(
 function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
   const { close, ref, unref } = main
   const each = (act: (lane: ListenHandle) => void): void => {
-    for (const lane of lanes) attempt(() => act(lane))
+    for (const lane of lanes) quietly(() => act(lane))
   }
   function detach(): void {
     each(lane => lane.close())
@@ -215,12 +216,4 @@ function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
     return unref.call(main)
   }
   return detach
-}
-
-function attempt<T>(act: () => T): T | undefined {
-  try {
-    return act()
-  } catch {
-    return undefined
-  }
 }

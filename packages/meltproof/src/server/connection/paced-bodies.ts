@@ -3,13 +3,9 @@
  * check at which memory has not grown. The others wait in the socket buffers of their clients.
  */
 import type { BodySource } from '../../signals/memory.ts'
+import type { Connection } from './connection.ts'
 
-/** The members of a connection that this needs. */
-export interface Readable {
-  readonly isMidBody: boolean
-  pauseReading(reason: 'memory'): void
-  resumeReading(reason: 'memory'): void
-}
+export type Readable = Pick<Connection, 'isMidBody' | 'pauseReading' | 'resumeReading'>
 
 export class PacedBodies implements BodySource {
   readonly #connections: Iterable<Readable>

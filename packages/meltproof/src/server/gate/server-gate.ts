@@ -2,39 +2,35 @@
  * The gate of one server: it has a gate of the process, and answers that gate's questions about a request. Exempt
  * requests pass it. Under overload it sheds plain GET requests once their heads are parsed.
  */
-import type { Decision, GateTuning } from '../../admission/gate.ts'
+import type { Decision } from '../../admission/gate.ts'
 import { Streams } from '../../admission/in-service/streams.ts'
-import type { Limiter } from '../../admission/limiter/limiter.ts'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
-import type { FailOpen } from '../../fail-open.ts'
-import { ProcessGate } from '../../process-gate.ts'
+import { ProcessGate, type ProcessGateParts } from '../../process-gate.ts'
 import type { Connection } from '../connection/connection.ts'
 import { ReachableRequests } from '../permit/reachable-requests.ts'
-import { Reclaim } from '../permit/reclaim.ts'
+import { Reclaim, type ReclaimParts } from '../permit/reclaim.ts'
 import { isFinished } from '../permit/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { mayBringBody } from '../request/request-head.ts'
-import { latenessNow } from '../response/observer.ts'
+import { requestObserver } from '../response/observer.ts'
 import { RequestKinds } from './request-kinds.ts'
 
-export interface ServerGateParts {
-  readonly limiter: Limiter
-  readonly tuning: GateTuning
+type Passed = 'limiter' | 'tuning' | 'failOpen' | 'start' | 'shed'
+
+export interface ServerGateParts
+  extends Pick<ProcessGateParts<Exchange>, Passed>,
+    Pick<ReclaimParts, 'onUploadPaused' | 'onGone'> {
   readonly policy: RequestPolicy
-  readonly failOpen: FailOpen
-  readonly start: (exchange: Exchange) => void
-  readonly shed: (exchange: Exchange, reason: ShedReason) => void
-  readonly onUploadPaused: (exchange: Exchange) => void
-  readonly onGone: (exchange: Exchange) => void
   /** How long after its arrival the caller waits for the answer, ms; absent when requests have no deadline. */
   readonly answerMs: ((request: Exchange['request']) => number) | undefined
 }
 
 export class ServerGate {
   exempt = 0
+  /** When the last request arrived, ms. */
   activeAt: number = Number.NEGATIVE_INFINITY
   /** The requests that wait for a permit or hold one. */
   readonly process: ProcessGate<Exchange>
@@ -96,7 +92,8 @@ export class ServerGate {
     if (decision === 'wait') this.process.load.waited()
     // Whether the request waited in its socket while the loop was stalled can be seen only now.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
-      exchange.lateMs = latenessNow(nowMs, exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY)
+      const sinceMs = exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY
+      exchange.lateMs = requestObserver()?.latenessNow(nowMs, sinceMs) ?? 0
     }
     return decision
   }

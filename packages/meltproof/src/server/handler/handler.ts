@@ -18,7 +18,6 @@ export interface HandlerParts {
   readonly failOpen: FailOpen
   /** Called when the deadline passed before the answer began. */
   readonly onLate: (exchange: Exchange) => void
-  /** Emits an event at the server, as Node does. */
   readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
 }
 

@@ -5,6 +5,7 @@
  */
 import { now } from '../../clock.ts'
 import { cpuMs } from '../../signals/loop-worked.ts'
+import type { ServerGate } from '../gate/server-gate.ts'
 
 /** A turn counts as empty below this duration, ms. A turn without any work takes 0.02 ms. */
 const EMPTY_TURN_MS = 0.5
@@ -16,18 +17,13 @@ const HOLD_CPU_MS = 500
 /** Maximum hold for a loop that is blocked without using CPU, ms. */
 const HOLD_MS = 5000
 
-interface Gate {
-  /** When the last request arrived, ms. */
-  readonly activeAt: number
-  hold(): void
-  resume(): void
-}
+export type HeldGate = Pick<ServerGate, 'activeAt' | 'hold' | 'resume'>
 
 /**
  * Runs `closeNext` after an empty turn, and again after each further one, until it returns false; then runs `done`. New
  * requests are held meanwhile, or a busy server would have no empty turn. If there is none even then, it runs anyway.
  */
-export function afterReading(gate: Gate, closeNext: () => boolean, done: () => void): void {
+export function afterReading(gate: HeldGate, closeNext: () => boolean, done: () => void): void {
   const heldAt = now()
   const cpuThen = cpuMs()
   const close = (): boolean => {

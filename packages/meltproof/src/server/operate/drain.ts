@@ -8,20 +8,19 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { now } from '../../clock.ts'
-import type { Connection } from '../connection/connection.ts'
 import { keepOpenDuring } from '../connection/http-socket.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
-import { afterReading } from './after-reading.ts'
+import { afterReading, type HeldGate } from './after-reading.ts'
+import type { OpenConnections } from './open-requests.ts'
 import type { OpenSession } from './open-sessions.ts'
 
 export interface Drainable {
   readonly server: Server
   /** The requests and connections of the server. */
   readonly path: {
-    readonly connections: { readonly open: Iterable<Connection>; readonly upgraded: Set<Duplex> }
-    readonly admission: { readonly activeAt: number; hold(): void; resume(): void }
+    readonly connections: OpenConnections
+    readonly admission: HeldGate
     lastAnswers(): void
     shedAll(): void
   }

@@ -4,6 +4,7 @@
  */
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
+import { quietly } from '../../warnings.ts'
 
 /** Maximum time of each step, ms: the last bytes are being sent or read. */
 const LINGER_MS = 1000
@@ -61,12 +62,7 @@ export class OpenSession {
   }
 }
 
+/** Bound to the socket itself: apps create sessions on streams that are not sockets, and ended ones throw. */
 function hangUpOf(session: ServerHttp2Session): () => void {
-  const nothing = (): void => {}
-  try {
-    // Bound to the socket itself, because apps create sessions on streams that are not sockets.
-    return (session.socket as Partial<Socket>).destroySoon ?? nothing
-  } catch {
-    return nothing // The app's own socket, which has already ended, throws.
-  }
+  return quietly(() => (session.socket as Partial<Socket>).destroySoon) ?? (() => {})
 }

@@ -5,8 +5,7 @@
  * not become exempt. Honest requests for an exempt path contain none of it.
  *
  * - A dot segment, `.` or `..`, up to a slash, a backslash (WHATWG URLs treat it as a slash), a `;` (some proxies cut
- * it
- *   off), or the end.
+ *   it off), or the end.
  * - A `#`, at which WHATWG URLs end the path: `/internal/..#` is `/`.
  * - A space or control character, which WHATWG URLs remove.
  *

@@ -1,25 +1,12 @@
 /** The operator's decisions about single requests. None of these functions throws (operators-function.ts). */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ShedBudgetLike } from '../../admission/shed-budget.ts'
-import type { BodySource } from '../../signals/memory.ts'
+import type { Memory } from '../../signals/memory.ts'
 import type { Clients } from './client-key.ts'
 import type { FromPeer } from './peers.ts'
 
 /** What signals/memory.ts knows about the heap and the container. */
-export interface MemoryPolicy {
-  /** Whether a request that arrives now must be shed. */
-  refuses(bringsBody: boolean, nowMs: number): boolean
-  /** Whether {@link refuses} could return true. */
-  readonly mayRefuse: boolean
-  /** Describes what is full, for a person; undefined when it is the heap. */
-  fullOf(nowMs: number): string | undefined
-  /** Called when a handler starts. */
-  entered(bringsBody: boolean): void
-  /** Called when the response of a request has closed. */
-  left(broughtBody: boolean): void
-  /** The sources of request bodies, which are read more slowly while memory is full. */
-  readonly sources: Set<BodySource>
-}
+export type MemoryPolicy = Pick<Memory, 'refuses' | 'mayRefuse' | 'fullOf' | 'entered' | 'left' | 'sources'>
 
 /** Absent functions are not called. */
 export interface RequestPolicy {

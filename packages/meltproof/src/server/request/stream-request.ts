@@ -1,8 +1,6 @@
 /** Presents a raw HTTP/2 stream with node:http's names, for the gate, the operator's functions and observers. */
-import type { IncomingMessage } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import { throughToStream } from './through-to-stream.ts'
 
 /** The arguments of a server's 'stream' event. */
 export type StreamEvent = readonly [
@@ -24,11 +22,6 @@ export class StreamRequest {
     this.event = event
     this.socket = socketOf(stream.session as SessionWithFacts)
     watchCut(stream)
-  }
-
-  /** Returned as the type that the rest of the server uses. */
-  static of(event: StreamEvent): IncomingMessage {
-    return new StreamRequest(event) as unknown as IncomingMessage
   }
 
   get stream(): MaybeCut {
@@ -89,6 +82,25 @@ throughToStream(StreamRequest.prototype, [
   'readableLength',
   'readableEnded',
 ])
+
+/** Forwards members of `prototype` to its raw stream: reads, calls and replacements. Methods are bound to the stream. */
+export function throughToStream(prototype: { readonly stream: ServerHttp2Stream }, names: readonly string[]): void {
+  for (const name of names) {
+    Object.defineProperty(prototype, name, {
+      configurable: true,
+      get(this: { readonly stream: Members }): unknown {
+        const { stream } = this
+        const member = stream[name]
+        return typeof member === 'function' ? member.bind(stream) : member
+      },
+      set(this: { readonly stream: Members }, member: unknown) {
+        this.stream[name] = member
+      },
+    })
+  }
+}
+
+type Members = Record<string, unknown>
 
 const ignore = (): void => {}
 const CUT: unique symbol = Symbol('meltproof.cut')

@@ -7,7 +7,6 @@ import { createRequire } from 'node:module'
 import { warn } from '../../warnings.ts'
 import type { Exchange } from '../request/exchange.ts'
 
-/** The server whose requests these are. */
 export interface Source {
   readonly guard: object
   readonly server: Server
@@ -40,7 +39,6 @@ export interface ShedRecords {
   note(reason: string | undefined, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void
   /** Counts a shed for which there is no request object. */
   add(reason: string | undefined, method: string, waitedMs: number): void
-  /** Publishes the records that were aggregated. */
   publishRest(): void
 }
 
@@ -55,10 +53,6 @@ export function registerRequestObserver(registered: RequestObserver): void {
 export function requestObserver(): RequestObserver | undefined {
   if (observer === undefined && !isLoading) load()
   return observer
-}
-
-export function latenessNow(nowMs: number, sinceMs: number): number {
-  return requestObserver()?.latenessNow(nowMs, sinceMs) ?? 0
 }
 
 function load(): void {

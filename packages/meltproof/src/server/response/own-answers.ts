@@ -10,7 +10,6 @@ import { retryAfter } from './retry-after.ts'
 import { NO_RETRY, type ShedHeaders } from './shed-headers.ts'
 import { isHttp2 } from '../request/is-http2.ts'
 
-/** The parts of a shed answer that the operator may replace. */
 export interface ShedAnswerOptions {
   /** `Retry-After`, whole seconds. @default 1 to 5 */
   readonly retryAfterS: readonly [least: number, most: number]

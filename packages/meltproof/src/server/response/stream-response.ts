@@ -1,8 +1,6 @@
 /** Presents the answering half of a raw HTTP/2 stream as a response with node:http's names. */
-import type { ServerResponse } from 'node:http'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import { isDisconnected } from '../request/stream-request.ts'
-import { throughToStream } from '../request/through-to-stream.ts'
+import { isDisconnected, throughToStream } from '../request/stream-request.ts'
 import { DEADLINE_EXCEEDED } from './grpc-answers.ts'
 
 export class StreamResponse {
@@ -14,11 +12,6 @@ export class StreamResponse {
     this.stream = stream
     this.#mayTimeOut = headers['grpc-timeout'] !== undefined
     stream.close = closeByApp
-  }
-
-  /** Returned as the type that the rest of the server uses. */
-  static of(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): ServerResponse {
-    return new StreamResponse(stream, headers) as unknown as ServerResponse
   }
 
   /** True if gRPC's library answered because the call's deadline passed. The handler then works on. */

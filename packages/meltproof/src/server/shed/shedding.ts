@@ -20,7 +20,6 @@ export interface SheddingParts {
   readonly answers: OwnAnswers
   readonly queues: ConnectionQueues<Exchange>
   readonly time: ShedBudgetLike
-  /** The gate, which counts sheds. */
   readonly gate: ProcessGate<Exchange>
   /** Has Node create a response for the request and answers it; Node may also reject the request itself. */
   readonly askNode: (exchange: Exchange) => void
@@ -58,7 +57,6 @@ export class Shedding {
     this.#held.end()
   }
 
-  /** Sends all delayed answers now. */
   flushDelayed(): void {
     this.#held.end()
   }
@@ -97,7 +95,6 @@ export class Shedding {
     gate.countShed(reason, nowMs, reason === 'memory' ? memory?.fullOf(nowMs) : undefined)
   }
 
-  /** Counts a request whose client left while it waited. */
   clientLeft(exchange: Exchange): void {
     this.left++
     this.#note(undefined, exchange, 0, now())
