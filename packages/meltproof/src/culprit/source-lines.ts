@@ -1,5 +1,5 @@
 /** Finds the source line of generated JavaScript by its source map. Maps are read only for places that are named. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { findSourceMap, SourceMap } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import type { Place } from './place.ts'
 const MOST_FILES = 50
 const MOST_MAP_BYTES = 20_000_000
 /** Where to look for the comment that names the map, which is the last line of a file. Inline maps may be larger. */
-const TAIL_CHARACTERS = 4096
+const TAIL_BYTES = 4096
 
 const maps = new Map<string, SourceMap | undefined>()
 
@@ -55,10 +55,21 @@ function mapOf(file: string): SourceMap | undefined {
 }
 
 function mapBeside(file: string): SourceMap | undefined {
-  const tail = readFileSync(file, 'utf8').slice(-TAIL_CHARACTERS)
-  const url = /\/[/*][#@] sourceMappingURL=([^\s*]+)[\s*/]*$/.exec(tail)?.[1]
+  const url = /\/[/*][#@] sourceMappingURL=([^\s*]+)[\s*/]*$/.exec(tailOf(file))?.[1]
   if (url === undefined || /^(?!file:)[a-z][\w+.-]*:/i.test(url)) return undefined
   const path = url.startsWith('file:') ? fileURLToPath(url) : resolve(dirname(file), decodeURIComponent(url))
   if (!existsSync(path) || statSync(path).size > MOST_MAP_BYTES) return undefined
   return new SourceMap(JSON.parse(readFileSync(path, 'utf8')))
+}
+
+function tailOf(file: string): string {
+  const handle = openSync(file, 'r')
+  try {
+    const { size } = statSync(file)
+    const bytes = Buffer.alloc(Math.min(size, TAIL_BYTES))
+    readSync(handle, bytes, 0, bytes.length, size - bytes.length)
+    return bytes.toString('utf8')
+  } finally {
+    closeSync(handle)
+  }
 }
