@@ -78,16 +78,6 @@ export class Histogram {
     return this.#count === 0 ? Number.NaN : this.#sum / SUM_UNITS_PER_MS / this.#count
   }
 
-  /** Standard deviation, to the resolution of a bucket. */
-  get deviation(): number {
-    const { mean } = this
-    let sum = 0
-    this.#each((index, count) => {
-      sum += count * (middleOf(index) - mean) ** 2
-    })
-    return Math.sqrt(sum / this.#count)
-  }
-
   get min(): number {
     return this.#count === 0 ? Number.NaN : this.#min
   }

@@ -81,10 +81,7 @@ const piecesOf = (phases: readonly Phase[]): readonly Piece[] => {
     startMs += lengthMs
     before += inside
   }
-  for (const phase of phases) {
-    if (phase.kind === 'constant') add(phase.rate, phase.rate, phase.durationMs)
-    else add(phase.fromRate, phase.toRate, phase.durationMs)
-  }
+  for (const phase of phases) add(...ratesOf(phase), phase.durationMs)
   return pieces
 }
 
