@@ -17,13 +17,9 @@ export interface RawAuditOptions extends TlsFlags {
   readonly json?: true
 }
 
-export interface AuditOptions {
+export interface AuditOptions extends Ask {
   readonly command: readonly string[]
   readonly paths: readonly string[]
-  readonly method: string
-  readonly headers: ReturnType<typeof headersOf>
-  readonly body: string | undefined
-  readonly tls?: Ask['tls']
   readonly users: number
   readonly durationMs: number
   readonly startTimeoutMs: number
