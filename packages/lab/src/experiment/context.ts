@@ -80,7 +80,6 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
       let stopped: Promise<void> | undefined
       const stop = (): Promise<void> => (stopped ??= app.stop())
       undo.push(stop)
-      if (spec.listens === false) return runningApp(app, '', () => stopped !== undefined, stop)
       const { origin, note } = await waitUntilListening(app, {
         url: spec.url,
         tls: spec.tls,

@@ -75,11 +75,6 @@ export interface AppSpec {
   /** Node options such as `--import file`, put into NODE_OPTIONS. */
   readonly nodeOptions?: string | undefined
   /**
-   * False for an app that listens on no port.
-   * @default true
-   */
-  readonly listens?: boolean
-  /**
    * It listens on PORT, whatever ports it opens before.
    * @default true for a file of packages/lab/apps
    */
@@ -93,7 +88,7 @@ export interface AppSpec {
 }
 
 export interface RunningApp extends App {
-  /** Such as `http://127.0.0.1:3000`; empty for an app that does not listen. */
+  /** Such as `http://127.0.0.1:3000`. */
   readonly origin: string
   /** Its Node, where that is known and need not be the lab's. */
   readonly node?: string | undefined

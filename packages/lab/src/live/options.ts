@@ -5,21 +5,9 @@ import { numberOf } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 
 /** As commander hands them over. */
-export type RawLiveOptions = Pick<
+export type RawLiveOptions = Omit<
   RawMeltOptions,
-  | 'slo'
-  | 'startTimeout'
-  | 'path'
-  | 'method'
-  | 'header'
-  | 'body'
-  | 'connections'
-  | 'fresh'
-  | 'name'
-  | 'out'
-  | 'json'
-  | 'insecure'
-  | 'cacert'
+  'rounds' | 'spacing' | 'also' | 'at' | 'duration' | 'timeout' | 'url' | 'recovery' | 'quick' | 'cert' | 'key'
 > & {
   readonly timeout: string
   readonly for: string

@@ -1,18 +1,8 @@
 /** Figures of a stream of numbers as it passes: counts, extremes, mean, quantiles; and the lines that were none. Pure. */
 import { QuantileSketch } from './quantile-sketch.ts'
 
-export interface NumberFigures {
-  readonly count: number
-  readonly min: number
-  readonly max: number
-  readonly mean: number
-  readonly last: number
-  readonly p50: number
-  readonly p90: number
-  readonly p95: number
-  readonly p99: number
-  readonly p999: number
-}
+type Quantile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999'
+export type NumberFigures = Readonly<Record<'count' | 'min' | 'max' | 'mean' | 'last' | Quantile, number>>
 
 /** So many numbers are kept as they are, and their percentiles are exact; of more, within the sketch's accuracy. */
 const KEPT_EXACTLY = 10_000
