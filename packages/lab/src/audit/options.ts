@@ -4,7 +4,6 @@ import type { Ask } from '../launch/wait-until-listening.ts'
 import { checkPath, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 
-/** As commander hands them over. */
 export interface RawAuditOptions extends TlsFlags {
   readonly path: readonly string[]
   readonly method: string

@@ -10,7 +10,6 @@ const THINK_MS = 10
 const FAILED_MS = 100
 /** Requests of one path in a row: a queue that only this path has is seen only where they meet. */
 const IN_A_ROW = 3
-/** An answer that takes longer is given up, ms. */
 const TIMEOUT_MS = 10_000
 
 /** One request; no status while it is on its way, null when it got no whole answer. */
@@ -56,7 +55,6 @@ export class Users {
     await this.#gone
   }
 
-  /** Nobody waits any more. */
   close(): void {
     this.#leave.abort()
     this.#agent.destroy()

@@ -32,7 +32,6 @@ export interface ContextParts {
 
 export interface ManagedContext {
   readonly context: Context
-  /** Why the figures are doubtful, so far. */
   readonly doubts: readonly string[]
   /** Of the commands that were started, by the name of each. */
   readonly nodes: ReadonlyMap<string, string>

@@ -13,7 +13,6 @@ import type { LoadRequest } from '../load/load-request.ts'
 
 export interface Judgement {
   readonly pass: boolean
-  /** What was measured, with figures. */
   readonly measured: string
 }
 
@@ -47,7 +46,6 @@ export interface Scenario<Measured> {
   readonly expects: readonly Expectation<Measured>[]
   /** Packages of npm that its apps import and that the lab does not bring. */
   readonly needs?: readonly string[]
-  /** An empty `Measured`. */
   readonly blank: () => Measured
   readonly run: (context: Context, measured: Measured) => Promise<void>
   /** `run` goes on from a `Measured` of an earlier run that was stopped, and leaves out what is in it. */

@@ -4,7 +4,6 @@ import { checkOptions, type MeltOptions, presets, type RawMeltOptions } from '..
 import { numberOf } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 
-/** As commander hands them over. */
 export type RawLiveOptions = Omit<
   RawMeltOptions,
   'rounds' | 'spacing' | 'also' | 'at' | 'duration' | 'timeout' | 'url' | 'recovery' | 'quick' | 'cert' | 'key'

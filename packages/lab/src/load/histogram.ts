@@ -29,7 +29,6 @@ const topBits = (value: number): number => {
 }
 const FIRST = topBits(LOWEST_MS)
 
-/** Index of the bucket a duration falls into. */
 const bucketOf = (ms: number): number => {
   if (!(ms > LOWEST_MS)) return 0
   const index = topBits(ms) - FIRST
@@ -140,7 +139,6 @@ export class Histogram {
     return seen / this.#count
   }
 
-  /** Adds another histogram into this one. */
   merge(other: Histogram): this {
     for (let octave = 0; octave < other.#pages.length; octave++) {
       const from = other.#pages[octave]

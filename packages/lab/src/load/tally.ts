@@ -36,7 +36,6 @@ export interface TallyData extends Counts {
   readonly reasons: Readonly<Times>
 }
 
-/** Of one of several targets. */
 type TargetData = Omit<SecondData, 'shedLatency'>
 
 /** With more targets than this nobody reads the figures of each. */

@@ -14,7 +14,6 @@ export interface ScenarioArm {
   readonly what: string
 }
 
-/** A figure of the published experiment. */
 export interface PublishedFigure {
   readonly what: string
   readonly value: string

@@ -65,7 +65,6 @@ export interface SecondDocument extends Counts {
   readonly shed: HistogramData
 }
 
-/** Of one of several targets. */
 export interface TargetDocument extends Counts {
   readonly method: string
   readonly url: string

@@ -50,7 +50,6 @@ function finding(measured: TimeoutsMeasured): string {
   )
 }
 
-/** What the article measured, beside what stands for it here. */
 export const timeoutsPublished: readonly Published<TimeoutsMeasured>[] = [
   {
     what: 'closed loop, 500 users',

@@ -21,7 +21,6 @@ export interface Workload extends LoadShape {
   /** When clients give up, ms. */
   readonly timeoutMs?: number
   readonly needsPostgres?: true
-  /** Header fields of every request to `path`. */
   readonly headers?: Readonly<Record<string, string>>
   /** Share of the capacity that there is at all, where something is away for part of the time; 1 unless said. */
   readonly available?: number
