@@ -11,6 +11,10 @@ export const addUp = (parts: readonly Readonly<Record<string, number | undefined
   return sum
 }
 
+/** Of all names together. */
+export const totalOf = (counts: Readonly<Record<string, number | undefined>>): number =>
+  sumOf(Object.values(counts), times => times ?? 0)
+
 export const countsOf = (parts: readonly Counts[]): Counts => ({
   scheduled: sumOf(parts, part => part.scheduled),
   sent: sumOf(parts, part => part.sent),

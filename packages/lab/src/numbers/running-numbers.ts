@@ -18,21 +18,13 @@ export class RunningNumbers {
   #max = Number.NEGATIVE_INFINITY
   #mean = 0
   #last = Number.NaN
-  #notNumbers = 0
-  #firstBad: string | undefined
+  /** Lines that are neither empty nor a number. */
+  notNumbers = 0
+  /** The first of them, shortened, without control characters. */
+  firstBad: string | undefined
 
   get count(): number {
     return this.#sketch.count
-  }
-
-  /** Lines that are neither empty nor a number. */
-  get notNumbers(): number {
-    return this.#notNumbers
-  }
-
-  /** The first of them, shortened, without control characters. */
-  get firstBad(): string | undefined {
-    return this.#firstBad
   }
 
   /** One line of input. Empty ones count as nothing. */
@@ -42,8 +34,8 @@ export class RunningNumbers {
     // Of a longer line only the beginning came, which may look like a number.
     const value = text.length <= LONGEST_LINE && NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN
     if (!Number.isFinite(value)) {
-      this.#notNumbers++
-      this.#firstBad ??= printable(trimmed)
+      this.notNumbers++
+      this.firstBad ??= printable(trimmed)
       return
     }
     this.#sketch.record(value)
@@ -84,8 +76,8 @@ export class RunningNumbers {
   /** `Meas: 18 Min: 3 Max: 4 Avg: 4 Cur: 4`: what can be said without sorting anything, for a line that is rewritten often. */
   get live(): string {
     if (this.count === 0)
-      return this.#notNumbers === 0 ? 'no number yet' : `no number yet, ${this.#notNumbers} other lines`
-    const bad = this.#notNumbers === 0 ? '' : ` Not numbers: ${this.#notNumbers}`
+      return this.notNumbers === 0 ? 'no number yet' : `no number yet, ${this.notNumbers} other lines`
+    const bad = this.notNumbers === 0 ? '' : ` Not numbers: ${this.notNumbers}`
     return `Meas: ${this.count} Min: ${short(this.#min)} Max: ${short(this.#max)} Avg: ${short(this.#mean)} Cur: ${short(this.#last)}${bad}`
   }
 }

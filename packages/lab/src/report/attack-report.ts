@@ -1,5 +1,6 @@
 /** A load run in figures, as `meltlab attack` prints it for people. Pure. */
 import { formatDuration } from '../durations.ts'
+import { totalOf } from '../load/added.ts'
 import type { Histogram } from '../load/histogram.ts'
 import { allowedMs, FIGURES } from '../load/certify.ts'
 import type { FigureName, LoadOutcome, LoadPlan } from '../load/plan.ts'
@@ -76,7 +77,7 @@ export const attackReport = (
 ): string => {
   const seconds = loadSeconds(plan, outcome)
   const ok = outcome.okLatency
-  const answers = Object.values(outcome.answered).reduce((sum, times) => sum + times, 0)
+  const answers = totalOf(outcome.answered)
   const several = plan.journey === undefined ? (plan.others?.length ?? 0) : 0
   const rows: Row[] = [
     ...(several === 0 ? [] : [['Targets', `${formatCount(several + 1)}, in turn`] as const]),
