@@ -95,16 +95,13 @@ export class Histogram {
     const rank = Math.ceil((percent / 100) * this.#count - 1e-9)
     if (rank <= 0) return this.#min
     if (rank >= this.#count) return this.#max
-    let seen = 0
-    for (let octave = 0; octave < this.#pages.length; octave++) {
-      const page = this.#pages[octave]
-      if (page === undefined) continue
-      for (let sub = 0; sub < SUB; sub++) {
-        seen += page[sub]!
-        if (seen >= rank) return Math.min(this.#max, Math.max(this.#min, middleOf((octave << SUB_BITS) | sub)))
-      }
-    }
-    return this.#max
+    let below = 0
+    let found = 0
+    this.#each((index, count) => {
+      if (below < rank) found = index
+      below += count
+    })
+    return Math.min(this.#max, Math.max(this.#min, middleOf(found)))
   }
 
   /**
@@ -140,16 +137,12 @@ export class Histogram {
   }
 
   merge(other: Histogram): this {
-    for (let octave = 0; octave < other.#pages.length; octave++) {
-      const from = other.#pages[octave]
-      if (from === undefined) continue
-      const into = this.#page(octave)
-      for (let sub = 0; sub < SUB; sub++) {
-        const times = into[sub]! + from[sub]!
-        if (times > MOST) throw new RangeError(`a bucket of a histogram holds at most ${MOST}, got ${times}`)
-        into[sub] = times
-      }
-    }
+    other.#each((index, count) => {
+      const page = this.#page(index >>> SUB_BITS)
+      const times = page[index & (SUB - 1)]! + count
+      if (times > MOST) throw new RangeError(`a bucket of a histogram holds at most ${MOST}, got ${times}`)
+      page[index & (SUB - 1)] = times
+    })
     this.#count += other.#count
     this.#sum += other.#sum
     if (other.#min < this.#min) this.#min = other.#min

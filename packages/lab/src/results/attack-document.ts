@@ -155,15 +155,10 @@ export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome
       failed: pairOf('failed'),
       sendLag: sendLag.toJSON(),
     },
-    seconds: seconds.map(second => ({
-      second: second.second,
-      scheduled: second.scheduled,
-      sent: second.sent,
-      answered: second.answered,
-      failed: second.failed,
-      good: second.good,
-      ok: second.okLatency.toJSON(),
-      shed: second.shedLatency.toJSON(),
+    seconds: seconds.map(({ okLatency: ok, shedLatency: shed, ...counts }) => ({
+      ...counts,
+      ok: ok.toJSON(),
+      shed: shed.toJSON(),
     })),
     targets: targets.map(({ okLatency: latency, ...each }, at) => {
       const { method, url: where } = at === 0 ? { method: plan.method, url } : plan.others[at - 1]!
