@@ -1,5 +1,6 @@
 /** The counts of several workers, or of several runs, as one. Pure. */
-import type { Counts } from './plan.ts'
+import type { Histogram } from './histogram.ts'
+import type { ByKind, Counts, LoadOutcome } from './plan.ts'
 
 export const sumOf = <T>(parts: readonly T[], read: (part: T) => number): number =>
   parts.reduce((sum, part) => sum + read(part), 0)
@@ -14,6 +15,14 @@ export const addUp = (parts: readonly Readonly<Record<string, number | undefined
 /** Of all names together. */
 export const totalOf = (counts: Readonly<Record<string, number | undefined>>): number =>
   sumOf(Object.values(counts), times => times ?? 0)
+
+/** As measured. */
+export const latenciesOf = (outcome: LoadOutcome): ByKind<Histogram> => ({
+  ok: outcome.okLatency,
+  shed: outcome.shedLatency,
+  other: outcome.otherLatency,
+  failed: outcome.failedAfter,
+})
 
 export const countsOf = (parts: readonly Counts[]): Counts => ({
   scheduled: sumOf(parts, part => part.scheduled),

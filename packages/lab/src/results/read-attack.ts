@@ -1,6 +1,6 @@
 /** Reads the document of a load run back, and says in one sentence why it can not. Pure but for the schema's file. */
 import { readFileSync } from 'node:fs'
-import { sumOf, totalOf } from '../load/added.ts'
+import { latenciesOf, sumOf, totalOf } from '../load/added.ts'
 import { type JourneyOutcome, KINDS, type LoadOutcome } from '../load/plan.ts'
 import { isOk } from '../load/tally.ts'
 import { UserError } from '../user-error.ts'
@@ -81,12 +81,7 @@ function unequal(document: AttackDocument, outcome: LoadOutcome): string | undef
   const statuses = (which: (status: number) => boolean): number =>
     sumOf(Object.entries(answered), ([status, times]) => (which(Number(status)) ? times : 0))
   const fates = totalOf(answered) + totalOf(failed)
-  const measured = {
-    ok: outcome.okLatency.count,
-    shed: outcome.shedLatency.count,
-    other: outcome.otherLatency.count,
-    failed: outcome.failedAfter.count,
-  }
+  const measured = latenciesOf(outcome)
   const counted = {
     ok: statuses(isOk),
     shed: statuses(status => status === 503),
@@ -97,8 +92,8 @@ function unequal(document: AttackDocument, outcome: LoadOutcome): string | undef
     [sent + unsent, 'sent and unsent add up to', scheduled, 'scheduled is'],
     [fates, 'answers and failures add up to', sent, 'sent is'],
     ...KINDS.flatMap(kind => [
-      [measured[kind], `histograms.${kind}.measured.count is`, counted[kind], 'the counts say'] as const,
-      [clean[kind].count, `histograms.${kind}.clean.count is`, measured[kind], 'that of measured'] as const,
+      [measured[kind].count, `histograms.${kind}.measured.count is`, counted[kind], 'the counts say'] as const,
+      [clean[kind].count, `histograms.${kind}.clean.count is`, measured[kind].count, 'that of measured'] as const,
     ]),
     [Math.max(good, counted.ok), 'the greater of good and answers 2xx and 3xx is', counted.ok, 'the latter is'],
     [sumOf(outcome.seconds, each => each.scheduled), 'scheduled of all seconds is', scheduled, 'scheduled is'],

@@ -54,8 +54,8 @@ export function heldBy<S extends Stall>(
     const { from, to } = stall
     const spent = new Map<string, { node: ProfileNode; us: number; depth: number }>()
     let total = 0
-    const first = Math.max(0, times.findLastIndex(time => time <= from))
-    for (let i = first; i < times.length && times[i]! < to; i++) {
+    const before = times.findLastIndex(time => time <= from)
+    for (let i = Math.max(0, before); i < times.length && times[i]! < to; i++) {
       const us = Math.min(times[i + 1] ?? to, to) - Math.max(times[i]!, from)
       const stack = stackOf(profile.samples![i]!)
       if (us <= 0 || stack.at(-1)!.callFrame.functionName === '(idle)') continue
