@@ -150,7 +150,7 @@ export interface Ask {
   readonly tls?: Tls | undefined
 }
 
-/** One request: the status of its answer, or a word for why there was none. Without an agent it has a connection of its own. */
+/** One request: the status of its answer, or a word for why there was none. `agent`: of connections that are kept. */
 export function ask(
   url: URL,
   request: Ask,
