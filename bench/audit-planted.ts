@@ -8,7 +8,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Cause } from '../packages/lab/src/audit/facts.ts'
+import type { Cause } from '../packages/lab/src/audit/causes.ts'
 import type { Finding } from '../packages/lab/src/audit/judge.ts'
 import type { AuditResult } from '../packages/lab/src/audit/result.ts'
 import { seededRandom } from '../packages/lab/src/load/random.ts'

@@ -49,7 +49,6 @@ export function checkPath(path: string): string {
   return path
 }
 
-/** Most often meant. */
 const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'
 
 /** In capitals. `option`: that it is the value of. @throws UserError for one that HTTP servers of Node do not know */

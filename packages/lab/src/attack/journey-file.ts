@@ -9,6 +9,7 @@ import { requestOf } from '../load/prepare.ts'
 import { FIELD_NAMES } from '../load/template.ts'
 import { knownMethod } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
+import { withDefaults } from './targets-file.ts'
 
 export interface JourneyFile {
   readonly list: readonly LoadTarget[]
@@ -122,9 +123,7 @@ class Step {
       if ([value].flat().every(isTexts)) continue
       throw this.#wrong(`headers, ${name}`, `expected a text or a list of texts, got ${shown(value)}`)
     }
-    const own = new Set(Object.keys(headers).map(name => name.toLowerCase()))
-    const missing = Object.entries(defaults).filter(([name]) => !own.has(name.toLowerCase()))
-    return { ...(headers as RequestHeaders), ...Object.fromEntries(missing) }
+    return withDefaults(headers as RequestHeaders, defaults)
   }
 
   /** Whether it can be sent, and its fields are known by then: each part by itself, so that the one at fault is named. */

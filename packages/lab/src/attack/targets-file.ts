@@ -2,7 +2,7 @@
  * Targets as vegeta writes them: its http format (`METHOD URL`, header lines, `@bodyfile`, blank lines and `#` comments) and
  * its JSON format, one object a line. Pure: whoever calls it reads the files that bodies lie in.
  */
-import type { LoadTarget } from '../load/plan.ts'
+import type { LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { knownMethod } from '../option-values.ts'
 
 export interface NumberedTarget extends LoadTarget {
@@ -152,6 +152,13 @@ export function withHeader(
 ): LoadTarget['headers'] {
   const known = Object.keys(headers).find(each => each.toLowerCase() === name.toLowerCase()) ?? name
   return { ...headers, [known]: [headers[known] ?? [], values].flat() }
+}
+
+/** `defaults` go with every target that does not have them itself. */
+export function withDefaults(own: RequestHeaders, defaults: RequestHeaders): RequestHeaders {
+  const names = new Set(Object.keys(own).map(name => name.toLowerCase()))
+  const missing = Object.entries(defaults).filter(([name]) => !names.has(name.toLowerCase()))
+  return { ...own, ...Object.fromEntries(missing) }
 }
 
 const shown = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text)

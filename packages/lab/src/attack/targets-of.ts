@@ -2,14 +2,13 @@
 import { readFileSync } from 'node:fs'
 import type { Journey, LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { requestOf } from '../load/prepare.ts'
-import { headersOf } from '../option-values.ts'
+import { headersOf, knownMethod } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import type { Flags } from './flags.ts'
 import { parseHar } from './har.ts'
 import { parseJourney } from './journey-file.ts'
-import { knownMethod } from '../option-values.ts'
 import { readInput } from './read-input.ts'
-import { parseTargets, TargetsError } from './targets-file.ts'
+import { parseTargets, TargetsError, withDefaults } from './targets-file.ts'
 
 /** More are a mistake, or a log to be sampled. */
 const MOST_TARGETS = 100_000
@@ -72,7 +71,7 @@ async function fromFile(file: string, headers: RequestHeaders): Promise<Targets>
       text,
       body => new Uint8Array(readFileSync(body)),
       target => requestOf(target, true),
-    ).map(({ line, ...target }) => withDefaults(target, headers))
+    ).map(({ line, ...target }) => ({ ...target, headers: withDefaults(target.headers, headers) }))
     return { list: someOf(list, file, 'expected lines such as GET http://127.0.0.1:3000/'), templated: true }
   } catch (error) {
     if (!(error instanceof TargetsError)) throw error
@@ -87,7 +86,7 @@ async function fromHar(file: string, headers: RequestHeaders): Promise<Targets> 
     const { targets, skipped } = parseHar(text)
     const list = targets.map(({ entry, ...target }) => {
       try {
-        const whole = withDefaults({ ...target, method: knownMethod(target.method) }, headers)
+        const whole = { ...target, method: knownMethod(target.method), headers: withDefaults(target.headers, headers) }
         requestOf(whole, false)
         return whole
       } catch (error) {
@@ -105,13 +104,6 @@ async function fromHar(file: string, headers: RequestHeaders): Promise<Targets> 
       `--har ${file} is no HAR that can be sent: ${(error as Error).message.replace(/\.$/, '').replaceAll('\n', ' ')}.`,
     )
   }
-}
-
-/** Headers of --header go with every target that does not have them itself. */
-function withDefaults(target: LoadTarget, headers: RequestHeaders): LoadTarget {
-  const own = new Set(Object.keys(target.headers).map(name => name.toLowerCase()))
-  const missing = Object.entries(headers).filter(([name]) => !own.has(name.toLowerCase()))
-  return { ...target, headers: { ...target.headers, ...Object.fromEntries(missing) } }
 }
 
 function someOf(list: readonly LoadTarget[], file: string, why: string): Targets['list'] {

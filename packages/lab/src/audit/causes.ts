@@ -1,5 +1,4 @@
 /** What melts a service, how badly, and the remedy in one line. */
-import type { Cause } from './facts.ts'
 
 /**
  * `melts`: under overload, or when a dependency hangs, the service stops answering. `warning`: it depends on what stands
@@ -7,13 +6,8 @@ import type { Cause } from './facts.ts'
  */
 export type Severity = 'melts' | 'warning'
 
-interface About {
-  readonly severity: Severity
-  readonly remedy: string
-}
-
 /** In the order in which findings are shown. Remedies have room for 68 characters. */
-export const CAUSES: Readonly<Record<Cause, About>> = {
+export const CAUSES = {
   'loop-held': { severity: 'melts', remedy: 'do it in a worker thread, in slices, or with the asynchronous API' },
   'fetch-unbounded': {
     severity: 'melts',
@@ -37,4 +31,6 @@ export const CAUSES: Readonly<Record<Cause, About>> = {
   'stdout-writes': { severity: 'warning', remedy: 'log less, or meltproof/stdout: writes that wait for no reader' },
   'server-timeouts': { severity: 'warning', remedy: 'leave them at 60 s and 300 s, or set your own, but not 0' },
   'no-drain': { severity: 'warning', remedy: "process.on('SIGTERM', …): guard.drain() or server.close(), then exit" },
-}
+} as const
+
+export type Cause = keyof typeof CAUSES

@@ -1,20 +1,8 @@
 /** What the observer inside of a process has seen, as it writes it down, and the lab reads it. Types only. */
+import type { Cause } from './causes.ts'
 
 /** The lab names the phase, the observer repeats it once it acts on it. */
 export type Phase = 'start' | 'alone' | 'together' | 'end'
-
-export type Cause =
-  | 'loop-held'
-  | 'fetch-unbounded'
-  | 'http-unbounded'
-  | 'pg-query-unbounded'
-  | 'pg-pool-endless'
-  | 'mysql-query-unbounded'
-  | 'mysql-pool-endless'
-  | 'agent-endless'
-  | 'stdout-writes'
-  | 'server-timeouts'
-  | 'no-drain'
 
 /** The same cause, about the same thing, from the same place, for the same path. */
 export interface Tally {

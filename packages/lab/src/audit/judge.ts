@@ -1,6 +1,6 @@
 /** From what was seen to what is said of it. Pure. */
-import { CAUSES, type Severity } from './causes.ts'
-import type { Cause, Facts, Hold, PathFacts, ServerFacts, Tally } from './facts.ts'
+import { type Cause, CAUSES, type Severity } from './causes.ts'
+import type { Facts, Hold, PathFacts, ServerFacts, Tally } from './facts.ts'
 
 export interface Finding {
   readonly cause: Cause
@@ -47,14 +47,8 @@ export function judge(processes: readonly Facts[], shutdown: Shutdown | null): F
 }
 
 function finding(cause: Cause, what: string, where: string, times: number | null): Finding {
-  return {
-    cause,
-    severity: CAUSES[cause].severity,
-    what,
-    where: where === '' ? null : where,
-    times,
-    remedy: CAUSES[cause].remedy,
-  }
+  const { severity, remedy } = CAUSES[cause]
+  return { cause, severity, what, where: where === '' ? null : where, times, remedy }
 }
 
 /** What each path was asked one at a time, by all processes. */

@@ -25,7 +25,6 @@ export class Observed {
     }
   }
 
-  /** What a process of the command needs in its environment. */
   get env(): Readonly<Record<string, string>> {
     return { MELTLAB_AUDIT: this.#folder }
   }

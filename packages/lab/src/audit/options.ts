@@ -4,7 +4,6 @@ import type { Ask } from '../launch/wait-until-listening.ts'
 import { checkPath, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 
-/** As commander hands them over. */
 export interface RawAuditOptions extends TlsFlags {
   readonly path: readonly string[]
   readonly method: string
@@ -17,13 +16,9 @@ export interface RawAuditOptions extends TlsFlags {
   readonly json?: true
 }
 
-export interface AuditOptions {
+export interface AuditOptions extends Ask {
   readonly command: readonly string[]
   readonly paths: readonly string[]
-  readonly method: string
-  readonly headers: ReturnType<typeof headersOf>
-  readonly body: string | undefined
-  readonly tls?: Ask['tls']
   readonly users: number
   readonly durationMs: number
   readonly startTimeoutMs: number

@@ -14,7 +14,6 @@ export interface AuditResult {
   /** ISO 8601. */
   readonly startedAt: string
   readonly elapsedMs: number
-  /** Requests that the app was asked. */
   readonly requests: number
   /** Cut short, by Ctrl-C or because the app ended. */
   readonly incomplete: boolean

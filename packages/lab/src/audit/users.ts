@@ -2,7 +2,7 @@
 import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ask } from '../launch/wait-until-listening.ts'
+import { type Ask, ask } from '../launch/wait-until-listening.ts'
 
 /** Between two requests of a user, ms: ten users make at most a thousand requests a second. */
 const THINK_MS = 10
@@ -10,7 +10,6 @@ const THINK_MS = 10
 const FAILED_MS = 100
 /** Requests of one path in a row: a queue that only this path has is seen only where they meet. */
 const IN_A_ROW = 3
-/** An answer that takes longer is given up, ms. */
 const TIMEOUT_MS = 10_000
 
 /** One request; no status while it is on its way, null when it got no whole answer. */
@@ -26,7 +25,6 @@ export class Users {
   readonly #paths: readonly string[]
   readonly #request: Ask
   readonly #agent: http.Agent
-  readonly #transport: typeof http | typeof https
   readonly #inFlight = new Set<Asked>()
   #next = 0
   #leave = new AbortController()
@@ -36,9 +34,9 @@ export class Users {
     this.#origin = origin
     this.#paths = paths
     this.#request = request
-    this.#transport = origin.startsWith('https:') ? https : http
+    const { Agent } = origin.startsWith('https:') ? https : http
     // A certificate for this machine is seldom signed, and nobody else is asked.
-    this.#agent = new this.#transport.Agent({ keepAlive: true, ...{ rejectUnauthorized: false } })
+    this.#agent = new Agent({ keepAlive: true, ...{ rejectUnauthorized: false } })
   }
 
   come(count: number): void {
@@ -57,7 +55,6 @@ export class Users {
     await this.#gone
   }
 
-  /** Nobody waits any more. */
   close(): void {
     this.#leave.abort()
     this.#agent.destroy()
@@ -92,33 +89,14 @@ export class Users {
     }
   }
 
-  #ask(path = this.#paths[Math.floor(this.#next++ / IN_A_ROW) % this.#paths.length]!): Promise<Asked> {
-    const { method, headers, body } = this.#request
+  async #ask(path = this.#paths[Math.floor(this.#next++ / IN_A_ROW) % this.#paths.length]!): Promise<Asked> {
     const asked: Asked = {}
     this.#inFlight.add(asked)
-    return new Promise(resolve => {
-      const settle = (status: number | null): void => {
-        if (asked.status !== undefined) return
-        clearTimeout(timer)
-        asked.status = status
-        this.#inFlight.delete(asked)
-        this.answers++
-        if (status === null || status >= 400) this.failures++
-        resolve(asked)
-      }
-      const sent = this.#transport.request(new URL(path, this.#origin), { method, headers, agent: this.#agent })
-      const timer = setTimeout(() => {
-        settle(null)
-        sent.destroy()
-      }, TIMEOUT_MS)
-      sent.once('response', response => {
-        response.resume()
-        response.once('end', () => settle(response.statusCode ?? 0))
-        response.once('error', () => settle(null))
-      })
-      sent.once('error', () => settle(null))
-      sent.once('close', () => settle(null))
-      sent.end(body)
-    })
+    const outcome = await ask(new URL(path, this.#origin), this.#request, TIMEOUT_MS, this.#agent)
+    asked.status = typeof outcome === 'number' ? outcome : null
+    this.#inFlight.delete(asked)
+    this.answers++
+    if (asked.status === null || asked.status >= 400) this.failures++
+    return asked
   }
 }

@@ -1,12 +1,11 @@
 /** Plans are checked before anything is started or sent: by what they say, and by what this machine can do. */
 import { refuseImpossible, thisMachine } from '../attack/machine-limits.ts'
 import { sentence } from '../attack/preflight.ts'
-import { formatDuration } from '../durations.ts'
 import { checkPlan } from '../load/check-plan.ts'
 import type { LoadPlan } from '../load/plan.ts'
 import { prepare, type Prepared } from '../load/prepare.ts'
-import { expectedArrivals, planMs } from '../load/schedule.ts'
-import { offered } from '../report/attack-words.ts'
+import { expectedArrivals } from '../load/schedule.ts'
+import { loadInWords } from '../report/attack-words.ts'
 import { UserError } from '../user-error.ts'
 
 /** An even schedule sends none below. */
@@ -19,8 +18,7 @@ export function checkedPlans(plans: readonly LoadPlan[]): Prepared {
     refuseImpossible(plan, prepared.servers.length, thisMachine())
     const { arrival } = plan
     if (arrival.kind === 'open' && expectedArrivals(arrival.schedule) < LEAST_REQUESTS) {
-      const load = `${offered(plan)} for ${formatDuration(planMs(plan))}`
-      throw new UserError(`${load} is not one request: a higher rate or a longer duration is needed.`)
+      throw new UserError(`${loadInWords(plan)} is not one request: a higher rate or a longer duration is needed.`)
     }
   }
   return prepared

@@ -92,7 +92,6 @@ export function markdownReport(places: readonly string[], images: string, pages?
   return markdownIndex(results, folder, head)
 }
 
-/** Of the result of a load run. */
 function loadText(content: string, file: string): string {
   const read = readResult(content, file)
   const runOf = (document: AttackDocument): AttackRun => ({

@@ -1,10 +1,9 @@
 /** Whether results can be compared at all: the same load, made by the same machine, and figures that are the server's. Pure. */
+import { loadInWords } from '../report/attack-words.ts'
 import { formatChosen } from '../report/format.ts'
 import { type AttackDocument, HIDDEN } from '../results/attack-document.ts'
-import { differences, loadInWords, type Part, REQUEST_PARTS } from '../results/differences.ts'
 import { type ReadRun, readRun } from './figures.ts'
 
-/** One run. */
 export interface Result {
   /** Under which the user knows it. */
   readonly name: string
@@ -16,13 +15,26 @@ export function resultOf(name: string, document: AttackDocument): Result {
   return { name, figures: readRun(document), document }
 }
 
+/** Something that a result says, by its name, and in words where JSON is none. */
+type Part = readonly [
+  what: string,
+  read: (document: AttackDocument) => unknown,
+  words?: (document: AttackDocument) => string,
+]
+
 /** What of a run has to be the same. Host and port may differ: they are what tells A from B. */
 const PARTS: readonly Part[] = [
   ['version of meltlab', ({ labVersion }) => labVersion],
   ['path', ({ url }) => pathOf(url)],
-  ...REQUEST_PARTS,
+  ['method', ({ plan }) => plan.method],
+  ['set of headers', ({ plan }) => plan.headers],
+  ['body', ({ plan }) => plan.body],
+  ['use of HTTP/2', ({ plan }) => plan.http2 ?? 'none'],
+  ['journey', ({ plan }) => plan.journey ?? 'none'],
+  ['filling in of fields', ({ plan }) => plan.templated],
+  ['verifying of certificates', ({ plan }) => !plan.insecure],
   ['list of further requests', ({ plan }) => plan.others.map(each => ({ ...each, url: pathOf(each.url) }))],
-  ['load', ({ plan }) => plan.arrival, loadInWords],
+  ['load', ({ plan }) => plan.arrival, ({ plan }) => loadInWords(plan)],
   ['set of connections', ({ plan }) => plan.connections, connectionsInWords],
   ['timeout', ({ plan }) => plan.timeoutMs, ({ plan }) => formatChosen(plan.timeoutMs)],
   ['connect timeout', ({ plan }) => plan.connectTimeoutMs, ({ plan }) => formatChosen(plan.connectTimeoutMs)],
@@ -46,9 +58,25 @@ function connectionsInWords({ plan: { connections } }: AttackDocument): string {
   return `${connections.count} standing, ${connections.max} at most`
 }
 
+const LONGEST = 90
+
 /** Why not, a reason for each part that differs from the first result; none when all are alike. */
 export function whyNotComparable(results: readonly Result[]): string[] {
-  return differences(PARTS, results)
+  const [first, ...others] = results
+  if (first === undefined) return []
+  return PARTS.flatMap(([what, read, words]) => {
+    const json = ({ document }: Result): string => JSON.stringify(read(document))
+    const other = others.find(each => json(each) !== json(first))
+    if (other === undefined) return []
+    const told = words !== undefined && words(first.document) !== words(other.document)
+    const said = (of: Result): string => `${brief(told ? words(of.document) : json(of))} in ${of.name}`
+    return `the ${what} is ${said(first)}, ${said(other)}`
+  })
+}
+
+const brief = (text: string): string => {
+  const plain = text.replace(/^\[?"([^"]*)"\]?$/, '$1')
+  return plain.length > LONGEST ? `${plain.slice(0, LONGEST)}...` : plain
 }
 
 /** What is not known, and is for the reader to judge. */

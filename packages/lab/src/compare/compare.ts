@@ -2,7 +2,6 @@
 import { formatList } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import type { DoubtCode } from '../load/plan.ts'
-import { checkRuns } from '../results/differences.ts'
 import { remarksOn, type Result, whyNotComparable } from './comparable.ts'
 import { CONFIDENCE, type ComparedFigure, comparedFigures } from './comparison.ts'
 import { FEWEST } from './trimmed-interval.ts'
@@ -19,24 +18,19 @@ export interface Comparison {
   readonly version: 1
   readonly a: string
   readonly b: string
-  /** That were compared. */
   readonly rounds: number
   /** Rounds that do not count, and why. */
   readonly leftOut: readonly string[]
   /** That all intervals together hold with, 0..1. */
   readonly confidence: number
   readonly figures: readonly ComparedFigure[]
-  /** What the reader should know. */
   readonly remarks: readonly string[]
 }
 
 /** @throws UserError for what can not be compared */
 export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   const all = [...a.results, ...b.results]
-  checkRuns(
-    all.map(({ name, document }) => ({ name, runs: document.runs })),
-    'which does not differ from itself; give results of two runs',
-  )
+  checkRuns(all)
   const reasons = whyNotComparable(all)
   if (reasons.length > 0) {
     throw new UserError(
@@ -72,6 +66,22 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
     confidence: CONFIDENCE,
     figures,
     remarks: [...tooFew(rounds.length), ...lateness(figures, rounds), ...order(rounds), ...remarksOn(all)],
+  }
+}
+
+/** @throws UserError for a run that is in two of them */
+function checkRuns(results: readonly Result[]): void {
+  const seen = new Map<string, string>()
+  for (const { name, document } of results) {
+    for (const run of document.runs) {
+      const before = seen.get(run)
+      if (before !== undefined) {
+        const what =
+          before === name ? `${name} is given twice, or holds a run twice` : `${before} and ${name} hold the same run`
+        throw new UserError(`${what}, which does not differ from itself; give results of two runs`)
+      }
+      seen.set(run, name)
+    }
   }
 }
 

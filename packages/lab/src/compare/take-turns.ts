@@ -16,7 +16,6 @@ export type Subject = { readonly command: readonly string[] } | { readonly origi
 
 type WithoutUrl<Request> = Request extends unknown ? Omit<Request, 'url'> : never
 
-/** What each of them gets. */
 export interface TurnLoad {
   readonly path: string
   readonly load: WithoutUrl<LoadRequest> & { readonly timeoutMs: number; readonly method: string }
@@ -31,7 +30,6 @@ export interface Turns extends TurnLoad {
   readonly rounds: number
   /** Ends it before, after a whole round. */
   readonly isEnough: (round: number) => boolean
-  /** After each run. */
   readonly onResult: (side: SideName, round: number, document: AttackDocument) => void
 }
 

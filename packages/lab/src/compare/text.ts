@@ -49,7 +49,6 @@ function hidden({ unit, hides }: ComparedFigure): string {
   return `±${percent.toFixed(percent < 1 ? 1 : 0)} ${unit === 'share' ? 'pt' : '%'}`
 }
 
-/** The comparison in one sentence. */
 export function finding({ figures }: Pick<Comparison, 'figures'>): string {
   const real = (verdict: 'better' | 'worse'): string =>
     figures

@@ -32,7 +32,6 @@ export interface ContextParts {
 
 export interface ManagedContext {
   readonly context: Context
-  /** Why the figures are doubtful, so far. */
   readonly doubts: readonly string[]
   /** Of the commands that were started, by the name of each. */
   readonly nodes: ReadonlyMap<string, string>
@@ -80,7 +79,6 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
       let stopped: Promise<void> | undefined
       const stop = (): Promise<void> => (stopped ??= app.stop())
       undo.push(stop)
-      if (spec.listens === false) return runningApp(app, '', () => stopped !== undefined, stop)
       const { origin, note } = await waitUntilListening(app, {
         url: spec.url,
         tls: spec.tls,

@@ -13,7 +13,6 @@ import type { LoadRequest } from '../load/load-request.ts'
 
 export interface Judgement {
   readonly pass: boolean
-  /** What was measured, with figures. */
   readonly measured: string
 }
 
@@ -47,7 +46,6 @@ export interface Scenario<Measured> {
   readonly expects: readonly Expectation<Measured>[]
   /** Packages of npm that its apps import and that the lab does not bring. */
   readonly needs?: readonly string[]
-  /** An empty `Measured`. */
   readonly blank: () => Measured
   readonly run: (context: Context, measured: Measured) => Promise<void>
   /** `run` goes on from a `Measured` of an earlier run that was stopped, and leaves out what is in it. */
@@ -75,11 +73,6 @@ export interface AppSpec {
   /** Node options such as `--import file`, put into NODE_OPTIONS. */
   readonly nodeOptions?: string | undefined
   /**
-   * False for an app that listens on no port.
-   * @default true
-   */
-  readonly listens?: boolean
-  /**
    * It listens on PORT, whatever ports it opens before.
    * @default true for a file of packages/lab/apps
    */
@@ -93,7 +86,7 @@ export interface AppSpec {
 }
 
 export interface RunningApp extends App {
-  /** Such as `http://127.0.0.1:3000`; empty for an app that does not listen. */
+  /** Such as `http://127.0.0.1:3000`. */
   readonly origin: string
   /** Its Node, where that is known and need not be the lab's. */
   readonly node?: string | undefined

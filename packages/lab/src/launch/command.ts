@@ -13,7 +13,6 @@ import { UserError } from '../user-error.ts'
 export interface Launch {
   /** For messages. */
   readonly name: string
-  /** The program and its arguments. */
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
 }

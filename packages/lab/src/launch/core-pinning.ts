@@ -42,12 +42,10 @@ export function pinSelf(core: number): void {
   execFileSync('taskset', ['-acp', String(core), String(process.pid)], { stdio: 'ignore' })
 }
 
-/** The command line that runs `command` on `core`. */
 export function pinned(command: readonly string[], core: number | undefined): readonly string[] {
   return core === undefined ? command : ['taskset', '-c', String(core), ...command]
 }
 
-/** Lets this process use all of `cores` again. */
 export function unpinSelf(cores: readonly number[]): void {
   if (cores.length === 0) return
   execFileSync('taskset', ['-acp', cores.join(','), String(process.pid)], { stdio: 'ignore' })

@@ -33,7 +33,6 @@ export function portsLeft([first, last]: Ports): Ports | undefined {
   return sides.find(([from, to]) => to - from >= 1000)
 }
 
-/** Which ports the system gives out by itself. */
 function givenOut(): Ports {
   try {
     const [first, last] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/).map(Number)

@@ -44,11 +44,7 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
   for (;;) {
     signal.throwIfAborted()
     if (app.ended() !== undefined) throw endedEarly(app)
-    if (url !== undefined) {
-      if (await listensAt(url)) {
-        return { origin: url.origin }
-      }
-    }
+    if (url !== undefined && (await listensAt(url))) return { origin: url.origin }
     const found = await listeningPorts(app.pid)
     if (found.length > 0) firstSeen ??= Date.now()
     if (url !== undefined) {
@@ -154,13 +150,18 @@ export interface Ask {
   readonly tls?: Tls | undefined
 }
 
-/** One request on a connection of its own: the status of the answer, or a word for why there was none. */
-export function ask(url: URL, request: Ask, timeoutMs: number): Promise<number | string> {
+/** One request: the status of its answer, or a word for why there was none. `agent`: of connections that are kept. */
+export function ask(
+  url: URL,
+  request: Ask,
+  timeoutMs: number,
+  agent: http.Agent | false = false,
+): Promise<number | string> {
   const transport = url.protocol === 'https:' ? https : http
   return new Promise(resolve => {
     const { method, headers, body, tls } = request
     const trust = { ca: tls?.ca, rejectUnauthorized: tls?.insecure !== true }
-    const sent = transport.request(url, { method, headers, agent: false, ...trust })
+    const sent = transport.request(url, { method, headers, agent, ...trust })
     // Not the socket's idle timeout: a peer that drips bytes must not be waited for either.
     const timer = setTimeout(() => {
       resolve(`no answer within ${timeoutMs / 1000}s`)

@@ -1,6 +1,6 @@
 /** What a live run measures. Plain data, of whole seconds by the time at which requests were due. Pure. */
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
-import type { Fates, Latency, SecondResult } from '../melt/measured.ts'
+import type { Fates, Row, SecondResult } from '../melt/measured.ts'
 import { keptOf } from '../report/standing.ts'
 import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
 
@@ -41,15 +41,8 @@ export interface LiveSecond {
 }
 
 /** All seconds of a load in which it had settled. */
-export interface LiveRow extends Fates {
-  readonly arm: string
-  /** Of the capacity. */
-  readonly multiple: number
+export interface LiveRow extends Pick<Row, keyof Fates | 'arm' | 'multiple' | 'ofCapacity' | 'admittedMs' | 'shedMs'> {
   readonly seconds: number
-  /** Of the capacity, 0..1. */
-  readonly ofCapacity: number
-  readonly admittedMs: Latency
-  readonly shedMs: Latency
 }
 
 export interface LiveSide {

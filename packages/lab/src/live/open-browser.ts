@@ -8,7 +8,6 @@ interface Surroundings {
   readonly ci: string | undefined
 }
 
-/** Pure. */
 export function shouldOpen({ wanted, isTerminal, ci }: Surroundings): boolean {
   return wanted && isTerminal && (ci === undefined || ci === '' || ci === 'false' || ci === '0')
 }

@@ -4,22 +4,9 @@ import { checkOptions, type MeltOptions, presets, type RawMeltOptions } from '..
 import { numberOf } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 
-/** As commander hands them over. */
-export type RawLiveOptions = Pick<
+export type RawLiveOptions = Omit<
   RawMeltOptions,
-  | 'slo'
-  | 'startTimeout'
-  | 'path'
-  | 'method'
-  | 'header'
-  | 'body'
-  | 'connections'
-  | 'fresh'
-  | 'name'
-  | 'out'
-  | 'json'
-  | 'insecure'
-  | 'cacert'
+  'rounds' | 'spacing' | 'also' | 'at' | 'duration' | 'timeout' | 'url' | 'recovery' | 'quick' | 'cert' | 'key'
 > & {
   readonly timeout: string
   readonly for: string

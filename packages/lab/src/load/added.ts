@@ -1,5 +1,6 @@
 /** The counts of several workers, or of several runs, as one. Pure. */
-import type { Counts } from './plan.ts'
+import type { Histogram } from './histogram.ts'
+import type { ByKind, Counts, LoadOutcome } from './plan.ts'
 
 export const sumOf = <T>(parts: readonly T[], read: (part: T) => number): number =>
   parts.reduce((sum, part) => sum + read(part), 0)
@@ -10,6 +11,18 @@ export const addUp = (parts: readonly Readonly<Record<string, number | undefined
   for (const [name, times] of parts.flatMap(part => Object.entries(part))) sum[name] = (sum[name] ?? 0) + (times ?? 0)
   return sum
 }
+
+/** Of all names together. */
+export const totalOf = (counts: Readonly<Record<string, number | undefined>>): number =>
+  sumOf(Object.values(counts), times => times ?? 0)
+
+/** As measured. */
+export const latenciesOf = (outcome: LoadOutcome): ByKind<Histogram> => ({
+  ok: outcome.okLatency,
+  shed: outcome.shedLatency,
+  other: outcome.otherLatency,
+  failed: outcome.failedAfter,
+})
 
 export const countsOf = (parts: readonly Counts[]): Counts => ({
   scheduled: sumOf(parts, part => part.scheduled),

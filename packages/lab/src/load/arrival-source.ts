@@ -3,13 +3,11 @@ import { DueTimes } from './due-times.ts'
 import type { JourneyRun } from './journey-run.ts'
 import type { Arrival, FailureCode } from './plan.ts'
 import { seededRandom } from './random.ts'
-import { arrivalsOf, durationMs } from './schedule.ts'
+import { type Arrivals, arrivalsOf, durationMs } from './schedule.ts'
 
-export interface ArrivalSource {
+/** Infinity of `peek` means that none is due at present. */
+export interface ArrivalSource extends Arrivals {
   readonly durationMs: number
-  /** Due time of the next request, milliseconds from the start; Infinity when none is due at present. */
-  peek(): number
-  advance(): void
   /**
    * A request that was `due` then ended at `atMs`; `connected` is false when it did not even get a connection. `ownMs` of
    * its time were the generator's own doing, at most. `run` is the journey it belongs to.
@@ -74,11 +72,9 @@ export const sourceOf = (arrival: Arrival, worker: number, workers: number): Arr
     // The same for every arm.
     return closedLoop(users, arrival.durationMs, arrival.thinkMs, seededRandom(worker))
   }
-  const arrivals = arrivalsOf(arrival.schedule, worker, workers)
   const source: ArrivalSource = {
+    ...arrivalsOf(arrival.schedule, worker, workers),
     durationMs: durationMs(arrival.schedule),
-    peek: arrivals.peek,
-    advance: arrivals.advance,
     ended: () => {},
   }
   return arrival.retries ? retrying(source, arrival.retries, seededRandom(worker)) : source

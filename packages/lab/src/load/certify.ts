@@ -65,21 +65,11 @@ export interface Figure {
   readonly beyond: number
 }
 
+const MIDDLE = { floorMs: MIDDLE_MS, beyond: Number.POSITIVE_INFINITY }
+
 export const FIGURES: readonly Figure[] = [
-  {
-    name: 'mean',
-    title: 'mean',
-    read: histogram => histogram.mean,
-    floorMs: MIDDLE_MS,
-    beyond: Number.POSITIVE_INFINITY,
-  },
-  {
-    name: 'p50',
-    title: 'p50',
-    read: histogram => histogram.percentile(50),
-    floorMs: MIDDLE_MS,
-    beyond: Number.POSITIVE_INFINITY,
-  },
+  { name: 'mean', title: 'mean', read: histogram => histogram.mean, ...MIDDLE },
+  { name: 'p50', title: 'p50', read: histogram => histogram.percentile(50), ...MIDDLE },
   { name: 'p90', title: 'p90', read: histogram => histogram.percentile(90), floorMs: TAIL_MS, beyond: 0.1 },
   { name: 'p95', title: 'p95', read: histogram => histogram.percentile(95), floorMs: TAIL_MS, beyond: 0.05 },
   { name: 'p99', title: 'p99', read: histogram => histogram.percentile(99), floorMs: TAIL_MS, beyond: 0.01 },

@@ -19,7 +19,6 @@ const LOOK_EVERY_MS = 20
 const REPLACE_EVERY_MS = 10
 
 export interface PoolSize {
-  /** Of the standing set. */
   readonly standing: number
   readonly most: number
   /** Connections of the standing set that may be connecting at once. */
@@ -143,7 +142,6 @@ export class ConnectionPool {
     if (this.#standingReady !== undefined) this.#openMoreStanding()
   }
 
-  /** Its request is answered. */
   answered(connection: Connection, reusable: boolean, now: number): void {
     if (!reusable) {
       this.#retire(connection, now)

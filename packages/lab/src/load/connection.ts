@@ -54,12 +54,14 @@ export abstract class Connection {
   run: JourneyRun | undefined
 
   readonly peer: Peer
+  protected readonly owner: ConnectionOwner
   /** Bytes of the body of its last answer. */
   abstract readonly bodyBytes: number
   /** How long the server keeps it when idle, as its last answer said; Infinity when it said nothing. */
   abstract readonly keptMs: number
 
-  constructor(peer: Peer) {
+  constructor(owner: ConnectionOwner, peer: Peer) {
+    this.owner = owner
     this.peer = peer
   }
 
@@ -68,6 +70,20 @@ export abstract class Connection {
 
   /** Ends it at once. Says nothing to the owner, who asked for it. */
   abstract destroy(): void
+
+  /** Ends it with no request on it. */
+  protected leave(): void {
+    if (this.state === 'gone') return
+    this.destroy()
+    this.owner.onGone(this)
+  }
+
+  protected fail(code: FailureCode, reason: string): void {
+    const { busy } = this
+    this.destroy()
+    this.busy = busy
+    this.owner.onFailed(this, code, reason)
+  }
 }
 
 /** Makes what a pool holds. */

@@ -27,7 +27,6 @@ export class Fifo<T> {
     return item
   }
 
-  /** The one that was pushed last. */
   pop(): T | undefined {
     if (this.#length === 0) return undefined
     this.#length--

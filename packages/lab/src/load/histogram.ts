@@ -29,7 +29,6 @@ const topBits = (value: number): number => {
 }
 const FIRST = topBits(LOWEST_MS)
 
-/** Index of the bucket a duration falls into. */
 const bucketOf = (ms: number): number => {
   if (!(ms > LOWEST_MS)) return 0
   const index = topBits(ms) - FIRST
@@ -78,16 +77,6 @@ export class Histogram {
     return this.#count === 0 ? Number.NaN : this.#sum / SUM_UNITS_PER_MS / this.#count
   }
 
-  /** Standard deviation, to the resolution of a bucket. */
-  get deviation(): number {
-    const { mean } = this
-    let sum = 0
-    this.#each((index, count) => {
-      sum += count * (middleOf(index) - mean) ** 2
-    })
-    return Math.sqrt(sum / this.#count)
-  }
-
   get min(): number {
     return this.#count === 0 ? Number.NaN : this.#min
   }
@@ -106,16 +95,13 @@ export class Histogram {
     const rank = Math.ceil((percent / 100) * this.#count - 1e-9)
     if (rank <= 0) return this.#min
     if (rank >= this.#count) return this.#max
-    let seen = 0
-    for (let octave = 0; octave < this.#pages.length; octave++) {
-      const page = this.#pages[octave]
-      if (page === undefined) continue
-      for (let sub = 0; sub < SUB; sub++) {
-        seen += page[sub]!
-        if (seen >= rank) return Math.min(this.#max, Math.max(this.#min, middleOf((octave << SUB_BITS) | sub)))
-      }
-    }
-    return this.#max
+    let below = 0
+    let found = 0
+    this.#each((index, count) => {
+      if (below < rank) found = index
+      below += count
+    })
+    return Math.min(this.#max, Math.max(this.#min, middleOf(found)))
   }
 
   /**
@@ -150,18 +136,13 @@ export class Histogram {
     return seen / this.#count
   }
 
-  /** Adds another histogram into this one. */
   merge(other: Histogram): this {
-    for (let octave = 0; octave < other.#pages.length; octave++) {
-      const from = other.#pages[octave]
-      if (from === undefined) continue
-      const into = this.#page(octave)
-      for (let sub = 0; sub < SUB; sub++) {
-        const times = into[sub]! + from[sub]!
-        if (times > MOST) throw new RangeError(`a bucket of a histogram holds at most ${MOST}, got ${times}`)
-        into[sub] = times
-      }
-    }
+    other.#each((index, count) => {
+      const page = this.#page(index >>> SUB_BITS)
+      const times = page[index & (SUB - 1)]! + count
+      if (times > MOST) throw new RangeError(`a bucket of a histogram holds at most ${MOST}, got ${times}`)
+      page[index & (SUB - 1)] = times
+    })
     this.#count += other.#count
     this.#sum += other.#sum
     if (other.#min < this.#min) this.#min = other.#min

@@ -5,7 +5,6 @@ import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
 import { dial } from './dial.ts'
 import { explain, failureOf } from './failure.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
-import type { FailureCode } from './plan.ts'
 import { ResponseParser } from './response-parser.ts'
 
 /**
@@ -15,7 +14,6 @@ import { ResponseParser } from './response-parser.ts'
 const readBuffer = new Uint8Array(65_536)
 
 export class Http1Connection extends Connection {
-  readonly #owner: ConnectionOwner
   #request: Uint8Array | undefined
   #headRequest = false
   readonly #parser = new ResponseParser()
@@ -23,8 +21,7 @@ export class Http1Connection extends Connection {
 
   /** `tls` is what its connection is made with where the peer speaks TLS. */
   constructor(owner: ConnectionOwner, peer: Peer, tls: ConnectionOptions) {
-    super(peer)
-    this.#owner = owner
+    super(owner, peer)
     this.#socket = dial(peer, tls, () => this.#connected(), {
       buffer: readBuffer,
       callback: count => this.#read(count),
@@ -64,21 +61,21 @@ export class Http1Connection extends Connection {
     if (this.state !== 'connecting') return
     this.state = 'open'
     if (this.busy) this.#write()
-    this.#owner.onConnected(this)
+    this.owner.onConnected(this)
   }
 
   #read(count: number): boolean {
     if (this.state === 'gone') return true
-    this.#owner.onBytes(count)
+    this.owner.onBytes(count)
     if (this.state !== 'open') return true
     if (!this.busy) {
       // Bytes without a request, such as a 408 before an idle connection is closed. Do not use it again.
-      this.#leave()
+      this.leave()
       return true
     }
     const taken = this.#parser.read(readBuffer, 0, count)
     if (this.#parser.complete) this.#answered(this.#parser.reusable && taken === count)
-    else if (this.#parser.failed) this.#fail('malformed', this.#parser.fault)
+    else if (this.#parser.failed) this.fail('malformed', this.#parser.fault)
     return true
   }
 
@@ -86,39 +83,26 @@ export class Http1Connection extends Connection {
     this.busy = false
     // The side that closes first keeps the port for a minute (TIME_WAIT), so the server closes.
     if (!reusable) this.state = 'closing'
-    this.#owner.onAnswer(this, this.#parser.status, reusable)
+    this.owner.onAnswer(this, this.#parser.status, reusable)
   }
 
   #ended(): void {
     if (this.state === 'gone') return
     if (this.busy && this.state !== 'connecting') {
-      this.#owner.onBytes(0)
+      this.owner.onBytes(0)
       this.#parser.end()
       if (this.#parser.complete) this.#answered(false)
     }
-    if (this.busy || this.state === 'connecting') this.#fail('reset', 'the connection closed too early')
-    else this.#leave()
+    if (this.busy || this.state === 'connecting') this.fail('reset', 'the connection closed too early')
+    else this.leave()
   }
 
   #broke(error: NodeJS.ErrnoException): void {
     if (this.state === 'gone') return
     if (this.busy || this.state === 'connecting') {
-      this.#fail(failureOf(error.code, this.state !== 'connecting'), explain(error))
+      this.fail(failureOf(error.code, this.state !== 'connecting'), explain(error))
     } else {
-      this.#leave()
+      this.leave()
     }
-  }
-
-  #leave(): void {
-    if (this.state === 'gone') return
-    this.destroy()
-    this.#owner.onGone(this)
-  }
-
-  #fail(code: FailureCode, reason: string): void {
-    const busy = this.busy
-    this.destroy()
-    this.busy = busy
-    this.#owner.onFailed(this, code, reason)
   }
 }

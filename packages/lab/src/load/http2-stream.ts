@@ -25,7 +25,6 @@ export class Http2Stream extends Connection implements SessionUser {
   bodyBytes = 0
   /** HTTP/2 says when it is over (GOAWAY). */
   readonly keptMs: number = Number.POSITIVE_INFINITY
-  readonly #owner: ConnectionOwner
   readonly #session: Http2Session
   #message: Http2Message | undefined
   #headRequest = false
@@ -34,8 +33,7 @@ export class Http2Stream extends Connection implements SessionUser {
   #length: number | undefined
 
   constructor(owner: ConnectionOwner, peer: Peer, session: Http2Session) {
-    super(peer)
-    this.#owner = owner
+    super(owner, peer)
     this.#session = session
     session.users.add(this)
     if (session.state === 'open') this.state = 'open'
@@ -60,7 +58,7 @@ export class Http2Stream extends Connection implements SessionUser {
   connected(): void {
     this.state = 'open'
     if (this.busy) this.#open()
-    this.#owner.onConnected(this)
+    this.owner.onConnected(this)
   }
 
   admitted(): void {
@@ -69,13 +67,13 @@ export class Http2Stream extends Connection implements SessionUser {
 
   sessionEnded(code: FailureCode, reason: string): void {
     if (this.state === 'gone') return
-    this.#owner.onBytes(this.#session.newBytes())
-    if (this.busy || this.state === 'connecting') this.#fail(code, reason)
-    else this.#leave()
+    this.owner.onBytes(this.#session.newBytes())
+    if (this.busy || this.state === 'connecting') this.fail(code, reason)
+    else this.leave()
   }
 
   leaveIfIdle(): void {
-    if (!this.busy && this.state === 'open') this.#leave()
+    if (!this.busy && this.state === 'open') this.leave()
   }
 
   #open(): void {
@@ -90,7 +88,7 @@ export class Http2Stream extends Connection implements SessionUser {
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
       if (SESSION_ENDS.has(code ?? '')) return
-      this.#fail(code === 'ERR_HTTP2_GOAWAY_SESSION' ? 'refused' : 'other', message)
+      this.fail(code === 'ERR_HTTP2_GOAWAY_SESSION' ? 'refused' : 'other', message)
       return
     }
     this.#stream = stream
@@ -105,7 +103,7 @@ export class Http2Stream extends Connection implements SessionUser {
       .on('error', (error: NodeJS.ErrnoException) => this.#broke(stream, error))
       .on('close', () => this.#broke(stream))
     if (body !== undefined) stream.end(body)
-    this.#owner.onQueued(this)
+    this.owner.onQueued(this)
   }
 
   #begins(answer: IncomingHttpHeaders): void {
@@ -118,7 +116,7 @@ export class Http2Stream extends Connection implements SessionUser {
   }
 
   #came(stream: ClientHttp2Stream): void {
-    if (stream === this.#stream) this.#owner.onBytes(this.#session.newBytes())
+    if (stream === this.#stream) this.owner.onBytes(this.#session.newBytes())
   }
 
   #ended(stream: ClientHttp2Stream): void {
@@ -126,7 +124,7 @@ export class Http2Stream extends Connection implements SessionUser {
     if (stream !== this.#stream || this.#status === 0 || stream.rstCode !== 0) return
     this.#came(stream)
     if (this.#length !== undefined && this.#length !== this.bodyBytes) {
-      this.#fail('reset', 'the stream closed too early')
+      this.fail('reset', 'the stream closed too early')
       return
     }
     this.#stream = undefined
@@ -136,9 +134,9 @@ export class Http2Stream extends Connection implements SessionUser {
     const { lasts } = this.#session
     if (!lasts) this.state = 'closing'
     this.#session.finished()
-    this.#owner.onAnswer(this, this.#status, lasts)
+    this.owner.onAnswer(this, this.#status, lasts)
     // One stream more than the server now allows.
-    if (!lasts && this.#session.state === 'open') this.#leave()
+    if (!lasts && this.#session.state === 'open') this.leave()
   }
 
   /** Without an error when it only closed. */
@@ -146,21 +144,8 @@ export class Http2Stream extends Connection implements SessionUser {
     if (stream !== this.#stream) return
     this.#came(stream)
     if (SESSION_ENDS.has(error?.code ?? '')) this.#stream = undefined
-    else if (error !== undefined && error.code !== 'ERR_HTTP2_STREAM_ERROR') this.#fail(...sessionFailure(error))
-    else this.#fail(...streamFailure(stream.rstCode ?? 0))
-  }
-
-  #leave(): void {
-    if (this.state === 'gone') return
-    this.destroy()
-    this.#owner.onGone(this)
-  }
-
-  #fail(code: FailureCode, reason: string): void {
-    const { busy } = this
-    this.destroy()
-    this.busy = busy
-    this.#owner.onFailed(this, code, reason)
+    else if (error !== undefined && error.code !== 'ERR_HTTP2_STREAM_ERROR') this.fail(...sessionFailure(error))
+    else this.fail(...streamFailure(stream.rstCode ?? 0))
   }
 }
 

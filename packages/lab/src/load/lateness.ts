@@ -39,7 +39,6 @@ export class Lateness {
   #gapEnded = Number.NEGATIVE_INFINITY
   /** When the next sign of life is due at the latest. */
   #expectedBy = 0
-  /** Asleep in a poll. */
   #asleep = false
   #atSleep: Scheduling | undefined
 
@@ -74,7 +73,6 @@ export class Lateness {
     return this.lastSeen - this.#readUntil
   }
 
-  /** A sign of life. */
   alive(now: number): void {
     const late = now - this.#expectedBy
     if (late >= FREEZE_MS && this.freezes.length < MOST_FREEZES) {

@@ -4,7 +4,6 @@ import type { OutgoingHttpHeaders } from 'node:http2'
 import type { RequestText } from './request-text.ts'
 import { type Extracted, type Template, templateOf } from './template.ts'
 
-/** Of HTTP/2. */
 export interface Http2Message {
   readonly headers: OutgoingHttpHeaders
   readonly body: Uint8Array | undefined

@@ -33,7 +33,6 @@ const HIGH_RATE = 20
 const YIELDING_NAP_MS = 0.2
 
 export interface Outlook {
-  /** When the next request is due. */
   readonly due: number
   /** Something is to be done in the very next turn. */
   readonly urgent: boolean
@@ -43,7 +42,6 @@ export interface Outlook {
   readonly busy: boolean
   /** How long answers take at present. */
   readonly answerScaleMs: number
-  /** Requests sent per millisecond at present. */
   readonly ratePerMs: number
 }
 

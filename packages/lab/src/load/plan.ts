@@ -47,7 +47,6 @@ export type Connections =
 /** By name as it is to be sent; a list is sent as one header line for each value. */
 export type RequestHeaders = Readonly<Record<string, string | string[]>>
 
-/** A request to send. */
 export interface LoadTarget {
   readonly url: string
   readonly method: string

@@ -47,7 +47,6 @@ const refuseHttp1Only = (headers: RequestHeaders): void => {
   if (found !== undefined) throw new RangeError(`header ${found} does not exist in HTTP/2`)
 }
 
-/** One of them. */
 export const requestOf = (
   request: LoadTarget,
   templated: boolean,

@@ -81,10 +81,7 @@ const piecesOf = (phases: readonly Phase[]): readonly Piece[] => {
     startMs += lengthMs
     before += inside
   }
-  for (const phase of phases) {
-    if (phase.kind === 'constant') add(phase.rate, phase.rate, phase.durationMs)
-    else add(phase.fromRate, phase.toRate, phase.durationMs)
-  }
+  for (const phase of phases) add(...ratesOf(phase), phase.durationMs)
   return pieces
 }
 
@@ -97,7 +94,6 @@ const invert = (piece: Piece, s: number): number => {
   return Math.min(lengthMs, Math.max(0, t))
 }
 
-/** Length of the whole schedule, milliseconds. */
 export const durationMs = (schedule: Schedule): number =>
   schedule.phases.reduce((sum, phase) => sum + phase.durationMs, 0)
 
@@ -119,7 +115,6 @@ export const loadSeconds = (
   { elapsedMs }: { readonly elapsedMs: number },
 ): number => Math.max(1, plan.journey === undefined ? Math.min(planMs(plan), elapsedMs) : elapsedMs) / 1000
 
-/** The integral of the rate over the whole schedule. */
 export const expectedArrivals = (schedule: Schedule): number =>
   piecesOf(schedule.phases).reduce((sum, piece) => sum + piece.inside, 0)
 
@@ -127,11 +122,9 @@ export const expectedArrivals = (schedule: Schedule): number =>
 export interface Arrivals {
   /** Due time of the next arrival, milliseconds from the start; Infinity when there is none left. Does not advance. */
   peek(): number
-  /** Goes on to the next arrival. */
   advance(): void
 }
 
-/** The arrivals of `worker` (0-based) out of `workers`. */
 export const arrivalsOf = (schedule: Schedule, worker = 0, workers = 1): Arrivals => {
   validateSchedule(schedule)
   checkRange('workers', workers, 1, 1024, 'workers')

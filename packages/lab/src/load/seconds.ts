@@ -68,7 +68,7 @@ export class Seconds {
   }
 }
 
-const emptySecond = (): Second => ({
+export const emptySecond = (): Second => ({
   scheduled: 0,
   sent: 0,
   answered: {},

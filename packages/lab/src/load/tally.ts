@@ -4,7 +4,7 @@
  */
 import { Histogram, type HistogramData } from './histogram.ts'
 import type { Counts, FailureCode } from './plan.ts'
-import { type Second, type SecondData, Seconds, type Times } from './seconds.ts'
+import { emptySecond, type Second, type SecondData, Seconds, type Times } from './seconds.ts'
 
 /** Of a good answer: success, or a redirect. */
 export const isOk = (status: number): boolean => status >= 200 && status < 400
@@ -36,9 +36,7 @@ export interface TallyData extends Counts {
   readonly reasons: Readonly<Times>
 }
 
-/** Of one of several targets. */
-type TargetTally = Omit<Second, 'shedLatency'>
-export type TargetData = Readonly<Omit<TargetTally, 'okLatency'>> & { readonly okLatency: HistogramData }
+type TargetData = Omit<SecondData, 'shedLatency'>
 
 /** With more targets than this nobody reads the figures of each. */
 const MOST_TARGETS = 20
@@ -83,13 +81,13 @@ export class Tally {
   readonly #connectionWait = new Histogram()
   readonly #seconds: Seconds
   readonly #reasons: Times = {}
-  readonly #targets: readonly TargetTally[]
+  readonly #targets: readonly Second[]
 
   /** A request that has neither answer nor failure after `timeoutMs` fails. */
   constructor(sloMs: number, timeoutMs: number, targets: number) {
     this.#sloMs = sloMs
     const told = targets > 1 && targets <= MOST_TARGETS ? targets : 0
-    this.#targets = Array.from({ length: told }, emptyTarget)
+    this.#targets = Array.from({ length: told }, emptySecond)
     this.#seconds = new Seconds(timeoutMs + 1000)
   }
 
@@ -166,7 +164,10 @@ export class Tally {
       bytesRead: this.bytesRead,
       bodyBytes: this.bodyBytes,
       bodyBytesSent: this.bodyBytesSent,
-      targets: this.#targets.map(({ okLatency, ...counts }) => ({ ...counts, okLatency: okLatency.toJSON() })),
+      targets: this.#targets.map(({ okLatency, shedLatency: _, ...counts }) => ({
+        ...counts,
+        okLatency: okLatency.toJSON(),
+      })),
       ok: pairData(this.#ok),
       shed: pairData(this.#shed),
       other: pairData(this.#other),
@@ -178,12 +179,3 @@ export class Tally {
     }
   }
 }
-
-const emptyTarget = (): TargetTally => ({
-  scheduled: 0,
-  sent: 0,
-  answered: {},
-  failed: {},
-  good: 0,
-  okLatency: new Histogram(),
-})

@@ -10,7 +10,6 @@ export type FromWorker =
   | { readonly kind: 'progress'; readonly progress: EngineProgress }
   | { readonly kind: 'done'; readonly report: EngineReport }
 
-/** How often a worker tells how far it is, milliseconds. */
 const TELL_EVERY_MS = 250
 
 const port = parentPort!

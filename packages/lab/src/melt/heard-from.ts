@@ -19,7 +19,6 @@ const LOOK_MS = 25
 type Heeded = Pick<Context, 'signal' | 'line' | 'doubt'>
 
 export interface Hearing {
-  /** For the command's environment. */
   readonly env: Readonly<Record<string, string>>
   /** @throws UserError when no server of it is protected */
   protection(app: Pick<RunningApp, 'name' | 'node' | 'ended' | 'check'>, context: Heeded): Promise<void>

@@ -154,15 +154,11 @@ export interface SecondResult extends Fates {
   readonly admittedP99Ms: number | null
 }
 
-export interface Row extends Fates {
-  readonly arm: string
-  readonly multiple: number
+export interface Row
+  extends Pick<StepResult, keyof Fates | 'arm' | 'multiple' | 'admittedMs' | 'shedMs' | 'longestAnswerMs'> {
   readonly rounds: number
   /** Of the capacity, 0..1. */
   readonly ofCapacity: number
-  readonly admittedMs: Latency
-  readonly shedMs: Latency
-  readonly longestAnswerMs: number | null
   /** Connection errors and timeouts, over the whole step. */
   readonly errors: number
   readonly peakRssBytes: number

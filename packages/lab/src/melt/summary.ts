@@ -5,6 +5,7 @@
  * Figures are counted per request *scheduled* in the window, whenever its answer came: goodput that arrives after the
  * load has stopped, or that belongs to the seconds before the window, does not count.
  */
+import { sumOf, totalOf } from '../load/added.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import type { Fates, Latency, Row, SecondResult, StepResult, Window } from './measured.ts'
@@ -29,7 +30,7 @@ export interface StepInput extends UnderLoad<LoadOutcome> {
 export function summariseStep(input: StepInput): StepResult {
   const { arm, multiple, round, window, sloMs, outcome, watched, died, foreign } = input
   const inWindow = outcome.seconds.filter(each => each.second >= window.from && each.second < window.to)
-  const answers = total(outcome.answered)
+  const answers = totalOf(outcome.answered)
   return {
     arm,
     multiple,
@@ -70,36 +71,20 @@ export function secondOf(second: LoadSecond, sloMs: number): SecondResult {
 }
 
 export function fatesOf(seconds: readonly LoadSecond[], lengthS: number, sloMs: number): Fates {
-  let offered = 0
-  let goodput = 0
-  let ok = 0
-  let shed = 0
-  let shedLate = 0
-  let otherStatus = 0
-  let failed = 0
-  let sent = 0
-  for (const each of seconds) {
-    offered += each.scheduled
-    sent += each.sent
-    goodput += each.good
-    failed += total(each.failed)
-    if (each.shedLatency.count > 0) shedLate += each.shedLatency.count * (1 - each.shedLatency.shareWithin(sloMs))
-    for (const [status, count] of Object.entries(each.answered)) {
-      if (status === '503') shed += count
-      else if (/^[23]/.test(status)) ok += count
-      else otherStatus += count
-    }
-  }
-  const rate = (count: number): number => count / lengthS
+  const rate = (of: (second: LoadSecond) => number): number => sumOf(seconds, of) / lengthS
+  const answered = (second: LoadSecond, which: RegExp): number =>
+    sumOf(Object.entries(second.answered), ([status, count]) => (which.test(status) ? count : 0))
   return {
-    offered: rate(offered),
-    goodput: rate(goodput),
-    late: rate(ok - goodput),
-    shed: rate(shed),
-    shedLate: rate(shedLate),
-    otherStatus: rate(otherStatus),
-    failed: rate(failed),
-    unsent: rate(offered - sent),
+    offered: rate(({ scheduled }) => scheduled),
+    goodput: rate(({ good }) => good),
+    late: rate(second => answered(second, /^[23]/) - second.good),
+    shed: rate(second => answered(second, /^503$/)),
+    shedLate: rate(({ shedLatency: { count }, shedLatency }) =>
+      count === 0 ? 0 : count * (1 - shedLatency.shareWithin(sloMs)),
+    ),
+    otherStatus: rate(second => answered(second, /^(?!503$|[23])/)),
+    failed: rate(({ failed }) => totalOf(failed)),
+    unsent: rate(({ scheduled, sent }) => scheduled - sent),
   }
 }
 
@@ -144,7 +129,7 @@ function rowOf(arm: string, multiple: number, rounds: readonly StepResult[], cap
     admittedMs: midLatency(step => step.admittedMs),
     shedMs: midLatency(step => step.shedMs),
     longestAnswerMs: midKnown(step => step.longestAnswerMs),
-    errors: mid(step => total(step.failedByCode)),
+    errors: mid(step => totalOf(step.failedByCode)),
     peakRssBytes: mid(step => step.server.peakRssBytes),
     cpuPerAnswerUs: midKnown(step => step.server.cpuPerAnswerUs),
     died: rounds.some(step => step.server.died !== null),
@@ -157,12 +142,6 @@ export function median(values: readonly number[]): number | null {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
-}
-
-function total(counts: Readonly<Record<string, number | undefined>>): number {
-  let sum = 0
-  for (const count of Object.values(counts)) sum += count ?? 0
-  return sum
 }
 
 /** JSON knows no NaN: the percentile of nothing is null. */

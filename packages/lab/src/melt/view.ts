@@ -48,7 +48,6 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
 export const bestOf = (rows: readonly Kept[], searches: Capacity['searches']): number =>
   searches === undefined ? 0 : Math.max(...rows.map(row => row.goodput))
 
-/** One sentence that states what the run found, with figures. */
 export function finding(rows: readonly Kept[], arms: Arms): string {
   if (rows.length === 0) return 'Nothing was measured before the run ended.'
   const highest = (kind: ScenarioArm['kind']): Kept | undefined =>
@@ -99,7 +98,6 @@ const columns: Columns<Row> = [
   ['peak rss', row => formatMegabytes(row.peakRssBytes) + (row.died ? ' died' : '')],
 ]
 
-/** `more`: further columns. */
 export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup'>, more: Columns<Row> = []): Table {
   const { sloMs, window, rounds } = setup
   const words = {
@@ -143,7 +141,6 @@ function loadAxis(rows: readonly Pick<Row, 'multiple'>[]): Axis {
   return { label: 'offered load, multiples of the capacity (log)', unit: 'multiple', scale: 'log', ticks }
 }
 
-/** One line per arm over the loads. */
 export function linesOver<R extends Pick<Row, 'arm' | 'multiple'>>(
   rows: readonly R[],
   of: (row: R) => number | null,

@@ -1,18 +1,8 @@
 /** Figures of a stream of numbers as it passes: counts, extremes, mean, quantiles; and the lines that were none. Pure. */
 import { QuantileSketch } from './quantile-sketch.ts'
 
-export interface NumberFigures {
-  readonly count: number
-  readonly min: number
-  readonly max: number
-  readonly mean: number
-  readonly last: number
-  readonly p50: number
-  readonly p90: number
-  readonly p95: number
-  readonly p99: number
-  readonly p999: number
-}
+type Quantile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999'
+export type NumberFigures = Readonly<Record<'count' | 'min' | 'max' | 'mean' | 'last' | Quantile, number>>
 
 /** So many numbers are kept as they are, and their percentiles are exact; of more, within the sketch's accuracy. */
 const KEPT_EXACTLY = 10_000
@@ -28,21 +18,13 @@ export class RunningNumbers {
   #max = Number.NEGATIVE_INFINITY
   #mean = 0
   #last = Number.NaN
-  #notNumbers = 0
-  #firstBad: string | undefined
+  /** Lines that are neither empty nor a number. */
+  notNumbers = 0
+  /** The first of them, shortened, without control characters. */
+  firstBad: string | undefined
 
   get count(): number {
     return this.#sketch.count
-  }
-
-  /** Lines that are neither empty nor a number. */
-  get notNumbers(): number {
-    return this.#notNumbers
-  }
-
-  /** The first of them, shortened, without control characters. */
-  get firstBad(): string | undefined {
-    return this.#firstBad
   }
 
   /** One line of input. Empty ones count as nothing. */
@@ -52,8 +34,8 @@ export class RunningNumbers {
     // Of a longer line only the beginning came, which may look like a number.
     const value = text.length <= LONGEST_LINE && NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN
     if (!Number.isFinite(value)) {
-      this.#notNumbers++
-      this.#firstBad ??= printable(trimmed)
+      this.notNumbers++
+      this.firstBad ??= printable(trimmed)
       return
     }
     this.#sketch.record(value)
@@ -94,8 +76,8 @@ export class RunningNumbers {
   /** `Meas: 18 Min: 3 Max: 4 Avg: 4 Cur: 4`: what can be said without sorting anything, for a line that is rewritten often. */
   get live(): string {
     if (this.count === 0)
-      return this.#notNumbers === 0 ? 'no number yet' : `no number yet, ${this.#notNumbers} other lines`
-    const bad = this.#notNumbers === 0 ? '' : ` Not numbers: ${this.#notNumbers}`
+      return this.notNumbers === 0 ? 'no number yet' : `no number yet, ${this.notNumbers} other lines`
+    const bad = this.notNumbers === 0 ? '' : ` Not numbers: ${this.notNumbers}`
     return `Meas: ${this.count} Min: ${short(this.#min)} Max: ${short(this.#max)} Avg: ${short(this.#mean)} Cur: ${short(this.#last)}${bad}`
   }
 }

@@ -9,7 +9,6 @@ import { descendants, type ProcessRow, parsePs, parseRss, parseStat } from './pr
 
 const run = promisify(execFile)
 
-/** Every process there is. */
 export async function allProcesses(): Promise<ProcessRow[]> {
   if (process.platform !== 'linux') return psRows()
   const names = await readdir('/proc')

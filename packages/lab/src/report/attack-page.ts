@@ -1,5 +1,6 @@
 /** An attack as a page, in the form of a scenario's result: what the report says, and its course as plots. Pure. */
 import { formatDuration } from '../durations.ts'
+import type { LoadSecond } from '../load/plan.ts'
 import { planMs } from '../load/schedule.ts'
 import { attackReport } from './attack-report.ts'
 import { asked, type AttackRun, offered } from './attack-words.ts'
@@ -108,42 +109,34 @@ const lines = (title: string, x: LinesPlot['x'], y: LinesPlot['y'], series: Line
 })
 
 function stepPlots(runs: readonly AttackRun[]): Plot[] {
-  const x = { label: 'scheduled a second', unit: 'rate' } as const
   const points = runs.map(({ plan, outcome }) => {
     const seconds = planMs(plan) / 1000
-    return { scheduled: outcome.scheduled / seconds, good: outcome.good / seconds, ok: outcome.okLatency }
+    const scheduled = outcome.scheduled / seconds
+    return { at: scheduled, scheduled, good: outcome.good / seconds, okLatency: outcome.okLatency }
   })
-  return [
-    lines('Goodput', x, { label: 'a second', unit: 'rate' }, [
-      { arm: SCHEDULED.name, points: points.map(({ scheduled }) => [scheduled, scheduled]) },
-      { arm: GOODPUT.name, points: points.map(({ scheduled, good }) => [scheduled, good]) },
-    ]),
-    lines('p99 of answers 2xx and 3xx', x, { label: 'latency', unit: 'ms', scale: 'log' }, [
-      {
-        arm: GOODPUT.name,
-        points: points.map(({ scheduled, ok }) => [scheduled, ok.count === 0 ? null : ok.percentile(99)]),
-      },
-    ]),
-  ]
+  return coursePlots({ label: 'scheduled a second', unit: 'rate' }, points)
 }
 
 function secondPlots({ plan, outcome }: AttackRun): Plot[] {
-  const x = { label: 'second', unit: 's' } as const
   // A second that is cut short would look like a fall.
   const seconds = outcome.seconds.slice(0, Math.max(1, Math.floor(planMs(plan) / 1000)))
+  return coursePlots(
+    { label: 'second', unit: 's' },
+    seconds.map(each => ({ ...each, at: each.second })),
+  )
+}
+
+type Point = Pick<LoadSecond, 'scheduled' | 'good' | 'okLatency'> & { readonly at: number }
+
+function coursePlots(x: LinesPlot['x'], points: readonly Point[]): Plot[] {
+  const p99 = ({ okLatency }: Point): number | null => (okLatency.count === 0 ? null : okLatency.percentile(99))
   return [
     lines('Goodput', x, { label: 'a second', unit: 'rate' }, [
-      { arm: SCHEDULED.name, points: seconds.map(({ second, scheduled }) => [second, scheduled]) },
-      { arm: GOODPUT.name, points: seconds.map(({ second, good }) => [second, good]) },
+      { arm: SCHEDULED.name, points: points.map(({ at, scheduled }) => [at, scheduled]) },
+      { arm: GOODPUT.name, points: points.map(({ at, good }) => [at, good]) },
     ]),
     lines('p99 of answers 2xx and 3xx', x, { label: 'latency', unit: 'ms', scale: 'log' }, [
-      {
-        arm: GOODPUT.name,
-        points: seconds.map(({ second, okLatency }) => [
-          second,
-          okLatency.count === 0 ? null : okLatency.percentile(99),
-        ]),
-      },
+      { arm: GOODPUT.name, points: points.map(point => [point.at, p99(point)]) },
     ]),
   ]
 }

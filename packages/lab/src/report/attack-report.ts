@@ -1,8 +1,9 @@
 /** A load run in figures, as `meltlab attack` prints it for people. Pure. */
 import { formatDuration } from '../durations.ts'
+import { latenciesOf, totalOf } from '../load/added.ts'
 import type { Histogram } from '../load/histogram.ts'
 import { allowedMs, FIGURES } from '../load/certify.ts'
-import type { FigureName, LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { type FigureName, KINDS, type LoadOutcome, type LoadPlan } from '../load/plan.ts'
 import { loadSeconds } from '../load/schedule.ts'
 import { failures, judgedText, sign } from './attack-words.ts'
 import { formatCount, formatBytes, formatMs, formatRate } from './format.ts'
@@ -24,20 +25,15 @@ const latencies = (histogram: Histogram): string[] => [
  * Each figure by itself, of the kind of outcome that came most often: `p50 1.2 ms, p99 not certain (3.0 ms to 9.0 ms)` where the
  * generator's own delay may be more of it than is certified.
  */
-const certainty = ({ certificate, ...outcome }: LoadOutcome): string => {
-  const counts = {
-    ok: outcome.okLatency.count,
-    shed: outcome.shedLatency.count,
-    other: outcome.otherLatency.count,
-    failed: outcome.failedAfter.count,
-  } as const
-  const [most] = (['ok', 'shed', 'other', 'failed'] as const).toSorted((a, b) => counts[b] - counts[a])
-  const figures = certificate.intervals[most!]
+const certainty = (outcome: LoadOutcome): string => {
+  const measured = latenciesOf(outcome)
+  const [most] = KINDS.toSorted((a, b) => measured[b].count - measured[a].count)
+  const figures = outcome.certificate.intervals[most!]
   if (figures === undefined) return 'no figure'
   const words = FIGURES.filter(({ name }) => SAID.includes(name)).map(figure => {
-    const [clean, measured] = figures[figure.name]
-    const isCertain = measured - clean <= allowedMs(figure, measured, counts[most!])
-    return `${figure.title} ${isCertain ? ms(measured) : `not certain (${ms(clean)} to ${ms(measured)})`}`
+    const [least, value] = figures[figure.name]
+    const isCertain = value - least <= allowedMs(figure, value, measured[most!].count)
+    return `${figure.title} ${isCertain ? ms(value) : `not certain (${ms(least)} to ${ms(value)})`}`
   })
   return words.join(', ')
 }
@@ -76,7 +72,7 @@ export const attackReport = (
 ): string => {
   const seconds = loadSeconds(plan, outcome)
   const ok = outcome.okLatency
-  const answers = Object.values(outcome.answered).reduce((sum, times) => sum + times, 0)
+  const answers = totalOf(outcome.answered)
   const several = plan.journey === undefined ? (plan.others?.length ?? 0) : 0
   const rows: Row[] = [
     ...(several === 0 ? [] : [['Targets', `${formatCount(several + 1)}, in turn`] as const]),

@@ -1,6 +1,7 @@
 /** What the reports of an attack share: its load, its failures and its expectations in words. Pure. */
+import { formatDuration } from '../durations.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
-import { ratesOf } from '../load/schedule.ts'
+import { planMs, ratesOf } from '../load/schedule.ts'
 import { formatCount, formatRate } from './format.ts'
 import type { Judged } from './judged.ts'
 
@@ -19,6 +20,10 @@ export const offered = ({ arrival, journey }: Pick<LoadPlan, 'arrival' | 'journe
   })
   return `${rates.join(', ')}${journey === undefined ? '' : ' journeys'}`
 }
+
+/** `500/s for 10s` */
+export const loadInWords = (plan: Pick<LoadPlan, 'arrival' | 'journey'>): string =>
+  `${offered(plan)} for ${formatDuration(planMs(plan))}`
 
 const WORDS: Readonly<Record<string, string>> = {
   refused: 'the connection was refused',

@@ -20,7 +20,6 @@ const others: readonly ArmStyle[] = [
   { light: '#8a6d00', dark: '#f0c53b', mark: 'triangle', dash: [12, 4, 3, 4] },
 ]
 
-/** The style of each arm, in order. */
 export function stylesOf(arms: readonly Pick<ScenarioArm, 'kind'>[]): readonly ArmStyle[] {
   let next = 0
   return arms.map(arm => {

@@ -15,7 +15,6 @@ interface Distribution {
 
 /** More lines, or more than there are colours, cannot be told apart. */
 const MOST_LINES = 5
-/** Points of a line for each power of ten. */
 const POINTS_PER_DECADE = 8
 /** One answer in so many lies beyond it: p50 to p99.99. */
 const ODDS = [2, 4, 10, 20, 100, 1000, 10_000]

@@ -18,6 +18,7 @@ import {
   levelLine,
   mark,
   nameWidth,
+  polyline,
   px,
   type Styled,
   text,
@@ -139,8 +140,5 @@ function guideLine({ name, points }: Guide, x: Scale, y: Scale): string {
     text('tick over', x.to(lastX), y.to(lastY) - 12, name, 'end')
   )
 }
-
-const polyline = (points: readonly (readonly [number, number])[]): string =>
-  points.map(([x, y]) => `${px(x)},${px(y)}`).join(' ')
 
 const roomForNames = (names: readonly string[]): number => Math.max(60, ...names.map(nameWidth)) + 28

@@ -1,6 +1,6 @@
 /** The same picture of each arm, side by side on the same axes, as SVG text. Pure. */
 import { scaleOf } from './plot-frame.ts'
-import { armOf, type Drawn, type Frame, px, type Styled, text } from './plot-parts.ts'
+import { armOf, type Drawn, type Frame, polyline, px, type Styled, text } from './plot-parts.ts'
 import type { PanelLine, PanelsPlot } from './result.ts'
 import { formatUnit } from './units.ts'
 
@@ -60,7 +60,7 @@ export function panels(drawn: PanelsPlot, arms: readonly Styled[], frame: Frame)
 }
 
 function drawnLine(line: PanelLine, arm: Styled, at: readonly (readonly [number, number])[], bottom: number): string {
-  const course = at.map(([x, y]) => `${px(x)},${px(y)}`).join(' ')
+  const course = polyline(at)
   if (line.style === 'arm') return `<polyline class="line ${arm.className}" style="fill:none" points="${course}"/>`
   if (line.style !== 'area') {
     return `<polyline class="level" style="fill:none;stroke-dasharray:${dashes[line.style] || 'none'}" points="${course}"/>`

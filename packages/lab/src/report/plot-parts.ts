@@ -47,6 +47,9 @@ export function px(value: number): string {
   return String(Math.round(value * 10) / 10)
 }
 
+export const polyline = (points: readonly (readonly [number, number])[]): string =>
+  points.map(([x, y]) => `${px(x)},${px(y)}`).join(' ')
+
 /** About 8.6 px a letter at the size of names, 7.6 at that of ticks. */
 export const nameWidth = (text: string): number => text.length * 8.6
 export const tickWidth = (text: string): number => text.length * 7.6

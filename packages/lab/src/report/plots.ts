@@ -1,5 +1,4 @@
 /** Plots that several commands and scenarios draw. Pure. */
-import type { LatencyFigures } from './load-figures.ts'
 import type { BarsPlot, LinesPlot, Unit } from './result.ts'
 
 interface Words {
@@ -26,25 +25,17 @@ export function overTime<Run extends { readonly arm: string }>(
   }
 }
 
-/** How long answers took, one group for each figure. */
-export function latencyBars<Run extends { readonly arm: string }>(
-  words: Words,
-  figures: readonly (keyof LatencyFigures)[],
-  runs: readonly Run[],
-  of: (run: Run, figure: keyof LatencyFigures) => number | null,
-  limitMs: number,
-): BarsPlot {
+type Group = readonly [label: string, values: readonly (readonly [arm: string, value: number | null])[]]
+
+/** One bar for each arm of a group that has a value there. */
+export function groupedBars(words: Words, y: BarsPlot['y'], groups: readonly Group[]): BarsPlot {
   return {
     kind: 'bars',
     ...words,
-    y: { label: 'latency', unit: 'ms' },
-    groups: figures.map(figure => ({
-      label: figure === 'max' ? 'longest' : figure,
-      bars: runs.flatMap(run => {
-        const value = of(run, figure)
-        return value === null ? [] : [{ arm: run.arm, value }]
-      }),
+    y,
+    groups: groups.map(([label, values]) => ({
+      label,
+      bars: values.flatMap(([arm, value]) => (value === null ? [] : [{ arm, value }])),
     })),
-    levels: [{ value: limitMs, name: 'the limit' }],
   }
 }

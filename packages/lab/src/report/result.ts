@@ -14,7 +14,6 @@ export interface ScenarioArm {
   readonly what: string
 }
 
-/** A figure of the published experiment. */
 export interface PublishedFigure {
   readonly what: string
   readonly value: string
@@ -54,27 +53,26 @@ export interface Guide {
   readonly points: readonly (readonly [number, number])[]
 }
 
-/** One line per series; a null is a gap. */
-export interface LinesPlot {
-  readonly kind: 'lines'
+interface AnyPlot {
   readonly title: string
   readonly note?: string
   /** Plots with the same heading here are folded away together. */
   readonly fold?: string
-  readonly x: Axis
   readonly y: Axis
+}
+
+/** One line per series; a null is a gap. */
+export interface LinesPlot extends AnyPlot {
+  readonly kind: 'lines'
+  readonly x: Axis
   readonly series: readonly { readonly arm: string; readonly points: readonly (readonly [number, number | null])[] }[]
   readonly levels?: readonly Level[]
   readonly guide?: Guide
 }
 
 /** Groups of bars, one bar per arm that has a value there. A single group lies on its side and needs no label. */
-export interface BarsPlot {
+export interface BarsPlot extends AnyPlot {
   readonly kind: 'bars'
-  readonly title: string
-  readonly note?: string
-  readonly fold?: string
-  readonly y: Axis
   readonly groups: readonly {
     readonly label: string
     readonly bars: readonly { readonly arm: string; readonly value: number }[]
@@ -90,13 +88,9 @@ export interface PanelLine {
 }
 
 /** A panel for each arm, all on the same axes. Lines of one name are alike in all of them. */
-export interface PanelsPlot {
+export interface PanelsPlot extends AnyPlot {
   readonly kind: 'panels'
-  readonly title: string
-  readonly note?: string
-  readonly fold?: string
   readonly x: Axis
-  readonly y: Axis
   /** Something happens there. */
   readonly mark: { readonly at: number; readonly name: string }
   readonly panels: readonly { readonly arm: string; readonly says: string; readonly lines: readonly PanelLine[] }[]

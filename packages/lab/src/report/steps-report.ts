@@ -1,5 +1,6 @@
 /** An attack in steps: a row for each rate, and what each expectation came to at each of them. Pure. */
 import { formatDuration } from '../durations.ts'
+import { totalOf } from '../load/added.ts'
 import { loadSeconds, planMs } from '../load/schedule.ts'
 import { asked, type AttackRun, failures, judgedText, offered, sign } from './attack-words.ts'
 import { formatMs, formatPercent, formatRate } from './format.ts'
@@ -37,7 +38,7 @@ export function stepCells({ plan, outcome }: AttackRun): string[] {
   const ms = (value: number): string => formatMs(Number.isNaN(value) ? null : value)
   return [
     offered(plan),
-    perSecond(Object.values(outcome.answered).reduce((sum, times) => sum + times, 0)),
+    perSecond(totalOf(outcome.answered)),
     perSecond(outcome.good),
     ofScheduled(outcome.good),
     ms(okLatency.percentile(50)),

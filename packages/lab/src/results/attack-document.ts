@@ -3,6 +3,7 @@
  * describes it. Nothing is rounded away that adding up runs needs: latencies are whole histograms. Pure.
  */
 import { createHash } from 'node:crypto'
+import { latenciesOf } from '../load/added.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
 import type {
   ByKind,
@@ -40,13 +41,13 @@ export interface RequestDocument {
   readonly body: BodyDigest | null
 }
 
+type Load = Pick<
+  LoadPlan,
+  'arrival' | 'journey' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'http2'
+>
+
 /** The plan, but for what may be secret: of headers that carry a credential the value is hidden, of the body is the digest. */
-export interface PlanDocument
-  extends Omit<RequestDocument, 'url'>,
-    Pick<
-      LoadPlan,
-      'arrival' | 'journey' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'http2'
-    > {
+export interface PlanDocument extends Omit<RequestDocument, 'url'>, Load {
   /** Further requests that took turns with it. */
   readonly others: readonly RequestDocument[]
   /** Fields such as `{{seq}}` were filled in. */
@@ -65,7 +66,6 @@ export interface SecondDocument extends Counts {
   readonly shed: HistogramData
 }
 
-/** Of one of several targets. */
 export interface TargetDocument extends Counts {
   readonly method: string
   readonly url: string
@@ -120,8 +120,8 @@ export function attackDocument(
 }
 
 export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome, origin: Origin): AttackDocument {
-  const { okLatency, shedLatency, otherLatency, failedAfter, sendLag, clean, seconds, targets, journeys } = outcome
-  const measured = { ok: okLatency, shed: shedLatency, other: otherLatency, failed: failedAfter }
+  const { okLatency, shedLatency, otherLatency, sendLag, clean, seconds, targets, journeys } = outcome
+  const measured = latenciesOf(outcome)
   const pairOf = (kind: Kind): KindHistograms => ({ measured: measured[kind].toJSON(), clean: clean[kind].toJSON() })
   return {
     kind: 'attack',
@@ -156,15 +156,10 @@ export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome
       failed: pairOf('failed'),
       sendLag: sendLag.toJSON(),
     },
-    seconds: seconds.map(second => ({
-      second: second.second,
-      scheduled: second.scheduled,
-      sent: second.sent,
-      answered: second.answered,
-      failed: second.failed,
-      good: second.good,
-      ok: second.okLatency.toJSON(),
-      shed: second.shedLatency.toJSON(),
+    seconds: seconds.map(({ okLatency: ok, shedLatency: shed, ...counts }) => ({
+      ...counts,
+      ok: ok.toJSON(),
+      shed: shed.toJSON(),
     })),
     targets: targets.map(({ okLatency: latency, ...each }, at) => {
       const { method, url: where } = at === 0 ? { method: plan.method, url } : plan.others[at - 1]!
@@ -233,20 +228,9 @@ const journeysOf = ({ duration, durationMs: _, ...counts }: JourneysDocument): J
 
 /** As far as a document says it: bodies are not in it. */
 export function planOfDocument({ url, plan }: AttackDocument): LoadPlan {
-  const { method, headers, others, arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, http2, journey } =
-    plan
+  const { method, headers, others } = plan
   const body = undefined
-  const load = {
-    arrival,
-    connections,
-    timeoutMs,
-    connectTimeoutMs,
-    sloMs,
-    threads,
-    ...(http2 && { http2 }),
-    ...(journey && { journey }),
-  }
-  return { url, method, headers, body, others: others.map(each => ({ ...each, body })), ...load }
+  return { url, method, headers, body, others: others.map(each => ({ ...each, body })), ...loadOf(plan) }
 }
 
 /** One member a line, and of the series one second a line: histograms spread out would be a number a line. */
@@ -262,7 +246,6 @@ export function attackJson(document: AttackDocument): string {
 }
 
 function planDocument(plan: LoadPlan): PlanDocument {
-  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, tls, http2, journey } = plan
   const [{ method, headers, body }, ...others] = targetsOf(plan).map(requestDocument) as [RequestDocument]
   return {
     method,
@@ -271,16 +254,16 @@ function planDocument(plan: LoadPlan): PlanDocument {
     others,
     templated: hasFields(plan),
     // Certificates and keys are nobody else's business.
-    insecure: tls?.insecure === true,
-    arrival,
-    connections,
-    timeoutMs,
-    connectTimeoutMs,
-    sloMs,
-    threads,
-    ...(http2 === undefined ? {} : { http2 }),
-    ...(journey === undefined ? {} : { journey }),
+    insecure: plan.tls?.insecure === true,
+    ...loadOf(plan),
   }
+}
+
+/** What a plan and its document say alike. */
+function loadOf(plan: Load): Load {
+  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, http2, journey } = plan
+  const load = { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads }
+  return { ...load, ...(http2 === undefined ? {} : { http2 }), ...(journey === undefined ? {} : { journey }) }
 }
 
 function requestDocument({ url, method, headers, body }: LoadTarget): RequestDocument {

@@ -4,11 +4,10 @@
  * An open loop becomes an arrival rate (constant, or ramping over the stages), a closed one constant VUs who pause as ours do.
  * A VU of k6 is what a connection is here: it waits for one answer. What k6 can not do is said in a comment of the script.
  */
-import { formatDuration } from '../durations.ts'
 import type { LoadPlan, LoadTarget } from '../load/plan.ts'
 import { hasFields } from '../load/prepare.ts'
-import { planMs, ratesOf } from '../load/schedule.ts'
-import { offered } from '../report/attack-words.ts'
+import { ratesOf } from '../load/schedule.ts'
+import { loadInWords } from '../report/attack-words.ts'
 import { UserError } from '../user-error.ts'
 
 /** k6 takes whole numbers of arrivals per unit of time. */
@@ -46,7 +45,7 @@ export function k6Script(plan: LoadPlan): string {
   }
   const thinkMs = arrival.kind === 'closed' ? arrival.thinkMs : 0
   return [
-    `// ${offered(plan)} for ${formatDuration(planMs(plan))}, as meltlab attack would send it. Run: k6 run this-file.js`,
+    `// ${loadInWords(plan)}, as meltlab attack would send it. Run: k6 run this-file.js`,
     ...notSaid(plan).map(sentence => `// ${sentence}`),
     ...(thinkMs > 0 ? ['import { sleep } from "k6"'] : []),
     'import http from "k6/http"',

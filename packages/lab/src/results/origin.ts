@@ -12,7 +12,6 @@ export interface Origin {
   readonly machines: readonly Machine[]
 }
 
-/** Of a run that this machine makes. */
 export function originHere(labVersion: string, startedAt: string): Origin {
   return { labVersion, runs: [randomUUID()], startedAt, machines: [describeMachine()] }
 }

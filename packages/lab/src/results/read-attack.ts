@@ -1,6 +1,6 @@
 /** Reads the document of a load run back, and says in one sentence why it can not. Pure but for the schema's file. */
 import { readFileSync } from 'node:fs'
-import { sumOf } from '../load/added.ts'
+import { latenciesOf, sumOf, totalOf } from '../load/added.ts'
 import { type JourneyOutcome, KINDS, type LoadOutcome } from '../load/plan.ts'
 import { isOk } from '../load/tally.ts'
 import { UserError } from '../user-error.ts'
@@ -69,58 +69,43 @@ function brokenBooks(document: AttackDocument): string | undefined {
   }
 }
 
-const endsOf = ({ completed, failedAt, notStarted, cut }: JourneyOutcome): number =>
-  sumOf(failedAt, times => times) + completed + notStarted + cut
+function endsOf(journeys: JourneyOutcome | undefined): number {
+  if (journeys === undefined) return 0
+  const { completed, failedAt, notStarted, cut } = journeys
+  return sumOf(failedAt, times => times) + completed + notStarted + cut
+}
 
 /** The first two figures that are to be the same and are not. */
 function unequal(document: AttackDocument, outcome: LoadOutcome): string | undefined {
-  const { sent, unsent, scheduled, answered, failed, good, clean } = outcome
+  const { sent, unsent, scheduled, answered, failed, good, clean, targets, journeys } = outcome
   const statuses = (which: (status: number) => boolean): number =>
     sumOf(Object.entries(answered), ([status, times]) => (which(Number(status)) ? times : 0))
-  const fates = sumOf([...Object.values(answered), ...Object.values(failed)], times => times)
-  const measured = {
-    ok: outcome.okLatency.count,
-    shed: outcome.shedLatency.count,
-    other: outcome.otherLatency.count,
-    failed: outcome.failedAfter.count,
-  }
+  const fates = totalOf(answered) + totalOf(failed)
+  const measured = latenciesOf(outcome)
   const counted = {
     ok: statuses(isOk),
     shed: statuses(status => status === 503),
     other: statuses(status => !isOk(status) && status !== 503),
-    failed: sumOf(Object.values(failed), times => times) - (failed.aborted ?? 0),
+    failed: totalOf(failed) - (failed.aborted ?? 0),
   }
   const pairs: readonly (readonly [number, string, number, string])[] = [
     [sent + unsent, 'sent and unsent add up to', scheduled, 'scheduled is'],
     [fates, 'answers and failures add up to', sent, 'sent is'],
     ...KINDS.flatMap(kind => [
-      [measured[kind], `histograms.${kind}.measured.count is`, counted[kind], 'the counts say'] as const,
-      [clean[kind].count, `histograms.${kind}.clean.count is`, measured[kind], 'that of measured'] as const,
+      [measured[kind].count, `histograms.${kind}.measured.count is`, counted[kind], 'the counts say'] as const,
+      [clean[kind].count, `histograms.${kind}.clean.count is`, measured[kind].count, 'that of measured'] as const,
     ]),
     [Math.max(good, counted.ok), 'the greater of good and answers 2xx and 3xx is', counted.ok, 'the latter is'],
     [sumOf(outcome.seconds, each => each.scheduled), 'scheduled of all seconds is', scheduled, 'scheduled is'],
     [sumOf(outcome.seconds, each => each.good), 'good of all seconds is', good, 'good is'],
-    ...(outcome.targets.length === 0
-      ? []
-      : [
-          [
-            sumOf(outcome.targets, each => each.scheduled),
-            'scheduled of all targets is',
-            scheduled,
-            'scheduled is',
-          ] as const,
-        ]),
-    ...(outcome.journeys === undefined
-      ? []
-      : [
-          [
-            endsOf(outcome.journeys),
-            'ends of journeys add up to',
-            outcome.journeys.scheduled,
-            'scheduled are',
-          ] as const,
-        ]),
-    [document.targets.length, 'targets are', outcome.targets.length && document.plan.others.length + 1, 'the plan has'],
+    [
+      targets.length === 0 ? scheduled : sumOf(targets, each => each.scheduled),
+      'scheduled of all targets is',
+      scheduled,
+      'scheduled is',
+    ],
+    [endsOf(journeys), 'ends of journeys add up to', journeys?.scheduled ?? 0, 'scheduled are'],
+    [document.targets.length, 'targets are', targets.length && document.plan.others.length + 1, 'the plan has'],
   ]
   const found = pairs.find(([one, , other]) => one !== other)
   return found && `${found[1]} ${found[0]}, ${found[3]} ${found[2]}`

@@ -1,5 +1,5 @@
 /** The seconds of a load run as CSV (RFC 4180), a row each. Pure. */
-import { sumOf } from '../load/added.ts'
+import { totalOf } from '../load/added.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 
 type Cell = number | undefined
@@ -12,8 +12,8 @@ const COLUMNS: readonly (readonly [name: string, read: (second: LoadSecond) => C
   ['ok', second => second.okLatency.count],
   ['good', second => second.good],
   ['shed', second => second.shedLatency.count],
-  ['other', second => sum(second.answered) - second.okLatency.count - second.shedLatency.count],
-  ['failed', second => sum(second.failed)],
+  ['other', second => totalOf(second.answered) - second.okLatency.count - second.shedLatency.count],
+  ['failed', second => totalOf(second.failed)],
   ['p50_ms', second => second.okLatency.percentile(50)],
   ['p90_ms', second => second.okLatency.percentile(90)],
   ['p99_ms', second => second.okLatency.percentile(99)],
@@ -25,9 +25,6 @@ export function secondRows({ seconds }: Pick<LoadOutcome, 'seconds'>): string {
   const rows = seconds.map(second => COLUMNS.map(([, read]) => cell(read(second))).join(','))
   return `${[COLUMNS.map(([name]) => name).join(','), ...rows].join('\r\n')}\r\n`
 }
-
-const sum = (counts: Readonly<Record<string, number | undefined>>): number =>
-  sumOf(Object.values(counts), times => times ?? 0)
 
 const cell = (value: Cell): string =>
   value === undefined || Number.isNaN(value) ? '' : String(Math.round(value * 1000) / 1000)

@@ -5,6 +5,7 @@ import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '
 import type { LinesPlot, Standing, View } from '../report/result.ts'
 import { toneOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
+import { publishedAt1200 } from './burst-view.ts'
 
 /** Seconds of a step, as published. */
 export const STEP_S = 2
@@ -75,16 +76,7 @@ export const burstExpects: readonly Expectation<BurstRun[]>[] = [
 ]
 
 export const burstPublished: readonly Published<BurstRun[]>[] = [
-  {
-    what: 'unprotected at 1200/s',
-    value: '40 s average latency, over 80 % TCP failures',
-    ours: runs => stepAt(runs, 'bare', 1200),
-  },
-  {
-    what: 'shedding by event-loop lag',
-    value: 'average mostly under 10 s, immediate 503s',
-    ours: runs => stepAt(runs, 'toobusy-js', 1200),
-  },
+  ...publishedAt1200<BurstRun[]>((runs, arm) => stepAt(runs, arm, 1200)),
   {
     what: 'its known weakness',
     value: 'successes fall to about 70 % of the unprotected volume',

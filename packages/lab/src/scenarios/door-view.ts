@@ -2,11 +2,11 @@
 import type { Published } from '../experiment/scenario.ts'
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent } from '../report/format.ts'
-import { overTime } from '../report/plots.ts'
-import type { BarsPlot, View } from '../report/result.ts'
+import { groupedBars, overTime } from '../report/plots.ts'
+import type { View } from '../report/result.ts'
 import { standingOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
-import { cellsOf, type DoorCell, type DoorMeasured, type DoorRun } from './door-measured.ts'
+import { cellsOf, type DoorMeasured, type DoorRun } from './door-measured.ts'
 
 const keptAt =
   (arm: string, load: number) =>
@@ -28,6 +28,7 @@ export const doorPublished: readonly Published<DoorMeasured>[] = [
 export function doorView(measured: DoorMeasured): View {
   const cells = cellsOf(measured)
   const most = Math.max(0, ...cells.map(({ load }) => load))
+  const loads = [...Map.groupBy(cells, ({ load }) => `${load}x its capacity`)]
   const top = cells.filter(({ load }) => load === most)
   if (top.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
   return {
@@ -38,13 +39,16 @@ export function doorView(measured: DoorMeasured): View {
     standings: top.map(({ arm, kept }) => standingOf(arm, kept, `of capacity at ${most}x`)),
     finding: `At ${most}x its capacity one service keeps this much of it: ${top.map(({ arm, kept }) => `${arm} ${formatPercent(kept)}`).join(', ')}. p99 of the good answers: ${top.map(({ arm, p99Ms }) => `${formatMs(p99Ms)} (${arm})`).join(', ')}.`,
     plots: [
-      bars(
-        'Good answers, of what the service can do',
+      groupedBars(
+        { title: 'Good answers, of what the service can do' },
         { label: 'of its capacity', unit: 'percent' },
-        cells,
-        each => 100 * each.kept,
+        loads.map(([label, those]) => [label, those.map(({ arm, kept }) => [arm, 100 * kept])]),
       ),
-      bars('p99 of the good answers', { label: 'latency', unit: 'ms' }, cells, each => each.p99Ms),
+      groupedBars(
+        { title: 'p99 of the good answers' },
+        { label: 'latency', unit: 'ms' },
+        loads.map(([label, those]) => [label, those.map(({ arm, p99Ms }) => [arm, p99Ms])]),
+      ),
       ...seconds(measured.runs, most),
     ],
     tables: [
@@ -65,27 +69,6 @@ export function doorView(measured: DoorMeasured): View {
         ],
       ),
     ],
-  }
-}
-
-function bars(
-  title: string,
-  y: BarsPlot['y'],
-  cells: readonly DoorCell[],
-  of: (cell: DoorCell) => number | null,
-): BarsPlot {
-  const groups = [...Map.groupBy(cells, ({ load }) => `${load}x its capacity`)]
-  return {
-    kind: 'bars',
-    title,
-    y,
-    groups: groups.map(([label, those]) => ({
-      label,
-      bars: those.flatMap(cell => {
-        const value = of(cell)
-        return value === null ? [] : [{ arm: cell.arm, value }]
-      }),
-    })),
   }
 }
 

@@ -53,7 +53,6 @@ const inTurn: readonly Change[] = [
 
 interface Way {
   readonly start: (context: Context, instances: readonly Instance[]) => Promise<Balancer>
-  /** By meltproof. */
   readonly isGuarded: boolean
   /** Throws where its balancer is missing. */
   readonly need: () => void

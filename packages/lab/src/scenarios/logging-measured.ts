@@ -4,7 +4,6 @@ import { median } from '../melt/summary.ts'
 export type Logger = 'none' | 'console' | 'morgan' | 'pino' | 'pino-worker' | 'winston'
 export type Stage = 'null' | 'file' | 'pipe' | 'blocking' | 'terminal'
 
-/** One run of the service. */
 export interface Cell {
   readonly logger: Logger
   readonly protect: boolean

@@ -53,7 +53,6 @@ function inControls(measured: LoggingMeasured): string {
   return kept.length === 0 ? '' : `; ${formatPercent(Math.min(...kept))} or more in the published controls`
 }
 
-/** What the article measured, beside what stands for it here. */
 export const loggingPublished: readonly Published<LoggingMeasured>[] = [
   {
     what: 'with the access logger',

@@ -125,7 +125,6 @@ function fullPlan(): Cell[] {
 }
 
 interface Surroundings {
-  /** Lines a second at a share of 1. */
   readonly needed: number
   readonly databaseUrl: string
   readonly folder: string

@@ -11,7 +11,6 @@ import { freePort } from '../launch/free-port.ts'
 const RULES = fileURLToPath(new URL('../../../../deploy/prometheus/meltproof.rules.yml', import.meta.url))
 
 export interface ShippedAlerts {
-  /** Names of those that fire now. */
   firing(): Promise<readonly string[]>
 }
 

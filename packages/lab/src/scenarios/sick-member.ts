@@ -26,7 +26,6 @@ export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title
   readonly limitMs: number
   /** Of the brief form, where users do not wait long. @default limitMs */
   readonly briefLimitMs?: number
-  /** What the error must name. */
   readonly names: RegExp
   /** Whether the usual timeout helps here. */
   readonly naiveHelps: boolean

@@ -71,7 +71,6 @@ export interface SickLoad {
 
 const sampleEveryMs = 250
 
-/** Offers the load and fills in a run. */
 export async function measureSick(context: Context, measured: SickMeasured, load: SickLoad): Promise<void> {
   const { arm, service, durationMs, read = {} } = load
   const waiting: { atMs: number; requests: number }[] = []
@@ -218,7 +217,6 @@ function waitStanding(run: SickRun, { patienceMs }: SickMeasured): Standing {
 export const sumOf = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0)
 
-/** A plot of something sampled. */
 export function sampledLines(runs: readonly SickRun[], name: string, title: string, label: string): LinesPlot {
   return overTime({ title }, { label, unit: 'count' }, runs, run =>
     (run.sampled[name] ?? []).map(each => [each.atMs, each.value]),

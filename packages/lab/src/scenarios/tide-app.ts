@@ -62,7 +62,6 @@ export async function startDatabase(context: Context): Promise<TideDatabase> {
 
 export interface TideArm {
   readonly name: string
-  /** Environment variables of the app. */
   readonly env: Readonly<Record<string, string>>
 }
 

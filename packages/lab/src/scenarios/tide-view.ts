@@ -1,7 +1,7 @@
 /** The figures of the tide experiment, as they are shown. Pure. */
 import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { Published } from '../experiment/scenario.ts'
-import type { Standing, Table, View } from '../report/result.ts'
+import type { LinesPlot, Standing, Table, View } from '../report/result.ts'
 import { toneOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { carried, mostCarried, rateOf, type TideMeasured, type TideStep } from './tide-measured.ts'
@@ -26,35 +26,32 @@ export function tideView({ steps, crash }: TideMeasured): View {
   const arms = [...new Set(steps.map(({ arm }) => arm))]
   const of = (arm: string): readonly TideStep[] => steps.filter(step => step.arm === arm)
   const missing = steps.reduce((sum, step) => sum + step.missing, crash?.missing ?? 0)
-  const series = (read: (step: TideStep) => number | null) =>
-    arms.map(arm => ({ arm, points: of(arm).map(step => [step.phones, read(step)] as const) }))
+  const lines = (title: string, y: LinesPlot['y'], read: (step: TideStep) => number | null): LinesPlot => ({
+    kind: 'lines',
+    title,
+    x: { label: 'phones, one position a second each', unit: 'count' },
+    y,
+    series: arms.map(arm => ({ arm, points: of(arm).map(step => [step.phones, read(step)] as const) })),
+  })
   return {
     standings: standings(arms.map(of)),
     finding: steps.length === 0 ? 'Nothing was measured.' : `${finding(arms.map(of))} ${kept(missing)}`,
     tables: [stepTable(steps), ...(crash === undefined ? [] : [crashTable(crash)])],
     plots: [
+      lines(
+        'Positions stored and acknowledged within a second, per second',
+        { label: 'positions a second', unit: 'rate' },
+        rateOf,
+      ),
       {
-        kind: 'lines',
-        title: 'Positions stored and acknowledged within a second, per second',
-        x: { label: 'phones, one position a second each', unit: 'count' },
-        y: { label: 'positions a second', unit: 'rate' },
-        series: series(rateOf),
-      },
-      {
-        kind: 'lines',
-        title: 'Latency of what was acknowledged, p99',
-        x: { label: 'phones, one position a second each', unit: 'count' },
-        y: { label: 'latency', unit: 'ms', scale: 'log' },
-        series: series(({ p99Ms }) => p99Ms),
+        ...lines(
+          'Latency of what was acknowledged, p99',
+          { label: 'latency', unit: 'ms', scale: 'log' },
+          ({ p99Ms }) => p99Ms,
+        ),
         levels: [{ value: 1000, name: 'in time' }],
       },
-      {
-        kind: 'lines',
-        title: 'CPU of the process',
-        x: { label: 'phones, one position a second each', unit: 'count' },
-        y: { label: 'share of one core', unit: 'percent' },
-        series: series(({ cores }) => cores * 100),
-      },
+      lines('CPU of the process', { label: 'share of one core', unit: 'percent' }, ({ cores }) => cores * 100),
     ],
   }
 }

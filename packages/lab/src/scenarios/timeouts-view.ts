@@ -10,7 +10,7 @@ import {
 } from '../report/format.ts'
 import type { Published } from '../experiment/scenario.ts'
 import type { Plot, Standing, Table, View } from '../report/result.ts'
-import { latencyBars, overTime } from '../report/plots.ts'
+import { groupedBars, overTime } from '../report/plots.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
 import { compareMemory } from './equal-memory.ts'
 import {
@@ -50,7 +50,6 @@ function finding(measured: TimeoutsMeasured): string {
   )
 }
 
-/** What the article measured, beside what stands for it here. */
 export const timeoutsPublished: readonly Published<TimeoutsMeasured>[] = [
   {
     what: 'closed loop, 500 users',
@@ -227,26 +226,31 @@ function standings({ open, limitMs }: TimeoutsMeasured): readonly Standing[] {
 function plots(measured: TimeoutsMeasured): Plot[] {
   const { closed, open, limitMs } = measured
   const labels = [...new Set(closed.map(closedLabel))]
-  const closedPlot: Plot = {
-    kind: 'bars',
-    title: 'Closed loop: transactions a second',
-    note: 'Each user waits for the answer before asking again, so a backend that holds them takes the load away too.',
-    y: { label: 'answers 2xx a second', unit: 'rate' },
-    groups: labels.map(label => ({
-      label,
-      bars: closed.filter(run => closedLabel(run) === label).map(run => ({ arm: run.arm, value: run.okPerSecond })),
-    })),
-  }
+  const closedPlot = groupedBars(
+    {
+      title: 'Closed loop: transactions a second',
+      note: 'Each user waits for the answer before asking again, so a backend that holds them takes the load away too.',
+    },
+    { label: 'answers 2xx a second', unit: 'rate' },
+    labels.map(label => {
+      const runs = closed.filter(run => closedLabel(run) === label)
+      return [label, runs.map(run => [run.arm, run.okPerSecond])]
+    }),
+  )
   const closedPlots = closed.length === 0 ? [] : [closedPlot]
   if (open.length === 0) return closedPlots
   return [
-    latencyBars(
-      { title: 'Open loop: latency of every answer' },
-      ['p50', 'p95', 'p99', 'max'],
-      open,
-      (run, figure) => run.figures.allMs[figure],
-      limitMs,
-    ),
+    {
+      ...groupedBars(
+        { title: 'Open loop: latency of every answer' },
+        { label: 'latency', unit: 'ms' },
+        (['p50', 'p95', 'p99', 'max'] as const).map(name => [
+          name === 'max' ? 'longest' : name,
+          open.map(run => [run.arm, run.figures.allMs[name]]),
+        ]),
+      ),
+      levels: [{ value: limitMs, name: 'the limit' }],
+    },
     ...closedPlots,
     overTime(
       { title: 'Open loop: calls that wait on the faulty backend' },

@@ -1,8 +1,8 @@
 /** What is said of what was seen. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { CAUSES } from '../../src/audit/causes.ts'
-import type { Cause, Facts } from '../../src/audit/facts.ts'
+import { type Cause, CAUSES } from '../../src/audit/causes.ts'
+import type { Facts } from '../../src/audit/facts.ts'
 import { judge, type Shutdown, tooFew } from '../../src/audit/judge.ts'
 import type { AuditResult } from '../../src/audit/result.ts'
 import { auditText } from '../../src/audit/text.ts'

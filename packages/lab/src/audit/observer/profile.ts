@@ -54,7 +54,8 @@ export function heldBy<S extends Stall>(
     const { from, to } = stall
     const spent = new Map<string, { node: ProfileNode; us: number; depth: number }>()
     let total = 0
-    for (let i = Math.max(0, firstAfter(times, from) - 1); i < times.length && times[i]! < to; i++) {
+    const before = times.findLastIndex(time => time <= from)
+    for (let i = Math.max(0, before); i < times.length && times[i]! < to; i++) {
       const us = Math.min(times[i + 1] ?? to, to) - Math.max(times[i]!, from)
       const stack = stackOf(profile.samples![i]!)
       if (us <= 0 || stack.at(-1)!.callFrame.functionName === '(idle)') continue
@@ -79,16 +80,6 @@ export function heldBy<S extends Stall>(
 function timesOf({ startTime, timeDeltas = [] }: Profile): readonly number[] {
   let at = startTime
   return timeDeltas.map(delta => (at += delta))
-}
-
-function firstAfter(times: readonly number[], at: number): number {
-  let [low, high] = [0, times.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (times[middle]! <= at) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 function keyOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {

@@ -1,5 +1,6 @@
 /** Counts what was seen, by cause, thing, place and path; bounded. Pure. */
-import type { Cause, Tally } from '../facts.ts'
+import type { Cause } from '../causes.ts'
+import type { Tally } from '../facts.ts'
 
 /** An app that calls another host each time, from another place each time, must not fill its own memory. */
 const MOST = 200

@@ -63,7 +63,7 @@ function armOf(workload: string, arm: (typeof ARMS)[number]): Arm {
 function optionsOf(form: Form, name: string, workload: Workload, mode: Mode): MeltOptions {
   const usual = checkOptions(
     {
-      ...{ name, also: [], header: [], method: 'GET', path: workload.path, out: '' },
+      ...{ name, also: [], header: [], method: 'GET', path: workload.path ?? '/', out: '' },
       ...{ slo: '1s', startTimeout: '15s', spacing: 'poisson', rounds: '1', timeout: '3s' },
       ...(mode === 'fresh' ? { fresh: true } : { connections: String(STANDING) }),
       ...(form === 'full' ? { duration: '5s' } : { quick: true }),

@@ -5,8 +5,11 @@ export interface Workload extends LoadShape {
   readonly title: string
   /** One sentence: what a request costs and where. */
   readonly story: string
-  /** May hold `{{word}}`: then every request has another one. */
-  readonly path: string
+  /**
+   * May hold `{{word}}`: then every request has another one.
+   * @default '/'
+   */
+  readonly path?: string
   /** `cpu`: a shed costs time the work could have used. `waiting`: the work is done elsewhere, and sheds use idle CPU. */
   readonly bound: 'cpu' | 'waiting'
   /** What counts is the route beside it: the load itself is hostile, or can not be goodput. */
@@ -18,7 +21,6 @@ export interface Workload extends LoadShape {
   /** When clients give up, ms. */
   readonly timeoutMs?: number
   readonly needsPostgres?: true
-  /** Header fields of every request to `path`. */
   readonly headers?: Readonly<Record<string, string>>
   /** Share of the capacity that there is at all, where something is away for part of the time; 1 unless said. */
   readonly available?: number
@@ -30,7 +32,6 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
   steps: {
     title: '5 ms of CPU in five steps',
     story: 'Every request burns 5 ms of CPU over five asynchronous calls.',
-    path: '/',
     bound: 'cpu',
   },
   neighbour: {
@@ -38,34 +39,29 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     story:
       'As 5 ms of CPU in five steps, while a process that never rests takes half of the core. The capacity is that of the ' +
       'other half; a shed takes twice its CPU, as the work does.',
-    path: '/',
     bound: 'cpu',
     slowdown: 2,
   },
   quick: {
     title: '0.2 ms of CPU at once',
     story: 'Every request burns 0.2 ms of CPU: about ten times what it costs to turn one away.',
-    path: '/',
     bound: 'cpu',
     loads: [0.5, 0.7, 1, 2, 4],
   },
   sync: {
     title: '20 ms of CPU at once',
     story: 'Every request burns 20 ms of CPU without letting the loop turn.',
-    path: '/',
     bound: 'cpu',
   },
   database: {
     title: 'a database pool',
     story: 'Every request runs `select pg_sleep(0.05)` on PostgreSQL through a `pg` pool of 10 connections.',
-    path: '/',
     bound: 'waiting',
     needsPostgres: true,
   },
   pool: {
     title: 'a simulated pool',
     story: 'Every request holds one of 10 places for 50 ms of waiting.',
-    path: '/',
     bound: 'waiting',
   },
   mixed: {
@@ -94,7 +90,6 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     story:
       'Nine requests in ten burn 5 ms of CPU over five calls, the tenth waits 10 s for something else and is never ' +
       'goodput. Clients wait 11 s. The capacity is that of the nine.',
-    path: '/',
     capacityPath: '/quick',
     goodShare: 0.9,
     bound: 'cpu',
@@ -119,13 +114,11 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
   render: {
     title: 'server-side rendering',
     story: 'Every request renders a page of 150 products with React (`renderToString`).',
-    path: '/',
     bound: 'cpu',
   },
   stalls: {
     title: 'false sheds: a 200 ms stall every 5 s at 70 % load',
     story: 'As 5 ms of CPU in five steps; every 5 s the loop stands still for 200 ms. Nothing should be shed.',
-    path: '/',
     capacityPath: '/',
     bound: 'cpu',
     loads: [0.7],
@@ -135,7 +128,6 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     title: 'a simulated pool, clients that leave after half a second',
     story:
       'As a simulated pool. Clients leave after 500 ms; what they asked for goes on, and holds its place in the pool.',
-    path: '/',
     bound: 'waiting',
     timeoutMs: 500,
   },
@@ -157,7 +149,6 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     story:
       'As a simulated pool, protected with `deadlineMs: 3000`. The load says in `x-envoy-expected-rq-timeout-ms` that it ' +
       'waits for 1 ms, and is never goodput; 80 honest requests a second are asked beside it.',
-    path: '/',
     capacityPath: '/',
     bound: 'waiting',
     headers: { 'x-envoy-expected-rq-timeout-ms': '1' },
