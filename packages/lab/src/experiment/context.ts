@@ -21,6 +21,7 @@ import { watch } from '../processes/watch-usage.ts'
 import { appFile } from './app-file.ts'
 import { planOf } from '../load/load-request.ts'
 import type { Context, RunningApp, Sampling } from './scenario.ts'
+import { whyUnanswered } from './unanswered.ts'
 
 export interface ContextParts {
   readonly form: Form
@@ -109,6 +110,8 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
         },
       })
       signal.throwIfAborted()
+      const unanswered = whyUnanswered(outcome)
+      if (unanswered !== undefined) progress.line(`${label}: ${unanswered}`)
       if (request.warmUp !== true) for (const reason of outcome.why) doubt(`${label}: ${reason}`)
       return outcome
     },

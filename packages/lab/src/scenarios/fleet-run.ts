@@ -5,9 +5,8 @@
  */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
-import { addUp } from '../load/added.ts'
 import { Histogram } from '../load/histogram.ts'
-import type { LoadSecond } from '../load/plan.ts'
+import type { LoadOutcome } from '../load/plan.ts'
 import { latencyFigures } from '../report/load-figures.ts'
 import { UserError } from '../user-error.ts'
 import { type CpuGroup, cpuGroup } from './cpu-group.ts'
@@ -53,6 +52,7 @@ const inTurn: readonly Change[] = [
 
 interface Way {
   readonly start: (context: Context, instances: readonly Instance[]) => Promise<Balancer>
+  /** By meltproof. */
   readonly isGuarded: boolean
   /** Throws where its balancer is missing. */
   readonly need: () => void
@@ -175,14 +175,13 @@ function holdAll(groups: readonly CpuGroup[], instances: readonly Instance[]): v
   }
 }
 
-async function warmUp(context: Context, fleet: Fleet, { app, origin }: Balancer): Promise<void> {
-  const outcome = await context.load('warming up', {
+async function warmUp(context: Context, fleet: Fleet, { origin }: Balancer): Promise<void> {
+  await context.load('warming up', {
     url: `${origin}/`,
     users: 8,
     durationMs: context.pick({ brief: 500, quick: 1500, full: 1500 }),
     warmUp: true,
   })
-  doubtUnlessAnswered(context, `${app.name}, warming up`, outcome.seconds)
   fleet.hold()
 }
 
@@ -254,29 +253,13 @@ async function offer(context: Context, balancer: Balancer, { name, rate, seconds
     ...{ spacing: 'poisson', connections: 400, timeoutMs: TIMEOUT_MS },
   })
   const samples = await sampling.stop()
-  const counted = outcome.seconds.filter(({ second }) => second >= from)
-  doubtUnlessAnswered(context, name, counted)
-  return phaseOf(counted, new Map(samples.map(({ atMs, value }) => [Math.round(atMs / 1000), value])))
+  return phaseOf(outcome, new Map(samples.map(({ atMs, value }) => [Math.round(atMs / 1000), value])), from)
 }
 
-/** A balancer that answers nobody for seconds spreads nothing: that is a fault of the run, not a figure of the balancer. */
-export function doubtUnlessAnswered(
-  context: Pick<Context, 'doubt'>,
-  name: string,
-  seconds: readonly Pick<LoadSecond, 'scheduled' | 'sent' | 'answered' | 'failed'>[],
-): void {
-  if (seconds.some(({ answered }) => Object.keys(answered).length > 0)) return
-  const due = seconds.reduce((sum, { scheduled }) => sum + scheduled, 0)
-  const reasons = addUp([
-    ...seconds.map(({ failed }) => failed),
-    ...seconds.map(({ scheduled, sent }) => (scheduled > sent ? { 'not sent': scheduled - sent } : {})),
-  ])
-  const why = Object.entries(reasons).map(([reason, count]) => `${count} ${reason}`)
-  context.doubt(`${name}: none of ${due} requests was answered (${why.join(', ')})`)
-}
-
-function phaseOf(counted: readonly LoadSecond[], sent: ReadonlyMap<number, readonly number[]>): FleetPhase {
-  const sum = (of: (each: LoadSecond) => number): number => counted.reduce((total, each) => total + of(each), 0)
+function phaseOf({ seconds }: LoadOutcome, sent: ReadonlyMap<number, readonly number[]>, from: number): FleetPhase {
+  const counted = seconds.filter(({ second }) => second >= from)
+  const sum = (of: (each: (typeof counted)[number]) => number): number =>
+    counted.reduce((total, each) => total + of(each), 0)
   const { p50, p99 } = latencyFigures(Histogram.merged(counted.map(({ okLatency }) => okLatency)))
   return {
     ...{ p50Ms: p50, p99Ms: p99 },

@@ -60,6 +60,15 @@ const FORMS = {
   wait: 'A request holds one of ten connections for 50 ms; in the slow instance for four times as long.',
 } as const
 
+/** A balancer that answers nobody for seconds spreads nothing: its run failed. */
+function unanswered(runs: readonly FleetRun[]): string | undefined {
+  const silent = runs.filter(({ steady, change }) =>
+    [steady, change].some(phase => phase.due > 0 && phase.seconds.every(({ due, failed }) => failed >= due)),
+  )
+  if (silent.length === 0) return undefined
+  return `in a phase of ${silent.map(({ arm }) => arm).join(' and ')} no request was answered; repeat the run`
+}
+
 export function fleetView(measured: FleetMeasured): View {
   const { runs, form, capacities } = measured
   if (runs.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
@@ -72,10 +81,11 @@ export function fleetView(measured: FleetMeasured): View {
       return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (in turn ${both(turns)})`}`
     })
   return {
-    unjudged: whyNoVerdict({
-      over: [fleetCapacity(measured)],
-      best: Math.max(...runs.map(({ steady }) => steady.good / Math.max(1, steady.seconds.length))),
-    }),
+    unjudged:
+      whyNoVerdict({
+        over: [fleetCapacity(measured)],
+        best: Math.max(...runs.map(({ steady }) => steady.good / Math.max(1, steady.seconds.length))),
+      }) ?? unanswered(runs),
     standings: runs.map(({ arm, steady, change }) =>
       standingOf(arm, Math.min(kept(steady), kept(change)), 'good in the worse phase'),
     ),
