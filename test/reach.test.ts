@@ -27,7 +27,7 @@ const MOST: Readonly<Record<string, Reach>> = {
   './outbound': { files: 91, lines: 9150 },
   './prometheus': { files: 126, lines: 11_900 },
   './otel': { files: 122, lines: 11_850 },
-  './culprit': { files: 28, lines: 1950 },
+  './culprit': { files: 28, lines: 2000 },
   './haproxy': { files: 15, lines: 850 },
   './pg': { files: 92, lines: 9050 },
   './mysql2': { files: 91, lines: 8950 },
