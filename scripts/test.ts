@@ -10,15 +10,18 @@
  *
  * A file that does not end by itself, because a test left a server open, say, is ended and named (end-of-test-file.ts),
  * also when its event loop spins (running-test-files.ts). What was skipped is counted at the end, with what it needs.
+ * A signal ends everything that the files have started (end-on-signal.ts).
  * NODE_BINARY picks another Node to run the suite on (CI: 22 and 26).
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { openToPostgres } from './folder-for-postgres.ts'
+import { openToPostgres } from '../packages/lab/src/launch/embedded-postgres.ts'
+import { endOnSignal } from './end-on-signal.ts'
 import { killHung } from './running-test-files.ts'
 import { scriptOptions } from './script-options.ts'
 import { SkippedTests } from './skipped-tests.ts'
@@ -26,8 +29,10 @@ import { showsTheSame, whyNotUnit } from './unit-tests.ts'
 
 const { NODE_BINARY, ...env } = process.env
 if (NODE_BINARY !== undefined) {
-  const { status } = spawnSync(NODE_BINARY, process.argv.slice(1), { stdio: 'inherit', env })
-  process.exit(status ?? 1)
+  const other = spawn(NODE_BINARY, process.argv.slice(1), { stdio: 'inherit', env })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => other.kill(signal))
+  const [code] = await once(other, 'exit')
+  process.exit(code ?? 1)
 }
 
 const { values, operands, whole, refuse } = scriptOptions(
@@ -81,15 +86,18 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules
 if (values.unit) process.env['UNIT_TESTS_ALONE'] = '1'
 
 const running = mkdtempSync(join(tmpdir(), 'test-files-'))
+process.once('exit', () => rmSync(running, { recursive: true, force: true }))
 process.env['TEST_FILES_RUNNING'] = running
 const stopKilling = killHung(running)
+const ending = endOnSignal()
 
 const skipped = new SkippedTests()
 const times: { readonly ms: number; readonly file: string }[] = []
 let passed = true
 for (const { files, concurrency } of phases) {
+  if (ending.aborted) break
   const execArgv = ['--import', join(import.meta.dirname, 'end-of-test-file.ts')]
-  const events = run({ files, concurrency, timeout: 300_000, execArgv })
+  const events = run({ files, concurrency, timeout: 300_000, execArgv, signal: ending })
   let allPassed = false
   events.on('test:pass', ({ skip }) => skipped.add(skip))
   events.on('test:summary', ({ file, success }) => {
@@ -111,7 +119,6 @@ if (slowest > 0) {
   }
 }
 stopKilling()
-rmSync(running, { recursive: true, force: true })
 const notice = skipped.notice()
 if (notice !== undefined) console.log(notice)
 process.exitCode = passed ? 0 : 1

@@ -27,7 +27,7 @@ const MOST: Readonly<Record<string, Reach>> = {
   './outbound': { files: 91, lines: 9150 },
   './prometheus': { files: 125, lines: 11_800 },
   './otel': { files: 121, lines: 11_800 },
-  './culprit': { files: 28, lines: 1900 },
+  './culprit': { files: 28, lines: 1950 },
   './haproxy': { files: 15, lines: 850 },
   './pg': { files: 92, lines: 9000 },
   './mysql2': { files: 91, lines: 8900 },

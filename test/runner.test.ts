@@ -1,26 +1,33 @@
 /** The runner of the suite, on planted test files. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const RUNNER = join(import.meta.dirname, '../scripts/test.ts')
 const root = mkdtempSync(join(tmpdir(), 'meltproof-runner-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 let folders = 0
 
-/** Runs unit tests: those need no build. */
-function run(files: Readonly<Record<string, string>>, env: Readonly<Record<string, string>> = {}) {
+/** A run of unit tests, because those need no build. */
+function planted(files: Readonly<Record<string, string>>) {
   const cwd = join(root, String(folders++))
   mkdirSync(join(cwd, 'test'), { recursive: true })
   for (const [name, body] of Object.entries(files)) {
     writeFileSync(join(cwd, 'test', `${name}.test.ts`), `import { test } from 'node:test'\n${body}`)
   }
   const { NODE_TEST_CONTEXT: _, ...rest } = process.env
-  const options = { cwd, encoding: 'utf8', env: { ...rest, ...env }, timeout: 60_000, killSignal: 'SIGKILL' } as const
-  return spawnSync(process.execPath, ['--experimental-strip-types', '--no-warnings', RUNNER, '--unit'], options)
+  return { cwd, args: ['--experimental-strip-types', '--no-warnings', RUNNER, '--unit'], env: rest }
+}
+
+function run(files: Readonly<Record<string, string>>, variables: Readonly<Record<string, string>> = {}) {
+  const { cwd, args, env } = planted(files)
+  const options = { cwd, env: { ...env, ...variables }, timeout: 60_000, killSignal: 'SIGKILL' } as const
+  return spawnSync(process.execPath, args, { encoding: 'utf8', ...options })
 }
 
 const PASSES = "test('passes', () => {})"
@@ -58,3 +65,53 @@ test('a run in which nothing is skipped says nothing of it', () => {
   assert.doesNotMatch(stdout, /SKIPPED/)
   assert.equal(status, 0)
 })
+
+/** Starts a process in its own group and one in another, and prints its own id and theirs. Imports nothing: a unit test. */
+const STARTS = `
+const { spawn } = process.getBuiltinModule('node:child_process')
+test('waits', () => new Promise(resolve => {
+  const started = [{}, { detached: true }].map(options => spawn('sleep', ['60'], options))
+  console.error('STARTED ' + [process.pid, ...started.map(each => each.pid)].join(' ') + '.')
+  started[0].on('exit', resolve)
+}))`
+
+for (const [how, signal, code] of [
+  ['SIGTERM', 'SIGTERM', 143],
+  ['SIGINT', 'SIGINT', 130],
+  ['SIGTERM to npm, which ends its shell', 'SIGKILL', null],
+] as const) {
+  test(`what the files have started ends with the run: ${how}`, { skip: process.platform === 'win32' }, async () => {
+    const { cwd, args, env } = planted({ starts: STARTS })
+    const isNpm = code === null
+    const command = [process.execPath, ...args].map(each => `'${each}'`).join(' ')
+    const child = isNpm
+      ? spawn('/bin/sh', ['-c', `${command}; exit`], { cwd, env: { ...env, npm_lifecycle_event: 'test' } })
+      : spawn(process.execPath, args, { cwd, env })
+    let output = ''
+    const pids = await new Promise<number[]>(resolve => {
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', text => {
+          output += text
+          const found = /STARTED ([\d ]+)\./.exec(output)?.[1]
+          if (found !== undefined) resolve(found.split(' ').map(Number))
+        })
+      }
+      child.on('exit', () => resolve([]))
+    })
+    assert.equal(pids.length, 3, output)
+    const exited = once(child, 'exit')
+    child.kill(signal)
+    assert.equal((await exited)[0], code)
+    for (const until = Date.now() + 20_000; pids.some(isAlive) && Date.now() < until; ) await sleep(50)
+    assert.deepEqual(pids.filter(isAlive), [])
+  })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -17,11 +17,14 @@ const folder = (name: string): string => fileURLToPath(new URL(name, import.meta
 
 export function pageApp({ tell, set }: PageParts): express.Express {
   const viewers = new Set<express.Response>()
+  /** Counts the changes, so that a page can ignore a state that is older than the change it has made. */
+  let revision = 0
+  const message = (): string => `data: ${JSON.stringify({ ...tell(), revision })}\n\n`
   setInterval(() => {
     if (viewers.size === 0) return
-    const message = `data: ${JSON.stringify(tell())}\n\n`
+    const text = message()
     // Whoever has not taken the last one does without this one.
-    for (const viewer of viewers) if (viewer.writableLength === 0) viewer.write(message)
+    for (const viewer of viewers) if (viewer.writableLength === 0) viewer.write(text)
   }, TELL_MS).unref()
 
   const app = express()
@@ -37,14 +40,15 @@ export function pageApp({ tell, set }: PageParts): express.Express {
   app.get('/events', (_request, response) => {
     if (viewers.size >= MOST_VIEWERS) return void response.status(503).end()
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
-    response.write(`data: ${JSON.stringify(tell())}\n\n`)
+    response.write(message())
     viewers.add(response)
     response.on('close', () => viewers.delete(response))
   })
   app.post('/settings', express.json({ limit: '1kb' }), (request, response) => {
     try {
       set(request.body)
-      response.status(204).end()
+      revision++
+      response.json({ revision })
     } catch (error) {
       response.status(400).json({ title: error instanceof Error ? error.message : String(error) })
     }

@@ -1,9 +1,10 @@
 /** A real PostgreSQL for a test file, in a folder of its own, ended and removed afterwards. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { openToPostgres } from '../../../packages/lab/src/launch/embedded-postgres.ts'
 import { type EmbeddedDatabase, embeddedDatabase } from '../src/database/embedded.ts'
 
 export interface TestDatabase {
@@ -18,8 +19,7 @@ export interface TestDatabase {
 
 export async function testDatabase(): Promise<TestDatabase> {
   const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-test-'))
-  // PostgreSQL runs as a user of its own where the tests run as root.
-  chmodSync(folder, 0o755)
+  openToPostgres(folder, console.error)
   let database: EmbeddedDatabase = await embeddedDatabase(folder)
   return {
     url: database.url,

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { openToPostgres } from '../../../packages/lab/src/launch/embedded-postgres.ts'
 import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
 import { Storm } from '../src/storm.ts'
 import { startService } from './service.ts'
@@ -31,7 +32,7 @@ function start(atPort: number): ChildProcess {
 before(async () => {
   if (skip) return
   folder = mkdtempSync(path.join(tmpdir(), 'human-tide-storm-test-'))
-  chmodSync(folder, 0o755)
+  openToPostgres(folder, console.error)
   port = await freePort()
   storm = start(port)
   let said = ''
@@ -87,11 +88,10 @@ test('both shores store what the same phones send, and a line of log melts the b
   await until('the other one is bare, without the line', async () => (await text(page, '#right h2')) === 'bare')
   await until('the left one melts', async () => (await text(page, '#left .state')) === 'melting')
   // The line is deleted again.
-  // Not `uncheck()`: what the page was told before may still check it for a moment.
-  await page.locator('#left').getByRole('checkbox', { name: 'console.log' }).click()
+  await page.locator('#left').getByRole('checkbox', { name: 'console.log' }).uncheck()
   await until('it is deployed', async () => (await text(page, '#left h2')) === 'bare')
   await until('it stores again', async () => (await figure(page, 'left', 'inTimePerS')) > 20)
-  await page.locator('#right').getByRole('checkbox', { name: 'protect' }).click()
+  await page.locator('#right').getByRole('checkbox', { name: 'protect' }).check()
   await until('the right one is protected', async () => (await text(page, '#right h2')) === 'protected')
   assert.match((await page.locator('#left .map').getAttribute('aria-label'))!, /^The shore, bare: [\d,]+ of 100 phones/)
 })

@@ -32,7 +32,7 @@ const SCENES = {
  * @property {number} [p99Ms]
  * @property {keyof typeof STATES} [state]
  * @property {string} ages
- * @typedef {{ phones: number, left: SideSettings, right: SideSettings, machine: string, linesPerS: number, sides: Figures[] }} Told
+ * @typedef {{ revision: number, phones: number, left: SideSettings, right: SideSettings, machine: string, linesPerS: number, sides: Figures[] }} Told
  */
 
 /** @param {string} id @returns {any} */
@@ -42,25 +42,27 @@ const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 })
 const shoreline = await fetch('/shoreline.json').then(answer => answer.json())
 const beach = new Beach(shoreline, shoreline.properties.bay)
 const sides = new Map(['left', 'right'].map(name => [name, makeSide(name)]))
-/** Until then what is told does not move the slider: it is in somebody's hand. */
-let heldUntil = 0
+/** Changes that the server has not answered yet. */
+let unanswered = 0
+/** The server's count of changes after the last one of this page. */
+let revision = 0
 
 const isFramed = window !== window.top
 document.documentElement.classList.toggle('framed', isFramed)
 byId('phones').max = String(STEPS.length - 1)
 byId('phones').addEventListener('input', () => {
-  heldUntil = performance.now() + 1500
   const phones = STEPS[Number(byId('phones').value)] ?? 0
   showPhones(phones)
   void set({ phones })
 })
 for (const [id, settings] of Object.entries(SCENES)) {
-  byId(id).addEventListener('click', () => {
-    heldUntil = 0
-    void set(settings)
-  })
+  byId(id).addEventListener('click', () => void set(settings))
 }
 const source = new EventSource('events')
+// A storm that was started again counts from 0.
+source.addEventListener('open', () => {
+  revision = 0
+})
 source.addEventListener('message', ({ data }) => {
   if (!document.hidden) show(JSON.parse(data))
 })
@@ -85,11 +87,19 @@ function makeSide(name) {
 
 /** @param {object} settings */
 async function set(settings) {
-  await fetch('settings', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(settings),
-  }).catch(() => {})
+  unanswered++
+  try {
+    const answer = await fetch('settings', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(settings),
+    })
+    if (answer.ok) revision = Math.max(revision, (await answer.json()).revision)
+  } catch {
+    // The next state undoes what this page shows.
+  } finally {
+    unanswered--
+  }
 }
 
 /** @param {Told} told */
@@ -97,12 +107,20 @@ function show(told) {
   setText(byId('live'), told.sides.every(side => side.isUp !== undefined) ? '' : 'starting')
   setText(byId('machine'), told.machine)
   setText(byId('lines'), String(told.linesPerS))
-  if (performance.now() > heldUntil) {
-    byId('phones').value = String(STEPS.findLastIndex(phones => phones <= told.phones))
-    showPhones(told.phones)
-  }
-  for (const side of told.sides) {
-    showSide(side, side.name === 'left' ? told.left : told.right)
+  for (const side of told.sides) showSide(side, side.name === 'left' ? told.left : told.right)
+  // An older state would undo what the visitor has just set.
+  if (unanswered === 0 && told.revision >= revision) showSettings(told)
+}
+
+/** @param {Told} told */
+function showSettings({ phones, left, right }) {
+  byId('phones').value = String(STEPS.findLastIndex(step => step <= phones))
+  showPhones(phones)
+  for (const [name, { protect, log }] of Object.entries({ left, right })) {
+    const part = sides.get(name)?.part
+    if (part === undefined) continue
+    part('.protect').checked = protect
+    part('.log').checked = log
   }
 }
 
@@ -117,8 +135,6 @@ function showSide(figures, { protect, log }) {
   setText(part('.state'), STATES[state])
   part('.state').dataset.is = state
   byId(figures.name).dataset.is = state
-  part('.protect').checked = protect
-  part('.log').checked = log
   for (const element of part('.figures').querySelectorAll('dd')) {
     const of = element.dataset.of
     const value = /** @type {any} */ (figures)[of]

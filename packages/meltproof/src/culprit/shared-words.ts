@@ -2,9 +2,12 @@
 
 /** Indexes of words in the shared Int32Array. */
 export const TOKEN = 0
+/** 1 while the inspector is open, and once the watcher is to end. */
 export const PAUSED = 1
 /** This word never changes and is never notified: the watcher sleeps on it. */
 export const NEVER = 2
+/** 1 while the watcher has a session, or is about to open one. */
+export const CONNECTED = 3
 
 /** Indexes of times in the shared Float64Array, ms of the system's monotonic clock. */
 export const BEAT_AT = 0
@@ -18,5 +21,5 @@ export interface SharedWords {
 }
 
 export function shareWords(): SharedWords {
-  return { words: new Int32Array(new SharedArrayBuffer(12)), times: new Float64Array(new SharedArrayBuffer(24)) }
+  return { words: new Int32Array(new SharedArrayBuffer(16)), times: new Float64Array(new SharedArrayBuffer(24)) }
 }

@@ -15,10 +15,11 @@ export interface WatcherData extends SharedWords {
 export function watch(require: (name: string) => never, now: () => number): void {
   const { parentPort, workerData } = require('node:worker_threads') as typeof import('node:worker_threads')
   const { Session } = require('node:inspector') as typeof import('node:inspector')
+  type Session = import('node:inspector').Session
   const { writeSync } = require('node:fs') as typeof import('node:fs')
   const { words, times, expression } = workerData as WatcherData
   // Copies of the constants in shared-words.ts.
-  const [TOKEN, PAUSED, NEVER] = [0, 1, 2]
+  const [TOKEN, PAUSED, NEVER, CONNECTED] = [0, 1, 2, 3]
   const [BEAT_AT, DUE_AT, ASKED_AT] = [0, 1, 2]
   const PAUSED_MS = 1000
   const LEAST_EVERY_MS = 10
@@ -26,6 +27,38 @@ export function watch(require: (name: string) => never, now: () => number): void
   /** A longer stall is sampled less often: about 40 samples at first, and then ten per second. */
   const EVERY_SHARE = 1 / 20
   const LASTING_MS = [5000, 30_000, 300_000]
+
+  let session: Session | undefined
+
+  /** The main thread first sets PAUSED and then reads CONNECTED: it either prevents the session or knows of it. */
+  const connect = (use: (opened: Session) => void): void => {
+    Atomics.store(words, CONNECTED, 1)
+    try {
+      if (Atomics.load(words, PAUSED) === 1) {
+        restAgain()
+        return
+      }
+      session = new Session()
+      session.connectToMainThread()
+      use(session)
+    } catch (error) {
+      fail(error)
+    }
+  }
+  const disconnect = (): void => {
+    session?.disconnect()
+    session = undefined
+    Atomics.store(words, CONNECTED, 0)
+    Atomics.notify(words, CONNECTED)
+  }
+  const fail = (error: unknown): void => {
+    disconnect()
+    parentPort!.postMessage(String(error))
+  }
+  const restAgain = (): void => {
+    disconnect()
+    setImmediate(rest)
+  }
 
   /** Blocks this thread, which has nothing else to do. */
   const rest = (): void => {
@@ -35,17 +68,11 @@ export function watch(require: (name: string) => never, now: () => number): void
       if (waitMs <= 0) break
       Atomics.wait(words, NEVER, 0, Math.max(1, waitMs))
     }
-    try {
-      look()
-    } catch (error) {
-      parentPort!.postMessage(String(error))
-    }
+    connect(look)
   }
 
-  const look = (): void => {
+  const look = (opened: Session): void => {
     const beatAt = times[BEAT_AT]!
-    const session = new Session()
-    session.connectToMainThread()
     let place = 'unknown'
     let said = 0
     let timer: NodeJS.Timeout | undefined
@@ -59,8 +86,7 @@ export function watch(require: (name: string) => never, now: () => number): void
     const end = (): void => {
       clearTimeout(timer)
       clearInterval(lasting)
-      session.disconnect()
-      setImmediate(rest)
+      restAgain()
     }
     const ask = (): void => {
       if (times[BEAT_AT] !== beatAt || words[PAUSED] === 1) {
@@ -69,9 +95,9 @@ export function watch(require: (name: string) => never, now: () => number): void
       }
       times[ASKED_AT] = now()
       Atomics.add(words, TOKEN, 1)
-      session.post('Runtime.evaluate', { expression, returnByValue: true, silent: true }, (error, answer) => {
+      opened.post('Runtime.evaluate', { expression, returnByValue: true, silent: true }, (error, answer) => {
         if (error) {
-          parentPort!.postMessage(error.message)
+          fail(error.message)
           return
         }
         place = String(answer.result.value)
@@ -82,22 +108,8 @@ export function watch(require: (name: string) => never, now: () => number): void
     ask()
   }
 
-  /** The first session loads and compiles code that later ones reuse. */
-  const warmUp = (): void => {
-    const session = new Session()
-    session.connectToMainThread()
-    // A session does not keep this thread alive.
-    const kept = setInterval(() => undefined, PAUSED_MS)
-    session.post('Runtime.evaluate', { expression: '0' }, () => {
-      clearInterval(kept)
-      session.disconnect()
-      setImmediate(rest)
-    })
-  }
-
-  try {
-    warmUp()
-  } catch (error) {
-    parentPort!.postMessage(String(error))
-  }
+  // The main thread is about to exit. The listener keeps this thread alive, which a session does not.
+  parentPort!.on('message', disconnect)
+  // The first session loads and compiles code that later ones reuse.
+  connect(opened => opened.post('Runtime.evaluate', { expression: '0' }, restAgain))
 }

@@ -13,7 +13,7 @@ import { NamedStalls, stallText } from './named-stalls.ts'
 import { type Judgement, placeText } from './place.ts'
 import { followRequests, routeText } from './running-request.ts'
 import { Samples } from './samples.ts'
-import { BEAT_AT, DUE_AT, PAUSED, type SharedWords, shareWords } from './shared-words.ts'
+import { BEAT_AT, CONNECTED, DUE_AT, PAUSED, type SharedWords, shareWords } from './shared-words.ts'
 import { sourceOf } from './source-lines.ts'
 import { watchSyncCalls } from './sync-calls.ts'
 import { watch } from './watcher.ts'
@@ -27,6 +27,8 @@ const LATE_MS = 25
 const FIRST_BEAT_MS = 1000
 /** The inspector may be opened and closed at any time; it is checked at this interval, ms. */
 const INSPECTOR_EVERY_MS = 1000
+/** Maximum time that the main thread waits until the watcher has ended its session, ms. */
+const DISCONNECT_MS = 100
 
 export class Watching {
   readonly #thresholdMs: number
@@ -48,13 +50,22 @@ export class Watching {
     this.#say = say
     this.#beat(FIRST_BEAT_MS)
     this.#worker = startWorker(this.#shared)
-    this.#worker.on('message', error => this.#fail(error)).on('error', error => this.#fail(error))
+    this.#worker
+      .on('message', error => this.#fail(error))
+      .on('error', error => {
+        // The session has ended with its thread.
+        this.#shared.words[CONNECTED] = 0
+        this.#fail(error)
+      })
     this.#worker.unref()
     this.#offerLook()
     const onStall = (stall: StallRecord): void => this.#guard(() => this.#onStall(stall))
+    const onExit = (): void => this.#disconnect()
     stalls.subscribe(onStall)
+    process.once('exit', onExit)
     this.#undo.push(
       () => stalls.unsubscribe(onStall),
+      () => process.off('exit', onExit),
       watchDelays((...[, , nextInMs]) => this.#guard(() => this.#onBeat(nextInMs))),
       followRequests(),
       watchSyncCalls(this.#shared.words, (what, before, self) =>
@@ -75,7 +86,20 @@ export class Watching {
     nameStalls(undefined)
     this.#garbage.close()
     Reflect.deleteProperty(globalThis, LOOK)
+    this.#disconnect()
     void this.#worker.terminate()
+  }
+
+  /**
+   * Has the watcher end its session, if it has one, and open no other. Before it exits, Node waits for a session to end,
+   * and prints that it waits for a debugger.
+   */
+  #disconnect(): void {
+    const { words } = this.#shared
+    Atomics.store(words, PAUSED, 1)
+    if (Atomics.load(words, CONNECTED) === 0) return
+    this.#worker.postMessage('disconnect')
+    Atomics.wait(words, CONNECTED, 1, DISCONNECT_MS)
   }
 
   /** The watcher calls it in the middle of running code. */

@@ -22,6 +22,8 @@ interface Answer {
 
 /** On a busy machine many stalls pass before the watcher gets a core during one, ms. */
 const NAMED_WITHIN_MS = 60_000
+/** The main thread waits 100 ms for the watcher, which may get no core in that time. */
+const EXITS = 3
 /** Node 25 and later ask for it under `--permission`; others do not know it. */
 const ALLOW_NET = process.allowedNodeEnvironmentFlags.has('--allow-net') ? ['--allow-net'] : []
 
@@ -132,4 +134,21 @@ describe('watchStalls()', () => {
     assert.deepEqual([JSON.parse, JSON.stringify], [parse, stringify])
     assert.equal(Reflect.has(globalThis, Symbol.for('meltproof.culprit.look')), false)
   })
+
+  for (const [how, waits, stderr] of [
+    ['exit', 1, /^$/],
+    ['error', 1, /^(?!.*Waiting for the debugger).*Error: thrown/s],
+    ['stopped', 1, /^$/],
+    ['at rest', 0, /^$/],
+  ] as const) {
+    it(`ends the watcher's session before the process does: ${how}`, async () => {
+      const seen: string[] = []
+      for (let i = 0; i < EXITS; i++) {
+        const ended = await start('../../culprit/apps/exits.mjs', { node: [], env: { HOW: how } }).ended
+        if (ended.stdout === `{"waits":${waits}}\n` && stderr.test(ended.stderr)) return
+        seen.push(ended.stdout + ended.stderr)
+      }
+      assert.fail(`none of ${EXITS} processes ended in silence:\n${seen.join('\n')}`)
+    })
+  }
 })
