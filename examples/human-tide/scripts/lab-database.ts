@@ -3,18 +3,17 @@
  * PORT; knows nothing of the service but its tables and how a walker's id comes from a phone's key.
  */
 import { hash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { openToPostgres } from '../../../packages/lab/src/launch/embedded-postgres.ts'
 import { embeddedDatabase } from '../src/database/embedded.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-lab-'))
-for (const path of [folder, import.meta.dirname]) process.once('exit', openToPostgres(path, console.error))
+chmodSync(folder, 0o755) // PostgreSQL runs as a user of its own where the lab runs as root
 let database = await embeddedDatabase(folder)
 
 interface Acknowledged {

@@ -1,11 +1,10 @@
 /** What was acknowledged is in the database, whoever is killed in between. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openToPostgres } from '../../../packages/lab/src/launch/embedded-postgres.ts'
 import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
 import { connect } from '../src/database/connect.ts'
 import { embeddedDatabase } from '../src/database/embedded.ts'
@@ -105,7 +104,7 @@ test('no database at the start: 503 with Retry-After; it is used as soon as it i
 
 test('the database of our own outlives a crash of the service and is found again', { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-own-'))
-  openToPostgres(folder, console.error)
+  chmodSync(folder, 0o755)
   const first = await startService(await freePort(), { DATA_DIR: folder, DATABASE_URL: '' })
   const { pid } = await embeddedDatabase(folder)
   await first.end('SIGKILL')

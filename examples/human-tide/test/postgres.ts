@@ -1,10 +1,9 @@
 /** A real PostgreSQL for a test file, in a folder of its own, ended and removed afterwards. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { openToPostgres } from '../../../packages/lab/src/launch/embedded-postgres.ts'
 import { type EmbeddedDatabase, embeddedDatabase } from '../src/database/embedded.ts'
 
 export interface TestDatabase {
@@ -19,7 +18,8 @@ export interface TestDatabase {
 
 export async function testDatabase(): Promise<TestDatabase> {
   const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-test-'))
-  openToPostgres(folder, console.error)
+  // PostgreSQL runs as a user of its own where the tests run as root.
+  chmodSync(folder, 0o755)
   let database: EmbeddedDatabase = await embeddedDatabase(folder)
   return {
     url: database.url,

