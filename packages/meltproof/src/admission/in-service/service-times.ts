@@ -17,13 +17,17 @@ const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
 /**
- * A kind is quick if its requests end within this time, ms, as shown by this many answers. It needs no limit except the
+ * A kind is quick if its requests take this long on average, ms, as shown by this many answers. It needs no limit except the
  * loop's, unless this many are in service, so that they no longer seem to end.
  */
 const QUICK_MS = 10
 const QUICK_OF = 16
-/** At most this share of its last hundred or so answers was slower: a few quick answers do not hide a slow kind. */
+/**
+ * At most this share of its last hundred or so answers took longer than that, ms: a few quick answers do not hide a slow kind.
+ * Less may be the scheduler of a busy machine.
+ */
 const MOST_SLOW = 0.015
+const SLOW_MS = 50
 const SLOW_WEIGHT = 1 / 64
 
 export class ServiceTimes<S extends Serving> {
@@ -49,7 +53,7 @@ export class ServiceTimes<S extends Serving> {
     this.#inService[kind]!--
     this.#answered[kind]!++
     const tookMs = nowMs - servingSince
-    this.#slowShare[kind]! += ((tookMs > QUICK_MS ? 1 : 0) - this.#slowShare[kind]!) * SLOW_WEIGHT
+    this.#slowShare[kind]! += ((tookMs > SLOW_MS ? 1 : 0) - this.#slowShare[kind]!) * SLOW_WEIGHT
     const mean = this.#meanMs[kind]!
     if (mean === 0) {
       this.#meanMs[kind] = tookMs
@@ -77,7 +81,7 @@ export class ServiceTimes<S extends Serving> {
   quickMs(kind: number): number {
     const mean = this.#meanMs[kind]!
     const isKnown = this.#answered[kind]! >= QUICK_OF && this.#inService[kind]! < QUICK_OF
-    const isQuick = mean + DEVIATIONS * this.#deviationMs[kind]! <= QUICK_MS && this.#slowShare[kind]! <= MOST_SLOW
+    const isQuick = mean <= QUICK_MS && this.#slowShare[kind]! <= MOST_SLOW
     return isKnown && isQuick ? mean : Number.POSITIVE_INFINITY
   }
 
