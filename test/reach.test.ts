@@ -23,7 +23,7 @@ const MOST: Readonly<Record<string, Reach>> = {
   './register': { files: 3, lines: 200 },
   './toobusy': { files: 3, lines: 250 },
   './deadline': { files: 14, lines: 1150 },
-  './limiter': { files: 66, lines: 6650, goal: 3500 },
+  './limiter': { files: 66, lines: 6700, goal: 3500 },
   './outbound': { files: 91, lines: 9150 },
   './prometheus': { files: 125, lines: 11_800 },
   './otel': { files: 121, lines: 11_800 },

@@ -17,7 +17,7 @@ const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
 /**
- * A kind is quick if its requests take this long on average, ms, as shown by this many answers. It needs no limit except the
+ * A kind is quick if its requests end within this time, ms, as shown by this many answers. It needs no limit except the
  * loop's, unless this many are in service, so that they no longer seem to end.
  */
 const QUICK_MS = 10
@@ -81,7 +81,7 @@ export class ServiceTimes<S extends Serving> {
   quickMs(kind: number): number {
     const mean = this.#meanMs[kind]!
     const isKnown = this.#answered[kind]! >= QUICK_OF && this.#inService[kind]! < QUICK_OF
-    const isQuick = mean <= QUICK_MS && this.#slowShare[kind]! <= MOST_SLOW
+    const isQuick = mean + DEVIATIONS * this.#deviationMs[kind]! <= QUICK_MS && this.#slowShare[kind]! <= MOST_SLOW
     return isKnown && isQuick ? mean : Number.POSITIVE_INFINITY
   }
 
