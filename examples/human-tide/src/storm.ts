@@ -41,6 +41,8 @@ export class Storm {
     clearTimeout(this.#idle)
     const child = this.#child
     if (child === undefined) return
+    // Who asks from now on gets another one.
+    this.#running = undefined
     child.kill('SIGTERM')
     await once(child, 'exit')
   }
@@ -56,7 +58,8 @@ export class Storm {
     return new Promise((resolve, reject) => {
       child.once('message', port => resolve(Number(port)))
       child.once('exit', () => {
-        this.#running = this.#child = undefined
+        this.#child = undefined
+        if (!child.killed) this.#running = undefined
         reject(new Error('The storm has ended'))
       })
     })
