@@ -253,7 +253,7 @@ const COUNTING = [
   ]),
   rule('quick-share', 'they also do so in a small share of a busy loop', [
     GATE,
-    'return this.#passingMs > 0 && this.#queue.isWithinShare(kind, nowMs)',
+    'return this.#passingMs > 0 && this.#queue.mayOvertake(kind, nowMs)',
     'return false',
   ]),
   rule('permit-to-end', 'a permit lasts as long as the handler, also without a client', [

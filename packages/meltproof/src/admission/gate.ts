@@ -17,11 +17,11 @@ export interface Entry extends DueStart {
   readonly again: boolean
   /** Written by the limiter when the request enters service. */
   ticket?: number | undefined
-  /** It exceeded the limit (quick work), so that its end makes no room for those that wait. */
+  /** It exceeded the limit (quick work): its departure says nothing about how fast those that wait will start. */
   passedBy?: boolean
 }
 
-type Ticketed = Pick<Entry, 'ticket'>
+type Ticketed = Pick<Entry, 'ticket' | 'passedBy'>
 
 export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly start: (entry: E) => void
@@ -62,10 +62,11 @@ export const PATIENT_TUNING: GateTuning = {
 const ROOM_UNKNOWN = 1.25
 /** The multiple applies to at least this number: an idle service reports little load. */
 const FEW_UNKNOWN = 16
-/** While the loop is busy, quick work may take this share of its time without a permit, and so many milliseconds at once. */
+/** While the loop is busy, quick work may exceed the limit for this share of its time. */
 const PASSING_SHARE = 0.2
+/** The budget for that saves up at most this, ms. */
 const MOST_PASSING_MS = 20
-/** What Node needs for a request besides its handler, ms. */
+/** About what Node needs for a request besides its handler, ms. */
 const REQUEST_MS = 0.1
 /** Reading the turn number costs a tenth of a short request, so it waits until this share of the budget is used. */
 const ASK_TURN_AFTER = 0.25
@@ -89,7 +90,7 @@ export class Gate<E extends Entry> {
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
   #held = false
-  /** Loop time that quick work may still take while the loop is busy, ms, as of a moment. */
+  /** Loop time that quick work may still take while the loop is busy, ms, at `#passedAt`. */
   #passingMs = MOST_PASSING_MS
   #passedAt = 0
   #turn = Number.NaN
@@ -157,7 +158,7 @@ export class Gate<E extends Entry> {
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
     if (entry.startBy < nowMs) return 'deadline'
     if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
-    if (this.#passesBy(entry, nowMs) && !this.#turnSpent(nowMs)) {
+    if (this.#passesBy(entry, nowMs)) {
       entry.passedBy = true
       this.enter(nowMs, entry)
       return 'start'
@@ -194,7 +195,8 @@ export class Gate<E extends Entry> {
     const { kind, client, quickMs } = this.#hooks
     if (this.#held || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
     const takesMs = quickMs?.(entry) ?? Number.POSITIVE_INFINITY
-    if (takesMs === Number.POSITIVE_INFINITY || this.loopHasRoom) return takesMs !== Number.POSITIVE_INFINITY
+    if (takesMs === Number.POSITIVE_INFINITY || this.#turnSpent(nowMs)) return false
+    if (this.loopHasRoom) return true
     const kindOf = kind?.(entry) ?? 0
     if (!this.mayPass(kindOf, nowMs)) return false
     this.#passingMs -= takesMs + REQUEST_MS
@@ -207,7 +209,7 @@ export class Gate<E extends Entry> {
     if (this.#held || this.#limiter.loopHasRoom === undefined) return false
     this.#passingMs = Math.min(MOST_PASSING_MS, this.#passingMs + PASSING_SHARE * (nowMs - this.#passedAt))
     this.#passedAt = nowMs
-    return this.#passingMs > 0 && this.#queue.isWithinShare(kind, nowMs)
+    return this.#passingMs > 0 && this.#queue.mayOvertake(kind, nowMs)
   }
 
   get loopHasRoom(): boolean {
@@ -243,7 +245,7 @@ export class Gate<E extends Entry> {
   /** Frees the permit of a request without an answer, whose duration says nothing about the limit. */
   drop(nowMs: number, serviceMs: number, entry: Ticketed): void {
     this.#dropped(nowMs, serviceMs, entry)
-    this.#left(nowMs, undefined, serviceMs)
+    this.#left(nowMs, undefined, serviceMs, entry.passedBy)
   }
 
   /** The handler of a request whose client left has ended: it counts as a departure. */
@@ -264,9 +266,9 @@ export class Gate<E extends Entry> {
     this.#limiter.dropped(nowMs, serviceMs, ticket)
   }
 
-  #left(nowMs: number, entry: E | undefined, serviceMs: number): void {
+  #left(nowMs: number, entry: E | undefined, serviceMs: number, passedBy = entry?.passedBy): void {
     if (this.queued === 0) return
-    if (this.#queue.size > 0 && !entry?.passedBy) this.#queue.departed(nowMs, entry, serviceMs)
+    if (this.#queue.size > 0 && !passedBy) this.#queue.departed(nowMs, entry, serviceMs)
     this.#wakeAtTurnEnd()
   }
 

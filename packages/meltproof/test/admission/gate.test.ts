@@ -13,6 +13,10 @@ interface Entry extends GateEntry {
   readonly worth?: number
   /** What the hook for the latest start answers. */
   readonly mustStartBy?: number
+  /** What the hook for the kind answers, where kinds are in use. */
+  readonly kindIs?: number
+  /** @default true where quick work takes some time */
+  readonly isQuick?: boolean
 }
 
 const entryOf = (id: number): Entry => ({
@@ -24,7 +28,12 @@ const entryOf = (id: number): Entry => ({
 })
 
 /** A gate on a clock that the test moves, with what it did written down. */
-function gateOn(limiter: Limiter, levels = false, tuning = GATE_TUNING, quickMs = Number.POSITIVE_INFINITY) {
+function gateOn(
+  limiter: Limiter,
+  levels = false,
+  tuning = GATE_TUNING,
+  { quickMs = Number.POSITIVE_INFINITY, kinds = false } = {},
+) {
   const world = {
     now: 0,
     started: [] as number[],
@@ -44,7 +53,8 @@ function gateOn(limiter: Limiter, levels = false, tuning = GATE_TUNING, quickMs 
     },
     level: levels ? entry => entry.worth ?? levelOf() : undefined,
     startBy: entry => entry.mustStartBy ?? Number.POSITIVE_INFINITY,
-    quickMs: () => quickMs,
+    kind: kinds ? entry => entry.kindIs ?? 0 : undefined,
+    quickMs: entry => (entry.isQuick === false ? Number.POSITIVE_INFINITY : quickMs),
   }
   const gate = new Gate<Entry>(limiter, hooks, tuning)
   let nextId = 0
@@ -576,21 +586,27 @@ test('while it is held nothing starts; then what waited does, in its order', () 
   assert.equal(arrive().decision, 'start')
 })
 
+interface FullGate {
+  readonly quickMs?: number
+  readonly levels?: boolean
+  readonly kinds?: boolean
+}
+
 /** A gate with a learned limit of 10, all in service, in front of a loop that is busy or has room; work takes `quickMs`. */
-function fullGate(loopHasRoom: boolean | undefined, quickMs?: number) {
+function fullGate(loopHasRoom: boolean | undefined, { levels = false, ...more }: FullGate = {}) {
   const limiter: Limiter = { ...fixedLimit(10), known: true, ...(loopHasRoom === undefined ? {} : { loopHasRoom }) }
-  const gate = gateOn(limiter, false, GATE_TUNING, quickMs)
+  const gate = gateOn(limiter, levels, GATE_TUNING, more)
   for (let i = 0; i < 10; i++) gate.gate.enter(0)
   return gate
 }
 
 /** One at a time, so many milliseconds apart; how many did not have to wait. */
-function passed({ come, gate, world }: ReturnType<typeof gateOn>, count: number, everyMs: number): number {
+function passed({ come, gate, world }: ReturnType<typeof gateOn>, count: number, everyMs: number, how = {}): number {
   let passed = 0
   for (let i = 0; i < count; i++) {
     world.now += everyMs
     world.turn++
-    const { entry, decision } = come({})
+    const { entry, decision } = come(how)
     if (decision === 'start') {
       passed++
       gate.release(world.now, 0, entry)
@@ -599,27 +615,88 @@ function passed({ come, gate, world }: ReturnType<typeof gateOn>, count: number,
   return passed
 }
 
+/** For so long heavy requests come every 10 ms, and one in ten leaves. */
+function overload(full: ReturnType<typeof gateOn>, ms: number): void {
+  for (const until = full.world.now + ms; full.world.now < until; ) {
+    full.come({ isQuick: false, kindIs: 1 })
+    full.world.turn++
+    full.pass(10)
+    if (full.world.now % 100 === 0) full.gate.release(full.world.now, 20, { ...entryOf(0), kindIs: 1 })
+  }
+  assert.ok(full.gate.standing)
+}
+
 test('quick work exceeds a full limit while the loop has room, and other work does not', () => {
-  assert.equal(passed(fullGate(true, 5), 1000, 0.1), 1000)
+  assert.equal(passed(fullGate(true, { quickMs: 5 }), 1000, 0.1), 1000)
   assert.equal(passed(fullGate(true), 1000, 0.1), 0)
 })
 
 test('where the loop is busy it takes a fifth of its time, and what comes beyond that waits', () => {
   // Each takes 0.9 ms, and 0.1 ms for Node. The first 20 ms are a burst.
-  assert.equal(passed(fullGate(false, 0.9), 1000, 5), 1000)
-  const all = passed(fullGate(false, 0.9), 4000, 1)
+  assert.equal(passed(fullGate(false, { quickMs: 0.9 }), 1000, 5), 1000)
+  const all = passed(fullGate(false, { quickMs: 0.9 }), 4000, 1)
   assert.ok(all >= 800 && all <= 825, `${all} in four seconds`)
   assert.equal(passed(fullGate(false), 1000, 5), 0)
 })
 
+test('in a turn that has spent its budget it waits, and none of its time is used', () => {
+  const full = fullGate(false, { quickMs: 0.9 })
+  // The first of this turn.
+  assert.equal(full.come({}).decision, 'start')
+  full.world.now = 15
+  for (let i = 0; i < 30; i++) assert.equal(full.come({}).decision, 'wait')
+  full.world.turn++
+  const more = Array.from({ length: 9 }, () => full.come({}).decision)
+  assert.deepEqual(more, new Array(9).fill('start'))
+})
+
+test('under overload it passes only within the fair share of its kind, and never where requests have levels', () => {
+  const full = fullGate(false, { quickMs: 0.1, kinds: true })
+  overload(full, 3000)
+  const [seldom, often] = [2, 3]
+  let [seldomPassed, oftenPassed] = [0, 0]
+  for (let i = 0; i < 100; i++) {
+    // The shares are drawn anew every 200 ms.
+    if (i === 50) [seldomPassed, oftenPassed] = [0, 0]
+    overload(full, 20)
+    seldomPassed += passed(full, 1, 0, { kindIs: seldom })
+    oftenPassed += passed(full, 400, 0, { kindIs: often })
+  }
+  assert.ok(seldomPassed >= 45, `${seldomPassed} of 50`)
+  assert.ok(oftenPassed < 0.02 * 50 * 400, `${oftenPassed} of 20,000`)
+  const levels = fullGate(false, { quickMs: 0.1, levels: true })
+  overload(levels, 3000)
+  assert.equal(passed(levels, 50, 20), 0)
+})
+
+test('a departure of quick work that passed tells nothing of how long others will wait', () => {
+  const full = fullGate(false, { quickMs: 0.1 })
+  const { come, gate, world } = full
+  for (let i = 0; i < 5; i++) come({ isQuick: false })
+  for (let ms = 1; ms <= 2000; ms++) {
+    world.now++
+    world.turn++
+    const { entry, decision } = come({})
+    assert.equal(decision, 'start')
+    gate.release(world.now, 0, entry)
+    if (ms % 100 > 0) continue
+    gate.release(world.now, 1000, entryOf(0))
+    full.endTurn()
+    come({ isQuick: false })
+  }
+  // Five wait, and one leaves every 100 ms.
+  const { decision } = come({ isQuick: false, mustStartBy: world.now + 300 })
+  assert.equal(decision, 'deadline')
+})
+
 test('a limit that was set, and a gate that is held, let no quick work pass', () => {
-  assert.equal(passed(fullGate(undefined, 0.1), 100, 5), 0)
-  const held = fullGate(true, 0.1)
+  assert.equal(passed(fullGate(undefined, { quickMs: 0.1 }), 100, 5), 0)
+  const held = fullGate(true, { quickMs: 0.1 })
   held.gate.hold()
   assert.equal(passed(held, 100, 5), 0)
 })
 
 test('no more quick work than the limit is in service beyond it', () => {
-  const { come } = fullGate(false, 0.1)
+  const { come } = fullGate(false, { quickMs: 0.1 })
   assert.equal(Array.from({ length: 40 }, () => come({}).decision).filter(decision => decision === 'start').length, 10)
 })

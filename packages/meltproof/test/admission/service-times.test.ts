@@ -42,6 +42,22 @@ describe('a kind is quick', () => {
     assert.ok(quick > 1200, `after ${quick} of 2000 answers`)
   })
 
+  it('also when one answer in forty takes 45 ms, which may be the scheduler, but not when one in ten does', () => {
+    const quickOf = (every: number): number => {
+      const { answer, isQuick } = service()
+      for (let i = 1; i <= 400; i++) answer(i % every === 0 ? 45 : 1)
+      let quick = 0
+      for (let i = 1; i <= 400; i++) {
+        if (isQuick()) quick++
+        answer(i % every === 0 ? 45 : 1)
+      }
+      return quick
+    }
+    const [seldom, often] = [quickOf(40), quickOf(10)]
+    assert.ok(seldom > 200, `${seldom} of 400`)
+    assert.equal(often, 0)
+  })
+
   it('but not when one in forty is slow: each of them would pass by the limit', () => {
     const { answer, isQuick } = service()
     for (let i = 1; i <= 400; i++) answer(i % 40 === 0 ? 500 : 2)

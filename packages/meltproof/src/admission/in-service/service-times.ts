@@ -22,12 +22,12 @@ const DEVIATIONS = 2
  */
 const QUICK_MS = 10
 const QUICK_OF = 16
-/**
- * At most this share of its last hundred or so answers took longer than that, ms: a few quick answers do not hide a slow kind.
- * Less may be the scheduler of a busy machine.
- */
+/** Of its last hundred or so answers at most this share was slow: a few quick answers do not hide a slow kind. */
 const MOST_SLOW = 0.015
+/** Slow is what took longer than this, ms. What took less, but more than {@link QUICK_MS}, may be the scheduler of a busy machine. */
 const SLOW_MS = 50
+/** It counts for this part of a slow one. */
+const SOMEWHAT_SLOW = 0.3
 const SLOW_WEIGHT = 1 / 64
 
 export class ServiceTimes<S extends Serving> {
@@ -53,7 +53,8 @@ export class ServiceTimes<S extends Serving> {
     this.#inService[kind]!--
     this.#answered[kind]!++
     const tookMs = nowMs - servingSince
-    this.#slowShare[kind]! += ((tookMs > SLOW_MS ? 1 : 0) - this.#slowShare[kind]!) * SLOW_WEIGHT
+    const slow = tookMs > SLOW_MS ? 1 : tookMs > QUICK_MS ? SOMEWHAT_SLOW : 0
+    this.#slowShare[kind]! += (slow - this.#slowShare[kind]!) * SLOW_WEIGHT
     const mean = this.#meanMs[kind]!
     if (mean === 0) {
       this.#meanMs[kind] = tookMs

@@ -177,9 +177,15 @@ export class StandingQueue<E extends Waiting> {
     this.#clients?.arrived(client, nowMs, this.#permits)
   }
 
-  /** Under overload an entry may start before those that wait if its kind asks for no more than its fair share. */
-  isWithinShare(kind: number, nowMs: number): boolean {
-    return !this.#standing || this.#shares === undefined || this.#shares.within(kind, nowMs)
+  /**
+   * Whether an entry of this kind may start before those that wait. Under overload its kind must ask for no more than its fair
+   * share. Where requests have levels, or clients, nothing may: their order decides.
+   */
+  mayOvertake(kind: number, nowMs: number): boolean {
+    const ended = this.#queue.size === 0 && nowMs - this.#emptySince > this.#tuning.restMs
+    if (!this.#standing || ended) return true
+    if (this.#cutoff !== undefined || this.#clients !== undefined) return false
+    return this.#shares === undefined || this.#shares.within(kind, nowMs)
   }
 
   /** An entry starts before those that wait. */
