@@ -6,7 +6,7 @@ import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allProcesses, processTree } from '../packages/lab/src/processes/process-tree.ts'
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** How often it looks whether npm's shell still runs, ms. */
 const SHELL_EVERY_MS = 500
 /** A database may take this long to end in order, ms. */

@@ -20,7 +20,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { endOnSignal } from './end-on-signal.ts'
+import { endOnSignal, SIGNALS } from './end-on-signal.ts'
 import { openToPostgres } from './folder-for-postgres.ts'
 import { killHung } from './running-test-files.ts'
 import { scriptOptions } from './script-options.ts'
@@ -30,7 +30,7 @@ import { showsTheSame, whyNotUnit } from './unit-tests.ts'
 const { NODE_BINARY, ...env } = process.env
 if (NODE_BINARY !== undefined) {
   const other = spawn(NODE_BINARY, process.argv.slice(1), { stdio: 'inherit', env })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => other.kill(signal))
+  for (const signal of SIGNALS) process.on(signal, () => other.kill(signal))
   const [code] = await once(other, 'exit')
   process.exit(code ?? 1)
 }

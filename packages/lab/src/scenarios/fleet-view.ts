@@ -60,7 +60,7 @@ const FORMS = {
   wait: 'A request holds one of ten connections for 50 ms; in the slow instance for four times as long.',
 } as const
 
-/** A balancer that answers nobody for seconds spreads nothing: its run failed. */
+/** Why there is no verdict: without answers a phase does not show how the balancer spreads the load. */
 function unanswered(runs: readonly FleetRun[]): string | undefined {
   const silent = runs.filter(({ steady, change }) =>
     [steady, change].some(phase => phase.due > 0 && phase.seconds.every(({ due, failed }) => failed >= due)),

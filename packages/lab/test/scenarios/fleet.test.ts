@@ -105,7 +105,7 @@ test('the brief form, behind a real HAProxy and a real Envoy', options, async co
   }
 })
 
-test('a run in which a balancer answered nobody has no verdict', () => {
+test('there is no verdict when a balancer answered no request for a whole phase', () => {
   const seconds = [{ due: 100, good: 0, shed: 0, failed: 100, sent: [0, 0, 0, 0] }]
   const silent = run('Envoy told', { change: phase([0], { seconds }) })
   assert.match(

@@ -1,6 +1,6 @@
 /**
- * Other work of the process keeps the event loop busy while requests merely wait. The limiter delays none of them if it saw the
- * loop at rest before. If the loop was busy from the first request on, the limit falls to one: these tests are a `todo`.
+ * A background job keeps the event loop busy, and the requests only wait for a dependency. The limiter delays none of them if it
+ * saw the loop at rest before. If the loop was busy from the first request on, the limit falls to one: these tests are a `todo`.
  * `node bench/evidence.ts --only other-work,other-work-uneven,other-work-later` shows both on a real server.
  */
 import assert from 'node:assert/strict'

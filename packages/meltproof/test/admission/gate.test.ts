@@ -600,7 +600,7 @@ function fullGate(loopHasRoom: boolean | undefined, { levels = false, ...more }:
   return gate
 }
 
-/** One at a time, so many milliseconds apart; how many did not have to wait. */
+/** Sends `count` requests, one every `everyMs`. Returns how many started at once. */
 function passed({ come, gate, world }: ReturnType<typeof gateOn>, count: number, everyMs: number, how = {}): number {
   let passed = 0
   for (let i = 0; i < count; i++) {
@@ -615,7 +615,7 @@ function passed({ come, gate, world }: ReturnType<typeof gateOn>, count: number,
   return passed
 }
 
-/** For so long heavy requests come every 10 ms, and one in ten leaves. */
+/** A heavy request comes every 10 ms, and one leaves every 100 ms, for this many milliseconds. */
 function overload(full: ReturnType<typeof gateOn>, ms: number): void {
   for (const until = full.world.now + ms; full.world.now < until; ) {
     full.come({ isQuick: false, kindIs: 1 })

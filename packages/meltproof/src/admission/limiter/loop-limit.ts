@@ -3,8 +3,8 @@
  * only wait for each other. So half as many will do, as long as they keep it busy. A loop that rests while requests
  * wait has room, and more come in at once.
  *
- * Other work of the process may also keep the loop busy while requests merely wait. Such requests take no longer than they
- * did while the loop rested (usual-times.ts), and are not limited. Pure.
+ * The process may also have other work that keeps the loop busy, for example a background job. Requests that only wait, say for
+ * a database, then take no longer than before (usual-times.ts), and are not limited. Pure.
  */
 import { Answers } from './answers.ts'
 import { UsualTimes, type UsualTimesTuning } from './usual-times.ts'

@@ -1,6 +1,6 @@
 /**
- * Compares how long requests take while the event loop is busy with how long they took while it rested. If they take about as
- * long, other work keeps the loop busy and the requests merely wait: requests that wait for each other take longer. Pure.
+ * Compares how long requests take while the event loop is busy with how long they took while it rested. Requests that
+ * wait for each other take longer. If they take about as long as before, other work keeps the loop busy. Pure.
  */
 import { Answers } from './answers.ts'
 
