@@ -202,16 +202,21 @@ test('not JSON by its type, compressed, no key, a short key', async () => {
 
 test('a flood from one phone: 429 with the time to wait; another phone is served', async () => {
   const key = newKey()
-  const answers = await Promise.all(Array.from({ length: 80 }, (_, index) => post(key, report(position(index + 1)))))
+  const answers: Response[] = []
+  const answered = (status: number): number => answers.filter(answer => answer.status === status).length
+  // On a busy machine some are shed and take nothing of the phone's quota; the flood goes on until it is used up.
+  while (answered(429) < 20 && answers.length < 2000) {
+    const from = answers.length
+    answers.push(
+      ...(await Promise.all(Array.from({ length: 80 }, (_, index) => post(key, report(position(from + index + 1)))))),
+    )
+  }
   const refused = answers.filter(({ status }) => status === 429)
-  assert.ok(refused.length >= 20, `${refused.length} were refused`)
+  assert.ok(refused.length >= 20, `${refused.length} of ${answers.length} were refused`)
   assert.ok(refused.every(answer => /^[1-9]\d*$/.test(answer.headers.get('retry-after')!)))
-  const taken = answers.filter(({ status }) => status === 200).length
-  // On a busy machine some are shed.
-  const shed = answers.filter(({ status }) => status === 503).length
-  assert.equal(taken + refused.length + shed, 80)
-  assert.equal((await rowsOf(key)).length, taken)
-  assert.equal((await post(newKey(), report(position(1)))).status, 200)
+  assert.equal(answered(200) + answered(429) + answered(503), answers.length)
+  assert.equal((await rowsOf(key)).length, answered(200))
+  assert.equal((await postUntilTaken(newKey(), report(position(1)))).status, 200)
 })
 
 test('markup in a name is text: in the database, in the live view, in the replay', async () => {

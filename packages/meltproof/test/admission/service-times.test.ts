@@ -58,6 +58,13 @@ describe('a kind is quick', () => {
     assert.equal(often, 0)
   })
 
+  it('also right after one answer of 45 ms: to forget it takes answers, and a kind that is shed has none', () => {
+    const { answer, isQuick } = service()
+    for (let i = 0; i < 100; i++) answer(0.3)
+    answer(45)
+    assert.equal(isQuick(), true)
+  })
+
   it('but not when one in forty is slow: each of them would pass by the limit', () => {
     const { answer, isQuick } = service()
     for (let i = 1; i <= 400; i++) answer(i % 40 === 0 ? 500 : 2)

@@ -17,17 +17,17 @@ const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
 /**
- * A kind is quick if its requests end within this time, ms, as shown by this many answers. It needs no limit except the
- * loop's, unless this many are in service, so that they no longer seem to end.
+ * A kind is quick if at most this share of its last hundred or so answers was slow: a few quick answers do not hide a slow
+ * kind. It needs no limit except the loop's.
  */
-const QUICK_MS = 10
-const QUICK_OF = 16
-/** Of its last hundred or so answers at most this share was slow: a few quick answers do not hide a slow kind. */
 const MOST_SLOW = 0.015
-/** Slow is what took longer than this, ms. What took less, but more than {@link QUICK_MS}, may be the scheduler of a busy machine. */
+/** Slow is what took longer than this, ms. */
 const SLOW_MS = 50
-/** It counts for this part of a slow one. */
+/** What took less, but more than this, ms, may be the scheduler of a busy machine, and counts for a part of a slow one. */
+const QUICK_MS = 10
 const SOMEWHAT_SLOW = 0.3
+/** It takes this many answers to show it. With as many in service they no longer seem to end. */
+const QUICK_OF = 16
 const SLOW_WEIGHT = 1 / 64
 
 export class ServiceTimes<S extends Serving> {
@@ -80,10 +80,8 @@ export class ServiceTimes<S extends Serving> {
 
   /** How long this kind takes, ms, if it is known to be quick, and so holds nothing for which others wait; else Infinity. */
   quickMs(kind: number): number {
-    const mean = this.#meanMs[kind]!
     const isKnown = this.#answered[kind]! >= QUICK_OF && this.#inService[kind]! < QUICK_OF
-    const isQuick = mean + DEVIATIONS * this.#deviationMs[kind]! <= QUICK_MS && this.#slowShare[kind]! <= MOST_SLOW
-    return isKnown && isQuick ? mean : Number.POSITIVE_INFINITY
+    return isKnown && this.#slowShare[kind]! <= MOST_SLOW ? this.#meanMs[kind]! : Number.POSITIVE_INFINITY
   }
 
   /** The shortest service time of this kind, ms; 0 if unknown, or if none is in service, because it may be outdated. */
