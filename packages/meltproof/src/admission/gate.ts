@@ -66,6 +66,8 @@ const FEW_UNKNOWN = 16
 const PASSING_SHARE = 0.2
 /** The budget for that saves up at most this, ms. */
 const MOST_PASSING_MS = 20
+/** An overload leaves no pause of this length in which no request is in service or waits, ms. */
+const REST_MS = 20
 /** About what Node needs for a request besides its handler, ms. */
 const REQUEST_MS = 0.1
 /** Reading the turn number costs a tenth of a short request, so it waits until this share of the budget is used. */
@@ -351,6 +353,7 @@ export class Gate<E extends Entry> {
 
   /** A request enters service. The caller calls it directly for a request that can no longer be shed. */
   enter(nowMs: number, entry?: E): void {
+    if (this.#inflight === 0 && this.#queue.size === 0 && nowMs - this.#changedAt >= REST_MS) this.#queue.rested()
     this.#change(nowMs, 1)
     this.#limiter.admitted(nowMs)
     if (entry !== undefined) entry.ticket = this.#limiter.ticket

@@ -103,6 +103,34 @@ test('starts at once up to the limit, then lets wait in order of arrival', () =>
   assert.deepEqual(world.started, [0, 1, 2])
 })
 
+test('a burst after an overload is not shed if the service had been idle in between', () => {
+  const shedOfBurst = (pauseMs: number): number => {
+    const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(1))
+    const serve = (): void => {
+      pass(10)
+      release()
+      endTurn()
+    }
+    arrive()
+    for (let i = 0; i < 600; i++) {
+      arrive()
+      arrive()
+      serve()
+    }
+    assert.equal(gate.standing, true, 'twice as many as it can serve')
+    while (gate.inflight > 0) serve()
+    pass(pauseMs)
+    const before = world.shed.length
+    const refused = Array.from({ length: 50 }, () => arrive()).filter(
+      ({ decision }) => !['start', 'wait'].includes(decision),
+    )
+    while (gate.inflight > 0) serve()
+    return refused.length + world.shed.length - before
+  }
+  assert.equal(shedOfBurst(30), 0)
+  assert.ok(shedOfBurst(5) > 20, 'which may be the same overload')
+})
+
 test('handlers that do not yield stop starting once the turn has spent its budget', () => {
   const { gate, world } = gateOn(fixedLimit(1000))
   const decisions: string[] = []

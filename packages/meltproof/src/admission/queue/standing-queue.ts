@@ -194,6 +194,13 @@ export class StandingQueue<E extends Waiting> {
     this.#shares?.comesFirst(kind)
   }
 
+  /** The service was idle: if it was overloaded before, that has ended, and what arrives now may be a burst. */
+  rested(): void {
+    this.#standing = false
+    this.#stoodAt = Number.NEGATIVE_INFINITY
+    this.#backlogs.length = 0
+  }
+
   next(nowMs: number): E | undefined {
     const newest = this.#standing || this.#someWaitOn(nowMs)
     if (newest) this.#overtakes++
