@@ -257,18 +257,26 @@ test('HEAD of the live page is answered at once, and watches nothing', { timeout
 })
 
 test('so many viewers from one address, as the proxy saw it; others are not concerned', {
-  timeout: 20_000,
+  timeout: 60_000,
 }, async () => {
   const stop = new AbortController()
   const watch = (address: string) =>
     fetch(`${origin}/api/live`, { headers: { 'x-forwarded-for': `1.2.3.4, ${address}` }, signal: stop.signal })
-  const answers = await Promise.all(Array.from({ length: 101 }, (_, index) => watch(`2001:db8::${index.toString(16)}`)))
+  /** As a browser does it: what a busy machine sheds asks again. */
+  const watchUntilTaken = async (address: string): Promise<Response> => {
+    const answer = await watch(address)
+    if (answer.status !== 503) return answer
+    await setTimeout(100)
+    return watchUntilTaken(address)
+  }
+  const addresses = Array.from({ length: 101 }, (_, index) => `2001:db8::${index.toString(16)}`)
+  const answers = await Promise.all(addresses.map(watchUntilTaken))
   const refused = answers.filter(({ status }) => status !== 200)
   assert.equal(refused.length, 1)
   assert.equal(refused[0]!.status, 429)
   assert.equal(refused[0]!.headers.get('retry-after'), '10')
   assert.equal((await json(refused[0]!))['code'], 'too-many-viewers')
-  assert.equal((await watch('2001:db8:0:1::1')).status, 200)
+  assert.equal((await watchUntilTaken('2001:db8:0:1::1')).status, 200)
   stop.abort()
   // Their places are free again as soon as the service notices.
   const headers = { 'x-forwarded-for': '2001:db8::1' }
