@@ -82,7 +82,7 @@ export async function whyMachineBusy(signal: AbortSignal, withinS = QUIET_WITHIN
     if (worst < foreignBelow) return undefined
     const core = `core ${busy.indexOf(worst)} was ${Math.round(100 * worst)} % busy`
     if (second >= withinS)
-      return `the machine is not quiet: ${core} with something else for a second, ${withinS} s long`
+      return `the machine is not quiet: ${core} with something else, and no second of ${withinS} s was quiet`
     await sleep(1000, undefined, { signal })
   }
 }
