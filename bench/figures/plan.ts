@@ -36,10 +36,10 @@ export function planOf(steps: readonly Step[], state: State, commit: string, { o
     return tookS !== undefined ? 'done' : begun !== undefined ? 'resume' : 'run'
   }
   const plan = chosen.map(step => ({ step, todo: todoOf(step) }))
-  const isLeft = plan.some(({ step, todo }) => !step.always && (todo === 'run' || todo === 'resume'))
-  const isAskedFor = ({ name }: Step): boolean => only?.includes(name) === true
+  const isWanted = ({ step, todo }: Planned): boolean =>
+    step.always ? only?.includes(step.name) === true : todo === 'run' || todo === 'resume'
   // What always runs makes nothing new when no other step is left.
-  return plan.map(each => (each.step.always && !isLeft && !isAskedFor(each.step) ? { ...each, todo: 'done' } : each))
+  return plan.some(isWanted) ? plan : plan.map(each => (each.step.always ? { ...each, todo: 'done' } : each))
 }
 
 export const left = (plan: readonly Planned[]): Step[] =>
