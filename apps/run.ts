@@ -13,6 +13,7 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { commitHere } from '../packages/lab/src/experiment/commit.ts'
 import { leadingComment } from '../scripts/script-options.ts'
 import { CHECK_NAMES, CHECKS, type CheckName } from './checks/all.ts'
 import type { Outcome, Subject } from './checks/check.ts'
@@ -43,6 +44,7 @@ for (const [signal, code] of [
 }
 const machine = describeMachine()
 const runtime = runtimeCommit()
+const commit = commitHere() ?? 'unknown'
 const pinning = coresOf(allowedCores())
 if (pinning === undefined)
   progress.line('load and app share a core: no taskset, or a single core; load checks are doubtful')
@@ -78,7 +80,7 @@ async function examine(name: string): Promise<void> {
     const outcome = await outcomeOf(check, subject)
     if (!outcome.ok) failed++
     const date = new Date().toISOString().slice(0, 10)
-    record({ name, title: definition.title, version }, check, { ...outcome, date, runtime, machine })
+    record({ name, title: definition.title, version }, check, { ...outcome, date, runtime, commit, machine })
     const seconds = ((Date.now() - began) / 1000).toFixed(0)
     progress.line(`${outcome.ok ? 'ok  ' : 'FAIL'} ${name} ${check}: ${outcome.summary} (${seconds} s)`)
     for (const failure of outcome.failures) progress.line(`       ${failure}`)

@@ -20,6 +20,7 @@ import { Histogram } from '../packages/lab/src/load/histogram.ts'
 import type { LoadOutcome } from '../packages/lab/src/load/plan.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import { conditions } from './lib/conditions.ts'
 import type { LanesCount } from './lib/lanes-server.ts'
 import { median, pinning, plan, startServer } from './lib/measured-server.ts'
 
@@ -46,7 +47,7 @@ const parts = options.chosen('only', ['starvation', 'cost'])
 const lanes = options.values.lanes.split(',').map(Number)
 
 console.log(
-  `accept lanes · ${new Date().toISOString().slice(0, 10)} · ${os.cpus()[0]?.model ?? '?'}, ${os.cpus().length} cores`,
+  `accept lanes · ${new Date().toISOString().slice(0, 10)} · ${os.cpus()[0]?.model ?? '?'}, ${os.cpus().length} cores · ${conditions().commit}`,
 )
 console.log(`${os.type()} ${os.release()} · node ${process.version}, libuv ${process.versions.uv}`)
 console.log(

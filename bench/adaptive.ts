@@ -19,7 +19,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { median } from '../packages/lab/src/melt/summary.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { conditions } from './lib/conditions.ts'
+import { conditions, spreadOf } from './lib/conditions.ts'
 import { measureRefusing, REFUSING, type RefusingResult, refusingSection } from './lib/refusing.ts'
 
 const ARMS = ['bare', 'opossum', 'adaptive'] as const
@@ -124,7 +124,12 @@ for (const name of options.chosen('only', [...Object.keys(TROUBLES), ...REFUSING
       console.log(name, arm, JSON.stringify(result))
     }
   }
-  results[name] = Object.fromEntries(Object.entries(found).map(([arm, all]) => [arm, medians(all)]))
+  results[name] = Object.fromEntries(
+    Object.entries(found).map(([arm, all]) => [
+      arm,
+      { ...medians(all), goodputSpread: spreadOf(all.map(({ goodput }) => goodput)) },
+    ]),
+  )
 }
 writeFileSync(file, `${JSON.stringify({ ...conditions(), rounds, results, refusing }, undefined, 2)}\n`)
 writeFileSync(join(import.meta.dirname, '../docs/benchmarks-adaptive.md'), page())

@@ -18,7 +18,7 @@ import { promisify } from 'node:util'
 import { planOf } from '../packages/lab/src/load/load-request.ts'
 import { pinned } from '../packages/lab/src/launch/core-pinning.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
-import { type Conditions, conditions } from './lib/conditions.ts'
+import { type Conditions, conditions, spreadOf } from './lib/conditions.ts'
 import { median, pinning } from './lib/measured-server.ts'
 
 const SELF = fileURLToPath(import.meta.url)
@@ -142,6 +142,7 @@ const main = async (): Promise<void> => {
     rate: at(list, round => round.rate),
     p50: at(list, round => round.p50),
     p99: at(list, round => round.p99),
+    p99Spread: spreadOf(list.map(round => round.p99)),
     lagP50: at(list, round => round.lagP50),
     lagP99: at(list, round => round.lagP99),
     workUs: at(list, round => round.workUs),

@@ -101,7 +101,7 @@ const idle = await idleShares()
 console.log(`idle: ${percent(idle.ledger - idle.nothing, 2)} of a core for the ledger (bar: 0.5 %)`)
 const row = ({ offUs, onUs, ratio, error }: Compared): string =>
   `${offUs.toFixed(2)} us | ${onUs.toFixed(2)} us | ${ratio.toFixed(3)} ± ${error.toFixed(3)}`
-const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, shed, idle }
+const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, shed, idleRounds, idle }
 writeFileSync(join(import.meta.dirname, 'results/observed.json'), `${JSON.stringify(result, null, 2)}\n`)
 writeFileSync(
   join(import.meta.dirname, '../docs/benchmarks-observed.md'),

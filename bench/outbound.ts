@@ -25,6 +25,8 @@ import { type Arm, type Backends, CLIENTS } from './lib/outbound-clients.ts'
 import { startPostgres } from './lib/postgres.ts'
 
 interface Measured extends Conditions {
+  /** Missing in older results. */
+  readonly rounds?: number
   readonly own: string
   readonly bare: ArmResult
   readonly meltproof: ArmResult
@@ -66,7 +68,7 @@ try {
     const measure = async (arm: Arm): Promise<ArmResult> =>
       JSON.parse(await node('outbound-arm.ts', name, arm, JSON.stringify(backends), String(rounds))) as ArmResult
     const arms: Record<Arm, ArmResult> = { bare: await measure('bare'), meltproof: await measure('meltproof') }
-    results.clients[name] = { ...conditions(), own, ...arms }
+    results.clients[name] = { ...conditions(), rounds, own, ...arms }
     for (const arm of ARMS) {
       const { falseTimeouts, lateCalls, reported, neverCalls, overrunMs, otherErrors } = arms[arm]
       console.log(

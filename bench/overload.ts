@@ -12,7 +12,7 @@
  *   --quick          one workload, little of it, printed and not kept
  *
  * It can be stopped at any time and goes on where it was: the lab keeps each step in runs/overload. In the end it copies
- * the results to bench/results/overload and writes docs/scoreboard.md and docs/scoreboard/, as
+ * the results of these workloads to bench/results/overload and writes docs/scoreboard.md and docs/scoreboard/, as
  * `meltlab report --markdown --pages` does.
  */
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
@@ -57,9 +57,12 @@ const scenarios = chosen('workload', Object.keys(WORKLOADS), ['steps']).flatMap(
 if (values.quick) await runScenarios(scenarios, 'quick', { out: 'runs' })
 else {
   if (values['from-scratch']) rmSync(keep, { recursive: true, force: true })
-  if (!values.report) await runScenarios(scenarios, 'full', { out: 'runs', keep })
-  if (existsSync(keep)) {
-    cpSync(keep, results, { recursive: true, filter: file => file === keep || file.endsWith('.json') })
+  if (!values.report) {
+    await runScenarios(scenarios, 'full', { out: 'runs', keep })
+    // Only these: what else is kept may be of an older commit.
+    for (const { name } of scenarios) {
+      if (existsSync(`${keep}/${name}.json`)) cpSync(`${keep}/${name}.json`, `${results}/${name}.json`)
+    }
   }
   writeFileSync('docs/scoreboard.md', markdownReport([results], 'docs/images', 'docs/scoreboard'))
 }

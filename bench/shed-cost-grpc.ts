@@ -10,7 +10,7 @@ import { writeFileSync } from 'node:fs'
 import http2 from 'node:http2'
 import { join } from 'node:path'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { conditions } from './lib/conditions.ts'
+import { conditions, spreadOf } from './lib/conditions.ts'
 import { median, startServer } from './lib/measured-server.ts'
 
 const CONNECTIONS = 50
@@ -50,9 +50,10 @@ for (let round = 0; round < wanted; round++) {
   }
 }
 const costUs = Object.fromEntries(Object.entries(rounds).map(([name, us]) => [name, median(us)]))
+const spreadUs = Object.fromEntries(Object.entries(rounds).map(([name, us]) => [name, spreadOf(us)]))
 writeFileSync(
   join(import.meta.dirname, 'results/shed-cost-grpc.json'),
-  `${JSON.stringify({ ...where, rate, costUs }, null, 2)}\n`,
+  `${JSON.stringify({ ...where, rounds: wanted, rate, costUs, spreadUs }, null, 2)}\n`,
 )
 console.log(JSON.stringify(costUs, null, 2))
 process.exit()

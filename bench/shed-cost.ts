@@ -10,7 +10,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { conditions } from './lib/conditions.ts'
+import { conditions, spreadOf } from './lib/conditions.ts'
 import { cpuPerRequest, median, startServer } from './lib/measured-server.ts'
 
 const options = scriptOptions(import.meta.filename, {
@@ -29,6 +29,7 @@ const wanted = options.whole('rounds')
 const seconds = options.whole('seconds')
 const where = conditions()
 const costs: Record<string, Record<string, number>> = {}
+const spreadUs: Record<string, unknown> = {}
 for (const mode of MODES) {
   const rounds: Record<string, number[]> = {}
   for (let round = 0; round < wanted; round++) {
@@ -41,8 +42,10 @@ for (const mode of MODES) {
     }
   }
   costs[mode.name] = Object.fromEntries(Object.entries(rounds).map(([name, us]) => [name, median(us)]))
+  spreadUs[mode.name] = Object.fromEntries(Object.entries(rounds).map(([name, us]) => [name, spreadOf(us)]))
 }
-const result = { ...where, rates: Object.fromEntries(MODES.map(m => [m.name, m.rate])), costUs: costs }
+const rates = Object.fromEntries(MODES.map(m => [m.name, m.rate]))
+const result = { ...where, rounds: wanted, rates, costUs: costs, spreadUs }
 writeFileSync(join(import.meta.dirname, 'results/shed-cost.json'), `${JSON.stringify(result, null, 2)}\n`)
 console.log(JSON.stringify(costs, null, 2))
 process.exit()

@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { conditions } from './lib/conditions.ts'
+import { conditions, spreadOf } from './lib/conditions.ts'
 
 interface Figures {
   readonly cpuMs: number
@@ -108,7 +108,8 @@ rmSync(folder, { recursive: true })
 const arms = Object.fromEntries(
   [...measured].map(([name, figures]) => {
     const { over } = ARMS[name]!
-    const own = medians(figures)
+    const spreadMs = spreadOf(figures.map(({ cpuMs }) => cpuMs))
+    const own = { ...medians(figures), spreadMs }
     if (over === undefined) return [name, own]
     const differences = figures.map((each, i) => minus(each, measured.get(over)![i]!))
     return [name, { ...own, over, more: medians(differences) }]

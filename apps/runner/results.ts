@@ -10,6 +10,8 @@ export interface Recorded extends Outcome {
   readonly date: string
   /** The last commit that changed the runtime it was found with. */
   readonly runtime: string
+  /** The commit itself. Older results have none. */
+  readonly commit?: string
   readonly machine: Machine
 }
 

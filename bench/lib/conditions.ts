@@ -1,6 +1,7 @@
 /** Where and when a benchmark ran, and whether the machine was quiet enough to believe it. */
 import { readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
+import { commitHere } from '../../packages/lab/src/experiment/commit.ts'
 
 export interface Conditions {
   readonly date: string
@@ -10,6 +11,11 @@ export interface Conditions {
   /** Load average of the last minute when the benchmark began: above 1 somebody else was using the machine. */
   readonly loadBefore: number
   readonly kernel: string
+  /** With `+` when the code had changes that are not committed. Older results have none. */
+  readonly commit?: string
+  /** Cores' worth of CPU that others used meanwhile, and whether that was little enough; `npm run figures` adds both. */
+  readonly foreign?: { readonly mean: number; readonly worst: number } | null
+  readonly certified?: boolean
 }
 
 export function conditions(): Conditions {
@@ -20,5 +26,12 @@ export function conditions(): Conditions {
     cores: cpus().length,
     loadBefore: Math.round((loadavg()[0] ?? 0) * 100) / 100,
     kernel: readFileSync('/proc/sys/kernel/osrelease', 'utf8').trim(),
+    commit: commitHere() ?? 'unknown',
   }
 }
+
+/** The least and the most of the rounds whose median is published. */
+export const spreadOf = (rounds: readonly number[]): readonly [number, number] => [
+  Math.min(...rounds),
+  Math.max(...rounds),
+]

@@ -43,7 +43,7 @@ describe('a table whose figures come from several commits says so', () => {
     test(page, () => {
       const origins = Map.groupBy(
         results<ScenarioResult>(`bench/results/${folder}/*.json`),
-        ({ conditions: { labVersion, cpu } }) => `${labVersion} on ${cpu}`,
+        ({ conditions: { commit, labVersion, cpu } }) => `${commit ?? labVersion} on ${cpu}`,
       )
       const text = read(page)
       assert.equal(text.includes('Compare within a row only'), origins.size > 1)

@@ -12,6 +12,7 @@ import { foreignBelow, watchForeign } from '../processes/foreign-cpu.ts'
 import { withoutVerdict } from '../report/standing.ts'
 import { UserError } from '../user-error.ts'
 import { missingPackages } from './app-file.ts'
+import { commitHere } from './commit.ts'
 import { makeContext } from './context.ts'
 import { judge } from './judge.ts'
 import type { Scenario } from './scenario.ts'
@@ -60,6 +61,8 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const checkpoint = (): void => options.onCheckpoint?.({ measured, elapsedMs: elapsedMs(), why: doubts })
   const { context, doubts, nodes, end } = makeContext({ form, signal, progress, cores, checkpoint })
   for (const reason of resumed.why) context.doubt(reason)
+  // Now, because somebody may commit while it runs.
+  const commit = commitHere()
   const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
   let failure: unknown
   try {
@@ -77,6 +80,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const conditions = {
     commandLine: options.commandLine,
     labVersion: options.labVersion,
+    ...(commit === undefined ? {} : { commit }),
     ...describeMachine(),
     ...scriptOf(scenario.name),
     ...(nodes.size === 0 ? {} : { appNode: [...new Set(nodes.values())] }),

@@ -55,7 +55,10 @@ function overviews(results: readonly Found[], linkTo: (name: string) => string):
 
 /** Says so if the results are of different versions or machines, so that no reader compares figures of two rows. */
 function origins(results: readonly Found[]): string[] {
-  const groups = Map.groupBy(results, ({ conditions: { labVersion, cpu } }) => `${labVersion} on ${cpu}`)
+  const groups = Map.groupBy(
+    results,
+    ({ conditions: { commit, labVersion, cpu } }) => `${commit ?? labVersion} on ${cpu}`,
+  )
   if (groups.size < 2) return []
   const lines = [...groups].map(([origin, those]) => `- ${origin}: ${those.map(({ name }) => name).join(', ')}`)
   return [
@@ -86,9 +89,10 @@ function section(result: Found, images: string): string {
 }
 
 function where({ startedAt, elapsedMs, form, conditions, certified, why, older }: Found): string {
-  const { node, cores, cpu, commandLine, labVersion } = conditions
+  const { node, cores, cpu, commandLine, labVersion, commit } = conditions
+  const at = commit === undefined ? '' : ` at ${commit}`
   const took = elapsedMs === 0 ? '' : ` ${Math.round(elapsedMs / 1000)} s`
-  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}, Node ${node}, ${cores} cores of ${cpu}.${older === true ? ' The experiment has changed since then, and is to be measured again.' : ''}`
+  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}${at}, Node ${node}, ${cores} cores of ${cpu}.${older === true ? ' The experiment has changed since then, and is to be measured again.' : ''}`
   if (certified) return `${said} Certified.`
   const reasons = why.map(reason => `- ${reason}`).join('\n')
   return `${said} Not certified:\n\n${why.length > MOST_REASONS ? folded(`${why.length} reasons`, reasons) : reasons}`

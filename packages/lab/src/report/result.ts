@@ -144,6 +144,8 @@ export interface ScenarioConditions {
   /** As typed, for the reader who wants to repeat it. */
   readonly commandLine: string
   readonly labVersion: string
+  /** Of the checkout it was measured in; with `+` when the code had other changes. Results of older versions have none. */
+  readonly commit?: string
   readonly node: string
   /** Of the measured commands, where one was given and it is known. `node` is the lab's. */
   readonly appNode?: readonly string[]

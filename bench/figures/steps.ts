@@ -1,0 +1,178 @@
+/**
+ * What `npm run figures` runs, in this order: which script makes which results and pages, how long it takes, what it needs.
+ * Data only: bench/figures/plan.ts decides, bench/figures/run-steps.ts runs.
+ */
+
+export interface Step {
+  readonly name: string
+  /** For the shell, in the repository's root; the next one runs when the one before has succeeded. */
+  readonly run: readonly string[]
+  /** Files that it writes, relative to the root. */
+  readonly results: readonly string[]
+  /** Pages and pictures that it, or the step `pages`, makes of these results. */
+  readonly pages: readonly string[]
+  /** Pages that people write and that quote these results: to be read again. */
+  readonly quotedBy?: readonly string[]
+  /** On two cores. The first whole run replaces these estimates: runs/figures/state.json has what each step took. */
+  readonly minutes: number
+  /** Rounds in turns; none where the script has no rounds, or the clock is virtual. */
+  readonly rounds?: number
+  /** Virtual time, or nothing measured: the machine may be busy. */
+  readonly untimed?: true
+  /** Programs without which it cannot run. */
+  readonly needs?: readonly string[]
+  /** What an earlier commit left for a resumed run: removed when the step begins for the first time at a commit. */
+  readonly leftovers?: readonly string[]
+  /** Runs again in every run: it makes what the others need, or of what they found. */
+  readonly always?: true
+  /** Why it is left out unless `--all` or `--only` names it. */
+  readonly apart?: string
+}
+
+const json = (...names: readonly string[]): readonly string[] => names.map(name => `bench/results/${name}.json`)
+const README = ['README.md', 'README.zh-CN.md']
+const BENCHMARKS = ['docs/benchmarks.md', 'docs/costs.md']
+const ownPage = (name: string): readonly string[] => [`docs/benchmarks-${name}.md`, 'docs/costs.md']
+
+/** A script of bench/ with the result of its name. */
+function bench(
+  name: string,
+  options: string,
+  [minutes, rounds]: readonly [number, number],
+  pages: readonly string[],
+  more: Partial<Step> = {},
+): Step {
+  const run = [`node --no-warnings bench/${name}.ts ${options}`.trim()]
+  return { name, run, results: json(name), pages, minutes, rounds, ...more }
+}
+
+/** The README has figures of these, and so they run in the form in which they were published. */
+const FULL = ['burst', 'burst-fresh', 'timeouts']
+/** Minutes of each. */
+const EXPERIMENTS: Readonly<Record<string, number>> = {
+  ...{ burst: 5.6, 'burst-fresh': 3.4, timeouts: 12.3, logging: 4.2, ticks: 2.5, blame: 1.4, tide: 3, domino: 1.7 },
+  ...{ drip: 1.4, blackhole: 1, database: 1.4, door: 1.6, fleet: 4.2, 'fleet-cpu': 4.2 },
+}
+
+function experiment([name, minutes]: readonly [string, number]): Step {
+  const asked = `${name}${FULL.includes(name) ? ' --full' : ''}`
+  return {
+    name: `experiment-${name}`,
+    // 3: an expectation did not show. The page says which.
+    run: [
+      `node packages/lab/dist/cli.js run ${asked} --keep runs/figures || [ $? = 3 ]`,
+      `cp runs/figures/${name}.json bench/results/experiments/`,
+    ],
+    results: json(`experiments/${name}`),
+    pages: ['docs/experiments.md', `docs/experiments/${name}.md`, `docs/images/experiment-${name}.svg`],
+    quotedBy: ['burst', 'tide'].includes(name) ? README : [],
+    needs: ['door', 'fleet', 'fleet-cpu'].includes(name) ? ['haproxy'] : [],
+    minutes,
+    leftovers: [`runs/figures/${name}.json`, `runs/figures/${name}.json.part`],
+  }
+}
+
+/** Minutes with five arms and three rounds, and loads as multiples of the capacity. Some workloads have their own loads. */
+const OVERLOAD: Readonly<Record<string, readonly [minutes: number, loads?: string]>> = {
+  ...{ steps: [9.5, '0.7,1,2,10,100'], 'steps-fresh': [2.2, '10'], tail: [4.4, '10'], sync: [2.2, '10'] },
+  ...{ database: [2.4, '10'], pool: [2.2, '10'], mixed: [2.2, '10'], render: [2.2, '10'], neighbour: [2.2, '10'] },
+  ...{ 'random-paths': [2.2, '10'], impatient: [2.2, '10'] },
+  ...{ quick: [9.5], waiting: [12], stalls: [6], outage: [12], forged: [6] },
+}
+
+function overload([name, [minutes, loads]]: readonly [string, readonly [minutes: number, loads?: string]]): Step {
+  const [workload, mode] = name.endsWith('-fresh') ? [name.replace('-fresh', ''), 'fresh'] : [name, 'standing']
+  const asked = `--workload ${workload} --modes ${mode}${loads === undefined ? '' : ` --loads ${loads}`} --rounds 3`
+  const pages = [`docs/scoreboard/overload-${name}.md`, `docs/images/experiment-overload-${name}.svg`]
+  return bench('overload', asked, [minutes, 3], ['docs/scoreboard.md', ...pages], {
+    name: `overload-${name}`,
+    results: json(`overload/overload-${name}`),
+    quotedBy: [...README, 'docs/alternatives.md'],
+    leftovers: [`runs/overload/overload-${name}.json`, `runs/overload/overload-${name}.json.part`],
+  })
+}
+
+const LANES = 'runs/figures/accept-lanes.txt'
+const VIRTUAL = { untimed: true, apart: 'virtual time: any machine makes these figures, also a busy one' } as const
+const ALWAYS = { results: [], untimed: true, always: true } as const
+
+export const STEPS: readonly Step[] = [
+  { name: 'build', run: ['npm run --silent build'], pages: [], minutes: 1, ...ALWAYS },
+  bench('shed-cost', '--rounds 3', [1.6, 3], BENCHMARKS, { quotedBy: README }),
+  bench('shed-cost-grpc', '--rounds 3', [1, 3], ['docs/costs.md']),
+  bench('overhead', '--rounds 3 --seconds 10', [2, 3], BENCHMARKS, { quotedBy: README }),
+  bench('accept-lanes', `--lanes 1,16 --seconds 2 > ${LANES} && cp ${LANES} bench/results/`, [2, 3], BENCHMARKS, {
+    results: ['bench/results/accept-lanes.txt'],
+    quotedBy: README,
+  }),
+  bench('observed', '--seconds 60 --idle-rounds 3', [4, 3], ownPage('observed'), { quotedBy: README }),
+  bench('start', '', [0.5, 9], ownPage('start'), { quotedBy: README }),
+  bench('deadline', '--rounds 3', [2, 3], ownPage('deadline')),
+  bench('outbound', '', [6, 20], ownPage('outbound'), { needs: ['redis-server'] }),
+  bench('adaptive', '', [7, 3], ['docs/benchmarks-adaptive.md']),
+  bench('generator', '', [3, 3], ['docs/generator.md']),
+  bench('load-tools', '', [3, 3], ['docs/generator.md']),
+  ...Object.entries(EXPERIMENTS).map(experiment),
+  ...Object.entries(OVERLOAD).map(overload),
+  bench('evidence', '--quick --rounds 3 --write', [18, 3], [], { quotedBy: [...README, 'docs/admission.md'] }),
+  {
+    name: 'fleet',
+    run: ['npm run --silent bench:fleet'],
+    results: json('fleet'),
+    pages: ['docs/fleet-figures.md', 'docs/images/fleet-*.svg'],
+    quotedBy: ['docs/fleet.md'],
+    minutes: 14,
+    ...VIRTUAL,
+  },
+  {
+    name: 'yardsticks',
+    run: ['node bench/admission-held-out.ts --write'],
+    results: json('admission-yardsticks'),
+    pages: ['docs/admission-yardsticks.md'],
+    quotedBy: ['docs/admission-results.md'],
+    minutes: 3,
+    ...VIRTUAL,
+  },
+  {
+    name: 'curves',
+    run: ['npm run --silent bench:admission', 'node bench/admission-picture.ts'],
+    results: json('admission'),
+    pages: ['docs/admission-curves.md', 'docs/images/admission.svg'],
+    minutes: 20,
+    ...VIRTUAL,
+  },
+  {
+    name: 'apps',
+    run: ['npm run --silent apps'],
+    results: ['apps/results/*.json'],
+    pages: ['docs/apps.md'],
+    quotedBy: README,
+    minutes: 40,
+    apart: 'it checks apps, which it installs from the npm registry',
+  },
+  {
+    name: 'pages',
+    run: ['npm run --silent experiments:page', 'node --no-warnings bench/overload.ts --report'].concat(
+      ['write-docs', 'write-generator', 'readme-picture'].map(name => `node --no-warnings bench/${name}.ts`),
+    ),
+    pages: ['docs/images/readme.svg'],
+    minutes: 0.5,
+    ...ALWAYS,
+  },
+]
+
+/** Published, and made by no step: why. */
+export const BY_HAND: Readonly<Record<string, string>> = {
+  'runtimes.txt': 'compares copies of the source that lack a part, which somebody has to cut out',
+  'drain.txt': 'node bench/drain.ts prints it',
+  'compare.txt': 'node bench/compare.ts prints it; made-up machines',
+  'rolling-restarts.txt': 'takes hours, and needs HAProxy and Envoy',
+  'recovery.json': 'apps from the npm registry',
+  'interval-truth.json': 'needs vegeta',
+  'report-opening.json': 'not about the runtime',
+  'mutations.json': 'what unit tests notice',
+  'node-suite.json': 'needs a checkout of nodejs/node',
+  'peer-suites-outbound.json': 'needs checkouts of ws and undici',
+  'evidence-before.json': 'of the limiter before this one',
+  'admission-yardsticks-before.json': 'of the limiter before this one',
+}

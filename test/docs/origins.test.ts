@@ -1,0 +1,123 @@
+/** Figures that stand on one page come from one commit, none is compared with itself, and the README has none of its own. */
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { commitsIn } from '../../bench/figures/plan.ts'
+import { STEPS } from '../../bench/figures/steps.ts'
+import { PAGES, ROOT } from './pages.ts'
+
+/** Pages whose figures come from several commits, because they were not yet measured again. It may only become shorter. */
+const NOT_YET_MEASURED_AGAIN: readonly string[] = [
+  'README.md',
+  'README.zh-CN.md',
+  'docs/alternatives.md',
+  'docs/apps.md',
+  'docs/benchmarks-outbound.md',
+  'docs/costs.md',
+  'docs/scoreboard.md',
+]
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const resultsOf = (page: string): string[] =>
+  STEPS.filter(({ pages, quotedBy = [] }) => pages.includes(page) || quotedBy.includes(page))
+    .flatMap(({ results }) => globSync([...results], { cwd: ROOT }))
+    .filter(file => file.endsWith('.json'))
+
+/** Commits; of results that name none, the day and the machine. */
+function originsIn(file: string): string[] {
+  const result = JSON.parse(read(file))
+  const commits = commitsIn(result)
+  return commits.length > 0 ? commits : daysIn(result)
+}
+// One file may stand behind many pages.
+const known = new Map<string, string[]>()
+function originsOf(file: string): string[] {
+  const origins = known.get(file) ?? originsIn(file)
+  known.set(file, origins)
+  return origins
+}
+
+function daysIn(part: unknown): string[] {
+  if (typeof part !== 'object' || part === null || Array.isArray(part)) return []
+  const { date, startedAt = date, conditions = part, measured: _, ...rest } = part as Record<string, unknown>
+  const { cpu } = conditions as { cpu?: string }
+  if (typeof startedAt === 'string' && cpu !== undefined) return [`${startedAt.slice(0, 10)} on ${cpu}`]
+  return [...new Set(Object.values(rest).flatMap(daysIn))]
+}
+
+test('figures of one page come from one commit, unless the page is listed; and each that is listed needs it', () => {
+  const pages = [...new Set(STEPS.flatMap(({ pages, quotedBy = [] }) => [...pages, ...quotedBy]))]
+  const mixed = pages
+    .filter(page => page.endsWith('.md'))
+    .filter(page => new Set(resultsOf(page).flatMap(originsOf)).size > 1)
+  const again = 'npm run figures measures all at one commit; then take the page off NOT_YET_MEASURED_AGAIN'
+  assert.deepEqual(mixed.sort(), [...NOT_YET_MEASURED_AGAIN].sort(), again)
+})
+
+/** A figure against the same figure: `9.1 ms against 9.1 ms`, `10,116/s of 10,116/s`. Counts may be all of what there is. */
+const WITH_ITSELF =
+  /(?<![\w.,])(\d[\d,.]*\d)((?: ?(?:%|ms|s|us|MB)|\/s)?)(?:,? (?:against|instead of|than|compared with) (?:the )?| of (?=[\d,.]+(?: ?(?:%|ms|us|MB)|\/s)))\1\2(?![\d.,]*\d)/
+/** Not yet measured again: the step beyond what meltproof carries is the one with its best rate. */
+const STILL_WITH_ITSELF: readonly string[] = ['docs/experiments/tide.md']
+
+test('no generated page compares a figure with itself, but those that were not yet measured again', () => {
+  const found = PAGES.filter(({ generated, text }) => generated && WITH_ITSELF.test(text)).map(({ path }) => path)
+  assert.deepEqual(found, STILL_WITH_ITSELF)
+})
+
+test('a figure that is compared with itself is found, and one that is all of a count is not', () => {
+  for (const text of ['10,116/s of 10,116/s', '91 % against the 91 %', '9.1 ms, instead of 9.1 ms']) {
+    assert.match(text, WITH_ITSELF)
+  }
+  for (const text of ['500 of 500 calls', '84 % against 72 %', '9 ms against 9.1 ms', '390 against 1,390']) {
+    assert.doesNotMatch(text, WITH_ITSELF)
+  }
+})
+
+interface Figure {
+  readonly value: number
+  readonly digits: number
+  readonly unit: string
+}
+
+/** Figures with a unit; numbers without one are too often something else. */
+function figuresIn(text: string): Figure[] {
+  const found = text.matchAll(/(?<![\w.#,-])(\d[\d,]*(?:\.\d+)?) (%|us|ms|MB|s)(?!\w)/g)
+  return [...found].map(([, number, unit]) => {
+    const plain = number!.replaceAll(',', '')
+    return { value: Number(plain), digits: plain.split('.')[1]?.length ?? 0, unit: unit! }
+  })
+}
+
+const LINK = /\]\(((?:docs|bench)\/[\w./-]+)/g
+const GENERATED = PAGES.filter(page => page.generated).flatMap(({ text }) => figuresIn(text))
+const figuresOf = (path: string): Figure[] => (existsSync(join(ROOT, path)) ? figuresIn(read(path)) : [])
+
+/** Figures of a README that none of the pages has to which their paragraph, list item or table links. */
+function unproven(text: string): string[] {
+  const blocks = text.replace(/^```[\s\S]*?^```$/gm, '').split(/\n\n|\n(?=- )/)
+  return blocks.flatMap((block, i) => {
+    // What stands above a table says where it comes from.
+    const about = block.startsWith('|') ? `${blocks[i - 1]} ${block}` : block
+    const links = [...about.matchAll(LINK)].map(([, path]) => path!)
+    const borneOut = links.length === 0 ? GENERATED : links.flatMap(figuresOf)
+    // Rounded up or down: a page may have rounded it before.
+    const isThere = ({ value, digits, unit }: Figure): boolean =>
+      borneOut.some(other => other.unit === unit && Math.abs(other.value - value) <= 0.5 / 10 ** digits + 1e-9)
+    return figuresIn(block)
+      .filter(figure => !isThere(figure))
+      .map(({ value, unit }) => `${value} ${unit}`)
+  })
+}
+
+for (const file of ['README.md', 'README.zh-CN.md']) {
+  test(`${file}: every figure with a unit is on a page that is linked beside it`, () => {
+    assert.deepEqual(unproven(read(file)), [])
+  })
+}
+
+test('a figure that no page has is found', () => {
+  const text = read('README.md')
+  assert.deepEqual(unproven(text.replace(/, 94 %\./, ', 93.7 %.')), ['93.7 %'])
+})

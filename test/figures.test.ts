@@ -1,0 +1,198 @@
+/** `npm run figures`: what is planned, and that a run which was stopped goes on where it was. No benchmark runs here. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { certify, changedByHand, commitsIn, left, minutesOf, planOf, type State } from '../bench/figures/plan.ts'
+import { readState, runSteps } from '../bench/figures/run-steps.ts'
+import { BY_HAND, STEPS, type Step } from '../bench/figures/steps.ts'
+import { catalogue, scoreboard } from '../packages/lab/src/scenarios/catalogue.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const step = (name: string, more: Partial<Step> = {}): Step => ({
+  ...{ name, run: [`echo ${name} >> ran`], results: [], pages: [], minutes: 1, ...more },
+})
+const some = [step('build', { always: true }), step('one'), step('two'), step('far', { apart: 'virtual' })]
+const at = (steps: State['steps'], commit = 'abc'): State => ({ commit, steps })
+const begun = '2026-11-27T12:00:00.000Z'
+const todos = (state: State, choice = {}) => planOf(some, state, 'abc', choice).map(({ todo }) => todo)
+
+describe('the plan', () => {
+  test('everything runs, but what is apart', () => {
+    assert.deepEqual(todos(at({})), ['run', 'run', 'run', 'apart'])
+    assert.deepEqual(todos(at({}), { all: true }), ['run', 'run', 'run', 'run'])
+  })
+
+  test('what has ended at this commit is not repeated, what was interrupted is resumed', () => {
+    assert.deepEqual(todos(at({ one: { begun, tookS: 3 }, two: { begun } })), ['run', 'done', 'resume', 'apart'])
+  })
+
+  test('another commit begins anew', () => {
+    assert.deepEqual(todos(at({ one: { begun, tookS: 3 } }, 'def')), ['run', 'run', 'run', 'apart'])
+  })
+
+  test('when no step is left, what always runs is left out too', () => {
+    const ended = at({ one: { begun, tookS: 3 }, two: { begun, tookS: 3 } })
+    assert.deepEqual(left(planOf(some, ended, 'abc', {})), [])
+    assert.deepEqual(todos(ended, { only: ['build'] }), ['run'])
+  })
+
+  test('--only takes the steps it names, also one that is apart, and those that always run', () => {
+    const names = left(planOf(some, at({}), 'abc', { only: ['far'] })).map(({ name }) => name)
+    assert.deepEqual(names, ['build', 'far'])
+  })
+
+  test('files that no step writes are changes by hand', () => {
+    const steps = [step('one', { results: ['bench/results/one.json', 'apps/results/*.json'], pages: ['docs/one.md'] })]
+    const porcelain =
+      ' M bench/results/one.json\n M apps/results/koa.json\n?? docs/one.md\nR  a.ts -> packages/b.ts\n M docs/two.md\n'
+    assert.deepEqual(changedByHand(porcelain, steps), ['packages/b.ts', 'docs/two.md'])
+  })
+
+  test('commits are those of the parts, and of a result of the lab as it was once named', () => {
+    assert.deepEqual(
+      commitsIn({ clients: { fetch: { commit: 'a' }, got: { commit: 'b' } }, measured: { commit: 'c' } }),
+      ['a', 'b'],
+    )
+    assert.deepEqual(commitsIn({ conditions: { labVersion: 'b701dba' } }), ['b701dba'])
+    assert.deepEqual(commitsIn({ conditions: { labVersion: '0.1.0', commit: 'b701dba9' } }), ['b701dba9'])
+    assert.deepEqual(commitsIn({ conditions: { labVersion: '0.1.0' } }), [])
+    assert.deepEqual(commitsIn({ checks: { streams: { runtime: 'a' }, sigterm: { runtime: 'a', commit: 'b' } } }), [
+      'a',
+      'b',
+    ])
+  })
+
+  test('only what was measured at this commit is certified, and only on a quiet machine', () => {
+    const result = { a: { commit: 'abc', loadBefore: 1 }, b: { commit: 'old', loadBefore: 1 } }
+    const quiet = { mean: 0.05, worst: 0.2 }
+    assert.deepEqual(certify(result, 'abc', quiet, 0.1), {
+      a: { commit: 'abc', loadBefore: 1, foreign: quiet, certified: true },
+      b: result.b,
+    })
+    for (const foreign of [{ mean: 0.2, worst: 0.2 }, null]) {
+      const { a } = certify(result, 'abc', foreign, 0.1) as { a: { certified: boolean } }
+      assert.equal(a.certified, false)
+    }
+  })
+})
+
+describe('the steps', () => {
+  test('each has a name of its own, and those that run by default fit in three hours', () => {
+    assert.equal(new Set(STEPS.map(({ name }) => name)).size, STEPS.length)
+    const minutes = minutesOf(left(planOf(STEPS, at({}), 'abc', {})))
+    assert.ok(minutes <= 180, `${minutes} minutes`)
+  })
+
+  test('each has three rounds or more where its script has rounds', () => {
+    assert.deepEqual(
+      STEPS.filter(({ rounds = 3 }) => rounds < 3).map(({ name }) => name),
+      [],
+    )
+    const options = STEPS.flatMap(({ run }) => run.flatMap(each => [...each.matchAll(/--(?:idle-)?rounds (\d+)/g)]))
+    for (const [, rounds] of options) assert.ok(Number(rounds) >= 3)
+  })
+
+  test('every script, every result and every page that they name exists', () => {
+    for (const { name, run, results, pages, quotedBy = [] } of STEPS) {
+      const scripts = run.flatMap(each => each.match(/bench\/[\w-]+\.ts/g) ?? [])
+      for (const path of [...scripts, ...results, ...pages.filter(page => page.endsWith('.md')), ...quotedBy]) {
+        assert.ok(globSync(path, { cwd: ROOT }).length > 0, `${name}: ${path}`)
+      }
+    }
+  })
+
+  test('every committed result is made by a step, or is named with the reason why not', () => {
+    const made = STEPS.flatMap(({ results }) => globSync([...results], { cwd: ROOT }))
+    const committed = globSync(['bench/results/**/*.{json,txt}', 'apps/results/*.json'], { cwd: ROOT })
+    const others = committed.filter(file => !made.includes(file) && basename(file) !== 'recovery.txt')
+    assert.deepEqual(others.map(file => basename(file)).sort(), Object.keys(BY_HAND).sort())
+  })
+
+  test('every scenario and every workload of the scoreboard that was published has a step', () => {
+    const names = STEPS.map(({ name }) => name)
+    for (const { name } of catalogue) assert.ok(names.includes(`experiment-${name}`), name)
+    const published = globSync('bench/results/overload/*.json', { cwd: ROOT }).map(file => basename(file, '.json'))
+    assert.deepEqual(names.filter(name => name.startsWith('overload-')).sort(), published.sort())
+    for (const name of published)
+      assert.ok(
+        scoreboard.some(each => each.name === name),
+        name,
+      )
+  })
+})
+
+describe('a run', () => {
+  const folders: string[] = []
+  after(() => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+  })
+  const placeAt = (commit = 'abc') => {
+    const root = mkdtempSync(join(tmpdir(), 'figures-'))
+    folders.push(root)
+    const said: string[] = []
+    const place = {
+      ...{ root, stateFile: join(root, 'runs/figures/state.json'), commit, signal: new AbortController().signal },
+      say: (line: string) => void said.push(line),
+      whyBusy: async (): Promise<string | undefined> => undefined,
+    }
+    const again = (steps: readonly Step[]) => left(planOf(steps, readState(place.stateFile, commit), commit, {}))
+    return { place, said, again, ran: () => readFileSync(join(root, 'ran'), 'utf8').trim().split('\n') }
+  }
+
+  test('a step that fails ends it; the next run goes on from there, without what has ended', async () => {
+    const { place, said, again, ran } = placeAt()
+    const fails = 'echo two >> ran; [ -e well ]'
+    const steps = [step('one'), step('two', { run: [fails, 'echo three >> ran'], leftovers: ['left'] })]
+    writeFileSync(join(place.root, 'left'), 'of another commit')
+    await assert.rejects(runSteps(again(steps), place), /two ended with 1/)
+    assert.deepEqual(ran(), ['one', 'two'])
+    assert.equal(existsSync(join(place.root, 'left')), false)
+    // A resumed step keeps what it has made until then.
+    writeFileSync(join(place.root, 'left'), 'of this commit')
+    writeFileSync(join(place.root, 'well'), '')
+    await runSteps(again(steps), place)
+    assert.deepEqual(ran(), ['one', 'two', 'two', 'three'])
+    assert.equal(existsSync(join(place.root, 'left')), true)
+    assert.deepEqual(again(steps), [])
+    assert.match(said[0]!, /^== one \(1 of 2\), about 1 min of 2 min left$/)
+  })
+
+  test('on a machine that is not quiet nothing is begun, but what needs no clock', async () => {
+    const { place, again, ran } = placeAt()
+    const steps = [step('virtual', { untimed: true }), step('timed')]
+    const busy = { ...place, whyBusy: async () => 'core 1 was 80 % busy' }
+    await assert.rejects(runSteps(again(steps), busy), /timed was not begun: core 1 was 80 % busy/)
+    assert.deepEqual(ran(), ['virtual'])
+    assert.deepEqual(
+      again(steps).map(({ name }) => name),
+      ['timed'],
+    )
+  })
+
+  test('a result says whether the machine was quiet meanwhile', async () => {
+    const { place } = placeAt()
+    const result = JSON.stringify({ commit: 'abc', loadBefore: 0.3, us: 12 })
+    await runSteps([step('one', { run: [`sleep 1; echo '${result}' > one.json`], results: ['one.json'] })], place)
+    const { certified, foreign, us } = JSON.parse(readFileSync(join(place.root, 'one.json'), 'utf8'))
+    assert.equal(us, 12)
+    assert.equal(certified, foreign !== null && foreign.mean <= 0.1)
+  })
+})
+
+const skip = existsSync(join(ROOT, '.git')) ? false : 'not a checkout'
+
+test('the command refuses options and steps that it does not know', { skip }, () => {
+  const script = join(ROOT, 'bench/figures.ts')
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, ['--no-warnings', script, ...args], { encoding: 'utf8' })
+  for (const args of [['--lists'], ['shed-cost'], ['--only', 'shed']])
+    assert.equal(run(...args).status, 2, args.join(' '))
+  assert.match(run('--help').stdout, /--dry-run/)
+  const { status, stdout } = run('--list', '--only', 'shed-cost')
+  assert.equal(status, 0)
+  assert.match(stdout, /^shed-cost: \w+; 1\.6 min, 3 rounds\n {4}node --no-warnings bench\/shed-cost\.ts --rounds 3$/m)
+  assert.match(stdout, /^would publish: docs\/benchmarks\.md docs\/costs\.md docs\/images\/readme\.svg$/m)
+})
