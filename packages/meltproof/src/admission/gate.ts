@@ -189,10 +189,7 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /**
-   * Quick work may exceed a learned limit: it delays no other request noticeably while the loop has spare time, or while it
-   * takes only a small share of a busy loop. At most as many as the limit, in case the kind is no longer quick.
-   */
+  /** Quick work may exceed a learned limit, at most by as many again, while the loop has room, or for a small share of its time. */
   #passesBy(entry: E, nowMs: number): boolean {
     const { kind, client, quickMs } = this.#hooks
     if (this.#held || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false

@@ -16,10 +16,7 @@ export interface Serving {
 const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
-/**
- * A kind is quick if at most this share of its last hundred or so answers was slow: a few quick answers do not hide a slow
- * kind. It needs no limit except the loop's.
- */
+/** A kind is quick, and needs no limit except the loop's, if at most this share of its last hundred or so answers was slow. */
 const MOST_SLOW = 0.015
 /** Slow is what took longer than this, ms. */
 const SLOW_MS = 50

@@ -182,8 +182,7 @@ export class StandingQueue<E extends Waiting> {
    * share. Where requests have levels, or clients, nothing may: their order decides.
    */
   mayOvertake(kind: number, nowMs: number): boolean {
-    const ended = this.#queue.size === 0 && nowMs - this.#emptySince > this.#tuning.restMs
-    if (!this.#standing || ended) return true
+    if (!this.#standing || (this.#queue.size === 0 && nowMs - this.#emptySince > this.#tuning.restMs)) return true
     if (this.#cutoff !== undefined || this.#clients !== undefined) return false
     return this.#shares === undefined || this.#shares.within(kind, nowMs)
   }
