@@ -14,6 +14,7 @@ export interface Rule {
 const LIMITER = 'limiter/concurrency-limiter.ts'
 const COHORTS = 'limiter/cohorts.ts'
 const LOOP = 'limiter/loop-limit.ts'
+const TRIALS = 'limiter/loop-trial.ts'
 const COUNTED = 'limiter/counted-requests.ts'
 const STARVATION = 'limiter/starvation.ts'
 const MEASUREMENT = 'limiter/measurement.ts'
@@ -107,6 +108,16 @@ const LOOP_RULES = [
   rule('loop', 'a limit where the event loop never rests', [
     LOOP,
     'nowMs - Math.max(this.#restedAt, this.#changedAt) >= busyForMs',
+    'nowMs < 0',
+  ]),
+  rule('loop-trial', 'four times that limit is tried when fewer leave than under a higher one', [
+    LOOP,
+    'else if (waits && this.#trial.starts(nowMs, this.limit))',
+    'else if (nowMs < 0)',
+  ]),
+  rule('rested', 'after the service was idle, a burst is not taken for the overload before', [
+    GATE,
+    'nowMs - this.#changedAt >= REST_MS',
     'nowMs < 0',
   ]),
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
@@ -413,6 +424,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
   ],
   [TUNING, MEASUREMENT, { samples: [12, 48], leastWindowMs: [50, 200], maxWindowMs: [500, 2000] }],
   [TUNING, STARVATION, { starved: [0.4, 0.75], starvedOf: [12, 48], quietTrial: [2, 16] }],
+  [TRIALS, TRIALS, { TRIAL: [2, 8], SHOW: [2, 8], SERVICES: [2, 5], FELL: [0.5, 0.85], LONGER: [1.5, 3] }],
   [COHORTS, COHORTS, { LARGEST: [32, 128], LEVELS: [16, 128], FEWEST: [3, 5] }],
   [
     LIMITER,

@@ -4,9 +4,11 @@
  * wait has room, and more come in at once.
  *
  * The process may also have other work that keeps the loop busy, for example a background job. Requests that only wait, say for
- * a database, then take no longer than before (usual-times.ts), and are not limited. Pure.
+ * a database, then take no longer than before (usual-times.ts), and are not limited. If the loop was never seen at rest, fewer
+ * leave the lower the limit is, and four times as many are tried (loop-trial.ts). Pure.
  */
 import { Answers } from './answers.ts'
+import { LoopTrial, TRIAL } from './loop-trial.ts'
 import { UsualTimes, type UsualTimesTuning } from './usual-times.ts'
 
 export interface LoopLimitTuning extends UsualTimesTuning {
@@ -30,6 +32,7 @@ export class LoopLimit {
   readonly #tuning: LoopLimitTuning
   readonly #answers = new Answers()
   readonly #times: UsualTimes
+  readonly #trial: LoopTrial
   #judgedAt = 0
   #busyThen = 0
   #restedAt = 0
@@ -41,6 +44,7 @@ export class LoopLimit {
     this.#busyMs = busyMs
     this.#tuning = tuning
     this.#times = new UsualTimes(tuning)
+    this.#trial = new LoopTrial(tuning.lookMs)
   }
 
   get isBusy(): boolean {
@@ -59,10 +63,12 @@ export class LoopLimit {
   answered(serviceMs: number): void {
     this.#answers.add(serviceMs)
     this.#times.answered(serviceMs)
+    this.#trial.answered(serviceMs)
   }
 
   forget(): void {
     this.limit = Number.POSITIVE_INFINITY
+    this.#trial.forget()
   }
 
   /** `waits`: whether requests wait for a permit. */
@@ -79,18 +85,18 @@ export class LoopLimit {
     if (rests) {
       this.#times.rested(nowMs)
       this.#restedAt = nowMs
+      this.#trial.end()
       if (waits && counted >= this.limit) this.#letMoreIn(nowMs)
-    } else if (nowMs - Math.max(this.#restedAt, this.#changedAt) >= busyForMs) this.#lower(nowMs, counted)
+    } else if (nowMs - Math.max(this.#restedAt, this.#changedAt) >= busyForMs) this.#lower(nowMs, counted, waits)
   }
 
   #letMoreIn(nowMs: number): void {
     const { grows, lookMs } = this.#tuning
     this.#change(Math.ceil(this.limit * grows), nowMs)
-    this.#restsBelow = this.limit
-    this.#restsUntil = nowMs + lookMs
+    this.#keepFor(lookMs, nowMs)
   }
 
-  #lower(nowMs: number, counted: number): void {
+  #lower(nowMs: number, counted: number, waits: boolean): void {
     const { fewest, limitsByLoop, loopWorkMs } = this.#tuning
     if (!limitsByLoop) return
     if (!this.isSet) {
@@ -98,12 +104,37 @@ export class LoopLimit {
       return
     }
     if (counted > this.limit) return
+    if (this.#trial.isOn) {
+      this.#judgeTrial(nowMs, counted, waits)
+      return
+    }
     const work = Math.round((this.#answers.count / (nowMs - this.#changedAt)) * loopWorkMs)
     const least = Math.max(work, nowMs < this.#restsUntil ? this.#restsBelow : 1)
     if (least < this.limit) this.#change(Math.max(least, Math.floor(this.limit / 2)), nowMs)
+    else if (waits && this.#trial.starts(nowMs, this.limit)) this.#change(TRIAL * this.limit, nowMs)
+  }
+
+  #judgeTrial(nowMs: number, counted: number, waits: boolean): void {
+    const more = this.#trial.judge(nowMs, counted, waits)
+    if (more === undefined) return
+    const before = this.#trial.end()
+    if (!more) this.#change(before, nowMs)
+    else {
+      this.#times.learn(this.#trial.answers, nowMs)
+      this.#keepFor(this.#tuning.lookMs, nowMs)
+      if (waits) this.#change(this.limit, nowMs)
+      else this.forget()
+    }
+  }
+
+  /** No lower limit is tried. */
+  #keepFor(ms: number, nowMs: number): void {
+    this.#restsBelow = this.limit
+    this.#restsUntil = nowMs + ms
   }
 
   #change(limit: number, nowMs: number): void {
+    this.#trial.begin(nowMs, this.#answers, nowMs - this.#changedAt)
     this.limit = limit
     this.#changedAt = nowMs
     this.#answers.clear()

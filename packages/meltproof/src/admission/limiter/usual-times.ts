@@ -47,9 +47,18 @@ export class UsualTimes {
   /** The loop rests. */
   rested(nowMs: number): void {
     this.areUsual = false
-    if (this.#answers.all < this.#tuning.samples) return
-    this.#heavyMs = this.#answers.heavyMs
-    this.#meanMs = this.#answers.meanMs
+    if (this.#answers.all >= this.#tuning.samples) this.#keep(this.#answers, nowMs)
+  }
+
+  /** Requests were shown not to wait for each other. */
+  learn(answers: Answers, nowMs: number): void {
+    this.areUsual = true
+    this.#keep(answers, nowMs)
+  }
+
+  #keep({ heavyMs, meanMs }: Answers, nowMs: number): void {
+    this.#heavyMs = heavyMs
+    this.#meanMs = meanMs
     this.begin(nowMs)
   }
 

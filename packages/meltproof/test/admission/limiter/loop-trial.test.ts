@@ -1,0 +1,111 @@
+/** Four times the limit of a busy loop is tried: what shows that more leave, and when it is tried again. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Answers } from '../../../src/admission/limiter/answers.ts'
+import { LoopTrial, TRIAL } from '../../../src/admission/limiter/loop-trial.ts'
+
+const PAUSE_MS = 16_000
+const SERVICE_MS = 100
+
+/** A limit of one, under which one request after the other takes 100 ms. Before, ten times as many left. */
+function atOne() {
+  let nowMs = 0
+  const trial = new LoopTrial(PAUSE_MS)
+  const under = (perSecond: number, serviceMs: number, ms: number): Answers => {
+    const answers = new Answers()
+    for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
+      nowMs += 1000 / perSecond
+      answers.add(serviceMs)
+      trial.answered(serviceMs)
+    }
+    return answers
+  }
+  const begins = (answers: Answers, ms: number): void => trial.begin(nowMs, answers, ms)
+  begins(under(100, SERVICE_MS, 1000), 1000)
+  const measure = (perSecond = 10, serviceMs = SERVICE_MS): boolean => {
+    // The first service time belongs to those from before.
+    under(perSecond, serviceMs, SERVICE_MS)
+    trial.starts(nowMs, 1)
+    under(perSecond, serviceMs, 5 * SERVICE_MS)
+    return trial.starts(nowMs, 1)
+  }
+  const outcome = (perSecond: number, serviceMs: number, { counted = TRIAL, waits = true } = {}) => {
+    begins(new Answers(), 1)
+    trial.judge(nowMs, counted, waits)
+    under(perSecond, serviceMs, 8 * SERVICE_MS)
+    return trial.judge(nowMs, counted, waits)
+  }
+  return { trial, measure, outcome, under, begins, now: () => nowMs }
+}
+
+describe('a trial', () => {
+  it('starts when fewer leave than under a higher limit', () => {
+    const { measure, trial } = atOne()
+    assert.equal(measure(), true)
+    assert.equal(trial.isOn, true)
+    assert.equal(trial.end(), 1)
+    assert.equal(trial.isOn, false)
+  })
+
+  it('does not start when as many leave', () => {
+    assert.equal(atOne().measure(80, 12), false)
+  })
+
+  it('does not start before those admitted under the higher limit have left', () => {
+    const { trial, under, now } = atOne()
+    under(100, SERVICE_MS, SERVICE_MS - 10)
+    assert.equal(trial.starts(now(), 1), false)
+  })
+
+  it('succeeds when four times as many leave, and take as long', () => {
+    const { measure, outcome } = atOne()
+    measure()
+    assert.equal(outcome(40, SERVICE_MS), true)
+  })
+
+  it('fails when as many leave as before, or they take far longer', () => {
+    for (const [perSecond, serviceMs] of [
+      [10, 150],
+      [40, 250],
+    ] as const) {
+      const { measure, outcome } = atOne()
+      measure()
+      assert.equal(outcome(perSecond, serviceMs), false)
+    }
+  })
+
+  it('succeeds when no request waits, unless the higher limit is reached', () => {
+    for (const [counted, succeeds] of [
+      [1, true],
+      [TRIAL, false],
+    ] as const) {
+      const { measure, outcome } = atOne()
+      measure()
+      assert.equal(outcome(12, SERVICE_MS, { counted, waits: false }), succeeds)
+    }
+  })
+
+  it('lasts a service time at least: quick answers do not stand for slow ones that have not ended', () => {
+    const { measure, trial, under, begins, now } = atOne()
+    measure()
+    begins(new Answers(), 1)
+    trial.judge(now(), TRIAL, true)
+    under(400, 2, SERVICE_MS / 2)
+    assert.equal(trial.judge(now(), TRIAL, true), undefined)
+  })
+
+  it('that failed is repeated after 16 s, then after 32 s', () => {
+    const { measure, outcome, trial, under, begins } = atOne()
+    begins(under(100, SERVICE_MS, 1000), 1000)
+    for (const pauseMs of [PAUSE_MS, 2 * PAUSE_MS]) {
+      measure()
+      assert.equal(outcome(10, SERVICE_MS), false)
+      trial.end()
+      begins(under(100, SERVICE_MS, pauseMs - 2000), pauseMs - 2000)
+      assert.equal(measure(), false, `within ${pauseMs} ms`)
+      trial.end()
+      begins(under(100, SERVICE_MS, 2000), 2000)
+      assert.equal(measure(), true, `after ${pauseMs} ms`)
+    }
+  })
+})
