@@ -1,6 +1,6 @@
 /**
- * Every benchmark behind docs/benchmarks.md, one after another, then the document itself. About twenty minutes; it
- * wants the machine for itself. Each can be run alone: node bench/<name>.ts.
+ * Every benchmark behind docs/benchmarks.md, and most of those behind docs/costs.md, one after another, then both
+ * documents. About twenty minutes; it wants the machine for itself. Each can be run alone: node bench/<name>.ts.
  */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

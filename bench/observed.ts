@@ -8,15 +8,17 @@
  *   node bench/observed.ts [--seconds 300] [--rate 10000] [--idle-rounds 5]
  *
  * Bars: <= 2 % of hello-world throughput, and of a shed; the ledger <= 0.5 % of a core. Writes bench/results/observed.json
- * and docs/benchmarks-observed.md.
+ * and docs/costs.md.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions } from './lib/conditions.ts'
+import type { Compared } from './lib/cost-sections.ts'
 import { median, plan, ratiosOfTurns, startServer } from './lib/measured-server.ts'
 import type { Turn } from './lib/observed-server.ts'
+import { writeCosts } from './lib/write-costs.ts'
 
 const TURN_MS = 1000
 /** Code that was compiled for the one is compiled anew for the other by then. */
@@ -34,15 +36,6 @@ const rate = options.whole('rate', 100)
 const idleRounds = options.whole('idle-rounds')
 const where = conditions()
 const script = join(import.meta.dirname, 'lib/observed-server.ts')
-
-interface Compared {
-  readonly offUs: number
-  readonly onUs: number
-  readonly ratio: number
-  /** Standard error of the ratio: of a median, 1.25 times that of a mean. */
-  readonly error: number
-  readonly pairs: number
-}
 
 async function onAndOff(work: 'hello' | 'shed'): Promise<Compared> {
   const server = await startServer(script, ['turns', String(TURN_MS), String(SETTLE_MS), work])
@@ -99,27 +92,7 @@ const compared = await compare('hello')
 const shed = await compare('shed')
 const idle = await idleShares()
 console.log(`idle: ${percent(idle.ledger - idle.nothing, 2)} of a core for the ledger (bar: 0.5 %)`)
-const row = ({ offUs, onUs, ratio, error }: Compared): string =>
-  `${offUs.toFixed(2)} us | ${onUs.toFixed(2)} us | ${ratio.toFixed(3)} ± ${error.toFixed(3)}`
 const result = { ...where, rate, seconds, turnMs: TURN_MS, ...compared, shed, idleRounds, idle }
 writeFileSync(join(import.meta.dirname, 'results/observed.json'), `${JSON.stringify(result, null, 2)}\n`)
-writeFileSync(
-  join(import.meta.dirname, '../docs/benchmarks-observed.md'),
-  `# What observing costs
-
-Written by \`node bench/observed.ts\`; not by hand. ${where.date}, Node ${where.node}, ${where.cores} cores of ${where.cpu};
-load average before: ${where.loadBefore}.
-
-The server's own CPU per request at ${rate}/s over 50 connections: hello world, and a request that is shed. One process has it on and off in turns of
-${TURN_MS} ms for ${seconds} s, of which the first ${SETTLE_MS} ms do not count (V8 compiles anew); the ratio is the median of ${compared.pairs} neighbouring turns, with its standard error:
-
-| | \`protect()\` | observed | ratio | aimed for |
-| --- | ---: | ---: | ---: | ---: |
-| hello world, \`metrics(guard)\` | ${row(compared)} | 1.02 |
-| shed, \`metrics(guard)\` and \`accessLog(guard)\` | ${row(shed)} | 1.02 |
-
-An idle process takes ${percent(idle.nothing, 2)} of a core with nothing on, ${percent(idle.ledger, 2)} with the stall ledger's heartbeat (aimed for: 0.5 %) and
-${percent(idle.observed, 2)} with everything on; medians of ${idleRounds} rounds of six seconds.
-`,
-)
+writeCosts()
 process.exit()

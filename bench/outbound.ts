@@ -7,7 +7,7 @@
  * False: the dependency answers in 50 ms, the limit is 200 ms, the loop is blocked for 300 ms in an I/O callback; 25
  * calls a round. Missed: the dependency never answers; every second round the loop is blocked for 100 ms meanwhile.
  * Needs redis-server (Debian: redis-server); PostgreSQL comes from npm. With --only what else was measured stays.
- * Writes bench/results/outbound.json and docs/benchmarks-outbound.md.
+ * Writes bench/results/outbound.json, docs/benchmarks-outbound.md and docs/costs.md.
  *
  * Bars: 0 false timeouts of 500 per client; all true ones reported, within 20 ms plus the stall credit.
  */
@@ -19,10 +19,12 @@ import { promisify } from 'node:util'
 import { freePort } from '../packages/lab/src/launch/free-port.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { type Conditions, conditions } from './lib/conditions.ts'
+import type { CallCost } from './lib/cost-sections.ts'
 import { median } from './lib/measured-server.ts'
 import type { ArmResult } from './lib/outbound-arm.ts'
 import { type Arm, type Backends, CLIENTS } from './lib/outbound-clients.ts'
 import { startPostgres } from './lib/postgres.ts'
+import { writeCosts } from './lib/write-costs.ts'
 
 interface Measured extends Conditions {
   /** Missing in older results. */
@@ -32,16 +34,9 @@ interface Measured extends Conditions {
   readonly meltproof: ArmResult
 }
 
-interface Cost extends Conditions {
-  readonly bareUs: number
-  readonly meltproofUs: number
-  readonly ratio: number
-  readonly rounds: number
-}
-
 interface Results {
   readonly clients: Record<string, Measured>
-  readonly cost: Record<string, Cost>
+  readonly cost: Record<string, CallCost>
 }
 
 const ARMS: readonly Arm[] = ['bare', 'meltproof']
@@ -139,6 +134,7 @@ async function startRedis(): Promise<number> {
 function save(): void {
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`)
   writeFileSync(join(import.meta.dirname, '../docs/benchmarks-outbound.md'), document())
+  if (Object.keys(results.cost).length > 0) writeCosts()
 }
 
 function document(): string {
@@ -149,7 +145,7 @@ function document(): string {
       ? `\n\n**The machine was not quiet**: load average before each of them ${Math.min(...loads)} to ${Math.max(...loads)}, on ${conditions().cores} cores. ` +
         'The counts stand; what is late is later than it would be, for both.'
       : ''
-  const places = [...new Set([...Object.values(results.clients), ...Object.values(results.cost)].map(where))]
+  const places = [...new Set(Object.values(results.clients).map(where))]
   const row = (name: string, { own, bare, meltproof }: Measured): string =>
     `| ${name} | \`${own}\` | ${bare.falseTimeouts} of ${bare.lateCalls} | ${meltproof.falseTimeouts} of ${meltproof.lateCalls} | ` +
     `${bare.reported} of ${bare.neverCalls} | ${meltproof.reported} of ${meltproof.neverCalls} | ` +
@@ -172,22 +168,6 @@ ${Object.entries(results.clients)
   .map(([name, measured]) => row(name, measured))
   .join('\n')}
 
-## What it costs
-
-${Object.keys(results.cost).length === 0 ? 'Not measured yet: `node bench/outbound.ts --only cost` on a quiet machine.\n' : costs()}`
-}
-
-function costs(): string {
-  return `CPU of the calling process per call, 20 in flight on warm connections, a response of three bytes; medians of
-${COST_ROUNDS} alternating rounds, the ratio that of the rounds' own ratios.
-
-| client | bare | bounded | ratio |
-| --- | ---: | ---: | ---: |
-${Object.entries(results.cost)
-  .map(
-    ([name, { bareUs, meltproofUs, ratio }]) =>
-      `| ${name} | ${bareUs.toFixed(1)} us | ${meltproofUs.toFixed(1)} us | ${ratio.toFixed(3)} |`,
-  )
-  .join('\n')}
+What it costs: [costs](costs.md#an-outbound-call).
 `
 }

@@ -4,24 +4,17 @@
  *
  *   --rounds N        (9)
  *   --meltproof DIR   another build of packages/meltproof, to compare with
- *   --print           only prints; otherwise writes bench/results/start.json and docs/benchmarks-start.md
+ *   --print           only prints; otherwise writes bench/results/start.json and docs/costs.md
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { conditions, spreadOf } from './lib/conditions.ts'
-
-interface Figures {
-  readonly cpuMs: number
-  /** At its largest. */
-  readonly rssMb: number
-  /** Of that, at the end, what is no file of the system such as Node itself, which all processes share. */
-  readonly privateMb: number
-}
+import { type Start, type StartFigures, startSection } from './lib/cost-sections.ts'
+import { writeCosts } from './lib/write-costs.ts'
 
 interface Arm {
   readonly node?: readonly string[]
@@ -100,7 +93,7 @@ const ARMS: Readonly<Record<string, Arm>> = {
 
 const before = conditions()
 const folder = mkdtempSync(join(tmpdir(), 'start-'))
-const measured = new Map<string, Figures[]>(Object.keys(ARMS).map(name => [name, []]))
+const measured = new Map<string, StartFigures[]>(Object.keys(ARMS).map(name => [name, []]))
 for (let round = 0; round < rounds; round++)
   for (const [name, arm] of Object.entries(ARMS)) measured.get(name)!.push(run(arm))
 rmSync(folder, { recursive: true })
@@ -114,31 +107,25 @@ const arms = Object.fromEntries(
     const differences = figures.map((each, i) => minus(each, measured.get(over)![i]!))
     return [name, { ...own, over, more: medians(differences) }]
   }),
-) as Record<string, Figures & { readonly over?: string; readonly more?: Figures }>
-const table = markdownTable(
-  ['process', 'CPU (ms)', 'more', 'memory (MB)', 'more', 'private (MB)', 'more'],
-  Object.entries(arms).map(([name, { cpuMs, rssMb, privateMb, more }]) => [
-    name,
-    ...[cpuMs, more?.cpuMs, rssMb, more?.rssMb, privateMb, more?.privateMb].map(figure => figure?.toFixed(1) ?? ''),
-  ]),
-)
-console.log(table)
+) as Record<string, StartFigures & { readonly over?: string; readonly more?: StartFigures }>
+const result: Start = { ...before, rounds, arms }
+console.log(startSection(result))
 if (!values.print) {
   const file = join(import.meta.dirname, 'results/start.json')
-  writeFileSync(file, `${JSON.stringify({ ...before, rounds, arms }, null, 2)}\n`)
-  writeFileSync(join(import.meta.dirname, '../docs/benchmarks-start.md'), page())
+  writeFileSync(file, `${JSON.stringify(result, null, 2)}\n`)
+  writeCosts()
 }
 
-function run({ node = [], app, env = {} }: Arm): Figures {
+function run({ node = [], app, env = {} }: Arm): StartFigures {
   const report = join(folder, 'report.json')
   const { NODE_OPTIONS: _, ...inherited } = process.env
   execFileSync(process.execPath, ['--require', join(apps, 'report.cjs'), ...node, join(apps, app)], {
     env: { ...inherited, ...env, REPORT: report },
   })
-  return JSON.parse(readFileSync(report, 'utf8')) as Figures
+  return JSON.parse(readFileSync(report, 'utf8')) as StartFigures
 }
 
-function minus(one: Figures, other: Figures): Figures {
+function minus(one: StartFigures, other: StartFigures): StartFigures {
   return {
     cpuMs: one.cpuMs - other.cpuMs,
     rssMb: one.rssMb - other.rssMb,
@@ -146,8 +133,8 @@ function minus(one: Figures, other: Figures): Figures {
   }
 }
 
-function medians(figures: readonly Figures[]): Figures {
-  const median = (read: (each: Figures) => number): number => {
+function medians(figures: readonly StartFigures[]): StartFigures {
+  const median = (read: (each: StartFigures) => number): number => {
     const sorted = figures.map(read).sort((a, b) => a - b)
     return Math.round(sorted[sorted.length >> 1]! * 10) / 10
   }
@@ -156,25 +143,4 @@ function medians(figures: readonly Figures[]): Figures {
     rssMb: median(each => each.rssMb),
     privateMb: median(each => each.privateMb),
   }
-}
-
-function page(): string {
-  const { date, node, cores, cpu, kernel, loadBefore } = before
-  const busy =
-    loadBefore > 0.5 * cores
-      ? `\n\n**The machine was not quiet**: load average ${loadBefore} before, on ${cores} cores. CPU figures are higher than they would be.`
-      : ''
-  return `# What meltproof costs at the start
-
-Written by \`node bench/start.ts\` from \`bench/results/start.json\`; not by hand. ${date}, Node ${node}, ${cores} cores of ${cpu}, Linux ${kernel}.${busy}
-
-CPU time and memory of whole processes, from their first instruction to their end; medians of ${rounds} rounds. *more* is the
-median of the differences to the same process without meltproof, in the same round. *private* is what the process does not
-share with others that run the same Node: the rest of the difference is pages of Node's own file.
-
-${table}
-
-Bars: without a server at most 5 ms and 2 MB more, with a protected server at most 35 ms and 8 MB more. An ES module that
-imports \`node:http\` has paid for undici, which Node loads with it; CommonJS has not, and meltproof leaves it unloaded.
-`
 }

@@ -96,6 +96,9 @@ export function admissionCurves({ date, node, cores, cpu, variants }: AdmissionR
       String(total(sets, 'falseSheds')),
     ]
   })
+  const unmeasuredRules = RULES.filter(({ name }) => of(name).length === 0).map(({ what }) => what)
+  const known = new Set(['', ...RULES.map(({ name }) => name), ...CONSTANTS.map(({ name }) => name)])
+  const gone = new Set(variants.map(({ name }) => name).filter(name => !known.has(name)))
   const inert = ruleVariants.filter(({ sets, seeds }) => mostMoved(sets, shipsWith(seeds)) < MOVED)
   const point = (value: string, sets: Sets): string =>
     `${value}: ${percent(average(sets, 'mean'))} / ${percent(average(sets, 'late'))} / ${total(sets, 'below')} / ${total(sets, 'falseSheds')}`
@@ -127,8 +130,15 @@ export function admissionCurves({ date, node, cores, cpu, variants }: AdmissionR
 Written by \`npm run bench:admission\` from \`bench/results/admission.json\`; not by hand. ${date}, Node ${node},
 ${cores} cores of ${cpu}; virtual time. ${seedsOf(seeds)} for the rules, ${seedsOf(constantSeeds).toLowerCase()} for the constants. What the words mean:
 [how meltproof decides](admission.md). Scenarios of up to 300 s.
-
-## What ships
+${
+  gone.size === 0
+    ? ''
+    : `
+**Measured with an earlier limiter**: it had ${gone.size} rules that are gone, and lacked some of those named below as not measured.
+Compare within this page only.
+`
+}
+## What was measured
 
 Goodput is a share of the ideal where capacity is too small: the mean of the scenarios, and the worst. Where capacity
 suffices no request may be shed: a scenario sheds falsely when more than 0.2 % are. All but the counts in per cent.
@@ -148,14 +158,19 @@ ${
     ? 'Each of them moves a set by half a point.'
     : `These move no set by half a point: ${inert.map(({ what }) => what).join('; ')}.`
 }
-
+${unmeasuredRules.length === 0 ? '' : `\nNot measured: ${unmeasuredRules.join('; ')}.\n`}
 ## The constants
 
-Each value with the mean goodput and the mean share of late answers of the sets in per cent, the scenarios below 75 %, and those
+${
+  constants.length === 0
+    ? ''
+    : `Each value with the mean goodput and the mean share of late answers of the sets in per cent, the scenarios below 75 %, and those
 that shed falsely. What ships is bold. Time in milliseconds where the name ends in \`Ms\` or \`MS\`.
 
 ${markdownTable(['constant', 'what it is', 'value: goodput / late / below 75 % / false sheds'], constants)}
-${unmeasured.length === 0 ? '' : `\nNot measured yet: ${unmeasured.join(', ')}.\n`}`
+
+`
+}${unmeasured.length === 0 ? '' : `Not measured: ${unmeasured.join(', ')}.\n`}`
 }
 
 function seedsOf(seeds: string): string {

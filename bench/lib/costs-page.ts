@@ -1,24 +1,29 @@
-/** docs/costs.md: what each part costs, one row a figure, from the results of the benchmarks. Pure. */
+/** docs/costs.md: what each part costs, one row a figure, and how it was measured, from the results of the benchmarks. Pure. */
 import { median } from '../../packages/lab/src/melt/summary.ts'
 import type { Conditions } from './conditions.ts'
+import {
+  type CallCost,
+  callsSection,
+  type Deadline,
+  deadlineSection,
+  type Observed,
+  type Overhead,
+  observedSection,
+  overheadSection,
+  type ShedCost,
+  type Start,
+  shedSection,
+  startSection,
+} from './cost-sections.ts'
 
 interface Costs {
-  readonly overhead: Conditions & {
-    readonly cases: readonly { name: string; bareUs: number; protectedUs: number; ratio: number }[]
-  }
-  readonly 'shed-cost': Conditions & { readonly costUs: Record<'standing' | 'fresh', Record<string, number>> }
+  readonly overhead: Overhead
+  readonly 'shed-cost': ShedCost
   readonly 'shed-cost-grpc': Conditions & { readonly costUs: Record<string, number> }
-  readonly observed: Conditions & {
-    readonly offUs: number
-    readonly onUs: number
-    readonly ratio: number
-    readonly idle: Record<'nothing' | 'ledger' | 'observed', number>
-  }
-  readonly start: Conditions & { readonly arms: Record<string, { cpuMs: number; rssMb: number }> }
-  readonly deadline: Conditions & { readonly cost: Record<string, readonly number[]> }
-  readonly outbound: {
-    readonly cost: Record<string, Conditions & { bareUs: number; meltproofUs: number; ratio: number }>
-  }
+  readonly observed: Observed
+  readonly start: Start
+  readonly deadline: Deadline
+  readonly outbound: { readonly cost: Readonly<Record<string, CallCost>> }
 }
 
 /** How a figure of a benchmark is read: `read('overhead')` is bench/results/overhead.json. */
@@ -37,7 +42,8 @@ const percent = (share: number): string => `${(100 * share).toFixed(2)} %`
 const ratio = (value: number): string => ` (${value.toFixed(2)} times)`
 
 export function costsPage(read: ReadResult): string {
-  const lines = rowsOf(<Name extends keyof Costs>(name: Name) => read<Costs[Name]>(name)).map(
+  const of = <Name extends keyof Costs>(name: Name): Costs[Name] => read<Costs[Name]>(name)
+  const lines = rowsOf(of).map(
     ({ what, page, without, with: guarded, from }) =>
       `| [${what}](${page}) | ${without} | ${guarded} | ${from.date}, ${from.cpu} |`,
   )
@@ -45,16 +51,24 @@ export function costsPage(read: ReadResult): string {
 
 Written by \`npm run bench\` (\`bench/write-docs.ts\`) from \`bench/results/\`; not by hand. Figures in us are CPU time of the
 process, per request or call; *times* is the median of the ratios of rounds. **Compare within a row only**: the rows are of
-different days, commits and machines, and some machines were not quiet. The page behind each row has the method, the load
-average and more figures.
+different days, commits and machines, and some machines were not quiet. Each row links to the method, the load average and
+more figures.
 
 | | without | with meltproof | measured |
 | --- | ---: | ---: | --- |
 ${lines.join('\n')}
 
 What a dependency that melts costs its callers: [adaptive](benchmarks-adaptive.md). Memory that a burst takes: the column
-\`peak rss\` of the [scoreboard](scoreboard.md)'s pages.
-`
+\`peak rss\` of the [scoreboard](scoreboard.md)'s pages. What the parts are worth: [benchmarks](benchmarks.md).
+
+${[
+  overheadSection(of('overhead')),
+  shedSection(of('shed-cost')),
+  observedSection(of('observed')),
+  startSection(of('start')),
+  deadlineSection(of('deadline')),
+  callsSection(of('outbound').cost),
+].join('\n')}`
 }
 
 function rowsOf(read: <Name extends keyof Costs>(name: Name) => Costs[Name]): Row[] {
@@ -65,12 +79,12 @@ function rowsOf(read: <Name extends keyof Costs>(name: Name) => Costs[Name]): Ro
   const start = read('start')
   const deadline = read('deadline')
   const { cost: calls } = read('outbound')
-  const nothing = 'benchmarks.md#what-it-costs-when-nothing-is-wrong'
-  const rejecting = 'benchmarks.md#r-what-one-shed-costs'
+  const nothing = '#what-it-costs-when-nothing-is-wrong'
+  const rejecting = '#r-what-one-shed-costs'
   const started = (arm: string): string => `${start.arms[arm]!.cpuMs} ms of CPU, ${start.arms[arm]!.rssMb} MB`
   const starts = (what: string, bare: string, guarded: string): Row => ({
     what,
-    page: 'benchmarks-start.md',
+    page: '#the-start',
     without: started(bare),
     with: started(guarded),
     from: start,
@@ -94,14 +108,14 @@ function rowsOf(read: <Name extends keyof Costs>(name: Name) => Costs[Name]): Ro
     { what: 'a shed of gRPC', page: 'http2.md', without: '', with: us(grpc.costUs['grpc']!), from: grpc },
     {
       what: 'metrics, hello world; without: `protect()` alone',
-      page: 'benchmarks-observed.md',
+      page: '#observing',
       from: observed,
       without: us(observed.offUs),
       with: `${us(observed.onUs)}${ratio(observed.ratio)}`,
     },
     {
       what: 'idle, share of a core; without: `protect()` alone',
-      page: 'benchmarks-observed.md',
+      page: '#observing',
       from: observed,
       without: percent(observed.idle.nothing),
       with: `${percent(observed.idle.observed)}, everything on`,
@@ -111,14 +125,14 @@ function rowsOf(read: <Name extends keyof Costs>(name: Name) => Costs[Name]): Ro
     starts('a process without a server', 'no server', 'no server, `--require meltproof/register`'),
     {
       what: 'a limit around a call; without: a timer of Node',
-      page: 'benchmarks-deadline.md',
+      page: '#a-limit-around-a-call',
       from: deadline,
       without: withUs('setTimeout + clearTimeout'),
       with: `${withUs('within(ms, fn(signal))')}, \`within()\``,
     },
     ...Object.entries(calls).map(([client, { bareUs, meltproofUs, ratio: times, ...from }]) => ({
       what: `an outbound call, ${client}`,
-      page: 'benchmarks-outbound.md#what-it-costs',
+      page: '#an-outbound-call',
       from,
       without: us(bareUs),
       with: `${us(meltproofUs)}${ratio(times)}`,

@@ -77,7 +77,7 @@ describe('a table whose figures come from several commits says so', () => {
     assert.equal(read('docs/costs.md'), page, 'node bench/write-docs.ts writes it')
     const rows = read('docs/costs.md')
       .split('\n')
-      .filter(line => /^\| .*\.md/.test(line))
+      .filter(line => /^\| \[.*\]\((?:#|\w+\.md)/.test(line))
     assert.ok(rows.length >= 10, `${rows.length} rows`)
     const { cost } = json<{ cost: Record<string, Conditions> }>('bench/results/outbound.json')
     const measured = [...results<Partial<Conditions>>('bench/results/*.json'), ...Object.values(cost)]

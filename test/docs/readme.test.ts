@@ -69,17 +69,17 @@ for (const file of READMES) {
       return line.split('|').slice(2, -1)
     }
     const [hello] = results<{ cases: { bareUs: number; protectedUs: number }[] }>('overhead').cases
-    const [bare, guarded] = cell('docs/benchmarks.md#what-it-costs-when-nothing-is-wrong')
+    const [bare, guarded] = cell('docs/costs.md#what-it-costs-when-nothing-is-wrong')
     assert.deepEqual(
       [Number.parseFloat(bare!), Number.parseFloat(guarded!)],
       [hello!.bareUs, hello!.protectedUs].map(round1),
     )
     const { idle } = results<{ idle: { nothing: number; observed: number } }>('observed')
     for (const share of [idle.nothing, idle.observed]) {
-      assert.ok(cell('docs/benchmarks-observed.md')[1]!.includes(`${(100 * share).toFixed(2)} %`), `${share}`)
+      assert.ok(cell('docs/costs.md#observing')[1]!.includes(`${(100 * share).toFixed(2)} %`), `${share}`)
     }
     const { arms } = results<{ arms: Record<string, { cpuMs: number; rssMb: number }> }>('start')
-    const started = cell('docs/benchmarks-start.md').map(text => text.match(/\d+/g)!.map(Number))
+    const started = cell('docs/costs.md#the-start').map(text => text.match(/\d+/g)!.map(Number))
     assert.deepEqual(
       started,
       ['a server as an ES module', 'a server as an ES module, `protect()`'].map(name =>

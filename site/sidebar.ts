@@ -1,0 +1,37 @@
+/**
+ * The sidebar of the site, from the index in docs/README.md: a group for each paragraph that begins with a bold word, and for
+ * each table with the name of the group in its first heading. Each entry has the title of its page.
+ */
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { DefaultTheme } from 'vitepress'
+
+export interface Group {
+  readonly text: string
+  /** Relative to the folder of the index. */
+  readonly pages: readonly string[]
+}
+
+export function sidebarOf(file: string): DefaultTheme.SidebarItem[] {
+  return groupsOf(readFileSync(file, 'utf8')).map(({ text, pages }) => ({
+    text,
+    collapsed: false,
+    items: pages.map(page => ({ text: titleOf(join(dirname(file), page)), link: `/docs/${page}` })),
+  }))
+}
+
+export function groupsOf(index: string): Group[] {
+  return index.split('\n\n').flatMap(block => {
+    const [, paragraph, table] = /^(?:\*\*([\w ]+):\*\*|\| ([\w ]+) \|)/.exec(block) ?? []
+    const text = paragraph ?? table
+    const pages = [...block.matchAll(/\]\(([\w./-]+\.md)\)/g)].map(([, page]) => page!)
+    if (text === undefined || pages.length === 0) return []
+    return [{ text: text[0]!.toUpperCase() + text.slice(1), pages: [...new Set(pages)] }]
+  })
+}
+
+function titleOf(page: string): string {
+  const [, title] = /^# (.+)$/m.exec(readFileSync(page, 'utf8')) ?? []
+  if (title === undefined) throw new Error(`${page} has no title`)
+  return title.replaceAll('`', '')
+}
