@@ -67,7 +67,7 @@ const PASSING_SHARE = 0.2
 /** The budget for that saves up at most this, ms. */
 const MOST_PASSING_MS = 20
 /** An overload leaves no pause of this length in which no request is in service or waits, ms. */
-const REST_MS = 20
+const REST_MS = 100
 /** About what Node needs for a request besides its handler, ms. */
 const REQUEST_MS = 0.1
 /** Reading the turn number costs a tenth of a short request, so it waits until this share of the budget is used. */

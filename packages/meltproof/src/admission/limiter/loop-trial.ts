@@ -11,7 +11,7 @@ const SHOW = 4
 /** With fewer, it is measured for this many service times. */
 const SERVICES = 3
 /** Fewer leave when it is less than this share of what once left. */
-const FELL = 0.7
+const FELL = 0.5
 /** Requests wait for each other if they take this many times as long. */
 const LONGER = 2
 
@@ -49,7 +49,8 @@ export class LoopTrial {
 
   /** The limit has changed. `answers`: those under the limit before, in `elapsedMs`. */
   begin(nowMs: number, { all, count, heavyMs }: Answers, elapsedMs: number): void {
-    if (all > 1) this.#best = Math.max(this.#best, count / elapsedMs)
+    // Requests that share the loop leave together: less than a service time shows too many.
+    if (all > 1 && elapsedMs >= heavyMs) this.#best = Math.max(this.#best, count / elapsedMs)
     this.#from = 0
     this.#settlesAt = nowMs + heavyMs
   }
