@@ -38,7 +38,10 @@ before(async () => {
   storm.stdout!.setEncoding('utf8').on('data', text => {
     said += text
   })
-  storm.stderr!.setEncoding('utf8').on('data', text => errors.push(text))
+  // A machine that has no core for PostgreSQL is no error of the storm.
+  const isBusy = (text: string): boolean =>
+    /^(human-tide: the database (does not answer: .*timeout|answers again)\n)+$/.test(text)
+  storm.stderr!.setEncoding('utf8').on('data', text => isBusy(text) || errors.push(text))
   browser = await launchBrowser()
   await until('the storm has begun', async () => said.includes('Ctrl-C ends everything'), 90_000)
 })

@@ -29,7 +29,7 @@ after(() => {
 })
 
 /** A child that has not ended by itself after so long never will. */
-const LIFETIME_MS = 30_000
+const LIFETIME_MS = 90_000
 
 export function start(
   app: string,

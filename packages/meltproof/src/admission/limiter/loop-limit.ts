@@ -134,7 +134,7 @@ export class LoopLimit {
   }
 
   #change(limit: number, nowMs: number): void {
-    this.#trial.begin(nowMs, this.#answers, nowMs - this.#changedAt)
+    this.#trial.begin(nowMs, this.#answers.heavyMs)
     this.limit = limit
     this.#changedAt = nowMs
     this.#answers.clear()

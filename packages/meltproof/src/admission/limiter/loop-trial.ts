@@ -27,7 +27,10 @@ export class LoopTrial {
   #heavyMs = 0
   #againAt = 0
   #failed = 0
-  /** The most answers per ms under any limit so far. */
+  /** Answers since the loop has a limit. */
+  readonly #since = new Answers()
+  #limitedAt: number | undefined
+  /** The most of them per ms, up to any change of the limit. */
   #best = 0
 
   /** `pauseMs`: between trials that fail; twice as long after each. */
@@ -45,17 +48,25 @@ export class LoopTrial {
 
   answered(serviceMs: number): void {
     this.#answers.add(serviceMs)
+    this.#since.add(serviceMs)
   }
 
-  /** The limit has changed. `answers`: those under the limit before, in `elapsedMs`. */
-  begin(nowMs: number, { all, count, heavyMs }: Answers, elapsedMs: number): void {
+  /** The limit has changed. `serviceMs`: what those admitted before may still take. */
+  begin(nowMs: number, serviceMs: number): void {
+    if (this.#limitedAt === undefined) {
+      this.#limitedAt = nowMs
+      this.#since.clear()
+    }
+    const { count, heavyMs } = this.#since
+    const elapsedMs = nowMs - this.#limitedAt
     // Requests that share the loop leave together: less than a service time shows too many.
-    if (all > 1 && elapsedMs >= heavyMs) this.#best = Math.max(this.#best, count / elapsedMs)
+    if (count > 0 && elapsedMs >= heavyMs) this.#best = Math.max(this.#best, count / elapsedMs)
     this.#from = 0
-    this.#settlesAt = nowMs + heavyMs
+    this.#settlesAt = nowMs + serviceMs
   }
 
   forget(): void {
+    this.#limitedAt = undefined
     this.#best = 0
     this.end()
   }

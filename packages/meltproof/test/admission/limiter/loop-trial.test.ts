@@ -1,7 +1,6 @@
 /** Four times the limit of a busy loop is tried: what shows that more leave, and when it is tried again. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Answers } from '../../../src/admission/limiter/answers.ts'
 import { LoopTrial, TRIAL } from '../../../src/admission/limiter/loop-trial.ts'
 
 const PAUSE_MS = 16_000
@@ -11,17 +10,16 @@ const SERVICE_MS = 100
 function atOne() {
   let nowMs = 0
   const trial = new LoopTrial(PAUSE_MS)
-  const under = (perSecond: number, serviceMs: number, ms: number): Answers => {
-    const answers = new Answers()
+  const under = (perSecond: number, serviceMs: number, ms: number): void => {
     for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
       nowMs += 1000 / perSecond
-      answers.add(serviceMs)
       trial.answered(serviceMs)
     }
-    return answers
   }
-  const begins = (answers: Answers, ms: number): void => trial.begin(nowMs, answers, ms)
-  begins(under(100, SERVICE_MS, 1000), 1000)
+  const begins = (serviceMs = 0): void => trial.begin(nowMs, serviceMs)
+  begins()
+  under(100, SERVICE_MS, 1000)
+  begins(SERVICE_MS)
   const measure = (perSecond = 10, serviceMs = SERVICE_MS): boolean => {
     // The first service time belongs to those from before.
     under(perSecond, serviceMs, SERVICE_MS)
@@ -30,7 +28,7 @@ function atOne() {
     return trial.starts(nowMs, 1)
   }
   const outcome = (perSecond: number, serviceMs: number, { counted = TRIAL, waits = true } = {}) => {
-    begins(new Answers(), 1)
+    begins()
     trial.judge(nowMs, counted, waits)
     under(perSecond, serviceMs, 8 * SERVICE_MS)
     return trial.judge(nowMs, counted, waits)
@@ -88,7 +86,7 @@ describe('a trial', () => {
   it('lasts a service time at least: quick answers do not stand for slow ones that have not ended', () => {
     const { measure, trial, under, begins, now } = atOne()
     measure()
-    begins(new Answers(), 1)
+    begins()
     trial.judge(now(), TRIAL, true)
     under(400, 2, SERVICE_MS / 2)
     assert.equal(trial.judge(now(), TRIAL, true), undefined)
@@ -96,15 +94,18 @@ describe('a trial', () => {
 
   it('that failed is repeated after 16 s, then after 32 s', () => {
     const { measure, outcome, trial, under, begins } = atOne()
-    begins(under(100, SERVICE_MS, 1000), 1000)
+    under(100, SERVICE_MS, 1000)
+    begins(SERVICE_MS)
     for (const pauseMs of [PAUSE_MS, 2 * PAUSE_MS]) {
       measure()
       assert.equal(outcome(10, SERVICE_MS), false)
       trial.end()
-      begins(under(100, SERVICE_MS, pauseMs - 2000), pauseMs - 2000)
+      under(100, SERVICE_MS, pauseMs - 2000)
+      begins(SERVICE_MS)
       assert.equal(measure(), false, `within ${pauseMs} ms`)
       trial.end()
-      begins(under(100, SERVICE_MS, 2000), 2000)
+      under(100, SERVICE_MS, 2000)
+      begins(SERVICE_MS)
       assert.equal(measure(), true, `after ${pauseMs} ms`)
     }
   })

@@ -153,7 +153,9 @@ describe('bytes of a body on HTTP/1', () => {
     socket.write(paths.map(path => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''))
     const told = (await until(5)).slice(1)
     socket.destroy()
-    assert.deepEqual([told[0], told[1], told[2]], [5, undefined, 5])
+    assert.deepEqual([told[0], told[2]], [5, 5])
+    // On a busy machine the answer before it may have ended, so that nothing hides its chunks.
+    assert.ok(told[1] === undefined || told[1] === framed, `${told[1]}`)
     assert.equal(told[3], framed)
   })
 
