@@ -25,7 +25,7 @@ const MOST: Readonly<Record<string, Reach>> = {
   './deadline': { files: 14, lines: 1150 },
   './limiter': { files: 67, lines: 6850, goal: 3500 },
   './outbound': { files: 92, lines: 9300 },
-  './prometheus': { files: 126, lines: 11_950 },
+  './prometheus': { files: 126, lines: 11_970 },
   './otel': { files: 122, lines: 11_950 },
   './culprit': { files: 28, lines: 1950 },
   './haproxy': { files: 15, lines: 850 },

@@ -1,7 +1,6 @@
 /** blackhole, drip, domino and database in their brief form. On a busy machine users may leave before they are answered. */
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import type { ScenarioResult } from '../../src/report/result.ts'
 import type { SickMeasured, SickRun } from '../../src/scenarios/sick-part.ts'
 import { onAQuietMachine, runCommand } from './run-command.ts'
 
