@@ -163,7 +163,7 @@ export const STEPS: readonly Step[] = [
 
 /** Published, and made by no step: why. */
 export const BY_HAND: Readonly<Record<string, string>> = {
-  'runtimes.txt': 'compares copies of the source that lack a part, which somebody has to cut out',
+  'runtimes.txt': 'compares copies of the source that lack a part, cut out by hand',
   'drain.txt': 'node bench/drain.ts prints it',
   'compare.txt': 'node bench/compare.ts prints it; made-up machines',
   'rolling-restarts.txt': 'takes hours, and needs HAProxy and Envoy',

@@ -112,13 +112,13 @@ const LOOP_RULES = [
   ]),
   rule('loop-trial', 'four times that limit is tried when fewer leave than under a higher one', [
     LOOP,
-    'else if (waits && this.#trial.starts(nowMs, this.limit))',
+    'else if (this.#trial.starts(nowMs, this.limit))',
     'else if (nowMs < 0)',
   ]),
   rule('rested', 'after the service was idle, a burst is not taken for the overload before', [
-    GATE,
-    'nowMs - this.#changedAt >= REST_MS',
-    'nowMs < 0',
+    QUEUE,
+    'if (ms > this.#tuning.restMs)',
+    'if (ms < 0)',
   ]),
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
   rule('loop-usual', 'no limit while requests take no longer than while the loop rested', [
@@ -424,7 +424,18 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
   ],
   [TUNING, MEASUREMENT, { samples: [12, 48], leastWindowMs: [50, 200], maxWindowMs: [500, 2000] }],
   [TUNING, STARVATION, { starved: [0.4, 0.75], starvedOf: [12, 48], quietTrial: [2, 16] }],
-  [TRIALS, TRIALS, { TRIAL: [2, 8], SHOW: [2, 8], SERVICES: [2, 5], FELL: [0.5, 0.85], LONGER: [1.5, 3] }],
+  [
+    TRIALS,
+    TRIALS,
+    {
+      TRIAL: [2, 8],
+      MIN_ANSWERS: [2, 8],
+      MIN_SERVICE_TIMES: [2, 5],
+      MAX_REMAINING_SHARE: [0.3, 0.7],
+      MAX_SLOWDOWN: [1.5, 3],
+      MOST_DOUBLINGS: [0, 4],
+    },
+  ],
   [COHORTS, COHORTS, { LARGEST: [32, 128], LEVELS: [16, 128], FEWEST: [3, 5] }],
   [
     LIMITER,

@@ -262,7 +262,7 @@ test('so many viewers from one address, as the proxy saw it; others are not conc
   const stop = new AbortController()
   const watch = (address: string) =>
     fetch(`${origin}/api/live`, { headers: { 'x-forwarded-for': `1.2.3.4, ${address}` }, signal: stop.signal })
-  /** As a browser does it: what a busy machine sheds asks again. */
+  /** As in a browser, a client that was shed retries. */
   const watchUntilTaken = async (address: string): Promise<Response> => {
     const answer = await watch(address)
     if (answer.status !== 503) return answer

@@ -8,7 +8,7 @@ const LAB = fileURLToPath(new URL('../..', import.meta.url))
 
 /** What can change a figure, for git. Results and pages are made of figures, and change none. */
 export const FIGURE_CODE: readonly string[] = [
-  ...['packages', 'bench', 'apps', 'deploy', 'examples', 'package-lock.json'],
+  ...['packages', 'bench', 'apps', 'deploy', 'examples', 'scripts', 'package-lock.json'],
   ...[':!bench/results', ':!apps/results', ':!*.md'],
 ]
 
@@ -19,5 +19,5 @@ export function commitHere(): string | undefined {
   const git = (...args: string[]) => spawnSync('git', args, { cwd, encoding: 'utf8' })
   const { status, stdout } = git('rev-parse', '--short=8', 'HEAD')
   if (status !== 0) return undefined
-  return stdout.trim() + (git('diff', '--quiet', 'HEAD', '--', ...FIGURE_CODE).status === 0 ? '' : '+')
+  return stdout.trim() + (git('status', '--porcelain', '--', ...FIGURE_CODE).stdout === '' ? '' : '+')
 }

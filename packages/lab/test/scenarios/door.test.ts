@@ -43,7 +43,7 @@ test('the brief form, behind a real HAProxy', skipWithout(needHaproxy), async ()
     ['direct', 'untold', 'static maxconn', 'told'],
   )
   // How many are in time is not for a test to say, on a machine that may be busy.
-  for (const { arm, good, longestMs } of runs) assert.ok(good.length > 0 && longestMs > 0, `${arm}: no answer`)
+  for (const { arm, longestMs } of runs) assert.ok(longestMs > 0, `${arm}: no answer`)
   assert.equal(runs[2]!.maxconn.at(-1)?.[1], 10)
   assert.ok(runs[3]!.maxconn.length > 0)
 })

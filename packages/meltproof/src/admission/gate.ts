@@ -64,10 +64,8 @@ const ROOM_UNKNOWN = 1.25
 const FEW_UNKNOWN = 16
 /** While the loop is busy, quick work may exceed the limit for this share of its time. */
 const PASSING_SHARE = 0.2
-/** The budget for that saves up at most this, ms. */
+/** The budget for that saves up, or owes, at most this, ms. */
 const MOST_PASSING_MS = 20
-/** An overload leaves no pause of this length in which no request is in service or waits, ms. */
-const REST_MS = 100
 /** About what Node needs for a request besides its handler, ms. */
 const REQUEST_MS = 0.1
 /** Reading the turn number costs a tenth of a short request, so it waits until this share of the budget is used. */
@@ -159,7 +157,10 @@ export class Gate<E extends Entry> {
     if (this.#closed) return 'closing'
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
     if (entry.startBy < nowMs) return 'deadline'
-    if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
+    if (this.queued === 0) {
+      if (this.#inflight <= this.uncounted) this.#queue.idleFor(nowMs - this.#changedAt)
+      if (this.#startsNow(nowMs, entry)) return 'start'
+    }
     if (this.#passesBy(entry, nowMs)) {
       entry.passedBy = true
       this.enter(nowMs, entry)
@@ -189,7 +190,7 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /** Quick work may exceed a learned limit, at most by as many again, while the loop has room, or for a small share of its time. */
+  /** Quick work may exceed a learned limit, up to twice the limit, while the loop has room. On a busy loop it gets a fifth of the time. */
   #passesBy(entry: E, nowMs: number): boolean {
     const { kind, client, quickMs } = this.#hooks
     if (this.#held || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
@@ -198,7 +199,7 @@ export class Gate<E extends Entry> {
     if (this.loopHasRoom) return true
     const kindOf = kind?.(entry) ?? 0
     if (!this.mayPass(kindOf, nowMs)) return false
-    this.#passingMs -= takesMs + REQUEST_MS
+    this.#passingMs = Math.max(-MOST_PASSING_MS, this.#passingMs - takesMs - REQUEST_MS)
     this.#queue.overtaken(kindOf, client?.(entry) ?? 0, nowMs)
     return true
   }
@@ -350,7 +351,6 @@ export class Gate<E extends Entry> {
 
   /** A request enters service. The caller calls it directly for a request that can no longer be shed. */
   enter(nowMs: number, entry?: E): void {
-    if (this.#inflight === 0 && this.#queue.size === 0 && nowMs - this.#changedAt >= REST_MS) this.#queue.rested()
     this.#change(nowMs, 1)
     this.#limiter.admitted(nowMs)
     if (entry !== undefined) entry.ticket = this.#limiter.ticket

@@ -23,7 +23,7 @@ const SLOW_MS = 50
 /** What took less, but more than this, ms, may be the scheduler of a busy machine, and counts for a part of a slow one. */
 const QUICK_MS = 10
 const SOMEWHAT_SLOW = 0.3
-/** It takes this many answers to show it. With as many in service they no longer seem to end. */
+/** A kind needs this many answers to count as quick, and does not count with as many in service. */
 const QUICK_OF = 16
 const SLOW_WEIGHT = 1 / 64
 

@@ -4,8 +4,8 @@
  * wait has room, and more come in at once.
  *
  * The process may also have other work that keeps the loop busy, for example a background job. Requests that only wait, say for
- * a database, then take no longer than before (usual-times.ts), and are not limited. If the loop was never seen at rest, fewer
- * leave the lower the limit is, and four times as many are tried (loop-trial.ts). Pure.
+ * a database, then take no longer than before (usual-times.ts), and are not limited. If the loop was never seen at rest,
+ * throughput falls with the limit, and four times the limit is tried (loop-trial.ts). Pure.
  */
 import { Answers } from './answers.ts'
 import { LoopTrial, TRIAL } from './loop-trial.ts'
@@ -111,7 +111,8 @@ export class LoopLimit {
     const work = Math.round((this.#answers.count / (nowMs - this.#changedAt)) * loopWorkMs)
     const least = Math.max(work, nowMs < this.#restsUntil ? this.#restsBelow : 1)
     if (least < this.limit) this.#change(Math.max(least, Math.floor(this.limit / 2)), nowMs)
-    else if (waits && this.#trial.starts(nowMs, this.limit)) this.#change(TRIAL * this.limit, nowMs)
+    else if (!waits) this.#trial.restart()
+    else if (this.#trial.starts(nowMs, this.limit)) this.#change(TRIAL * this.limit, nowMs)
   }
 
   #judgeTrial(nowMs: number, counted: number, waits: boolean): void {
@@ -120,14 +121,14 @@ export class LoopLimit {
     const before = this.#trial.end()
     if (!more) this.#change(before, nowMs)
     else {
-      this.#times.learn(this.#trial.answers, nowMs)
+      if (this.#trial.showsTimes) this.#times.learn(this.#trial.answers, nowMs)
       this.#keepFor(this.#tuning.lookMs, nowMs)
       if (waits) this.#change(this.limit, nowMs)
       else this.forget()
     }
   }
 
-  /** No lower limit is tried. */
+  /** For `ms`, the limit is not lowered below the present one. */
   #keepFor(ms: number, nowMs: number): void {
     this.#restsBelow = this.limit
     this.#restsUntil = nowMs + ms

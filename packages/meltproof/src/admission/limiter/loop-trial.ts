@@ -1,39 +1,41 @@
 /**
- * Tries four times the limit of the loop when fewer requests leave than under a higher limit. By Little's law four times as
- * many leave if they wait for something else, and as many as before if they wait for each other. Pure.
+ * Tries four times the limit of the loop when throughput is less than half of its earlier maximum. By Little's law throughput
+ * rises fourfold if requests wait for something else, and stays if they wait for each other. Pure.
  */
 import { Answers } from './answers.ts'
 
 /** A trial admits this many times the limit. */
 export const TRIAL = 4
-/** Answers that show how many leave. */
-const SHOW = 4
-/** With fewer, it is measured for this many service times. */
-const SERVICES = 3
-/** Fewer leave when it is less than this share of what once left. */
-const FELL = 0.5
-/** Requests wait for each other if they take this many times as long. */
-const LONGER = 2
+/** Throughput is measured over this many service times: requests that started together leave together. */
+const MIN_SERVICE_TIMES = 3
+/** Answers that show how long requests take. */
+const MIN_ANSWERS = 4
+/** A trial needs a throughput of at most this share of the earlier maximum. */
+const MAX_REMAINING_SHARE = 0.5
+/** Requests wait for each other if they take more than this many times as long. */
+const MAX_SLOWDOWN = 2
+/** The pause between failed trials doubles at most this often. */
+const MOST_DOUBLINGS = 2
 
 export class LoopTrial {
   readonly #pauseMs: number
   /** Answers under the present limit, since those admitted under another one have left. */
   readonly #answers = new Answers()
-  #from = 0
+  #measuredFrom = 0
   #settlesAt = 0
-  /** The limit before the trial; 0 without one. Under it `rate` left per ms, and took `heavyMs`. */
+  /** The limit before the trial; 0 without one. Throughput under it, and what its requests took. */
   #limit = 0
   #rate = 0
   #heavyMs = 0
-  #againAt = 0
-  #failed = 0
-  /** Answers since the loop has a limit. */
-  readonly #since = new Answers()
+  #nextTrialAt = 0
+  #failures = 0
+  /** Answers since the loop got a limit. */
+  readonly #sinceLimited = new Answers()
   #limitedAt: number | undefined
-  /** The most of them per ms, up to any change of the limit. */
+  /** The maximum of their throughput, taken at each change of the limit. */
   #best = 0
 
-  /** `pauseMs`: between trials that fail; twice as long after each. */
+  /** `pauseMs`: the pause after a failed trial; it doubles with each. */
   constructor(pauseMs: number) {
     this.#pauseMs = pauseMs
   }
@@ -48,52 +50,70 @@ export class LoopTrial {
 
   answered(serviceMs: number): void {
     this.#answers.add(serviceMs)
-    this.#since.add(serviceMs)
+    this.#sinceLimited.add(serviceMs)
   }
 
   /** The limit has changed. `serviceMs`: what those admitted before may still take. */
   begin(nowMs: number, serviceMs: number): void {
-    if (this.#limitedAt === undefined) {
-      this.#limitedAt = nowMs
-      this.#since.clear()
-    }
-    const { count, heavyMs } = this.#since
-    const elapsedMs = nowMs - this.#limitedAt
+    if (this.#limitedAt === undefined) this.#limited(nowMs)
+    const { count, heavyMs } = this.#sinceLimited
+    const elapsedMs = nowMs - this.#limitedAt!
     // Requests that share the loop leave together: less than a service time shows too many.
     if (count > 0 && elapsedMs >= heavyMs) this.#best = Math.max(this.#best, count / elapsedMs)
-    this.#from = 0
+    this.#measuredFrom = 0
     this.#settlesAt = nowMs + serviceMs
   }
 
   forget(): void {
     this.#limitedAt = undefined
     this.#best = 0
+    this.#failures = 0
     this.end()
+  }
+
+  /** Measures again from now on: demand has changed. */
+  restart(): void {
+    this.#measuredFrom = 0
   }
 
   /** Call it while requests wait under the lowest limit. Returns whether a trial starts. */
   starts(nowMs: number, limit: number): boolean {
-    if (nowMs < this.#againAt) return false
+    if (nowMs < this.#nextTrialAt) return false
     const rate = this.#measured(nowMs)
-    if (rate === undefined || rate > FELL * this.#best) return false
+    if (rate === undefined) return false
+    if (rate > MAX_REMAINING_SHARE * this.#best) {
+      this.restart()
+      return false
+    }
     this.#limit = limit
     this.#rate = rate
     this.#heavyMs = this.#answers.heavyMs
     return true
   }
 
-  /** Whether more leave than before the trial; undefined: too early to tell. `counted`: requests in service. */
+  /** Whether throughput rose; undefined: too early to tell. `counted`: requests in service. */
   judge(nowMs: number, counted: number, waits: boolean): boolean | undefined {
     const rate = this.#measured(nowMs)
     if (rate === undefined) return undefined
-    // The geometric mean is as far from staying as from rising as far as those in service did.
+    // Halfway (geometric mean) between unchanged throughput and throughput that grew with concurrency.
     const rises = rate >= this.#rate * Math.sqrt(Math.max(2, counted / this.#limit))
-    const more = this.#answers.heavyMs <= LONGER * this.#heavyMs && (rises || (!waits && counted < 2 * this.#limit))
-    // After a trial that showed more, still more may leave.
-    this.#best = more ? Number.POSITIVE_INFINITY : Math.max(rate, this.#rate)
-    this.#failed = more ? 0 : this.#failed + 1
-    this.#againAt = more ? nowMs : nowMs + this.#pauseMs * 2 ** (this.#failed - 1)
-    return more
+    const isUnused = !waits && counted < 2 * this.#limit
+    const succeeds = this.#answers.heavyMs <= MAX_SLOWDOWN * this.#heavyMs && (rises || isUnused)
+    if (succeeds) {
+      // Throughput may rise further.
+      this.#best = Number.POSITIVE_INFINITY
+      this.#failures = 0
+    } else {
+      this.#limited(nowMs)
+      this.#best = Math.max(rate, this.#rate)
+      this.#nextTrialAt = nowMs + this.#pauseMs * 2 ** Math.min(this.#failures++, MOST_DOUBLINGS)
+    }
+    return succeeds
+  }
+
+  /** Whether the last measurement has enough answers to show how long requests take. */
+  get showsTimes(): boolean {
+    return this.#answers.all >= MIN_ANSWERS
   }
 
   /** Returns the limit before the trial. */
@@ -101,21 +121,26 @@ export class LoopTrial {
     const limit = this.#limit
     this.#limit = 0
     this.#heavyMs = 0
+    this.restart()
     return limit
+  }
+
+  #limited(nowMs: number): void {
+    this.#limitedAt = nowMs
+    this.#sinceLimited.clear()
   }
 
   /** Answers per ms; undefined before enough are known. */
   #measured(nowMs: number): number | undefined {
-    if (this.#from === 0) {
+    if (this.#measuredFrom === 0) {
       if (nowMs < this.#settlesAt) return undefined
-      this.#from = nowMs
+      this.#measuredFrom = nowMs
       this.#answers.clear()
     }
     const { all, count, heavyMs } = this.#answers
-    const elapsedMs = nowMs - this.#from
-    // Requests that started together leave together, and slow ones last.
-    const serviceMs = Math.max(heavyMs, this.#heavyMs)
-    if (all === 0 || elapsedMs < (all < SHOW ? SERVICES : 1) * serviceMs) return undefined
-    return count / elapsedMs
+    const elapsedMs = nowMs - this.#measuredFrom
+    // Quick answers do not stand for slow ones that have not ended.
+    const isEnough = all > 0 && elapsedMs >= MIN_SERVICE_TIMES * Math.max(heavyMs, this.#heavyMs)
+    return isEnough ? count / elapsedMs : undefined
   }
 }

@@ -193,11 +193,9 @@ export class StandingQueue<E extends Waiting> {
     this.#shares?.comesFirst(kind)
   }
 
-  /** The service was idle: if it was overloaded before, that has ended, and what arrives now may be a burst. */
-  rested(): void {
-    this.#standing = false
-    this.#stoodAt = Number.NEGATIVE_INFINITY
-    this.#backlogs.length = 0
+  /** No request was in service or waited for so long. An overload leaves no such pause: what arrives now may be a burst. */
+  idleFor(ms: number): void {
+    if (ms > this.#tuning.restMs) this.#stoodAt = Number.NEGATIVE_INFINITY
   }
 
   next(nowMs: number): E | undefined {
