@@ -1,8 +1,8 @@
 /**
  * `npm run figures`: makes every published figure again, on this commit and this machine, each with three rounds in turns or
- * more where its script has rounds. A quiet machine of two cores needs less than three hours. It can be stopped at any time: what has ended is kept in
- * runs/figures/state.json, and the next run at the same commit goes on from there. At the end the results and pages lie in
- * the work tree, to be read and committed.
+ * more where its script has rounds. A quiet machine of two cores needs less than three hours. The run can be stopped at any
+ * time: runs/figures/state.json keeps which steps have ended, and the next run at the same commit continues after them. At
+ * the end the results and pages are in the work tree, to be read and committed.
  *
  *   --list, --dry-run  what would run, for how long, what that would publish, and which figures are older than the code
  *   --only LIST        these steps, such as shed-cost,overload-steps, and the pages

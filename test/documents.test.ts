@@ -4,6 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { CAUSES } from '../packages/lab/src/audit/causes.ts'
+import { githubSlug } from '../site/github-slug.ts'
 import { PAGES } from './docs/pages.ts'
 
 const read = (file: string): string => readFileSync(file, 'utf8')
@@ -30,12 +31,7 @@ test('every relative link in a document leads somewhere', () => {
 
 test('every link to a heading finds it', () => {
   const slugs = (file: string): string[] =>
-    [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
-      title!
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    )
+    [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, title]) => githubSlug(title!))
   for (const file of globSync(['*.md', 'docs/**/*.md'])) {
     for (const [, target, heading] of read(file).matchAll(/\]\(([\w./-]*\.md)?#([^)\s]+)\)/g)) {
       const at = target === undefined ? file : join(dirname(file), target)

@@ -39,7 +39,7 @@ describe('the plan', () => {
     assert.deepEqual(todos(ended, { only: ['build'] }), ['run'])
   })
 
-  test('--only takes the steps it names, also one that is apart, and those that always run', () => {
+  test('--only runs the named steps, even if they are left out by default, and the steps that always run', () => {
     const names = left(planOf(some, at({}), 'abc', { only: ['far'] })).map(({ name }) => name)
     assert.deepEqual(names, ['build', 'far'])
   })

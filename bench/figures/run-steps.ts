@@ -1,12 +1,13 @@
 /** Runs steps one after another and keeps in a file which have ended, so that the next run goes on from there. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { busyNow } from '../../packages/lab/src/processes/core-times.ts'
 import { foreignBelow, watchForeign } from '../../packages/lab/src/processes/foreign-cpu.ts'
+import { writeWhole } from '../../packages/lab/src/write-whole.ts'
 import { certify, minutesOf, type State } from './plan.ts'
 import type { Step } from './steps.ts'
 
@@ -93,9 +94,7 @@ async function shell(script: string, cwd: string): Promise<number | string> {
   return code ?? signal ?? 'nothing'
 }
 
-/** All or nothing: a run that is killed leaves no half file. */
 function keep(file: string, state: State): void {
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(`${file}.new`, `${JSON.stringify(state, null, 1)}\n`)
-  renameSync(`${file}.new`, file)
+  writeWhole(file, `${JSON.stringify(state, null, 1)}\n`)
 }

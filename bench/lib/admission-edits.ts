@@ -117,7 +117,7 @@ const LOOP_RULES = [
   ]),
   rule('rested', 'after the service was idle, a burst is not taken for the overload before', [
     QUEUE,
-    'if (ms > this.#tuning.restMs)',
+    'if (this.#isLong(ms))',
     'if (ms < 0)',
   ]),
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
@@ -359,7 +359,7 @@ const QUEUE_RULES = [
   ]),
   rule('empty', 'a queue that is empty for a moment still stands', [
     QUEUE,
-    'if (nowMs - this.#emptySince > this.#tuning.restMs) {',
+    'if (this.#isLong(nowMs - this.#emptySince)) {',
     'if (nowMs >= this.#emptySince) {',
   ]),
   rule('fair-shares', 'fair shares between kinds', [
@@ -429,7 +429,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
     TRIALS,
     {
       TRIAL: [2, 8],
-      MIN_ANSWERS: [2, 8],
+
       MIN_SERVICE_TIMES: [2, 5],
       MAX_REMAINING_SHARE: [0.3, 0.7],
       MAX_SLOWDOWN: [1.5, 3],

@@ -66,7 +66,7 @@ test('no generated page compares a figure with itself, but those that were not y
   assert.deepEqual(found, STILL_WITH_ITSELF)
 })
 
-test('a figure that is compared with itself is found, and one that is all of a count is not', () => {
+test('finds a figure that a sentence compares with itself, and accepts a count of all, such as 20 of 20', () => {
   for (const text of ['10,116/s of 10,116/s', '91 % against the 91 %', '9.1 ms, instead of 9.1 ms']) {
     assert.match(text, WITH_ITSELF)
   }

@@ -37,13 +37,14 @@ function post(key: string, body: unknown, headers: Record<string, string> = {}):
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 }
-/** As a phone does it: what a busy machine sheds is sent again. */
-async function postUntilTaken(key: string, body: unknown): Promise<Response> {
-  const answer = await post(key, body)
+/** As phones and browsers do it: a request that a busy machine shed is sent again. */
+async function untilTaken(send: () => Promise<Response>): Promise<Response> {
+  const answer = await send()
   if (answer.status !== 503) return answer
   await setTimeout(100)
-  return postUntilTaken(key, body)
+  return untilTaken(send)
 }
+const postUntilTaken = (key: string, body: unknown): Promise<Response> => untilTaken(() => post(key, body))
 const report = (...positions: object[]) => ({ name: 'Ada', sentAt: Date.now(), positions })
 const json = async (answer: Response) => (await answer.json()) as Record<string, unknown>
 const historyPage = async (from: number, to: number) =>
@@ -262,21 +263,14 @@ test('so many viewers from one address, as the proxy saw it; others are not conc
   const stop = new AbortController()
   const watch = (address: string) =>
     fetch(`${origin}/api/live`, { headers: { 'x-forwarded-for': `1.2.3.4, ${address}` }, signal: stop.signal })
-  /** As in a browser, a client that was shed retries. */
-  const watchUntilTaken = async (address: string): Promise<Response> => {
-    const answer = await watch(address)
-    if (answer.status !== 503) return answer
-    await setTimeout(100)
-    return watchUntilTaken(address)
-  }
   const addresses = Array.from({ length: 101 }, (_, index) => `2001:db8::${index.toString(16)}`)
-  const answers = await Promise.all(addresses.map(watchUntilTaken))
+  const answers = await Promise.all(addresses.map(address => untilTaken(() => watch(address))))
   const refused = answers.filter(({ status }) => status !== 200)
   assert.equal(refused.length, 1)
   assert.equal(refused[0]!.status, 429)
   assert.equal(refused[0]!.headers.get('retry-after'), '10')
   assert.equal((await json(refused[0]!))['code'], 'too-many-viewers')
-  assert.equal((await watchUntilTaken('2001:db8:0:1::1')).status, 200)
+  assert.equal((await untilTaken(() => watch('2001:db8:0:1::1'))).status, 200)
   stop.abort()
   // Their places are free again as soon as the service notices.
   const headers = { 'x-forwarded-for': '2001:db8::1' }

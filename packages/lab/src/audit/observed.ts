@@ -1,11 +1,12 @@
 /** The folder through which the lab and the observers inside of the processes speak. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { allProcesses } from '../processes/process-tree.ts'
 import { UserError } from '../user-error.ts'
+import { writeWhole } from '../write-whole.ts'
 import type { Facts, Phase } from './facts.ts'
 
 /** How long a process may take to answer: a loop that is held for seconds is late. */
@@ -69,9 +70,7 @@ export class Observed {
   }
 
   #write(phase: Phase): void {
-    const file = path.join(this.#folder, 'phase')
-    writeFileSync(`${file}.new`, phase)
-    renameSync(`${file}.new`, file)
+    writeWhole(path.join(this.#folder, 'phase'), phase)
   }
 }
 

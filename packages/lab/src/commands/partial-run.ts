@@ -1,9 +1,10 @@
 /** What a kept run has measured so far, in a file beside its result, so that it goes on where it was stopped. */
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import type { RunPart } from '../experiment/run-scenario.ts'
 import { scriptDigest } from '../experiment/script-digest.ts'
 import type { Scenario } from '../experiment/scenario.ts'
 import type { Form } from '../report/result.ts'
+import { writeWhole } from '../write-whole.ts'
 
 export interface PartialRun {
   readonly resumed?: RunPart
@@ -22,9 +23,7 @@ export function partialRun(file: string, { name, resumes }: Scenario<unknown>, f
   return {
     ...(found?.form === form && found.script === script ? { resumed: found } : {}),
     onCheckpoint(part) {
-      // All or nothing: a run that is killed leaves no half file.
-      writeFileSync(`${file}.new`, JSON.stringify({ form, script, ...part }))
-      renameSync(`${file}.new`, file)
+      writeWhole(file, JSON.stringify({ form, script, ...part }))
     },
     forget: () => rmSync(file, { force: true }),
   }

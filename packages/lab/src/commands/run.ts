@@ -1,5 +1,5 @@
 /** `meltlab run`: scenarios in; tables, reports and exit code out. What happens in between is in ../experiment/. */
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Scenario } from '../experiment/scenario.ts'
@@ -11,6 +11,7 @@ import { UserError } from '../user-error.ts'
 import { carryOut, notMet, type Output } from './carry-out.ts'
 import { nearestName } from '../nearest-name.ts'
 import { partialRun } from './partial-run.ts'
+import { writeWhole } from '../write-whole.ts'
 import { readScenario } from './read-scenario.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
@@ -98,8 +99,7 @@ async function runOne(
   const result = await carryOut(scenario, form, output, progress, signal, part)
   const measured = scenario.kept === undefined ? result.measured : scenario.kept(result.measured)
   // A half file on a full disk would count as measured.
-  writeFileSync(`${kept}.new`, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
-  renameSync(`${kept}.new`, kept)
+  writeWhole(kept, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
   part.forget()
 }
 

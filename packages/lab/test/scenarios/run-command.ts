@@ -3,28 +3,16 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import type { TestContext } from 'node:test'
 import type { ScenarioResult } from '../../src/report/result.ts'
+import { isQuiet } from '../quiet-machine.ts'
 import { type CliEnd, type CliOptions, carrying, runCli } from '../run-cli.ts'
 
 export interface RunEnd extends CliEnd {
   readonly result: ScenarioResult
 }
 
-/** Cores' worth of CPU that others may use; above it, what takes long may take too long. */
-const QUIET = 0.5
-
-export const isQuiet = ({ conditions }: ScenarioResult): boolean => (conditions.foreign?.mean ?? 0) < QUIET
-
-/** Checks what depends on how fast the machine is. On a busy one the test is skipped if that does not hold. */
-export function onAQuietMachine(context: TestContext, result: ScenarioResult, check: () => void): void {
-  try {
-    check()
-  } catch (error) {
-    if (isQuiet(result)) throw error
-    context.skip(`something else used ${Math.round(100 * result.conditions.foreign!.mean)} % of a core`)
-  }
-}
+/** CPU that other programs used during the run, cores. */
+export const foreignOf = ({ conditions }: ScenarioResult): number | undefined => conditions.foreign?.mean
 
 /** The code is 0 unless `expectCode` says otherwise. On a busy machine it may be 3: an expectation failed. */
 export async function runCommand(name: string, expectCode = 0, onStderr?: CliOptions['onStderr']): Promise<RunEnd> {
@@ -39,7 +27,7 @@ export async function runCommand(name: string, expectCode = 0, onStderr?: CliOpt
     assert.doesNotMatch(read('report.html') + read('picture.svg'), /NaN|undefined|Infinity/)
     assert.deepEqual(await carrying(mark), [], 'processes that outlived the run')
     const result = JSON.parse(read('result.json')) as ScenarioResult
-    if (code !== 3 || isQuiet(result)) assert.equal(code, expectCode, stderr)
+    if (code !== 3 || isQuiet(foreignOf(result))) assert.equal(code, expectCode, stderr)
     assert.deepEqual(JSON.parse(stdout), result)
     assert.equal(
       result.verdicts.some(each => each.verdict === 'fail'),

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import type { SickMeasured, SickRun } from '../../src/scenarios/sick-part.ts'
-import { onAQuietMachine, runCommand } from './run-command.ts'
+import { onAQuietMachine } from '../quiet-machine.ts'
+import { foreignOf, runCommand } from './run-command.ts'
 
 interface Brief {
   readonly of: (arm: string) => SickRun
@@ -15,7 +16,7 @@ async function brief(name: string, context: TestContext): Promise<Brief> {
   const { runs } = result.measured as SickMeasured
   return {
     of: arm => runs.find(run => run.arm === arm)!,
-    quiet: check => onAQuietMachine(context, result, check),
+    quiet: check => onAQuietMachine(context, foreignOf(result), check),
   }
 }
 

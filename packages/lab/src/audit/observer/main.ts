@@ -3,7 +3,7 @@
  * folder MELTLAB_AUDIT, where a file `phase` tells it what to look for. It answers no request and ends nothing.
  */
 import cluster from 'node:cluster'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import type { Facts, Phase } from '../facts.ts'
@@ -11,6 +11,7 @@ import { watchDatabases } from './databases.ts'
 import { LoopWatch } from './loop.ts'
 import { watchOutbound } from './outbound.ts'
 import { Servers } from './servers.ts'
+import { writeWhole } from '../../write-whole.ts'
 import { watchStdout } from './stdout.ts'
 import { Tallies } from './tallies.ts'
 import { quietly } from './watching.ts'
@@ -50,9 +51,7 @@ function observe(folder: string): void {
       listensToSigterm: process.listenerCount('SIGTERM') > 0,
       exit,
     }
-    // Whole or not at all.
-    writeFileSync(`${file}.new`, JSON.stringify(facts))
-    renameSync(`${file}.new`, file)
+    writeWhole(file, JSON.stringify(facts))
   }
   const enter = (next: Phase): void => {
     if (next === 'alone') {

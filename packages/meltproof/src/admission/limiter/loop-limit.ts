@@ -63,7 +63,7 @@ export class LoopLimit {
   answered(serviceMs: number): void {
     this.#answers.add(serviceMs)
     this.#times.answered(serviceMs)
-    this.#trial.answered(serviceMs)
+    if (this.isSet) this.#trial.answered(serviceMs)
   }
 
   forget(): void {
@@ -121,7 +121,7 @@ export class LoopLimit {
     const before = this.#trial.end()
     if (!more) this.#change(before, nowMs)
     else {
-      if (this.#trial.showsTimes) this.#times.learn(this.#trial.answers, nowMs)
+      this.#times.learn(this.#trial.answers, nowMs)
       this.#keepFor(this.#tuning.lookMs, nowMs)
       if (waits) this.#change(this.limit, nowMs)
       else this.forget()

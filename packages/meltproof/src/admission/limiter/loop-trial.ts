@@ -8,8 +8,6 @@ import { Answers } from './answers.ts'
 export const TRIAL = 4
 /** Throughput is measured over this many service times: requests that started together leave together. */
 const MIN_SERVICE_TIMES = 3
-/** Answers that show how long requests take. */
-const MIN_ANSWERS = 4
 /** A trial needs a throughput of at most this share of the earlier maximum. */
 const MAX_REMAINING_SHARE = 0.5
 /** Requests wait for each other if they take more than this many times as long. */
@@ -20,7 +18,7 @@ const MOST_DOUBLINGS = 2
 export class LoopTrial {
   readonly #pauseMs: number
   /** Answers under the present limit, since those admitted under another one have left. */
-  readonly #answers = new Answers()
+  readonly answers: Answers = new Answers()
   #measuredFrom = 0
   #settlesAt = 0
   /** The limit before the trial; 0 without one. Throughput under it, and what its requests took. */
@@ -44,12 +42,8 @@ export class LoopTrial {
     return this.#limit > 0
   }
 
-  get answers(): Answers {
-    return this.#answers
-  }
-
   answered(serviceMs: number): void {
-    this.#answers.add(serviceMs)
+    this.answers.add(serviceMs)
     this.#sinceLimited.add(serviceMs)
   }
 
@@ -60,7 +54,7 @@ export class LoopTrial {
     const elapsedMs = nowMs - this.#limitedAt!
     // Requests that share the loop leave together: less than a service time shows too many.
     if (count > 0 && elapsedMs >= heavyMs) this.#best = Math.max(this.#best, count / elapsedMs)
-    this.#measuredFrom = 0
+    this.restart()
     this.#settlesAt = nowMs + serviceMs
   }
 
@@ -87,7 +81,7 @@ export class LoopTrial {
     }
     this.#limit = limit
     this.#rate = rate
-    this.#heavyMs = this.#answers.heavyMs
+    this.#heavyMs = this.answers.heavyMs
     return true
   }
 
@@ -98,7 +92,7 @@ export class LoopTrial {
     // Halfway (geometric mean) between unchanged throughput and throughput that grew with concurrency.
     const rises = rate >= this.#rate * Math.sqrt(Math.max(2, counted / this.#limit))
     const isUnused = !waits && counted < 2 * this.#limit
-    const succeeds = this.#answers.heavyMs <= MAX_SLOWDOWN * this.#heavyMs && (rises || isUnused)
+    const succeeds = this.answers.heavyMs <= MAX_SLOWDOWN * this.#heavyMs && (rises || isUnused)
     if (succeeds) {
       // Throughput may rise further.
       this.#best = Number.POSITIVE_INFINITY
@@ -109,11 +103,6 @@ export class LoopTrial {
       this.#nextTrialAt = nowMs + this.#pauseMs * 2 ** Math.min(this.#failures++, MOST_DOUBLINGS)
     }
     return succeeds
-  }
-
-  /** Whether the last measurement has enough answers to show how long requests take. */
-  get showsTimes(): boolean {
-    return this.#answers.all >= MIN_ANSWERS
   }
 
   /** Returns the limit before the trial. */
@@ -135,9 +124,9 @@ export class LoopTrial {
     if (this.#measuredFrom === 0) {
       if (nowMs < this.#settlesAt) return undefined
       this.#measuredFrom = nowMs
-      this.#answers.clear()
+      this.answers.clear()
     }
-    const { all, count, heavyMs } = this.#answers
+    const { all, count, heavyMs } = this.answers
     const elapsedMs = nowMs - this.#measuredFrom
     // Quick answers do not stand for slow ones that have not ended.
     const isEnough = all > 0 && elapsedMs >= MIN_SERVICE_TIMES * Math.max(heavyMs, this.#heavyMs)

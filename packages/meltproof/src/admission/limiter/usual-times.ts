@@ -50,8 +50,9 @@ export class UsualTimes {
     if (this.#answers.all >= this.#tuning.samples) this.#keep(this.#answers, nowMs)
   }
 
-  /** Requests were shown not to wait for each other. */
+  /** Requests were shown not to wait for each other. Few answers do not show how long they take. */
   learn(answers: Answers, nowMs: number): void {
+    if (answers.all < SHOW) return
     this.areUsual = true
     this.#keep(answers, nowMs)
   }

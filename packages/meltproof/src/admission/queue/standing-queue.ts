@@ -182,7 +182,7 @@ export class StandingQueue<E extends Waiting> {
    * share. Where requests have levels, or clients, nothing may: their order decides.
    */
   mayOvertake(kind: number, nowMs: number): boolean {
-    if (!this.#standing || (this.#queue.size === 0 && nowMs - this.#emptySince > this.#tuning.restMs)) return true
+    if (!this.#standing || (this.#queue.size === 0 && this.#isLong(nowMs - this.#emptySince))) return true
     if (this.#cutoff !== undefined || this.#clients !== undefined) return false
     return this.#shares === undefined || this.#shares.within(kind, nowMs)
   }
@@ -193,9 +193,9 @@ export class StandingQueue<E extends Waiting> {
     this.#shares?.comesFirst(kind)
   }
 
-  /** No request was in service or waited for so long. An overload leaves no such pause: what arrives now may be a burst. */
+  /** No request was in service or waited for `ms`. A long pause ends an overload: what arrives now may be a burst. */
   idleFor(ms: number): void {
-    if (ms > this.#tuning.restMs) this.#stoodAt = Number.NEGATIVE_INFINITY
+    if (this.#isLong(ms)) this.#stoodAt = Number.NEGATIVE_INFINITY
   }
 
   next(nowMs: number): E | undefined {
@@ -273,8 +273,13 @@ export class StandingQueue<E extends Waiting> {
     )
   }
 
+  /** An overload leaves no pause of this length, ms, in which no request waits. */
+  #isLong(pauseMs: number): boolean {
+    return pauseMs > this.#tuning.restMs
+  }
+
   #beginWaiting(nowMs: number): void {
-    if (nowMs - this.#emptySince > this.#tuning.restMs) {
+    if (this.#isLong(nowMs - this.#emptySince)) {
       this.#standing = false
       this.#backlogs.length = 0
       this.#cutoff?.open(nowMs)
