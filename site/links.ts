@@ -4,12 +4,21 @@
  */
 import { existsSync } from 'node:fs'
 import { dirname, join, matchesGlob, relative } from 'node:path'
-import type { MarkdownRenderer } from 'vitepress'
+
+/** What is used of VitePress' renderer (markdown-it), whose own types are installed in site/ alone. */
+interface Renderer {
+  readonly renderer: { readonly rules: Record<string, Rule | undefined> }
+}
+type Rule = (tokens: Token[], index: number, options: unknown, env: { path: string }, self: unknown) => string
+interface Token {
+  attrGet(name: string): string | null
+  attrSet(name: string, value: string): void
+}
 
 /** File of the repository -> page of the site, where they differ. */
 export const PAGES: Readonly<Record<string, string>> = { 'README.md': 'index.md', 'docs/README.md': 'docs/index.md' }
 
-export function siteLinks(md: MarkdownRenderer, root: string, github: string): void {
+export function siteLinks(md: Renderer, root: string, github: string): void {
   const next = md.renderer.rules.link_open!
   md.renderer.rules.link_open = (tokens, i, options, env, self) => {
     const token = tokens[i]!

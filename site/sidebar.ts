@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { DefaultTheme } from 'vitepress'
 
 export interface Group {
   readonly text: string
@@ -12,7 +11,14 @@ export interface Group {
   readonly pages: readonly string[]
 }
 
-export function sidebarOf(file: string): DefaultTheme.SidebarItem[] {
+/** A group of VitePress' sidebar. */
+interface SidebarGroup {
+  text: string
+  collapsed: boolean
+  items: { text: string; link: string }[]
+}
+
+export function sidebarOf(file: string): SidebarGroup[] {
   return groupsOf(readFileSync(file, 'utf8')).map(({ text, pages }) => ({
     text,
     collapsed: false,

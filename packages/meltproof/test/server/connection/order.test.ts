@@ -37,7 +37,7 @@ function ask(id: string, pick: number): Asked {
     head('HEAD'),
     head('GET', 'Accept: text/html'),
     head('POST', `Content-Length: ${body.length}`) + body,
-    head('POST', 'Transfer-Encoding: chunked') + `${chunk}0\r\nX-Sum: ${id}\r\n\r\n`,
+    `${head('POST', 'Transfer-Encoding: chunked')}${chunk}0\r\nX-Sum: ${id}\r\n\r\n`,
     head('POST', 'Content-Length: 100000') + body.padEnd(100_000, 'x'),
     head('POST', 'Expect: 100-continue', `Content-Length: ${body.length}`) + body,
     head('GET', 'Connection: Upgrade', 'Upgrade: nothing'),
