@@ -25,6 +25,20 @@ export class Answers {
     return this.#squares === 0 ? 0 : this.#sumMs ** 2 / this.#squares
   }
 
+  /** The effective number of those since an earlier {@link copy}. */
+  countSince(earlier: Answers): number {
+    const squares = this.#squares - earlier.#squares
+    return squares === 0 ? 0 : (this.#sumMs - earlier.#sumMs) ** 2 / squares
+  }
+
+  copy(): Answers {
+    const copy = new Answers()
+    copy.all = this.all
+    copy.#sumMs = this.#sumMs
+    copy.#squares = this.#squares
+    return copy
+  }
+
   get meanMs(): number {
     return this.#sumMs / Math.max(this.all, 1)
   }

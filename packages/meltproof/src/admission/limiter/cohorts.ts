@@ -7,6 +7,8 @@
  * Methodology 2013). It takes a mix of quick and slow requests as it is: paths and statuses play no part. Pure.
  */
 
+import { Answers } from './answers.ts'
+
 export interface CohortTuning {
   /** Requests in a cohort, at least: half as many as are in service, up to {@link LARGEST}. */
   readonly cohort: number
@@ -25,6 +27,8 @@ export interface Contention {
   readonly aloneMs: number
   /** How long it takes to show, ms. */
   readonly ageMs: number
+  /** Answers per ms since those among many came (answers.ts); 0 while it is not sure. */
+  readonly rate: number
   /** Two rises in a row show it: a mix that changed makes one. */
   readonly isSure: boolean
   /** The cohort among few, and when its first came, ms. */
@@ -41,14 +45,14 @@ const FEWEST = 4
 
 class Cohort {
   readonly serial: number
-  readonly departedThen: number
+  readonly departedThen: Answers
   readonly startedAt: Float64Array
   /** NaN while in service, negative where it says nothing. */
   readonly tookMs: Float64Array
   count = 0
   #among = 0
 
-  constructor(serial: number, size: number, departedThen: number) {
+  constructor(serial: number, size: number, departedThen: Answers) {
     this.serial = serial
     this.departedThen = departedThen
     this.startedAt = new Float64Array(size)
@@ -106,7 +110,7 @@ export class Cohorts {
   readonly #known = new Map<number, Cohort>()
   #filling: Cohort | undefined
   #serial = 0
-  #departed = 0
+  readonly #departed = new Answers()
 
   constructor(tuning: CohortTuning) {
     this.#tuning = tuning
@@ -128,7 +132,7 @@ export class Cohorts {
   }
 
   ended(ticket: number, tookMs: number): void {
-    this.#departed++
+    this.#departed.add(tookMs)
     this.#note(ticket, tookMs)
   }
 
@@ -146,7 +150,7 @@ export class Cohorts {
         suspicion ??= found
         for (let low = middle - 1; low >= 0; low--) {
           const before = this.#between(low, middle, nowMs)
-          if (before !== undefined) return { ...before, isSure: true }
+          if (before !== undefined) return { ...before, isSure: true, rate: this.#rateSince(this.#levels[high], nowMs) }
         }
       }
     }
@@ -162,7 +166,7 @@ export class Cohorts {
     const ageMs = Math.min(low.youngestMs(nowMs), high.youngestMs(nowMs))
     const few = low.upTo(ageMs)
     const many = high.upTo(ageMs)
-    const left = this.#departed - low.departedThen
+    const left = this.#departed.all - low.departedThen.all
     const sinceMs = low.startedAt[0]!
     // None can leave before the first time in service has passed.
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
@@ -174,15 +178,20 @@ export class Cohorts {
       knee: Math.max(1, high.meanAmong - riseMs * pace),
       aloneMs: few.heavyMs,
       ageMs: Math.min(ageMs, many.meanMs),
+      rate: 0,
       isSure: false,
       serial: low.serial,
       sinceMs,
     }
   }
 
+  #rateSince({ departedThen, startedAt }: Cohort, nowMs: number): number {
+    return this.#departed.countSince(departedThen) / Math.max(1, nowMs - startedAt[0]!)
+  }
+
   #begin(among: number): Cohort {
     const size = Math.min(LARGEST, Math.max(this.#tuning.cohort, among >> 1))
-    const cohort = new Cohort(this.#serial++, size, this.#departed)
+    const cohort = new Cohort(this.#serial++, size, this.#departed.copy())
     this.#known.set(cohort.serial, cohort)
     return cohort
   }

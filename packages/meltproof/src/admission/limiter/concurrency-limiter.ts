@@ -40,9 +40,13 @@ const SURE = 5
 const LATE_WORKS = 1.5
 /** When this share of those in service has left, a queue drains. */
 const DRAINS = 1 / 2
+/** A queue drains at this share of the rate before, at least. */
+const NO_QUEUE = 1 / 4
 /** No answer for this many mean service times is a halt, with at least this many in service. */
 const HALT_SERVICES = 4
 const HALT_OF = 64
+/** So many answers in a row as fast as usual end a halt. */
+const RESUMED = 12
 /** The same for what waits on (`goesOn`), ms and mean service times. */
 const QUIET_MS = 400
 const QUIET_SERVICES = 2
@@ -82,9 +86,16 @@ export class ConcurrencyLimiter implements Limiter {
   #countedThen = 0
   /** Of those that came before the limit, the ones that left since. */
   readonly #drained = new Answers()
+  /** Answers in the window that shows whether a halt is over, and since when. */
+  #resumed = 0
+  #resumedAt = 0
+  #isOver = false
   #measured = 0
   /** Whether requests from before the limit changed are still in service. */
   #unsettled = false
+  /** So many in service did not wait for each other, as a limit below that showed at that time. */
+  #scaledTo = 0
+  #scaledAt = 0
   #changedAt = 0
   #lookAt = 0
   /** Whether half of this limit was never tried. */
@@ -190,6 +201,7 @@ export class ConcurrencyLimiter implements Limiter {
     const workMs = Math.min(serviceMs, this.#requests.windowMs)
     this.#starvation.answered(workMs)
     this.#rates.answered(nowMs, workMs)
+    if (this.#reason === 'halt') this.#resumes(nowMs)
     if (this.#phase === 'open') this.#judge(nowMs)
     else this.#measure(nowMs, nowMs - serviceMs, workMs)
   }
@@ -271,14 +283,15 @@ export class ConcurrencyLimiter implements Limiter {
     this.#cohorts.clear()
   }
 
-  #limitContention({ aloneMs, knee, sinceMs }: Contention, nowMs: number): void {
+  #limitContention({ aloneMs, knee, rate: since, sinceMs }: Contention, nowMs: number): void {
     const { recent } = this.#requests
-    const rate = this.#rates.lately(nowMs)
+    const rate = Math.max(this.#rates.lately(nowMs), since)
     const needed = rate * this.#spanMs(aloneMs)
     // Where the loop is scarce its own limit decides, once it holds requests back.
     const loopDecides = this.#loop.isScarce && this.#counted >= this.#loop.limit
     if (this.#loop.isScarce && !loopDecides) return
-    if (recent <= needed || loopDecides) {
+    const scales = recent <= this.#tuning.apart * this.#scaledTo && nowMs - this.#scaledAt < this.#tuning.lookMs
+    if (recent <= needed || loopDecides || scales) {
       this.#cohorts.clear()
       if (this.#isHeld) this.#letIn()
       return
@@ -306,10 +319,23 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #limitHalted(nowMs: number): void {
+    this.#resumed = 0
+    this.#isOver = false
     const rate = this.#rates.usual
     this.#reason = 'halt'
     this.#set(Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs)), rate, this.#meanMs, nowMs, nowMs)
     this.#rests(this.#limit, nowMs, this.#lookAt)
+  }
+
+  /** Answers come as fast as usual again: what is behind the loop is slower, or it stood still, and did not stop. */
+  #resumes(nowMs: number): void {
+    if (this.#resumed === 0) this.#resumedAt = nowMs
+    this.#resumed++
+    if (this.#resumed > RESUMED) {
+      this.#isOver ||= RESUMED >= this.#tuning.starved * this.#rate * (nowMs - this.#resumedAt)
+      this.#resumed = 0
+    }
+    if (this.#isOver && this.#above === 0 && this.#requests.inService <= 1 * this.#rate * this.#tuning.promiseMs) this.#openAbove(nowMs)
   }
 
   /** By Little's law the limit is throughput times this, ms. */
@@ -338,6 +364,20 @@ export class ConcurrencyLimiter implements Limiter {
     const judged = this.#starvation.judge(nowMs, this.#waits, usual, this.#spanMs(this.#aloneMs))
     if (judged === 'fed') this.#starvation.fed(this.#counts, this.#unsettled)
     else if (judged === 'starved') this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.#above)
+  }
+
+  /** Those from before the first limit would leave as fast as those before them, if they waited for each other. */
+  #isNoQueue(sinceMs: number): boolean {
+    const { promiseMs, starvedOf } = this.#tuning
+    if (this.#phase !== 'measure' || sinceMs < Math.max(promiseMs, 2 * this.#spanMs(this.#aloneMs))) return false
+    const usually = this.#rate * sinceMs
+    return usually >= starvedOf && this.#drained.all < NO_QUEUE * usually
+  }
+
+  #openAbove(nowMs: number): void {
+    this.#scaledTo = this.#countedThen
+    this.#scaledAt = nowMs
+    this.#open()
   }
 
   #measure(nowMs: number, startedAt: number, workMs: number): void {
@@ -371,6 +411,10 @@ export class ConcurrencyLimiter implements Limiter {
     // Nothing was scarce if throughput fell as far as the limit. The geometric mean is as far from that as from staying.
     const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
     const more = this.#tuning.grows * limit
+    if (fell) {
+      this.#scaledTo = this.#countedThen
+      this.#scaledAt = nowMs
+    }
     if (fell && more >= this.#countedThen) {
       this.#open()
       return
@@ -433,9 +477,10 @@ export class ConcurrencyLimiter implements Limiter {
     const { promiseMs } = this.#tuning
     const sinceMs = nowMs - this.#changedAt
     const drains = this.#counted > this.#limit
+    if (drains && this.#isNoQueue(sinceMs)) this.#openAbove(nowMs)
     // A lower limit that admits nothing for this long costs more than it can teach.
     if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
-    if (drains || sinceMs < Math.min(this.#meanMs, promiseMs)) return false
+    if (this.#phase === 'open' || drains || sinceMs < Math.min(this.#meanMs, promiseMs)) return false
     this.#unsettled = false
     if (this.#phase === 'measure') this.#limitByDrain(sinceMs)
     this.#measureFrom(nowMs)
