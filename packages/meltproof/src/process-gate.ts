@@ -15,7 +15,7 @@ import { Sheds } from './admission/sheds.ts'
 import { now } from './clock.ts'
 import type { FailOpen } from './fail-open.ts'
 import { loopTurn } from './signals/loop-turn.ts'
-import { loopWorkedMs } from './signals/loop-worked.ts'
+import { cpuMs, loopWorkedMs } from './signals/loop-worked.ts'
 
 /** Figures of one gate at this moment. Work means requests, or runs of a limiter. */
 export interface GateStats {
@@ -212,5 +212,5 @@ function readOr<T>(limiter: () => T, otherwise: T): T {
 /** The operator's own limit, or a learned one. `promiseMs`: longer answers count as slow. */
 export function limiterOf(limit: number | undefined, tuning: Partial<LimiterTuning> = {}): Limiter {
   if (limit !== undefined) return fixedLimit(limit)
-  return new ConcurrencyLimiter(loopWorkedMs, { ...LIMITER_TUNING, ...tuning })
+  return new ConcurrencyLimiter(loopWorkedMs, { ...LIMITER_TUNING, ...tuning }, cpuMs)
 }

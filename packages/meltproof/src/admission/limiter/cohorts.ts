@@ -16,6 +16,8 @@ export interface CohortTuning {
   readonly apart: number
   /** A rise must be at least this share of the time that those ahead need. */
   readonly shows: number
+  /** And at least this share of the time in service among few: clients do not notice less. */
+  readonly matters: number
   /** Standard errors that make a rise clear. */
   readonly standardErrors: number
 }
@@ -150,7 +152,7 @@ export class Cohorts {
         suspicion ??= found
         for (let low = middle - 1; low >= 0; low--) {
           const before = this.#between(low, middle, nowMs)
-          if (before !== undefined) return { ...before, isSure: true, rate: this.#rateSince(this.#levels[high], nowMs) }
+          if (before !== undefined) return { ...before, isSure: true, rate: this.#rateSince(this.#levels[high]!, nowMs) }
         }
       }
     }
@@ -158,7 +160,7 @@ export class Cohorts {
   }
 
   #between(lower: number, higher: number, nowMs: number): Contention | undefined {
-    const { shows, standardErrors, apart } = this.#tuning
+    const { shows, matters, standardErrors, apart } = this.#tuning
     const low = this.#levels[lower]
     const high = this.#levels[higher]
     if (low === undefined || high === undefined || low.serial > high.serial) return undefined
@@ -172,7 +174,7 @@ export class Cohorts {
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
     const aheadMs = (high.meanAmong - low.meanAmong) / pace
     const riseMs = many.meanMs - few.meanMs
-    if (left === 0 || riseMs <= shows * aheadMs) return undefined
+    if (left === 0 || riseMs <= Math.max(shows * aheadMs, matters * few.meanMs)) return undefined
     if (riseMs < standardErrors * Math.sqrt(few.variance + many.variance)) return undefined
     return {
       knee: Math.max(1, high.meanAmong - riseMs * pace),

@@ -101,11 +101,12 @@ export class ConcurrencyLimiter implements Limiter {
   /** Whether half of this limit was never tried. */
   #isFirstLook = false
 
-  constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING) {
+  /** `busyMs` and `cpuMs`: of the event loop, cumulative. */
+  constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING, cpuMs: () => number = busyMs) {
     this.#busyMs = busyMs
     this.#tuning = tuning
     this.#limit = tuning.max
-    this.#loop = new LoopLimit(busyMs, tuning)
+    this.#loop = new LoopLimit(busyMs, cpuMs, tuning)
     this.#cohorts = new Cohorts(tuning)
     this.#requests = new CountedRequests(2 * tuning.promiseMs)
     this.#measurement = new Measurement(tuning)

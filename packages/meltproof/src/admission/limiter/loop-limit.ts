@@ -25,23 +25,34 @@ export interface LoopLimitTuning extends UsualTimesTuning {
   readonly grows: number
 }
 
+/** A busy loop that uses less CPU time than this share of it is without the core. */
+const OWN_SHARE = 1 / 2
+/** Answers that show whether requests wait for each other. */
+const SHOW = 4
+
 export class LoopLimit {
   /** Infinity: the loop has room. */
   limit: number = Number.POSITIVE_INFINITY
   readonly #busyMs: () => number
+  readonly #cpuMs: () => number
   readonly #tuning: LoopLimitTuning
   readonly #answers = new Answers()
   readonly #times: UsualTimes
   readonly #trial: LoopTrial
   #judgedAt = 0
+  /** Answers since the loop last rested or the limit changed, and the CPU time then, ms. */
+  #busyAnswers = 0
+  #cpuThen = 0
   #busyThen = 0
   #restedAt = 0
   #changedAt = 0
   #restsBelow = 0
   #restsUntil = 0
 
-  constructor(busyMs: () => number, tuning: LoopLimitTuning) {
+  /** Both cumulative, ms: a loop without the core is busy and uses no CPU time. */
+  constructor(busyMs: () => number, cpuMs: () => number, tuning: LoopLimitTuning) {
     this.#busyMs = busyMs
+    this.#cpuMs = cpuMs
     this.#tuning = tuning
     this.#times = new UsualTimes(tuning)
     this.#trial = new LoopTrial(tuning.lookMs)
@@ -62,6 +73,7 @@ export class LoopLimit {
 
   answered(serviceMs: number): void {
     this.#answers.add(serviceMs)
+    this.#busyAnswers++
     this.#times.answered(serviceMs)
     if (this.isSet) this.#trial.answered(serviceMs)
   }
@@ -85,6 +97,7 @@ export class LoopLimit {
     if (rests) {
       this.#times.rested(nowMs)
       this.#restedAt = nowMs
+      this.#beginsBusy()
       this.#trial.end()
       if (waits && counted >= this.limit) this.#letMoreIn(nowMs)
     } else if (nowMs - Math.max(this.#restedAt, this.#changedAt) >= busyForMs) this.#lower(nowMs, counted, waits)
@@ -98,7 +111,7 @@ export class LoopLimit {
 
   #lower(nowMs: number, counted: number, waits: boolean): void {
     const { fewest, limitsByLoop, loopWorkMs } = this.#tuning
-    if (!limitsByLoop) return
+    if (!limitsByLoop || this.#mayBeStarved(nowMs)) return
     if (!this.isSet) {
       if (!this.#times.compare(nowMs, counted)) this.#change(Math.max(fewest, counted), nowMs)
       return
@@ -113,6 +126,18 @@ export class LoopLimit {
     if (least < this.limit) this.#change(Math.max(least, Math.floor(this.limit / 2)), nowMs)
     else if (!waits) this.#trial.restart()
     else if (this.#trial.starts(nowMs, this.limit)) this.#change(TRIAL * this.limit, nowMs)
+  }
+
+  #beginsBusy(): void {
+    this.#busyAnswers = 0
+    this.#cpuThen = this.#cpuMs()
+  }
+
+  /** Other processes have most of the core, and too few were answered to show whether requests wait for each other. */
+  #mayBeStarved(nowMs: number): boolean {
+    const overMs = nowMs - Math.max(this.#restedAt, this.#changedAt)
+    if (this.#busyAnswers >= SHOW || overMs >= this.#tuning.promiseMs) return false
+    return this.#cpuMs() - this.#cpuThen < OWN_SHARE * overMs
   }
 
   #judgeTrial(nowMs: number, counted: number, waits: boolean): void {
@@ -138,6 +163,7 @@ export class LoopLimit {
     this.#trial.begin(nowMs, this.#answers.heavyMs)
     this.limit = limit
     this.#changedAt = nowMs
+    this.#beginsBusy()
     this.#answers.clear()
   }
 }

@@ -38,6 +38,7 @@ export const LIMITER_TUNING: LimiterTuning = {
   cohort: 5,
   apart: 1.25,
   shows: 0.5,
+  matters: 0.02,
   standardErrors: 3,
   // The loop.
   limitsByLoop: true,
