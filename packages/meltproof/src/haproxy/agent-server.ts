@@ -38,7 +38,8 @@ export class AgentServer {
   }
 
   /**
-   * The figures end. HAProxy keeps its last number, so each balancer gets one without a limit; then the port closes.
+   * Called when there are no more figures. HAProxy keeps its last number, so each balancer gets one without a limit;
+   * then the port closes.
    */
   release(): void {
     this.#toRelease ??= new Set(this.#balancers.addresses)
