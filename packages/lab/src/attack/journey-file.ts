@@ -1,6 +1,6 @@
 /**
- * A journey as a JSON file says it: steps that are made one after the other, and what later ones need of earlier answers.
- * Everything that can be wrong with it is found here, and said with the step and the field. Pure.
+ * Parses a journey from JSON: steps that run one after another, and values that later steps take from earlier answers.
+ * Every mistake is found here, and reported with its step and field. Pure.
  */
 import { nearestName } from '../nearest-name.ts'
 import { parseDuration } from '../durations.ts'
@@ -18,13 +18,15 @@ export interface JourneyFile {
 
 /** The engine keeps separate figures for up to this many targets, and each step is one. */
 const MOST_STEPS = 20
-/** A journey under way takes a few hundred bytes, and those that wait for an answer a connection. */
+/**
+ * Maximum of concurrent journeys. Each takes a few hundred bytes, and one that waits for an answer takes a connection.
+ */
 const AT_ONCE = 10_000
 const MOST_AT_ONCE = 1_000_000
 
 type Members = Readonly<Record<string, unknown>>
 
-/** `origin` is where the steps go whatever the file says; `headers` go with each step that does not have them. */
+/** `origin` is the target of every step, whatever the file says. `headers` are added to steps that lack them. */
 export function parseJourney(
   text: string,
   file: string,
@@ -126,7 +128,10 @@ class Step {
     return withDefaults(headers as RequestHeaders, defaults)
   }
 
-  /** Whether it can be sent, and its fields are known by then: each part by itself, so that the one at fault is named. */
+  /**
+   * Checks that the request can be sent and that its fields are known by then. Checks each part alone, to name the
+   * wrong one.
+   */
   check(target: LoadTarget, known: readonly string[]): void {
     const plain = { ...target, headers: {}, body: undefined }
     const parts: readonly (readonly [string, LoadTarget])[] = [

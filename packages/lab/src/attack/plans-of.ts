@@ -1,4 +1,4 @@
-/** What the flags of `meltlab attack` ask for, as plans of the load engine: one, or one for each step. */
+/** Turns the flags of `meltlab attack` into plans for the load engine: one plan, or one for each step. */
 import { availableParallelism } from 'node:os'
 import { planOf } from '../load/load-request.ts'
 import type { LoadPlan, Tls } from '../load/plan.ts'
@@ -7,7 +7,7 @@ import { DEFAULTS, type Flags } from './flags.ts'
 import type { Targets } from './targets-of.ts'
 import { tlsOf } from './tls-files.ts'
 
-/** Connecting takes one round trip; a connection that needs longer than this is not going to stand. */
+/** Connecting takes one round trip; a connection that takes longer than this will not succeed. */
 const CONNECT_TIMEOUT_MS = 5000
 /** One thread carries about this many requests a second on one core. */
 const RATE_PER_THREAD = 60_000

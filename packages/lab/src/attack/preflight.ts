@@ -1,4 +1,6 @@
-/** One connection before the load: what is plainly wrong is said in one sentence instead of ten thousand failures. */
+/**
+ * Opens one connection before the load, so that an obvious mistake gives one sentence instead of ten thousand failures.
+ */
 import { connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { dial } from '../load/dial.ts'
@@ -39,7 +41,7 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
         return
       }
       asked = true
-      // Its settings are the first thing that a server of HTTP/2 says.
+      // An HTTP/2 server sends its settings first.
       connectHttp2(`http://${where}`, { createConnection: () => socket })
         .on('remoteSettings', () => end())
         .on('error', failed)
@@ -50,7 +52,7 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
     const timer = setTimeout(() => {
       end(reached && http2 !== undefined ? noHttp2 : `${where} does not answer: no connection within ${timeoutMs} ms.`)
     }, timeoutMs)
-    // Over TLS, and of HTTP/2, this is not yet the end.
+    // With TLS or HTTP/2, a TCP connection is not enough yet.
     socket.on('connect', () => {
       reached = true
     })

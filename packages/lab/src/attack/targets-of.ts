@@ -1,4 +1,6 @@
-/** What an attack sends: one URL with its flags, a targets file, or a HAR. All are checked before anything is sent. */
+/**
+ * The targets of an attack: a URL with its flags, a targets file, or a HAR. All are checked before anything is sent.
+ */
 import { readFileSync } from 'node:fs'
 import type { Journey, LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { requestOf } from '../load/prepare.ts'
@@ -10,15 +12,15 @@ import { parseJourney } from './journey-file.ts'
 import { readInput } from './read-input.ts'
 import { parseTargets, TargetsError, withDefaults } from './targets-file.ts'
 
-/** More are a mistake, or a log to be sampled. */
+/** A larger file is a mistake, or a log that should be sampled. */
 const MOST_TARGETS = 100_000
 
 export interface Targets {
   readonly list: readonly [LoadTarget, ...LoadTarget[]]
-  /** Whether `{{seq}}` and its kin are filled in. What a browser has recorded is sent as it is. */
+  /** True if `{{seq}}` and other templates are replaced. Requests recorded by a browser are sent unchanged. */
   readonly templated: boolean
   readonly journey?: Journey
-  /** Worth telling on stderr. */
+  /** A note for stderr. */
   readonly note?: string
 }
 
@@ -55,7 +57,7 @@ async function oneTarget(url: string, { method, header, body }: Flags): Promise<
   }
 }
 
-/** Those of --header, before a file is blamed for them. */
+/** Checks the headers from --header first, so that a file is not blamed for them. */
 function checkHeaders(headers: RequestHeaders, templated: boolean): void {
   try {
     requestOf({ url: 'http://localhost/', method: 'GET', headers, body: undefined }, templated)

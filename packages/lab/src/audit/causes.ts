@@ -1,12 +1,12 @@
-/** What melts a service, how badly, and the remedy in one line. */
+/** Causes of overload failures, their severity, and a remedy in one line. */
 
 /**
- * `melts`: under overload, or when a dependency hangs, the service stops answering. `warning`: it depends on what stands
- * around it, or costs requests at a deploy.
+ * `melts`: the service stops answering under overload, or when a dependency hangs. `warning`: the damage depends on the
+ * environment, or requests are lost during a deploy.
  */
 export type Severity = 'melts' | 'warning'
 
-/** In the order in which findings are shown. Remedies have room for 68 characters. */
+/** Findings appear in this order. A remedy has at most 68 characters. */
 export const CAUSES = {
   'loop-held': { severity: 'melts', remedy: 'do it in a worker thread, in slices, or with the asynchronous API' },
   'fetch-unbounded': {

@@ -25,7 +25,7 @@ export interface AuditOptions extends Ask {
   readonly url: URL | undefined
 }
 
-/** Two seconds for one request at a time: less finds nothing that happens three times. */
+/** The phase `alone` gets two of these seconds: less would miss what happens three times. */
 const SHORTEST_MS = 5000
 
 export function checkAuditOptions(raw: RawAuditOptions, command: readonly string[]): AuditOptions {

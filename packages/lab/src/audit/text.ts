@@ -1,4 +1,4 @@
-/** What the terminal shows of an audit: 80 columns, the worst first, the verdict last. Pure. */
+/** The terminal output of an audit: 80 columns, worst findings first, verdict last. Pure. */
 import { wrapWords } from '../report/wrap-words.ts'
 import type { AuditResult } from './result.ts'
 

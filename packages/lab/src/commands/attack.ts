@@ -1,6 +1,6 @@
 /**
- * `meltlab attack URL`: load on one URL, and what came of it. Reads the flags, asks the engine and prints. load/ decides
- * what a figure means, report/attack-report.ts how the report reads.
+ * `meltlab attack URL`: sends load to one URL and reports the result. Parses flags, calls the engine and prints. load/
+ * defines the figures, report/attack-report.ts the report.
  */
 import { type Command, Option } from 'commander'
 import { type Expectation, judge, parseExpectation } from '../attack/expectation.ts'
@@ -21,7 +21,7 @@ import { notMet } from './carry-out.ts'
 import { checkedPlans } from './checked-plans.ts'
 import { checkWritableFile } from './written-file.ts'
 
-/** A number between bounds, as a parser for commander. */
+/** A commander parser for a number between bounds. */
 const numberWithin =
   (name: string, least: number, most: number, whole: boolean) =>
   (text: string): number =>
@@ -141,12 +141,12 @@ Exit codes: 0 done, 2 bad input, 3 an expectation was missed, 130 Ctrl-C.`,
     })
 }
 
-/** More are no steps but a ramp. */
+/** With more steps it would be a ramp. */
 const MOST_STEPS = 100
 
 const rate = (name: string): ((text: string) => number) => numberWithin(name, 0.001, 1_000_000, false)
 
-/** `100,200,400` */
+/** Parses `100,200,400`. */
 const rates = (text: string): readonly number[] => {
   const parse = rate('--steps')
   const found = text.split(',').map(parse)

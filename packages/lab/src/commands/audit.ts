@@ -1,4 +1,4 @@
-/** `meltlab audit`: options in; findings and exit code out. What happens in between is in ../audit/. */
+/** `meltlab audit`: parses options, prints findings and sets the exit code. ../audit/ does the work. */
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { CAUSES } from '../audit/causes.ts'
@@ -13,7 +13,7 @@ import { progressOn } from '../progress.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { wrapWords } from '../report/wrap-words.ts'
 
-/** 0: nothing was found. */
+/** Exit codes; 0 means no findings. */
 const EXIT_CODES = { melts: 3, warning: 4, tooFew: 5 }
 
 export function registerAudit(program: Command): void {
@@ -60,7 +60,7 @@ Examples:
 }
 
 async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<void> {
-  // `meltlab audit -- "npm start"`: one word with blanks is a command line too.
+  // `meltlab audit -- "npm start"`: a single argument with spaces is a command line too.
   const checked = checkAuditOptions(raw, typed.length === 1 ? splitWords(typed[0]!) : typed)
   const options = { ...checked, tls: await tlsOf(raw) }
   checkProgram(options.command)

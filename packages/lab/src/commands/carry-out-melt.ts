@@ -1,4 +1,7 @@
-/** What `melt` and `recover` share: all that can be wrong is checked before anything starts, then the experiment runs. */
+/**
+ * What `melt` and `recover` share: everything that can be wrong is checked before anything starts; then the experiment
+ * runs.
+ */
 import { checkProgram } from '../launch/command.ts'
 import { registerUrl } from '../launch/register-url.ts'
 import { refuseTaken } from '../launch/wait-until-listening.ts'

@@ -1,4 +1,7 @@
-/** `meltlab compare`: results or subjects in; table and exit code out. What is real is decided in ../compare/. */
+/**
+ * `meltlab compare`: takes results or subjects, prints a table and sets the exit code. ../compare/ decides which
+ * differences are real.
+ */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
@@ -27,15 +30,21 @@ import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 import { writeText } from './written-file.ts'
 
-/** Of the load in turns; those that only --a and --b use have no commander default, so that they are seen when misplaced. */
+/**
+ * Defaults of the alternating load. Options that only --a and --b use have no commander default, so that misuse is
+ * noticed.
+ */
 const DEFAULTS = {
-  /** Where p50 scatters by up to 2 % from run to run, a change of 5 % is found nine times in ten: bench/compare.ts, simulated. */
+  /**
+   * If p50 varies by up to 2 % between runs, a change of 5 % is found nine times in ten (simulated in
+   * bench/compare.ts).
+   */
   rounds: '20',
-  /** With --until, at most. */
+  /** Maximum number of rounds with --until. */
   mostRounds: '100',
-  /** Above 2,000 answers a run at 500/s, a p99 rests on 20 of them. */
+  /** With more than 2,000 answers per run at 500/s, a p99 rests on 20 of them. */
   duration: '5s',
-  /** Lets the compiler find the hot code. */
+  /** Time for the compiler to find the hot code. */
   warmUp: '2s',
   timeout: '10s',
   slo: '1s',
@@ -43,7 +52,7 @@ const DEFAULTS = {
   path: '/',
 } as const
 
-/** Exit code where noise hides more than is tolerated. */
+/** Exit code when noise hides a difference larger than the tolerance. */
 const undecided = 4
 
 interface Flags {
@@ -161,7 +170,7 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
     try {
       return isPlain(comparison(round).figures)
     } catch {
-      return false // too many rounds that can not be trusted, so far
+      return false // Too many rounds were unreliable so far.
     }
   }
   let failure: unknown
@@ -190,7 +199,7 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
       show(cores === undefined ? { ...found, remarks: [...found.remarks, UNPINNED] } : found, flags)
     }
   } catch (error) {
-    // Of a run that ended early, why it did is what matters.
+    // For a run that ended early, the reason matters most.
     failure ??= error
   }
   if (failure !== undefined) throw failure
@@ -198,7 +207,7 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
 
 const UNPINNED = 'Server and lab shared the cores of this machine: it takes taskset and two cores to keep them apart.'
 
-/** Results of another run in there would be compared with these. */
+/** Old results in the folder would be compared with the new ones. */
 function checkEmpty(folder: string): void {
   checkWritable(folder, '--keep')
   if (existsSync(folder) && readdirSync(folder).length > 0) {
@@ -277,7 +286,7 @@ function lineOf(side: SideName, round: number, rounds: number, document: AttackD
   return `round ${round} of ${rounds}  ${side.toUpperCase()}  ${figures}${certified ? '' : `  not certified (${certificate.code})`}`
 }
 
-/** @throws UserError for anything but a share such as `5%` */
+/** @throws UserError for anything other than a share such as `5%` */
 function shareOf(text: string): number {
   const percent = Number(/^(\d+(?:\.\d+)?)%$/.exec(text)?.[1])
   if (percent > 0 && percent <= 100) return percent / 100

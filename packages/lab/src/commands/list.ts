@@ -1,9 +1,9 @@
-/** `meltlab list`: the scenarios there are, for people and as JSON. */
+/** `meltlab list`: lists the scenarios for people or as JSON. */
 import type { Command } from 'commander'
 import { wrapWords } from '../report/wrap-words.ts'
 import { catalogue } from '../scenarios/catalogue.ts'
 
-/** Of a terminal nobody has made wider. */
+/** Width of a default terminal. */
 const WIDTH = 80
 
 export function registerList(program: Command): void {

@@ -1,4 +1,4 @@
-/** `meltlab live`: options in; a page while it lasts, then the report. What happens in between is in ../live/. */
+/** `meltlab live`: parses options, shows a page while it runs, then the report. ../live/ does the work. */
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { checkProgram } from '../launch/command.ts'
@@ -62,7 +62,7 @@ async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void
       if (shouldOpen({ wanted: raw.open, isTerminal, ci: process.env['CI'] })) openBrowser(address)
     },
   })
-  // Once the page is there, the first Ctrl-C is its button End.
+  // Once the page is served, the first Ctrl-C acts like its End button.
   const signal = stopOnSignals(progress, by => {
     if (by !== 'SIGINT' || page === undefined || ending.signal.aborted) return false
     ending.abort()

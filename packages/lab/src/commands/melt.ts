@@ -1,4 +1,4 @@
-/** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
+/** `meltlab melt`: parses options, prints a table, writes the report and sets the exit code. ../melt/ does the work. */
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { armsOf } from '../melt/arms.ts'

@@ -1,4 +1,4 @@
-/** A stored result of `run`, `melt` or `watch`, as far as what draws it needs. */
+/** Reads a stored result of `run`, `melt` or `watch`, as far as it is needed to draw it. */
 import type { ScenarioResult } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
 import { readText } from './written-file.ts'
@@ -7,14 +7,14 @@ import { readText } from './written-file.ts'
 const VERSION: ScenarioResult['version'] = 1
 const LISTS = ['why', 'arms', 'published', 'verdicts', 'tables', 'plots'] as const
 
-/** @throws UserError that says what the file is instead */
+/** @throws UserError that says what the file contains instead */
 export function readScenario(file: string): ScenarioResult {
   const found = scenarioOf(readText(file), file)
   if (found === undefined) throw new UserError(`${file} is not a result of meltlab run, melt or watch`)
   return found
 }
 
-/** Undefined for what is no such result. @throws UserError for one that this meltlab can not read */
+/** Undefined for other files. @throws UserError for a result that this meltlab cannot read */
 export function scenarioOf(content: string, file: string): ScenarioResult | undefined {
   const result = parsed(content)
   if (result === undefined) return undefined

@@ -1,4 +1,4 @@
-/** `meltlab recover`: options in; a table and exit code out. What happens in between is in ../melt/. */
+/** `meltlab recover`: parses options, prints a table and sets the exit code. ../melt/ does the work. */
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { parseDuration } from '../durations.ts'

@@ -1,4 +1,4 @@
-/** The results that a user names: files, or folders with several. */
+/** Finds the results that a user names: files, or folders of several. */
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { type Result, resultOf } from '../compare/comparable.ts'
@@ -7,7 +7,7 @@ import { readResult } from '../results/read-result.ts'
 import { UserError } from '../user-error.ts'
 import { readText } from './written-file.ts'
 
-/** @throws UserError for what is not there, or holds none */
+/** @throws UserError if the place does not exist or contains no results */
 export function resultFiles(place: string): string[] {
   const stats = statSync(place, { throwIfNoEntry: false })
   if (stats === undefined) throw new UserError(`there is no ${place}; expected a result, or a folder with results`)
@@ -17,7 +17,7 @@ export function resultFiles(place: string): string[] {
   return names.sort().map(name => path.join(place, name))
 }
 
-/** @throws UserError for what is not there, or is no result of one load */
+/** @throws UserError if the place does not exist or is not the result of one load */
 export function sideOf(place: string): Side {
   return { name: place, results: resultFiles(place).map(resultIn) }
 }

@@ -1,4 +1,6 @@
-/** `meltlab run`: scenarios in; tables, reports and exit code out. What happens in between is in ../experiment/. */
+/**
+ * `meltlab run`: runs scenarios, prints tables, writes reports and sets the exit code. ../experiment/ does the work.
+ */
 import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
@@ -50,7 +52,7 @@ async function run(names: readonly string[], flags: Flags): Promise<void> {
   await runScenarios(chooseScenarios(names), form, flags)
 }
 
-/** One after another, whatever becomes of each; those whose result is kept already, and not by an older script, are left out. */
+/** Runs all, even if one fails. Skips scenarios whose result was stored before, unless by an older script. */
 export async function runScenarios(
   scenarios: readonly Scenario<unknown>[],
   form: Form,
@@ -69,7 +71,7 @@ export async function runScenarios(
     try {
       await runOne(scenario, form, output, progress, signal, kept(scenario))
     } catch (error) {
-      // The only one, or Ctrl-C.
+      // It is the only scenario, or Ctrl-C was pressed.
       if (left.length === 1 || signal.aborted) throw error
       failed.push(scenario.name)
       progress.line(`✗ ${scenario.name}: ${error instanceof UserError ? error.message : (error as Error).stack}`, 'bad')
@@ -98,12 +100,12 @@ async function runOne(
   const part = partialRun(`${kept}.part`, scenario, form)
   const result = await carryOut(scenario, form, output, progress, signal, part)
   const measured = scenario.kept === undefined ? result.measured : scenario.kept(result.measured)
-  // A half file on a full disk would count as measured.
+  // A partial file on a full disk would count as a result.
   writeWhole(kept, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
   part.forget()
 }
 
-/** All names are looked up before anything starts. */
+/** Looks up all names before anything starts. */
 export function chooseScenarios(names: readonly string[]): readonly Scenario<unknown>[] {
   if (names.includes('all')) return catalogue
   return [...new Set(names)].map(name => {

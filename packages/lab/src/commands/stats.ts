@@ -1,4 +1,4 @@
-/** `meltlab stats`: numbers on stdin, one a line; one live line, percentiles at the end. */
+/** `meltlab stats`: reads one number per line from stdin, shows a live line, and prints percentiles at the end. */
 import type { Command } from 'commander'
 import { parseDuration } from '../durations.ts'
 import { BoundedLines } from '../numbers/bounded-lines.ts'
@@ -58,7 +58,7 @@ async function stats(flags: Flags): Promise<void> {
   else if (numbers.count === 0) throw new UserError('no number came; expected one a line on stdin')
 }
 
-/** Until the end of stdin, or a signal, whose exit code it hands back. */
+/** Reads until the end of stdin, or until a signal, whose exit code it returns. */
 function readAll(lines: BoundedLines): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const { stdin } = process

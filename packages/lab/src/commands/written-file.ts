@@ -1,13 +1,13 @@
-/** Files of a user's: read and written, or one sentence why not. */
+/** Reads and writes a user's files, or fails with one sentence. */
 import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../user-error.ts'
 import { REASONS } from './writable-folder.ts'
 
-/** A text of Node's is not longer, whatever is in it. */
+/** The maximum length of a Node string, whatever it contains. */
 const MOST_MEGABYTES = 500
 
-/** Before anything is measured. Leaves nothing behind. */
+/** Checks before the measurement that a file is writable. Removes what it creates. */
 export function checkWritableFile(file: string, option: string): void {
   try {
     if (existsSync(file)) {

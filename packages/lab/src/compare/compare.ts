@@ -1,4 +1,4 @@
-/** Two sides, each with its results: paired into rounds, or refused. Pure. */
+/** Pairs the results of two sides into rounds, or rejects them. Pure. */
 import { formatList } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import type { DoubtCode } from '../load/plan.ts'
@@ -7,27 +7,27 @@ import { CONFIDENCE, type ComparedFigure, comparedFigures } from './comparison.t
 import { FEWEST } from './trimmed-interval.ts'
 
 export interface Side {
-  /** As the user named it: a file, a folder, a command or a URL. */
+  /** The user's name for it: a file, a folder, a command or a URL. */
   readonly name: string
   readonly results: readonly Result[]
 }
 
-/** What `meltlab compare --json` prints. */
+/** The output of `meltlab compare --json`. */
 export interface Comparison {
   readonly kind: 'comparison'
   readonly version: 1
   readonly a: string
   readonly b: string
   readonly rounds: number
-  /** Rounds that do not count, and why. */
+  /** Rounds that do not count, with the reason. */
   readonly leftOut: readonly string[]
-  /** That all intervals together hold with, 0..1. */
+  /** Probability that all intervals hold together, 0..1. */
   readonly confidence: number
   readonly figures: readonly ComparedFigure[]
   readonly remarks: readonly string[]
 }
 
-/** @throws UserError for what can not be compared */
+/** @throws UserError for results that cannot be compared */
 export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   const all = [...a.results, ...b.results]
   checkRuns(all)
@@ -69,7 +69,7 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   }
 }
 
-/** @throws UserError for a run that is in two of them */
+/** @throws UserError for a run that occurs twice */
 function checkRuns(results: readonly Result[]): void {
   const seen = new Map<string, string>()
   for (const { name, document } of results) {
@@ -85,14 +85,14 @@ function checkRuns(results: readonly Result[]): void {
   }
 }
 
-/** By the time at which they began. */
+/** Results by start time. */
 function inOrder({ results }: Side): Result[] {
   return results.toSorted((one, other) => startMs(one) - startMs(other))
 }
 
 const startMs = ({ document }: Result): number => Date.parse(document.startedAt)
 
-/** Of the whole run. How much a figure owes to lateness is known, and widens its interval. */
+/** The doubt about the whole run. Lateness is excluded: it is known per figure, and widens its interval. */
 function doubtOf({ document }: Result): DoubtCode | undefined {
   return document.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
 }
@@ -101,7 +101,7 @@ function leftOutText(round: number, result: Result): string {
   return `round ${round}: ${result.name} is not certified (${doubtOf(result)})`
 }
 
-/** Where that matters, and why. */
+/** Notes where the generator's lateness matters, and why. */
 function lateness(figures: readonly ComparedFigure[], rounds: readonly (readonly [Result, Result])[]): string[] {
   const blurred = figures.flatMap(figure => (figure.blurred ? figure.name : []))
   const late = rounds.flat().find(({ document }) => document.certified === false)
@@ -118,7 +118,7 @@ function tooFew(rounds: number): string[] {
   ]
 }
 
-/** Only rounds in turns keep apart what A and B do and what the machine did meanwhile. */
+/** Only alternating rounds separate differences of A and B from changes of the machine. */
 function order(rounds: readonly (readonly [Result, Result])[]): string[] {
   const together = rounds.findIndex(([one, other]) => overlap(one, other) || overlap(other, one))
   if (together !== -1) {
@@ -131,7 +131,7 @@ function order(rounds: readonly (readonly [Result, Result])[]): string[] {
   return turns ? [] : ['A and B did not run in turns: what changed on the machine meanwhile counts as a difference.']
 }
 
-/** Whether the other began while the one ran. */
+/** Whether one run began while the other was in progress. */
 function overlap(one: Result, other: Result): boolean {
   const afterMs = startMs(other) - startMs(one)
   return afterMs >= 0 && afterMs < one.document.elapsedMs

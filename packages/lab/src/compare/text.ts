@@ -1,4 +1,4 @@
-/** A comparison as the terminal shows it, within 80 columns. Pure. */
+/** The terminal output of a comparison, within 80 columns. Pure. */
 import { formatList, formatMs, formatRate } from '../report/format.ts'
 import { wrapWords } from '../report/wrap-words.ts'
 import type { Comparison } from './compare.ts'
@@ -91,7 +91,7 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** The end of a path tells more than its beginning. */
+/** The end of a path says more than its beginning. */
 function clipped(name: string): string {
   const most = WIDTH - 3
   return name.length > most ? `...${name.slice(3 - most)}` : name

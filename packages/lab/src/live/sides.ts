@@ -1,4 +1,7 @@
-/** Starts the command bare and protected, at ports and on cores of their own, and finds what each can do beside the other. */
+/**
+ * Starts the command bare and protected, on separate ports and cores, and measures the capacity of each beside the
+ * other.
+ */
 import type { AppSpec, Context, RunningApp } from '../experiment/scenario.ts'
 import type { Cores } from '../launch/core-pinning.ts'
 import { freePort } from '../launch/free-port.ts'
@@ -19,7 +22,7 @@ export interface Side {
   readonly url: string
 }
 
-/** Bare first. Where there are three cores, each has one of its own; with two they share one, evenly. */
+/** The bare side first. With three cores each has its own; with two the sides share one evenly. */
 export async function startSides(
   context: Context,
   options: LiveOptions,
@@ -50,7 +53,7 @@ export async function startSides(
   return sides
 }
 
-/** @throws UserError when it does not listen where PORT says: two of it can not share a port */
+/** @throws UserError if it ignores PORT, because two instances cannot share a port */
 async function startOne(context: Context, spec: AppSpec): Promise<RunningApp> {
   const why =
     'meltlab live runs the command twice at the same time, so it must listen where PORT says, and nowhere else'
@@ -72,7 +75,7 @@ export function coresInWords(cores: Cores | undefined): string {
     : 'both services share one core evenly, and the load has the other'
 }
 
-/** Each is asked while the other is: it has then the share of the machine that it will have. */
+/** Each side is measured while the other gets load as well, so it has the same share of the machine as later. */
 export async function findCapacity(
   context: Context,
   { melt }: LiveOptions,
