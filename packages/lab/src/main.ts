@@ -1,4 +1,4 @@
-/** The commands of `meltlab`, by name, and what becomes of their errors. */
+/** The commands of `meltlab`, and the handling of their errors. */
 import { Command, CommanderError, Help } from 'commander'
 import { registerAttack } from './commands/attack.ts'
 import { registerAudit } from './commands/audit.ts'
@@ -19,7 +19,7 @@ const program = new Command('meltlab')
   )
   .version(labVersion())
   .exitOverride()
-  // `(default: 1s)`, as it is typed.
+  // Prints a default as it is typed: `(default: 1s)`.
   .configureHelp({
     optionDescription: option =>
       Help.prototype.optionDescription
@@ -27,7 +27,7 @@ const program = new Command('meltlab')
         .replace(' (default: [])', '')
         .replace(/default: "([^"]*)"/, 'default: $1'),
   })
-  // Commander's own words come as errors and are printed once, below.
+  // Commander's messages arrive as errors, which are printed once below.
   .configureOutput({ writeErr: () => {} })
   .showSuggestionAfterError(true)
 
@@ -48,7 +48,7 @@ for (const command of program.commands) {
   })
 }
 
-/** A fault of the user's: one sentence and exit code 2. Anything else is ours and keeps its stack. */
+/** A user's mistake gets one sentence and exit code 2. Any other error is a bug and keeps its stack. */
 const fail = (error: unknown): void => {
   if (error instanceof UserError) {
     process.stderr.write(`meltlab: ${printable(error.message)}\n`)
@@ -64,7 +64,7 @@ const fail = (error: unknown): void => {
   }
 }
 
-/** What a file or a server said may stand in it: nothing that a terminal obeys. */
+/** Removes control characters: the message may quote a file or a server, and terminals obey them. */
 const printable = (message: string): string => message.replace(/[^\P{Cc}\n]/gu, '?')
 
 const helpOf = (error: CommanderError & { readonly helpOf?: string }): string => error.helpOf ?? 'meltlab'
@@ -77,7 +77,7 @@ const oneSentence = (message: string): string =>
     .replace(/\n/g, ' ')
     .replace(/\.$/, '')
 
-/** `meltlab list | head -1`: whoever read has seen enough. What is written to files still is. */
+/** For `meltlab list | head -1`: when the reader closes its pipe, output to files continues. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return

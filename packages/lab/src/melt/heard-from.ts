@@ -1,6 +1,6 @@
 /**
- * Whether meltproof came to protect a server of a command that was started with it. NODE_OPTIONS reach nothing but Node:
- * what is another program would be measured bare twice, and nothing would say so.
+ * Checks whether meltproof protects a server of a command that was started with it. Only Node reads NODE_OPTIONS:
+ * another program would be measured bare twice, without a warning.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,7 +12,7 @@ import type { Context, RunningApp } from '../experiment/scenario.ts'
 import { isOldNode } from '../processes/node-version.ts'
 import { UserError } from '../user-error.ts'
 
-/** It tells four times a second, and has answered a request already. */
+/** It reports four times a second, and has already answered a request. */
 const WAIT_MS = 5000
 const LOOK_MS = 25
 
@@ -20,13 +20,13 @@ type Heeded = Pick<Context, 'signal' | 'line' | 'doubt'>
 
 export interface Hearing {
   readonly env: Readonly<Record<string, string>>
-  /** @throws UserError when no server of it is protected */
+  /** @throws UserError if none of its servers is protected */
   protection(app: Pick<RunningApp, 'name' | 'node' | 'ended' | 'check'>, context: Heeded): Promise<void>
   close(): void
 }
 
 export async function listenForProtection(): Promise<Hearing> {
-  // A folder of our own, which only we can read.
+  // A folder that only this user can read.
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-watch-'))
   const socketPath = path.join(folder, 'told.sock')
   const connections = new Set<net.Socket>()

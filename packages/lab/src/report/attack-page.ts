@@ -1,4 +1,4 @@
-/** An attack as a page, in the form of a scenario's result: what the report says, and its course as plots. Pure. */
+/** An attack as a page in the form of a scenario's result: the report, and its course as plots. Pure. */
 import { formatDuration } from '../durations.ts'
 import type { LoadSecond } from '../load/plan.ts'
 import { planMs } from '../load/schedule.ts'
@@ -18,7 +18,7 @@ export interface PageFacts {
   readonly conditions: ScenarioConditions
 }
 
-/** Of one run, or of several steps. */
+/** For one run, or for several steps. */
 export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }: PageFacts): ScenarioResult {
   const [first] = runs
   const { plan } = first!
@@ -118,7 +118,7 @@ function stepPlots(runs: readonly AttackRun[]): Plot[] {
 }
 
 function secondPlots({ plan, outcome }: AttackRun): Plot[] {
-  // A second that is cut short would look like a fall.
+  // A partial last second would look like a drop.
   const seconds = outcome.seconds.slice(0, Math.max(1, Math.floor(planMs(plan) / 1000)))
   return coursePlots(
     { label: 'second', unit: 's' },

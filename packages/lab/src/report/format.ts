@@ -1,4 +1,4 @@
-/** Numbers as people read them, the same in the terminal, the report and the picture. Pure. */
+/** Formats numbers for people, equally in the terminal, the report and the picture. Pure. */
 
 /** 0.4, 19.5, 195, 1,950 */
 export function formatRate(rate: number): string {
