@@ -1,8 +1,9 @@
 /**
- * A plan as a script of k6, for those who load from many machines with its operator. Pure.
+ * Converts a plan to a k6 script, for load from many machines with k6's operator. Pure.
  *
- * An open loop becomes an arrival rate (constant, or ramping over the stages), a closed one constant VUs who pause as ours do.
- * A VU of k6 is what a connection is here: it waits for one answer. What k6 can not do is said in a comment of the script.
+ * An open loop becomes an arrival rate (constant, or ramping over the stages), a closed loop constant VUs with the same
+ * pauses. A VU of k6 corresponds to a connection here: it waits for one answer. A comment in the script says what k6
+ * cannot do.
  */
 import type { LoadPlan, LoadTarget } from '../load/plan.ts'
 import { hasFields } from '../load/prepare.ts'
@@ -13,10 +14,13 @@ import { UserError } from '../user-error.ts'
 /** k6 takes whole numbers of arrivals per unit of time. */
 const TIME_UNITS_S = [1, 10, 100, 1000] as const
 
-/** k6 has no such thing, or (journeys) is refused before: its connect timeout is in that of the request, and it reports neither SLO nor threads. */
+/**
+ * Options without a counterpart in k6, or (journeys) rejected before: its request timeout includes the connect timeout,
+ * and it reports neither SLO nor threads.
+ */
 type NotK6s = 'journey' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'acknowledged'
 type Placed = keyof LoadTarget | 'arrival' | 'connections' | 'timeoutMs' | 'others' | 'templated' | 'tls' | 'http2'
-/** A new part of a plan is to be given its place here, or the script would be another load. */
+/** A new part of a plan must get a place here, or the script would send another load. */
 type Unplaced = Exclude<keyof LoadPlan, Placed | NotK6s>
 true satisfies [Unplaced] extends [never] ? true : Unplaced
 
@@ -32,7 +36,7 @@ export function k6Script(plan: LoadPlan): string {
   if (typeof body === 'object') throw new UserError('--export k6 takes a body that is text.')
   const options = {
     scenarios: { load: scenarioOf(plan) },
-    // Nothing here reads them.
+    // The script does not read bodies.
     discardResponseBodies: true,
     ...(connections.kind === 'fresh' ? { noConnectionReuse: true } : {}),
     ...(tls?.insecure === true ? { insecureSkipTLSVerify: true } : {}),
@@ -63,14 +67,14 @@ export function k6Script(plan: LoadPlan): string {
 }
 
 function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Record<string, unknown>> {
-  // Requests at the end have as long for their answers as all others.
+  // The last requests have the full timeout for their answers.
   const gracefulStop = `${timeoutMs}ms`
   if (arrival.kind === 'closed') {
     return { executor: 'constant-vus', vus: arrival.users, duration: `${arrival.durationMs}ms`, gracefulStop }
   }
   const { phases } = arrival.schedule
   const highest = Math.max(...phases.flatMap(ratesOf))
-  // More can not wait for an answer at once.
+  // No more requests can wait for an answer at the same time.
   const waiting = Math.max(1, Math.ceil((highest * timeoutMs) / 1000))
   const maxVUs = connections.kind === 'fresh' ? waiting : Math.min(connections.max, waiting)
   const vus = {
@@ -88,7 +92,7 @@ function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Rec
   }
   const stages = phases.flatMap(phase => {
     const [from, to] = ratesOf(phase)
-    // The first of the two is a jump, where the rate is not there already.
+    // The first of the two stages is a jump, unless the rate is already right.
     return [
       { target: rate(from), duration: '0s' },
       { target: rate(to), duration: `${phase.durationMs}ms` },
@@ -103,7 +107,7 @@ function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Rec
   }
 }
 
-/** Seconds in which all of the rates come to whole numbers; the longest where none does. */
+/** The time unit, in seconds, in which all rates are whole numbers; the longest if none fits. */
 function unitOf(rates: readonly number[]): number {
   const whole = (value: number): boolean => Math.abs(value - Math.round(value)) < 1e-9 * value
   return TIME_UNITS_S.find(unit => rates.every(each => whole(each * unit))) ?? TIME_UNITS_S.at(-1)!

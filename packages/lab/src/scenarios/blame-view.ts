@@ -1,4 +1,4 @@
-/** What the blame scenario expects and shows of its figures. Pure. */
+/** The expectations and the view of the blame scenario. Pure. */
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatMs } from '../report/format.ts'
@@ -29,7 +29,7 @@ export const arms: readonly ScenarioArm[] = [
   },
 ]
 
-/** Mean absolute error that an estimate may have, ms. */
+/** Maximum mean absolute error of an estimate, ms. */
 const mostOff = (claims: boolean): number => (claims ? 1 : 6)
 const injected: readonly Cause[] = CAUSES.filter(cause => cause !== 'nothing')
 

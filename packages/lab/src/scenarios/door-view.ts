@@ -1,4 +1,4 @@
-/** What the door scenario shows of its figures. Pure. */
+/** The view of the door scenario. Pure. */
 import type { Published } from '../experiment/scenario.ts'
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent } from '../report/format.ts'
@@ -15,7 +15,7 @@ const keptAt =
     return cell && `${formatPercent(cell.kept)}, p99 ${formatMs(cell.p99Ms)}`
   }
 
-/** Claims of our own, measured on other machines. */
+/** meltproof's own claims, measured on other machines. */
 export const doorPublished: readonly Published<DoorMeasured>[] = [
   { what: 'one process alone at 100x', value: '27 to 56 % of its capacity', ours: keptAt('direct', 100) },
   {
@@ -72,7 +72,7 @@ export function doorView(measured: DoorMeasured): View {
   }
 }
 
-/** Of the last round. */
+/** Plots of the last round. */
 function seconds(runs: readonly DoorRun[], load: number): readonly View['plots'][number][] {
   const last = [...new Map(runs.filter(run => run.load === load).map(run => [run.arm, run])).values()]
   const told = last.filter(({ maxconn }) => maxconn.some(([, value]) => value > 0))

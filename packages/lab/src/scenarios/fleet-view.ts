@@ -1,4 +1,4 @@
-/** What the fleet scenario shows of its figures. Pure. */
+/** The view of the fleet scenario. Pure. */
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { PanelsPlot, ScenarioArm, View } from '../report/result.ts'
@@ -60,7 +60,7 @@ const FORMS = {
   wait: 'A request holds one of ten connections for 50 ms; in the slow instance for four times as long.',
 } as const
 
-/** Why there is no verdict: without answers a phase does not show how the balancer spreads the load. */
+/** Why there is no verdict: without answers a phase does not show how the balancer distributes the load. */
 function unanswered(runs: readonly FleetRun[]): string | undefined {
   const silent = runs.filter(({ steady, change }) =>
     [steady, change].some(phase => phase.due > 0 && phase.seconds.every(({ due, failed }) => failed >= due)),

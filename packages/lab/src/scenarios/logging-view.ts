@@ -45,7 +45,7 @@ function finding(measured: LoggingMeasured): string {
   return `One line of logging a request leaves ${formatPercent(kept)} of the rate without it: ${formatRate(cell.rate)}/s, on ${readerOf(cell)} of the needed speed. With meltproof/stdout ${formatPercent(least)} or more remains, whatever stdout is and however slowly it is read${inControls(measured)}.`
 }
 
-/** The controls have another app or another number of processes, and keep less. */
+/** The controls have another app or another number of processes, and store less. */
 function inControls(measured: LoggingMeasured): string {
   const kept = measured.cells
     .filter(cell => cell.variant !== 'database' && cell.protect)
@@ -164,7 +164,7 @@ function percentiles(cells: readonly CellResult[]): Table {
 
 const withArms = (cells: readonly CellResult[]) => cells.map(cell => ({ ...cell, arm: armOf(cell) }))
 
-/** How much of the rate remains depends on how fast the log is read. */
+/** How the remaining rate depends on the speed of the reader. */
 function bySpeed(measured: LoggingMeasured): LinesPlot {
   const points = (protect: boolean): [number, number][] =>
     measured.cells

@@ -1,4 +1,4 @@
-/** What the ticks scenario expects and shows of its figures. Pure. */
+/** The expectations and the view of the ticks scenario. Pure. */
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatMs } from '../report/format.ts'
@@ -12,7 +12,7 @@ export const arms: readonly ScenarioArm[] = [
   { name: 'meltlab', kind: 'protected', what: "this lab's load schedule: every operation has a time it is due at" },
 ]
 
-/** An operation this near to where it was due is on time. */
+/** An operation within this time of its due time is on time. */
 const onTimeMs = 1
 
 const at1000 =

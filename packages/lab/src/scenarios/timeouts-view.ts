@@ -1,4 +1,4 @@
-/** What the timeouts scenario shows of its figures. Pure. */
+/** The view of the timeouts scenario. Pure. */
 import {
   formatChosen,
   formatCount,
@@ -163,7 +163,7 @@ function openTable({ open, rate }: TimeoutsMeasured): Table {
   )
 }
 
-/** Every arm against bare, in both loops; a pair that may not be compared says why instead of a figure. */
+/** Compares every arm with bare, in both loops; a pair that must not be compared shows the reason instead. */
 function memoryTable(measured: TimeoutsMeasured): Table {
   const rows = arms.slice(1).flatMap(({ name }) => {
     const open = memoryRow(
@@ -213,7 +213,7 @@ function memoryRow<R extends ClosedRun | OpenRun>(
 const change = (share: number | null): string =>
   share === null ? '–' : share >= 0 ? `${formatPercent(share)} less` : `${formatPercent(-share)} more`
 
-/** By the latency in the open loop: nine of ten answers are good whatever the limits. */
+/** Judged by the latency in the open loop: nine of ten answers are good whatever the limits. */
 function standings({ open, limitMs }: TimeoutsMeasured): readonly Standing[] {
   return open.flatMap(({ arm, figures: { allMs } }): Standing[] => {
     if (allMs.p99 === null) return []
