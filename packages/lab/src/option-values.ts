@@ -51,10 +51,7 @@ export function checkPath(path: string): string {
 
 const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'
 
-/**
- * Converts to capitals. `option` is the option's name. @throws UserError for a method that Node's HTTP servers do not
- * know
- */
+/** Converts the value of `option` to capitals. @throws UserError for a method that Node's servers do not know */
 export function knownMethod(text: string, option?: string): string {
   const method = text.toUpperCase()
   const where = option === undefined ? '' : `${option}: `

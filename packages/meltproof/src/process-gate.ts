@@ -49,10 +49,7 @@ export interface GateStats {
 export interface LoadFigures extends Pick<GateStats, 'demand'>, Rates {
   /** Busy share of the event loop, 0 to 1. */
   readonly loop: number
-  /**
-   * The larger of {@link loop} and work in service over the limit (an estimate while unknown), so that instances are
-   * comparable.
-   */
+  /** The larger of {@link loop} and work in service over the limit (an estimate while unknown): it is comparable. */
   readonly utilisation: number
 }
 

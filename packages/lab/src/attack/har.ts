@@ -14,10 +14,7 @@ export interface HarTargets {
   readonly skipped: number
 }
 
-/**
- * Headers that meltlab sets itself, or that belong to one connection of the browser. HTTP/2 pseudo-headers start with
- * `:`.
- */
+/** Headers that meltlab sets, or that belong to one connection of the browser. `:` begins HTTP/2 pseudo-headers. */
 const ours = (name: string): boolean =>
   name.startsWith(':') ||
   isReserved(name) ||

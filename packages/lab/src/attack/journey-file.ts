@@ -18,9 +18,7 @@ export interface JourneyFile {
 
 /** The engine keeps separate figures for up to this many targets, and each step is one. */
 const MOST_STEPS = 20
-/**
- * Maximum of concurrent journeys. Each takes a few hundred bytes, and one that waits for an answer takes a connection.
- */
+/** Maximum of concurrent journeys. Each takes a few hundred bytes, and a connection while it waits for an answer. */
 const AT_ONCE = 10_000
 const MOST_AT_ONCE = 1_000_000
 
@@ -128,10 +126,7 @@ class Step {
     return withDefaults(headers as RequestHeaders, defaults)
   }
 
-  /**
-   * Checks that the request can be sent and that its fields are known by then. Checks each part alone, to name the
-   * wrong one.
-   */
+  /** Checks that a request can be sent and its fields are known by then, part by part, to name the wrong part. */
   check(target: LoadTarget, known: readonly string[]): void {
     const plain = { ...target, headers: {}, body: undefined }
     const parts: readonly (readonly [string, LoadTarget])[] = [

@@ -1,6 +1,4 @@
-/**
- * Opens one connection before the load, so that an obvious mistake gives one sentence instead of ten thousand failures.
- */
+/** Opens one connection before the load, so that a mistake gives one sentence instead of ten thousand failures. */
 import { connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { dial } from '../load/dial.ts'

@@ -12,9 +12,7 @@ const PLAIN_EVERY_MS = 5000
 
 export interface Sent {
   readonly runs: readonly Pick<AttackRun, 'plan' | 'outcome'>[]
-  /**
-   * Exit code of the signal that stopped the attack; 0 without one. The last run contains what was measured until then.
-   */
+  /** Exit code of the signal that stopped the attack, or 0. The last run contains what was measured until then. */
   readonly exitCode: number
 }
 

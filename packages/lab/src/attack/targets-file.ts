@@ -97,10 +97,7 @@ function methodAt(line: number, method: string, instead = ''): string {
   }
 }
 
-/**
- * Parses one object per line, such as
- * `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`.
- */
+/** One line: `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`. */
 function jsonTargets(lines: readonly string[], check: Check): NumberedTarget[] {
   return lines.flatMap((raw, at) => {
     const line = raw.trim()

@@ -1,7 +1,4 @@
-/**
- * Converts --insecure, --cacert, --cert and --key for the engine. The files are read and tested before anything is
- * sent.
- */
+/** Converts --insecure, --cacert, --cert and --key for the engine. Reads and tests the files before the load. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Tls } from '../load/plan.ts'
 import type { TlsFlags } from '../option-values.ts'

@@ -54,9 +54,7 @@ export async function deliver(results: AttackResults, flags: Flags): Promise<voi
   throw new UserError([...failures, ...(kept === undefined ? [] : [kept])].join('; '), 1)
 }
 
-/**
- * Returns false when stdout accepts no more (main.ts explains why). A reader that has closed its pipe is not a failure.
- */
+/** False when stdout accepts no more (main.ts explains why). A reader that closes its pipe is not a failure. */
 const writeOut = (text: string): Promise<boolean> =>
   new Promise(resolve => {
     process.stdout.write(text, error => resolve((error as NodeJS.ErrnoException | null)?.code === 'EPIPE' || !error))

@@ -1,7 +1,4 @@
-/**
- * `meltlab compare`: takes results or subjects, prints a table and sets the exit code. ../compare/ decides which
- * differences are real.
- */
+/** `meltlab compare`: takes results or subjects, prints a table, sets the exit code. ../compare/ judges differences. */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
@@ -30,15 +27,9 @@ import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 import { writeText } from './written-file.ts'
 
-/**
- * Defaults of the alternating load. Options that only --a and --b use have no commander default, so that misuse is
- * noticed.
- */
+/** Defaults of the alternating load. Options only for --a and --b have no commander default, to detect misuse. */
 const DEFAULTS = {
-  /**
-   * If p50 varies by up to 2 % between runs, a change of 5 % is found nine times in ten (simulated in
-   * bench/compare.ts).
-   */
+  /** If p50 varies by up to 2 % between runs, 5 % is found nine times in ten (simulated in bench/compare.ts). */
   rounds: '20',
   /** Maximum number of rounds with --until. */
   mostRounds: '100',

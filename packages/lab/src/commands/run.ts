@@ -1,6 +1,4 @@
-/**
- * `meltlab run`: runs scenarios, prints tables, writes reports and sets the exit code. ../experiment/ does the work.
- */
+/** `meltlab run`: runs scenarios, prints tables, writes reports, sets the exit code. ../experiment/ does the work. */
 import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'

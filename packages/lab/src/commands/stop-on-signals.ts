@@ -1,6 +1,4 @@
-/**
- * Handles Ctrl-C and similar signals: the first ends a run and keeps its figures, the second ends everything at once.
- */
+/** Handles Ctrl-C and similar signals: the first ends a run and keeps its figures, the second ends everything. */
 import type { Progress } from '../progress.ts'
 import { onSignal } from '../signals.ts'
 import { UserError } from '../user-error.ts'

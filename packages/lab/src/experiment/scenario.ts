@@ -88,10 +88,7 @@ export interface RunningApp extends App {
   readonly node?: string | undefined
   /** Samples its memory and CPU from outside, from now on. */
   watch(): Watch
-  /**
-   * Sends a GET and parses the answer as JSON. Throws for any status other than 2xx, and after `timeoutMs` (default 30
-   * s).
-   */
+  /** GETs `path` and parses JSON. Throws for any status other than 2xx, and after `timeoutMs` (default 30 s). */
   ask<T>(path: string, timeoutMs?: number): Promise<T>
   /** Throws, with its last output, if it has ended by itself; `when` says during which step. */
   check(when?: string): void

@@ -53,10 +53,7 @@ export interface LiveSide {
 /** The page waits this long until it draws a point: requests from an earlier load are then answered or timed out. */
 const SETTLES_S = 2
 
-/**
- * Maximum time for which a decrease of the load may have after-effects: a server that has not recovered by then will
- * not.
- */
+/** Maximum after-effect of a decrease of the load: a server that has not recovered by then will not. */
 const RECOVERS_S = 10
 /** The same threshold as in the report's verdict. */
 const RECOVERED = 0.9

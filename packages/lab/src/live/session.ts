@@ -26,10 +26,7 @@ const TICKS_KEPT = 40
 const POINT_EVERY_MS = 500
 /** One minute. */
 const MOST_POINTS = 120
-/**
- * After a change of the load, the figures belong to it once this time has passed: the window, and a moment in which a
- * server may stall.
- */
+/** The figures belong to a new load after this time: the window, and a moment in which a server may stall. */
 const SETTLES_MS = 3000
 
 export class Session {

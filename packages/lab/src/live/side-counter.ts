@@ -3,10 +3,7 @@ import type { RequestEnd } from '../load/arrival-source.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
 import type { Watcher } from './steered-arrivals.ts'
 
-/**
- * `good`: 2xx or 3xx within the SLO; `late`: after it; `refused`: a 503; `lost`: other answers, failures, or never
- * sent.
- */
+/** `good`: 2xx or 3xx within the SLO; `late`: after it; `refused`: 503; `lost`: other answers, failures, unsent. */
 export type Fate = 'good' | 'late' | 'refused' | 'lost'
 
 /** Latency from due to ended, ms. */
@@ -73,10 +70,7 @@ export class SideCounter implements Watcher {
     return taken
   }
 
-  /**
-   * Reservoir sampling: the n-th dot replaces another with probability `MOST_DOTS` / n, so each is equally likely to be
-   * kept.
-   */
+  /** Reservoir sampling: the n-th dot replaces another with probability `MOST_DOTS` / n, so all are equally likely. */
   #sample(dot: Dot): void {
     this.#seen++
     if (this.#dots.length < MOST_DOTS) {

@@ -1,7 +1,4 @@
-/**
- * Starts the command bare and protected, on separate ports and cores, and measures the capacity of each beside the
- * other.
- */
+/** Starts the command bare and protected, on separate ports and cores, and measures each one's capacity. */
 import type { AppSpec, Context, RunningApp } from '../experiment/scenario.ts'
 import type { Cores } from '../launch/core-pinning.ts'
 import { freePort } from '../launch/free-port.ts'

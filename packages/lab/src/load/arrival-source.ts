@@ -1,6 +1,4 @@
-/**
- * Decides for one worker what is due next: from a schedule (open loop), or from users who wait for their answers. Pure.
- */
+/** Decides for one worker what is due next: from a schedule (open loop), or from waiting users (closed). Pure. */
 import { DueTimes } from './due-times.ts'
 import type { JourneyRun } from './journey-run.ts'
 import type { Arrival, FailureCode } from './plan.ts'

@@ -22,10 +22,7 @@ import type { Pair } from './tally.ts'
 
 /** The part of a figure that the generator may have caused: this share of it, */
 const SHARE = 0.1
-/**
- * or this many milliseconds if that is more: the generator's own accuracy, for the median and for percentiles beyond
- * it.
- */
+/** or this many ms if that is more: the generator's accuracy, for the median and for percentiles beyond it. */
 const MIDDLE_MS = 0.1
 const TAIL_MS = 0.3
 /** Extremes rest on a few samples, and one slice of Linux's scheduler (3 ms on two cores) changes them. */

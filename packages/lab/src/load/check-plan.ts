@@ -1,7 +1,4 @@
-/**
- * Checks a plan before anything is sent. Pure. Every mistake is a RangeError that names the option, its range and the
- * value.
- */
+/** Checks a plan before anything is sent. Pure. Each RangeError names the option, its range and the value. */
 import type { LoadPlan } from './plan.ts'
 import { checkRange, LONGEST_MS, validateSchedule } from './schedule.ts'
 

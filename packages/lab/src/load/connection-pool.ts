@@ -36,10 +36,7 @@ export class ConnectionPool {
   readonly #connecting = new Set<Connection>()
   readonly #closing = new Set<Connection>()
   #open = 0
-  /**
-   * Number begun for the standing set. It is limited, or a server that closes each at once would keep the lab busy for
-   * ever.
-   */
+  /** Number begun for the standing set, limited because a server may close each connection at once. */
   #begun = 0
   #toReplace = 0
   #lastReplace = 0
@@ -182,10 +179,7 @@ export class ConnectionPool {
     }
   }
 
-  /**
-   * Closes retired connections (at once when the run is `ending`), and replaces one of the standing set if it is
-   * `needed`.
-   */
+  /** Closes retired connections (at once if `ending`), and replaces one of the standing set if `needed`. */
   tidy(now: number, ending: boolean, needed: boolean): void {
     for (const connection of this.#closing) {
       if (connection.since + (ending ? 0 : LINGER_MS) > now) break

@@ -62,10 +62,7 @@ export interface Tls {
   readonly key?: string
 }
 
-/**
- * A value that a step extracts from its answer for later steps. `at` is a JSON pointer, or the name of a header or
- * cookie.
- */
+/** A value that a step extracts from its answer. `at` is a JSON pointer, or the name of a header or cookie. */
 export interface Extraction {
   readonly name: string
   readonly from: 'json' | 'header' | 'cookie'
@@ -109,10 +106,7 @@ export interface LoadPlan extends LoadTarget {
   /** The outcome contains the numbers of the requests answered with 2xx. */
   readonly acknowledged?: true
   readonly tls?: Tls
-  /**
-   * HTTP/2: over TLS by ALPN, otherwise by prior knowledge. Each connection carries up to `streams` concurrent
-   * requests.
-   */
+  /** HTTP/2: over TLS by ALPN, otherwise by prior knowledge. A connection carries up to `streams` requests at once. */
   readonly http2?: { readonly streams: number }
 }
 
@@ -211,10 +205,7 @@ export interface Certificate {
 export interface JourneyOutcome {
   readonly scheduled: number
   readonly completed: number
-  /**
-   * By step: its request failed, was never sent, was not answered 2xx or 3xx, or its answer lacked a value for later
-   * steps.
-   */
+  /** By step: its request failed, was unsent or not answered 2xx or 3xx, or its answer lacked a value. */
   readonly failedAt: readonly number[]
   /** The maximum number of journeys was in progress. */
   readonly notStarted: number

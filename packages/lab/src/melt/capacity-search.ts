@@ -24,9 +24,7 @@ const growth = 0.05
 /** Maximum users in the search for the peak. */
 export const mostUsers = 512
 
-/**
- * The next probe after these: first doublings from `fewest` users, then up to two bisections, then the confirmation.
- */
+/** The next probe: first doublings from `fewest` users, then up to two bisections, then the confirmation. */
 export function nextProbe(done: readonly (Probe & { readonly kind: NextProbe['kind'] })[], fewest = 1): NextProbe {
   const confirmed = done.find(probe => probe.kind === 'confirm')
   if (confirmed !== undefined) return { kind: 'done', users: confirmed.users, capacity: confirmed.goodput }

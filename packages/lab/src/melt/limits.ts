@@ -13,10 +13,7 @@ export const LEVELS: Readonly<Record<Limit['kind'], readonly number[]>> = {
 }
 const SPIKE_S = 3
 
-/**
- * Begins with the highest level: most protected apps recover from it, which ends the search. Undefined when the limit
- * is known.
- */
+/** Begins with the highest level, from which most protected apps recover. Undefined when the limit is known. */
 export function nextLevel(levels: readonly number[], tried: Limit['tried']): number | undefined {
   if (tried.length === 0) return levels.at(-1)
   const [held, lost] = [mostHeld(tried), leastLost(tried)]

@@ -30,10 +30,7 @@ export interface MeltSetup {
   readonly window: Window
 }
 
-/**
- * A load the app can serve, a spike from clients that retry, and that load again. Multiples of the capacity, whole
- * seconds.
- */
+/** A load the app can serve, a spike from clients that retry, and that load again: multiples, whole seconds. */
 export interface RecoveryShape {
   readonly beforeS: number
   readonly spike: number

@@ -1,7 +1,4 @@
-/**
- * Decides whether a capacity is too uncertain for a verdict, because every load is a multiple of it and every share
- * relates to it. Pure.
- */
+/** Decides whether the capacity, the base of every load and share, is too uncertain for a verdict. Pure. */
 import { formatPercent, formatRate } from '../report/format.ts'
 
 /** Two searches agree when the larger is at most this much above the other. */

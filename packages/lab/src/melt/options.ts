@@ -128,10 +128,7 @@ export function parseMultiples(text: string): number[] {
   return [...new Set(multiples)].sort((a, b) => a - b)
 }
 
-/**
- * The script names the app better than the program: `node --flag src/server.js` is "server", `npm start` is
- * "npm-start".
- */
+/** The script says more than the program: `node --flag src/server.js` is "server", `npm start` is "npm-start". */
 export function nameOf(command: readonly string[]): string {
   const script = command.find(word => /\.[cm]?[jt]sx?$/.test(word))
   if (script !== undefined) return script.slice(script.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '')

@@ -73,9 +73,7 @@ export class RunningNumbers {
     return shares.map(share => sorted[Math.max(1, Math.ceil(share * sorted.length)) - 1]!)
   }
 
-  /**
-   * Such as `Meas: 18 Min: 3 Max: 4 Avg: 4 Cur: 4`: figures that need no sorting, for a line that is often rewritten.
-   */
+  /** `Meas: 18 Min: 3 Max: 4 Avg: 4 Cur: 4`: figures that need no sorting, for a line that is often rewritten. */
   get live(): string {
     if (this.count === 0)
       return this.notNumbers === 0 ? 'no number yet' : `no number yet, ${this.notNumbers} other lines`

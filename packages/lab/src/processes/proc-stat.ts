@@ -37,9 +37,7 @@ export function parseRss(status: string): number {
   return found === null ? 0 : Number(found[1]) * 1024
 }
 
-/**
- * Parses `ps -A -o pid=,ppid=,pgid=,state=,rss=,time=` of macOS and the BSDs; rss in KiB, time as [[dd-]hh:]mm:ss[.cc].
- */
+/** Parses macOS' and BSD's `ps -A -o pid=,ppid=,pgid=,state=,rss=,time=`; rss in KiB, time [[dd-]hh:]mm:ss[.cc]. */
 export function parsePs(text: string): (ProcessRow & { readonly rssBytes: number })[] {
   const rows: (ProcessRow & { readonly rssBytes: number })[] = []
   for (const line of text.split('\n')) {

@@ -115,10 +115,7 @@ function otherPlots({ plots: [, ...others], arms }: ScenarioResult): string {
     .join('\n')
 }
 
-/**
- * On phones the style sheet turns each row into a card. So each cell carries its column's name, and roles describe the
- * structure.
- */
+/** On phones the style sheet turns rows into cards, so each cell carries its column's name and a role. */
 function tableSection({ title, note, columns, rows }: Table, result: ScenarioResult): string {
   const head = columns.map(column => `<th scope="col" role="columnheader">${escapeText(column)}</th>`).join('')
   const body = rows.map(({ arm, cells }) => {

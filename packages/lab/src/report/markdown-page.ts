@@ -1,7 +1,4 @@
-/**
- * Several results in Markdown, on one page, or on an index with one page each: their findings beside the published
- * ones. Pure.
- */
+/** Several results in Markdown, on one page or on a page each with an index, beside the published figures. Pure. */
 import { markdownTable } from './markdown-table.ts'
 import type { ScenarioResult, Table } from './result.ts'
 

@@ -176,10 +176,7 @@ const journeysDocument = ({ duration, ...counts }: JourneyOutcome): JourneysDocu
   duration: duration.toJSON(),
 })
 
-/**
- * The outcome from which a document was made, without `acknowledged` numbers. Throws a RangeError for an invalid
- * histogram.
- */
+/** The outcome in a document, without `acknowledged` numbers. Throws a RangeError for an invalid histogram. */
 export function outcomeOf(document: AttackDocument): LoadOutcome {
   const { histograms, journeys } = document
   const read = (kind: Kind, which: keyof KindHistograms): Histogram => Histogram.fromJSON(histograms[kind][which])

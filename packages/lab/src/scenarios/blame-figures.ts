@@ -32,9 +32,7 @@ export interface Operation {
   readonly verdict: Verdict
 }
 
-/**
- * The naive alert fires if the operation's latency stays above this, ms. Published: 250 ms for an operation of 100 ms.
- */
+/** The naive alert fires while the latency is above this, ms. Published: 250 ms for an operation of 100 ms. */
 export const ALERT_ABOVE_MS = 250
 
 export function meanLatency(operations: readonly Operation[]): number {

@@ -35,9 +35,7 @@ export const catalogue: readonly Scenario<unknown>[] = [
   fleetCpu,
 ]
 
-/**
- * The workloads of the scoreboard, each with standing and with new connections. They take hours, so `all` omits them.
- */
+/** The scoreboard's workloads, each with standing and with new connections. `all` omits them: they take hours. */
 export const scoreboard: readonly Scenario<unknown>[] = Object.keys(WORKLOADS).flatMap(workload =>
   MODES.map(mode => overload({ workload, mode })),
 )

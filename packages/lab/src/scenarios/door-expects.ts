@@ -9,10 +9,7 @@ const P99_MS = 250
 /** Capacities that are measured some seconds apart differ by up to this share. */
 const ALIKE = 0.02
 
-/**
- * The bar for a machine with separate cores for the service, HAProxy and the load, and for one where the last two share
- * a core.
- */
+/** The bar for a machine with a core each for service, HAProxy and load, and for one where the last two share. */
 const barOf = ({ ownCores }: DoorMeasured): { readonly load: number; readonly kept: number } =>
   ownCores ? { load: 100, kept: 0.97 } : { load: 50, kept: 0.9 }
 

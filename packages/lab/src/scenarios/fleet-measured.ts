@@ -30,10 +30,7 @@ export interface FleetRun {
   readonly change: FleetPhase
 }
 
-/**
- * `cpu`: the service computes, limited to a share of a core. `wait`: it waits, and the slow instance holds connections
- * longer.
- */
+/** `cpu`: computes, limited to a share of a core. `wait`: waits; the slow instance holds connections longer. */
 export type FleetForm = 'cpu' | 'wait'
 
 export interface FleetMeasured {
@@ -47,9 +44,7 @@ export interface FleetMeasured {
   readonly runs: FleetRun[]
 }
 
-/**
- * Indexes of the instances that stay fast, of the one that is slow from the start, and of the one that becomes slow.
- */
+/** Indexes of the instances that stay fast, of the one slow from the start, and of the one that becomes slow. */
 export const FAST = [0, 2] as const
 export const SLOW = 3
 export const BECOMES_SLOW = 1

@@ -66,10 +66,7 @@ export function shareKept({ cells }: LoggingMeasured, cell: CellResult): number 
   return rates.length === 0 ? undefined : (cell.rate * rates.length) / rates.reduce((sum, rate) => sum + rate, 0)
 }
 
-/**
- * Runs, bare or protected, with a reader that takes fewer lines than the service would write: the subject of the
- * experiment.
- */
+/** Runs whose reader takes fewer lines than the service would write: the subject of the experiment. */
 export const slowlyRead = ({ cells }: LoggingMeasured, protect: boolean): CellResult[] =>
   cells.filter(cell => cell.share !== null && cell.share < 1 && cell.protect === protect && cell.variant === 'database')
 

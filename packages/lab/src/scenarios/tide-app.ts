@@ -23,10 +23,7 @@ function script(name: string): readonly string[] {
 
 export interface TideDatabase {
   readonly url: string
-  /**
-   * Reads the table itself: how many acknowledged positions are missing, and how many positions of these phones are
-   * stored.
-   */
+  /** Reads the table: how many acknowledged positions are missing, and how many are stored for these phones. */
   missing(load: PhoneLoad, acknowledged: readonly number[]): Promise<{ missing: number; stored: number }>
   crash(): Promise<void>
   restart(): Promise<void>

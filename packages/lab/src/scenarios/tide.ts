@@ -1,7 +1,4 @@
-/**
- * The tide experiment (2013): phones walk a shoreline, and every position is stored. Measures how many one process
- * serves.
- */
+/** The tide experiment (2013): every position of walking phones is stored. How many phones can one process serve? */
 import { randomBytes } from 'node:crypto'
 import { runLoad } from '../load/run.ts'
 import { planOf } from '../load/load-request.ts'

@@ -40,8 +40,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
   })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = request.url!.split('?') as [string]
-    // Answers without asking other workers, whatever the load, also in a drain: any answer shows that the process
-    // lives.
+    // Independent of other workers, of load and of a drain: any answer shows that the process lives.
     if (path === '/live') return send(request, response, 'text/plain', 'The event loop is running.\n')
     const page = PAGES[path]
     const { stats, ...told } = await workers.together()

@@ -47,10 +47,7 @@ const PROMPT_MS = 2
 /** Maximum time before and after a sample for which it counts, ms: the watcher may have been late. */
 const MOST_VOUCHED_MS = 60
 
-/**
- * A line belongs to the named range if it took at least this share of the stall. A loop passes through its other lines
- * only briefly.
- */
+/** A line belongs to the named range if it took this share of the stall. A loop passes its other lines quickly. */
 const LEAST_OF_RANGE = 0.1
 
 export const UNKNOWN: Judgement = { place: undefined, cause: undefined, request: undefined }

@@ -93,8 +93,7 @@ function patch(redis: Redis, commandMs: number): void {
     if (seen.has(command) || (redis.status === 'connect' && isHandshake(name))) return send()
     seen.add(command)
     const waits = waitsOnPurpose(name, command.args)
-    // QUIT is sent even if its caller already got an error. Otherwise the client would keep the connection open, or
-    // reconnect.
+    // QUIT is sent even if its caller got an error; otherwise the client would stay connected, or reconnect.
     const isKept = name === 'quit' && stream === undefined
     // Commands collected by auto-pipelining are sent in the context of the first one, whose budget is not theirs.
     const parent = redis.options.enableAutoPipelining === true ? undefined : currentBudget()

@@ -11,9 +11,7 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-/**
- * Above this number, each request removes finished answers from the list. It is also the maximum number of open ones.
- */
+/** Above this number, each request removes finished answers from the list. Also the maximum of open answers. */
 const MANY_OPEN = 1000
 /** An app with an unbounded number of paths must not fill its own memory. */
 const MOST_PATHS = 200

@@ -1,7 +1,4 @@
-/**
- * The upper bound for any server: the share of its capacity that remains when each excess request costs r to shed.
- * Pure.
- */
+/** The upper bound for any server: the share of its capacity that remains if each shed costs r. Pure. */
 
 /**
  * (1 - k r/S) / (1 - r/S) at `k` times the capacity: S is the service time and r the cost of a shed, same unit. Below

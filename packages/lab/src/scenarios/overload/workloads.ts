@@ -1,6 +1,4 @@
-/**
- * The workloads of the scoreboard: the cost of a request, and the offered load. apps/overload/work.js does the work.
- */
+/** The workloads of the scoreboard: what a request costs, and the load. apps/overload/work.js does the work. */
 import type { LoadShape } from '../../melt/load-shape.ts'
 
 export interface Workload extends LoadShape {

@@ -20,10 +20,7 @@ const DEVIATIONS = 2
 const MOST_SLOW = 0.015
 /** An answer that took longer than this is slow, ms. */
 const SLOW_MS = 50
-/**
- * An answer between this and SLOW_MS may only show the scheduler of a busy machine: it counts as a fraction of a slow
- * one.
- */
+/** An answer between this and SLOW_MS may show only the scheduler of a busy machine: it counts as a part of one. */
 const QUICK_MS = 10
 const SOMEWHAT_SLOW = 0.3
 /** A kind needs this many answers to count as quick. With as many of its requests in service it no longer does. */
@@ -78,10 +75,7 @@ export class ServiceTimes<S extends Serving> {
     return mean > 0 && nowMs - servingSince >= times * mean
   }
 
-  /**
-   * How long this kind takes, ms, if it is known to be quick and so holds nothing that other requests wait for. Else
-   * Infinity.
-   */
+  /** How long this kind takes, ms, if it is known to be quick and holds nothing that others wait for; else Infinity. */
   quickMs(kind: number): number {
     const isKnown = this.#answered[kind]! >= QUICK_OF && this.#inService[kind]! < QUICK_OF
     return isKnown && this.#slowShare[kind]! <= MOST_SLOW ? this.#meanMs[kind]! : Number.POSITIVE_INFINITY

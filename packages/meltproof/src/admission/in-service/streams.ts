@@ -5,10 +5,7 @@
  */
 import { KINDS_IN_SERVICE } from './service-times.ts'
 
-/**
- * A stream of unknown kind counts as silent after this time, ms. A longer one would let watches that arrive together
- * delay others until those are shed.
- */
+/** A stream of unknown kind is silent after this time, ms: longer, watches that arrive together would delay others. */
 const FIRST_SILENCE_MS = 100
 /** A stream of unknown kind that stays open for this time after its silence is an event feed, ms. */
 const DOUBT_MS = 1000

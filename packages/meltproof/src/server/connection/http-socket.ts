@@ -9,9 +9,7 @@ export interface HeadListener {
   refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
 }
 
-/**
- * Stored on the socket: a parser outlives its connections, and a WeakMap costs as much as all the rest of a short one.
- */
+/** Stored on the socket: the parser outlives it, and for short connections a WeakMap costs as much as all the rest. */
 export const HEAD_LISTENER: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 
