@@ -14,9 +14,7 @@ import { registerStats } from './commands/stats.ts'
 import { UserError } from './user-error.ts'
 
 const program = new Command('meltlab')
-  .description(
-    'Shows whether a Node.js service melts under load, and measures it honestly.\nBegin with: meltlab melt --quick -- node server.js',
-  )
+  .description('Shows whether a Node.js service melts under load.\nBegin with: meltlab melt --quick -- node server.js')
   .version(labVersion())
   .exitOverride()
   // Prints a default as it is typed: `(default: 1s)`.
@@ -56,10 +54,10 @@ const fail = (error: unknown): void => {
   } else if (error instanceof CommanderError) {
     if (error.exitCode === 0) return
     if (error.code === 'commander.help') process.stderr.write(program.helpInformation())
-    else process.stderr.write(`meltlab: ${oneSentence(error.message)}; ${helpOf(error)} --help says what there is\n`)
+    else process.stderr.write(`meltlab: ${oneSentence(error.message)}; ${helpOf(error)} --help lists what there is\n`)
     process.exitCode = 2
   } else {
-    process.stderr.write(`meltlab: this is a fault of meltlab itself:\n${(error as Error)?.stack ?? String(error)}\n`)
+    process.stderr.write(`meltlab: this is a bug in meltlab:\n${(error as Error)?.stack ?? String(error)}\n`)
     process.exitCode = 1
   }
 }
@@ -82,7 +80,7 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return
     process.exitCode = 1
-    if (stream === process.stdout) process.stderr.write(`meltlab: stdout can not be written: ${error.message}\n`)
+    if (stream === process.stdout) process.stderr.write(`meltlab: stdout cannot be written: ${error.message}\n`)
   })
 }
 

@@ -55,7 +55,7 @@ const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'
 export function knownMethod(text: string, option?: string): string {
   const method = text.toUpperCase()
   const where = option === undefined ? '' : `${option}: `
-  if (method === 'CONNECT') throw new UserError(`${where}the method CONNECT opens a tunnel and is not supported.`)
+  if (method === 'CONNECT') throw new UserError(`${where}method CONNECT opens a tunnel and is not supported.`)
   if (METHODS.includes(method)) return method
   throw new UserError(`${where}expected an HTTP method such as ${USUAL_METHODS}, got "${text}".`)
 }

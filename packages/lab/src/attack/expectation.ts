@@ -45,7 +45,7 @@ export function parseExpectation(text: string): Expectation {
   const operator = match?.[2] as Operator
   const isLatency = Object.hasOwn(LATENCIES, metric)
   if (match === null || !(isLatency || SHARES.includes(metric as Share))) {
-    throw new UserError(`--expect can not read "${text}": ${USAGE}.`)
+    throw new UserError(`--expect cannot parse "${text}": ${USAGE}.`)
   }
   const value = match[3]!
   if (isLatency) return { metric, operator, limit: parseDuration(value, `--expect ${metric}`), unit: 'ms' }
@@ -130,7 +130,7 @@ function doubtOf(metric: string, { certified, certificate, okLatency }: LoadOutc
   if (figure !== undefined && interval !== undefined) {
     const [clean, measured] = interval
     if (measured - clean > allowedMs(figure, measured, okLatency.count)) {
-      return `not certified (${certificate.code}): the server's own is ${inWords(clean, 'ms')} to ${inWords(measured, 'ms')}`
+      return `not certified (${certificate.code}): the server's own value is ${inWords(clean, 'ms')} to ${inWords(measured, 'ms')}`
     }
   }
   return `not certified (${certificate.code})`

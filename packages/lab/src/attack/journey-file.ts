@@ -174,7 +174,7 @@ class Step {
     const think = this.#text('think', '"500ms"')
     if (think === undefined) return 0
     if (this.#at === 0)
-      throw this.#wrong('think', 'the first step starts when its journey does; think comes before later ones')
+      throw this.#wrong('think', 'the first step starts with its journey; only later steps can have think')
     try {
       return parseDuration(think, 'it')
     } catch (error) {
@@ -191,7 +191,7 @@ function membersOf(given: unknown, known: readonly string[], wrong: (what: strin
   if (unknown === undefined) return given as Members
   const near = nearestName(unknown, known)
   const meant = near === undefined ? `expected ${known.join(', ')}` : `did you mean ${near}?`
-  throw wrong(`${JSON.stringify(unknown)} is not known; ${meant}`)
+  throw wrong(`${JSON.stringify(unknown)} is unknown; ${meant}`)
 }
 
 function originOf(given: unknown, wrong: (what: string) => UserError): string {

@@ -25,8 +25,8 @@ export function refuseImpossible({ arrival, connections, threads }: LoadPlan, se
     const cores = Math.min(threads, machine.cores)
     if (rate > cores * MOST_PER_CORE) {
       throw new UserError(
-        `${formatCount(rate)}/s can not be sent from here: a core sends at most ${formatCount(MOST_PER_CORE)}/s, ` +
-          `and this has ${cores} (${machine.cores} in the machine, ${threads} ${threads === 1 ? 'thread' : 'threads'}).`,
+        `${formatCount(rate)}/s cannot be sent from here: a core sends at most ${formatCount(MOST_PER_CORE)}/s, ` +
+          `and meltlab has ${cores} (${machine.cores} in the machine, ${threads} ${threads === 1 ? 'thread' : 'threads'}).`,
       )
     }
   }
@@ -34,13 +34,13 @@ export function refuseImpossible({ arrival, connections, threads }: LoadPlan, se
   const files = (machine.openFiles ?? Number.POSITIVE_INFINITY) - OTHER_FILES
   if (standing > files) {
     throw new UserError(
-      `${formatCount(standing)} connections are more than the ${formatCount(machine.openFiles!)} files this process may open: raise ulimit -n, or use fewer.`,
+      `${formatCount(standing)} connections exceed the ${formatCount(machine.openFiles!)} files that this process may open: raise ulimit -n, or use fewer.`,
     )
   }
   const ports = (machine.localPorts ?? Number.POSITIVE_INFINITY) * servers
   if (standing > ports) {
     throw new UserError(
-      `${formatCount(standing)} connections are more than this machine has local ports for: ${formatCount(machine.localPorts!)} to each server.`,
+      `${formatCount(standing)} connections exceed the local ports of this machine: ${formatCount(machine.localPorts!)} to each server.`,
     )
   }
 }

@@ -33,11 +33,11 @@ function refuseContradictions(flags: Flags): void {
   if (users !== undefined && rampTo !== undefined) throw new UserError('--ramp-to needs --rate, not --users.')
   if (users === undefined && think !== undefined) throw new UserError('--think needs --users.')
   if (fresh === true && connections !== undefined) {
-    throw new UserError('--fresh and --connections exclude each other: fresh connections do not stand.')
+    throw new UserError('--fresh and --connections exclude each other: fresh connections are not kept.')
   }
   if (streams !== undefined && (http2 === undefined || fresh === true)) {
     throw new UserError(
-      `--streams needs --http2${http2 === undefined ? '' : ' without --fresh, which has one a connection'}.`,
+      `--streams needs --http2${http2 === undefined ? '' : ' without --fresh, which has one stream per connection'}.`,
     )
   }
 }

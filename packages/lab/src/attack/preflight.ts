@@ -13,7 +13,7 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
   const { secure, hostname, port } = target
   const where = `${hostname}:${port}`
   const address = await resolveAddress(target, timeoutMs)
-  if (address === undefined) throw new UserError(`The name ${hostname} has no address: is it spelt right?`)
+  if (address === undefined) throw new UserError(`The name ${hostname} has no address: is it spelled correctly?`)
   const noHttp2 = `${where} does not speak HTTP/2${secure ? ' (it offers no h2 in TLS)' : ' without TLS (h2c)'}: leave out --http2.`
   await new Promise<void>((resolve, reject) => {
     let reached = false
@@ -30,8 +30,10 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
       else if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') end(noHttp2)
       else if (asked && !code.startsWith('ERR_SSL')) end(noHttp2)
       else if (reached && secure) {
-        end(`${where} does not speak TLS as asked: ${sentence(explain(error).trim() + untrustedHint(code))}`)
-      } else end(`${where} can not be reached: ${sentence(explain(error))}`)
+        end(
+          `${where} cannot be reached with these TLS options: ${sentence(explain(error).trim() + untrustedHint(code))}`,
+        )
+      } else end(`${where} cannot be reached: ${sentence(explain(error))}`)
     }
     const connected = (): void => {
       if (http2 === undefined || (secure && (socket as TLSSocket).alpnProtocol !== 'h2')) {

@@ -9,6 +9,6 @@ export async function readInput(file: string, option: string): Promise<Buffer> {
     // stdin is read as a stream: its writer may be slow, and Ctrl-C must end the wait.
     return file === '-' ? await buffer(process.stdin) : readFileSync(file)
   } catch (error) {
-    throw new UserError(`${option} ${file} can not be read: ${(error as Error).message}.`)
+    throw new UserError(`${option} ${file} cannot be read: ${(error as Error).message}.`)
   }
 }

@@ -84,7 +84,7 @@ function bodyAt(line: number, file: string, readBody: ReadBody): Uint8Array {
   try {
     return readBody(file)
   } catch (error) {
-    throw new TargetsError(line, `the body ${file} can not be read: ${(error as Error).message}`)
+    throw new TargetsError(line, `the body ${file} cannot be read: ${(error as Error).message}`)
   }
 }
 

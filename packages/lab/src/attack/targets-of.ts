@@ -39,7 +39,7 @@ export async function targetsOf(url: string | undefined, flags: Flags): Promise<
   if (url !== undefined) return { list: [await oneTarget(url, flags)], templated: true }
   if (flags.method !== undefined || flags.body !== undefined) {
     const flag = flags.method === undefined ? '--body' : '--method'
-    throw new UserError(`${flag} goes with a URL: each target of ${file ?? har} has its own.`)
+    throw new UserError(`${flag} needs a URL: each target of ${file ?? har} has its own.`)
   }
   checkHeaders(headers, file !== undefined)
   return file === undefined ? fromHar(har!, headers) : fromFile(file, headers)
@@ -96,20 +96,20 @@ async function fromHar(file: string, headers: RequestHeaders): Promise<Targets> 
     const note =
       skipped === 0
         ? {}
-        : { note: `${skipped} of ${skipped + list.length} entries of ${file} are no HTTP requests and are left out` }
+        : { note: `${skipped} of ${skipped + list.length} entries of ${file} are not HTTP requests and are skipped` }
     return { list: someOf(list, file, 'no entry is an HTTP request'), templated: false, ...note }
   } catch (error) {
     if (error instanceof UserError) throw error
     throw new UserError(
-      `--har ${file} is no HAR that can be sent: ${(error as Error).message.replace(/\.$/, '').replaceAll('\n', ' ')}.`,
+      `--har ${file} is not a valid HAR: ${(error as Error).message.replace(/\.$/, '').replaceAll('\n', ' ')}.`,
     )
   }
 }
 
 function someOf(list: readonly LoadTarget[], file: string, why: string): Targets['list'] {
   const [first, ...others] = list
-  if (first === undefined) throw new UserError(`${file} holds no target: ${why}.`)
+  if (first === undefined) throw new UserError(`${file} contains no target: ${why}.`)
   if (list.length > MOST_TARGETS)
-    throw new UserError(`${file} holds ${list.length} targets: at most ${MOST_TARGETS} take turns.`)
+    throw new UserError(`${file} contains ${list.length} targets: at most ${MOST_TARGETS} are allowed.`)
   return [first, ...others]
 }

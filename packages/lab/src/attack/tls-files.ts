@@ -9,7 +9,7 @@ import { readInput } from './read-input.ts'
 export async function tlsOf({ insecure, cacert, cert, key }: TlsFlags): Promise<Tls | undefined> {
   if (insecure === true && cacert !== undefined) {
     throw new UserError(
-      '--insecure and --cacert exclude each other: one trusts every server, one those of an authority.',
+      '--insecure and --cacert exclude each other: the first trusts every server, the second those of an authority.',
     )
   }
   if (cert === undefined && key !== undefined) throw new UserError('--key needs --cert, the certificate it belongs to.')

@@ -27,8 +27,11 @@ export const CAUSES = {
     severity: 'melts',
     remedy: 'createPool({ queueLimit: 100 }), or bound() of meltproof/mysql2',
   },
-  'agent-endless': { severity: 'melts', remedy: '{ signal: AbortSignal.timeout(2000) } ends the wait in it too' },
-  'stdout-writes': { severity: 'warning', remedy: 'log less, or meltproof/stdout: writes that wait for no reader' },
+  'agent-endless': { severity: 'melts', remedy: '{ signal: AbortSignal.timeout(2000) } also ends the wait in it' },
+  'stdout-writes': {
+    severity: 'warning',
+    remedy: 'log less, or use meltproof/stdout, which does not wait for a reader',
+  },
   'server-timeouts': { severity: 'warning', remedy: 'leave them at 60 s and 300 s, or set your own, but not 0' },
   'no-drain': { severity: 'warning', remedy: "process.on('SIGTERM', …): guard.drain() or server.close(), then exit" },
 } as const

@@ -90,15 +90,15 @@ function heldAt(holds: readonly Hold[]): Finding {
   const sorted = holds.flatMap(({ tookMs }) => tookMs).sort((a, b) => a - b)
   const [median, longest] = [sorted[sorted.length >> 1]!, sorted.at(-1)!].map(Math.round)
   const calls = holds.find(each => each.calls !== '')?.calls
-  const what = `the event loop is held for ${median} ms, at most ${longest} ms${calls === undefined ? '' : `, in ${calls}`}`
+  const what = `the event loop is blocked for ${median} ms, at most ${longest} ms${calls === undefined ? '' : `, in ${calls}`}`
   return finding('loop-held', what, holds[0]!.where, sorted.length)
 }
 
 const SAYS: Readonly<Partial<Record<Cause, (what: string) => string>>> = {
   'fetch-unbounded': what => `fetch to ${what} has no time limit but undici's 300 s`,
   'http-unbounded': what => `a request to ${what} has no time limit`,
-  'pg-query-unbounded': what => `a query at PostgreSQL on ${what} has no time limit`,
-  'mysql-query-unbounded': what => `a query at MySQL on ${what} has no time limit`,
+  'pg-query-unbounded': what => `a query to PostgreSQL on ${what} has no time limit`,
+  'mysql-query-unbounded': what => `a query to MySQL on ${what} has no time limit`,
   'pg-pool-endless': what => `waiting for one of ${what} has no time limit`,
   'mysql-pool-endless': what => `the queue for ${what} has no limit`,
   'agent-endless': what => `the queue of requests to ${what} has no limit`,
@@ -123,7 +123,7 @@ function tallied(processes: readonly Facts[]): Finding[] {
         return [
           finding(
             cause,
-            `${most.toFixed(1)} writes to ${what} a request: a file or terminal holds the loop`,
+            `${most.toFixed(1)} writes to ${what} a request: a file or terminal blocks the loop`,
             where,
             times,
           ),

@@ -32,7 +32,7 @@ export function checkAuditOptions(raw: RawAuditOptions, command: readonly string
   if (command.length === 0) throw new UserError('a command is needed: meltlab audit [options] -- node server.js')
   const durationMs = parseDuration(raw.duration, '--duration')
   if (durationMs < SHORTEST_MS) {
-    throw new UserError(`--duration must be at least 5s, for things that happen now and then, got ${raw.duration}`)
+    throw new UserError(`--duration must be at least 5s, to detect what happens only sometimes, got ${raw.duration}`)
   }
   return {
     command,

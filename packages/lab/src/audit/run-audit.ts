@@ -98,7 +98,7 @@ async function prepare(
 ): Promise<void> {
   if (observed.facts().length === 0) {
     throw new UserError(
-      `'${options.command.join(' ')}' listens, but is no Node program (or drops NODE_OPTIONS): audit looks into Node ` +
+      `'${options.command.join(' ')}' listens, but is not a Node program (or drops NODE_OPTIONS): audit supports Node ` +
         `only; give it the command that starts node${quote(app.lastWords())}`,
     )
   }
@@ -148,7 +148,7 @@ class Run {
   async end(): Promise<Shutdown> {
     const { observed, users, progress, signal } = this.#parts
     progress.line('SIGTERM, while it is asked')
-    progress.status('waiting for its end')
+    progress.status('waiting until it ends')
     const serving = observed.serving()
     const pids = serving.map(({ pid }) => pid)
     const inFlight = users.inFlight()
@@ -194,7 +194,7 @@ class Run {
   #checkRunning(): void {
     const { app } = this.#parts
     if (app.ended() === undefined) return
-    throw new UserError(`the command ${app.ended()} while it was asked${quote(app.lastWords())}`)
+    throw new UserError(`the command ${app.ended()} during the audit${quote(app.lastWords())}`)
   }
 }
 
@@ -202,13 +202,13 @@ function checkServing(observed: Observed): void {
   const serving = observed.serving()
   if (serving.length === 0) {
     throw new UserError(
-      'the command answers, but no HTTP/1 server of Node in it was asked: another program, an HTTP/2 server or a server ' +
-        'that is not built on node:http answers, and audit cannot look into it',
+      'the command answers, but not with an HTTP/1 server of Node: another program, an HTTP/2 server or a server ' +
+        'that is not built on node:http answers, which audit cannot observe',
     )
   }
   // Newer versions publish the parts of a request on diagnostics channels.
   const old = serving.find(({ node }) => isOldNode(node))
-  if (old !== undefined) throw new UserError(`the command runs on Node ${old.node}; audit needs 22.12 or newer in it`)
+  if (old !== undefined) throw new UserError(`the command runs on Node ${old.node}; audit needs 22.12 or later`)
 }
 
 type Asking = Pick<Users, 'answers' | 'failures'>
@@ -251,7 +251,9 @@ function resultOf({ options, origin, startedAt, facts, asked, shutdown }: Ended)
     ),
     notes:
       failures > answers / 10
-        ? [`${failures} of ${answers} requests were answered with an error, or not at all: less than usual was seen`]
+        ? [
+            `${failures} of ${answers} requests were answered with an error, or not at all, so the audit saw less than usual`,
+          ]
         : [],
   }
 }

@@ -30,6 +30,6 @@ function verdict({ findings, requests, paths, tooFew, incomplete }: AuditResult)
     ...(tooFew.length === 0 ? [] : [`too few requests to judge ${tooFew.join(' and ')} (raise --duration)`]),
   ]
   const said = parts.length === 0 ? 'nothing found' : parts.join(', ')
-  const early = incomplete ? 'INCOMPLETE, cut short: ' : ''
+  const early = incomplete ? 'INCOMPLETE, ended early: ' : ''
   return `${early}${said}, in ${requests.toLocaleString('en-US')} requests to ${paths.join(', ')}.`
 }

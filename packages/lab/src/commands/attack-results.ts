@@ -65,9 +65,9 @@ function keep(results: AttackResults): string {
   const file = path.join(tmpdir(), `meltlab-attack-${results.startedAt.replaceAll(/[:.]/g, '-')}.json`)
   try {
     writeFileSync(file, documents(results))
-    return `what was measured is in ${file}`
+    return `the results are in ${file}`
   } catch {
-    return 'there is no room for what was measured, either'
+    return 'the results could not be stored elsewhere either'
   }
 }
 

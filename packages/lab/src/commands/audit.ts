@@ -25,11 +25,11 @@ export function registerAudit(program: Command): void {
   )
   program
     .command('audit')
-    .summary('run a Node server and say what would melt it')
+    .summary('run a Node server and report what would melt it')
     .description(
-      'Starts COMMAND, asks it for a few seconds, first one request at a time and then with several users, ends it ' +
-        'with SIGTERM while they ask, and says what would melt it: where, how often, and the remedy. It goes by what it ' +
-        'sees the app do, so only what the requests reach is looked at. Nothing is written to the working folder.',
+      'Starts COMMAND, sends it requests for a few seconds, first one at a time and then from several users, ends it ' +
+        'with SIGTERM while they continue, and reports what would melt it: where, how often, and the remedy. It only ' +
+        'observes the running app, so it sees only what the requests reach. It writes nothing to the working folder.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')
@@ -37,11 +37,11 @@ export function registerAudit(program: Command): void {
     .option('--method <method>', 'request method', 'GET')
     .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])
     .option('--body <text>', 'request body')
-    .option('--insecure', 'the command speaks TLS; do not verify its certificate')
-    .option('--cacert <file>', 'the command speaks TLS; trust this authority (PEM)')
-    .option('--users <n>', 'users who ask at the same time', '10')
-    .option('--duration <duration>', 'how long to ask, SIGTERM not counted', '10s')
-    .option('--start-timeout <duration>', 'how long the command may take until it listens', '10s')
+    .option('--insecure', 'the command uses TLS; do not verify its certificate')
+    .option('--cacert <file>', 'the command uses TLS; trust this authority (PEM)')
+    .option('--users <n>', 'concurrent users', '10')
+    .option('--duration <duration>', 'duration of the load, without the shutdown', '10s')
+    .option('--start-timeout <duration>', 'time until the command must listen', '10s')
     .option('--url <url>', 'where the command listens (default: found by itself)')
     .option('--json', 'print the result as one JSON document on stdout, and nothing else')
     .addHelpText(
@@ -49,7 +49,7 @@ export function registerAudit(program: Command): void {
       `
 ${wrapWords(`What melts it: ${melts}.`, 80).join('\n')}
 ${wrapWords(`Warnings: ${warnings}.`, 80).join('\n')}
-Exit codes: 0 nothing found, 3 something melts it, 4 warnings only, 5 too few
+Exit codes: 0 no findings, 3 something melts it, 4 only warnings, 5 too few
 requests of a path to judge it, 2 wrong usage, 130 Ctrl-C.
 
 Examples:

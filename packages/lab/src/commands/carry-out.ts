@@ -67,7 +67,7 @@ export function writeOrKeep(result: ScenarioResult, out: string, write?: WriteFi
 /** The result may be written although its page failed; otherwise it goes to another disk, and at last to stdout. */
 function whereItIs(result: ScenarioResult, folder: string | undefined, write: WriteFile = writeFileSync): string {
   const then = (file: string): string =>
-    `what was measured is in ${file}: \`meltlab report ${file}\` writes the page when there is room`
+    `the result is in ${file}: \`meltlab report ${file}\` writes the page once there is room`
   const own = path.join(folder ?? '', 'result.json')
   if (folder !== undefined && existsSync(own)) return then(own)
   const other = path.join(tmpdir(), `${folderName(result)}.json`)
@@ -77,7 +77,7 @@ function whereItIs(result: ScenarioResult, folder: string | undefined, write: Wr
   } catch {
     rmSync(other, { force: true })
     process.stdout.write(`${JSON.stringify(result)}\n`)
-    return 'all that was measured stands on stdout, as JSON'
+    return 'the whole result is on stdout, as JSON'
   }
 }
 

@@ -9,9 +9,9 @@ const WIDTH = 80
 export function registerList(program: Command): void {
   program
     .command('list')
-    .summary('list the scenarios that `meltlab run` can carry out')
-    .description('Lists the scenarios that `meltlab run` can carry out.')
-    .option('--json', 'as one JSON document')
+    .summary('list the scenarios of `meltlab run`')
+    .description('Lists the scenarios of `meltlab run`.')
+    .option('--json', 'print one JSON document')
     .action((options: { readonly json?: true }) => {
       process.stdout.write(options.json === true ? `${JSON.stringify(listed())}\n` : listText())
     })

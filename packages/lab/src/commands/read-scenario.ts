@@ -21,11 +21,11 @@ export function scenarioOf(content: string, file: string): ScenarioResult | unde
   if (result.version !== VERSION) {
     throw new UserError(
       `${file} is a result of another version (${String(result.version ?? 'none')}; this meltlab reads ${VERSION}); ` +
-        'write its page with the meltlab that measured it, or measure again',
+        'write its page with the meltlab that measured it, or repeat the run',
     )
   }
   const missing = LISTS.filter(name => !Array.isArray(result[name]))
-  if (missing.length > 0) throw new UserError(`${file} is a result without ${missing.join(', ')}; measure it again`)
+  if (missing.length > 0) throw new UserError(`${file} is a result without ${missing.join(', ')}; repeat the run`)
   return result as ScenarioResult
 }
 

@@ -26,7 +26,7 @@ interface Flags {
 export function registerReport(program: Command): void {
   program
     .command('report')
-    .summary('write the report of results once more, as a page or as Markdown')
+    .summary('write the report of results again, as a page or as Markdown')
     .description(
       'Reads each RESULT (a result.json, or a folder with results) and writes its page beside it; with --markdown one page ' +
         'about all of them, on stdout, in the order of `meltlab list`. A result of `meltlab attack --json` is ' +
@@ -34,8 +34,8 @@ export function registerReport(program: Command): void {
     )
     .argument('<result...>', 'files or folders')
     .option('--markdown', 'one Markdown page about all results, on stdout')
-    .option('--images <dir>', 'where --markdown puts its pictures', 'images')
-    .option('--pages <dir>', 'with --markdown: a page for each result there, and only their index on stdout')
+    .option('--images <dir>', 'folder for the pictures of --markdown', 'images')
+    .option('--pages <dir>', 'with --markdown: folder for a page per result; only an index goes to stdout')
     .action((places: string[], flags: Flags) => report(places, flags))
 }
 

@@ -10,10 +10,10 @@ import { readText } from './written-file.ts'
 /** @throws UserError if the place does not exist or contains no results */
 export function resultFiles(place: string): string[] {
   const stats = statSync(place, { throwIfNoEntry: false })
-  if (stats === undefined) throw new UserError(`there is no ${place}; expected a result, or a folder with results`)
+  if (stats === undefined) throw new UserError(`${place} does not exist; expected a result, or a folder with results`)
   if (!stats.isDirectory()) return [place]
   const names = readdirSync(place).filter(name => name.endsWith('.json'))
-  if (names.length === 0) throw new UserError(`${place} holds no result; expected files that end in .json`)
+  if (names.length === 0) throw new UserError(`${place} contains no result; expected files that end in .json`)
   return names.sort().map(name => path.join(place, name))
 }
 
@@ -26,6 +26,6 @@ function resultIn(file: string): Result {
   const read = readResult(readText(file), file)
   if (read.kind === 'attack') return resultOf(file, read.document)
   throw new UserError(
-    `${file} holds the ${read.documents.length} runs of attack --steps; compare takes a file for each run: measure one rate, without --steps`,
+    `${file} contains the ${read.documents.length} runs of attack --steps; compare needs a file for each run: measure one rate, without --steps`,
   )
 }

@@ -27,19 +27,16 @@ interface Flags {
 export function registerRun(program: Command): void {
   program
     .command('run')
-    .summary('carry out published experiments, bare and protected')
+    .summary('run published experiments, bare and protected')
     .description(
-      'Carries out each SCENARIO (see `meltlab list`), bare and protected, and writes a report for each. ' +
-        `Ends with exit code ${notMet} when something that was expected did not show, and with 1 when one of several failed.`,
+      'Runs each SCENARIO (see `meltlab list`), bare and protected, and writes a report for each. ' +
+        `Ends with exit code ${notMet} if an expectation was not met, and with 1 if one of several failed.`,
     )
     .argument('<scenario...>', "names of scenarios, or 'all'")
     .addOption(new Option('--full', 'as published, or longer (default: about a minute)').conflicts('brief'))
-    .option('--brief', 'a few seconds, only to see that it works; nothing that depends on speed is judged')
-    .option('--out <dir>', 'where to put the folder of each run', 'runs')
-    .option(
-      '--keep <dir>',
-      'also write each result to DIR as it ends, and leave out the scenarios that are there already',
-    )
+    .option('--brief', 'a few seconds, to check that it works; nothing that depends on speed is judged')
+    .option('--out <dir>', 'folder in which each run gets its own', 'runs')
+    .option('--keep <dir>', 'also write each result to DIR when it ends, and skip scenarios whose result is there')
     .option('--json', 'print each result as one line of JSON on stdout, and nothing else')
     .addHelpText('after', '\nExamples:\n  meltlab run burst\n  meltlab run all --full --keep results')
     .action((names: string[], flags: Flags) => run(names, flags))

@@ -37,7 +37,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a file is in the way',
   EEXIST: 'a file is in the way',
-  ENOENT: 'no folder can be made there',
+  ENOENT: 'no folder can be created there',
 }
 
 /** Another process may have created a file there meanwhile. */

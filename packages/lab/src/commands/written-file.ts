@@ -18,7 +18,7 @@ export function checkWritableFile(file: string, option: string): void {
     }
   } catch (error) {
     if (error instanceof UserError) throw error
-    throw new UserError(`${file} can not be written (${reason(error)}); ${option} names another file`)
+    throw new UserError(`${file} cannot be written (${reason(error)}); ${option} names another file`)
   }
 }
 
@@ -34,13 +34,13 @@ export function readText(file: string): string {
   try {
     const megabytes = statSync(file).size / 1e6
     if (megabytes > MOST_MEGABYTES) {
-      throw new UserError(`${file} has ${Math.round(megabytes)} MB, and at most ${MOST_MEGABYTES} can be read`)
+      throw new UserError(`${file} has ${Math.round(megabytes)} MB, but at most ${MOST_MEGABYTES} can be read`)
     }
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof UserError) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UserError(`there is no file ${file}`)
-    throw new UserError(`${file} can not be read: ${reason(error)}`)
+    throw new UserError(`${file} cannot be read: ${reason(error)}`)
   }
 }
 

@@ -31,7 +31,7 @@ const PARTS: readonly Part[] = [
   ['body', ({ plan }) => plan.body],
   ['use of HTTP/2', ({ plan }) => plan.http2 ?? 'none'],
   ['journey', ({ plan }) => plan.journey ?? 'none'],
-  ['filling in of fields', ({ plan }) => plan.templated],
+  ['replacement of template fields', ({ plan }) => plan.templated],
   ['verifying of certificates', ({ plan }) => !plan.insecure],
   ['list of further requests', ({ plan }) => plan.others.map(each => ({ ...each, url: pathOf(each.url) }))],
   ['load', ({ plan }) => plan.arrival, ({ plan }) => loadInWords(plan)],
@@ -54,7 +54,7 @@ function pathOf(url: string): string {
 }
 
 function connectionsInWords({ plan: { connections } }: AttackDocument): string {
-  if (connections.kind === 'fresh') return 'a new one for every request'
+  if (connections.kind === 'fresh') return 'a new one per request'
   return `${connections.count} standing, ${connections.max} at most`
 }
 
@@ -84,5 +84,5 @@ export function remarksOn(results: readonly Result[]): string[] {
   const headers = results.flatMap(({ document }) => Object.entries(document.plan.headers))
   const hidden = [...new Set(headers.flatMap(([name, value]) => (value === HIDDEN ? [name] : [])))]
   if (hidden.length === 0) return []
-  return [`Whether ${hidden.join(', ')} was the same is not known: results hide credentials.`]
+  return [`Whether ${hidden.join(', ')} was the same is unknown, because results hide credentials.`]
 }

@@ -34,12 +34,12 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   const reasons = whyNotComparable(all)
   if (reasons.length > 0) {
     throw new UserError(
-      `these results can not be compared: ${reasons.join('; ')}. Measure both with the same load on the same machine; compare --a --b does`,
+      `these results cannot be compared: ${reasons.join('; ')}. Measure both with the same load on the same machine; compare --a --b does`,
     )
   }
   if (a.results.length !== b.results.length) {
     throw new UserError(
-      `rounds are compared in pairs, but ${a.name} has ${plural(a.results.length, 'result')} and ${b.name} ${b.results.length}; take away those without a partner`,
+      `rounds are compared in pairs, but ${a.name} has ${plural(a.results.length, 'result')} and ${b.name} ${b.results.length}; remove those without a partner`,
     )
   }
   const pairs = inOrder(a).map((result, at) => [result, inOrder(b)[at]!] as const)
@@ -49,7 +49,7 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   if (leftOut.length > 0 && rounds.length < FEWEST) {
     const { document } = doubtful.find(result => result !== undefined)!
     throw new UserError(
-      `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${document.why.join(' ')} Mend that, or measure a smaller load: --rate, or fewer --users.`,
+      `of ${plural(pairs.length, 'round')} ${leftOut.length} are unreliable, and at least ${FEWEST} reliable ones are needed; ${leftOut[0]}: ${document.why.join(' ')} Fix that, or measure a smaller load: --rate, or fewer --users.`,
     )
   }
   const figures = comparedFigures(
@@ -77,7 +77,9 @@ function checkRuns(results: readonly Result[]): void {
       const before = seen.get(run)
       if (before !== undefined) {
         const what =
-          before === name ? `${name} is given twice, or holds a run twice` : `${before} and ${name} hold the same run`
+          before === name
+            ? `${name} is given twice, or contains a run twice`
+            : `${before} and ${name} contain the same run`
         throw new UserError(`${what}, which does not differ from itself; give results of two runs`)
       }
       seen.set(run, name)
@@ -107,14 +109,14 @@ function lateness(figures: readonly ComparedFigure[], rounds: readonly (readonly
   const late = rounds.flat().find(({ document }) => document.certified === false)
   if (blurred.length === 0 || late === undefined) return []
   return [
-    `The generator was late, which makes the interval of ${formatList(blurred)} wider. Of ${late.name}: ${late.document.why.join(' ')} Close what else works on this machine, or measure more rounds.`,
+    `The generator was late, which makes the interval of ${formatList(blurred)} wider. Of ${late.name}: ${late.document.why.join(' ')} End other work on this machine, or measure more rounds.`,
   ]
 }
 
 function tooFew(rounds: number): string[] {
   if (rounds >= FEWEST) return []
   return [
-    `${rounds === 1 ? 'One run of each can not tell' : `${rounds} runs of each can not tell`} a difference from chance: what two runs of the very same thing differ by is not known. Give at least ${FEWEST} a side, or --a, --b and --rounds.`,
+    `${rounds === 1 ? 'One run of each can not tell' : `${rounds} runs of each can not tell`} a difference from chance: how much two runs of the same program differ is unknown. Give at least ${FEWEST} a side, or --a, --b and --rounds.`,
   ]
 }
 
@@ -123,12 +125,12 @@ function order(rounds: readonly (readonly [Result, Result])[]): string[] {
   const together = rounds.findIndex(([one, other]) => overlap(one, other) || overlap(other, one))
   if (together !== -1) {
     const [one, other] = rounds[together]!
-    return [`${one.name} and ${other.name} ran at the same time: each is a part of what the other measured.`]
+    return [`${one.name} and ${other.name} ran at the same time: each affected the other.`]
   }
   if (rounds.length < FEWEST) return []
   const known = rounds.map(pair => pair.map(startMs).sort((one, other) => one - other))
   const turns = known.every(([start], at) => at === 0 || known[at - 1]![1]! <= start!)
-  return turns ? [] : ['A and B did not run in turns: what changed on the machine meanwhile counts as a difference.']
+  return turns ? [] : ['A and B did not alternate: changes of the machine count as differences.']
 }
 
 /** Whether one run began while the other was in progress. */

@@ -26,7 +26,7 @@ export function comparisonText(comparison: Comparison): string {
     ...aligned([columns, ...rows]),
     '',
     ...[
-      `${rounds === 1 ? 'One round' : `${rounds} rounds`}${leftOut.length > 0 ? `, ${leftOut.length} left out` : ''}.${rounds < FEWEST ? '' : ' Intervals hold all together.'}`,
+      `${rounds === 1 ? 'One round' : `${rounds} rounds`}${leftOut.length > 0 ? `, ${leftOut.length} left out` : ''}.${rounds < FEWEST ? '' : ' All intervals hold together.'}`,
       ...leftOut.map(each => `Left out: ${each}`),
       ...remarks,
       finding(comparison),
@@ -64,9 +64,9 @@ export function finding({ figures }: Pick<Comparison, 'figures'>): string {
   if (better !== '') return `B is better: ${better}.${undecided && ` Else u${undecided}`}`
   if (undecided !== '') return `U${undecided}`
   const untold = figures.flatMap(({ name, verdict }) => (verdict === 'cannot tell' ? name : []))
-  if (untold.length === figures.length) return 'Whether A and B differ can not be told.'
-  const told = 'No difference between A and B is seen'
-  return untold.length === 0 ? `${told}.` : `${told}; of ${formatList(untold)} it can not be told.`
+  if (untold.length === figures.length) return 'Whether A and B differ is unknown.'
+  const told = 'No difference between A and B was found'
+  return untold.length === 0 ? `${told}.` : `${told}; for ${formatList(untold)} it is unknown.`
 }
 
 function value({ unit }: ComparedFigure, at: number | null): string {

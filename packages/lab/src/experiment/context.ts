@@ -124,7 +124,7 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
         try {
           await action()
         } catch (error) {
-          progress.line(`warning: could not tidy up: ${(error as Error).message}`)
+          progress.line(`warning: cleanup failed: ${(error as Error).message}`)
         }
       }
     },
@@ -156,7 +156,7 @@ function runningApp(app: App, origin: string, stopping: () => boolean, stop: () 
       if (!answer.ok) throw new Error(`${app.name} answered ${answer.status} to ${path}`)
       return JSON.parse(answer.text) as T
     },
-    check(when = 'in the middle of the run') {
+    check(when = 'during the run') {
       if (app.ended() === undefined || stopping()) return
       throw new UserError(`${app.name} ${app.ended()} ${when}${quote(app.lastWords())}`)
     },

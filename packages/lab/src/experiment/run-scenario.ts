@@ -47,7 +47,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const missing = missingPackages(scenario.needs ?? [])
   if (missing.length > 0) {
     throw new UserError(
-      `${scenario.name} needs ${missing.join(' and ')}, which meltlab does not bring: npm install ${missing.join(' ')}`,
+      `${scenario.name} needs ${missing.join(' and ')}, which meltlab does not include: npm install ${missing.join(' ')}`,
     )
   }
   const startedAt = new Date()
@@ -72,7 +72,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
     failure = signal.aborted ? signal.reason : error
   }
   const foreign = await foreignWatch.stop()
-  progress.status('ending what was started')
+  progress.status('ending the apps')
   await end()
   if (cores !== undefined) unpinSelf(allowed)
   progress.clear()
@@ -90,7 +90,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const disturbed = disturbance(conditions)
   const incomplete = failure !== undefined
   const why = [
-    ...(incomplete ? [`the run was cut short: ${firstLine(failure)}`] : []),
+    ...(incomplete ? [`the run ended early: ${firstLine(failure)}`] : []),
     ...(cores === undefined
       ? ['what was measured and the lab were not kept on different cores (that takes `taskset` and two cores)']
       : []),
@@ -157,7 +157,7 @@ function disturbance({ foreign, cores }: Pick<ScenarioResult['conditions'], 'for
   if (cores < 2) return 'the load and what it measured shared one core; repeat it on a machine with two'
   if (foreign === null || foreign.mean <= foreignBelow) return undefined
   const used = `${formatPercent(foreign.mean)} of a core on average, ${formatPercent(foreign.worst)} at worst`
-  return `the machine was busy: others used ${used}; end them and repeat it`
+  return `the machine was busy: other processes used ${used}; end them and repeat it`
 }
 
 function firstLine(failure: unknown): string {

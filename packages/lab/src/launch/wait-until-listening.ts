@@ -63,7 +63,7 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
 /** With --url no port is searched, so a server that already listens there would be measured instead. */
 export async function refuseTaken(url: URL | undefined): Promise<void> {
   if (url === undefined || !(await listensAt(url))) return
-  throw new UserError(`something listens on ${url.origin} already, before the command was started; end it first`)
+  throw new UserError(`a process listens on ${url.origin} already, before the command was started; end it first`)
 }
 
 /** True if a TCP connection succeeds. Used only where listening ports cannot be read. */
@@ -193,7 +193,7 @@ export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeo
   }
   const { hostname, port } = parseTarget(url.origin)
   if (typeof outcome === 'string' && url.protocol === 'http:' && (await speaksTls(hostname, port))) {
-    throw new UserError(`${app.name} speaks TLS on port ${port}${trustHint}`)
+    throw new UserError(`${app.name} uses TLS on port ${port}${trustHint}`)
   }
   const untrusted = typeof outcome === 'string' ? untrustedHint(outcome) : ''
   if (untrusted !== '') throw new UserError(`${app.name} is not trusted (${outcome})${untrusted}`)

@@ -19,7 +19,7 @@ export function liveScenario({ options, onServing, ending }: LiveParts): Scenari
   return scenario<LiveMeasured>({
     name: melt.name,
     title: 'Seen melting',
-    story: 'The same load on a command bare and protected, at the same time, as somebody set it.',
+    story: 'The same load on a command bare and protected, at the same time, as set on the page.',
     published: [],
     expects: [],
     arms: namedArms(arms),

@@ -52,8 +52,7 @@ export async function startSides(
 
 /** @throws UserError if it ignores PORT, because two instances cannot share a port */
 async function startOne(context: Context, spec: AppSpec): Promise<RunningApp> {
-  const why =
-    'meltlab live runs the command twice at the same time, so it must listen where PORT says, and nowhere else'
+  const why = 'meltlab live runs the command twice at the same time, so it must listen on PORT, and on no other port'
   const asked = String(await freePort())
   const app = await context.start({ ...spec, env: { ...spec.env, PORT: asked } }).catch((error: Error) => {
     if (/is taken by another process/.test(error.message)) throw new UserError(`${error.message}\n${why}`)
@@ -68,7 +67,7 @@ const hasOwn = (cores: Cores | undefined): boolean => cores !== undefined && cor
 export function coresInWords(cores: Cores | undefined): string {
   if (cores === undefined) return 'nothing is pinned to a core here'
   return hasOwn(cores)
-    ? 'each service has a core of its own, and so has the load'
+    ? 'each service has its own core, and so has the load'
     : 'both services share one core evenly, and the load has the other'
 }
 

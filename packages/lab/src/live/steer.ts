@@ -82,7 +82,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   }
   if (signal.aborted) generator.stop()
   else generator.end()
-  context.status('waiting for what is under way')
+  context.status('waiting for requests in flight')
   const stopped = (): void => generator.stop()
   signal.addEventListener('abort', stopped, { once: true })
   const reports = await generator.reports

@@ -11,7 +11,7 @@ type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
 /** A load that lasted less is shown but not judged: one slow second would be too large a share of it. */
 const LEAST_SECONDS = 5
 const judged = (rows: readonly LiveRow[]): readonly LiveRow[] => rows.filter(({ seconds }) => seconds >= LEAST_SECONDS)
-const TOO_SHORT = `No load was held for ${LEAST_SECONDS} s after it had settled: too short to say what it came to.`
+const TOO_SHORT = `No load was held for ${LEAST_SECONDS} s after it had settled: too short to judge.`
 
 type Known = LiveMeasured & { readonly capacity: NonNullable<LiveMeasured['capacity']> }
 

@@ -159,13 +159,13 @@ export const doubts = (evidence: Evidence): Doubt[] => {
         ? `it used ${Math.round(busiest * 100)} % of its core; use more threads or a lower rate`
         : freezes.length > 0
           ? 'it was frozen'
-          : 'it did not get to run in time, as happens when something else uses its core'
+          : 'it did not run in time, as happens when another process uses its core'
     doubt(capped ? 'connections' : 'late', `The generator's own lateness changed ${figures.join(', ')}: ${cause}.`)
   }
   if (saturated && plan.arrival.kind === 'closed') {
     doubt(
       'saturated',
-      `The generator used ${Math.round(busiest * 100)} % of its core, so the rate is its own limit and not the server's: use more threads.`,
+      `The generator used ${Math.round(busiest * 100)} % of its core, so it limited the rate, and not the server: use more threads.`,
     )
   }
   if (evidence.goodLost > LOST_SHARE * (evidence.good + evidence.goodLost)) {
@@ -176,21 +176,21 @@ export const doubts = (evidence: Evidence): Doubt[] => {
   if (forConnection > 0) {
     doubt(
       'connections',
-      `${plural(forConnection, 'request')} found none of ${mostConnections(plan)} free within ${ms(plan.timeoutMs)} and never left: allow more connections.`,
+      `${plural(forConnection, 'request')} found none of ${mostConnections(plan)} free within ${ms(plan.timeoutMs)} and never went out: allow more connections.`,
     )
   }
   const { journeysNotStarted = 0 } = evidence
   if (journeysNotStarted > 0) {
     doubt(
       'connections',
-      `${plural(journeysNotStarted, 'journey')} never started because ${number(plan.journey!.atOnce)} were under way: raise "atOnce" in the file.`,
+      `${plural(journeysNotStarted, 'journey')} never started because ${number(plan.journey!.atOnce)} were in progress: raise "atOnce" in the file.`,
     )
   }
   const forGenerator = total(report => report.unsentForGenerator)
   if (forGenerator > 0) {
     doubt(
       'late',
-      `${plural(forGenerator, 'request')} never left because the generator was more than ${ms(plan.timeoutMs)} late.`,
+      `${plural(forGenerator, 'request')} never went out because the generator was more than ${ms(plan.timeoutMs)} late.`,
     )
   }
   const wanted = total(report => report.standingWanted)

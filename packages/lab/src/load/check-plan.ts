@@ -23,7 +23,8 @@ export const checkPlan = (plan: LoadPlan): void => {
     validateSchedule(arrival.schedule)
     checkWhole('retries', arrival.retries ?? 0, 0, MOST_RETRIES)
     // The number of a request selects its target, and a retry would have another number.
-    if (arrival.retries && (plan.journey ?? plan.others)) throw new RangeError('retries must be of one request alone')
+    if (arrival.retries && (plan.journey ?? plan.others))
+      throw new RangeError('retries need a plan with a single request')
   } else {
     checkWhole('users', arrival.users, 1, MOST_CONNECTIONS)
     checkRange('durationMs', arrival.durationMs, 1, LONGEST_MS)

@@ -102,7 +102,7 @@ const fieldValue = (
   const wellFormed = kind?.arguments === given.length && given.every(each => /^\d{1,15}$/.test(each))
   if (kind === undefined || !wellFormed) {
     const known = [...names.map(each => `{{${each}}}`), ...Object.values(KINDS).map(({ example }) => example)]
-    throw new RangeError(`{{${field}}} is none of ${known.join(', ')}; \\{{ stands for {{ itself`)
+    throw new RangeError(`{{${field}}} is not one of ${known.join(', ')}; \\{{ is a literal {{`)
   }
   return kind.make(numbers, random)
 }

@@ -99,7 +99,7 @@ export function splitWords(text: string): string[] {
       word = (word ?? '') + char
     }
   }
-  if (quote !== undefined) throw new UserError(`a ${quote} is never closed in: ${text}`)
+  if (quote !== undefined) throw new UserError(`a ${quote} is not closed in: ${text}`)
   if (word !== undefined) words.push(word)
   return words
 }

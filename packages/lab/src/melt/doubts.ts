@@ -18,11 +18,11 @@ export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps, 
   why.push(
     ...grouped(steps, ({ server: { foreignShare } }) =>
       foreignShare !== null && foreignShare > foreignBelow
-        ? ['something else used more than a tenth of the server’s core']
+        ? ['other processes used more than a tenth of the server’s core']
         : [],
     ),
     ...grouped(steps, ({ generator }) => (generator.certified ? [] : generator.why)),
-    ...(recovery?.arms ?? []).flatMap(({ arm, unsure }) => (unsure === null ? [] : [`${arm}, coming back: ${unsure}`])),
+    ...(recovery?.arms ?? []).flatMap(({ arm, unsure }) => (unsure === null ? [] : [`${arm}, recovery: ${unsure}`])),
   )
   return why
 }

@@ -52,7 +52,7 @@ export async function listenForProtection(): Promise<Hearing> {
         await sleep(LOOK_MS, undefined, { signal })
       }
       if (isProtected && app.node !== undefined && isOldNode(app.node)) {
-        const what = `${app.name} runs on Node ${app.node}: meltproof needs 22.12 or newer to protect it in full`
+        const what = `${app.name} runs on Node ${app.node}: meltproof needs 22.12 or later to protect it completely`
         line(`warning: ${what}`, 'fair')
         doubt(what)
       }
@@ -60,10 +60,10 @@ export async function listenForProtection(): Promise<Hearing> {
       app.check('before it was measured')
       throw new UserError(
         isNode
-          ? `${app.name} runs Node, but meltproof protects no server in it: what listens is no HTTP server of Node, or ` +
+          ? `${app.name} runs Node, but meltproof protects no server in it: what listens is not an HTTP server of Node, or ` +
               'MELTPROOF is off; give the command that starts the server itself'
-          : `${app.name} is no Node program, so meltproof can not protect it; give a command that starts ` +
-              'Node 22.12 or newer and keeps NODE_OPTIONS, or measure any server with meltlab attack',
+          : `${app.name} is not a Node program, so meltproof cannot protect it; give a command that starts ` +
+              'Node 22.12 or later and keeps NODE_OPTIONS, or measure any server with meltlab attack',
       )
     },
     close() {

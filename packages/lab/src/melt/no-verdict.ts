@@ -25,8 +25,8 @@ export function agree(searches: readonly number[]): boolean {
 export function whyNoVerdict({ searches, over, best }: FoundCapacity): string | undefined {
   if (searches !== undefined && !agree(searches)) {
     return (
-      `its capacity does not stand still: searches in a row found ${inWords(searches)}; ` +
-      'see whether it is still filling a cache or leaks, or give it a machine without other work'
+      `its capacity is not steady: successive searches found ${inWords(searches)}; ` +
+      'check whether it still fills a cache or leaks, or use a machine without other work'
     )
   }
   const known = over.filter(rate => rate !== null)

@@ -78,7 +78,7 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
   const durationMs = parseDuration(raw.duration ?? preset.duration, '--duration')
   const timeoutMs = parseDuration(raw.timeout ?? preset.timeout, '--timeout')
   if (durationMs < shortestStepMs) {
-    throw new UserError(`--duration must be at least 2s, one to get steady and one to count, got ${raw.duration}`)
+    throw new UserError(`--duration must be at least 2s, one to become steady and one to count, got ${raw.duration}`)
   }
   if (timeoutMs < sloMs) {
     throw new UserError(`--timeout (${timeoutMs / 1000}s) must not be shorter than --slo (${sloMs / 1000}s)`)
@@ -88,7 +88,7 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
   }
   if (raw.fresh === true && raw.connections !== undefined) {
     throw new UserError(
-      '--fresh opens a connection for every request, so --connections has nothing to say; leave one out',
+      '--fresh opens a connection for every request, so --connections has no effect; omit one of them',
     )
   }
   const url = raw.url === undefined ? undefined : parseUrl(raw.url)

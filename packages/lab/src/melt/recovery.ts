@@ -51,7 +51,7 @@ export function recoveryOf(
   return { arm, backAfterS: back, died: died !== null, unsure: whyUnsure(), seconds }
 
   function whyUnsure(): string | null {
-    if ((foreign ?? 0) > foreignBelow) return 'something else used more than a tenth of the server’s core'
+    if ((foreign ?? 0) > foreignBelow) return 'other processes used more than a tenth of the server’s core'
     if (generatorFailed()) return 'the generator itself was late'
     return isWell(seconds[shape.beforeS - 1]) ? null : 'it was late before the spike'
   }
@@ -142,7 +142,7 @@ export function recoveryTable({ arms, shape }: Recoveries): Table {
 }
 
 const CLIENTS =
-  'A client asks again after a refusal, an error or its timeout, first after 50 to 150 ms, then after 100 to 300 ms.'
+  'A client retries after a refusal, an error or its timeout, first after 50 to 150 ms, then after 100 to 300 ms.'
 
 /** The share answered in time, second by second; the spike ends at 0. */
 export function recoveryPlot({ arms, shape }: Recoveries): LinesPlot {
@@ -151,10 +151,10 @@ export function recoveryPlot({ arms, shape }: Recoveries): LinesPlot {
   const low = (100 * AFTER) / spike
   return {
     kind: 'lines',
-    title: `Coming back after ${spikeInWords(shape)}`,
+    title: `Recovery after ${spikeInWords(shape)}`,
     note: `The dotted line is the load without retries: ${formatMultiple(spike)} of the capacity at its top, ${formatMultiple(AFTER)} before and after.`,
     x: {
-      label: 'when the request was due, since the load went back',
+      label: 'when the request was due, since the end of the spike',
       unit: 's',
       ticks: [-backS, -spikeS, 0, 5, 10, 15].filter(at => at <= afterS),
     },

@@ -164,8 +164,8 @@ class Melt {
     if (busy === undefined || cores === undefined) return
     const worst = Math.max(busy[cores.server] ?? 0, busy[cores.lab] ?? 0)
     if (worst < foreignBelow) return
-    const what = `something else kept a core of this run ${formatPercent(worst)} busy in the second before it started`
-    this.#context.line(`warning: ${what}; the figures will be worse than the app is`)
+    const what = `another process kept a core of this run ${formatPercent(worst)} busy in the second before it started`
+    this.#context.line(`warning: ${what}; the app will look worse than it is`)
     this.#context.doubt(what)
   }
 
@@ -220,7 +220,7 @@ class Melt {
   }
 
   async #findCapacity(app: RunningApp, url: URL): Promise<void> {
-    this.#context.status('finding the capacity: warming up')
+    this.#context.status('measuring the capacity: warming up')
     const { capacity } = this.#parts.shape
     const found =
       capacity === undefined
@@ -265,7 +265,7 @@ class Melt {
         return outcome
       },
       onProbe: ({ users, goodput }) =>
-        this.#context.status(`finding the capacity: ${users} users, ${formatRate(goodput)}/s`),
+        this.#context.status(`measuring the capacity: ${users} users, ${formatRate(goodput)}/s`),
     }
   }
 
@@ -314,7 +314,7 @@ class Melt {
     // A spike should hit a process that has run for a while.
     await compiled(this.#capacityContext(app, url))
     const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
-    const live = liveLine(arm.name, `coming back from ${formatMultiple(shape.spike)}`, lengthMs(shape))
+    const live = liveLine(arm.name, `recovery from ${formatMultiple(shape.spike)}`, lengthMs(shape))
     const seen = await underLoad(app, this.#context.cores?.server, () => this.#load(plan, live))
     this.#context.signal.throwIfAborted()
     const recovery = recoveryOf(arm.name, shape, seen, sloMs)

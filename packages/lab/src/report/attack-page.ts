@@ -64,13 +64,13 @@ function findingOf(runs: readonly AttackRun[]): string {
   const all = runs.map(words).join(', ')
   const missed = runs.flatMap(run => verdictsOf(run, runs.length > 1)).filter(({ verdict }) => verdict === 'fail')
   const what = missed.map(({ name, measured }) => `${name} (${measured})`)
-  const failed = missed.length === 0 ? '' : `Not as expected: ${what.join(', ')}. `
+  const failed = missed.length === 0 ? '' : `Expectations missed: ${what.join(', ')}. `
   if (runs.length > 1) return `${failed}Goodput is ${all}.`
   const { okLatency, journeys } = runs[0]!.outcome
   const through =
     journeys === undefined
       ? ''
-      : `${formatPercent(journeys.completed / Math.max(1, journeys.scheduled))} of journeys came through. `
+      : `${formatPercent(journeys.completed / Math.max(1, journeys.scheduled))} of journeys were completed. `
   return `${failed}${through}Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
 }
 

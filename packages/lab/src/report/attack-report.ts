@@ -48,7 +48,9 @@ const journeyRows = ({ journey }: LoadPlan, { journeys }: LoadOutcome): Row[] =>
   const ends = [
     `${formatCount(scheduled)} scheduled, ${formatCount(completed)} completed (${share(completed, scheduled)})`,
     `${formatCount(failed)} failed`,
-    ...(notStarted === 0 ? [] : [`${formatCount(notStarted)} not started (${formatCount(journey.atOnce)} under way)`]),
+    ...(notStarted === 0
+      ? []
+      : [`${formatCount(notStarted)} not started (${formatCount(journey.atOnce)} in progress)`]),
     ...(cut === 0 ? [] : [`${formatCount(cut)} cut short`]),
   ]
   const places = failedAt.flatMap((times, at) =>
@@ -75,7 +77,7 @@ export const attackReport = (
   const answers = totalOf(outcome.answered)
   const several = plan.journey === undefined ? (plan.others?.length ?? 0) : 0
   const rows: Row[] = [
-    ...(several === 0 ? [] : [['Targets', `${formatCount(several + 1)}, in turn`] as const]),
+    ...(several === 0 ? [] : [['Targets', `${formatCount(several + 1)}, round robin`] as const]),
     ...journeyRows(plan, outcome),
     [
       'Requests',
@@ -111,7 +113,8 @@ export const attackReport = (
     )
   }
   rows.push(['Send lag', latencies(outcome.sendLag)])
-  if (outcome.incomplete) rows.push(['Incomplete', 'the run was stopped; the figures are of what had been measured'])
+  if (outcome.incomplete)
+    rows.push(['Incomplete', 'the run was stopped; the figures cover what was measured until then'])
   const { certified, why, certificate } = outcome
   rows.push(['Certified', `${certified ? 'yes' : `no (${certificate.code})`}: ${certainty(outcome)}`])
   // `why` begins with the most serious doubt. Readers skip a long list, so only --json has the others.

@@ -32,8 +32,8 @@ const WORDS: Readonly<Record<string, string>> = {
   'response-timeout': 'no complete answer in time',
   malformed: 'the answer was not valid HTTP',
   unresolved: 'the name has no address',
-  unreachable: 'the network has no way there',
-  aborted: 'still under way when the run was stopped',
+  unreachable: 'the network has no route to it',
+  aborted: 'in flight when the run was stopped',
   other: 'see below',
 }
 
@@ -44,7 +44,7 @@ export const failures = (failed: LoadOutcome['failed']): string[] =>
 /** What is requested: a URL, targets round robin, or a journey. */
 export const asked = ({ url, others = [], journey }: LoadPlan): string => {
   if (journey !== undefined) return `${new URL(url).origin}, a journey of ${formatCount(journey.steps.length)} steps`
-  return others.length === 0 ? url : `${formatCount(others.length + 1)} targets in turn`
+  return others.length === 0 ? url : `${formatCount(others.length + 1)} targets, round robin`
 }
 
 const GREEN = 32

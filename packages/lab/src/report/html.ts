@@ -161,13 +161,13 @@ function conditions(result: ScenarioResult): string {
     [
       'Cores',
       pinning === null
-        ? 'not pinned: everything shared them'
+        ? 'not pinned: all processes shared them'
         : `what is measured on core ${pinning.server}, its dependencies on core ${pinning.dependency}, the lab on core ${pinning.lab}`,
     ],
     [
       'Others',
       foreign === null
-        ? 'what others used of these cores is not known'
+        ? 'how much others used of these cores is unknown'
         : `used ${formatPercent(foreign.mean)} of a core meanwhile, ${formatPercent(foreign.worst)} at worst`,
     ],
     [

@@ -50,7 +50,7 @@ function expected({ name, verdict, measured }: Verdict, width: number, paint: Pa
 }
 
 function doubts({ incomplete, why }: ScenarioResult, width: number, paint: Paint): string {
-  const title = incomplete ? 'INCOMPLETE: the run was cut short.\nNot certified:' : 'Not certified:'
+  const title = incomplete ? 'INCOMPLETE: the run ended early.\nNot certified:' : 'Not certified:'
   const lines = wrapWords(why[0] ?? '', width - 5)
   const gist = lines.length > MOST_LINES ? `${lines.slice(0, MOST_LINES).join('\n    ')}…` : lines.join('\n    ')
   const more = why.length > 1 ? `\n    (${why.length - 1} more in the report)` : ''

@@ -26,14 +26,13 @@ true satisfies [Unplaced] extends [never] ? true : Unplaced
 
 export function k6Script(plan: LoadPlan): string {
   const { url, method, headers, body, arrival, connections, timeoutMs, others, tls, http2 } = plan
-  if ((others?.length ?? 0) > 0) throw new UserError('--export k6 takes one URL: k6 has no requests that take turns.')
+  if ((others?.length ?? 0) > 0) throw new UserError('--export k6 takes one URL: k6 cannot send requests round robin.')
   if (http2 !== undefined) {
-    throw new UserError(
-      '--export k6 and --http2 exclude each other: k6 takes HTTP/2 wherever a server offers it over TLS.',
-    )
+    throw new UserError('--export k6 and --http2 exclude each other: k6 uses HTTP/2 if a server offers it over TLS.')
   }
-  if (hasFields(plan)) throw new UserError('--export k6 takes no fields such as {{seq}}: write them in the script.')
-  if (typeof body === 'object') throw new UserError('--export k6 takes a body that is text.')
+  if (hasFields(plan))
+    throw new UserError('--export k6 does not support fields such as {{seq}}: write them in the script.')
+  if (typeof body === 'object') throw new UserError('--export k6 needs a text body.')
   const options = {
     scenarios: { load: scenarioOf(plan) },
     // The script does not read bodies.
@@ -115,7 +114,7 @@ function unitOf(rates: readonly number[]): number {
 
 function notSaid({ arrival, headers, connections, tls }: LoadPlan): string[] {
   return [
-    'k6 counts latency from when a request is sent, not from when it was due; it knows no SLO.',
+    'k6 counts latency from when a request is sent, not from when it was due; it has no SLO.',
     ...(arrival.kind === 'open' && arrival.schedule.spacing === 'poisson'
       ? ['k6 spaces arrivals evenly, not at random.']
       : []),
@@ -123,7 +122,7 @@ function notSaid({ arrival, headers, connections, tls }: LoadPlan): string[] {
       ? ['k6 opens a connection when a VU needs its first, not all of them before the start.']
       : []),
     ...(tls?.ca !== undefined || tls?.cert !== undefined
-      ? ['k6 takes certificates in its option tlsAuth, and further authorities from the system.']
+      ? ['k6 reads certificates from its option tlsAuth, and further authorities from the system.']
       : []),
     ...(Object.values(headers).some(value => typeof value !== 'string')
       ? ['k6 sends a header once: values of one given twice are joined by commas.']

@@ -18,7 +18,7 @@ export function parseJson(text: string, name: string): unknown {
     const early = text.trim() === '' || /end of JSON|Unterminated|after (?:array|property)/i.test(message)
     if (early)
       throw new UserError(
-        `${name} ends in the middle of its JSON: it was cut off, or is still being written; take the whole file`,
+        `${name} ends in the middle of its JSON: it was truncated, or is still being written; use the complete file`,
       )
     throw new UserError(`${name} is not JSON: ${message.slice(0, 120)}`)
   }
@@ -35,7 +35,7 @@ export function checkAttack(value: unknown, name: string): AttackDocument {
   const { version } = value as { readonly version?: unknown }
   if (version !== ATTACK_VERSION) {
     throw new UserError(
-      `${name} is a result of form ${JSON.stringify(version) ?? 'none'}, this meltlab reads form ${ATTACK_VERSION}; read it with the meltlab that wrote it, or measure again`,
+      `${name} is a result of form ${JSON.stringify(version) ?? 'none'}, this meltlab reads form ${ATTACK_VERSION}; read it with the meltlab that wrote it, or repeat the run`,
     )
   }
   const fault = faultOf(value, schema)
@@ -47,7 +47,7 @@ export function checkAttack(value: unknown, name: string): AttackDocument {
 }
 
 const damaged = (name: string, what: string): UserError =>
-  new UserError(`${name} is damaged: ${what}; take the file as meltlab attack --json wrote it, or measure again`)
+  new UserError(`${name} is damaged: ${what}; use the file as meltlab attack --json wrote it, or repeat the run`)
 
 /** Finds errors that a schema cannot: sums that do not match, invalid histograms, dates or addresses. */
 function brokenBooks(document: AttackDocument): string | undefined {

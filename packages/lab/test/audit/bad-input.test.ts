@@ -33,9 +33,9 @@ describe('meltlab audit ends with one sentence', () => {
     }
   })
 
-  it('for a command that is no Node program', async () => {
+  it('for a command that is not a Node program', async () => {
     const listens = 'import socket,time\ns=socket.socket();s.bind(("127.0.0.1",0));s.listen();time.sleep(60)'
-    refused(await audit(['--', 'python3', '-c', listens]), /'python3 .*' listens, but is no Node program/s)
+    refused(await audit(['--', 'python3', '-c', listens]), /'python3 .*' listens, but is not a Node program/s)
   })
 
   it('for a Node program whose port is not that of an HTTP server of Node', async () => {
@@ -87,7 +87,7 @@ describe('meltlab audit ends with one sentence', () => {
       })
       assert.equal(ended.code, 130, ended.stderr)
       assert.match(ended.stderr, /stopped by Ctrl-C/)
-      assert.match(ended.stdout, /writes to stdout a request[\s\S]*INCOMPLETE, cut short: 1 warning/)
+      assert.match(ended.stdout, /writes to stdout a request[\s\S]*INCOMPLETE, ended early: 1 warning/)
       assert.deepEqual(ended.strays, [])
     } finally {
       process.chdir(before)
