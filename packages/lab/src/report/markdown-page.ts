@@ -13,8 +13,8 @@ const MOST_REASONS = 4
 
 const usualHead = `# Experiments
 
-Written by \`meltlab report --markdown\`; not by hand. Each is an experiment made repeatable, bare, with the remedy people
-reach for first, and with meltproof: \`meltlab run NAME\` repeats it, and [scenarios.md](scenarios.md) says how each is built.
+Written by \`meltlab report --markdown\`; not by hand. Each is an experiment made repeatable, bare, with the usual
+remedy, and with meltproof: \`meltlab run NAME\` repeats it, and [scenarios.md](scenarios.md) describes each.
 Absolute figures belong to the machine that each result names.`
 
 /** `images`: link from the page to the folder of its pictures. `head`: the page's title and introduction. */
@@ -92,7 +92,7 @@ function where({ startedAt, elapsedMs, form, conditions, certified, why, older }
   const { node, cores, cpu, commandLine, labVersion, commit } = conditions
   const at = commit === undefined ? '' : ` at ${commit}`
   const took = elapsedMs === 0 ? '' : ` ${Math.round(elapsedMs / 1000)} s`
-  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}${at}, Node ${node}, ${cores} cores of ${cpu}.${older === true ? ' The experiment has changed since then, and is to be measured again.' : ''}`
+  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}${at}, Node ${node}, ${cores} cores of ${cpu}.${older === true ? ' The experiment has changed since then, and must be measured again.' : ''}`
   if (certified) return `${said} Certified.`
   const reasons = why.map(reason => `- ${reason}`).join('\n')
   return `${said} Not certified:\n\n${why.length > MOST_REASONS ? folded(`${why.length} reasons`, reasons) : reasons}`
