@@ -5,7 +5,7 @@
  *
  * - the event loop never rests (loop-limit.ts);
  * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion, which for up to
- *   `promiseMs` lets in only a quarter more;
+ *   `promiseMs` only a quarter more are admitted;
  * - answers stop, while more are in service than leave within the promise.
  *
  * Phases of the limit for what lies behind the loop:
