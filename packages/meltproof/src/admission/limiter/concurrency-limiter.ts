@@ -4,7 +4,7 @@
  * wait for each other, so this number, with some room, is the limit. Three things are evidence:
  *
  * - the event loop never rests (loop-limit.ts);
- * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion, which for up to
+ * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion: for up to
  *   `promiseMs` only a quarter more are admitted;
  * - answers stop, while more are in service than leave within the promise.
  *
