@@ -140,7 +140,7 @@ function tableSection({ title, note, columns, rows }: Table, result: ScenarioRes
 function printouts({ printouts: all = [] }: ScenarioResult): string {
   if (all.length === 0) return ''
   const made = all.map(({ title, text }) => `<div><h3>${escapeText(title)}</h3><pre>${escapeText(text)}</pre></div>`)
-  return `<section class="table"><h2>In the words of meltlab attack</h2><div class="printouts">${made.join('\n')}</div></section>`
+  return `<section class="table"><h2>As meltlab attack prints it</h2><div class="printouts">${made.join('\n')}</div></section>`
 }
 
 function published(result: ScenarioResult): string {

@@ -52,7 +52,7 @@ const above = (runs: Runs, arm: string): readonly BurstStep[] | undefined => {
 
 export const burstExpects: readonly Expectation<BurstRun[]>[] = [
   expectation(
-    'bare: good answers end once more is asked for than it can do',
+    'bare: good answers end above its capacity',
     runs => above(runs, 'bare')?.at(-1),
     (last, runs) => [
       last.good < 0.1 * most(runs),
@@ -60,7 +60,7 @@ export const burstExpects: readonly Expectation<BurstRun[]>[] = [
     ],
   ),
   expectation(
-    'protected: in every step above it at least 95 % of the most that any arm did, admitted p99 at most 200 ms',
+    'protected: in every step above it at least 95 % of the maximum of any arm, admitted p99 at most 200 ms',
     runs => above(runs, 'protected'),
     (steps, runs) => {
       const least = Math.min(...steps.map(step => step.good / most(runs)))
@@ -125,7 +125,7 @@ export function burstView(runs: Runs): View {
     tables: runs.map(({ arm, timeoutMs, steps }) =>
       tableOf(
         {
-          title: `${arm}: what became of the requests of each step`,
+          title: `${arm}: results of the requests of each step`,
           note: `A step takes ${STEP_S} s. Failed: connection errors, and no answer after ${formatChosen(timeoutMs)}. Latencies are of answers 200.`,
         },
         steps.map(step => ({ ...step, arm })),

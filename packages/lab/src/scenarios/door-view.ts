@@ -40,7 +40,7 @@ export function doorView(measured: DoorMeasured): View {
     finding: `At ${most}x its capacity one service keeps this much of it: ${top.map(({ arm, kept }) => `${arm} ${formatPercent(kept)}`).join(', ')}. p99 of the good answers: ${top.map(({ arm, p99Ms }) => `${formatMs(p99Ms)} (${arm})`).join(', ')}.`,
     plots: [
       groupedBars(
-        { title: 'Good answers, of what the service can do' },
+        { title: 'Good answers, as a share of the capacity' },
         { label: 'of its capacity', unit: 'percent' },
         loads.map(([label, those]) => [label, those.map(({ arm, kept }) => [arm, 100 * kept])]),
       ),
@@ -55,7 +55,7 @@ export function doorView(measured: DoorMeasured): View {
       tableOf(
         {
           title: 'What the service kept',
-          note: 'Medians of the rounds; the longest answer and those without one of all. Each run starts cold.',
+          note: 'Medians of the rounds; the longest answer, and requests without one, over all rounds. Each run starts cold.',
         },
         cells,
         [

@@ -63,7 +63,7 @@ export const loggingExpects: readonly Expectation<LoggingMeasured>[] = [
     },
   },
   {
-    name: 'bare: where it is a pipe, what is not read stays in memory (32 MB and more) and is lost at exit, untold',
+    name: 'bare: where it is a pipe, unread output stays in memory (32 MB and more) and is lost at exit without a report',
     judge: measured => {
       const base = peakWithoutLogging(measured)
       if (base === undefined) return undefined
@@ -94,7 +94,7 @@ export const loggingExpects: readonly Expectation<LoggingMeasured>[] = [
     },
   },
   {
-    name: 'meltproof: lines read + lines told lost = lines logged, exactly',
+    name: 'meltproof: lines read + lines reported lost = lines logged, exactly',
     needsQuiet: false,
     judge: ({ cells }) => {
       const exact = cells.filter(cell => cell.protect && cell.stage !== 'null' && cell.variant !== 'cluster')

@@ -185,7 +185,7 @@ function bySpeed(measured: LoggingMeasured): LinesPlot {
   return {
     kind: 'lines',
     title: 'What remains of the rate without logging, by the speed of the reader',
-    note: 'console.log, one line a request, on a pipe that is set to block. Every arm is compared with the runs without logging before and after it. That the published log had a slow reader is our inference; the post does not say.',
+    note: 'console.log, one line a request, on a pipe that is set to block. Every arm is compared with the runs without logging before and after it. That the published log had a slow reader is an inference; the post does not say.',
     x: { label: 'lines the reader takes', unit: 'rate', scale: 'log', ticks: points(false).map(([speed]) => speed) },
     y: { label: 'of the rate without logging', unit: 'percent' },
     series: [

@@ -44,7 +44,7 @@ export const ticks: Scenario<unknown> = scenario<TicksMeasured>({
           const command = commands[arm.name]
           if (command === undefined) continue
           context.status(`${arm.name}, ${condition}: ${rate}/s`)
-          // The extra half interval avoids that chance decides whether the operation due at the very end counts.
+          // The extra half interval keeps chance from deciding whether the operation due at the very end counts.
           const lengthMs = context.pick({ brief: 400, quick: 4000, full: 20_000 }) + Math.round(500 / rate)
           const log = await tick(
             context,

@@ -99,7 +99,7 @@ function stepTable(steps: readonly TideStep[]): Table {
   return tableOf(
     {
       title: 'Phones, one position a second each',
-      note: 'acknowledged means that the COMMIT has returned; in time is within a second of when it was due; missing is acknowledged but not found in the table',
+      note: 'acknowledged: the COMMIT has returned; in time: within a second of the due time; missing: acknowledged, but not in the table',
     },
     steps,
     [
@@ -124,7 +124,7 @@ function stepTable(steps: readonly TideStep[]): Table {
 function crashTable({ phones, due, acknowledged, missing, stored }: NonNullable<TideMeasured['crash']>): Table {
   return {
     title: 'The service is killed (SIGKILL) and PostgreSQL crashes (SIGQUIT), both under load and both come back',
-    note: 'what was stored beyond what was acknowledged is what the crash took the answer of: the phone sends it again, and it is no duplicate',
+    note: 'positions that were stored but not acknowledged lost their answers in the crash: the phone sends them again, which makes no duplicates',
     columns: ['phones', 'sent', 'acknowledged', 'in the table', 'acknowledged, missing'],
     rows: [{ cells: [phones, due, acknowledged, stored, missing].map(formatCount) }],
   }

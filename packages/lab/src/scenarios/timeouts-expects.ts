@@ -51,7 +51,7 @@ export const timeoutsExpects: readonly Expectation<TimeoutsMeasured>[] = [
       const healthy = healthyCalls(measured)
       return [
         ours <= bare * pendingShare * 1.02, // Samples every 250 ms are accurate to about 2 %.
-        `${formatCount(ours)} against ${formatCount(bare)} on average: ${formatPercent(ours / bare)}; ${formatPercent((ours - healthy) / (bare - healthy))} without the ${formatCount(healthy)} that it is about to answer`,
+        `${formatCount(ours)} against ${formatCount(bare)} on average: ${formatPercent(ours / bare)}; ${formatPercent((ours - healthy) / (bare - healthy))} without the ${formatCount(healthy)} that it will answer anyway`,
       ]
     },
   ),

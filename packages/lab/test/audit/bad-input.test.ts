@@ -40,7 +40,7 @@ describe('meltlab audit ends with one sentence', () => {
 
   it('for a Node program whose port is not that of an HTTP server of Node', async () => {
     const answers = `require('net').createServer(s => s.on('error', () => {}).once('data', () => s.end('HTTP/1.1 200 OK\\r\\ncontent-length: 0\\r\\nconnection: close\\r\\n\\r\\n'))).listen(0)`
-    refused(await audit(['--', node, '-e', answers]), /no HTTP\/1 server of Node in it was asked/)
+    refused(await audit(['--', node, '-e', answers]), /not with an HTTP\/1 server of Node/)
   })
 
   it('for an app that never listens, that ends, or that answers errors only', async () => {
@@ -56,7 +56,7 @@ describe('meltlab audit ends with one sentence', () => {
     const { port } = server.address() as AddressInfo
     refused(await audit(['--', node, melted('fixed-port'), String(port)]), new RegExp(`port ${port} is taken`))
     const there = ['--url', `http://127.0.0.1:${port}`, '--', node, melted('fixed-port')]
-    refused(await audit(there), /something listens on .* already/)
+    refused(await audit(there), /a process listens on .* already/)
     server.close().closeAllConnections()
   })
 

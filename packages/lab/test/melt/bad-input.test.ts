@@ -83,7 +83,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     assertRefused(await meltlab(command), new RegExp(`^meltlab: the command exited with code 1: port ${port} is taken`))
     assertRefused(
       await meltlab(['--url', `http://127.0.0.1:${port}`, ...command]),
-      /^meltlab: something listens on .* already/,
+      /^meltlab: a process listens on .* already/,
     )
     server.close()
     server.closeAllConnections()
