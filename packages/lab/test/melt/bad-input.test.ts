@@ -64,7 +64,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     )
     assertRefused(
       await meltlab(['--', 'node', app('not-http')]),
-      /^meltlab: protected runs Node, but meltproof protects no server in it: what listens is no HTTP server of Node/,
+      /^meltlab: protected runs Node, but meltproof protects no server in it: what listens is not an HTTP server of Node/,
     )
   })
 
