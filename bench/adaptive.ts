@@ -80,7 +80,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     happens: ails({ slowShare: 0.01 }, { slowShare: 0 }),
   },
   'half fails': {
-    what: 'called with 150/s; refuses half of them by chance',
+    what: 'called with 150/s; refuses half of them at random',
     rate: 150,
     happens: ails({ way: 'half' }, { way: 'works' }),
   },
@@ -197,15 +197,15 @@ function page(): string {
 
 Written by \`node bench/adaptive.ts\`; medians of ${rounds} rounds. ${date}, Node ${node}, ${cpu}, ${cores} cores, load ${loadBefore}.
 
-A dependency with a pool of 10 connections of 50 ms: 200 answers/s. What its callers have given up is worked on all the
-same. They wait for 1 s at most, make 100 calls/s for ${WARM_S} s, then comes the trouble for ${TROUBLE_S} s, then 100 calls/s again.
+A dependency with a pool of 10 connections of 50 ms: 200 answers/s. It also works on calls that its callers have
+given up. They wait for 1 s at most, make 100 calls/s for ${WARM_S} s, then the trouble lasts for ${TROUBLE_S} s, then 100 calls/s again.
 \`adaptive\` is \`install({ adaptive: true, totalMs: 1000 })\`, \`opossum\` its defaults with a timeout and a reset of 1 s.
 
 ${Object.entries(results)
   .map(([name]) => `- **${name}**: ${TROUBLES[name]!.what}.`)
   .join('\n')}
 
-\`melts\` was looked at while it was built. The others were written before they were first run. Two things were changed
+\`melts\` was used during development. The others were written before they were first run. Two things were changed
 after that: the pause between probes, because of \`flapping\` (19 answers/s then), and that a circuit needs 0.1 s of failures to
 open, because of \`half fails\` (65 answers/s then).
 

@@ -143,7 +143,7 @@ function document(): string {
   const busy =
     Math.max(...loads) > 1
       ? `\n\n**The machine was not quiet**: load average before each of them ${Math.min(...loads)} to ${Math.max(...loads)}, on ${conditions().cores} cores. ` +
-        'The counts stand; what is late is later than it would be, for both.'
+        'The counts are valid; delays are longer than on a quiet machine, for both.'
       : ''
   const places = [...new Set(Object.values(results.clients).map(where))]
   const row = (name: string, { own, bare, meltproof }: Measured): string =>
@@ -154,12 +154,12 @@ function document(): string {
 
 Written by \`node bench/outbound.ts\` from \`bench/results/outbound.json\`; not by hand. ${places.join('; ')}.${busy}
 
-## False and missed timeouts under our own stalls
+## False and missed timeouts during the process's own stalls
 
-The limit is 200 ms. *False*: the dependency answers in 50 ms, and our loop is blocked for 300 ms in an I/O callback.
-*True*: the dependency never answers; every second round our loop is blocked for 100 ms meanwhile. *Late*: how long
-after the limit it is reported, median and worst; for meltproof's ioredis and pg, whose limits give every stall back, without
-the stalls that the error tells of. The HTTP clients are bounded by \`install({ totalMs: 200 })\`; ioredis and pg by \`bound()\` of
+The limit is 200 ms. *False*: the dependency answers in 50 ms, and the process's loop is blocked for 300 ms in an I/O callback.
+*True*: the dependency never answers; every second round the loop is blocked for 100 ms meanwhile. *Late*: how long
+after the limit it is reported, median and worst; for meltproof's ioredis and pg, whose limits are extended by every stall, without
+the stalls that the error reports. The HTTP clients are limited by \`install({ totalMs: 200 })\`; ioredis and pg by \`bound()\` of
 \`meltproof/ioredis\` and \`meltproof/pg\`.
 
 | client | its own timeout | false, own | false, meltproof | true, own | true, meltproof | late, own (ms) | late, meltproof (ms) |

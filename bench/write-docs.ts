@@ -19,12 +19,12 @@ that each block names; ratios travel better. What it costs: [costs](costs.md). G
 ## What the parts of turning away are worth
 
 \`node bench/runtimes.ts\`: a service of 5 ms of CPU, cold, with 1,500 standing connections or one per request, and copies of the
-runtime that each lack a part. *- early*: nothing is shed before Node has made an \`IncomingMessage\`. *- raw*: nor is anything
-written below \`ServerResponse\`. *- held*: no answer is put off. *- backlogs*: the queues before the lanes keep their length.
+runtime that each lack a part. *- early*: no shed before Node has created an \`IncomingMessage\`. *- raw*: in addition, no write
+below \`ServerResponse\`. *- held*: no answer is delayed. *- backlogs*: the backlogs of the lanes keep their length.
 
-The early shed and the raw answer are worth a few points at 10x and about twenty at 100x. Putting answers off is worth little at
-100x, where it leaves a quarter of the clients without an answer within a second, and everything at 300x. Short queues before
-the lanes double what is served at 40x with a connection per request, and at 10x make one client in a hundred knock twice.
+The early shed and the raw answer gain a few points at 10x and about twenty at 100x. Delayed answers gain little at 100x, where
+they leave a quarter of the clients without an answer within a second, and nearly everything at 300x. Short backlogs of the
+lanes double goodput at 40x with a connection per request, and at 10x make one client in a hundred connect twice.
 
 \`\`\`
 ${text('runtimes')}

@@ -24,15 +24,15 @@ writeFileSync(
   join(import.meta.dirname, '../docs/generator.md'),
   `# The load generator beside others
 
-Written by \`npm run bench:generator\`; not by hand. Server and generator have a core each; medians of ${tools.rounds} rounds, in turns.
+Written by \`npm run bench:generator\`; not by hand. Server and generator have a core each; medians of ${tools.rounds} alternating rounds.
 ${where(tools)}.${tools.missing.length > 0 ? ` Not on this machine: ${tools.missing.map(({ name }) => name).join(', ')}.` : ''}
 
 ## A server that stands still for two seconds
 
-For ten seconds 200 requests a second are due; from the fourth second on the server stands still for two. Every fifth request
-comes while it does and waits, the first of them for two seconds. Whoever sends on time and counts from then finds a p90 of
-1,000 ms, a p99 of 1,900 and a longest of 2,000. Tools without a rate send as fast as 50 connections get answers: their
-users stop coming while the server stands still.
+For ten seconds 200 requests a second are due; from the fourth second on the server stalls for two. Every fifth request
+arrives during the stall and waits, the first of them for two seconds. A tool that sends on time, and counts from then, finds
+a p90 of 1,000 ms, a p99 of 1,900 and a maximum of 2,000. Tools without a rate send as fast as 50 connections get answers:
+their users send nothing while the server stalls.
 
 | tool | requests | p50 | p90 (1,000 ms) | p99 (1,900 ms) | longest (2,000 ms) |
 | --- | ---: | ---: | ---: | ---: | ---: |
@@ -40,16 +40,16 @@ ${rows(tools.tools.map(tool => [`${named(tool)}${tool.keepsRate ? '' : ', no rat
 
 ## A quiet server, 1,000 requests a second
 
-A client that does nothing but spin on one connection finds a p50 of ${ms(own.truth.p50)} and a p99 of ${ms(own.truth.p99)} here (\`bench/generator.ts\`).
-CPU is that of the tool with all it starts, so a short run has its start in it.
+A client that only spins on one connection finds a p50 of ${ms(own.truth.p50)} and a p99 of ${ms(own.truth.p99)} here (\`bench/generator.ts\`).
+CPU is that of the tool with all its processes, so a short run includes its start.
 
 | tool | p50 | p99 | CPU a request |
 | --- | ---: | ---: | ---: |
 ${rows(tools.tools.filter(tool => tool.keepsRate).map(tool => [named(tool), ms(tool.made.quiet.p50), ms(tool.made.quiet.p99), us(tool.made.quiet.cpuUs)]))}
 
-## As many as one core makes
+## The maximum of one core
 
-50 connections, each of which sends again when it has its answer. The server's own core may be the limit.
+50 connections, each of which sends the next request when it has its answer. The server's own core may be the limit.
 
 | tool | requests a second | CPU a request |
 | --- | ---: | ---: |
@@ -57,8 +57,8 @@ ${rows(tools.tools.map(tool => [named(tool), whole(tool.made.most.perSecond), us
 
 ## The generator alone
 
-\`bench/generator.ts\`; medians of ${own.rounds} rounds. ${where(own)}. Work is the CPU of its thread without idle turns; process is everything.
-Aimed for: 80,000/s on one core at 8 us, and at 1,000/s a p50 and p99 within 0.1 and 0.3 ms of the truth; here they are off by
+\`bench/generator.ts\`; medians of ${own.rounds} rounds. ${where(own)}. *Work* is the CPU of its thread without idle turns, *process* the CPU of the whole process.
+Aimed for: 80,000/s on one core at 8 us, and at 1,000/s a p50 and p99 within 0.1 and 0.3 ms of the true value; here they are off by
 ${ms(slow.p50 - own.truth.p50)} and ${ms(slow.p99 - own.truth.p99)}.
 
 | run | requests a second | p50 | p99 | sent late, p50 | sent late, p99 | work a request | process a request | certified |

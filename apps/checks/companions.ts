@@ -28,7 +28,7 @@ export const companions: Check = async subject => {
       ],
       notes: [
         ...(outcome.notes ?? []),
-        ...(bareSpans === 0 ? ['no span of a server came from the app without meltproof either'] : []),
+        ...(bareSpans === 0 ? ['the app created no server span without meltproof either'] : []),
       ],
       figures: { spans, bareSpans },
     }

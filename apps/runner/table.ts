@@ -28,26 +28,26 @@ export function appsPage(results: readonly AppResult[], checks: readonly CheckNa
   return `# Apps we did not write
 
 Written by \`npm run apps\` (\`apps/run.ts\`) from \`apps/results/\`; not by hand. Each app comes from npm, is started bare and
-with \`--import meltproof/register\`, no option set, and compared. ${passed} of ${results.length} pass every check.${mixed ? MIXED : ''}
+with \`--import meltproof/register\`, without options, and compared. ${passed} of ${results.length} pass every check.${mixed ? MIXED : ''}
 
 ${markdownTable(['', ...checks.map(check => HEADINGS[check])], rows)}
 
-- **same answers**: its main paths answer the same, byte for byte; dates, ids the app makes, \`Connection\` and
-  \`Keep-Alive\` aside.
+- **same answers**: its main paths answer the same, byte for byte, except dates, ids that the app creates, \`Connection\`
+  and \`Keep-Alive\`.
 - **streams live**: WebSockets, server-sent events and ndjson with silences of 12 s, a long poll of 15 s, uploads and
   downloads of 20 s.
 - **beside a tracer**: the same answers with OpenTelemetry's auto-instrumentation and prom-client loaded, and no fewer
   server spans.
-- **shed at 50 %**: requests at half of the capacity of its dearest route; nobody may be shed.
-- **kept at 10x**: goodput at ten times that capacity, offered to a process that has just started and, when its code has
-  been compiled, for as long again. What is kept of the second five seconds, of what the bare app does then with as many users
-  as it serves best (in brackets without meltproof, from the start); medians of three rounds in turns. At least 90 % of what
-  the cost of a shed allows, and every request answered from the first on. What is kept at first is in the notes where it is
-  less.
+- **shed at 50 %**: at half of the capacity of its most expensive route no request may be shed.
+- **kept at 10x**: goodput at ten times that capacity, offered to a process that has just started, for five seconds, and for five
+  more once its code has been compiled. The figure is goodput of the second five seconds over that of the bare app with the
+  number of users that it serves best (in brackets: without meltproof, from the start); medians of three alternating rounds.
+  It must be at least 90 % of what the cost of a shed allows, and every request must be answered from the first on. If less
+  was kept at first, the notes say so.
 - **SIGTERM**: requests lost when it is ended at 70 % of that capacity, not counting refused connections: none with
-  \`MELTPROOF_DRAIN=on\` and a delay of 500 ms, from a cold start; without, no more than without meltproof, chance aside
-  (three standard deviations). Those two are warm, and medians of three: who just dies loses what is in flight, and the
-  backlog of a start differs by hundreds from run to run.
+  \`MELTPROOF_DRAIN=on\` and a delay of 500 ms, from a cold start; without it, no more than without meltproof, except by chance
+  (three standard deviations). Those two are warm, and medians of three: an app that ends at once loses the requests in
+  flight, and the backlog of a cold start differs by hundreds from run to run.
 
 ${failuresOf(results, checks)}${notesOf(results, checks)}## Measured on
 

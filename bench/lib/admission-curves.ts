@@ -128,26 +128,26 @@ export function admissionCurves({ date, node, cores, cpu, variants }: AdmissionR
   return `# Admission: what each rule and constant is worth
 
 Written by \`npm run bench:admission\` from \`bench/results/admission.json\`; not by hand. ${date}, Node ${node},
-${cores} cores of ${cpu}; virtual time. ${seedsOf(seeds)} for the rules, ${seedsOf(constantSeeds).toLowerCase()} for the constants. What the words mean:
+${cores} cores of ${cpu}; virtual time. ${seedsOf(seeds)} for the rules, ${seedsOf(constantSeeds).toLowerCase()} for the constants. The terms are explained in
 [how meltproof decides](admission.md). Scenarios of up to 300 s.
 ${
   gone.size === 0
     ? ''
     : `
-**Measured with an earlier limiter**: it had ${gone.size} rules that are gone, and lacked some of those named below as not measured.
+**Measured with an earlier limiter**: it had ${gone.size} rules that no longer exist, and lacked some of those listed below as not measured.
 Compare within this page only.
 `
 }
 ## What was measured
 
 Goodput is a share of the ideal where capacity is too small: the mean of the scenarios, and the worst. Where capacity
-suffices no request may be shed: a scenario sheds falsely when more than 0.2 % are. All but the counts in per cent.
+suffices no request may be shed: a scenario sheds falsely when more than 0.2 % are. All values except counts are per cent.
 
 ${markdownTable(['set', 'goodput', 'worst', 'below 75 %', 'false sheds in', 'falsely shed', 'late'], summary)}
 
 ## Without a rule
 
-Each rule is switched off alone. Changes in points, as the mean of the sets; in brackets the set that moves most, if it moves by
+Each rule is switched off alone. Changes are in points, as the mean of the sets; in brackets the set that changes most, if it changes by
 half a point. Then the largest fall of a worst scenario, and how many scenarios are below 75 % (${total(ships, 'below')} with all rules) and shed
 falsely (${total(ships, 'falseSheds')}).
 
@@ -155,8 +155,8 @@ ${markdownTable(['without', 'goodput', 'falsely shed', 'late', 'worst scenario',
 
 ${
   inert.length === 0
-    ? 'Each of them moves a set by half a point.'
-    : `These move no set by half a point: ${inert.map(({ what }) => what).join('; ')}.`
+    ? 'Each of them changes a set by half a point.'
+    : `These change no set by half a point: ${inert.map(({ what }) => what).join('; ')}.`
 }
 ${unmeasuredRules.length === 0 ? '' : `\nNot measured: ${unmeasuredRules.join('; ')}.\n`}
 ## The constants

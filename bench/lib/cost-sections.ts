@@ -68,11 +68,11 @@ const where = (c: Conditions): string =>
 
 export function overheadSection(overhead: Overhead): string {
   const { seconds, rounds, cases } = overhead
-  const turns = seconds === undefined ? 'in turns' : `for ${seconds} s`
+  const turns = seconds === undefined ? '' : `, for ${seconds} s each,`
   return `## What it costs when nothing is wrong
 
-\`node bench/overhead.ts\`. The server's own CPU per request, bare and protected in one process, the load going from
-one to the other ${turns} in each of ${rounds} rounds; medians. ${where(overhead)}
+\`node bench/overhead.ts\`. The server's own CPU per request, bare and protected in one process; the load alternates
+between the two${turns} in each of ${rounds} rounds; medians. ${where(overhead)}
 
 | | offered | connections | bare | protected | ratio | ratio of each round |
 | --- | ---: | ---: | ---: | ---: | ---: | --- |
@@ -87,7 +87,7 @@ export function shedSection(cost: ShedCost): string {
     r === undefined ? '–' : `${(100 * idealShare(k, r, 5000)).toFixed(0)} %`
   return `## r: what one shed costs
 
-\`node bench/shed-cost.ts\`. The server's own CPU per request turned away, while the loop is busy with other work.
+\`node bench/shed-cost.ts\`. The server's own CPU per shed request, while the loop is busy with other work.
 ${where(cost)}
 
 | | standing connections | a connection per request |
@@ -109,16 +109,16 @@ export function observedSection(observed: Observed): string {
 
 \`node bench/observed.ts\`. ${where(observed)}
 
-The server's own CPU per request at ${rate}/s over 50 connections: hello world, and a request that is shed. One process has
-it on and off in turns of ${turnMs} ms for ${seconds} s, of which the last three fifths count (V8 compiles anew); the ratio is the
-median of ${pairs} neighbouring turns, with its standard error.
+The server's own CPU per request at ${rate}/s over 50 connections: hello world, and a request that is shed. One process
+switches it on and off every ${turnMs} ms for ${seconds} s, of which the last three fifths count (V8 recompiles); the ratio is the
+median of ${pairs} neighbouring intervals, with its standard error.
 
 | | \`protect()\` | observed | ratio | aimed for |
 | --- | ---: | ---: | ---: | ---: |
 | hello world, \`metrics(guard)\` | ${row(observed)} | 1.02 |
 | shed, \`metrics(guard)\` and \`accessLog(guard)\` | ${row(shed)} | 1.02 |
 
-An idle process takes ${percent(idle.nothing)} of a core with nothing on, ${percent(idle.ledger)} with the stall ledger's heartbeat (aimed for: 0.5 %)
+An idle process takes ${percent(idle.nothing)} of a core without observers, ${percent(idle.ledger)} with the stall ledger's heartbeat (aimed for: 0.5 %)
 and ${percent(idle.observed)} with everything on; medians of rounds of six seconds.
 `
 }
@@ -139,13 +139,13 @@ export function startSection(start: Start): string {
 \`node bench/start.ts\`. ${where(start)}
 
 CPU time and memory of whole processes, from their first instruction to their end; medians of ${start.rounds} rounds. *more* is the
-median of the differences to the same process without meltproof, in the same round. *private* is what the process does not
-share with others that run the same Node: the rest of the difference is pages of Node's own file.
+median of the differences to the same process without meltproof, in the same round. *private* is memory that the process does
+not share with others that run the same Node: the rest of the difference is pages of Node's own file.
 
 ${table}
 
 Bars: without a server at most 5 ms and 2 MB more, with a protected server at most 35 ms and 8 MB more. An ES module that
-imports \`node:http\` has paid for undici, which Node loads with it; CommonJS has not, and meltproof leaves it unloaded.
+imports \`node:http\` also loads undici, because Node does; CommonJS does not, and meltproof does not load it either.
 `
 }
 
@@ -156,18 +156,18 @@ export function deadlineSection(deadline: Deadline): string {
   )
   return `## A limit around a call
 
-\`node bench/deadline.ts\`. ${where(deadline)} Medians of ${rounds} rounds, each figure from a process of its own, the ways in turn.
+\`node bench/deadline.ts\`. ${where(deadline)} Medians of ${rounds} rounds, each figure from its own process, the ways alternating.
 
 | one limit | begun and ended: CPU | pending: bytes held |
 | --- | ---: | ---: |
 ${rows.join('\n')}
 
-Twenty limits in every turn of the loop, less the same turns without. The last three make a promise besides, \`within\`
-an \`AbortSignal\` and the budget that nested calls see as well; that is most of what they cost. \`AbortSignal.timeout\` can
-not be ended: what it holds, it holds until it fires.
+Twenty limits in every turn of the loop, minus the same turns without. The last three also create a promise, and \`within\`
+an \`AbortSignal\` and the budget for nested calls; that is most of their cost. \`AbortSignal.timeout\` cannot be ended: it
+holds its memory until it fires.
 
-**True timeouts.** ${late.told} of ${late.of} limits of 200 ms that did pass were told; beyond the limit and the stalls given back
-(every second round the loop is blocked for 100 ms) half of them within ${late.p50Ms.toFixed(1)} ms, all within ${late.maxMs.toFixed(1)} ms.
+**True timeouts.** ${late.told} of ${late.of} limits of 200 ms that did pass were reported; beyond the limit and its extension by
+stalls (every second round the loop is blocked for 100 ms) half of them within ${late.p50Ms.toFixed(1)} ms, all within ${late.maxMs.toFixed(1)} ms.
 `
 }
 
@@ -179,7 +179,7 @@ export function callsSection(calls: Readonly<Record<string, CallCost>>): string 
   return `## An outbound call
 
 \`node bench/outbound.ts\`. CPU of the calling process per call, 20 in flight on warm connections, a response of three bytes;
-medians of rounds in turns, the ratio that of the rounds' own ratios.
+medians of alternating rounds; the ratio is the median of the rounds' ratios.
 
 | client | bare | bounded | ratio | rounds | measured |
 | --- | ---: | ---: | ---: | ---: | --- |

@@ -58,8 +58,8 @@ more figures.
 | --- | ---: | ---: | --- |
 ${lines.join('\n')}
 
-What a dependency that melts costs its callers: [adaptive](benchmarks-adaptive.md). Memory that a burst takes: the column
-\`peak rss\` of the [scoreboard](scoreboard.md)'s pages. What the parts are worth: [benchmarks](benchmarks.md).
+The cost of a melting dependency to its callers: [adaptive](benchmarks-adaptive.md). Memory of a burst: the column
+\`peak rss\` of the [scoreboard](scoreboard.md)'s pages. The gain of each part: [benchmarks](benchmarks.md).
 
 ${[
   overheadSection(of('overhead')),

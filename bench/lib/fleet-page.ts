@@ -41,7 +41,7 @@ export function fleetPage({ all, thousand, scaling }: Partial<FleetFile>): strin
     ...(all === undefined
       ? []
       : [
-          '## Scenarios that were looked at while building',
+          '## Scenarios used during development',
           where(all),
           table(all, 'development'),
           '## Held out',
@@ -52,7 +52,7 @@ export function fleetPage({ all, thousand, scaling }: Partial<FleetFile>): strin
       ? []
       : [
           '## The autoscaler',
-          'Six instances at the target of 0.7 get three times as much at 20 s; `deploy/kubernetes/hpa.yaml` looks every 15 s, at the mean `load`, or at how busy the loops are. How many it asks for each time, from the last before the change.',
+          'Six instances at the target of 0.7 get three times the load at 20 s. `deploy/kubernetes/hpa.yaml` evaluates the mean `load`, or the busy share of the loops, every 15 s. The number of instances that it requests each time, from the last evaluation before the change.',
           markdownTable(
             ['service', 'behind', 'by', 'right', 'asked for'],
             scaling.map(({ service, arm, metric, right, counts }) => [
@@ -72,7 +72,7 @@ export function fleetPage({ all, thousand, scaling }: Partial<FleetFile>): strin
 
 Written by \`npm run bench:fleet\` from \`bench/results/fleet.json\`; not by hand. Virtual time: the figures are those of any machine.
 Goodput in per cent of the ideal / shed in per cent of what was offered; after a change of capacity the seconds until goodput is
-97 % again; requests that were begun and lost, or found no process. What it means: [fleets](fleet.md).
+97 % again; requests that were started and lost, or found no process. Their meaning: [fleets](fleet.md).
 
 ${sections.join('\n\n')}
 `

@@ -77,8 +77,8 @@ export function yardsticksPage({ date, node, cores, cpu, seeds, yardsticks }: Ya
 Written by \`node bench/admission-held-out.ts --write\` from \`bench/results/admission-yardsticks.json\`; not by hand. ${date},
 Node ${node}, ${cores} cores of ${cpu}; virtual time, seeds ${seeds.join(', ')}.
 
-Every scenario runs behind the limiter and bare, with the same seeds. Goodput is a share of the ideal. An answer is late when
-it comes later than the promise of 1 s because of other requests; what is never answered is late too. Four rules hold for
+Every scenario runs behind the limiter and bare, with the same seeds. Goodput is a share of the ideal. An answer is late if
+other requests delay it beyond the promise of 1 s; a request that is never answered is late too. Four rules hold for
 every scenario; \`bench/lib/yardsticks.ts\` gives the reasons.
 
 - **false sheds**: where no request may be shed, at most 0.2 % are.

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-/** The `meltlab` command. Loads nothing before the handlers of signals stand: Ctrl-C may come at any time. */
+/** The `meltlab` command. Loads nothing before its signal handlers, because Ctrl-C may come at any time. */
 import './node-version.ts'
 import './signals.ts'
 import { setImmediate } from 'node:timers/promises'
 
 const { main } = await import('./main.ts')
-// A signal that came meanwhile is told of now.
+// Lets a signal that came meanwhile be reported now.
 await setImmediate()
 await main()

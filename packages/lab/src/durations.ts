@@ -22,7 +22,7 @@ export const parseDuration = (text: string, name: string): number => {
   return ms
 }
 
-/** A longer timer than 2^31 ms fires at once instead of never. */
+/** A timer longer than 2^31 ms fires at once. */
 const LONGEST_MS = 24 * 86_400_000
 
 /** The shortest exact way to write a duration with its unit: 1500 -> `1.5s`, 10 -> `10ms`, 120000 -> `2m`. */

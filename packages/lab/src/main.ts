@@ -1,4 +1,4 @@
-/** The commands of `meltlab`, by name, and what becomes of their errors. */
+/** The commands of `meltlab`, and the handling of their errors. */
 import { Command, CommanderError, Help } from 'commander'
 import { registerAttack } from './commands/attack.ts'
 import { registerAudit } from './commands/audit.ts'
@@ -14,12 +14,10 @@ import { registerStats } from './commands/stats.ts'
 import { UserError } from './user-error.ts'
 
 const program = new Command('meltlab')
-  .description(
-    'Shows whether a Node.js service melts under load, and measures it honestly.\nBegin with: meltlab melt --quick -- node server.js',
-  )
+  .description('Shows whether a Node.js service melts under load.\nBegin with: meltlab melt --quick -- node server.js')
   .version(labVersion())
   .exitOverride()
-  // `(default: 1s)`, as it is typed.
+  // Prints a default as it is typed: `(default: 1s)`.
   .configureHelp({
     optionDescription: option =>
       Help.prototype.optionDescription
@@ -27,7 +25,7 @@ const program = new Command('meltlab')
         .replace(' (default: [])', '')
         .replace(/default: "([^"]*)"/, 'default: $1'),
   })
-  // Commander's own words come as errors and are printed once, below.
+  // Commander's messages arrive as errors, which are printed once below.
   .configureOutput({ writeErr: () => {} })
   .showSuggestionAfterError(true)
 
@@ -48,7 +46,7 @@ for (const command of program.commands) {
   })
 }
 
-/** A fault of the user's: one sentence and exit code 2. Anything else is ours and keeps its stack. */
+/** A user's mistake gets one sentence and exit code 2. Any other error is a bug and keeps its stack. */
 const fail = (error: unknown): void => {
   if (error instanceof UserError) {
     process.stderr.write(`meltlab: ${printable(error.message)}\n`)
@@ -56,15 +54,15 @@ const fail = (error: unknown): void => {
   } else if (error instanceof CommanderError) {
     if (error.exitCode === 0) return
     if (error.code === 'commander.help') process.stderr.write(program.helpInformation())
-    else process.stderr.write(`meltlab: ${oneSentence(error.message)}; ${helpOf(error)} --help says what there is\n`)
+    else process.stderr.write(`meltlab: ${oneSentence(error.message)}; ${helpOf(error)} --help lists what there is\n`)
     process.exitCode = 2
   } else {
-    process.stderr.write(`meltlab: this is a fault of meltlab itself:\n${(error as Error)?.stack ?? String(error)}\n`)
+    process.stderr.write(`meltlab: this is a bug in meltlab:\n${(error as Error)?.stack ?? String(error)}\n`)
     process.exitCode = 1
   }
 }
 
-/** What a file or a server said may stand in it: nothing that a terminal obeys. */
+/** Removes control characters: the message may quote a file or a server, and terminals obey them. */
 const printable = (message: string): string => message.replace(/[^\P{Cc}\n]/gu, '?')
 
 const helpOf = (error: CommanderError & { readonly helpOf?: string }): string => error.helpOf ?? 'meltlab'
@@ -77,12 +75,12 @@ const oneSentence = (message: string): string =>
     .replace(/\n/g, ' ')
     .replace(/\.$/, '')
 
-/** `meltlab list | head -1`: whoever read has seen enough. What is written to files still is. */
+/** For `meltlab list | head -1`: when the reader closes its pipe, output to files continues. */
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return
     process.exitCode = 1
-    if (stream === process.stdout) process.stderr.write(`meltlab: stdout can not be written: ${error.message}\n`)
+    if (stream === process.stdout) process.stderr.write(`meltlab: stdout cannot be written: ${error.message}\n`)
   })
 }
 

@@ -1,6 +1,6 @@
-/** Finds the name somebody meant. Pure. */
+/** Finds the name that a user meant. Pure. */
 
-/** The candidate with the fewest edits, when there are few enough for a slip of the finger; undefined otherwise. */
+/** The candidate with the fewest edits, if few enough for a typing error; otherwise undefined. */
 export function nearestName(typed: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined
   let fewest = Math.max(2, Math.floor(typed.length / 3)) + 1
@@ -14,7 +14,7 @@ export function nearestName(typed: string, candidates: readonly string[]): strin
   return best
 }
 
-/** Levenshtein's: insertions, deletions and replacements. */
+/** Levenshtein distance: insertions, deletions and replacements. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (let i = 1; i <= a.length; i++) {

@@ -1,4 +1,4 @@
-/** Imported first: an older Node would fail later with an unclear message. */
+/** Imported first, because an older Node would fail later with an unclear message. */
 import process from 'node:process'
 
 const NEEDED = [22, 12] as const

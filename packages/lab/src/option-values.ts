@@ -1,8 +1,8 @@
-/** Values of options as a user types them. Pure. */
+/** Parses values of options. Pure. */
 import { METHODS } from 'node:http'
 import { UserError } from './user-error.ts'
 
-/** As commander hands them over: files, and whether any certificate is trusted. */
+/** As commander returns them: files, and whether any certificate is trusted. */
 export interface TlsFlags {
   readonly insecure?: true
   readonly cacert?: string
@@ -16,7 +16,7 @@ export function numberOf(text: string, name: string, least: number, most: number
   throw new UserError(`${name} must be a ${whole ? 'whole ' : ''}number from ${least} to ${most}, got "${text}".`)
 }
 
-/** Of `Name: value` lines. A name given twice is a list: each value is sent. */
+/** Parses `Name: value` lines. A repeated name becomes a list: each value is sent. */
 export function headersOf(lines: readonly string[]): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {}
   for (const line of lines) {
@@ -39,10 +39,10 @@ export function parseUrl(text: string): URL {
   return url
 }
 
-/** A path on the server itself, with its query. */
+/** A path on the server, with its query. */
 export function checkPath(path: string): string {
   if (!path.startsWith('/')) throw new UserError(`--path must start with a slash, got ${path}`)
-  // `//host/` is one as a URL sees it, and the load would go there.
+  // A URL parser takes `//host/` for another host, to which the load would go.
   if (URL.parse(path, 'http://localhost')?.host !== 'localhost') {
     throw new UserError(`--path must be a path on the server itself, got ${path}`)
   }
@@ -51,14 +51,14 @@ export function checkPath(path: string): string {
 
 const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'
 
-/** In capitals. `option`: that it is the value of. @throws UserError for one that HTTP servers of Node do not know */
+/** Converts the value of `option` to capitals. @throws UserError for a method that Node's servers do not know */
 export function knownMethod(text: string, option?: string): string {
   const method = text.toUpperCase()
   const where = option === undefined ? '' : `${option}: `
-  if (method === 'CONNECT') throw new UserError(`${where}the method CONNECT opens a tunnel and is not supported.`)
+  if (method === 'CONNECT') throw new UserError(`${where}method CONNECT opens a tunnel and is not supported.`)
   if (METHODS.includes(method)) return method
   throw new UserError(`${where}expected an HTTP method such as ${USUAL_METHODS}, got "${text}".`)
 }
 
-/** For options that may be given several times. */
+/** Collects the values of an option that may be repeated. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]

@@ -1,6 +1,6 @@
 /**
- * Tells a person what a long run is doing: one line rewritten in place on a terminal, and a plain line per finished
- * piece of work everywhere. Writes to stderr only, so that stdout stays the result's.
+ * Shows the progress of a long run: one line rewritten in place on a terminal, and a plain line for each finished step
+ * everywhere. Writes only to stderr, because stdout is for the result.
  */
 
 import { wrapWords } from './report/wrap-words.ts'
@@ -8,9 +8,9 @@ import type { Standing } from './report/result.ts'
 import { type Out, paintOn, widthOf } from './terminal.ts'
 
 export interface Progress {
-  /** What happens right now; the next call replaces it. Shown on terminals only. */
+  /** Shows the current activity until the next call. Terminals only. */
   status(text: string): void
-  /** Something worth keeping. `tone` says how it went: what it marks or draws a bar of is coloured so. */
+  /** Prints a permanent line. `tone` colours its signs and bars. */
   line(text: string, tone?: Tone): void
   /** Removes the status. */
   clear(): void
@@ -19,7 +19,7 @@ export interface Progress {
 type Tone = Standing['tone']
 
 const eraseLine = '\r\u001b[2K'
-/** A sign, or the filled part of a bar. */
+/** Matches a sign, or the filled part of a bar. */
 const COLOURED = /[✓✗]|█+/g
 const COLOURS = { good: 'green', fair: 'yellow', bad: 'red', none: 'dim' } as const
 
@@ -27,7 +27,7 @@ export function progressOn(out: Out): Progress {
   const width = (): number => widthOf(out)
   const paint = paintOn(out)
   const coloured = (text: string, tone: Tone): string => text.replace(COLOURED, part => paint(COLOURS[tone], part))
-  // What follows a label that stands alone is indented below it.
+  // Text below a label on its own line is indented.
   const kept = (text: string, tone: Tone): string =>
     text
       .split('\n')
@@ -41,7 +41,7 @@ export function progressOn(out: Out): Progress {
   const erase = (): string => (shown ? eraseLine : '')
   return {
     status(text) {
-      // A line longer than the terminal would wrap and could not be erased.
+      // A line longer than the terminal would wrap, and could not be erased.
       out.write(erase() + coloured(text.slice(0, width() - 1), 'good'))
       shown = true
     },
@@ -58,7 +58,7 @@ export function progressOn(out: Out): Progress {
 
 const INDENT = '    '
 
-/** A status that is rewritten in place on a terminal; elsewhere it is a line of its own every so often. */
+/** A status that is rewritten in place on a terminal, or printed as a line at intervals elsewhere. */
 export function repeating(
   progress: Progress,
   out: Pick<Out, 'isTTY'>,
@@ -73,7 +73,7 @@ export function repeating(
   }
 }
 
-/** Pure: `███████░░░` */
+/** Such as `███████░░░`. Pure. */
 export function bar(share: number, width: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * width)
   return '█'.repeat(filled) + '░'.repeat(width - filled)

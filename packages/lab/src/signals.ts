@@ -1,9 +1,10 @@
 /**
- * Ctrl-C and its kin. The handlers stand before anything else of the lab is loaded, so that no signal ends it without
- * its exit code, and until a command asks to be told each ends the process at once: there is nothing to keep yet.
- * Imports nothing of ours for that reason.
+ * Handles Ctrl-C and similar signals. The handlers are installed before the rest of the lab is loaded, so that every
+ * signal gives its exit code. Until a command subscribes, a signal ends the process at once, because there is nothing
+ * to save yet. So this file imports no other file of the lab.
  *
- * A key that was pressed once comes twice where npm (`npx meltlab`) passes on what the terminal has sent to all of them.
+ * With npm (`npx meltlab`) one key press arrives twice: npm forwards the signal that the terminal has already sent to
+ * all.
  */
 import process from 'node:process'
 
@@ -14,7 +15,7 @@ export interface Stop {
   readonly by: string
 }
 
-/** Nobody presses a key again within this and means another thing by it. */
+/** Signals within this time are one key press. */
 const ONE_PRESS_MS = 400
 
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
@@ -36,7 +37,7 @@ for (const [signal, exitCode] of Object.entries(EXIT_CODES) as [keyof typeof EXI
   })
 }
 
-/** Signals come to `tell` instead, until the function that is returned is called. */
+/** Passes signals to `tell` until the returned function is called. */
 export function onSignal(tell: (stop: Stop) => void): () => void {
   toldOf = tell
   return () => {

@@ -1,20 +1,17 @@
-/**
- * What a terminal can show and a file cannot: colours, links, the width. `NO_COLOR` and `FORCE_COLOR` are honoured, as
- * Node's styleText does.
- */
+/** Features of a terminal: colours, links, the width. Respects `NO_COLOR` and `FORCE_COLOR`, like Node's styleText. */
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import { Stream } from 'node:stream'
 import { styleText } from 'node:util'
 
-/** A stream of this process, or what a test puts in its place. */
+/** A stream of this process, or a test's replacement. */
 export interface Out {
   readonly isTTY?: boolean
   readonly columns?: number
   write(text: string): unknown
 }
 
-/** Of a terminal nobody has made wider, and of files. */
+/** The width of a default terminal, and of files. */
 export const USUAL_WIDTH = 80
 
 export const widthOf = ({ isTTY, columns }: Pick<Out, 'isTTY' | 'columns'>): number =>
@@ -23,10 +20,10 @@ export const widthOf = ({ isTTY, columns }: Pick<Out, 'isTTY' | 'columns'>): num
 export const paintOn =
   (stream: Out) =>
   (style: 'bold' | 'dim' | 'green' | 'yellow' | 'red', text: string): string =>
-    // A stand-in is no stream for styleText, and takes no colours.
+    // styleText cannot use a test's replacement, which gets no colours.
     stream instanceof Stream ? styleText(style, text, { stream: stream as Stream & NodeJS.WritableStream }) : text
 
-/** The path as people type it, whole where it leads elsewhere; on a terminal that is known to take links it can be clicked. */
+/** A relative path, or an absolute one outside the working folder; clickable on terminals that support links. */
 export function linkTo(file: string, stream: Pick<Out, 'isTTY'>, env: NodeJS.ProcessEnv): string {
   const near = path.relative('', file)
   const shown = near.startsWith('..') ? path.resolve(file) : near
@@ -35,8 +32,8 @@ export function linkTo(file: string, stream: Pick<Out, 'isTTY'>, env: NodeJS.Pro
 }
 
 /**
- * No terminal can be asked, and one that knows no OSC 8 may print it: only those that are known to. A multiplexer between
- * may swallow it. Pure.
+ * Terminals cannot be asked, and those without OSC 8 may print it, so only known ones get links. A multiplexer may drop
+ * them. Pure.
  */
 export function takesLinks({ isTTY }: Pick<Out, 'isTTY'>, env: NodeJS.ProcessEnv): boolean {
   const { FORCE_HYPERLINK: forced, TERM: term = '', VTE_VERSION: vte = '0', KONSOLE_VERSION: konsole = '0' } = env
@@ -51,8 +48,8 @@ export function takesLinks({ isTTY }: Pick<Out, 'isTTY'>, env: NodeJS.ProcessEnv
   )
 }
 
-/** Text of files and servers: without what would move the cursor or colour the rest. */
+/** Removes control characters from text of files and servers, which could move the cursor or change colours. */
 export const withoutControls = (text: string): string => text.replaceAll(CONTROLS, '')
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it removes them
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g

@@ -1,4 +1,4 @@
-/** A mistake the user can mend: ends the command with one sentence on stderr and an exit code, never with a stack. */
+/** A mistake that the user can correct: one sentence on stderr and an exit code, never a stack. */
 export class UserError extends Error {
   override readonly name = 'UserError'
   readonly exitCode: number

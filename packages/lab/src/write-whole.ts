@@ -1,4 +1,4 @@
-/** Writes a file all or nothing: neither a full disk nor a killed process leaves half of it under its name. */
+/** Writes a file completely or not at all: a full disk or a killed process leaves no partial file under its name. */
 import { renameSync, writeFileSync } from 'node:fs'
 
 export function writeWhole(file: string, text: string): void {

@@ -119,7 +119,7 @@ describe('meltlab attack', () => {
     assert.doesNotMatch(html, /s3cret/)
   })
 
-  it('keeps what was measured when it can not be written', { skip: process.platform !== 'linux' }, async () => {
+  it('keeps what was measured when it cannot be written', { skip: process.platform !== 'linux' }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'meltlab-full-'))
     const page = join(folder, 'page.html')
     const full = openSync('/dev/full', 'w')
@@ -132,7 +132,7 @@ describe('meltlab attack', () => {
       const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
       assert.equal(code, 1, said)
       assert.match(said, /no space left on device|the disk is full/)
-      const [, file] = /what was measured is in (\S+)$/m.exec(said) ?? assert.fail(said)
+      const [, file] = /the results are in (\S+)$/m.exec(said) ?? assert.fail(said)
       const document = checkAttack(JSON.parse(readFileSync(file!, 'utf8')), file!)
       rmSync(file!)
       return document
@@ -246,10 +246,10 @@ describe('meltlab attack', () => {
   const url = 'http://127.0.0.1:9/'
   const mistakes: readonly [args: readonly string[], sentence: RegExp][] = [
     [[], /attack needs one of a URL, --targets FILE, --har FILE and --journey FILE, got none/],
-    [['--targets', '/none/there'], /--targets \/none\/there can not be read: ENOENT/],
+    [['--targets', '/none/there'], /--targets \/none\/there cannot be read: ENOENT/],
     [[url, '--method', 'GTE'], /expected an HTTP method such as GET.*got "GTE"/],
-    [[url, '--body', '{{sequence}}'], /\{\{sequence\}\} is none of \{\{seq\}\}/],
-    [[url, '--cacert', '/none/there'], /--cacert \/none\/there can not be read/],
+    [[url, '--body', '{{sequence}}'], /\{\{sequence\}\} is not one of \{\{seq\}\}/],
+    [[url, '--cacert', '/none/there'], /--cacert \/none\/there cannot be read/],
     [['foo'], /expected a URL such as http:\/\/127\.0\.0\.1:3000\/, got "foo"/],
     [['ftp://127.0.0.1/'], /expected a URL/],
     [['http://u:p@127.0.0.1/'], /Authorization header/],
@@ -265,10 +265,10 @@ describe('meltlab attack', () => {
     [[url, '--steps', '5,'], /--steps must be a number/],
     [[url, '--steps', '5,9', '--users', '5'], /--steps and --users exclude each other/],
     [[url, '--steps', '5,9', '--rate', '5'], /--steps and --rate exclude each other/],
-    [[url, '--html', '/none/page.html'], /\/none\/page\.html can not be written .*--html names another file/],
+    [[url, '--html', '/none/page.html'], /\/none\/page\.html cannot be written .*--html names another file/],
     [[url, '--html', tmpdir()], /--html must be a file/],
     [[url, '--expect', 'p99<250'], /--expect p99 needs a unit/],
-    [[url, '--expect', 'speed>9'], /--expect can not read "speed>9": .*p99\.9.*goodput/],
+    [[url, '--expect', 'speed>9'], /--expect cannot parse "speed>9": .*p99\.9.*goodput/],
     [[url, '--streams', '5'], /--streams needs --http2\.$/m],
     [[url, '--http2', '--streams', '5', '--fresh'], /--streams needs --http2 without --fresh/],
     [[url, '--http2', '--export', 'k6'], /--export k6 and --http2 exclude each other/],
@@ -287,7 +287,7 @@ describe('meltlab attack', () => {
     [[url, '--header', 'Host: a', '--header', 'host: b'], /a request has one Host header, got 2/],
     [
       [url, '--rate', '1000000', '--threads', '1'],
-      /1,000,000\/s can not be sent from here: a core sends at most 250,000\/s/,
+      /1,000,000\/s cannot be sent from here: a core sends at most 250,000\/s/,
     ],
     [[url, '--users', '2', '--threads', '3'], /threads must not exceed users/],
   ]
@@ -314,7 +314,7 @@ describe('meltlab attack', () => {
     const { code, err } = await meltlab(['attack', `https://127.0.0.1:${plain.port}/`])
     await plain.close()
     assert.equal(code, 2)
-    assert.match(err, /^meltlab: 127\.0\.0\.1:\d+ does not speak TLS as asked: .+\.\n$/)
+    assert.match(err, /^meltlab: 127\.0\.0\.1:\d+ cannot be reached with these TLS options: .+\.\n$/)
   })
 
   it('says that the server speaks TLS where nothing was answered without', async () => {
@@ -327,7 +327,7 @@ describe('meltlab attack', () => {
     secure.close()
     assert.deepEqual(
       [plain.code, plain.err],
-      [2, `meltlab: ${at} speaks TLS, so nothing was answered: give https://${at}.\n`],
+      [2, `meltlab: ${at} uses TLS, so nothing was answered: use https://${at}.\n`],
     )
     assert.equal(untrusted.code, 2)
     assert.match(untrusted.err, /: --cacert FILE names .*, --insecure trusts any\.\n$/)

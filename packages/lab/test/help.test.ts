@@ -30,7 +30,7 @@ for (const name of commands.filter(each => each !== 'help')) {
   test(`${name}: a wrong option is refused in one line that leads to its help`, async () => {
     const { code, stdout, stderr } = await runCli([name, '--wrong'])
     assert.deepEqual([code, stdout], [2, ''])
-    assert.equal(stderr, `meltlab: unknown option '--wrong'; meltlab ${name} --help says what there is\n`)
+    assert.equal(stderr, `meltlab: unknown option '--wrong'; meltlab ${name} --help lists what there is\n`)
   })
 }
 
@@ -43,7 +43,7 @@ test('a wrong command is refused in one line', async () => {
   const { code, stderr } = await runCli(['melts'])
   assert.deepEqual(
     [code, stderr],
-    [2, `meltlab: unknown command 'melts' (did you mean melt?); meltlab --help says what there is\n`],
+    [2, `meltlab: unknown command 'melts' (did you mean melt?); meltlab --help lists what there is\n`],
   )
 })
 

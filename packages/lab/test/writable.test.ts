@@ -43,7 +43,7 @@ test('a folder that is tried is left as it was', () => {
 test('where the system makes no folders', { skip: process.platform === 'linux' ? false : 'there is no /proc' }, () => {
   assert.throws(
     () => checkWritable('/proc/runs', '--out'),
-    /nothing can be written to \/proc\/runs \(no folder can be made there\)/,
+    /nothing can be written to \/proc\/runs \(no folder can be created there\)/,
   )
 })
 

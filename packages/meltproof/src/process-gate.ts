@@ -35,7 +35,7 @@ export interface GateStats {
   readonly shed: Readonly<Record<ShedReason, number>>
   /** 0 (recent work started at once) to 1 (all is shed); above 0.5 some is being shed. */
   readonly pressure: number
-  /** 0 to 1, in the last second: the larger of the loop's busy share and in service over the limit, once known. */
+  /** 0 to 1, in the last second: the larger of the loop's busy share and work in service over the limit, once known. */
   readonly utilisation: number
   /** Offered over admitted, in the last second: 1 without sheds, 3 when three such instances are needed. */
   readonly demand: number
@@ -49,7 +49,7 @@ export interface GateStats {
 export interface LoadFigures extends Pick<GateStats, 'demand'>, Rates {
   /** Busy share of the event loop, 0 to 1. */
   readonly loop: number
-  /** The larger of that and in service over the limit (an estimate while unknown), so that instances are comparable. */
+  /** The larger of {@link loop} and work in service over the limit (an estimate while unknown): it is comparable. */
   readonly utilisation: number
 }
 

@@ -111,7 +111,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     if (entry.inService) failOpen.guard(() => permits.giveUp(entry, now()))
   }
 
-  /** The same for all work that started before. */
+  /** Like {@link giveUp}, for all work that started before `atMs`. */
   giveUpBefore(atMs: number, which: (entry: E) => boolean): void {
     const { failOpen, permits } = this.gate
     failOpen.guard(() => permits.giveUpBefore(atMs, now(), which))

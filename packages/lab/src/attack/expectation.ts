@@ -1,6 +1,6 @@
 /**
- * Expectations of a load run, as CI states them: `p99<250ms`, `goodput>=95%`. Read before anything is sent, judged at the
- * end. Pure.
+ * Expectations of a load run, such as `p99<250ms` or `goodput>=95%` in CI. They are parsed before anything is sent, and
+ * judged at the end. Pure.
  *
  * Every request is one of three: answered 2xx or 3xx, shed (503), or an error (any other answer, none, or never sent). So
  * the shares of a run add up to 100 % of what was scheduled. Latencies are those of 2xx and 3xx.
@@ -38,14 +38,14 @@ const USAGE =
   `an expectation is a metric, < <= > or >=, and a value with its unit: ${Object.keys(LATENCIES).join(', ')} (p99<250ms), ` +
   'goodput (>=95% or >=900/s), errors (<1%), shed (<5%), failed (<1% or <10)'
 
-/** @throws UserError that names the metrics when the text can not be read */
+/** @throws UserError that lists the metrics when the text is invalid */
 export function parseExpectation(text: string): Expectation {
   const match = /^\s*([a-z][\w.]*)\s*(<=|>=|<|>)\s*(\S.*?)\s*$/i.exec(text)
   const metric = match?.[1]?.toLowerCase() ?? ''
   const operator = match?.[2] as Operator
   const isLatency = Object.hasOwn(LATENCIES, metric)
   if (match === null || !(isLatency || SHARES.includes(metric as Share))) {
-    throw new UserError(`--expect can not read "${text}": ${USAGE}.`)
+    throw new UserError(`--expect cannot parse "${text}": ${USAGE}.`)
   }
   const value = match[3]!
   if (isLatency) return { metric, operator, limit: parseDuration(value, `--expect ${metric}`), unit: 'ms' }
@@ -76,18 +76,18 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   requests: 'a number of requests, such as 10',
 }
 
-/** As a person would type it, always alike. */
+/** The canonical form of an expectation, as a person would type it. */
 export const expectationText = ({ metric, operator, limit, unit }: Expectation): string =>
   `${metric} ${operator} ${written(limit, unit)}`
 
-/** @returns what the run made of it */
+/** @returns whether the run met the expectation, and with which value */
 export function judge(expectation: Expectation, plan: LoadPlan, outcome: LoadOutcome): Judged {
   const { metric, operator, limit, unit } = expectation
   const value = measure(expectation, plan, outcome)
   const doubt = doubtOf(metric, outcome)
   return {
     expected: expectationText(expectation),
-    // A figure that does not exist keeps no promise.
+    // An expectation about a missing figure is not met.
     met: !Number.isNaN(value) && OPERATORS[operator](value, limit),
     measured: Number.isNaN(value) ? 'no answer' : inWords(value, unit, limit),
     value: Number.isNaN(value) ? null : value,
@@ -112,7 +112,7 @@ function measure({ metric, unit }: Expectation, plan: LoadPlan, outcome: LoadOut
   return unit === '/s' ? count / loadSeconds(plan, outcome) : count
 }
 
-/** With digits enough to tell a figure from its limit. */
+/** Enough digits to distinguish a figure from its limit. */
 function inWords(value: number, unit: Judged['unit'], limit = value): string {
   let digits = 4
   while (digits < 12 && value !== limit && Number(value.toPrecision(digits)) === limit) digits++
@@ -130,7 +130,7 @@ function doubtOf(metric: string, { certified, certificate, okLatency }: LoadOutc
   if (figure !== undefined && interval !== undefined) {
     const [clean, measured] = interval
     if (measured - clean > allowedMs(figure, measured, okLatency.count)) {
-      return `not certified (${certificate.code}): the server's own is ${inWords(clean, 'ms')} to ${inWords(measured, 'ms')}`
+      return `not certified (${certificate.code}): the server's own value is ${inWords(clean, 'ms')} to ${inWords(measured, 'ms')}`
     }
   }
   return `not certified (${certificate.code})`

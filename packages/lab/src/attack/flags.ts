@@ -1,20 +1,20 @@
-/** The flags of `meltlab attack` as they are parsed, and their defaults, durations as a user would write them. */
+/** The parsed flags of `meltlab attack` and their defaults, with durations as a user would write them. */
 import type { Spacing } from '../load/plan.ts'
 import type { TlsFlags } from '../option-values.ts'
 import type { Expectation } from './expectation.ts'
 
 export const DEFAULTS = {
-  /** Long enough for a p99 of a thousand requests at a modest rate. */
+  /** Ten seconds are long enough for a p99 over a thousand requests at a modest rate. */
   duration: '10s',
-  /** Arrivals per second when neither --rate nor --users is given. */
+  /** The rate per second when neither --rate nor --users is given. */
   rate: 50,
-  /** What people still wait for; a request without an answer until then has failed. */
+  /** People rarely wait longer; a request without an answer by then has failed. */
   timeout: '10s',
   slo: '1s',
-  /** Standing connections of an open loop; it opens more, up to `mostConnections`, when all are busy. */
+  /** Standing connections of an open loop. When all are busy it opens more, up to `mostConnections`. */
   connections: 50,
   mostConnections: 10_000,
-  /** Requests at once on a connection of HTTP/2: what RFC 9113 asks servers to allow at least. */
+  /** Concurrent requests on one HTTP/2 connection: RFC 9113 recommends that servers allow at least this many. */
   streams: 100,
   seed: 1,
 } as const

@@ -4,25 +4,25 @@ import { isReserved } from '../load/request-text.ts'
 import { withHeader } from './targets-file.ts'
 
 export interface HarTarget extends LoadTarget {
-  /** Its place in the file, from 1. */
+  /** Position in the file, from 1. */
   readonly entry: number
 }
 
 export interface HarTargets {
   readonly targets: readonly HarTarget[]
-  /** Entries that are no HTTP request, such as `data:` and `wss:`. */
+  /** Number of entries that are not HTTP requests, such as `data:` and `wss:`. */
   readonly skipped: number
 }
 
-/** Ours to decide, or of one connection of that browser. `:authority` and its kin are those of HTTP/2. */
+/** Headers that meltlab sets, or that belong to one connection of the browser. `:` begins HTTP/2 pseudo-headers. */
 const ours = (name: string): boolean =>
   name.startsWith(':') ||
   isReserved(name) ||
   ['host', 'keep-alive', 'proxy-connection', 'te'].includes(name.toLowerCase())
 
-/** @throws Error that says which entry is wrong, from 1 */
+/** @throws Error that names the wrong entry, counted from 1 */
 export function parseHar(text: string): HarTargets {
-  // Some tools of Windows write a mark of their byte order.
+  // Some Windows tools write a byte order mark.
   const har = JSON.parse(text.replace(/^\ufeff/, '')) as unknown
   const entries = field(field(har, 'log'), 'entries')
   if (!Array.isArray(entries)) throw new Error('it has no log.entries')

@@ -1,6 +1,6 @@
 /**
- * A journey as a JSON file says it: steps that are made one after the other, and what later ones need of earlier answers.
- * Everything that can be wrong with it is found here, and said with the step and the field. Pure.
+ * Parses a journey from JSON: steps that run one after another, and values that later steps take from earlier answers.
+ * Every mistake is found here, and reported with its step and field. Pure.
  */
 import { nearestName } from '../nearest-name.ts'
 import { parseDuration } from '../durations.ts'
@@ -18,13 +18,13 @@ export interface JourneyFile {
 
 /** The engine keeps separate figures for up to this many targets, and each step is one. */
 const MOST_STEPS = 20
-/** A journey under way takes a few hundred bytes, and those that wait for an answer a connection. */
+/** Maximum of concurrent journeys. Each takes a few hundred bytes, and a connection while it waits for an answer. */
 const AT_ONCE = 10_000
 const MOST_AT_ONCE = 1_000_000
 
 type Members = Readonly<Record<string, unknown>>
 
-/** `origin` is where the steps go whatever the file says; `headers` go with each step that does not have them. */
+/** `origin` is the target of every step, whatever the file says. `headers` are added to steps that lack them. */
 export function parseJourney(
   text: string,
   file: string,
@@ -126,7 +126,7 @@ class Step {
     return withDefaults(headers as RequestHeaders, defaults)
   }
 
-  /** Whether it can be sent, and its fields are known by then: each part by itself, so that the one at fault is named. */
+  /** Checks that a request can be sent and its fields are known by then, part by part, to name the wrong part. */
   check(target: LoadTarget, known: readonly string[]): void {
     const plain = { ...target, headers: {}, body: undefined }
     const parts: readonly (readonly [string, LoadTarget])[] = [
@@ -174,7 +174,7 @@ class Step {
     const think = this.#text('think', '"500ms"')
     if (think === undefined) return 0
     if (this.#at === 0)
-      throw this.#wrong('think', 'the first step starts when its journey does; think comes before later ones')
+      throw this.#wrong('think', 'the first step starts with its journey; only later steps can have think')
     try {
       return parseDuration(think, 'it')
     } catch (error) {
@@ -191,7 +191,7 @@ function membersOf(given: unknown, known: readonly string[], wrong: (what: strin
   if (unknown === undefined) return given as Members
   const near = nearestName(unknown, known)
   const meant = near === undefined ? `expected ${known.join(', ')}` : `did you mean ${near}?`
-  throw wrong(`${JSON.stringify(unknown)} is not known; ${meant}`)
+  throw wrong(`${JSON.stringify(unknown)} is unknown; ${meant}`)
 }
 
 function originOf(given: unknown, wrong: (what: string) => UserError): string {

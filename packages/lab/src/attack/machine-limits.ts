@@ -1,4 +1,4 @@
-/** A plan that no machine like this one could send is refused before it starts, rather than certified to have failed. */
+/** Rejects a plan that this machine could not send before it starts, instead of reporting a failed run. */
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { LoadPlan } from '../load/plan.ts'
@@ -6,27 +6,27 @@ import { highestRate } from '../load/schedule.ts'
 import { formatCount } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 
-/** More than any core was seen to send: 193,000/s of the smallest requests, without a schedule to keep. */
+/** Above the maximum that one core was seen to send: 193,000/s of the smallest requests, without a schedule. */
 const MOST_PER_CORE = 250_000
-/** Files that Node and the lab have open anyway, about. */
+/** Approximate number of files that Node and the lab have open anyway. */
 const OTHER_FILES = 50
 
 export interface Machine {
   readonly cores: number
-  /** Undefined where they are not known. */
+  /** Undefined where the limit is unknown. */
   readonly openFiles?: number
   readonly localPorts?: number
 }
 
-/** @throws UserError that says what the machine has */
+/** @throws UserError that states what the machine has */
 export function refuseImpossible({ arrival, connections, threads }: LoadPlan, servers: number, machine: Machine): void {
   if (arrival.kind === 'open') {
     const rate = highestRate(arrival.schedule)
     const cores = Math.min(threads, machine.cores)
     if (rate > cores * MOST_PER_CORE) {
       throw new UserError(
-        `${formatCount(rate)}/s can not be sent from here: a core sends at most ${formatCount(MOST_PER_CORE)}/s, ` +
-          `and this has ${cores} (${machine.cores} in the machine, ${threads} ${threads === 1 ? 'thread' : 'threads'}).`,
+        `${formatCount(rate)}/s cannot be sent from here: a core sends at most ${formatCount(MOST_PER_CORE)}/s, ` +
+          `and meltlab has ${cores} (${machine.cores} in the machine, ${threads} ${threads === 1 ? 'thread' : 'threads'}).`,
       )
     }
   }
@@ -34,18 +34,18 @@ export function refuseImpossible({ arrival, connections, threads }: LoadPlan, se
   const files = (machine.openFiles ?? Number.POSITIVE_INFINITY) - OTHER_FILES
   if (standing > files) {
     throw new UserError(
-      `${formatCount(standing)} connections are more than the ${formatCount(machine.openFiles!)} files this process may open: raise ulimit -n, or use fewer.`,
+      `${formatCount(standing)} connections exceed the ${formatCount(machine.openFiles!)} files that this process may open: raise ulimit -n, or use fewer.`,
     )
   }
   const ports = (machine.localPorts ?? Number.POSITIVE_INFINITY) * servers
   if (standing > ports) {
     throw new UserError(
-      `${formatCount(standing)} connections are more than this machine has local ports for: ${formatCount(machine.localPorts!)} to each server.`,
+      `${formatCount(standing)} connections exceed the local ports of this machine: ${formatCount(machine.localPorts!)} to each server.`,
     )
   }
 }
 
-/** What this one has; Linux tells all of it. */
+/** Reads the limits of this machine. Linux reports all of them. */
 export function thisMachine(): Machine {
   const openFiles = firstNumber('/proc/self/limits', /^Max open files\s+(\d+)/m)
   const range = readOr('/proc/sys/net/ipv4/ip_local_port_range').trim().split(/\s+/).map(Number)

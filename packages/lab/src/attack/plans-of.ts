@@ -1,4 +1,4 @@
-/** What the flags of `meltlab attack` ask for, as plans of the load engine: one, or one for each step. */
+/** Turns the flags of `meltlab attack` into plans for the load engine: one plan, or one for each step. */
 import { availableParallelism } from 'node:os'
 import { planOf } from '../load/load-request.ts'
 import type { LoadPlan, Tls } from '../load/plan.ts'
@@ -7,7 +7,7 @@ import { DEFAULTS, type Flags } from './flags.ts'
 import type { Targets } from './targets-of.ts'
 import { tlsOf } from './tls-files.ts'
 
-/** Connecting takes one round trip; a connection that needs longer than this is not going to stand. */
+/** Connecting takes one round trip; a connection that takes longer than this will not succeed. */
 const CONNECT_TIMEOUT_MS = 5000
 /** One thread carries about this many requests a second on one core. */
 const RATE_PER_THREAD = 60_000
@@ -33,11 +33,11 @@ function refuseContradictions(flags: Flags): void {
   if (users !== undefined && rampTo !== undefined) throw new UserError('--ramp-to needs --rate, not --users.')
   if (users === undefined && think !== undefined) throw new UserError('--think needs --users.')
   if (fresh === true && connections !== undefined) {
-    throw new UserError('--fresh and --connections exclude each other: fresh connections do not stand.')
+    throw new UserError('--fresh and --connections exclude each other: fresh connections are not kept.')
   }
   if (streams !== undefined && (http2 === undefined || fresh === true)) {
     throw new UserError(
-      `--streams needs --http2${http2 === undefined ? '' : ' without --fresh, which has one a connection'}.`,
+      `--streams needs --http2${http2 === undefined ? '' : ' without --fresh, which has one stream per connection'}.`,
     )
   }
 }

@@ -1,4 +1,4 @@
-/** One connection before the load: what is plainly wrong is said in one sentence instead of ten thousand failures. */
+/** Opens one connection before the load, so that a mistake gives one sentence instead of ten thousand failures. */
 import { connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { dial } from '../load/dial.ts'
@@ -13,7 +13,7 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
   const { secure, hostname, port } = target
   const where = `${hostname}:${port}`
   const address = await resolveAddress(target, timeoutMs)
-  if (address === undefined) throw new UserError(`The name ${hostname} has no address: is it spelt right?`)
+  if (address === undefined) throw new UserError(`The name ${hostname} has no address: is it spelled correctly?`)
   const noHttp2 = `${where} does not speak HTTP/2${secure ? ' (it offers no h2 in TLS)' : ' without TLS (h2c)'}: leave out --http2.`
   await new Promise<void>((resolve, reject) => {
     let reached = false
@@ -30,8 +30,10 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
       else if (code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') end(noHttp2)
       else if (asked && !code.startsWith('ERR_SSL')) end(noHttp2)
       else if (reached && secure) {
-        end(`${where} does not speak TLS as asked: ${sentence(explain(error).trim() + untrustedHint(code))}`)
-      } else end(`${where} can not be reached: ${sentence(explain(error))}`)
+        end(
+          `${where} cannot be reached with these TLS options: ${sentence(explain(error).trim() + untrustedHint(code))}`,
+        )
+      } else end(`${where} cannot be reached: ${sentence(explain(error))}`)
     }
     const connected = (): void => {
       if (http2 === undefined || (secure && (socket as TLSSocket).alpnProtocol !== 'h2')) {
@@ -39,7 +41,7 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
         return
       }
       asked = true
-      // Its settings are the first thing that a server of HTTP/2 says.
+      // An HTTP/2 server sends its settings first.
       connectHttp2(`http://${where}`, { createConnection: () => socket })
         .on('remoteSettings', () => end())
         .on('error', failed)
@@ -50,7 +52,7 @@ export async function preflight(target: Target, plan: LoadPlan): Promise<void> {
     const timer = setTimeout(() => {
       end(reached && http2 !== undefined ? noHttp2 : `${where} does not answer: no connection within ${timeoutMs} ms.`)
     }, timeoutMs)
-    // Over TLS, and of HTTP/2, this is not yet the end.
+    // With TLS or HTTP/2, a TCP connection is not enough yet.
     socket.on('connect', () => {
       reached = true
     })

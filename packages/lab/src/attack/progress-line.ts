@@ -1,13 +1,13 @@
-/** The live view of an attack: one line that fits a terminal. Pure. */
+/** The progress of an attack in one terminal line. Pure. */
 import { formatDuration } from '../durations.ts'
 import type { LoadProgress } from '../load/plan.ts'
 import { bar } from '../progress.ts'
 import { formatCount, formatRate } from '../report/format.ts'
 
-/** One less than a terminal has, so that the cursor stays on the line. */
+/** One column less than a terminal has, so that the cursor stays on the line. */
 const WIDEST = 79
 
-/** @param label what is offered, such as `200/s` */
+/** @param label the offered load, such as `200/s` */
 export function progressLine(label: string, durationMs: number): (seen: LoadProgress) => string {
   let before = { good: 0, elapsedMs: 0 }
   return seen => {

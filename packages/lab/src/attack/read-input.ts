@@ -1,14 +1,14 @@
-/** Files that flags name; `-` is stdin. */
+/** Reads the files that flags name; `-` is stdin. */
 import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { UserError } from '../user-error.ts'
 
-/** @param option that names the file */
+/** @param option the option that names the file */
 export async function readInput(file: string, option: string): Promise<Buffer> {
   try {
-    // As a stream: whoever writes to it may take his time, and Ctrl-C ends the wait.
+    // stdin is read as a stream: its writer may be slow, and Ctrl-C must end the wait.
     return file === '-' ? await buffer(process.stdin) : readFileSync(file)
   } catch (error) {
-    throw new UserError(`${option} ${file} can not be read: ${(error as Error).message}.`)
+    throw new UserError(`${option} ${file} cannot be read: ${(error as Error).message}.`)
   }
 }

@@ -1,4 +1,4 @@
-/** Carries out the plans of an attack one after the other, with a live line, until done or stopped. */
+/** Runs the plans of an attack one after another, with a progress line, until they are done or stopped. */
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
 import { planMs } from '../load/schedule.ts'
@@ -7,12 +7,12 @@ import { onSignal } from '../signals.ts'
 import { type AttackRun, offered } from '../report/attack-words.ts'
 import { progressLine } from './progress-line.ts'
 
-/** Where nothing can be rewritten in place, a line this often. */
+/** Interval of progress lines where output cannot be rewritten in place. */
 const PLAIN_EVERY_MS = 5000
 
 export interface Sent {
   readonly runs: readonly Pick<AttackRun, 'plan' | 'outcome'>[]
-  /** Of the signal that stopped it; 0 when nothing did. What had been measured is in the last run. */
+  /** Exit code of the signal that stopped the attack, or 0. The last run contains what was measured until then. */
   readonly exitCode: number
 }
 

@@ -1,16 +1,16 @@
 /**
- * Targets as vegeta writes them: its http format (`METHOD URL`, header lines, `@bodyfile`, blank lines and `#` comments) and
- * its JSON format, one object a line. Pure: whoever calls it reads the files that bodies lie in.
+ * Targets as vegeta writes them: its http format (`METHOD URL`, header lines, `@bodyfile`, blank lines and `#`
+ * comments) and its JSON format, one object a line. Pure: the caller reads body files.
  */
 import type { LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { knownMethod } from '../option-values.ts'
 
 export interface NumberedTarget extends LoadTarget {
-  /** Where it begins, from 1. */
+  /** The first line of the target, from 1. */
   readonly line: number
 }
 
-/** Names the line; the sentence goes on from "line 3: ". */
+/** Names the line: the message continues after "line 3: ". */
 export class TargetsError extends Error {
   readonly line: number
 
@@ -21,12 +21,12 @@ export class TargetsError extends Error {
 }
 
 type ReadBody = (file: string) => Uint8Array
-/** Throws for a target that can not be sent. Sees it after each of its lines, so that the one at fault is named. */
+/** Throws for a target that cannot be sent. Called after each line of a target, so that the wrong line is named. */
 type Check = (target: LoadTarget) => void
 
-/** @throws TargetsError that says what is wrong with which line */
+/** @throws TargetsError that says which line is wrong, and why */
 export function parseTargets(text: string, readBody: ReadBody, check: Check = () => {}): NumberedTarget[] {
-  // A file of Windows may begin with a mark of its byte order.
+  // A file from Windows may begin with a byte order mark.
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
   const first = lines.find(line => line.trim() !== '' && !line.trim().startsWith('#'))
   return first?.trim().startsWith('{') ? jsonTargets(lines, check) : httpTargets(lines, readBody, check)
@@ -84,11 +84,11 @@ function bodyAt(line: number, file: string, readBody: ReadBody): Uint8Array {
   try {
     return readBody(file)
   } catch (error) {
-    throw new TargetsError(line, `the body ${file} can not be read: ${(error as Error).message}`)
+    throw new TargetsError(line, `the body ${file} cannot be read: ${(error as Error).message}`)
   }
 }
 
-/** `instead` is what might have stood there, too. */
+/** `instead` names what else is allowed at this place. */
 function methodAt(line: number, method: string, instead = ''): string {
   try {
     return knownMethod(method)
@@ -97,7 +97,7 @@ function methodAt(line: number, method: string, instead = ''): string {
   }
 }
 
-/** One of `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`. */
+/** One line: `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`. */
 function jsonTargets(lines: readonly string[], check: Check): NumberedTarget[] {
   return lines.flatMap((raw, at) => {
     const line = raw.trim()
@@ -144,7 +144,7 @@ function jsonTarget(text: string, line: number): NumberedTarget {
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const WANTED_HEADER = 'expected a "header" such as {"Accept": ["text/html"]}'
 
-/** Given twice it is sent twice, whatever the case of its name. */
+/** A header that is given twice is sent twice, whatever the case of its name. */
 export function withHeader(
   headers: LoadTarget['headers'],
   name: string,
@@ -154,7 +154,7 @@ export function withHeader(
   return { ...headers, [known]: [headers[known] ?? [], values].flat() }
 }
 
-/** `defaults` go with every target that does not have them itself. */
+/** Adds those `defaults` that the target does not have itself. */
 export function withDefaults(own: RequestHeaders, defaults: RequestHeaders): RequestHeaders {
   const names = new Set(Object.keys(own).map(name => name.toLowerCase()))
   const missing = Object.entries(defaults).filter(([name]) => !names.has(name.toLowerCase()))

@@ -1,4 +1,4 @@
-/** What an attack sends: one URL with its flags, a targets file, or a HAR. All are checked before anything is sent. */
+/** The targets of an attack: a URL with its flags, a targets file, or a HAR. All are checked before the load. */
 import { readFileSync } from 'node:fs'
 import type { Journey, LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { requestOf } from '../load/prepare.ts'
@@ -10,15 +10,15 @@ import { parseJourney } from './journey-file.ts'
 import { readInput } from './read-input.ts'
 import { parseTargets, TargetsError, withDefaults } from './targets-file.ts'
 
-/** More are a mistake, or a log to be sampled. */
+/** A larger file is a mistake, or a log that should be sampled. */
 const MOST_TARGETS = 100_000
 
 export interface Targets {
   readonly list: readonly [LoadTarget, ...LoadTarget[]]
-  /** Whether `{{seq}}` and its kin are filled in. What a browser has recorded is sent as it is. */
+  /** True if `{{seq}}` and other templates are replaced. Requests recorded by a browser are sent unchanged. */
   readonly templated: boolean
   readonly journey?: Journey
-  /** Worth telling on stderr. */
+  /** A note for stderr. */
   readonly note?: string
 }
 
@@ -39,7 +39,7 @@ export async function targetsOf(url: string | undefined, flags: Flags): Promise<
   if (url !== undefined) return { list: [await oneTarget(url, flags)], templated: true }
   if (flags.method !== undefined || flags.body !== undefined) {
     const flag = flags.method === undefined ? '--body' : '--method'
-    throw new UserError(`${flag} goes with a URL: each target of ${file ?? har} has its own.`)
+    throw new UserError(`${flag} needs a URL: each target of ${file ?? har} has its own.`)
   }
   checkHeaders(headers, file !== undefined)
   return file === undefined ? fromHar(har!, headers) : fromFile(file, headers)
@@ -55,7 +55,7 @@ async function oneTarget(url: string, { method, header, body }: Flags): Promise<
   }
 }
 
-/** Those of --header, before a file is blamed for them. */
+/** Checks the headers from --header first, so that a file is not blamed for them. */
 function checkHeaders(headers: RequestHeaders, templated: boolean): void {
   try {
     requestOf({ url: 'http://localhost/', method: 'GET', headers, body: undefined }, templated)
@@ -96,20 +96,20 @@ async function fromHar(file: string, headers: RequestHeaders): Promise<Targets> 
     const note =
       skipped === 0
         ? {}
-        : { note: `${skipped} of ${skipped + list.length} entries of ${file} are no HTTP requests and are left out` }
+        : { note: `${skipped} of ${skipped + list.length} entries of ${file} are not HTTP requests and are skipped` }
     return { list: someOf(list, file, 'no entry is an HTTP request'), templated: false, ...note }
   } catch (error) {
     if (error instanceof UserError) throw error
     throw new UserError(
-      `--har ${file} is no HAR that can be sent: ${(error as Error).message.replace(/\.$/, '').replaceAll('\n', ' ')}.`,
+      `--har ${file} is not a valid HAR: ${(error as Error).message.replace(/\.$/, '').replaceAll('\n', ' ')}.`,
     )
   }
 }
 
 function someOf(list: readonly LoadTarget[], file: string, why: string): Targets['list'] {
   const [first, ...others] = list
-  if (first === undefined) throw new UserError(`${file} holds no target: ${why}.`)
+  if (first === undefined) throw new UserError(`${file} contains no target: ${why}.`)
   if (list.length > MOST_TARGETS)
-    throw new UserError(`${file} holds ${list.length} targets: at most ${MOST_TARGETS} take turns.`)
+    throw new UserError(`${file} contains ${list.length} targets: at most ${MOST_TARGETS} are allowed.`)
   return [first, ...others]
 }

@@ -1,15 +1,15 @@
-/** --insecure, --cacert, --cert and --key as the engine takes them: read and tried before anything is sent. */
+/** Converts --insecure, --cacert, --cert and --key for the engine. Reads and tests the files before the load. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Tls } from '../load/plan.ts'
 import type { TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import { readInput } from './read-input.ts'
 
-/** Undefined when no flag asks for any. @throws UserError that names the flag whose file is at fault */
+/** Undefined without any of these flags. @throws UserError that names the flag of the invalid file */
 export async function tlsOf({ insecure, cacert, cert, key }: TlsFlags): Promise<Tls | undefined> {
   if (insecure === true && cacert !== undefined) {
     throw new UserError(
-      '--insecure and --cacert exclude each other: one trusts every server, one those of an authority.',
+      '--insecure and --cacert exclude each other: the first trusts every server, the second those of an authority.',
     )
   }
   if (cert === undefined && key !== undefined) throw new UserError('--key needs --cert, the certificate it belongs to.')
@@ -21,7 +21,7 @@ export async function tlsOf({ insecure, cacert, cert, key }: TlsFlags): Promise<
   }
 }
 
-/** Without --key the file of --cert holds both. */
+/** Without --key, the file of --cert contains both. */
 async function own(certFile: string, keyFile: string | undefined): Promise<Pick<Tls, 'cert' | 'key'>> {
   const { certificate, text: cert } = await certificateIn(certFile, '--cert')
   const [file, option] = keyFile === undefined ? [certFile, '--cert'] : [keyFile, '--key']

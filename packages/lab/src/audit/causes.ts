@@ -1,12 +1,12 @@
-/** What melts a service, how badly, and the remedy in one line. */
+/** Causes of overload failures, their severity, and a remedy in one line. */
 
 /**
- * `melts`: under overload, or when a dependency hangs, the service stops answering. `warning`: it depends on what stands
- * around it, or costs requests at a deploy.
+ * `melts`: the service stops answering under overload, or when a dependency hangs. `warning`: the damage depends on the
+ * environment, or requests are lost during a deploy.
  */
 export type Severity = 'melts' | 'warning'
 
-/** In the order in which findings are shown. Remedies have room for 68 characters. */
+/** Findings appear in this order. A remedy has at most 68 characters. */
 export const CAUSES = {
   'loop-held': { severity: 'melts', remedy: 'do it in a worker thread, in slices, or with the asynchronous API' },
   'fetch-unbounded': {
@@ -27,8 +27,11 @@ export const CAUSES = {
     severity: 'melts',
     remedy: 'createPool({ queueLimit: 100 }), or bound() of meltproof/mysql2',
   },
-  'agent-endless': { severity: 'melts', remedy: '{ signal: AbortSignal.timeout(2000) } ends the wait in it too' },
-  'stdout-writes': { severity: 'warning', remedy: 'log less, or meltproof/stdout: writes that wait for no reader' },
+  'agent-endless': { severity: 'melts', remedy: '{ signal: AbortSignal.timeout(2000) } also ends the wait in it' },
+  'stdout-writes': {
+    severity: 'warning',
+    remedy: 'log less, or use meltproof/stdout, which does not wait for a reader',
+  },
   'server-timeouts': { severity: 'warning', remedy: 'leave them at 60 s and 300 s, or set your own, but not 0' },
   'no-drain': { severity: 'warning', remedy: "process.on('SIGTERM', …): guard.drain() or server.close(), then exit" },
 } as const

@@ -1,20 +1,20 @@
-/** What the observer inside of a process has seen, as it writes it down, and the lab reads it. Types only. */
+/** The facts that the observer inside a process writes down and the lab reads. Types only. */
 import type { Cause } from './causes.ts'
 
-/** The lab names the phase, the observer repeats it once it acts on it. */
+/** The lab sets the phase; the observer repeats it once it acts on it. */
 export type Phase = 'start' | 'alone' | 'together' | 'end'
 
-/** The same cause, about the same thing, from the same place, for the same path. */
+/** Counts one cause for one thing, one place and one path. */
 export interface Tally {
   readonly cause: Cause
-  /** Host, pool or stream. */
+  /** A host, pool or stream. */
   readonly what: string
-  /** `src/prices.js:14 (loadPrice)`; empty where the stack names no file. */
+  /** Such as `src/prices.js:14 (loadPrice)`; empty where the stack names no file. */
   readonly where: string
-  /** With its query, of writes while each request was alone; else empty. */
+  /** The path with its query, for writes in the phase `alone`; otherwise empty. */
   readonly path: string
   readonly times: number
-  /** The longest queue that was seen there; 0 where none was. */
+  /** The longest queue observed there; 0 without one. */
   readonly longestQueue: number
 }
 
@@ -24,46 +24,46 @@ export interface ServerFacts {
   readonly requestTimeoutMs: number
 }
 
-/** A function of the app that kept the event loop from turning. */
+/** A function of the app that blocked the event loop. */
 export interface Hold {
   readonly where: string
-  /** The function it called meanwhile, such as `pbkdf2Sync`; empty where it did the work itself. */
+  /** The function it was calling, such as `pbkdf2Sync`; empty if it did the work itself. */
   readonly calls: string
-  /** The path that was asked meanwhile, with its query. */
+  /** The path that was requested meanwhile, with its query. */
   readonly path: string
-  /** Of each time, ms. */
+  /** The duration of each stall, ms. */
   readonly tookMs: readonly number[]
 }
 
-/** What a path was asked while each request was alone. */
+/** The requests to one path in the phase `alone`. */
 export interface PathFacts {
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string
   readonly requests: number
-  /** From each request to the next, ms. */
+  /** Sum of the times from each request to the next, ms. */
   readonly tookMs: number
 }
 
 export interface Facts {
   readonly pid: number
-  /** Of Node: `v24.21.0`. */
+  /** Version of Node, such as `v24.21.0`. */
   readonly node: string
   readonly phase: Phase
-  /** Requests of the load that its servers were asked. */
+  /** Requests of the load that its servers received. */
   readonly requests: number
   readonly tallies: readonly Tally[]
-  /** Those that were asked something. */
+  /** The servers that received requests. */
   readonly servers: readonly ServerFacts[]
   readonly holds: readonly Hold[]
   readonly paths: readonly PathFacts[]
-  /** The process to end when this one is to end: of a cluster's worker its primary. */
+  /** The process that must be ended to end this one: for a cluster worker, its primary. */
   readonly terminate: number
   readonly listensToSigterm: boolean
-  /** How it exited; null while it runs, and when a signal killed it. */
+  /** State at exit; null while the process runs, or when a signal killed it. */
   readonly exit: {
-    /** A server still took connections. */
+    /** True if a server still accepted connections. */
     readonly listening: boolean
-    /** Requests that had no whole answer yet. */
+    /** Requests without a complete answer. */
     readonly unfinished: number
   } | null
 }

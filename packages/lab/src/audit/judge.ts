@@ -1,39 +1,42 @@
-/** From what was seen to what is said of it. Pure. */
+/** Turns observed facts into findings. Pure. */
 import { type Cause, CAUSES, type Severity } from './causes.ts'
 import type { Facts, Hold, PathFacts, ServerFacts, Tally } from './facts.ts'
 
 export interface Finding {
   readonly cause: Cause
   readonly severity: Severity
-  /** A sentence without its end: what was seen. */
+  /** What was observed: a sentence without its full stop. */
   readonly what: string
-  /** `src/prices.js:14 (loadPrice)`; null where no line of code is to blame, or none is known. */
+  /** Such as `src/prices.js:14 (loadPrice)`; null if no line of code is to blame, or none is known. */
   readonly where: string | null
-  /** How often it was seen; null where that says nothing. */
+  /** How often it was observed; null if the number means nothing. */
   readonly times: number | null
   readonly remedy: string
 }
 
-/** What the lab saw of the end, from outside. */
+/** What the lab observed from outside during the shutdown. */
 export interface Shutdown {
-  /** Requests that had no answer when SIGTERM came, and how many of them got none. */
+  /** Requests in flight when SIGTERM was sent, and how many of them got no answer. */
   readonly inFlight: number
   readonly cut: number
-  /** Processes that still ran when the lab gave up waiting. */
+  /** Processes that still ran when the lab stopped waiting. */
   readonly stillRunning: readonly number[]
   readonly waitedMs: number
 }
 
-/** Fewer requests of a path, one at a time, say nothing of it. */
+/** With fewer sequential requests, a path is not judged. */
 export const LEAST_REQUESTS = 5
-/** A hold counts when a path had as many, and they took this share of its time. One alone is a compilation, or a neighbour. */
+/**
+ * A stall counts if the path had this many, and they took this share of its time. A single one may be a compilation or
+ * another process.
+ */
 const LEAST_HOLDS = 3
 const LEAST_SHARE = 0.1
-/** Of a path's requests: below it is a warning now and then, above it is the way the app works. */
+/** Log writes per request of a path: below this it is an occasional warning, above it is the app's normal behaviour. */
 const WRITES_PER_REQUEST = 0.1
 const LEAST_WRITES = 10
 
-/** `shutdown` is null when the audit was cut short before. The worst come first. */
+/** `shutdown` is null if the audit ended before it. Worst findings first. */
 export function judge(processes: readonly Facts[], shutdown: Shutdown | null): Finding[] {
   const order = Object.keys(CAUSES)
   const rank = ({ cause, severity }: Finding): number =>
@@ -51,7 +54,7 @@ function finding(cause: Cause, what: string, where: string, times: number | null
   return { cause, severity, what, where: where === '' ? null : where, times, remedy }
 }
 
-/** What each path was asked one at a time, by all processes. */
+/** The sequential requests to each path, over all processes. */
 function pathsOf(processes: readonly Facts[]): ReadonlyMap<string, PathFacts> {
   const byPath = Map.groupBy(
     processes.flatMap(({ paths }) => paths),
@@ -65,13 +68,13 @@ function pathsOf(processes: readonly Facts[]): ReadonlyMap<string, PathFacts> {
   )
 }
 
-/** Paths, with their queries, of which nothing can be said. */
+/** Paths, with their queries, that had too few requests to be judged. */
 export function tooFew(processes: readonly Facts[], paths: readonly string[]): readonly string[] {
   const asked = pathsOf(processes)
   return paths.filter(path => (asked.get(path)?.requests ?? 0) < LEAST_REQUESTS)
 }
 
-/** Each path is judged by itself; what more than one of them calls is one finding. */
+/** Each path is judged alone; a function that several paths call is one finding. */
 function held(processes: readonly Facts[]): Finding[] {
   const asked = pathsOf(processes)
   const holds = processes.flatMap(each => each.holds)
@@ -87,21 +90,21 @@ function heldAt(holds: readonly Hold[]): Finding {
   const sorted = holds.flatMap(({ tookMs }) => tookMs).sort((a, b) => a - b)
   const [median, longest] = [sorted[sorted.length >> 1]!, sorted.at(-1)!].map(Math.round)
   const calls = holds.find(each => each.calls !== '')?.calls
-  const what = `the event loop is held for ${median} ms, at most ${longest} ms${calls === undefined ? '' : `, in ${calls}`}`
+  const what = `the event loop is blocked for ${median} ms, at most ${longest} ms${calls === undefined ? '' : `, in ${calls}`}`
   return finding('loop-held', what, holds[0]!.where, sorted.length)
 }
 
 const SAYS: Readonly<Partial<Record<Cause, (what: string) => string>>> = {
   'fetch-unbounded': what => `fetch to ${what} has no time limit but undici's 300 s`,
   'http-unbounded': what => `a request to ${what} has no time limit`,
-  'pg-query-unbounded': what => `a query at PostgreSQL on ${what} has no time limit`,
-  'mysql-query-unbounded': what => `a query at MySQL on ${what} has no time limit`,
+  'pg-query-unbounded': what => `a query to PostgreSQL on ${what} has no time limit`,
+  'mysql-query-unbounded': what => `a query to MySQL on ${what} has no time limit`,
   'pg-pool-endless': what => `waiting for one of ${what} has no time limit`,
   'mysql-pool-endless': what => `the queue for ${what} has no limit`,
   'agent-endless': what => `the queue of requests to ${what} has no limit`,
 }
 
-/** Processes that do the same, such as the workers of a cluster, are one. */
+/** Facts that several processes share, such as the workers of a cluster, become one finding. */
 function tallied(processes: readonly Facts[]): Finding[] {
   const all = processes.flatMap(({ tallies }) => tallies)
   const asked = pathsOf(processes)
@@ -120,7 +123,7 @@ function tallied(processes: readonly Facts[]): Finding[] {
         return [
           finding(
             cause,
-            `${most.toFixed(1)} writes to ${what} a request: a file or terminal holds the loop`,
+            `${most.toFixed(1)} writes to ${what} a request: a file or terminal blocks the loop`,
             where,
             times,
           ),
@@ -135,7 +138,7 @@ function tallied(processes: readonly Facts[]): Finding[] {
 
 const timesOf = (tallies: readonly Tally[]): number => tallies.reduce((sum, { times }) => sum + times, 0)
 
-/** Of one path; 0 where they do not come with its requests. */
+/** Writes per request of one path; 0 if they do not come with its requests. */
 function writesEach(times: number, requests: number): number {
   const enough = times >= Math.max(LEAST_WRITES, requests * WRITES_PER_REQUEST)
   return enough || (requests >= LEAST_REQUESTS && times >= requests) ? times / Math.max(1, requests) : 0

@@ -1,4 +1,4 @@
-/** The folder through which the lab and the observers inside of the processes speak. */
+/** The folder through which the lab and the observers exchange files. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -9,7 +9,7 @@ import { UserError } from '../user-error.ts'
 import { writeWhole } from '../write-whole.ts'
 import type { Facts, Phase } from './facts.ts'
 
-/** How long a process may take to answer: a loop that is held for seconds is late. */
+/** How long a process may take to answer: one with a blocked loop answers late. */
 const ANSWER_MS = 5000
 const LOOK_EVERY_MS = 50
 
@@ -36,7 +36,7 @@ export class Observed {
     return `--import ${pathToFileURL(file).href}`
   }
 
-  /** Resolves when every process that lives acts on it, or has not said so for long. */
+  /** Resolves when every live process acts on the phase, or has not answered for a long time. */
   async enter(phase: Phase, signal: AbortSignal): Promise<void> {
     this.#write(phase)
     const until = Date.now() + ANSWER_MS
@@ -48,19 +48,19 @@ export class Observed {
     }
   }
 
-  /** Of every process of Node that the command has started. */
+  /** The facts of every Node process that the command has started. */
   facts(): readonly Facts[] {
     return readdirSync(this.#folder).flatMap(name => {
       if (!name.endsWith('.json')) return []
       try {
         return [JSON.parse(readFileSync(path.join(this.#folder, name), 'utf8')) as Facts]
       } catch {
-        return [] // the disk is full
+        return [] // The disk is full.
       }
     })
   }
 
-  /** Of those that have answered requests. */
+  /** The facts of processes that have answered requests. */
   serving(): readonly Facts[] {
     return this.facts().filter(({ servers }) => servers.length > 0)
   }
@@ -74,7 +74,7 @@ export class Observed {
   }
 }
 
-/** Those that still run. A zombie does not. */
+/** The processes that still run. A zombie does not count. */
 export async function livingOf(pids: readonly number[]): Promise<ReadonlySet<number>> {
   const rows = await allProcesses()
   return new Set(rows.filter(({ pid, state }) => pids.includes(pid) && state !== 'Z').map(({ pid }) => pid))

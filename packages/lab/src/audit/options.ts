@@ -25,14 +25,14 @@ export interface AuditOptions extends Ask {
   readonly url: URL | undefined
 }
 
-/** Two seconds for one request at a time: less finds nothing that happens three times. */
+/** The phase `alone` gets two of these seconds: less would miss what happens three times. */
 const SHORTEST_MS = 5000
 
 export function checkAuditOptions(raw: RawAuditOptions, command: readonly string[]): AuditOptions {
   if (command.length === 0) throw new UserError('a command is needed: meltlab audit [options] -- node server.js')
   const durationMs = parseDuration(raw.duration, '--duration')
   if (durationMs < SHORTEST_MS) {
-    throw new UserError(`--duration must be at least 5s, for things that happen now and then, got ${raw.duration}`)
+    throw new UserError(`--duration must be at least 5s, to detect what happens only sometimes, got ${raw.duration}`)
   }
   return {
     command,

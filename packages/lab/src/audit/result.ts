@@ -9,20 +9,20 @@ export interface AuditResult {
   readonly origin: string
   readonly method: string
   readonly paths: readonly string[]
-  /** Of Node in the audited processes. */
+  /** Versions of Node in the audited processes. */
   readonly node: readonly string[]
   /** ISO 8601. */
   readonly startedAt: string
   readonly elapsedMs: number
   readonly requests: number
-  /** Cut short, by Ctrl-C or because the app ended. */
+  /** True if Ctrl-C or the end of the app stopped the audit early. */
   readonly incomplete: boolean
-  /** The worst first. */
+  /** Worst findings first. */
   readonly findings: readonly Finding[]
-  /** Of the worst finding; null when there is none. */
+  /** Severity of the worst finding; null without findings. */
   readonly worst: Severity | null
-  /** Those of `paths` that were asked too little, one at a time, for holds and writes to be judged. */
+  /** Paths that had too few sequential requests to judge their stalls and writes. */
   readonly tooFew: readonly string[]
-  /** What a reader must know to believe this, in sentences. */
+  /** Sentences with caveats for the reader. */
   readonly notes: readonly string[]
 }

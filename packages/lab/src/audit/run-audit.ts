@@ -1,6 +1,6 @@
 /**
- * Carries out an audit: starts the command with the observer in it, asks it one request at a time, then by several
- * users, and ends it with SIGTERM while they ask.
+ * Runs an audit: starts the command with the observer, sends one request at a time, then the requests of several users,
+ * and sends SIGTERM while they continue.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatDuration } from '../durations.ts'
@@ -18,23 +18,23 @@ import type { AuditOptions } from './options.ts'
 import type { AuditResult } from './result.ts'
 import { Users } from './users.ts'
 
-/** Requests of each path before anything is noted: compilation, and what is loaded at first use. */
+/** Requests to each path before anything is recorded, for compilation and lazy loading. */
 const WARM_UP = 5
-/** Of the duration, with one request at a time: what holds the loop then is one request's doing. */
+/** Share of the duration with one request at a time, when a stall belongs to one request. */
 const ALONE_SHARE = 0.4
-/** So that a path of two seconds a request is asked often enough to be judged. */
+/** Long enough to judge a path that takes two seconds per request. */
 const LONGEST_ALONE_MS = 12_000
-/** The users go on for that much longer where slow paths keep others from being asked. */
+/** The users continue up to this multiple of the time if slow paths keep others from being requested. */
 const LONGEST_TOGETHER = 3
 const ANSWER_MS = 10_000
-/** After SIGTERM the users go on asking for a moment, as those behind a balancer do. */
+/** After SIGTERM the users continue for a moment, as clients behind a balancer do. */
 const AFTER_SIGTERM_MS = 1000
-/** What Kubernetes gives a pod before it kills it, ms. */
+/** Kubernetes' default grace period before it kills a pod, ms. */
 const GRACE_MS = 30_000
 const LOOK_EVERY_MS = 50
 
 export interface Audited {
-  /** Undefined when it failed before anything was seen. */
+  /** Undefined if the audit failed before anything was observed. */
   readonly result: AuditResult | undefined
   readonly failure: unknown
 }
@@ -58,7 +58,7 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
         ...process.env,
         PORT: port,
         ...observed.env,
-        // First, so that it stands behind whatever else is loaded so.
+        // This option comes first, so that the observer also sees modules that other preloads load.
         NODE_OPTIONS: joinNodeOptions(Observed.nodeOption, process.env['NODE_OPTIONS']),
       },
     })
@@ -71,7 +71,7 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
     const run = new Run({ app, users, observed, progress, signal })
     await run.alone(options.durationMs * ALONE_SHARE)
     await run.together(options.users, options.durationMs * (1 - ALONE_SHARE))
-    // Refusals after SIGTERM are as they should be.
+    // Refused connections after SIGTERM are correct.
     asked = { answers: users.answers, failures: users.failures }
     shutdown = await run.end()
   } catch (error) {
@@ -87,7 +87,7 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
   return { result: resultOf({ options, origin, startedAt, facts, asked: asked ?? users, shutdown }), failure }
 }
 
-/** Everything that makes an audit pointless is said before it begins. */
+/** Checks everything that would make the audit pointless before it begins. */
 async function prepare(
   app: App,
   origin: string,
@@ -98,7 +98,7 @@ async function prepare(
 ): Promise<void> {
   if (observed.facts().length === 0) {
     throw new UserError(
-      `'${options.command.join(' ')}' listens, but is no Node program (or drops NODE_OPTIONS): audit looks into Node ` +
+      `'${options.command.join(' ')}' listens, but is not a Node program (or drops NODE_OPTIONS): audit supports Node ` +
         `only; give it the command that starts node${quote(app.lastWords())}`,
     )
   }
@@ -144,18 +144,18 @@ class Run {
     await observed.enter('end', signal)
   }
 
-  /** SIGTERM while the users ask. */
+  /** Sends SIGTERM while the users continue. */
   async end(): Promise<Shutdown> {
     const { observed, users, progress, signal } = this.#parts
     progress.line('SIGTERM, while it is asked')
-    progress.status('waiting for its end')
+    progress.status('waiting until it ends')
     const serving = observed.serving()
     const pids = serving.map(({ pid }) => pid)
     const inFlight = users.inFlight()
     for (const pid of new Set(serving.map(({ terminate }) => terminate))) {
       try {
         process.kill(pid, 'SIGTERM')
-      } catch {} // it has ended
+      } catch {} // The process has already ended.
     }
     const startedMs = Date.now()
     let left = false
@@ -168,7 +168,7 @@ class Run {
       }
       running = await livingOf(pids)
     }
-    // What it sent last is on its way.
+    // Its last output may still be in transit.
     const readBy = Date.now() + AFTER_SIGTERM_MS
     while (inFlight.some(({ status }) => status === undefined) && Date.now() < readBy) {
       await sleep(LOOK_EVERY_MS, undefined, { signal })
@@ -194,7 +194,7 @@ class Run {
   #checkRunning(): void {
     const { app } = this.#parts
     if (app.ended() === undefined) return
-    throw new UserError(`the command ${app.ended()} while it was asked${quote(app.lastWords())}`)
+    throw new UserError(`the command ${app.ended()} during the audit${quote(app.lastWords())}`)
   }
 }
 
@@ -202,13 +202,13 @@ function checkServing(observed: Observed): void {
   const serving = observed.serving()
   if (serving.length === 0) {
     throw new UserError(
-      'the command answers, but no HTTP/1 server of Node in it was asked: another program, an HTTP/2 server or a server ' +
-        'that is not built on node:http answers, and audit cannot look into it',
+      'the command answers, but not with an HTTP/1 server of Node: another program, an HTTP/2 server or a server ' +
+        'that is not built on node:http answers, which audit cannot observe',
     )
   }
-  // Since then the parts of a request are told to diagnostics channels, too.
+  // Newer versions publish the parts of a request on diagnostics channels.
   const old = serving.find(({ node }) => isOldNode(node))
-  if (old !== undefined) throw new UserError(`the command runs on Node ${old.node}; audit needs 22.12 or newer in it`)
+  if (old !== undefined) throw new UserError(`the command runs on Node ${old.node}; audit needs 22.12 or later`)
 }
 
 type Asking = Pick<Users, 'answers' | 'failures'>
@@ -222,7 +222,7 @@ interface Ended {
   readonly shutdown: Shutdown | null
 }
 
-/** As the server sees it: `/a b` is asked as `/a%20b`. */
+/** The path as the server receives it: `/a b` becomes `/a%20b`. */
 function pathAndQuery(path: string, origin: string): string {
   const { pathname, search } = new URL(path, origin)
   return pathname + search
@@ -251,7 +251,9 @@ function resultOf({ options, origin, startedAt, facts, asked, shutdown }: Ended)
     ),
     notes:
       failures > answers / 10
-        ? [`${failures} of ${answers} requests were answered with an error, or not at all: less than usual was seen`]
+        ? [
+            `${failures} of ${answers} requests were answered with an error, or not at all, so the audit saw less than usual`,
+          ]
         : [],
   }
 }

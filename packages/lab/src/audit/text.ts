@@ -1,4 +1,4 @@
-/** What the terminal shows of an audit: 80 columns, the worst first, the verdict last. Pure. */
+/** The terminal output of an audit: 80 columns, worst findings first, verdict last. Pure. */
 import { wrapWords } from '../report/wrap-words.ts'
 import type { AuditResult } from './result.ts'
 
@@ -30,6 +30,6 @@ function verdict({ findings, requests, paths, tooFew, incomplete }: AuditResult)
     ...(tooFew.length === 0 ? [] : [`too few requests to judge ${tooFew.join(' and ')} (raise --duration)`]),
   ]
   const said = parts.length === 0 ? 'nothing found' : parts.join(', ')
-  const early = incomplete ? 'INCOMPLETE, cut short: ' : ''
+  const early = incomplete ? 'INCOMPLETE, ended early: ' : ''
   return `${early}${said}, in ${requests.toLocaleString('en-US')} requests to ${paths.join(', ')}.`
 }

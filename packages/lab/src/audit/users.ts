@@ -1,4 +1,4 @@
-/** A modest load: users who ask one path after the other, each waiting for the answer and a moment more. */
+/** A modest load: users who request one path after another, each pausing after every answer. */
 import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,13 +6,13 @@ import { type Ask, ask } from '../launch/wait-until-listening.ts'
 
 /** Between two requests of a user, ms: ten users make at most a thousand requests a second. */
 const THINK_MS = 10
-/** After a failure, ms: a server that is gone is not asked as fast as it refuses. */
+/** Pause after a failure, ms: users must not retry as fast as a dead server refuses. */
 const FAILED_MS = 100
-/** Requests of one path in a row: a queue that only this path has is seen only where they meet. */
+/** Requests for one path in a row: a queue that only this path has shows only when its requests overlap. */
 const IN_A_ROW = 3
 const TIMEOUT_MS = 10_000
 
-/** One request; no status while it is on its way, null when it got no whole answer. */
+/** One request. Its status is absent while it is in flight, and null without a complete answer. */
 export interface Asked {
   status?: number | null
 }
@@ -35,7 +35,7 @@ export class Users {
     this.#paths = paths
     this.#request = request
     const { Agent } = origin.startsWith('https:') ? https : http
-    // A certificate for this machine is seldom signed, and nobody else is asked.
+    // Local servers rarely have a signed certificate, and only this machine is contacted.
     this.#agent = new Agent({ keepAlive: true, ...{ rejectUnauthorized: false } })
   }
 
@@ -44,12 +44,12 @@ export class Users {
     this.#gone = Promise.all(Array.from({ length: count }, () => this.#stay(this.#leave.signal)))
   }
 
-  /** Whether each path has been asked so. */
+  /** True once each path was requested this way. */
   get haveAskedAll(): boolean {
     return this.#next >= IN_A_ROW * this.#paths.length
   }
 
-  /** They wait for the answers they have asked for. */
+  /** Runs the users; resolves when they have the answers to all their requests. */
   async go(): Promise<void> {
     this.#leave.abort()
     await this.#gone
@@ -64,12 +64,12 @@ export class Users {
     return [...this.#inFlight]
   }
 
-  /** Each path, one at a time. */
+  /** Requests each path sequentially. */
   async askAll(times: number): Promise<void> {
     for (const path of this.#paths) for (let asked = 0; asked < times; asked++) await this.#ask(path)
   }
 
-  /** Each path by itself, for its part of the time and at least `least` times, but not for longer than `longestMs`. */
+  /** Requests each path alone for its part of the time, at least `least` times, but for `longestMs` at most. */
   async askEach(durationMs: number, least: number, longestMs: number, check: () => void): Promise<void> {
     for (const path of this.#paths) {
       const startedMs = Date.now()

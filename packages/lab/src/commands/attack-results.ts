@@ -1,4 +1,4 @@
-/** What came of an attack, put where its user wants it: on stdout, into files; and kept where that fails. */
+/** Delivers the results of an attack to stdout and to files, and stores them elsewhere if that fails. */
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -21,15 +21,15 @@ import { writeText } from './written-file.ts'
 
 export interface AttackResults {
   readonly runs: readonly AttackRun[]
-  /** As many as were asked for with --steps. */
+  /** The number of steps that --steps asked for. */
   readonly steps: number | undefined
   /** ISO 8601. */
   readonly startedAt: string
 }
 
 /**
- * Each of the places is tried, whatever becomes of the others.
- * @throws UserError that says where the figures are when one of them could not be written
+ * Tries every destination, even if another one failed. @throws UserError that says where the figures are if one could
+ * not be written
  */
 export async function deliver(results: AttackResults, flags: Flags): Promise<void> {
   const { runs, startedAt } = results
@@ -54,20 +54,20 @@ export async function deliver(results: AttackResults, flags: Flags): Promise<voi
   throw new UserError([...failures, ...(kept === undefined ? [] : [kept])].join('; '), 1)
 }
 
-/** False when nothing more can be written there; main.ts says why. A reader who has seen enough is no failure. */
+/** False when stdout accepts no more (main.ts explains why). A reader that closes its pipe is not a failure. */
 const writeOut = (text: string): Promise<boolean> =>
   new Promise(resolve => {
     process.stdout.write(text, error => resolve((error as NodeJS.ErrnoException | null)?.code === 'EPIPE' || !error))
   })
 
-/** On what may be another disk. */
+/** Stores the results in a temporary folder, which may be on another disk. */
 function keep(results: AttackResults): string {
   const file = path.join(tmpdir(), `meltlab-attack-${results.startedAt.replaceAll(/[:.]/g, '-')}.json`)
   try {
     writeFileSync(file, documents(results))
-    return `what was measured is in ${file}`
+    return `the results are in ${file}`
   } catch {
-    return 'there is no room for what was measured, either'
+    return 'the results could not be stored elsewhere either'
   }
 }
 
@@ -81,7 +81,7 @@ function printed(results: AttackResults, flags: Flags): string {
   return attackReport(plan, outcome, judged, colour)
 }
 
-/** One JSON document, or those of the steps in one. */
+/** One JSON document, or one that contains those of all steps. */
 function documents({ runs, steps, startedAt }: AttackResults): string {
   const all = runs.map(({ plan, outcome, judged }) =>
     attackJson(attackDocument(plan, outcome, originHere(labVersion(), startedAt), judged)),
@@ -89,5 +89,5 @@ function documents({ runs, steps, startedAt }: AttackResults): string {
   return steps !== undefined || all.length === 0 ? `{ "steps": [\n${all.join(',\n')}] }\n` : all[0]!
 }
 
-/** The load had no core of its own, and who else was busy is not watched. */
+/** The load was not pinned to a core, and other processes were not monitored. */
 const conditions = (): ScenarioConditions => ({ ...provenance(), ...describeMachine(), pinning: null, foreign: null })

@@ -1,6 +1,6 @@
 /**
- * `meltlab attack URL`: load on one URL, and what came of it. Reads the flags, asks the engine and prints. load/ decides
- * what a figure means, report/attack-report.ts how the report reads.
+ * `meltlab attack URL`: sends load to one URL and reports the result. Parses flags, calls the engine and prints. load/
+ * defines the figures, report/attack-report.ts the report.
  */
 import { type Command, Option } from 'commander'
 import { type Expectation, judge, parseExpectation } from '../attack/expectation.ts'
@@ -21,7 +21,7 @@ import { notMet } from './carry-out.ts'
 import { checkedPlans } from './checked-plans.ts'
 import { checkWritableFile } from './written-file.ts'
 
-/** A number between bounds, as a parser for commander. */
+/** A commander parser for a number between bounds. */
 const numberWithin =
   (name: string, least: number, most: number, whole: boolean) =>
   (text: string): number =>
@@ -41,19 +41,19 @@ const lasting = (name: string, description: string, fallback: string): Option =>
 export const registerAttack = (program: Command): void => {
   program
     .command('attack')
-    .summary('send load to a URL, and say what came of it')
+    .summary('send load to a URL, and report the result')
     .description(
-      'Sends load to URL, at a rate that does not wait for answers (--rate) or from users who do (--users), and says ' +
-        'what came of it.',
+      'Sends load to URL, at a rate that does not wait for answers (--rate) or from users who do (--users), and reports ' +
+        'the result.',
     )
     .argument('[url]', 'such as http://127.0.0.1:3000/; or --targets, --har, --journey')
     .option('--rate <n>', `requests per second, whatever the server does (default ${DEFAULTS.rate})`, rate('--rate'))
     .option(
       '--steps <rates>',
-      'rates one after the other, such as 100,200,400, each for --duration; a row each in the report',
+      'rates in sequence, such as 100,200,400, each for --duration, with a row in the report',
       rates,
     )
-    .option('--ramp-to <n>', 'let the rate grow evenly from --rate to this', rate('--ramp-to'))
+    .option('--ramp-to <n>', 'increase the rate evenly from --rate to this', rate('--ramp-to'))
     .option('--users <n>', 'users who each wait for their answer', numberWithin('--users', 1, 100_000, true))
     .option(
       '--think <duration>',
@@ -63,14 +63,14 @@ export const registerAttack = (program: Command): void => {
     .addOption(lasting('--duration', 'how long', DEFAULTS.duration))
     .option(
       '--connections <n>',
-      `standing keep-alive connections, and the most there may be (default ${DEFAULTS.connections}, more as needed up to ${DEFAULTS.mostConnections})`,
+      `standing keep-alive connections, also their maximum (default ${DEFAULTS.connections}, more as needed up to ${DEFAULTS.mostConnections})`,
       numberWithin('--connections', 1, 1_000_000, true),
     )
     .option('--fresh', 'a new connection for every request')
-    .option('--http2', 'HTTP/2: agreed on in TLS (ALPN), without asking on http: URLs (h2c)')
+    .option('--http2', 'HTTP/2: negotiated in TLS (ALPN), or without negotiation for http: URLs (h2c)')
     .option(
       '--streams <n>',
-      `requests at once on each connection of --http2 (default ${DEFAULTS.streams}, fewer where the server says so)`,
+      `concurrent requests on each connection of --http2 (default ${DEFAULTS.streams}, fewer if the server says so)`,
       numberWithin('--streams', 1, 10_000, true),
     )
     .addOption(lasting('--timeout', 'a request without an answer by then has failed', DEFAULTS.timeout))
@@ -87,39 +87,37 @@ export const registerAttack = (program: Command): void => {
     .option('--threads <n>', 'worker threads (default: as the rate needs)', numberWithin('--threads', 1, 256, true))
     .option(
       '--targets <file>',
-      "requests that take turns, in vegeta's http format (METHOD URL, headers, @bodyfile) or its JSON lines; - is stdin",
+      "requests, sent round robin, in vegeta's http format (METHOD URL, headers, @bodyfile) or its JSON lines; - is stdin",
     )
-    .option('--har <file>', 'requests that take turns, as a browser recorded them; - is stdin')
+    .option('--har <file>', 'requests, sent round robin, as a browser recorded them; - is stdin')
     .addOption(
       new Option(
         '--journey <file>',
-        'steps made one after the other, each --rate a journey (JSON; docs/journeys.md); a URL is their server',
+        'steps in sequence; --rate counts journeys (JSON; docs/journeys.md); a URL is their server',
       ).conflicts(['targets', 'har', 'users', 'method', 'body', 'export', 'like']),
     )
     .option('--method <name>', 'HTTP method (default GET, POST with --body)', text => knownMethod(text, '--method'))
-    .option('--header <line>', 'a header such as "Accept: text/html"; repeatable, also the same name', collect)
-    .option('--body <text>', 'body of every request; @FILE is what FILE holds, @- stdin')
+    .option('--header <line>', 'a header such as "Accept: text/html"; repeatable, also with the same name', collect)
+    .option('--body <text>', 'body of every request; @FILE reads a file, @- stdin')
     .option('--insecure', 'do not verify the certificate of the server')
-    .option('--cacert <file>', 'trust servers that this authority vouches for (PEM)')
-    .option('--cert <file>', 'certificate to show the server (PEM)')
-    .option('--key <file>', 'its key (PEM), where it is not in the same file')
+    .option('--cacert <file>', 'trust servers whose certificate this authority signed (PEM)')
+    .option('--cert <file>', 'client certificate (PEM)')
+    .option('--key <file>', 'its key (PEM), if it is not in the same file')
     .option(
       '--expect <what>',
-      'what must hold, or the exit code is 3: "p99<250ms" (p50 p90 p95 p99 p99.9 max mean), "goodput>=95%" or ">=900/s", ' +
+      'a condition; if it is missed, the exit code is 3: "p99<250ms" (p50 p90 p95 p99 p99.9 max mean), "goodput>=95%" or ">=900/s", ' +
         '"errors<1%", "shed<5%", "failed<10"; repeatable',
       (text, before: readonly Expectation[] = []) => [...before, parseExpectation(text)],
     )
     .option('--json', 'print one JSON document and nothing else on stdout')
+    .addOption(new Option('--csv <file>', 'also write one row per second of the run to this file').conflicts('steps'))
     .addOption(
-      new Option('--csv <file>', 'also write the seconds of the run to this file, a row each').conflicts('steps'),
-    )
-    .addOption(
-      new Option('--export <tool>', 'send nothing; print the load as a script of that tool')
+      new Option('--export <tool>', 'send nothing; print the load as a script for this tool')
         .choices(['k6'])
         .conflicts(['json', 'csv', 'html', 'steps', 'expect']),
     )
     .option('--html <file>', 'also write the report as a page')
-    .option('--quiet', 'no live view on stderr')
+    .option('--quiet', 'no progress on stderr')
     .addHelpText(
       'after',
       `
@@ -130,9 +128,9 @@ Examples:
 
   meltlab attack --targets requests.txt --rate 100
 
-URL, headers and bodies may hold fields that differ in each request: {{seq}},
+URL, headers and bodies may contain fields that differ in each request: {{seq}},
 {{random 1 100}}, {{uuid}}, {{timestamp}}, {{word}}, {{sender 50}} and
-{{turn 50}} (50 senders in turn, nine digits). \\{{ stands for {{ itself.
+{{turn 50}} (50 senders round robin, nine digits). \\{{ is a literal {{.
 
 Exit codes: 0 done, 2 bad input, 3 an expectation was missed, 130 Ctrl-C.`,
     )
@@ -141,12 +139,12 @@ Exit codes: 0 done, 2 bad input, 3 an expectation was missed, 130 Ctrl-C.`,
     })
 }
 
-/** More are no steps but a ramp. */
+/** With more steps it would be a ramp. */
 const MOST_STEPS = 100
 
 const rate = (name: string): ((text: string) => number) => numberWithin(name, 0.001, 1_000_000, false)
 
-/** `100,200,400` */
+/** Parses `100,200,400`. */
 const rates = (text: string): readonly number[] => {
   const parse = rate('--steps')
   const found = text.split(',').map(parse)
@@ -172,7 +170,7 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
   const isUnheard = runs.every(({ outcome }) => Object.keys(outcome.answered).length === 0 && outcome.sent > 0)
   for (const { secure, hostname, port } of isUnheard ? servers : []) {
     if (secure || !(await speaksTls(hostname, port))) continue
-    throw new UserError(`${hostname}:${port} speaks TLS, so nothing was answered: give https://${hostname}:${port}.`)
+    throw new UserError(`${hostname}:${port} uses TLS, so nothing was answered: use https://${hostname}:${port}.`)
   }
   const judged = runs.map(run => ({
     ...run,

@@ -1,4 +1,4 @@
-/** `meltlab audit`: options in; findings and exit code out. What happens in between is in ../audit/. */
+/** `meltlab audit`: parses options, prints findings and sets the exit code. ../audit/ does the work. */
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { CAUSES } from '../audit/causes.ts'
@@ -13,7 +13,7 @@ import { progressOn } from '../progress.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { wrapWords } from '../report/wrap-words.ts'
 
-/** 0: nothing was found. */
+/** Exit codes; 0 means no findings. */
 const EXIT_CODES = { melts: 3, warning: 4, tooFew: 5 }
 
 export function registerAudit(program: Command): void {
@@ -25,11 +25,11 @@ export function registerAudit(program: Command): void {
   )
   program
     .command('audit')
-    .summary('run a Node server and say what would melt it')
+    .summary('run a Node server and report what would melt it')
     .description(
-      'Starts COMMAND, asks it for a few seconds, first one request at a time and then with several users, ends it ' +
-        'with SIGTERM while they ask, and says what would melt it: where, how often, and the remedy. It goes by what it ' +
-        'sees the app do, so only what the requests reach is looked at. Nothing is written to the working folder.',
+      'Starts COMMAND, sends it requests for a few seconds, first one at a time and then from several users, ends it ' +
+        'with SIGTERM while they continue, and reports what would melt it: where, how often, and the remedy. It only ' +
+        'observes the running app, so it sees only what the requests reach. It writes nothing to the working folder.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')
@@ -37,11 +37,11 @@ export function registerAudit(program: Command): void {
     .option('--method <method>', 'request method', 'GET')
     .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])
     .option('--body <text>', 'request body')
-    .option('--insecure', 'the command speaks TLS; do not verify its certificate')
-    .option('--cacert <file>', 'the command speaks TLS; trust this authority (PEM)')
-    .option('--users <n>', 'users who ask at the same time', '10')
-    .option('--duration <duration>', 'how long to ask, SIGTERM not counted', '10s')
-    .option('--start-timeout <duration>', 'how long the command may take until it listens', '10s')
+    .option('--insecure', 'the command uses TLS; do not verify its certificate')
+    .option('--cacert <file>', 'the command uses TLS; trust this authority (PEM)')
+    .option('--users <n>', 'concurrent users', '10')
+    .option('--duration <duration>', 'duration of the load, without the shutdown', '10s')
+    .option('--start-timeout <duration>', 'time until the command must listen', '10s')
     .option('--url <url>', 'where the command listens (default: found by itself)')
     .option('--json', 'print the result as one JSON document on stdout, and nothing else')
     .addHelpText(
@@ -49,7 +49,7 @@ export function registerAudit(program: Command): void {
       `
 ${wrapWords(`What melts it: ${melts}.`, 80).join('\n')}
 ${wrapWords(`Warnings: ${warnings}.`, 80).join('\n')}
-Exit codes: 0 nothing found, 3 something melts it, 4 warnings only, 5 too few
+Exit codes: 0 no findings, 3 something melts it, 4 only warnings, 5 too few
 requests of a path to judge it, 2 wrong usage, 130 Ctrl-C.
 
 Examples:
@@ -60,7 +60,7 @@ Examples:
 }
 
 async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<void> {
-  // `meltlab audit -- "npm start"`: one word with blanks is a command line too.
+  // `meltlab audit -- "npm start"`: a single argument with spaces is a command line too.
   const checked = checkAuditOptions(raw, typed.length === 1 ? splitWords(typed[0]!) : typed)
   const options = { ...checked, tls: await tlsOf(raw) }
   checkProgram(options.command)

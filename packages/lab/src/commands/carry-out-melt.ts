@@ -1,4 +1,4 @@
-/** What `melt` and `recover` share: all that can be wrong is checked before anything starts, then the experiment runs. */
+/** Shared by `melt` and `recover`: checks everything before anything starts, then runs the experiment. */
 import { checkProgram } from '../launch/command.ts'
 import { registerUrl } from '../launch/register-url.ts'
 import { refuseTaken } from '../launch/wait-until-listening.ts'

@@ -19,10 +19,10 @@ export interface Output {
   readonly json?: boolean | undefined
 }
 
-/** An expectation that was judged and not met: the run itself went well. */
+/** Exit code when an expectation was not met although the run itself succeeded. */
 export const notMet = 3
 
-/** Runs it, shows what was measured, and throws what ended it early. */
+/** Runs the scenario, shows what was measured, and rethrows what ended it early. */
 export async function carryOut(
   scenario: Scenario<unknown>,
   form: Form,
@@ -38,7 +38,7 @@ export async function carryOut(
   return result
 }
 
-/** Text or JSON on stdout, and the report on disk. What was measured is shown, whatever becomes of the disk. */
+/** Prints text or JSON to stdout, and writes the report. Results are printed even if the disk fails. */
 export function show(result: ScenarioResult, { out, json }: Output): void {
   const { stdout, stderr } = process
   const paint = { width: widthOf(stdout), paint: paintOn(stdout) }
@@ -50,7 +50,7 @@ export function show(result: ScenarioResult, { out, json }: Output): void {
 
 /**
  * Returns the path of the page.
- * @throws UserError that says where the result is now, when the report cannot be written
+ * @throws UserError that says where the result was stored instead, when the report cannot be written
  */
 export function writeOrKeep(result: ScenarioResult, out: string, write?: WriteFile): string {
   let folder: string | undefined
@@ -64,10 +64,10 @@ export function writeOrKeep(result: ScenarioResult, out: string, write?: WriteFi
   }
 }
 
-/** The result may be written though its page was not; else it goes to another disk, and else to stdout. */
+/** The result may be written although its page failed; otherwise it goes to another disk, and at last to stdout. */
 function whereItIs(result: ScenarioResult, folder: string | undefined, write: WriteFile = writeFileSync): string {
   const then = (file: string): string =>
-    `what was measured is in ${file}: \`meltlab report ${file}\` writes the page when there is room`
+    `the result is in ${file}: \`meltlab report ${file}\` writes the page once there is room`
   const own = path.join(folder ?? '', 'result.json')
   if (folder !== undefined && existsSync(own)) return then(own)
   const other = path.join(tmpdir(), `${folderName(result)}.json`)
@@ -77,23 +77,23 @@ function whereItIs(result: ScenarioResult, folder: string | undefined, write: Wr
   } catch {
     rmSync(other, { force: true })
     process.stdout.write(`${JSON.stringify(result)}\n`)
-    return 'all that was measured stands on stdout, as JSON'
+    return 'the whole result is on stdout, as JSON'
   }
 }
 
-/** What a reader needs to repeat a run: the command as a shell would need it, and the lab's version. */
+/** What a reader needs to repeat a run: the command for a shell, and the lab's version. */
 export function provenance(): { readonly commandLine: string; readonly labVersion: string } {
   const words = process.argv
     .slice(2)
     .map(hidden)
     .map(word => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-  // The lab's own command, or a script that calls it.
+  // The lab's own command, or a script that uses it.
   const script = path.relative('', process.argv[1] ?? '')
   const command = script.endsWith('.ts') && !script.endsWith('cli.ts') ? `node ${script}` : 'meltlab'
   return { commandLine: [command, ...words].join(' '), labVersion: labVersion() }
 }
 
-/** A header of a command line, without what nobody else may know. */
+/** Masks the value of a header in a command line, because it may be secret. */
 const hidden = (word: string): string =>
   word.replace(/^((?:--header=)?([\w-]+):).*$/s, (whole, start: string, name: string) =>
     isCredential(name) ? `${start} …` : whole,

@@ -1,4 +1,4 @@
-/** Plans are checked before anything is started or sent: by what they say, and by what this machine can do. */
+/** Checks plans before anything is started or sent: their own options, and the limits of this machine. */
 import { refuseImpossible, thisMachine } from '../attack/machine-limits.ts'
 import { sentence } from '../attack/preflight.ts'
 import { checkPlan } from '../load/check-plan.ts'
@@ -8,10 +8,10 @@ import { expectedArrivals } from '../load/schedule.ts'
 import { loadInWords } from '../report/attack-words.ts'
 import { UserError } from '../user-error.ts'
 
-/** An even schedule sends none below. */
+/** An even schedule sends no request below this number. */
 const LEAST_REQUESTS = 0.5
 
-/** What the first of them becomes; at least one. @throws UserError */
+/** Prepares the first plan; there must be at least one. @throws UserError */
 export function checkedPlans(plans: readonly LoadPlan[]): Prepared {
   const prepared = preparedOf(plans)
   for (const plan of plans) {

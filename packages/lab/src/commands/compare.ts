@@ -1,4 +1,4 @@
-/** `meltlab compare`: results or subjects in; table and exit code out. What is real is decided in ../compare/. */
+/** `meltlab compare`: takes results or subjects, prints a table, sets the exit code. ../compare/ judges differences. */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
@@ -27,15 +27,15 @@ import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 import { writeText } from './written-file.ts'
 
-/** Of the load in turns; those that only --a and --b use have no commander default, so that they are seen when misplaced. */
+/** Defaults of the alternating load. Options only for --a and --b have no commander default, to detect misuse. */
 const DEFAULTS = {
-  /** Where p50 scatters by up to 2 % from run to run, a change of 5 % is found nine times in ten: bench/compare.ts, simulated. */
+  /** If p50 varies by up to 2 % between runs, 5 % is found nine times in ten (simulated in bench/compare.ts). */
   rounds: '20',
-  /** With --until, at most. */
+  /** Maximum number of rounds with --until. */
   mostRounds: '100',
-  /** Above 2,000 answers a run at 500/s, a p99 rests on 20 of them. */
+  /** With more than 2,000 answers per run at 500/s, a p99 rests on 20 of them. */
   duration: '5s',
-  /** Lets the compiler find the hot code. */
+  /** Time for the compiler to find the hot code. */
   warmUp: '2s',
   timeout: '10s',
   slo: '1s',
@@ -43,7 +43,7 @@ const DEFAULTS = {
   path: '/',
 } as const
 
-/** Exit code where noise hides more than is tolerated. */
+/** Exit code when noise hides a difference larger than the tolerance. */
 const undecided = 4
 
 interface Flags {
@@ -73,40 +73,40 @@ interface Flags {
 export function registerCompare(program: Command): void {
   program
     .command('compare')
-    .summary('say which differences between two results, or two commands, are real')
+    .summary('report which differences between two results, or two commands, are real')
     .description(
       'Compares the results A and B: files of `meltlab attack --json`, or folders with several. With --a and --b it ' +
-        'measures two commands or running servers itself, in turns. Says for goodput, p50, p90, p99 and errors which ' +
-        'difference is real, and refuses what is not comparable.',
+        'measures two commands or running servers itself, alternately. Says for goodput, p50, p90, p99 and errors which ' +
+        'difference is real, and rejects results that are not comparable.',
     )
     .argument('[A]', 'a result, or a folder with one for each round')
-    .argument('[B]', 'the same of the other side')
-    .option('--a <what>', 'command that starts a server, or URL of one that runs')
+    .argument('[B]', 'the same for the other side')
+    .option('--a <what>', 'command that starts a server, or URL of a running one')
     .option('--b <what>', 'the other one')
-    .option('--rounds <n>', `how often each is measured (default: ${DEFAULTS.rounds})`)
+    .option('--rounds <n>', `number of measurements of each (default: ${DEFAULTS.rounds})`)
     .option(
       '--until <share>',
       `measure until a change of SHARE, such as 5%, would show, at most ${DEFAULTS.mostRounds} rounds`,
     )
     .option('--rate <n>', 'requests per second, whatever the server does')
     .addOption(new Option('--users <n>', 'users who each wait for their answer').conflicts(['rate', 'connections']))
-    .option('--duration <duration>', `of one measurement (default: ${DEFAULTS.duration})`)
-    .option('--warm-up <duration>', `load before it that does not count (default: ${DEFAULTS.warmUp})`)
-    .option('--connections <n>', 'standing connections of --rate (default: by rate)')
+    .option('--duration <duration>', `duration of one measurement (default: ${DEFAULTS.duration})`)
+    .option('--warm-up <duration>', `duration of the load before it (default: ${DEFAULTS.warmUp})`)
+    .option('--connections <n>', 'standing connections for --rate (default: by rate)')
     .addOption(new Option('--fresh', 'a new connection for every request').conflicts('connections'))
     .option('--timeout <duration>', `a request without an answer by then has failed (default: ${DEFAULTS.timeout})`)
     .option('--slo <duration>', `answers within this are goodput (default: ${DEFAULTS.slo})`)
-    .option('--start-timeout <duration>', `until a command must listen (default: ${DEFAULTS.startTimeout})`)
+    .option('--start-timeout <duration>', `time until a command must listen (default: ${DEFAULTS.startTimeout})`)
     .option('--path <path>', `path to request (default: ${DEFAULTS.path})`)
     .option('--method <name>', 'HTTP method (default: GET, POST with --body)')
     .option('--header <line>', 'a header such as "Accept: text/html"; repeatable', collect)
     .option('--body <text>', 'body of every request')
     .option('--keep <dir>', 'also write the result of each round to DIR/a and DIR/b')
     .option('--json', 'print one JSON document and nothing else on stdout')
-    .option('--fail-on-regression', `end with exit code ${notMet} when B is really worse in any figure`)
+    .option('--fail-on-regression', `end with exit code ${notMet} if B is really worse in any figure`)
     .option(
       '--fail-on-undecided',
-      `end with exit code ${undecided} when a change of 5% (or --until) would not have shown`,
+      `end with exit code ${undecided} if a change of 5% (or --until) would not have shown`,
     )
     .addHelpText(
       'after',
@@ -161,7 +161,7 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
     try {
       return isPlain(comparison(round).figures)
     } catch {
-      return false // too many rounds that can not be trusted, so far
+      return false // Too many rounds were unreliable so far.
     }
   }
   let failure: unknown
@@ -190,25 +190,25 @@ async function inTurns(a: string, b: string, flags: Flags): Promise<void> {
       show(cores === undefined ? { ...found, remarks: [...found.remarks, UNPINNED] } : found, flags)
     }
   } catch (error) {
-    // Of a run that ended early, why it did is what matters.
+    // For a run that ended early, the reason matters most.
     failure ??= error
   }
   if (failure !== undefined) throw failure
 }
 
-const UNPINNED = 'Server and lab shared the cores of this machine: it takes taskset and two cores to keep them apart.'
+const UNPINNED = 'Server and lab shared the cores of this machine: separate cores need taskset and two cores.'
 
-/** Results of another run in there would be compared with these. */
+/** Old results in the folder would be compared with the new ones. */
 function checkEmpty(folder: string): void {
   checkWritable(folder, '--keep')
   if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new UserError(`${folder} holds something already; --keep names another folder`)
+    throw new UserError(`${folder} is not empty; --keep names another folder`)
   }
 }
 
 function turnsOf(a: string, b: string, flags: Flags) {
   if (flags.rate === undefined && flags.users === undefined) {
-    throw new UserError('--rate or --users is needed: the load that both get')
+    throw new UserError('--rate or --users is required: the load for both')
   }
   const durationMs = parseDuration(flags.duration ?? DEFAULTS.duration, '--duration')
   const requestPath = flags.path ?? DEFAULTS.path
@@ -253,9 +253,7 @@ function subjectOf(text: string, option: string): Subject {
   if (/^https?:\/\//.test(text)) {
     const url = parseUrl(text)
     if (url.pathname !== '/' || url.search !== '') {
-      throw new UserError(
-        `${option} takes the origin of a server, such as ${url.origin}; --path says what is requested`,
-      )
+      throw new UserError(`${option} must be the origin of a server, such as ${url.origin}; use --path for the path`)
     }
     return { origin: url }
   }
@@ -277,7 +275,7 @@ function lineOf(side: SideName, round: number, rounds: number, document: AttackD
   return `round ${round} of ${rounds}  ${side.toUpperCase()}  ${figures}${certified ? '' : `  not certified (${certificate.code})`}`
 }
 
-/** @throws UserError for anything but a share such as `5%` */
+/** @throws UserError for anything other than a share such as `5%` */
 function shareOf(text: string): number {
   const percent = Number(/^(\d+(?:\.\d+)?)%$/.exec(text)?.[1])
   if (percent > 0 && percent <= 100) return percent / 100

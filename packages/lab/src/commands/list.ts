@@ -1,17 +1,17 @@
-/** `meltlab list`: the scenarios there are, for people and as JSON. */
+/** `meltlab list`: lists the scenarios for people or as JSON. */
 import type { Command } from 'commander'
 import { wrapWords } from '../report/wrap-words.ts'
 import { catalogue } from '../scenarios/catalogue.ts'
 
-/** Of a terminal nobody has made wider. */
+/** Width of a default terminal. */
 const WIDTH = 80
 
 export function registerList(program: Command): void {
   program
     .command('list')
-    .summary('list the scenarios that `meltlab run` can carry out')
-    .description('Lists the scenarios that `meltlab run` can carry out.')
-    .option('--json', 'as one JSON document')
+    .summary('list the scenarios of `meltlab run`')
+    .description('Lists the scenarios of `meltlab run`.')
+    .option('--json', 'print one JSON document')
     .action((options: { readonly json?: true }) => {
       process.stdout.write(options.json === true ? `${JSON.stringify(listed())}\n` : listText())
     })

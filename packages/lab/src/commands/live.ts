@@ -1,4 +1,4 @@
-/** `meltlab live`: options in; a page while it lasts, then the report. What happens in between is in ../live/. */
+/** `meltlab live`: parses options, shows a page while it runs, then the report. ../live/ does the work. */
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { checkProgram } from '../launch/command.ts'
@@ -20,16 +20,16 @@ export function registerLive(program: Command): void {
     .command('live')
     .summary('watch a command melt, bare and protected, on a page with a slider')
     .description(
-      'Starts COMMAND twice, bare and with meltproof, and serves a page on this computer that offers both the same load: ' +
-        '0.5 to 20 times what they can do, as you drag. Its button End, or Ctrl-C, ends it with the path of a report.',
+      'Starts COMMAND twice, bare and with meltproof, and serves a page on this computer that sends both the same load: ' +
+        '0.5 to 20 times their capacity, as you drag. Its button End, or Ctrl-C, ends it and prints the path of a report.',
     )
-    .argument('[command...]', 'the command that starts the server, after --; it must listen where PORT says')
+    .argument('[command...]', 'the command that starts the server, after --; it must listen on PORT')
     .usage('[options] -- command...')
-    .option('--capacity <rate>', 'requests per second that each can answer (default: found by itself)')
+    .option('--capacity <rate>', 'capacity of each, requests per second (default: measured)')
     .option('--slo <duration>', 'an answer later than this is not good', '1s')
     .option('--timeout <duration>', 'give up on an answer', defaults.timeout)
-    .option('--for <duration>', 'end by itself after this long', defaults.for)
-    .option('--no-open', 'print the address of the page and open no browser')
+    .option('--for <duration>', 'end after this time', defaults.for)
+    .option('--no-open', 'print the address of the page instead of opening a browser')
   appOptions(command)
     .addHelpText(
       'after',
@@ -62,7 +62,7 @@ async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void
       if (shouldOpen({ wanted: raw.open, isTerminal, ci: process.env['CI'] })) openBrowser(address)
     },
   })
-  // Once the page is there, the first Ctrl-C is its button End.
+  // Once the page is served, the first Ctrl-C acts like its End button.
   const signal = stopOnSignals(progress, by => {
     if (by !== 'SIGINT' || page === undefined || ending.signal.aborted) return false
     ending.abort()

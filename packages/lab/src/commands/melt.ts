@@ -1,4 +1,4 @@
-/** `meltlab melt`: options in; table, report and exit code out. What happens in between is in ../melt/. */
+/** `meltlab melt`: parses options, prints a table, writes the report and sets the exit code. ../melt/ does the work. */
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { armsOf } from '../melt/arms.ts'
@@ -15,7 +15,7 @@ export function registerMelt(program: Command): void {
     .description(
       'Starts COMMAND, finds its capacity, then offers multiples of it to the command bare and to the same command ' +
         'with meltproof, each time from a cold start, and then a spike from clients that ' +
-        'retry, to see how soon each is back, in about four minutes. Ends with a verdict on each and the path of a report.',
+        'retry, to see how soon each recovers, in about four minutes. Ends with a verdict on each and the path of a report.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')
@@ -27,8 +27,8 @@ export function registerMelt(program: Command): void {
     .option('--spacing <kind>', 'arrivals: even, or poisson (independent users)', 'even')
     .option('--also <arm>', "a further arm: Node options or a command, '[name=]...'; repeatable", collect, [])
     .option('--url <url>', 'where the command listens (default: found by itself)')
-    .option('--no-recovery', 'do not try at the end whether it comes back from 10x by itself')
-    .option('--quick', 'fewer and shorter steps: little more than a minute')
+    .option('--no-recovery', 'do not test at the end whether it recovers from 10x by itself')
+    .option('--quick', 'fewer and shorter steps: just over a minute')
   appOptions(command)
     .addHelpText(
       'after',

@@ -1,4 +1,4 @@
-/** What a kept run has measured so far, in a file beside its result, so that it goes on where it was stopped. */
+/** Stores what a kept run has measured so far in a file beside its result, so that a stopped run can be resumed. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import type { RunPart } from '../experiment/run-scenario.ts'
 import { scriptDigest } from '../experiment/script-digest.ts'
@@ -9,11 +9,11 @@ import { writeWhole } from '../write-whole.ts'
 export interface PartialRun {
   readonly resumed?: RunPart
   readonly onCheckpoint: (part: RunPart) => void
-  /** The run has ended. */
+  /** Removes the file once the run has ended. */
   forget(): void
 }
 
-/** A part of another form, which has other durations, or of an older script is not used. */
+/** Partial results of another form (with other durations) or of an older script are not used. */
 export function partialRun(file: string, { name, resumes }: Scenario<unknown>, form: Form): PartialRun {
   const script = scriptDigest(name)
   const found =

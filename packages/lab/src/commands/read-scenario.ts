@@ -1,4 +1,4 @@
-/** A stored result of `run`, `melt` or `watch`, as far as what draws it needs. */
+/** Reads a stored result of `run`, `melt` or `watch`, as far as it is needed to draw it. */
 import type { ScenarioResult } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
 import { readText } from './written-file.ts'
@@ -7,25 +7,25 @@ import { readText } from './written-file.ts'
 const VERSION: ScenarioResult['version'] = 1
 const LISTS = ['why', 'arms', 'published', 'verdicts', 'tables', 'plots'] as const
 
-/** @throws UserError that says what the file is instead */
+/** @throws UserError that says what the file contains instead */
 export function readScenario(file: string): ScenarioResult {
   const found = scenarioOf(readText(file), file)
   if (found === undefined) throw new UserError(`${file} is not a result of meltlab run, melt or watch`)
   return found
 }
 
-/** Undefined for what is no such result. @throws UserError for one that this meltlab can not read */
+/** Undefined for other files. @throws UserError for a result that this meltlab cannot read */
 export function scenarioOf(content: string, file: string): ScenarioResult | undefined {
   const result = parsed(content)
   if (result === undefined) return undefined
   if (result.version !== VERSION) {
     throw new UserError(
       `${file} is a result of another version (${String(result.version ?? 'none')}; this meltlab reads ${VERSION}); ` +
-        'write its page with the meltlab that measured it, or measure again',
+        'write its page with the meltlab that measured it, or repeat the run',
     )
   }
   const missing = LISTS.filter(name => !Array.isArray(result[name]))
-  if (missing.length > 0) throw new UserError(`${file} is a result without ${missing.join(', ')}; measure it again`)
+  if (missing.length > 0) throw new UserError(`${file} is a result without ${missing.join(', ')}; repeat the run`)
   return result as ScenarioResult
 }
 

@@ -1,4 +1,4 @@
-/** `meltlab recover`: options in; a table and exit code out. What happens in between is in ../melt/. */
+/** `meltlab recover`: parses options, prints a table and sets the exit code. ../melt/ does the work. */
 import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { parseDuration } from '../durations.ts'
@@ -14,15 +14,15 @@ type RawRecoverOptions = RawMeltOptions & { readonly within: string }
 export function registerRecover(program: Command): void {
   const command = program
     .command('recover')
-    .summary('find what a command does not come back from by itself, bare and protected')
+    .summary('find what a command does not recover from by itself, bare and protected')
     .description(
-      'Starts COMMAND anew for each trial, bare and with meltproof: 3 s of more than it can do, then 0.8x of its capacity. Says from ' +
-        'which spike, 1.5x to 20x, it does not come back, and from how many retries of its clients, none to three, in a spike ' +
-        'that it survives bare without them. A dead dependency is not among them: the lab can not hold up calls of the command.',
+      'Restarts COMMAND for each trial, bare and with meltproof: 3 s above its capacity, then 0.8x of it. Reports from ' +
+        'which spike, 1.5x to 20x, it does not recover, and from how many client retries, none to three, in a spike ' +
+        'that it survives bare without retries. A dead dependency is not tested: the lab cannot delay calls of the command.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')
-    .option('--within <duration>', 'it is back when it is by then: whole seconds', '10s')
+    .option('--within <duration>', 'time within which it must recover: whole seconds', '10s')
     .option('--slo <duration>', 'an answer later than this is late', '1s')
     .option('--timeout <duration>', 'clients give up on an answer', presets.quick.timeout)
     .option('--url <url>', 'where the command listens (default: found by itself)')
@@ -43,7 +43,7 @@ async function recover(typed: readonly string[], raw: RawRecoverOptions): Promis
   const arms = armsOf(options.command, [])
   await carryOutMelt(
     {
-      title: 'What it comes back from',
+      title: 'What it recovers from',
       story: 'Spikes, and clients that retry in them, offered to a command bare and protected.',
       arms,
       limitsWithinS: withinMs / 1000,

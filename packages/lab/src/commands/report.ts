@@ -1,4 +1,4 @@
-/** `meltlab report`: the report of results that are there already, as a page or as Markdown. */
+/** `meltlab report`: draws stored results, as a page or as Markdown. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
@@ -26,7 +26,7 @@ interface Flags {
 export function registerReport(program: Command): void {
   program
     .command('report')
-    .summary('write the report of results once more, as a page or as Markdown')
+    .summary('write the report of results again, as a page or as Markdown')
     .description(
       'Reads each RESULT (a result.json, or a folder with results) and writes its page beside it; with --markdown one page ' +
         'about all of them, on stdout, in the order of `meltlab list`. A result of `meltlab attack --json` is ' +
@@ -34,8 +34,8 @@ export function registerReport(program: Command): void {
     )
     .argument('<result...>', 'files or folders')
     .option('--markdown', 'one Markdown page about all results, on stdout')
-    .option('--images <dir>', 'where --markdown puts its pictures', 'images')
-    .option('--pages <dir>', 'with --markdown: a page for each result there, and only their index on stdout')
+    .option('--images <dir>', 'folder for the pictures of --markdown', 'images')
+    .option('--pages <dir>', 'with --markdown: folder for a page per result; only an index goes to stdout')
     .action((places: string[], flags: Flags) => report(places, flags))
 }
 
@@ -59,15 +59,15 @@ function report(places: readonly string[], { markdown, images, pages }: Flags): 
   }
 }
 
-/** `report.html` for `result.json`, else its own name; never the result itself. */
+/** `report.html` for `result.json`, otherwise named after the file; never the result itself. */
 function pageBeside(file: string): string {
   const { dir, name } = path.parse(file)
   return path.join(dir, `${name === 'result' ? 'report' : name}.html`)
 }
 
 /**
- * One page about all results, its pictures written to `images`. A README.md in the first folder is the page's head. With
- * `pages` it is an index, `pages`.md, of the pages written there.
+ * One page for all results, with its pictures in `images`. A README.md in the first folder becomes the page's
+ * introduction. With `pages` it is an index, `pages`.md, of pages written there.
  */
 export function markdownReport(places: readonly string[], images: string, pages?: string): string {
   const order = [...catalogue, ...scoreboard].map(({ name }) => name)

@@ -1,4 +1,4 @@
-/** The results that a user names: files, or folders with several. */
+/** Finds the results that a user names: files, or folders of several. */
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { type Result, resultOf } from '../compare/comparable.ts'
@@ -7,17 +7,17 @@ import { readResult } from '../results/read-result.ts'
 import { UserError } from '../user-error.ts'
 import { readText } from './written-file.ts'
 
-/** @throws UserError for what is not there, or holds none */
+/** @throws UserError if the place does not exist or contains no results */
 export function resultFiles(place: string): string[] {
   const stats = statSync(place, { throwIfNoEntry: false })
-  if (stats === undefined) throw new UserError(`there is no ${place}; expected a result, or a folder with results`)
+  if (stats === undefined) throw new UserError(`${place} does not exist; expected a result, or a folder with results`)
   if (!stats.isDirectory()) return [place]
   const names = readdirSync(place).filter(name => name.endsWith('.json'))
-  if (names.length === 0) throw new UserError(`${place} holds no result; expected files that end in .json`)
+  if (names.length === 0) throw new UserError(`${place} contains no result; expected files that end in .json`)
   return names.sort().map(name => path.join(place, name))
 }
 
-/** @throws UserError for what is not there, or is no result of one load */
+/** @throws UserError if the place does not exist or is not the result of one load */
 export function sideOf(place: string): Side {
   return { name: place, results: resultFiles(place).map(resultIn) }
 }
@@ -26,6 +26,6 @@ function resultIn(file: string): Result {
   const read = readResult(readText(file), file)
   if (read.kind === 'attack') return resultOf(file, read.document)
   throw new UserError(
-    `${file} holds the ${read.documents.length} runs of attack --steps; compare takes a file for each run: measure one rate, without --steps`,
+    `${file} contains the ${read.documents.length} runs of attack --steps; compare needs a file for each run: measure one rate, without --steps`,
   )
 }

@@ -1,4 +1,4 @@
-/** `meltlab run`: scenarios in; tables, reports and exit code out. What happens in between is in ../experiment/. */
+/** `meltlab run`: runs scenarios, prints tables, writes reports, sets the exit code. ../experiment/ does the work. */
 import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
@@ -27,19 +27,16 @@ interface Flags {
 export function registerRun(program: Command): void {
   program
     .command('run')
-    .summary('carry out published experiments, bare and protected')
+    .summary('run published experiments, bare and protected')
     .description(
-      'Carries out each SCENARIO (see `meltlab list`), bare and protected, and writes a report for each. ' +
-        `Ends with exit code ${notMet} when something that was expected did not show, and with 1 when one of several failed.`,
+      'Runs each SCENARIO (see `meltlab list`), bare and protected, and writes a report for each. ' +
+        `Ends with exit code ${notMet} if an expectation was not met, and with 1 if one of several failed.`,
     )
     .argument('<scenario...>', "names of scenarios, or 'all'")
     .addOption(new Option('--full', 'as published, or longer (default: about a minute)').conflicts('brief'))
-    .option('--brief', 'a few seconds, only to see that it works; nothing that depends on speed is judged')
-    .option('--out <dir>', 'where to put the folder of each run', 'runs')
-    .option(
-      '--keep <dir>',
-      'also write each result to DIR as it ends, and leave out the scenarios that are there already',
-    )
+    .option('--brief', 'a few seconds, to check that it works; nothing that depends on speed is judged')
+    .option('--out <dir>', 'folder in which each run gets its own', 'runs')
+    .option('--keep <dir>', 'also write each result to DIR when it ends, and skip scenarios whose result is there')
     .option('--json', 'print each result as one line of JSON on stdout, and nothing else')
     .addHelpText('after', '\nExamples:\n  meltlab run burst\n  meltlab run all --full --keep results')
     .action((names: string[], flags: Flags) => run(names, flags))
@@ -50,7 +47,7 @@ async function run(names: readonly string[], flags: Flags): Promise<void> {
   await runScenarios(chooseScenarios(names), form, flags)
 }
 
-/** One after another, whatever becomes of each; those whose result is kept already, and not by an older script, are left out. */
+/** Runs all, even if one fails. Skips scenarios whose result was stored before, unless by an older script. */
 export async function runScenarios(
   scenarios: readonly Scenario<unknown>[],
   form: Form,
@@ -69,7 +66,7 @@ export async function runScenarios(
     try {
       await runOne(scenario, form, output, progress, signal, kept(scenario))
     } catch (error) {
-      // The only one, or Ctrl-C.
+      // It is the only scenario, or Ctrl-C was pressed.
       if (left.length === 1 || signal.aborted) throw error
       failed.push(scenario.name)
       progress.line(`✗ ${scenario.name}: ${error instanceof UserError ? error.message : (error as Error).stack}`, 'bad')
@@ -98,12 +95,12 @@ async function runOne(
   const part = partialRun(`${kept}.part`, scenario, form)
   const result = await carryOut(scenario, form, output, progress, signal, part)
   const measured = scenario.kept === undefined ? result.measured : scenario.kept(result.measured)
-  // A half file on a full disk would count as measured.
+  // A partial file on a full disk would count as a result.
   writeWhole(kept, `${JSON.stringify({ ...result, measured }, null, 1)}\n`)
   part.forget()
 }
 
-/** All names are looked up before anything starts. */
+/** Looks up all names before anything starts. */
 export function chooseScenarios(names: readonly string[]): readonly Scenario<unknown>[] {
   if (names.includes('all')) return catalogue
   return [...new Set(names)].map(name => {

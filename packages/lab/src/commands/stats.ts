@@ -1,4 +1,4 @@
-/** `meltlab stats`: numbers on stdin, one a line; one live line, percentiles at the end. */
+/** `meltlab stats`: reads one number per line from stdin, shows a live line, and prints percentiles at the end. */
 import type { Command } from 'commander'
 import { parseDuration } from '../durations.ts'
 import { BoundedLines } from '../numbers/bounded-lines.ts'
@@ -14,12 +14,12 @@ interface Flags {
 export function registerStats(program: Command): void {
   program
     .command('stats')
-    .summary('figures of the numbers on stdin, live')
+    .summary('live statistics of the numbers on stdin')
     .description(
-      'Reads numbers from stdin, one a line, and keeps one line up to date: count, least, greatest, mean and latest. At ' +
-        'the end, or on Ctrl-C, also the percentiles: exact up to 10,000 numbers, within 0.5 % beyond. Lines that are no number are counted and the first is shown.',
+      'Reads numbers from stdin, one per line, and updates one line: count, minimum, maximum, mean and latest. At ' +
+        'the end, or on Ctrl-C, also the percentiles: exact up to 10,000 numbers, within 0.5 % beyond. Other lines are counted and the first is shown.',
     )
-    .option('--every <duration>', 'how often the line is rewritten on a terminal', '100ms')
+    .option('--every <duration>', 'interval at which a terminal line is rewritten', '100ms')
     .option('--json', 'print the figures as one JSON document at the end, and nothing else')
     .addHelpText('after', '\nExample:\n  tail -f latencies.txt | meltlab stats')
     .action((flags: Flags) => stats(flags))
@@ -55,10 +55,10 @@ async function stats(flags: Flags): Promise<void> {
     )
   }
   if (interrupted !== undefined) process.exitCode = interrupted
-  else if (numbers.count === 0) throw new UserError('no number came; expected one a line on stdin')
+  else if (numbers.count === 0) throw new UserError('stdin had no number; expected one per line')
 }
 
-/** Until the end of stdin, or a signal, whose exit code it hands back. */
+/** Reads until the end of stdin, or until a signal, whose exit code it returns. */
 function readAll(lines: BoundedLines): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const { stdin } = process

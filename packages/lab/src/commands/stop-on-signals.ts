@@ -1,10 +1,10 @@
-/** Ctrl-C and its kin: the first ends a run and keeps its figures, the second ends everything at once. */
+/** Handles Ctrl-C and similar signals: the first ends a run and keeps its figures, the second ends everything. */
 import type { Progress } from '../progress.ts'
 import { onSignal } from '../signals.ts'
 import { UserError } from '../user-error.ts'
 
 /**
- * Aborted, with the reason to end with, by the first signal.
+ * Returns a signal that is aborted by the first Ctrl-C, with the reason.
  * @param isTaken returns true where a signal ends the run in another way
  */
 export function stopOnSignals(
@@ -13,7 +13,8 @@ export function stopOnSignals(
 ): AbortSignal {
   const controller = new AbortController()
   onSignal(({ by, signal, exitCode }) => {
-    if (controller.signal.aborted) process.exit(exitCode) // the exit handler of launch/command.ts ends the processes we started
+    // The exit handler of launch/command.ts ends the processes that the lab started.
+    if (controller.signal.aborted) process.exit(exitCode)
     progress.status('stopping')
     if (!isTaken(signal)) controller.abort(new UserError(`stopped by ${by}`, exitCode))
   })

@@ -1,11 +1,10 @@
-/** A folder that results will be written to: tried before anything is measured, not after. */
+/** Checks before the measurement that a result folder is writable. */
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../user-error.ts'
 
 /**
- * Leaves nothing behind.
- * @param option that names the folder
+ * Removes what it creates. @param option the option that names the folder
  * @throws UserError when nothing can be written there
  */
 export function checkWritable(folder: string, option: string): void {
@@ -14,7 +13,7 @@ export function checkWritable(folder: string, option: string): void {
   for (let each = whole; !existsSync(each); each = path.dirname(each)) missing.unshift(each)
   const made: string[] = []
   try {
-    // Not `recursive`: below /proc that never returns.
+    // `recursive` is not used, because below /proc it never returns.
     for (const each of missing) {
       mkdirSync(each)
       made.unshift(each)
@@ -30,7 +29,7 @@ export function checkWritable(folder: string, option: string): void {
   }
 }
 
-/** Why nothing could be written, by the code of the error. */
+/** Reasons for a failed write, by error code. */
 export const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'no permission',
   EPERM: 'no permission',
@@ -38,10 +37,10 @@ export const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a file is in the way',
   EEXIST: 'a file is in the way',
-  ENOENT: 'no folder can be made there',
+  ENOENT: 'no folder can be created there',
 }
 
-/** Somebody else may have put something there meanwhile. */
+/** Another process may have created a file there meanwhile. */
 function removeEmpty(folders: readonly string[]): void {
   try {
     for (const each of folders) rmdirSync(each)

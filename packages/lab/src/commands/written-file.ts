@@ -1,13 +1,13 @@
-/** Files of a user's: read and written, or one sentence why not. */
+/** Reads and writes a user's files, or fails with one sentence. */
 import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../user-error.ts'
 import { REASONS } from './writable-folder.ts'
 
-/** A text of Node's is not longer, whatever is in it. */
+/** The maximum length of a Node string, whatever it contains. */
 const MOST_MEGABYTES = 500
 
-/** Before anything is measured. Leaves nothing behind. */
+/** Checks before the measurement that a file is writable. Removes what it creates. */
 export function checkWritableFile(file: string, option: string): void {
   try {
     if (existsSync(file)) {
@@ -18,7 +18,7 @@ export function checkWritableFile(file: string, option: string): void {
     }
   } catch (error) {
     if (error instanceof UserError) throw error
-    throw new UserError(`${file} can not be written (${reason(error)}); ${option} names another file`)
+    throw new UserError(`${file} cannot be written (${reason(error)}); ${option} names another file`)
   }
 }
 
@@ -34,13 +34,13 @@ export function readText(file: string): string {
   try {
     const megabytes = statSync(file).size / 1e6
     if (megabytes > MOST_MEGABYTES) {
-      throw new UserError(`${file} has ${Math.round(megabytes)} MB, and at most ${MOST_MEGABYTES} can be read`)
+      throw new UserError(`${file} has ${Math.round(megabytes)} MB, but at most ${MOST_MEGABYTES} can be read`)
     }
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (error instanceof UserError) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UserError(`there is no file ${file}`)
-    throw new UserError(`${file} can not be read: ${reason(error)}`)
+    throw new UserError(`${file} cannot be read: ${reason(error)}`)
   }
 }
 

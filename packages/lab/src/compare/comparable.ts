@@ -1,11 +1,11 @@
-/** Whether results can be compared at all: the same load, made by the same machine, and figures that are the server's. Pure. */
+/** Decides whether results are comparable: same load, same machine, and certified figures. Pure. */
 import { loadInWords } from '../report/attack-words.ts'
 import { formatChosen } from '../report/format.ts'
 import { type AttackDocument, HIDDEN } from '../results/attack-document.ts'
 import { type ReadRun, readRun } from './figures.ts'
 
 export interface Result {
-  /** Under which the user knows it. */
+  /** The name that the user gave. */
   readonly name: string
   readonly figures: ReadRun
   readonly document: AttackDocument
@@ -15,14 +15,14 @@ export function resultOf(name: string, document: AttackDocument): Result {
   return { name, figures: readRun(document), document }
 }
 
-/** Something that a result says, by its name, and in words where JSON is none. */
+/** A property of a result by name, and as text if its JSON is not readable. */
 type Part = readonly [
   what: string,
   read: (document: AttackDocument) => unknown,
   words?: (document: AttackDocument) => string,
 ]
 
-/** What of a run has to be the same. Host and port may differ: they are what tells A from B. */
+/** Properties that must be equal in all runs. Host and port may differ, because they distinguish A from B. */
 const PARTS: readonly Part[] = [
   ['version of meltlab', ({ labVersion }) => labVersion],
   ['path', ({ url }) => pathOf(url)],
@@ -31,7 +31,7 @@ const PARTS: readonly Part[] = [
   ['body', ({ plan }) => plan.body],
   ['use of HTTP/2', ({ plan }) => plan.http2 ?? 'none'],
   ['journey', ({ plan }) => plan.journey ?? 'none'],
-  ['filling in of fields', ({ plan }) => plan.templated],
+  ['replacement of template fields', ({ plan }) => plan.templated],
   ['verifying of certificates', ({ plan }) => !plan.insecure],
   ['list of further requests', ({ plan }) => plan.others.map(each => ({ ...each, url: pathOf(each.url) }))],
   ['load', ({ plan }) => plan.arrival, ({ plan }) => loadInWords(plan)],
@@ -42,7 +42,7 @@ const PARTS: readonly Part[] = [
   ['number of threads', ({ plan }) => plan.threads],
   ['processor', ({ machines }) => machines.map(({ cpu }) => cpu)],
   ['number of cores', ({ machines }) => machines.map(({ cores }) => cores)],
-  // A kernel keeps a little for itself, now more, now less.
+  // The kernel reserves a varying small amount.
   ['memory', ({ machines }) => machines.map(({ memoryBytes }) => `${Math.round(memoryBytes / 1e9)} GB`)],
   ['system', ({ machines }) => machines.map(({ platform }) => platform)],
   ['version of Node', ({ machines }) => machines.map(({ node }) => node)],
@@ -54,13 +54,13 @@ function pathOf(url: string): string {
 }
 
 function connectionsInWords({ plan: { connections } }: AttackDocument): string {
-  if (connections.kind === 'fresh') return 'a new one for every request'
+  if (connections.kind === 'fresh') return 'a new one per request'
   return `${connections.count} standing, ${connections.max} at most`
 }
 
 const LONGEST = 90
 
-/** Why not, a reason for each part that differs from the first result; none when all are alike. */
+/** A reason for each property that differs from the first result; empty when all are alike. */
 export function whyNotComparable(results: readonly Result[]): string[] {
   const [first, ...others] = results
   if (first === undefined) return []
@@ -79,10 +79,10 @@ const brief = (text: string): string => {
   return plain.length > LONGEST ? `${plain.slice(0, LONGEST)}...` : plain
 }
 
-/** What is not known, and is for the reader to judge. */
+/** Facts that are unknown and that the reader must judge. */
 export function remarksOn(results: readonly Result[]): string[] {
   const headers = results.flatMap(({ document }) => Object.entries(document.plan.headers))
   const hidden = [...new Set(headers.flatMap(([name, value]) => (value === HIDDEN ? [name] : [])))]
   if (hidden.length === 0) return []
-  return [`Whether ${hidden.join(', ')} was the same is not known: results hide credentials.`]
+  return [`Whether ${hidden.join(', ')} was the same is unknown, because results hide credentials.`]
 }

@@ -1,4 +1,4 @@
-/** Two sides, each with its results: paired into rounds, or refused. Pure. */
+/** Pairs the results of two sides into rounds, or rejects them. Pure. */
 import { formatList } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import type { DoubtCode } from '../load/plan.ts'
@@ -7,39 +7,39 @@ import { CONFIDENCE, type ComparedFigure, comparedFigures } from './comparison.t
 import { FEWEST } from './trimmed-interval.ts'
 
 export interface Side {
-  /** As the user named it: a file, a folder, a command or a URL. */
+  /** The user's name for it: a file, a folder, a command or a URL. */
   readonly name: string
   readonly results: readonly Result[]
 }
 
-/** What `meltlab compare --json` prints. */
+/** The output of `meltlab compare --json`. */
 export interface Comparison {
   readonly kind: 'comparison'
   readonly version: 1
   readonly a: string
   readonly b: string
   readonly rounds: number
-  /** Rounds that do not count, and why. */
+  /** Rounds that do not count, with the reason. */
   readonly leftOut: readonly string[]
-  /** That all intervals together hold with, 0..1. */
+  /** Probability that all intervals hold together, 0..1. */
   readonly confidence: number
   readonly figures: readonly ComparedFigure[]
   readonly remarks: readonly string[]
 }
 
-/** @throws UserError for what can not be compared */
+/** @throws UserError for results that cannot be compared */
 export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   const all = [...a.results, ...b.results]
   checkRuns(all)
   const reasons = whyNotComparable(all)
   if (reasons.length > 0) {
     throw new UserError(
-      `these results can not be compared: ${reasons.join('; ')}. Measure both with the same load on the same machine; compare --a --b does`,
+      `these results cannot be compared: ${reasons.join('; ')}. Measure both with the same load on the same machine; compare --a --b does`,
     )
   }
   if (a.results.length !== b.results.length) {
     throw new UserError(
-      `rounds are compared in pairs, but ${a.name} has ${plural(a.results.length, 'result')} and ${b.name} ${b.results.length}; take away those without a partner`,
+      `rounds are compared in pairs, but ${a.name} has ${plural(a.results.length, 'result')} and ${b.name} ${b.results.length}; remove those without a partner`,
     )
   }
   const pairs = inOrder(a).map((result, at) => [result, inOrder(b)[at]!] as const)
@@ -49,7 +49,7 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   if (leftOut.length > 0 && rounds.length < FEWEST) {
     const { document } = doubtful.find(result => result !== undefined)!
     throw new UserError(
-      `of ${plural(pairs.length, 'round')} ${leftOut.length} can not be trusted, and it takes ${FEWEST} that can; ${leftOut[0]}: ${document.why.join(' ')} Mend that, or measure a smaller load: --rate, or fewer --users.`,
+      `of ${plural(pairs.length, 'round')} ${leftOut.length} are unreliable, and at least ${FEWEST} reliable ones are needed; ${leftOut[0]}: ${document.why.join(' ')} Fix that, or measure a smaller load: --rate, or fewer --users.`,
     )
   }
   const figures = comparedFigures(
@@ -69,7 +69,7 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   }
 }
 
-/** @throws UserError for a run that is in two of them */
+/** @throws UserError for a run that occurs twice */
 function checkRuns(results: readonly Result[]): void {
   const seen = new Map<string, string>()
   for (const { name, document } of results) {
@@ -77,7 +77,9 @@ function checkRuns(results: readonly Result[]): void {
       const before = seen.get(run)
       if (before !== undefined) {
         const what =
-          before === name ? `${name} is given twice, or holds a run twice` : `${before} and ${name} hold the same run`
+          before === name
+            ? `${name} is given twice, or contains a run twice`
+            : `${before} and ${name} contain the same run`
         throw new UserError(`${what}, which does not differ from itself; give results of two runs`)
       }
       seen.set(run, name)
@@ -85,14 +87,14 @@ function checkRuns(results: readonly Result[]): void {
   }
 }
 
-/** By the time at which they began. */
+/** Results by start time. */
 function inOrder({ results }: Side): Result[] {
   return results.toSorted((one, other) => startMs(one) - startMs(other))
 }
 
 const startMs = ({ document }: Result): number => Date.parse(document.startedAt)
 
-/** Of the whole run. How much a figure owes to lateness is known, and widens its interval. */
+/** The doubt about the whole run. Lateness is excluded: it is known per figure, and widens its interval. */
 function doubtOf({ document }: Result): DoubtCode | undefined {
   return document.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
 }
@@ -101,37 +103,37 @@ function leftOutText(round: number, result: Result): string {
   return `round ${round}: ${result.name} is not certified (${doubtOf(result)})`
 }
 
-/** Where that matters, and why. */
+/** Notes where the generator's lateness matters, and why. */
 function lateness(figures: readonly ComparedFigure[], rounds: readonly (readonly [Result, Result])[]): string[] {
   const blurred = figures.flatMap(figure => (figure.blurred ? figure.name : []))
   const late = rounds.flat().find(({ document }) => document.certified === false)
   if (blurred.length === 0 || late === undefined) return []
   return [
-    `The generator was late, which makes the interval of ${formatList(blurred)} wider. Of ${late.name}: ${late.document.why.join(' ')} Close what else works on this machine, or measure more rounds.`,
+    `The generator was late, which makes the interval of ${formatList(blurred)} wider. Of ${late.name}: ${late.document.why.join(' ')} End other work on this machine, or measure more rounds.`,
   ]
 }
 
 function tooFew(rounds: number): string[] {
   if (rounds >= FEWEST) return []
   return [
-    `${rounds === 1 ? 'One run of each can not tell' : `${rounds} runs of each can not tell`} a difference from chance: what two runs of the very same thing differ by is not known. Give at least ${FEWEST} a side, or --a, --b and --rounds.`,
+    `${rounds === 1 ? 'One run of each can not tell' : `${rounds} runs of each can not tell`} a difference from chance: how much two runs of the same program differ is unknown. Give at least ${FEWEST} a side, or --a, --b and --rounds.`,
   ]
 }
 
-/** Only rounds in turns keep apart what A and B do and what the machine did meanwhile. */
+/** Only alternating rounds separate differences of A and B from changes of the machine. */
 function order(rounds: readonly (readonly [Result, Result])[]): string[] {
   const together = rounds.findIndex(([one, other]) => overlap(one, other) || overlap(other, one))
   if (together !== -1) {
     const [one, other] = rounds[together]!
-    return [`${one.name} and ${other.name} ran at the same time: each is a part of what the other measured.`]
+    return [`${one.name} and ${other.name} ran at the same time: each affected the other.`]
   }
   if (rounds.length < FEWEST) return []
   const known = rounds.map(pair => pair.map(startMs).sort((one, other) => one - other))
   const turns = known.every(([start], at) => at === 0 || known[at - 1]![1]! <= start!)
-  return turns ? [] : ['A and B did not run in turns: what changed on the machine meanwhile counts as a difference.']
+  return turns ? [] : ['A and B did not alternate: changes of the machine count as differences.']
 }
 
-/** Whether the other began while the one ran. */
+/** Whether one run began while the other was in progress. */
 function overlap(one: Result, other: Result): boolean {
   const afterMs = startMs(other) - startMs(one)
   return afterMs >= 0 && afterMs < one.document.elapsedMs

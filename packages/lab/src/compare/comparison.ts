@@ -1,32 +1,33 @@
 /**
- * Which differences between two things are real, over rounds in which both ran. Pure.
+ * Decides which differences between two sides are real, over rounds in which both ran. Pure.
  *
- * Both runs of a round make one difference: of goodput and latencies the ratio B / A (its logarithm, so that half and double
- * are as far from one another), of errors the difference of the shares. Around the trimmed mean of these lies an interval
- * (trimmed-interval.ts). All intervals together hold with {@link CONFIDENCE}: each is as much wider as there are more of them
- * (Bonferroni's inequality; Dunn, "Multiple comparisons among means", JASA 56, 1961). A difference is real when its interval
- * does not hold "none". There is none only where one of {@link TOLERANCE} would have shown; elsewhere it is undecided.
+ * Each round gives one difference: for goodput and latencies the logarithm of the ratio B / A, so that half and double
+ * are equally far apart; for errors the difference of the shares. Their trimmed mean has an interval
+ * (trimmed-interval.ts). All intervals hold together with {@link CONFIDENCE}: the more there are, the wider each is
+ * (Bonferroni's inequality; Dunn, "Multiple comparisons among means", JASA 56, 1961). A difference is real if its
+ * interval excludes zero. There is no difference only if one of {@link TOLERANCE} would have shown; otherwise it is
+ * undecided.
  *
- * The generator may have been late. The server's own figure lies between that as measured and that without the generator's own
- * delay, at most; so the change that the server made lies between the changes of both, and the interval reaches that far.
+ * The generator may have been late. The server's own figure lies between the measured one and the one without the
+ * generator's delay, so the real change lies between the changes of both, and the interval covers both.
  */
 import { FIGURES, type FigureKind, type FigureName, type ReadRun } from './figures.ts'
 import { FEWEST, trimmedInterval } from './trimmed-interval.ts'
 
-/** That no figure is called different when nothing is: two comparisons of a hundred may be wrong somewhere. */
+/** Confidence that no figure is called different by chance: at most two comparisons of a hundred contain an error. */
 export const CONFIDENCE = 0.98
 
-/** A latency is known to a bucket of its histogram (load/histogram.ts), and goodput changes with it. */
+/** The resolution of a latency is one bucket of its histogram (load/histogram.ts), and goodput depends on it. */
 const RESOLUTION = 1 / 128
 
-/** A change that is smaller than this need not show for there to be no difference. Of errors, a share of the requests. */
+/** Smaller changes count as no difference. For errors, a share of the requests. */
 export const TOLERANCE = 0.05
 const TOLERATED_ERRORS = 0.01
 
-/** Share of the interval that lateness has to add before it is worth a word. */
+/** Lateness is mentioned if it adds at least this share of the interval. */
 const BLURRED = 0.5
 
-/** Of a rate or of milliseconds: added to both sides, because nothing at all has no logarithm, and too little to matter. */
+/** Added to both sides (a rate, or ms), because zero has no logarithm; too small to matter. */
 const LEAST = 0.001
 
 export interface Round {
@@ -37,17 +38,17 @@ export interface Round {
 export type FigureVerdict = 'better' | 'worse' | 'no difference seen' | 'undecided' | 'cannot tell'
 
 export interface ComparedFigure extends FigureKind {
-  /** In the middle of the rounds; null where a result does not say it. */
+  /** Median over the rounds; null if a result does not contain it. */
   readonly a: number | null
   readonly b: number | null
-  /** B / A - 1; of errors, B - A. Null where it can not be said. */
+  /** B / A - 1; for errors, B - A. Null if unknown. */
   readonly change: number | null
-  /** The least and the most that the change may be; null where rounds are too few. */
+  /** Lower and upper bound of the change; null with too few rounds. */
   readonly interval: readonly [low: number, high: number] | null
-  /** Changes up to this, either way, would not have shown; null where rounds are too few. */
+  /** Changes up to this size, in either direction, would not have shown; null with too few rounds. */
   readonly hides: number | null
   readonly verdict: FigureVerdict
-  /** The generator's own lateness makes the interval at least half as wide again. */
+  /** True if the generator's lateness makes the interval at least half as wide again. */
   readonly blurred: boolean
 }
 
@@ -102,8 +103,8 @@ function verdictOf(
 }
 
 /**
- * Whether more rounds would make nothing plainer: each figure is known to the tolerance, or differs by far more than its
- * interval is wide. Ending as soon as a difference shows would find one in everything that is looked at often enough.
+ * True if more rounds would not help: each figure is known to the tolerance, or differs by far more than the width of
+ * its interval. Stopping at the first visible difference would find one in anything that is checked often enough.
  */
 export const isPlain = (figures: readonly ComparedFigure[]): boolean =>
   figures.every(({ verdict, change, hides }) => {

@@ -1,4 +1,4 @@
-/** What of two runs is compared. Pure. */
+/** The compared figures of two runs. Pure. */
 import type { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome } from '../load/plan.ts'
 import { loadSeconds } from '../load/schedule.ts'
@@ -8,15 +8,15 @@ export type FigureName = 'goodput' | 'p50' | 'p90' | 'p99' | 'errors'
 
 export interface FigureKind {
   readonly name: FigureName
-  /** In which its values are: a second, milliseconds, or a share (0..1) of the requests. */
+  /** The unit of its values: per second, milliseconds, or a share (0..1) of the requests. */
   readonly unit: 'rate' | 'ms' | 'share'
   readonly better: 'more' | 'less'
 }
 
-/** No answer takes less. */
+/** No answer takes less time. */
 const LEAST_MS = 0.001
 
-/** Latencies are those of answers 2xx and 3xx; errors are requests that were due and got no such answer. */
+/** Latencies are those of 2xx and 3xx answers. Errors are scheduled requests without such an answer. */
 export const FIGURES: readonly FigureKind[] = [
   { name: 'goodput', unit: 'rate', better: 'more' },
   { name: 'p50', unit: 'ms', better: 'less' },
@@ -25,10 +25,10 @@ export const FIGURES: readonly FigureKind[] = [
   { name: 'errors', unit: 'share', better: 'less' },
 ]
 
-/** Null for a figure that a result does not say, or that rests on nothing. */
+/** Null for a figure that a result does not contain, or that has no samples. */
 export type RunFigures = Readonly<Record<FigureName, number | null>>
 
-/** A run in figures, as measured and without the generator's own delay, at most: the server's own lies between. */
+/** The figures of a run as measured, and without the generator's own delay; the server's own lie between the two. */
 export type ReadRun = Readonly<Record<'measured' | 'clean', RunFigures>>
 
 export function readRun(document: AttackDocument): ReadRun {
@@ -41,7 +41,7 @@ export function readRun(document: AttackDocument): ReadRun {
     clean: {
       goodput: perSecond * spedUp(document, outcome),
       ...percentiles(clean.ok),
-      // What was never sent might have been answered.
+      // A request that was never sent might have succeeded.
       errors: errors === null ? null : Math.max(0, errors - unsent / scheduled),
     },
   }
@@ -52,7 +52,7 @@ function percentiles(latency: Histogram): Pick<RunFigures, 'p50' | 'p90' | 'p99'
   return { p50: at(50), p90: at(90), p99: at(99) }
 }
 
-/** How many times as much goodput there would have been without the generator's delay, at most. */
+/** The maximum factor by which goodput would be higher without the generator's delay. */
 function spedUp({ plan }: AttackDocument, { okLatency, clean, good, unsent }: LoadOutcome): number {
   const { arrival, sloMs } = plan
   if (good === 0) return 1
@@ -60,7 +60,7 @@ function spedUp({ plan }: AttackDocument, { okLatency, clean, good, unsent }: Lo
     const inTime = clean.ok.count === 0 ? 0 : clean.ok.shareWithin(sloMs) * clean.ok.count
     return (Math.max(good, inTime) + unsent) / good
   }
-  // A user asks again when the answer was read and the pause is over.
+  // A user sends the next request once the answer was read and the pause is over.
   const cycleMs = (latency: Histogram): number => Math.max(LEAST_MS, latency.mean + arrival.thinkMs)
   return cycleMs(okLatency) / cycleMs(clean.ok)
 }

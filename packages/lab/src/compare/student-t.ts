@@ -8,7 +8,7 @@ export function twoSidedT(confidence: number, df: number): number {
   let low = 0
   let high = 1
   while (within(high, df) < confidence) high *= 2
-  // Until the two are neighbours.
+  // Ends when the two are adjacent numbers.
   for (let middle = high / 2; middle > low && middle < high; middle = (low + high) / 2) {
     if (within(middle, df) < confidence) low = middle
     else high = middle

@@ -1,6 +1,6 @@
 /**
- * Two commands or servers that get the same load in turns: A B, B A, A B and so on, so that what changes on the machine
- * meanwhile changes for both. A command is started anew each time: two starts of one program may differ as well.
+ * Sends the same load to two commands or servers alternately: A B, B A, A B and so on, so that changes of the machine
+ * affect both. A command is restarted each time, because two starts of one program may differ too.
  */
 import type { Context } from '../experiment/scenario.ts'
 import { checkAnswers, type Reachable } from '../launch/wait-until-listening.ts'
@@ -11,7 +11,7 @@ import { originHere } from '../results/origin.ts'
 export const SIDES = ['a', 'b'] as const
 export type SideName = (typeof SIDES)[number]
 
-/** A command to start, or the origin of a server that runs. */
+/** A command to start, or the origin of a running server. */
 export type Subject = { readonly command: readonly string[] } | { readonly origin: URL }
 
 type WithoutUrl<Request> = Request extends unknown ? Omit<Request, 'url'> : never
@@ -19,7 +19,7 @@ type WithoutUrl<Request> = Request extends unknown ? Omit<Request, 'url'> : neve
 export interface TurnLoad {
   readonly path: string
   readonly load: WithoutUrl<LoadRequest> & { readonly timeoutMs: number; readonly method: string }
-  /** Load that does not count, before that which does. */
+  /** Duration of the load before the measured one. */
   readonly warmUpMs: number
   readonly startTimeoutMs: number
   readonly labVersion: string
@@ -28,7 +28,7 @@ export interface TurnLoad {
 export interface Turns extends TurnLoad {
   readonly subjects: Readonly<Record<SideName, Subject>>
   readonly rounds: number
-  /** Ends it before, after a whole round. */
+  /** Ends the comparison early, after a complete round. */
   readonly isEnough: (round: number) => boolean
   readonly onResult: (side: SideName, round: number, document: AttackDocument) => void
 }
@@ -45,7 +45,7 @@ export async function takeTurns(context: Context, turns: Turns): Promise<void> {
   }
 }
 
-/** Starts a command, loads it once and stops it; a server that runs is loaded only. */
+/** Starts a command, sends the load once and stops it; a running server only gets the load. */
 export async function takeTurn(
   context: Context,
   subject: Subject,

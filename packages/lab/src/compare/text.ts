@@ -1,4 +1,4 @@
-/** A comparison as the terminal shows it, within 80 columns. Pure. */
+/** The terminal output of a comparison, within 80 columns. Pure. */
 import { formatList, formatMs, formatRate } from '../report/format.ts'
 import { wrapWords } from '../report/wrap-words.ts'
 import type { Comparison } from './compare.ts'
@@ -26,7 +26,7 @@ export function comparisonText(comparison: Comparison): string {
     ...aligned([columns, ...rows]),
     '',
     ...[
-      `${rounds === 1 ? 'One round' : `${rounds} rounds`}${leftOut.length > 0 ? `, ${leftOut.length} left out` : ''}.${rounds < FEWEST ? '' : ' Intervals hold all together.'}`,
+      `${rounds === 1 ? 'One round' : `${rounds} rounds`}${leftOut.length > 0 ? `, ${leftOut.length} left out` : ''}.${rounds < FEWEST ? '' : ' All intervals hold together.'}`,
       ...leftOut.map(each => `Left out: ${each}`),
       ...remarks,
       finding(comparison),
@@ -64,9 +64,9 @@ export function finding({ figures }: Pick<Comparison, 'figures'>): string {
   if (better !== '') return `B is better: ${better}.${undecided && ` Else u${undecided}`}`
   if (undecided !== '') return `U${undecided}`
   const untold = figures.flatMap(({ name, verdict }) => (verdict === 'cannot tell' ? name : []))
-  if (untold.length === figures.length) return 'Whether A and B differ can not be told.'
-  const told = 'No difference between A and B is seen'
-  return untold.length === 0 ? `${told}.` : `${told}; of ${formatList(untold)} it can not be told.`
+  if (untold.length === figures.length) return 'Whether A and B differ is unknown.'
+  const told = 'No difference between A and B was found'
+  return untold.length === 0 ? `${told}.` : `${told}; for ${formatList(untold)} it is unknown.`
 }
 
 function value({ unit }: ComparedFigure, at: number | null): string {
@@ -91,7 +91,7 @@ function aligned(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** The end of a path tells more than its beginning. */
+/** The end of a path says more than its beginning. */
 function clipped(name: string): string {
   const most = WIDTH - 3
   return name.length > most ? `...${name.slice(3 - most)}` : name

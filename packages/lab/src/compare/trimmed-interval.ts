@@ -7,16 +7,16 @@ export interface Interval {
   readonly high: number
 }
 
-/** Left out at either end: a disturbance of the machine that hits a round or two must neither make a change nor hide one. */
+/** Share of values left out at either end: a disturbance in a round or two must neither cause a change nor hide one. */
 const TRIMMED = 0.2
-/** Fewer leave an interval so wide that it says nothing. */
+/** With fewer values the interval is too wide to say anything. */
 export const FEWEST = 5
 
 /**
  * The trimmed mean and Student's interval around it, with the Winsorised deviation: Tukey and McLaughlin, "Less vulnerable
  * confidence and significance procedures for location based on a single sample: trimming/Winsorization 1", Sankhya A 25,
- * 1963. Needs {@link FEWEST} values. Holds for values that scatter evenly around their middle, as do differences of two runs
- * of the same thing.
+ * 1963. Needs {@link FEWEST} values. Valid for values that are symmetric around their centre, as are differences of two
+ *    runs of the same program.
  */
 export function trimmedInterval(values: readonly number[], confidence: number): Interval {
   const n = values.length

@@ -1,4 +1,4 @@
-/** Which commit of this repository a figure was measured with. */
+/** The commit of this repository with which a figure was measured. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url'
 
 const LAB = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What can change a figure, for git. Results and pages are made of figures, and change none. */
+/** Paths whose content can change a figure. Results and pages are derived from figures. */
 export const FIGURE_CODE: readonly string[] = [
   ...['packages', 'bench', 'apps', 'deploy', 'examples', 'scripts', 'package-lock.json'],
   ...[':!bench/results', ':!apps/results', ':!*.md'],
 ]
 
-/** Ends with `+` when the code has changes that are not committed. Undefined outside of a checkout: in the published package. */
+/** Ends with `+` if the code has uncommitted changes. Undefined outside a checkout, as in the published package. */
 export function commitHere(): string | undefined {
   if (!existsSync(path.join(LAB, 'src'))) return undefined
   const cwd = path.join(LAB, '../..')

@@ -1,6 +1,4 @@
-/**
- * What a scenario works with: it starts apps on their cores, sends load, and undoes everything in the end.
- */
+/** The environment of a scenario: it starts apps on their cores, sends load, and cleans up at the end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { performance } from 'node:perf_hooks'
 import { formatDuration } from '../durations.ts'
@@ -34,14 +32,14 @@ export interface ContextParts {
 export interface ManagedContext {
   readonly context: Context
   readonly doubts: readonly string[]
-  /** Of the commands that were started, by the name of each. */
+  /** The Node version of each started command, by its name. */
   readonly nodes: ReadonlyMap<string, string>
-  /** Ends every app and undoes everything else. */
+  /** Ends every app and runs all other cleanup. */
   end(): Promise<void>
 }
 
 const defaultStartTimeoutMs = 60_000
-/** An app that has a backlog, on a machine that is busy, takes its time. */
+/** An app with a backlog on a busy machine answers slowly. */
 const ASK_TIMEOUT_MS = 30_000
 
 export function makeContext({ form, signal, progress, cores, checkpoint = () => {} }: ContextParts): ManagedContext {
@@ -88,9 +86,9 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
         startTimeoutMs: spec.startTimeoutMs ?? defaultStartTimeoutMs,
         signal,
       })
-      // The same note comes at every start, with other ports in it.
+      // Every start repeats the same note with other ports.
       if (note !== undefined && !noted.has(spec.name)) progress.line(`note: ${note}`)
-      // Asked once: every start of a name has the same command.
+      // Asked only once: every start under one name has the same command.
       const node = noted.has(spec.name) || typeof spec.run === 'string' ? undefined : await nodeVersionOf(app.pid)
       if (node !== undefined) nodes.set(spec.name, node)
       noted.add(spec.name)
@@ -126,7 +124,7 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
         try {
           await action()
         } catch (error) {
-          progress.line(`warning: could not tidy up: ${(error as Error).message}`)
+          progress.line(`warning: cleanup failed: ${(error as Error).message}`)
         }
       }
     },
@@ -140,7 +138,7 @@ function runningApp(app: App, origin: string, stopping: () => boolean, stop: () 
     watch: () => watch(app.pid),
     stop,
     async ask<T>(path: string, timeoutMs = ASK_TIMEOUT_MS): Promise<T> {
-      // A kept connection may be closed by the app just as we ask again.
+      // The app may close a kept connection at the moment of the next request.
       const request = { headers: { connection: 'close' }, signal: AbortSignal.timeout(timeoutMs) }
       const answer = await fetch(new URL(path, origin), request)
         .then(async response => ({ ok: response.ok, status: response.status, text: await response.text() }))
@@ -154,18 +152,18 @@ function runningApp(app: App, origin: string, stopping: () => boolean, stop: () 
           const reason = cause instanceof Error ? cause.message : message
           throw new Error(`${app.name} did not answer ${path}: ${reason}`, { cause })
         })
-      // A protected app may refuse us, in JSON.
+      // A protected app may shed this request, with JSON.
       if (!answer.ok) throw new Error(`${app.name} answered ${answer.status} to ${path}`)
       return JSON.parse(answer.text) as T
     },
-    check(when = 'in the middle of the run') {
+    check(when = 'during the run') {
       if (app.ended() === undefined || stopping()) return
       throw new UserError(`${app.name} ${app.ended()} ${when}${quote(app.lastWords())}`)
     },
   }
 }
 
-/** One line for a terminal, rewritten as the load goes on. */
+/** A terminal line that is rewritten during the load. */
 export function liveLine(label: string, offered: string, durationMs: number): (seen: LoadProgress) => string {
   let before = { good: 0, elapsedMs: 0 }
   return seen => {

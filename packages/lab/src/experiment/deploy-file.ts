@@ -1,4 +1,4 @@
-/** Where the configurations of deploy/ are: the build puts them beside the published code, a checkout has them as they are. */
+/** Locates the configurations of deploy/: beside the published code, or in the checkout. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 

@@ -1,7 +1,7 @@
-/** Makes expectations of three parts: a sentence, the figures it is about, and what they say. Pure. */
+/** Builds expectations from a sentence, the figures it uses, and a judgement of them. Pure. */
 import type { Expectation } from './scenario.ts'
 
-/** Not judged while `figures` returns undefined. `judge` says whether they are right, and what they are, in words. */
+/** Not judged while `figures` returns undefined. `judge` returns whether they are right, and the figures as text. */
 export function expectation<Measured, Figures>(
   name: string,
   figures: (measured: Measured) => Figures | undefined,
@@ -20,7 +20,7 @@ export function expectation<Measured, Figures>(
   }
 }
 
-/** The values, once all of them are there. */
+/** The values if all are defined. */
 export function allOf<T>(...values: readonly (T | undefined)[]): readonly T[] | undefined {
   return values.includes(undefined) ? undefined : (values as readonly T[])
 }

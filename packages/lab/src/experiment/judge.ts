@@ -1,11 +1,11 @@
-/** Turns expectations and figures into verdicts, and says when none may be given. Pure. */
+/** Turns expectations and figures into verdicts, and says when no verdict is possible. Pure. */
 import type { Form, Verdict } from '../report/result.ts'
 import type { Expectation } from './scenario.ts'
 
 export interface Circumstances {
   readonly form: Form
   readonly incomplete: boolean
-  /** Sentence that says why figures that depend on speed may not be judged; undefined on a quiet machine. */
+  /** A sentence that says why speed-dependent figures may not be judged; undefined on a quiet machine. */
   readonly disturbed: string | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * One scenario from start to end: runs it, judges it, and hands back its result whatever happened. When the run was cut
- * short, by an error or by Ctrl-C, the result holds what was measured until then.
+ * Runs one scenario, judges it, and returns a result in every case. If an error or Ctrl-C ended the run early, the
+ * result contains what was measured until then.
  */
 import { performance } from 'node:perf_hooks'
 import { describeMachine } from '../launch/machine.ts'
@@ -29,7 +29,7 @@ export interface RunOptions {
   readonly onCheckpoint?: (part: RunPart) => void
 }
 
-/** What a run has measured so far, in how long, and why it is doubtful. */
+/** What a run has measured so far, its duration, and its doubts. */
 export interface RunPart {
   readonly measured: unknown
   readonly elapsedMs: number
@@ -47,7 +47,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const missing = missingPackages(scenario.needs ?? [])
   if (missing.length > 0) {
     throw new UserError(
-      `${scenario.name} needs ${missing.join(' and ')}, which meltlab does not bring: npm install ${missing.join(' ')}`,
+      `${scenario.name} needs ${missing.join(' and ')}, which meltlab does not include: npm install ${missing.join(' ')}`,
     )
   }
   const startedAt = new Date()
@@ -61,7 +61,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const checkpoint = (): void => options.onCheckpoint?.({ measured, elapsedMs: elapsedMs(), why: doubts })
   const { context, doubts, nodes, end } = makeContext({ form, signal, progress, cores, checkpoint })
   for (const reason of resumed.why) context.doubt(reason)
-  // A commit during the run must not change it.
+  // A commit made during the run must not change it.
   const commit = commitHere()
   const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
   let failure: unknown
@@ -72,7 +72,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
     failure = signal.aborted ? signal.reason : error
   }
   const foreign = await foreignWatch.stop()
-  progress.status('ending what was started')
+  progress.status('ending the apps')
   await end()
   if (cores !== undefined) unpinSelf(allowed)
   progress.clear()
@@ -90,7 +90,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const disturbed = disturbance(conditions)
   const incomplete = failure !== undefined
   const why = [
-    ...(incomplete ? [`the run was cut short: ${firstLine(failure)}`] : []),
+    ...(incomplete ? [`the run ended early: ${firstLine(failure)}`] : []),
     ...(cores === undefined
       ? ['what was measured and the lab were not kept on different cores (that takes `taskset` and two cores)']
       : []),
@@ -116,7 +116,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
 
 export type Said = View & Pick<ScenarioResult, 'title' | 'story' | 'arms' | 'published' | 'verdicts'>
 
-/** All that is said and drawn of the figures: of the same figures always the same. Pure. */
+/** All texts and plots of the figures; equal figures give equal output. Pure. */
 export function saidOf(
   scenario: Scenario<unknown>,
   measured: unknown,
@@ -143,7 +143,7 @@ const scriptOf = (name: string): { readonly script?: string } => {
   return script === undefined ? {} : { script }
 }
 
-/** A run that was cut short may have so little that nothing can be shown; then that is what is said. */
+/** An interrupted run may have too few figures to show; then the view says so. */
 function viewOf(scenario: Scenario<unknown>, measured: unknown, incomplete: boolean): View {
   try {
     return scenario.view(measured)
@@ -157,7 +157,7 @@ function disturbance({ foreign, cores }: Pick<ScenarioResult['conditions'], 'for
   if (cores < 2) return 'the load and what it measured shared one core; repeat it on a machine with two'
   if (foreign === null || foreign.mean <= foreignBelow) return undefined
   const used = `${formatPercent(foreign.mean)} of a core on average, ${formatPercent(foreign.worst)} at worst`
-  return `the machine was busy: others used ${used}; end them and repeat it`
+  return `the machine was busy: other processes used ${used}; end them and repeat it`
 }
 
 function firstLine(failure: unknown): string {

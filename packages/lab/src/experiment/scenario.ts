@@ -1,8 +1,8 @@
 /**
- * What a scenario is: a published experiment, made repeatable. Types only; how to add one is in docs/add-a-scenario.md.
+ * A scenario is a published experiment, made repeatable. Types only; docs/add-a-scenario.md explains how to add one.
  *
- * A scenario fills its own `Measured` as it goes, so that a run that is cut short keeps what it has; everything that is
- * shown or judged is a pure function of that.
+ * A scenario fills its own `Measured` while it runs, so an interrupted run keeps its figures. Everything shown or
+ * judged is a pure function of them.
  */
 import type { LoadOutcome, LoadProgress, Tls } from '../load/plan.ts'
 import type { App } from '../launch/command.ts'
@@ -19,18 +19,17 @@ export interface Judgement {
 export interface Expectation<Measured> {
   /** A sentence that is true or false. */
   readonly name: string
-  /** Undefined when the figures it needs were not measured. */
+  /** Undefined if the figures it needs were not measured. */
   readonly judge: (measured: Measured) => Judgement | undefined
   /**
-   * False for what holds on a busy machine and in the brief form too, such as counts that add up.
-   * @default true
+   * False for facts that also hold on a busy machine and in the brief form, such as counts that add up. @default true
    */
   readonly needsQuiet?: boolean
 }
 
-/** A figure of the published experiment, and what became of it here. */
+/** A figure of the published experiment, and its counterpart here. */
 export interface Published<Measured> extends Omit<PublishedFigure, 'ours'> {
-  /** The figure measured here, or the sentence that says why it cannot appear any more; undefined when not measured. */
+  /** The figure measured here, or a sentence that says why it can no longer occur; undefined if not measured. */
   readonly ours: (measured: Measured) => string | undefined
 }
 
@@ -40,46 +39,43 @@ export interface Scenario<Measured> {
   readonly title: string
   /** What it shows, in one line. */
   readonly story: string
-  /** Empty where nothing was published. */
+  /** Empty if nothing was published. */
   readonly published: readonly Published<Measured>[]
   readonly arms: readonly ScenarioArm[]
   readonly expects: readonly Expectation<Measured>[]
-  /** Packages of npm that its apps import and that the lab does not bring. */
+  /** npm packages that its apps import and that the lab does not include. */
   readonly needs?: readonly string[]
   readonly blank: () => Measured
   readonly run: (context: Context, measured: Measured) => Promise<void>
-  /** `run` goes on from a `Measured` of an earlier run that was stopped, and leaves out what is in it. */
+  /** `run` continues from the `Measured` of an earlier run that was stopped, and skips what is in it. */
   readonly resumes?: true
-  /** What of `Measured` stays in a result that is kept for reports; all of it unless said. */
+  /** The part of `Measured` that stays in a stored result. @default all of it */
   readonly kept?: (measured: Measured) => unknown
-  /** Must make sense of a `Measured` that is only partly filled. */
+  /** Must handle a `Measured` that is only partly filled. */
   readonly view: (measured: Measured) => View
 }
 
-/** Forgets the type of the figures, which only the scenario itself needs to know. */
+/** Hides the type of the figures, which only the scenario itself needs. */
 export const scenario = <Measured>(made: Scenario<Measured>): Scenario<unknown> => made as unknown as Scenario<unknown>
 
-/** Which core a process runs on: the server's is for what is measured, the dependency's for what it waits for. */
+/** The core of a process: `server` for what is measured, `dependency` for what that waits for. */
 export type Core = 'server' | 'dependency' | 'lab'
 
 export interface AppSpec {
-  /** For messages. */
+  /** Used in messages. */
   readonly name: string
   /** A file of packages/lab/apps, started with this Node; or a whole command line. */
   readonly run: string | readonly string[]
   readonly core: Core
-  /** Added to the lab's own; PORT is a free port unless given. */
+  /** Added to the lab's own environment; PORT is a free port by default. */
   readonly env?: Readonly<Record<string, string>>
   /** Node options such as `--import file`, put into NODE_OPTIONS. */
   readonly nodeOptions?: string | undefined
-  /**
-   * It listens on PORT, whatever ports it opens before.
-   * @default true for a file of packages/lab/apps
-   */
+  /** True if it listens on PORT, whatever ports it opens before. @default true for a file of packages/lab/apps */
   readonly atPort?: boolean
-  /** Where it listens, for one whose port is not to be looked for. */
+  /** Its URL, if the port should not be searched. */
   readonly url?: URL | undefined
-  /** It speaks TLS, and this is how it is trusted. */
+  /** How to trust its certificate, if it uses TLS. */
   readonly tls?: Tls | undefined
   /** @default 15 000 */
   readonly startTimeoutMs?: number
@@ -88,42 +84,42 @@ export interface AppSpec {
 export interface RunningApp extends App {
   /** Such as `http://127.0.0.1:3000`. */
   readonly origin: string
-  /** Its Node, where that is known and need not be the lab's. */
+  /** Its Node version, if known and possibly different from the lab's. */
   readonly node?: string | undefined
-  /** Memory and CPU from outside, from now on. */
+  /** Samples its memory and CPU from outside, from now on. */
   watch(): Watch
-  /** GET, the answer parsed as JSON; throws for any status but 2xx, and after 30 s unless `timeoutMs` says otherwise. */
+  /** GETs `path` and parses JSON. Throws for any status other than 2xx, and after `timeoutMs` (default 30 s). */
   ask<T>(path: string, timeoutMs?: number): Promise<T>
-  /** Throws, with its last words, when it has ended by itself; `when` says in the middle of what. */
+  /** Throws, with its last output, if it has ended by itself; `when` says during which step. */
   check(when?: string): void
 }
 
 export interface Context {
   readonly form: Form
-  /** Undefined when nothing is pinned here: one core, or no taskset. */
+  /** Undefined if nothing is pinned: one core, or no taskset. */
   readonly cores: Cores | undefined
-  /** The value for this form; the brief form takes the quick one's unless it has its own. */
+  /** The value for the current form; the brief form uses the quick value unless it has its own. */
   pick<T>(values: { readonly brief?: T; readonly quick: T; readonly full: T }): T
-  /** Aborted by Ctrl-C. Whatever waits must take it. */
+  /** Aborted by Ctrl-C. Every wait must observe it. */
   readonly signal: AbortSignal
-  /** What happens right now, for a terminal. */
+  /** Shows the current activity on a terminal. */
   status(text: string): void
-  /** Something worth keeping on stderr; `tone` colours its signs and bars on a terminal. */
+  /** Prints a permanent line to stderr; `tone` colours its signs and bars on a terminal. */
   line(text: string, tone?: Standing['tone']): void
-  /** A sentence that makes the figures doubtful: the run is then not certified. */
+  /** Records a sentence that makes the figures doubtful: the run is then not certified. */
   doubt(sentence: string): void
-  /** Starts an app and waits until it can be reached. Whatever is left running is ended after the run. */
+  /** Starts an app and waits until it is reachable. Apps that still run are ended after the run. */
   start(spec: AppSpec): Promise<RunningApp>
-  /** Load, with progress on stderr; what makes it doubtful becomes a doubt of the run. Throws when aborted. */
+  /** Sends load, with progress on stderr; doubts about it become doubts about the run. Throws when aborted. */
   load(label: string, request: LoadRequest, onProgress?: (progress: LoadProgress) => void): Promise<LoadOutcome>
-  /** Keeps what was measured so far for a later run, where the scenario resumes and somebody keeps its result. */
+  /** Stores what was measured so far for a later run, if the scenario can be resumed and its result is stored. */
   checkpoint(): void
-  /** For whatever else must be undone after the run, however it ends. The last one registered goes first. */
+  /** Registers further cleanup, which runs after the run in every case, in reverse order. */
   cleanUp(undo: () => Promise<void> | void): void
   sleep(ms: number): Promise<void>
   /**
-   * Calls `read` every `everyMs` until stopped; hands back what it returned, with the time since the start. A reading
-   * that fails is left out; when all of them do, stop() throws why.
+   * Calls `read` every `everyMs` until stopped; returns the values, with the time since the start. A failed reading is
+   * left out; if all fail, stop() throws the reason.
    */
   sample<T>(everyMs: number, read: () => Promise<T> | T): Sampling<T>
 }

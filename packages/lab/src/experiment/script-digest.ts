@@ -1,6 +1,7 @@
 /**
- * What made the figures of a scenario, as a short digest: its script in src/scenarios with what that imports beside it,
- * and the apps it starts. What only judges or shows the figures (`-expects`, `-view`) is not in it, nor are comments.
+ * A short digest of the code that produced the figures of a scenario: its script in src/scenarios, the files that this
+ * imports there, and the apps it starts. It excludes comments and code that only judges or shows figures (`-expects`,
+ * `-view`).
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -8,13 +9,13 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ScenarioResult } from '../report/result.ts'
 
-/** Raise it with a fix of the load engine or of the frame that changes what scenarios measure. */
+/** Increase it for a fix of the load engine or of the frame that changes measurements. */
 const FRAME = 1
 
 const LAB = fileURLToPath(new URL('../..', import.meta.url))
 const OF_FIGURES = /^(?!.*-(?:view|expects)\.ts$)/
 
-/** Undefined where there are no sources: in the published package. */
+/** Undefined without sources, as in the published package. */
 export function scriptDigest(name: string, lab: string = LAB): string | undefined {
   const script = path.join(lab, 'src/scenarios', `${name}.ts`)
   if (!existsSync(script)) return undefined
@@ -23,7 +24,7 @@ export function scriptDigest(name: string, lab: string = LAB): string | undefine
   return hash.digest('hex').slice(0, 12)
 }
 
-/** Measured by another script than today's; where there are no sources nobody knows. */
+/** True if another script than today's measured it. Unknown without sources. */
 export function isOlder({ name, conditions }: Pick<ScenarioResult, 'name' | 'conditions'>): boolean {
   const script = scriptDigest(name)
   return script !== undefined && script !== conditions.script
@@ -31,7 +32,7 @@ export function isOlder({ name, conditions }: Pick<ScenarioResult, 'name' | 'con
 
 function sourcesOf(script: string, lab: string): readonly string[] {
   const found = new Set([script])
-  // A set goes on to what is added meanwhile.
+  // Iterating a set includes elements that are added meanwhile.
   for (const file of found) {
     const beside = [...codeOf(file).matchAll(/(?:from|import) '\.\/([^']+)'/g)]
     const apps = [...codeOf(file).matchAll(/'([\w/-]+\.(?:js|go))'/g)]

@@ -1,8 +1,8 @@
-/** What to say of a load of which not one request was answered: a server that does not run, or one that hangs. Pure. */
+/** Explains a load without a single answer: a server that does not run, or one that hangs. Pure. */
 import type { LoadOutcome } from '../load/plan.ts'
 import { formatCount } from '../report/format.ts'
 
-/** Undefined when there were answers, of whatever status. */
+/** Undefined if there were answers, of any status. */
 export function whyUnanswered({
   scheduled,
   unsent,

@@ -1,7 +1,6 @@
 /**
- * Starts a command and makes sure it ends: each one leads a process group of its own, so that whatever it starts
- * (npm scripts, shells, cluster workers) goes with it, and no way out of this process leaves one behind. Knows nothing
- * of ports, load or arms.
+ * Starts a command and makes sure it ends. Each has its own process group, so everything it starts (npm scripts,
+ * shells, cluster workers) ends with it, however this process exits. It does not know ports, load or arms.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
@@ -11,7 +10,7 @@ import { allProcesses, processTree } from '../processes/process-tree.ts'
 import { UserError } from '../user-error.ts'
 
 export interface Launch {
-  /** For messages. */
+  /** Used in messages. */
   readonly name: string
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
@@ -20,22 +19,22 @@ export interface Launch {
 export interface App {
   readonly name: string
   readonly pid: number
-  /** How the command ended, by itself or by us, such as `exited with code 1`; undefined while it runs. */
+  /** How the command ended, by itself or because of the lab, such as `exited with code 1`; undefined while it runs. */
   ended(): string | undefined
   readonly exited: Promise<string>
-  /** The last lines it wrote to stderr, or to stdout when stderr stayed silent. */
+  /** Its last lines on stderr, or on stdout if stderr is empty. */
   lastWords(): string
-  /** Ends it and everything it started; resolves when none of them is left. */
+  /** Ends it and everything it started; resolves when all have ended. */
   stop(): Promise<void>
 }
 
-/** How long a process may take over its own shutdown before it is killed. */
+/** Time for a process's own shutdown before it is killed. */
 const graceMs = 2000
 
-/** Process groups that must not outlive us. */
+/** Process groups that must end with this process. */
 const live = new Set<number>()
 
-/** The last resort, for exits that run no more asynchronous code: process.exit(), an uncaught exception. */
+/** Runs at exits after which no asynchronous code runs: process.exit(), an uncaught exception. */
 process.on('exit', () => {
   for (const pid of live) signalGroup(pid, 'SIGKILL')
 })
@@ -44,7 +43,7 @@ export function launch({ name, command, env }: Launch): Promise<App> {
   const [program, ...args] = command
   const child = spawn(program!, args, {
     detached: true,
-    // A pipe that is read is what containers and process managers give a service.
+    // Containers and process managers also give a service a pipe that is read.
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...env },
   })
@@ -55,17 +54,17 @@ export function launch({ name, command, env }: Launch): Promise<App> {
 }
 
 /**
- * Kills the group once this process is gone, also by SIGKILL, when nothing of ours runs any more: the system closes our end
- * of the pipe that it reads.
+ * Kills the group once this process has ended, even by SIGKILL: the system then closes our end of the pipe that the
+ * guardian reads.
  */
 function guard(pgid: number): ChildProcess {
-  // No environment: nothing of it is of use here, and processes are told apart by it.
+  // No environment, because processes are identified by theirs.
   const guardian = spawn('/bin/sh', ['-c', `read _; kill -KILL -${pgid}`], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     env: {},
   })
-  guardian.on('error', () => {}) // no /bin/sh: as without it
+  guardian.on('error', () => {}) // Without /bin/sh there is no guardian.
   guardian.unref()
   ;(guardian.stdin as Socket | null)?.unref()
   return guardian
@@ -79,7 +78,7 @@ function adopt(name: string, child: ChildProcess): App {
   const stderr = tail(child.stderr!)
   let how: string | undefined
   const exited = new Promise<string>(resolve => {
-    // 'exit', not 'close': a grandchild may keep the pipes open for ever.
+    // 'exit' and not 'close', because a grandchild may keep the pipes open for ever.
     child.once('exit', (code, signal) => {
       how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
       resolve(how)
@@ -107,18 +106,18 @@ function adopt(name: string, child: ChildProcess): App {
   }
 }
 
-/** Descendants that left the group by starting a session of their own. */
+/** Kills descendants that left the group by starting their own session. */
 async function killSurvivors(family: readonly number[]): Promise<void> {
   for (const row of await allProcesses()) {
     if (family.includes(row.pid) && row.state !== 'Z') {
       try {
         process.kill(row.pid, 'SIGKILL')
-      } catch {} // ended meanwhile
+      } catch {} // It has ended meanwhile.
     }
   }
 }
 
-/** True when no process of the group is alive. A zombie counts as dead: its parent may never collect it. */
+/** True if no process of the group is alive. A zombie counts as dead, because its parent may never collect it. */
 async function endsWithin(pgid: number, ms: number): Promise<boolean> {
   const until = Date.now() + ms
   for (;;) {
@@ -132,10 +131,10 @@ async function endsWithin(pgid: number, ms: number): Promise<boolean> {
 function signalGroup(pgid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pgid, signal)
-  } catch {} // ESRCH: the group has ended
+  } catch {} // ESRCH: the group has ended.
 }
 
-/** Reads a stream to its end, so that its writer never waits, and keeps the last few kilobytes. */
+/** Reads a stream to its end, so that its writer never waits, and keeps the last kilobytes. */
 function tail(stream: NodeJS.ReadableStream): () => string {
   const keep = 4096
   let text = ''
@@ -143,28 +142,28 @@ function tail(stream: NodeJS.ReadableStream): () => string {
   stream.on('data', (chunk: string) => {
     text = (text + chunk).slice(-keep)
   })
-  stream.on('error', () => {}) // a pipe that breaks when its process is killed
+  stream.on('error', () => {}) // The pipe may break when its process is killed.
   return () => lastLines(text, 12)
 }
 
-/** Pure. The frames of a stack would push the message out of sight. */
+/** Omits stack frames, which would push the message out of sight. Pure. */
 export function lastLines(text: string, count: number): string {
   const lines = text.split('\n').filter(line => !/^\s+at /.test(line) && line.trim() !== '')
   return lines.slice(-count).join('\n').trim()
 }
 
 /**
- * @param whose when there are several commands
- * @throws UserError when there is no such program, before anything is started
+ * @param whose names the command if there are several @throws UserError before anything is started, if the program does
+ *   not exist
  */
 export function checkProgram([program]: readonly string[], whose?: string): void {
   if (findProgram(program!, process.env['PATH'] ?? '') !== undefined) return
   throw new UserError(`there is no program '${program}' to start${whose === undefined ? '' : ` (${whose})`}`)
 }
 
-/** The file that `program` names, looked up as a shell does; undefined when there is none. */
+/** The file of `program`, found as a shell would; undefined if there is none. */
 function findProgram(program: string, path: string): string | undefined {
-  if (process.platform === 'win32') return program // PATHEXT and shell built-ins: left to the system
+  if (process.platform === 'win32') return program // PATHEXT and shell built-ins are left to the system.
   const candidates = program.includes('/') ? [program] : path.split(':').map(folder => `${folder || '.'}/${program}`)
   return candidates.find(file => {
     try {

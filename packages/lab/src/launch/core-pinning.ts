@@ -1,19 +1,19 @@
 /**
  * Gives the server one core and the lab another, so that neither can slow the other down and "one core's worth" means
- * something. Linux's `taskset` does it; without it, or with a single core, nothing is pinned and the result says so.
+ * something. It uses Linux's `taskset`. Without that, or with a single core, nothing is pinned and the result says so.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 
 export interface Cores {
-  /** For what is measured, for what it waits for, and for the lab itself. */
+  /** The core of the measured process. The others are for its dependencies and for the lab. */
   readonly server: number
   readonly dependency: number
   readonly lab: number
 }
 
 /**
- * The last cores allowed, as the first ones tend to serve the machine's interrupts. With two, the dependencies share the
- * lab's: what is measured keeps a core of its own. Undefined when there is only one. Pure.
+ * Picks the last allowed cores, because the first ones tend to serve interrupts. With two, the dependencies share the
+ * lab's core, so the measured process keeps its own. Undefined with only one. Pure.
  */
 export function coresOf(allowed: readonly number[]): Cores | undefined {
   const [server, lab] = [allowed.at(-1), allowed.at(-2)]
@@ -21,13 +21,13 @@ export function coresOf(allowed: readonly number[]): Cores | undefined {
   return { server, lab, dependency: allowed.at(-3) ?? lab }
 }
 
-/** The cores this process may use; none where `taskset` is missing. */
+/** The cores that this process may use; empty without `taskset`. */
 export function allowedCores(): readonly number[] {
   const shown = spawnSync('taskset', ['-cp', String(process.pid)], { encoding: 'utf8' })
   return shown.status === 0 ? parseCoreList(shown.stdout) : []
 }
 
-/** Pure: `pid 12's current affinity list: 0,2-4` names cores 0, 2, 3 and 4. */
+/** Parses cores 0, 2, 3 and 4 from `pid 12's current affinity list: 0,2-4`. Pure. */
 export function parseCoreList(text: string): number[] {
   const list = text.trim().split(/\s+/).at(-1) ?? ''
   return list.split(',').flatMap(range => {
@@ -37,7 +37,7 @@ export function parseCoreList(text: string): number[] {
   })
 }
 
-/** Moves this process, its existing threads included, to `core`; threads made later inherit it. */
+/** Moves this process and its existing threads to `core`; later threads inherit it. */
 export function pinSelf(core: number): void {
   execFileSync('taskset', ['-acp', String(core), String(process.pid)], { stdio: 'ignore' })
 }

@@ -1,18 +1,18 @@
-/** A port for a command that listens where PORT says. */
+/** Finds a port for a command that listens on PORT. */
 import { readFileSync } from 'node:fs'
 import net from 'node:net'
 
-/** From the first to the last, both included. */
+/** First and last port, both included. */
 export type Ports = readonly [first: number, last: number]
 
-/** Below them are the well-known ones. */
+/** Ports below this are well known. */
 const FIRST = 10_000
-/** Where no system says otherwise, those it gives out begin here or later. */
+/** The ephemeral range if the system does not report one: usually it begins here or later. */
 const USUAL: Ports = [32_768, 65_535]
 
 /**
- * A port that is free now, and stays so until the command listens: none of those that the system gives to connections
- * and to whoever asks for any port, if there are others.
+ * A port that is free now and stays free until the command listens: outside the ephemeral range, which the system
+ * assigns to connections and to port 0, if possible.
  */
 export async function freePort(): Promise<number> {
   const choice = portsLeft(givenOut())
@@ -24,7 +24,7 @@ export async function freePort(): Promise<number> {
   return (await bound(0))!
 }
 
-/** What is left beside those that the system gives out, if that is more than a few. */
+/** The ports outside the ephemeral range, if there are more than a few. */
 export function portsLeft([first, last]: Ports): Ports | undefined {
   const sides: readonly Ports[] = [
     [FIRST, first - 1],
@@ -42,7 +42,7 @@ function givenOut(): Ports {
   }
 }
 
-/** The port, 0 for any, if it is free on all addresses. */
+/** The port (0 for any) if it is free on all addresses. */
 function bound(port: number): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const server = net.createServer()

@@ -1,4 +1,4 @@
-/** Describes the machine, and calibrates the busy loop that the lab's example apps work with. */
+/** Describes the machine, and calibrates the busy loop of the lab's example apps. */
 import { execFile } from 'node:child_process'
 import os from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,7 @@ export interface Machine {
   readonly memoryBytes: number
 }
 
-/** Those allowed to this process, before the lab pins itself to one of them. */
+/** Cores available before the lab pins itself to one. */
 const CORES = os.availableParallelism()
 
 export function describeMachine(): Machine {
@@ -29,12 +29,12 @@ export function describeMachine(): Machine {
   }
 }
 
-/** The example apps spin this many iterations per millisecond of work; see apps/busy.js for why the lab decides it. */
+/** The example apps spin this many iterations per millisecond of work; apps/busy.js explains why the lab sets it. */
 export const spinVariable = 'MELTLAB_SPIN_PER_MS'
 
 /**
- * Calibrates on the server's core, in a process of its own as the apps are. Measured again after the run, it tells
- * whether the machine itself changed speed meanwhile.
+ * Calibrates on the server's core, in a separate process like the apps. A second calibration after the run shows
+ * whether the machine's speed has changed.
  */
 export async function calibrateSpin(core: number | undefined): Promise<number> {
   const script = fileURLToPath(new URL('../../apps/calibrate.js', import.meta.url))

@@ -1,4 +1,4 @@
-/** Adds to the NODE_OPTIONS that the user has set. */
+/** Adds options to the user's NODE_OPTIONS. */
 export function joinNodeOptions(...parts: readonly (string | undefined)[]): string | undefined {
   const given = parts.filter(part => part !== undefined && part !== '')
   return given.length === 0 ? undefined : given.join(' ')

@@ -1,4 +1,4 @@
-/** Where meltproof's zero-code entry is; the lab depends on it, so it is there once it is built. */
+/** Locates meltproof's zero-code entry, which exists once that package is built. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { UserError } from '../user-error.ts'

@@ -1,6 +1,6 @@
 /**
- * Waits until a started command can be reached, and says in one sentence why when it can not: it ended, it never
- * listened, its port was taken, or it answers nothing but errors.
+ * Waits until a started command is reachable, or explains in one sentence why it is not: it ended, never listened,
+ * found its port taken, or answers only with errors.
  */
 import http from 'node:http'
 import https from 'node:https'
@@ -12,31 +12,31 @@ import { speaksTls, trustHint, untrustedHint } from '../load/tls.ts'
 import { type Listener, listeningPorts } from '../processes/listening-ports.ts'
 import type { App } from './command.ts'
 
-/** What is asked, whoever started it. */
+/** The members needed to check a server, whoever started it. */
 export type Reachable = Pick<App, 'name' | 'ended' | 'lastWords'>
 
 export interface ReadyOptions {
-  /** Where the user says it listens; then no port is looked for. */
+  /** The address that the user gave; then no port is searched. */
   readonly url: URL | undefined
-  /** The port we asked for through PORT: the one to take when it listens on several. */
+  /** The port set in PORT: preferred if it listens on several. */
   readonly preferredPort: number | undefined
-  /** It will come to that port: others that it opens before are not taken. @default false */
+  /** True if it will listen on that port: ports that it opens before are ignored. @default false */
   readonly onlyThere?: boolean
-  /** It speaks TLS, and this is how it is trusted. */
+  /** How to trust its certificate, if it uses TLS. */
   readonly tls?: Tls | undefined
   readonly startTimeoutMs: number
   readonly signal: AbortSignal
 }
 
-/** How often to look. Reading /proc costs about 2 ms of our own core. */
+/** Polling interval. Reading /proc costs about 2 ms of the lab's core. */
 const pollMs = 25
 const connectTimeoutMs = 1000
-/** A server that opened one port may be about to open others; this long is waited when it is not the expected one. */
+/** A server that opened an unexpected port may be about to open others, so the check waits for this time. */
 const settleMs = 200
-/** A command that has listened on other ports than the one of --url for this long will not open that one either. */
+/** A command that has listened only on other ports than --url's for this time will not open that one. */
 const elsewhereMs = 1000
 
-/** The origin, such as `http://127.0.0.1:3000`, that the command listens on. */
+/** Returns the origin on which the command listens, such as `http://127.0.0.1:3000`. */
 export async function waitUntilListening(app: App, options: ReadyOptions): Promise<{ origin: string; note?: string }> {
   const { url, preferredPort, onlyThere = false, tls, startTimeoutMs, signal } = options
   const until = Date.now() + startTimeoutMs
@@ -60,13 +60,13 @@ export async function waitUntilListening(app: App, options: ReadyOptions): Promi
   }
 }
 
-/** With --url the port is not looked up, so a server that already listens there would be measured instead. */
+/** With --url no port is searched, so a server that already listens there would be measured instead. */
 export async function refuseTaken(url: URL | undefined): Promise<void> {
   if (url === undefined || !(await listensAt(url))) return
-  throw new UserError(`something listens on ${url.origin} already, before the command was started; end it first`)
+  throw new UserError(`a process listens on ${url.origin} already, before the command was started; end it first`)
 }
 
-/** True when a TCP connection can be made. Used only where no port can be looked up. */
+/** True if a TCP connection succeeds. Used only where listening ports cannot be read. */
 function listensAt(url: URL): Promise<boolean> {
   const { hostname, port } = parseTarget(url.origin)
   return accepts(hostname, port, connectTimeoutMs)
@@ -79,7 +79,7 @@ async function choose(
 ): Promise<{ origin: string; note?: string }> {
   const [only] = found
   if (found.length === 1) return { origin: originOf(only!, tls) }
-  // Several ports: an inspector or a metrics port answers HTTP too, but seldom with a page at /.
+  // One of several ports may be an inspector or a metrics port. Those answer HTTP too, but rarely with a page at /.
   for (const listener of found) {
     const status = await ask(
       new URL(originOf(listener, tls)),
@@ -119,7 +119,7 @@ function endedEarly(app: Reachable): UserError {
   return new UserError(`${how} before it listened on a port${quote(words)}`)
 }
 
-/** Pure: Node says `address already in use 127.0.0.1:3000`, and prints `port: 3000` below. */
+/** Finds the port in Node's `address already in use 127.0.0.1:3000`, or in `port: 3000` below it. Pure. */
 export function takenPort(words: string): number | undefined {
   const found = /address already in use \S*?(\d+)$/m.exec(words) ?? /\bport: (\d+)/.exec(words)
   return found === null ? undefined : Number(found[1])
@@ -138,7 +138,7 @@ async function neverListened(app: App, options: ReadyOptions): Promise<UserError
   return new UserError(`nothing accepted a connection at ${options.url.origin} within ${waited}${where}${words}`)
 }
 
-/** What the process said last, indented under the sentence. */
+/** The last output of a process, indented below the sentence. */
 export function quote(words: string): string {
   return words === '' ? '' : `\nits last words:\n${words.replace(/^/gm, '  | ')}`
 }
@@ -150,7 +150,7 @@ export interface Ask {
   readonly tls?: Tls | undefined
 }
 
-/** One request: the status of its answer, or a word for why there was none. `agent`: of connections that are kept. */
+/** Sends one request. Returns its status, or a word for why there is none. `agent`: keeps connections. */
 export function ask(
   url: URL,
   request: Ask,
@@ -162,7 +162,7 @@ export function ask(
     const { method, headers, body, tls } = request
     const trust = { ca: tls?.ca, rejectUnauthorized: tls?.insecure !== true }
     const sent = transport.request(url, { method, headers, agent, ...trust })
-    // Not the socket's idle timeout: a peer that drips bytes must not be waited for either.
+    // The socket's idle timeout is not enough: a server that sends single bytes must not be waited for either.
     const timer = setTimeout(() => {
       resolve(`no answer within ${timeoutMs / 1000}s`)
       sent.destroy()
@@ -181,10 +181,10 @@ export function ask(
   })
 }
 
-/** Makes sure that the request the user wants measured is answered at all, before minutes are spent on it. */
+/** Checks that the request is answered at all before it is measured for minutes. */
 export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeoutMs: number): Promise<number> {
   let outcome: number | string = ''
-  // A server may listen a moment before it is ready; three tries over half a second forgive that.
+  // A server may listen a moment before it is ready, so there are three tries in half a second.
   for (let attempt = 0; attempt < 3; attempt++) {
     if (attempt > 0) await sleep(250)
     outcome = await ask(url, request, timeoutMs)
@@ -193,7 +193,7 @@ export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeo
   }
   const { hostname, port } = parseTarget(url.origin)
   if (typeof outcome === 'string' && url.protocol === 'http:' && (await speaksTls(hostname, port))) {
-    throw new UserError(`${app.name} speaks TLS on port ${port}${trustHint}`)
+    throw new UserError(`${app.name} uses TLS on port ${port}${trustHint}`)
   }
   const untrusted = typeof outcome === 'string' ? untrustedHint(outcome) : ''
   if (untrusted !== '') throw new UserError(`${app.name} is not trusted (${outcome})${untrusted}`)

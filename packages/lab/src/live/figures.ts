@@ -1,22 +1,22 @@
-/** The figures of the last two seconds of one side, from what the generator counted. Pure. */
+/** The figures of one side over the last two seconds, from the generator's counts. Pure. */
 import { allowedMs, FIGURES } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import type { Fate, SideCounts } from './side-counter.ts'
 
-/** Long enough not to flicker, short enough to follow the slider, ms. */
+/** Long enough to be steady, short enough to follow the slider, ms. */
 const WINDOW_MS = 2000
-/** A side keeps up while it answers this share of what is due in time. */
+/** A side keeps up while it answers this share of the due requests in time. */
 const KEEPS_UP = 0.97
 
-/** In one word, for whoever sees no colours; `ended` is the process. */
+/** The state in one word, also for people who cannot see the colours; `ended` refers to the process. */
 export type State = 'waits' | 'keeps-up' | 'full' | 'strains' | 'melts' | 'ended'
 
 export interface Figures extends Readonly<Record<Fate, number>> {
   readonly due: number
-  /** Of answers 2xx and 3xx; null when there was none. */
+  /** p99 of 2xx and 3xx answers; null without any. */
   readonly p99Ms: number | null
-  /** How much of p50 or p99 may be the generator's, where that is more than is certified; else null. */
+  /** The part of p50 or p99 that the generator may have caused, if above the certified maximum; else null. */
   readonly ownMs: number | null
   readonly state: State
 }
@@ -26,7 +26,7 @@ interface Counted {
   readonly counts: SideCounts
 }
 
-/** The last of `ticks` that make a window, at least one. */
+/** The last `ticks` that fill a window, at least one. */
 export function windowOf<T extends { readonly lengthMs: number }>(ticks: readonly T[]): readonly T[] {
   let lengthMs = 0
   let from = ticks.length
@@ -34,7 +34,7 @@ export function windowOf<T extends { readonly lengthMs: number }>(ticks: readonl
   return ticks.slice(from)
 }
 
-/** Rates are per second, `capacity` too. */
+/** Rates are per second, and so is `capacity`. */
 export function figuresOf(ticks: readonly Counted[], capacity: number, hasEnded: boolean): Figures {
   const lengthS = ticks.reduce((sum, tick) => sum + tick.lengthMs, 0) / 1000
   const rate = (name: Fate | 'due'): number =>
@@ -49,7 +49,7 @@ export function figuresOf(ticks: readonly Counted[], capacity: number, hasEnded:
   return { ...rates, ...tailOf(ticks), state: hasEnded ? 'ended' : stateOf(rates, capacity) }
 }
 
-/** What certification would find in them. */
+/** The figures that certification judges. */
 const JUDGED = FIGURES.filter(({ name }) => name === 'p50' || name === 'p99')
 
 function tailOf(ticks: readonly Counted[]): Pick<Figures, 'p99Ms' | 'ownMs'> {
@@ -66,7 +66,7 @@ function tailOf(ticks: readonly Counted[]): Pick<Figures, 'p99Ms' | 'ownMs'> {
   return { p99Ms: measured.percentile(99), ownMs: own.length === 0 ? null : Math.max(...own) }
 }
 
-/** The words go by the same share as the report's: of what is possible, and not of what is asked for. */
+/** States use the same share as the report: of what is possible, not of what is offered. */
 export function stateOf(
   { due, good, late, refused, lost }: Readonly<Record<Fate | 'due', number>>,
   capacity: number,

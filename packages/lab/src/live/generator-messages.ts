@@ -1,4 +1,4 @@
-/** What the generator's process and the lab tell each other. Types only. */
+/** The messages between the generator's process and the lab. Types only. */
 import type { EngineReport } from '../load/engine-job.ts'
 import type { LoadPlan } from '../load/plan.ts'
 import type { SideCounts } from './side-counter.ts'
@@ -6,19 +6,19 @@ import type { SideCounts } from './side-counter.ts'
 export type ToGenerator =
   /** One plan for each side; their arrivals are not used. */
   | { readonly kind: 'start'; readonly plans: readonly LoadPlan[]; readonly rate: number }
-  /** Requests a second to each side from now on. */
+  /** The rate per second for each side from now on. */
   | { readonly kind: 'steer'; readonly rate: number }
-  /** Send no more, and wait for what is under way. */
+  /** Sends no more requests, and waits for those in flight. */
   | { readonly kind: 'end' }
-  /** At once. */
+  /** Stops at once. */
   | { readonly kind: 'stop' }
 
 export interface Tick {
   /** Milliseconds since the start. */
   readonly atMs: number
-  /** Since the tick before. */
+  /** Duration since the previous tick. */
   readonly lengthMs: number
-  /** That was offered when it ended. */
+  /** The offered rate at the end of the tick. */
   readonly rate: number
   readonly sides: readonly SideCounts[]
 }

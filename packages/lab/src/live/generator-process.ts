@@ -1,23 +1,23 @@
-/** The lab's end of the generator's process. */
+/** Starts and controls the generator's process from the lab. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { EngineReport } from '../load/engine-job.ts'
 import type { LoadPlan } from '../load/plan.ts'
 import type { FromGenerator, Tick, ToGenerator } from './generator-messages.ts'
 
-/** The file next to this one, as source or as built. */
+/** The file beside this one, as source or built. */
 const file = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './generator.ts' : './generator.js', import.meta.url),
 )
 
 export class GeneratorProcess {
-  /** Rejected when the generator ends by itself. */
+  /** Rejects if the generator ends by itself. */
   readonly reports: Promise<readonly EngineReport[]>
   readonly #child: ChildProcess
   readonly #started: Promise<void>
 
   constructor(onTick: (tick: Tick) => void) {
-    // A group of its own: the Ctrl-C of a terminal is for the lab alone.
+    // It has its own process group, because Ctrl-C in the terminal is for the lab only.
     this.#child = fork(file, { serialization: 'advanced', detached: true, env: { ...process.env, NODE_OPTIONS: '' } })
     const started = Promise.withResolvers<void>()
     const reports = Promise.withResolvers<readonly EngineReport[]>()
@@ -25,7 +25,7 @@ export class GeneratorProcess {
       started.reject(error)
       reports.reject(error)
     }
-    // Either may fail while nobody waits for it.
+    // Either promise may reject before it is awaited.
     started.promise.catch(() => {})
     reports.promise.catch(() => {})
     this.#started = started.promise
@@ -41,7 +41,7 @@ export class GeneratorProcess {
       .on('exit', (code, signal) => failed(new Error(`the generator ended unexpectedly (${signal ?? code})`)))
   }
 
-  /** Resolves when the connections stand and the load begins. */
+  /** Resolves when the connections are open and the load begins. */
   start(plans: readonly LoadPlan[], rate: number): Promise<void> {
     this.#tell({ kind: 'start', plans, rate })
     return this.#started
@@ -51,12 +51,12 @@ export class GeneratorProcess {
     this.#tell({ kind: 'steer', rate })
   }
 
-  /** Sends no more; `reports` come when everything is answered or has timed out. */
+  /** Stops sending; `reports` resolves when every request was answered or timed out. */
   end(): void {
     this.#tell({ kind: 'end' })
   }
 
-  /** `reports` come at once. */
+  /** Resolves `reports` at once. */
   stop(): void {
     this.#tell({ kind: 'stop' })
   }
@@ -69,7 +69,7 @@ export class GeneratorProcess {
   }
 
   #tell(message: ToGenerator): void {
-    // One that has ended is told of by `reports`.
+    // `reports` shows that the process has ended.
     if (this.#child.connected) this.#child.send(message, () => {})
   }
 }

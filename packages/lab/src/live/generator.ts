@@ -1,6 +1,6 @@
 /**
- * The generator as a process of its own: one thread that sends the same load to both sides, so that whatever holds it up
- * holds it up for both. Started by generator-process.ts, and ended when that goes away.
+ * The load generator in a separate process: one thread sends the same load to both sides, so that a delay affects both
+ * alike. generator-process.ts starts it; it ends with the lab.
  */
 import { nowMs } from '../load/clock.ts'
 import { Engine } from '../load/engine.ts'
@@ -14,7 +14,7 @@ import { SideCounter } from './side-counter.ts'
 import { SteeredArrivals } from './steered-arrivals.ts'
 
 const TICK_MS = 100
-/** Between "all connections stand" and the first request. */
+/** Time from the moment all connections are open to the first request. */
 const LEAD_MS = 20
 
 interface Side {
@@ -50,7 +50,7 @@ async function start(plans: readonly LoadPlan[]): Promise<void> {
   tell({ kind: 'done', reports: shared(reports) })
 }
 
-/** The engines of one thread see all of its CPU, and each only its own idle turns. */
+/** All engines of a thread see its whole CPU time, but each counts only its own idle turns. */
 function shared(reports: readonly EngineReport[]): readonly EngineReport[] {
   const idleMs = reports.reduce((sum, report) => sum + report.idleMs, 0)
   return reports.map(report => ({ ...report, idleMs }))
@@ -59,7 +59,7 @@ function shared(reports: readonly EngineReport[]): readonly EngineReport[] {
 let toldAt = 0
 let telling = false
 
-/** What has not been taken yet is not added to: the counts go on, and come with the next tick. */
+/** If the lab has not read the last tick, none is sent: the counts continue, and the next tick contains them. */
 function tick(): void {
   const atMs = nowMs() - startAt
   if (telling || atMs <= 0) return
@@ -72,7 +72,7 @@ function tick(): void {
 }
 
 function tell(message: FromGenerator, taken?: () => void): void {
-  // A lab that has gone away takes nothing; 'disconnect' follows.
+  // A lab that has ended reads nothing; 'disconnect' follows.
   process.send?.(message, undefined, undefined, () => taken?.())
 }
 

@@ -1,4 +1,4 @@
-/** What a live run measures. Plain data, of whole seconds by the time at which requests were due. Pure. */
+/** The measurements of a live run: plain data in whole seconds, by the due time of requests. Pure. */
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import type { Fates, Row, SecondResult } from '../melt/measured.ts'
 import { keptOf } from '../report/standing.ts'
@@ -6,7 +6,7 @@ import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
 
 export interface LiveMeasured {
   readonly setup: LiveSetup
-  /** Of each side, requests a second; null until it is known. `given` by --capacity. */
+  /** Requests per second of each side; null until known. `given` by --capacity. */
   capacity: {
     readonly rate: number
     readonly given: boolean
@@ -14,7 +14,7 @@ export interface LiveMeasured {
   } | null
   seconds: readonly LiveSecond[]
   rows: readonly LiveRow[]
-  /** Of each side whose process ended by itself: how, and at which load. */
+  /** For each side whose process ended by itself: how, and at which load. */
   died: Readonly<Record<string, Death>>
 }
 
@@ -28,19 +28,19 @@ export interface LiveSetup {
   readonly connections: string
   readonly sloMs: number
   readonly timeoutMs: number
-  /** Which core did what, in words. */
+  /** Describes which core did what. */
   cores: string
 }
 
 export interface LiveSecond {
   readonly second: number
-  /** Of the capacity; null for a second in which it was changed. */
+  /** The load as a multiple of the capacity; null for a second in which it changed. */
   readonly load: number | null
-  /** By arm. */
+  /** Results by arm. */
   readonly sides: Readonly<Record<string, SecondResult>>
 }
 
-/** All seconds of a load in which it had settled. */
+/** All seconds of a load after it had settled. */
 export interface LiveRow extends Pick<Row, keyof Fates | 'arm' | 'multiple' | 'ofCapacity' | 'admittedMs' | 'shedMs'> {
   readonly seconds: number
 }
@@ -50,22 +50,22 @@ export interface LiveSide {
   readonly outcome: LoadOutcome
 }
 
-/** As long as the page waits until it draws a point: what an earlier load has left behind is answered or given up. */
+/** The page waits this long until it draws a point: requests from an earlier load are then answered or timed out. */
 const SETTLES_S = 2
 
-/** At most this long a fall of the load may go on being felt: a server that has not recovered by then does not. */
+/** Maximum after-effect of a decrease of the load: a server that has not recovered by then will not. */
 const RECOVERS_S = 10
-/** As the report's verdict has it. */
+/** The same threshold as in the report's verdict. */
 const RECOVERED = 0.9
 
-/** A second counts for its load when that was the load of those before, too; the very first finds cold connections. */
+/** A second counts for its load if the seconds before had the same load; the first seconds have cold connections. */
 function settled(loads: readonly (number | null)[], second: number): number | null {
   const load = loads[second] ?? null
   const before = loads.slice(Math.max(0, second - SETTLES_S), second)
   return before.length > 0 && before.every(each => each === load) ? load : null
 }
 
-/** Those in which a side still works off what a load above its capacity has left, after the load has fallen. */
+/** The seconds in which a side still works off a backlog after the load has fallen below its capacity. */
 function recovering(
   seconds: readonly LoadSecond[],
   loads: readonly (number | null)[],
@@ -92,7 +92,7 @@ export function secondsOf(
   loads: readonly (number | null)[],
   sloMs: number,
 ): readonly LiveSecond[] {
-  // The last one is seldom whole.
+  // The last second is rarely complete.
   const length = Math.min(loads.length, ...sides.map(({ outcome }) => outcome.seconds.length)) - 1
   return Array.from({ length: Math.max(0, length) }, (_, second) => ({
     second,
@@ -101,7 +101,7 @@ export function secondsOf(
   }))
 }
 
-/** By arm, then by load. */
+/** Ordered by arm, then by load. */
 export function rowsOf(
   sides: readonly LiveSide[],
   loads: readonly (number | null)[],

@@ -1,8 +1,8 @@
-/** Opens an address in the user's browser, where there is somebody to see it. */
+/** Opens an address in the user's browser, if the session has a display. */
 import { spawn } from 'node:child_process'
 
 interface Surroundings {
-  /** Of `--no-open`. */
+  /** False with `--no-open`. */
   readonly wanted: boolean
   readonly isTerminal: boolean
   readonly ci: string | undefined
@@ -17,7 +17,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** The address has been printed: where nothing opens it, somebody will. */
+/** Failures are ignored, because the address has been printed. */
 export function openBrowser(address: string): void {
   const [program, ...args] = OPENERS[process.platform] ?? ['xdg-open']
   spawn(program!, [...args, address], { stdio: 'ignore', detached: true })

@@ -1,4 +1,4 @@
-/** The options of `meltlab live`: their defaults with reasons, and the checks of what a user typed. Pure. */
+/** The options of `meltlab live`: defaults with reasons, and checks. Pure. */
 import { parseDuration } from '../durations.ts'
 import { checkOptions, type MeltOptions, presets, type RawMeltOptions } from '../melt/options.ts'
 import { numberOf } from '../option-values.ts'
@@ -17,15 +17,15 @@ export type RawLiveOptions = Omit<
 export interface LiveOptions {
   /** The command, the request, and how it is sent. */
   readonly melt: MeltOptions
-  /** Of each side, requests a second; undefined when it is to be found. */
+  /** Requests per second of each side; undefined if it must be measured. */
   readonly capacity: number | undefined
-  /** It ends by itself after this. */
+  /** It ends by itself after this time. */
   readonly longestMs: number
 }
 
 export const defaults: { readonly timeout: string; readonly for: string } = {
   timeout: presets.quick.timeout,
-  /** Nobody looks at it any more, and it keeps two cores busy. */
+  /** After this time nobody watches, and it keeps two cores busy. */
   for: '1h',
 }
 

@@ -1,19 +1,19 @@
 /**
- * Serves the page to this computer, tells it the figures and takes what it sets. Whoever watches, and however many, the
- * generator does not notice: they are told from what is known anyway, and who does not read goes without.
+ * Serves the page to this computer, sends it figures and receives its settings. Viewers do not affect the generator:
+ * they get figures that exist anyway, and a slow viewer misses some.
  */
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 
-/** What becomes of what the page asks for. */
+/** Handles requests of the page. */
 export interface PageParts {
-  /** Never changes. */
+  /** Constant for the whole run. */
   readonly about: () => unknown
-  /** For somebody who begins to watch; undefined before there is any. */
+  /** The complete state for a new viewer; undefined before there is any. */
   readonly everything: () => unknown
-  /** Throws a RangeError when it is not what was expected. */
+  /** Throws a RangeError for an invalid load. */
   readonly setLoad: (given: unknown) => void
   readonly end: () => void
 }
@@ -21,7 +21,7 @@ export interface PageParts {
 const MOST_VIEWERS = 16
 const MOST_CONNECTIONS = 64
 const MOST_BODY_BYTES = 64
-/** A browser that has been told of the report asks for it within this, or has gone. */
+/** A browser requests the report within this time after it was told of it, or has gone. */
 const REPORT_READ_MS = 5000
 
 const types = { html: 'text/html', css: 'text/css', js: 'text/javascript' } as const
@@ -38,7 +38,7 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
 }
-/** The report has its style in itself, and no script. */
+/** The report contains its styles and no script. */
 const REPORT_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -57,7 +57,7 @@ export class PageServer {
     this.#server.maxConnections = MOST_CONNECTIONS
   }
 
-  /** Its address, at a port that is free. */
+  /** Listens on a free port and returns the address. */
   async listen(): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
@@ -73,11 +73,11 @@ export class PageServer {
   tell(message: unknown): void {
     if (this.viewers === 0) return
     const text = eventOf('told', message)
-    // Who has not read the last one goes without this one.
+    // A viewer that has not read the previous message does not get this one.
     for (const viewer of this.#viewers) if (viewer.writableLength === 0) viewer.write(text)
   }
 
-  /** Leads everybody who watches to the report; resolves when they have it, or do not come for it. */
+  /** Redirects all viewers to the report; resolves when they have it or do not request it. */
   async show(report: string): Promise<void> {
     this.#report = report
     this.#unread = this.#viewers.size
@@ -124,7 +124,7 @@ export class PageServer {
     } else refuse(response, 404, `There is no ${asked.slice(0, 80)} here.`)
   }
 
-  /** Not another name that leads here, and not another page that this browser has open. */
+  /** Rejects other host names for this address, and other pages open in the same browser. */
   #isOurs({ headers }: http.IncomingMessage): boolean {
     const { host, origin } = headers
     const names = [`127.0.0.1:${this.#port}`, `localhost:${this.#port}`]
@@ -153,7 +153,7 @@ export class PageServer {
   #giveReport(report: string, response: http.ServerResponse): void {
     response.setHeader('content-security-policy', REPORT_POLICY)
     response.setHeader('content-type', 'text/html; charset=utf-8')
-    // Nothing comes after it.
+    // No other answer follows on this connection.
     response.setHeader('connection', 'close')
     response.end(report)
     response.once('close', () => {
@@ -172,7 +172,7 @@ export class PageServer {
       response.setHeader('connection', 'close')
       refuse(response, 413, `A load takes at most ${MOST_BODY_BYTES} bytes.`)
     })
-    request.on('error', () => {}) // a browser that went away
+    request.on('error', () => {}) // The browser has disconnected.
     request.on('end', () => {
       if (response.writableEnded) return
       try {
@@ -185,7 +185,7 @@ export class PageServer {
   }
 }
 
-/** `{"load": 2.5}` */
+/** Parses `{"load": 2.5}`. */
 function loadIn(body: string): unknown {
   try {
     return (JSON.parse(body) as { load?: unknown } | null)?.load

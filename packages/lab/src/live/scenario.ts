@@ -1,6 +1,6 @@
 /**
- * The live run: starts the command bare and protected, finds what each can do while the other works as well, then offers
- * both the load that the page asks for, until somebody ends it.
+ * The live run: starts the command bare and protected, measures the capacity of each while the other also works, then
+ * sends both the load that the page sets, until the user ends it.
  */
 import { type Scenario, scenario } from '../experiment/scenario.ts'
 import { armsOf, namedArms } from '../melt/arms.ts'
@@ -19,7 +19,7 @@ export function liveScenario({ options, onServing, ending }: LiveParts): Scenari
   return scenario<LiveMeasured>({
     name: melt.name,
     title: 'Seen melting',
-    story: 'The same load on a command bare and protected, at the same time, as somebody set it.',
+    story: 'The same load on a command bare and protected, at the same time, as set on the page.',
     published: [],
     expects: [],
     arms: namedArms(arms),

@@ -1,15 +1,15 @@
 /**
- * What is known of a load that somebody steers: the figures of now, the last minute, and what each load came to. Pure: time
- * comes with the ticks of the generator. Bounded, however long it lasts.
+ * The state of a live run: current figures, the last minute, and the result of each load. Pure: time comes from the
+ * generator's ticks. Bounded, however long the run lasts.
  */
 import { type Figures, figuresOf, windowOf } from './figures.ts'
 import type { Tick } from './generator-messages.ts'
 import type { Dot } from './side-counter.ts'
 import { loadOf } from './steps.ts'
 
-/** Good answers a second of each side. */
+/** Good answers per second of each side. */
 export type Point = readonly [atS: number, load: number, good: readonly number[]]
-/** What a load came to at last: good answers a second of each side. */
+/** The settled result of a load: good answers per second of each side. */
 export type CurvePoint = readonly [load: number, good: readonly number[]]
 
 /** One message to the page. */
@@ -17,16 +17,16 @@ export interface Told {
   readonly atS: number
   readonly load: number
   readonly sides: readonly (Figures & { readonly dots: readonly Dot[] })[]
-  /** Only where something was added to them. */
+  /** Present only if a point or a result was added. */
   readonly points?: readonly Point[]
   readonly curve?: readonly CurvePoint[]
 }
 
 const TICKS_KEPT = 40
 const POINT_EVERY_MS = 500
-/** A minute. */
+/** One minute. */
 const MOST_POINTS = 120
-/** So long after it was set, the figures are those of a load: the window, and the moment in which a server is caught. */
+/** The figures belong to a new load after this time: the window, and a moment in which a server may stall. */
 const SETTLES_MS = 3000
 
 export class Session {
@@ -37,12 +37,12 @@ export class Session {
   readonly #ticks: Tick[] = []
   readonly #points: Point[] = []
   readonly #curve = new Map<number, CurvePoint>()
-  /** The load in each second; null where it was changed in it. */
+  /** The load in each second; null if it changed during the second. */
   readonly #seconds: (number | null)[] = []
   #sinceMs = 0
   #pointAtMs = 0
 
-  /** `ended` says whether the process of a side has ended by itself. */
+  /** `ended` returns whether the process of a side has ended by itself. */
   constructor(capacity: number, stops: readonly number[], ended: (side: number) => boolean) {
     this.#capacity = capacity
     this.#stops = stops
@@ -62,12 +62,12 @@ export class Session {
     return this.#seconds
   }
 
-  /** @throws RangeError for what is no load */
+  /** @throws RangeError for an invalid load */
   set(given: unknown): void {
     this.#load = loadOf(given, this.#stops)
   }
 
-  /** What to tell of it. */
+  /** Adds a tick, and returns the message for viewers. */
   add(tick: Tick): Told {
     const offered = tick.rate / this.#capacity
     const before = this.#ticks.at(-1)
@@ -87,7 +87,7 @@ export class Session {
     return { ...told, points: [point], curve: this.#curveNow() }
   }
 
-  /** All of it, for somebody who begins to watch; undefined before there is any. */
+  /** The complete state for a new viewer; undefined before there is any. */
   everything(): Told | undefined {
     const last = this.#ticks.at(-1)
     return last && { ...this.#now(last), points: this.#points, curve: this.#curveNow() }
@@ -102,7 +102,7 @@ export class Session {
     return { atS: Math.round(tick.atMs / 10) / 100, load: loadOf(tick.rate / this.#capacity, this.#stops), sides }
   }
 
-  /** A tick may have been a long time coming. */
+  /** A tick may be late and cover several seconds. */
   #noteSeconds(atMs: number, load: number, isSame: boolean): void {
     const stop = loadOf(load, this.#stops)
     const second = Math.floor(atMs / 1000)
@@ -110,7 +110,7 @@ export class Session {
       if (this.#seconds[second] !== stop) this.#seconds[second] = null
       return
     }
-    // The end of the one before lies in this tick, too.
+    // The end of the previous second lies in this tick, too.
     if (!isSame && this.#seconds.length > 0) this.#seconds[this.#seconds.length - 1] = null
     while (this.#seconds.length < second) this.#seconds.push(isSame ? stop : null)
     this.#seconds.push(stop)

@@ -1,25 +1,25 @@
-/** Counts what comes of the requests of one side, and hands it over ten times a second with a sample of them. Pure. */
+/** Counts the results of one side's requests, and returns them ten times a second with a sample. Pure. */
 import type { RequestEnd } from '../load/arrival-source.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
 import type { Watcher } from './steered-arrivals.ts'
 
-/** 2xx or 3xx within the SLO, later than that, a 503, and everything else: other answers, failures, never sent. */
+/** `good`: 2xx or 3xx within the SLO; `late`: after it; `refused`: 503; `lost`: other answers, failures, unsent. */
 export type Fate = 'good' | 'late' | 'refused' | 'lost'
 
-/** Milliseconds from due to ended. */
+/** Latency from due to ended, ms. */
 export type Dot = readonly [fate: Fate, latencyMs: number]
 
-/** Of one side since the counts before. */
+/** The counts of one side since the last ones. */
 export interface SideCounts extends Readonly<Record<Fate, number>> {
   readonly due: number
-  /** Of answers 2xx and 3xx, as measured and without the generator's own delay. */
+  /** Latencies of 2xx and 3xx answers, as measured and without the generator's own delay. */
   readonly measured: HistogramData
   readonly clean: HistogramData
-  /** A fair sample of those that ended. */
+  /** A fair sample of the ended requests. */
   readonly dots: readonly Dot[]
 }
 
-/** At ten a second a page that shows ten seconds draws 1,000 of them. */
+/** Ten times a second, for a page that shows ten seconds: 1,000 dots. */
 const MOST_DOTS = 10
 
 export class SideCounter implements Watcher {
@@ -52,7 +52,7 @@ export class SideCounter implements Watcher {
     this.#sample([fate, Math.round(latencyMs * 10) / 10])
   }
 
-  /** Begins anew. */
+  /** Returns the counts and starts again from zero. */
   take(): SideCounts {
     const taken = {
       due: this.#due,
@@ -70,7 +70,7 @@ export class SideCounter implements Watcher {
     return taken
   }
 
-  /** The n-th takes the place of another with a chance of `MOST_DOTS` in n, so each is as likely to be kept. */
+  /** Reservoir sampling: the n-th dot replaces another with probability `MOST_DOTS` / n, so all are equally likely. */
   #sample(dot: Dot): void {
     this.#seen++
     if (this.#dots.length < MOST_DOTS) {

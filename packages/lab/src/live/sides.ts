@@ -1,4 +1,4 @@
-/** Starts the command bare and protected, at ports and on cores of their own, and finds what each can do beside the other. */
+/** Starts the command bare and protected, on separate ports and cores, and measures each one's capacity. */
 import type { AppSpec, Context, RunningApp } from '../experiment/scenario.ts'
 import type { Cores } from '../launch/core-pinning.ts'
 import { freePort } from '../launch/free-port.ts'
@@ -19,7 +19,7 @@ export interface Side {
   readonly url: string
 }
 
-/** Bare first. Where there are three cores, each has one of its own; with two they share one, evenly. */
+/** The bare side first. With three cores each has its own; with two the sides share one evenly. */
 export async function startSides(
   context: Context,
   options: LiveOptions,
@@ -50,10 +50,9 @@ export async function startSides(
   return sides
 }
 
-/** @throws UserError when it does not listen where PORT says: two of it can not share a port */
+/** @throws UserError if it ignores PORT, because two instances cannot share a port */
 async function startOne(context: Context, spec: AppSpec): Promise<RunningApp> {
-  const why =
-    'meltlab live runs the command twice at the same time, so it must listen where PORT says, and nowhere else'
+  const why = 'meltlab live runs the command twice at the same time, so it must listen on PORT, and on no other port'
   const asked = String(await freePort())
   const app = await context.start({ ...spec, env: { ...spec.env, PORT: asked } }).catch((error: Error) => {
     if (/is taken by another process/.test(error.message)) throw new UserError(`${error.message}\n${why}`)
@@ -68,11 +67,11 @@ const hasOwn = (cores: Cores | undefined): boolean => cores !== undefined && cor
 export function coresInWords(cores: Cores | undefined): string {
   if (cores === undefined) return 'nothing is pinned to a core here'
   return hasOwn(cores)
-    ? 'each service has a core of its own, and so has the load'
+    ? 'each service has its own core, and so has the load'
     : 'both services share one core evenly, and the load has the other'
 }
 
-/** Each is asked while the other is: it has then the share of the machine that it will have. */
+/** Each side is measured while the other gets load as well, so it has the same share of the machine as later. */
 export async function findCapacity(
   context: Context,
   { melt }: LiveOptions,

@@ -1,4 +1,4 @@
-/** Offers both sides what the page asks for, until somebody ends it, and takes down what came of it. */
+/** Sends both sides the load that the page sets, until the user ends it, and records the results. */
 import os from 'node:os'
 import type { Context } from '../experiment/scenario.ts'
 import { describeMachine } from '../launch/machine.ts'
@@ -15,17 +15,17 @@ import { Session, type Told } from './session.ts'
 import type { Side } from './sides.ts'
 import { stopsFor } from './steps.ts'
 
-/** Behind the generator and the services: they are started before it falls to this. */
+/** Lower than the priority of the generator and the services, which are started before. */
 const PAGE_PRIORITY = 10
 const STATUS_EVERY_S = 1
-/** What has timed out takes a moment to let go of its connection. */
+/** A request that has timed out occupies its connection for a moment longer. */
 const SPARE = 1.25
 
 export interface Steered {
   readonly options: LiveOptions
-  /** The page is there, and the load runs. It outlives the run: the report is read on it. */
+  /** Called when the page is served and the load runs. The page server outlives the run, to show the report. */
   readonly onServing: (page: PageServer, address: string) => void
-  /** Ends the load, as the page's button does. */
+  /** Ends the load, like the page's button. */
   readonly ending: AbortController
   readonly sides: readonly Side[]
   readonly capacity: number
@@ -57,7 +57,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   const generator = new GeneratorProcess(tick => {
     const told = session.add(tick)
     page.tell(told)
-    // However often the page says something else, the generator is told once a tick.
+    // The generator gets at most one change per tick, however often the page sends one.
     if (session.rate !== offered) generator.steer(session.rate)
     offered = session.rate
     if (told.atS < statusAtS) return
@@ -70,7 +70,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   await Promise.race([generator.start(plans, session.rate), aborted(signal)])
   onServing(page, await page.listen())
   signal.throwIfAborted()
-  // The kernel serves the generator first: what the page costs comes out of what is left.
+  // The kernel schedules the generator first; the page uses what is left.
   if (context.cores !== undefined) os.setPriority(PAGE_PRIORITY)
   const timer = setTimeout(() => ending.abort(), longestMs)
   try {
@@ -82,7 +82,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   }
   if (signal.aborted) generator.stop()
   else generator.end()
-  context.status('waiting for what is under way')
+  context.status('waiting for requests in flight')
   const stopped = (): void => generator.stop()
   signal.addEventListener('abort', stopped, { once: true })
   const reports = await generator.reports
@@ -94,7 +94,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   measured.rows = rowsOf(outcomes, session.loads, melt.sloMs, capacity)
 }
 
-/** Its arrivals are the generator's own; the connections are those of the highest load. */
+/** The generator creates the arrivals; the connections are those of the highest load. */
 function planFor({ melt, longestMs }: LiveOptions, url: string, mostRate: number): LoadPlan {
   const { connections: _, ...request } = melt
   return {
@@ -124,7 +124,7 @@ function statusOf({ load, sides: figures }: Told, sides: readonly Side[]): strin
   return `${formatMultiple(load)}  ${good.join(', ')}  (Ctrl-C ends it)`
 }
 
-/** Rejects when it is aborted. */
+/** Rejects when the signal is aborted. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason)

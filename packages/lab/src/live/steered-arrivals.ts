@@ -1,35 +1,35 @@
-/** Arrivals whose rate can be set while they come, evenly spaced, for as long as it takes. Pure. */
+/** Evenly spaced arrivals whose rate can be changed at any time, without an end. Pure. */
 import type { ArrivalSource, RequestEnd } from '../load/arrival-source.ts'
 
-/** Is told of every request: when it was due, and what came of it. */
+/** Called for every request, with its due time and result. */
 export interface Watcher {
   due(): void
   ended(latencyMs: number, end: RequestEnd, ownMs: number): void
 }
 
 export class SteeredArrivals implements ArrivalSource {
-  /** Until it is told to end. */
+  /** Infinite until end() is called. */
   durationMs: number = Number.POSITIVE_INFINITY
   readonly #watcher: Watcher
   #gapMs: number
   #due: number
-  /** New gaps that what is due has not come to yet. */
+  /** New gaps that apply to later due times. */
   readonly #changes: { readonly atMs: number; readonly gapMs: number }[] = []
 
-  /** @param rate above 0, per second */
+  /** @param rate requests per second, above 0 */
   constructor(rate: number, watcher: Watcher) {
     this.#watcher = watcher
     this.#gapMs = 1000 / rate
     this.#due = this.#gapMs / 2
   }
 
-  /** What is left of the gap then passes at the new rate. What was due before, and has not been sent yet, stays due. */
+  /** The rest of the current gap passes at the new rate. Requests that are already due stay due. */
   steer(rate: number, nowMs: number): void {
     this.#changes.push({ atMs: nowMs, gapMs: 1000 / rate })
     this.#change()
   }
 
-  /** Nothing is due after `nowMs`. */
+  /** No request is due after `nowMs`. */
   end(nowMs: number): void {
     this.durationMs = Math.min(this.durationMs, nowMs)
   }

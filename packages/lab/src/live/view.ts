@@ -1,4 +1,4 @@
-/** What a live run found, in words, tables and plots: melt's, where they are the same. Pure. */
+/** The findings of a live run in words, tables and plots; shared with melt where they are the same. Pure. */
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { standings } from '../melt/standings.ts'
 import { armColumn, bestOf, finding, goodputPlot, loadColumns } from '../melt/view.ts'
@@ -8,10 +8,10 @@ import { type Columns, tableOf } from '../report/tables.ts'
 import type { LiveMeasured, LiveRow, LiveSecond } from './measured.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
-/** A load that was held for less is shown, and not judged: one slow second would be half of it. */
+/** A load that lasted less is shown but not judged: one slow second would be too large a share of it. */
 const LEAST_SECONDS = 5
 const judged = (rows: readonly LiveRow[]): readonly LiveRow[] => rows.filter(({ seconds }) => seconds >= LEAST_SECONDS)
-const TOO_SHORT = `No load was held for ${LEAST_SECONDS} s after it had settled: too short to say what it came to.`
+const TOO_SHORT = `No load was held for ${LEAST_SECONDS} s after it had settled: too short to judge.`
 
 type Known = LiveMeasured & { readonly capacity: NonNullable<LiveMeasured['capacity']> }
 
@@ -34,9 +34,9 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
   }
 }
 
-/** Whatever it gave before, and since: a process that has ended is the news. */
+/** If a process has ended, only that is reported. */
 function standingsOf({ rows, died }: Known, arms: Arms): readonly Standing[] {
-  // Of a process that has ended there may be too little, and that is the news.
+  // A process that has ended may have too few seconds to judge, and its end is what matters.
   const shown = rows.filter(row => died[row.arm] !== undefined || judged([row]).length > 0)
   const kept = shown.map(row => ({ ...row, died: false }))
   return standings(kept, arms).map(standing => {
@@ -69,7 +69,7 @@ const foundInWords = ({ rate, given }: Known['capacity']): string =>
   `${formatRate(rate)}/s each, ${given ? 'as given' : 'found in a closed loop on both at once'}`
 
 function overLoad({ rows, setup, capacity }: Known): LinesPlot[] {
-  // One load is a point, and no line.
+  // A single load is a point and cannot make a line.
   if (new Set(rows.map(row => row.multiple)).size < 2) return []
   const { rate } = capacity
   return [goodputPlot(rows, setup.sloMs, { rate, before: rate })]
@@ -97,7 +97,7 @@ function overTime(seconds: readonly LiveSecond[], arms: Arms): LinesPlot[] {
   return [
     plot('Goodput, second by second', 'good answers per second', 'rate', { series: series(side => side.goodput) }),
     plot('Latency of admitted requests', 'p99, log scale', 'ms', { series: series(side => side.admittedP99Ms) }),
-    // The same for both, so it is nobody's line.
+    // The offered load is the same for both sides, so it belongs to neither.
     ...(offered.length === 0
       ? []
       : [

@@ -1,22 +1,22 @@
-/** The counts of several workers, or of several runs, as one. Pure. */
+/** Combines the counts of several workers or runs. Pure. */
 import type { Histogram } from './histogram.ts'
 import type { ByKind, Counts, LoadOutcome } from './plan.ts'
 
 export const sumOf = <T>(parts: readonly T[], read: (part: T) => number): number =>
   parts.reduce((sum, part) => sum + read(part), 0)
 
-/** Adds up counters that have the same names. */
+/** Sums counters that have the same names. */
 export const addUp = (parts: readonly Readonly<Record<string, number | undefined>>[]): Record<string, number> => {
   const sum: Record<string, number> = {}
   for (const [name, times] of parts.flatMap(part => Object.entries(part))) sum[name] = (sum[name] ?? 0) + (times ?? 0)
   return sum
 }
 
-/** Of all names together. */
+/** The total over all names. */
 export const totalOf = (counts: Readonly<Record<string, number | undefined>>): number =>
   sumOf(Object.values(counts), times => times ?? 0)
 
-/** As measured. */
+/** Latencies as measured. */
 export const latenciesOf = (outcome: LoadOutcome): ByKind<Histogram> => ({
   ok: outcome.okLatency,
   shed: outcome.shedLatency,

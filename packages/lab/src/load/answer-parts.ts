@@ -1,8 +1,8 @@
-/** What a step of a journey reads out of its answer: a value of its JSON, a header, a cookie. Knows no connection. */
+/** Extracts what a journey's step needs from its answer: a JSON value, a header or a cookie. Knows no connection. */
 import { Buffer } from 'node:buffer'
 import type { Extraction } from './plan.ts'
 
-/** Of a body; a longer one has no JSON for us, or thousands of answers at once would fill the memory. */
+/** Longer bodies are not parsed: thousands of answers at once would fill the memory. */
 const MOST_BYTES = 262_144
 
 export class AnswerParts {
@@ -10,7 +10,7 @@ export class AnswerParts {
   #body: Buffer[] = []
   #bytes = 0
 
-  /** A head begins. An interim answer may have come before it. */
+  /** A head begins. An interim answer may have come before. */
   begin(): void {
     this.#fields = []
   }
@@ -19,13 +19,13 @@ export class AnswerParts {
     this.#fields.push([name.toLowerCase(), value.trim()])
   }
 
-  /** The bytes are copied: they lie in a buffer that the next read fills. */
+  /** Copies the bytes, because the next read reuses their buffer. */
   body(bytes: Uint8Array): void {
     this.#bytes += bytes.length
     if (this.#bytes <= MOST_BYTES) this.#body.push(Buffer.from(bytes))
   }
 
-  /** Undefined where it is not there, or cannot stand in a request: an object, or a text with control characters. */
+  /** Undefined if it is absent or cannot be used in a request: an object, or text with control characters. */
   read({ from, at }: Extraction): string | undefined {
     const found = from === 'json' ? this.#json(at) : from === 'header' ? this.#header(at) : this.#cookie(at)
     return found === undefined || CONTROL.test(found) ? undefined : found
@@ -52,7 +52,7 @@ export class AnswerParts {
     for (const part of pointer.split('/').slice(1)) {
       const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
       if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
-      // A list has a length of its own, which no pointer means.
+      // A pointer cannot mean an array's `length`.
       if (Array.isArray(found) && !/^\d+$/.test(name)) return undefined
       found = (found as Readonly<Record<string, unknown>>)[name]
     }
@@ -60,5 +60,5 @@ export class AnswerParts {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they would end a header, or begin another.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they could end a header or begin another.
 const CONTROL = /[\0-\x1f\x7f]/

@@ -1,32 +1,32 @@
-/** What is due next, for one worker: from a schedule (open loop) or from users who wait for their answers. Pure. */
+/** Decides for one worker what is due next: from a schedule (open loop), or from waiting users (closed). Pure. */
 import { DueTimes } from './due-times.ts'
 import type { JourneyRun } from './journey-run.ts'
 import type { Arrival, FailureCode } from './plan.ts'
 import { seededRandom } from './random.ts'
 import { type Arrivals, arrivalsOf, durationMs } from './schedule.ts'
 
-/** Infinity of `peek` means that none is due at present. */
+/** `peek` returns Infinity if no request is due at present. */
 export interface ArrivalSource extends Arrivals {
   readonly durationMs: number
   /**
-   * A request that was `due` then ended at `atMs`; `connected` is false when it did not even get a connection. `ownMs` of
-   * its time were the generator's own doing, at most. `run` is the journey it belongs to.
+   * A request that was `due` at that time ended at `atMs`; `connected` is false if it got no connection. At most
+   * `ownMs` of its time were the generator's own delay. `run` is its journey.
    */
   ended(atMs: number, connected: boolean, due: number, end: RequestEnd, ownMs: number, run?: JourneyRun): void
 }
 
-/** The status of the answer, or why there is none. */
+/** The status of the answer, or the reason why there is none. */
 export type RequestEnd = number | FailureCode | 'unsent'
 
 /**
- * A user whose connection failed pauses this long before wanting again: without it a closed port would be asked tens of
- * thousands of times a second, and the failures would drown everything else. Milliseconds.
+ * A user whose connection failed pauses for this time, ms. Otherwise a closed port would get tens of thousands of
+ * attempts per second, and the failures would hide everything else.
  */
 const PAUSE_AFTER_FAILED_CONNECTION_MS = 100
 
 /**
- * Users who think begin spread over one pause, and each pause is drawn from half to one and a half of `thinkMs`: with
- * pauses all alike, whoever was once answered together would ask together for ever.
+ * Users with a pause begin at times spread over one pause, and each pause is random, from half to one and a half of
+ * `thinkMs`. With equal pauses, users that were once answered together would stay synchronised for ever.
  */
 const closedLoop = (users: number, lengthMs: number, thinkMs: number, random: () => number): ArrivalSource => {
   const wanting = new DueTimes()
@@ -42,12 +42,12 @@ const closedLoop = (users: number, lengthMs: number, thinkMs: number, random: ()
   }
 }
 
-/** A client asks again after this long, after twice as long the next time; half more or less, as clients do. Milliseconds. */
+/** A client retries after this time, doubled for each retry and varied by half, ms. */
 const RETRY_AFTER_MS = 100
 
 const retrying = (source: ArrivalSource, retries: number, random: () => number): ArrivalSource => {
   const again = new DueTimes()
-  /** How often it was asked before, by when it is due. */
+  /** The number of earlier attempts, by due time. */
   const tries = new Map<number, number>()
   const { durationMs: endMs } = source
   return {
@@ -65,11 +65,11 @@ const retrying = (source: ArrivalSource, retries: number, random: () => number):
   }
 }
 
-/** The share of `worker` (0-based) out of `workers`. */
+/** The part of `worker` (0-based) out of `workers`. */
 export const sourceOf = (arrival: Arrival, worker: number, workers: number): ArrivalSource => {
   if (arrival.kind === 'closed') {
     const users = shareOf(arrival.users, worker, workers)
-    // The same for every arm.
+    // The seed is the same for every arm.
     return closedLoop(users, arrival.durationMs, arrival.thinkMs, seededRandom(worker))
   }
   const source: ArrivalSource = {
@@ -80,6 +80,6 @@ export const sourceOf = (arrival: Arrival, worker: number, workers: number): Arr
   return arrival.retries ? retrying(source, arrival.retries, seededRandom(worker)) : source
 }
 
-/** Shares of a whole number that differ by at most one and add up to it. */
+/** Splits a whole number into parts that differ by at most one. */
 export const shareOf = (total: number, worker: number, workers: number): number =>
   Math.floor(total / workers) + (worker < total % workers ? 1 : 0)

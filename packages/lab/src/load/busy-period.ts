@@ -1,24 +1,24 @@
 /**
- * How much of a request's latency the generator caused by being late, its own and that of those before it. Pure.
+ * Computes how much of a request's latency the generator caused by sending it, or requests before it, late. Pure.
  *
- * A late request finds a server that may have had nothing to do meanwhile, and the work it should have done by then delays
- * all who come behind, until the server has caught up. Serving in order, it delays none of them by more than the first of
- * the busy period was late. Seen from here, a busy period begins and ends when no more requests are in flight than at the
- * quietest moment of late: a server that takes its time has always some.
+ * When a request is sent late, the server may have been idle meanwhile, and the postponed work delays all later
+ * requests until the server has caught up. If it serves in order, it delays none of them by more than the lateness of
+ * the first request of the busy period. For the generator, a busy period begins and ends when no more requests are in
+ * flight than at the quietest recent moment, because a slow server always has some.
  */
 
-/** How far back the quietest moment is looked for, milliseconds. It grows from the first to the second as the run goes on. */
+/** Length of the window for that quietest moment, ms. It grows from the first value to the second during the run. */
 const SHORTEST_WINDOW_MS = 50
 const LONGEST_WINDOW_MS = 1000
 
 export class BusyPeriod {
   #firstLateMs = 0
-  /** Fewest in flight in the last window, and in this one. */
+  /** Minimum in flight in the last window, and in the current one. */
   #quietest = 0
   #fewest = Number.POSITIVE_INFINITY
   #windowEnds = SHORTEST_WINDOW_MS
 
-  /** Of a request sent at `now`, `lateMs` after it was due, with `inflight` others on their way: milliseconds, at most. */
+  /** The maximum delay, ms, of a request sent at `now`, `lateMs` after it was due, with `inflight` others in flight. */
   delayOf(lateMs: number, inflight: number, now: number): number {
     if (now >= this.#windowEnds) {
       this.#quietest = this.#fewest

@@ -1,10 +1,10 @@
 /**
- * Decides whether a run's figures are the server's, and says by how much they may not be. Pure.
+ * Decides whether a run's figures describe the server, and how much of them the generator may have caused. Pure.
  *
- * What counts is not how late the generator was, but whether its lateness shows: every latency was recorded twice, as
- * measured and without the generator's own delay (late sending, waiting for a free connection under a cap, reading
- * late). The server's own figure lies between the two. Where they are too far apart on a figure that gets reported, it
- * is not certified. A generator 5 ms late does not touch a p50 of 3 s, and ruins one of 2 ms.
+ * The generator's lateness matters only if it shows in a figure. Every latency is recorded twice: as measured, and
+ * without the generator's own delay (sending late, waiting for a free connection under a cap, reading late). The
+ * server's own figure lies between the two. If they are too far apart for a reported figure, the run is not certified.
+ * A generator 5 ms late does not touch a p50 of 3 s, and ruins one of 2 ms.
  */
 import type { EngineReport } from './engine-job.ts'
 import type { Histogram } from './histogram.ts'
@@ -20,18 +20,18 @@ import {
 } from './plan.ts'
 import type { Pair } from './tally.ts'
 
-/** What a figure may owe to the generator: a share of itself, */
+/** The part of a figure that the generator may have caused: this share of it, */
 const SHARE = 0.1
-/** or milliseconds where that is more: what the generator itself is accurate to, of the middle and further out. */
+/** or this many ms if that is more: the generator's accuracy, for the median and for percentiles beyond it. */
 const MIDDLE_MS = 0.1
 const TAIL_MS = 0.3
-/** The extremes rest on a handful of samples, and one slice of Linux's scheduler (3 ms on two cores) moves them. */
+/** Extremes rest on a few samples, and one slice of Linux's scheduler (3 ms on two cores) changes them. */
 const EXTREME_MS = 3
-/** Share of goodput that may be lost to the generator's lateness. */
+/** Maximum share of goodput lost to the generator's lateness. */
 const LOST_SHARE = 0.01
-/** A closed loop is as fast as its two ends; beyond this share of a core the slow end was ours. */
+/** A closed loop is as fast as the slower of its two ends. Above this share of a core, that was the generator. */
 const SATURATED = 0.9
-/** With fewer samples beyond it, a percentile of the tail is an extreme under another name. */
+/** With fewer samples beyond it, a tail percentile is only an extreme value. */
 const ENOUGH_BEYOND = 10
 
 export interface Doubt {
@@ -61,7 +61,7 @@ export interface Figure {
   readonly title: string
   readonly read: (histogram: Histogram) => number
   readonly floorMs: number
-  /** Share of the samples that lie beyond it, of a percentile in the tail. */
+  /** For a percentile in the tail: the share of samples beyond it. */
   readonly beyond: number
 }
 
@@ -79,7 +79,7 @@ export const FIGURES: readonly Figure[] = [
 
 const TITLES: ByKind<string> = { ok: '', shed: 'shed ', other: 'other ', failed: 'failed ' }
 
-/** Of those codes, some of them more than once. */
+/** The certificate for these codes, which may repeat. */
 export const certificateOf = (codes: readonly DoubtCode[], latencies: ByKind<Pair<Histogram>>): Certificate => {
   const doubts = DOUBT_CODES.filter(code => codes.includes(code))
   return { code: doubts[0] ?? 'certified', doubts, intervals: intervalsOf(latencies) }
@@ -94,11 +94,11 @@ const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals
     }),
   )
 
-/** What a figure of `measured` ms that rests on `count` requests may owe to the generator, milliseconds. */
+/** The part that the generator may have caused of a figure of `measured` ms over `count` requests, ms. */
 export const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
   Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
 
-/** The figures that owe too much to the generator, worded. */
+/** Describes the figures of which the generator caused too much. */
 const distorted = (latencies: ByKind<Pair<Histogram>>): string[] =>
   KINDS.flatMap(kind => {
     const { clean, measured } = latencies[kind]
@@ -110,7 +110,7 @@ const distorted = (latencies: ByKind<Pair<Histogram>>): string[] =>
     })
   })
 
-/** The same stop of the process freezes every worker: told once. */
+/** One stop of the process freezes every worker, so it is reported once. */
 const distinct = (freezes: readonly Freeze[]): Freeze[] => {
   const found: Freeze[] = []
   for (const freeze of [...freezes].sort((a, b) => a.atMs - b.atMs)) {
@@ -120,7 +120,7 @@ const distinct = (freezes: readonly Freeze[]): Freeze[] => {
   return found
 }
 
-/** None when the figures are the server's. */
+/** Empty if the figures describe the server. */
 export const doubts = (evidence: Evidence): Doubt[] => {
   const { plan, workers, latencies } = evidence
   const found: Doubt[] = []
@@ -159,13 +159,13 @@ export const doubts = (evidence: Evidence): Doubt[] => {
         ? `it used ${Math.round(busiest * 100)} % of its core; use more threads or a lower rate`
         : freezes.length > 0
           ? 'it was frozen'
-          : 'it did not get to run in time, as happens when something else uses its core'
+          : 'it did not run in time, as happens when another process uses its core'
     doubt(capped ? 'connections' : 'late', `The generator's own lateness changed ${figures.join(', ')}: ${cause}.`)
   }
   if (saturated && plan.arrival.kind === 'closed') {
     doubt(
       'saturated',
-      `The generator used ${Math.round(busiest * 100)} % of its core, so the rate is its own limit and not the server's: use more threads.`,
+      `The generator used ${Math.round(busiest * 100)} % of its core, so it limited the rate, and not the server: use more threads.`,
     )
   }
   if (evidence.goodLost > LOST_SHARE * (evidence.good + evidence.goodLost)) {
@@ -176,21 +176,21 @@ export const doubts = (evidence: Evidence): Doubt[] => {
   if (forConnection > 0) {
     doubt(
       'connections',
-      `${plural(forConnection, 'request')} found none of ${mostConnections(plan)} free within ${ms(plan.timeoutMs)} and never left: allow more connections.`,
+      `${plural(forConnection, 'request')} found none of ${mostConnections(plan)} free within ${ms(plan.timeoutMs)} and never went out: allow more connections.`,
     )
   }
   const { journeysNotStarted = 0 } = evidence
   if (journeysNotStarted > 0) {
     doubt(
       'connections',
-      `${plural(journeysNotStarted, 'journey')} never started because ${number(plan.journey!.atOnce)} were under way: raise "atOnce" in the file.`,
+      `${plural(journeysNotStarted, 'journey')} never started because ${number(plan.journey!.atOnce)} were in progress: raise "atOnce" in the file.`,
     )
   }
   const forGenerator = total(report => report.unsentForGenerator)
   if (forGenerator > 0) {
     doubt(
       'late',
-      `${plural(forGenerator, 'request')} never left because the generator was more than ${ms(plan.timeoutMs)} late.`,
+      `${plural(forGenerator, 'request')} never went out because the generator was more than ${ms(plan.timeoutMs)} late.`,
     )
   }
   const wanted = total(report => report.standingWanted)

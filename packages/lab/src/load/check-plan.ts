@@ -1,4 +1,4 @@
-/** Checks a plan before anything is sent. Pure. Every fault is a RangeError that names the option, its range and the value. */
+/** Checks a plan before anything is sent. Pure. Each RangeError names the option, its range and the value. */
 import type { LoadPlan } from './plan.ts'
 import { checkRange, LONGEST_MS, validateSchedule } from './schedule.ts'
 
@@ -22,8 +22,9 @@ export const checkPlan = (plan: LoadPlan): void => {
   if (arrival.kind === 'open') {
     validateSchedule(arrival.schedule)
     checkWhole('retries', arrival.retries ?? 0, 0, MOST_RETRIES)
-    // Requests take turns by number, and a retry would be another one.
-    if (arrival.retries && (plan.journey ?? plan.others)) throw new RangeError('retries must be of one request alone')
+    // The number of a request selects its target, and a retry would have another number.
+    if (arrival.retries && (plan.journey ?? plan.others))
+      throw new RangeError('retries need a plan with a single request')
   } else {
     checkWhole('users', arrival.users, 1, MOST_CONNECTIONS)
     checkRange('durationMs', arrival.durationMs, 1, LONGEST_MS)

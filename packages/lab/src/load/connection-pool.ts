@@ -1,41 +1,42 @@
 /**
- * The connections of one worker: opens the standing set, hands out those that are free, replaces what the server closed,
- * and ends what nobody needs any more. Knows no schedule and counts no requests. Times are milliseconds of the run.
+ * The connections of one worker: opens the standing set, hands out free ones, replaces those that the server closed,
+ * and closes those that are no longer needed. Knows no schedule and counts no requests. Times are milliseconds of the
+ * run.
  */
 import { nowMs } from './clock.ts'
 import type { Connection, Dialer } from './connection.ts'
 import { Fifo } from './fifo.ts'
 
-/** A connection we no longer need is given this long to be closed by the server: longer than the margin below. */
+/** Time for the server to close a connection that is no longer needed; longer than the margin below. */
 const LINGER_MS = 1500
 /**
- * A server that says for how long it keeps an idle connection (Keep-Alive: timeout=5) may close it just as a request is on
- * its way. So it gets none in the last second, or the last half where it keeps it for less than two.
+ * A server that limits idle time (Keep-Alive: timeout=5) may close a connection just as a request is sent. So no
+ * request is sent in the last second of that time, or in its last half if it is shorter than two.
  */
 const LEAVE_BEFORE_MS = 1000
-/** While the standing set opens, what takes too long is looked for this often. */
+/** Interval of the check for slow connects while the standing set opens. */
 const LOOK_EVERY_MS = 20
-/** Standing connections that the server closed while idle are replaced one at a time, this far apart, per worker. */
+/** Standing connections that the server closed while idle are replaced one by one, at this interval per worker. */
 const REPLACE_EVERY_MS = 10
 
 export interface PoolSize {
   readonly standing: number
   readonly most: number
-  /** Connections of the standing set that may be connecting at once. */
+  /** Maximum connections of the standing set that connect at the same time. */
   readonly connectingAtOnce: number
 }
 
 export class ConnectionPool {
-  /** Opened before the start. */
+  /** Number opened before the start. */
   standingOpened = 0
   readonly #size: PoolSize
   readonly #dialer: Dialer
   readonly #free = new Fifo<Connection>()
-  /** In order of their beginning. */
+  /** In the order in which they began. */
   readonly #connecting = new Set<Connection>()
   readonly #closing = new Set<Connection>()
   #open = 0
-  /** Of the standing set: no more are begun than it has, or a server that closes each at once would keep us busy for ever. */
+  /** Number begun for the standing set, limited because a server may close each connection at once. */
   #begun = 0
   #toReplace = 0
   #lastReplace = 0
@@ -49,13 +50,13 @@ export class ConnectionPool {
   }
 
   /**
-   * Opens the standing set, gently. Ends early when one of them fails, or does not stand within `timeoutMs`: the run itself
-   * will say what is wrong.
+   * Opens the standing set gradually. Ends early if a connection fails or takes longer than `timeoutMs`: the run itself
+   * will report what is wrong.
    */
   openStanding(timeoutMs: number): Promise<void> {
     return new Promise(resolve => {
       this.#standingReady = resolve
-      // The run has not begun: these times are of the clock.
+      // The run has not begun, so these times are those of the clock.
       this.#looking = setInterval(() => {
         for (const connection of this.overdue(nowMs(), timeoutMs)) this.#drop(connection)
       }, LOOK_EVERY_MS)
@@ -72,7 +73,7 @@ export class ConnectionPool {
     if (this.#connecting.size === 0) this.standingDone()
   }
 
-  /** What has been opened by now is the standing set. What is still connecting ends here, so that the run has its place. */
+  /** Connections that are open now form the standing set. Pending ones are closed, to make room for the run's own. */
   standingDone(): void {
     const ready = this.#standingReady
     if (ready === undefined) return
@@ -100,7 +101,7 @@ export class ConnectionPool {
     return this.#closing.size
   }
 
-  /** The one that has been free the longest, so that all of them are used in turn. */
+  /** Returns the one that has been free the longest, so that all are used round robin. */
   takeFree(now: number): Connection | undefined {
     for (;;) {
       const free = this.#free.shift()
@@ -112,7 +113,7 @@ export class ConnectionPool {
     }
   }
 
-  /** No request goes on it any more; the server closes it. */
+  /** The connection gets no more requests; the server closes it. */
   #retire(connection: Connection, now: number): void {
     this.#open--
     connection.since = now
@@ -152,7 +153,7 @@ export class ConnectionPool {
     this.#free.push(connection)
   }
 
-  /** It failed, or is ended by us; true when it stood. */
+  /** The connection failed or was closed here. Returns true if it had been open. */
   lost(connection: Connection): boolean {
     const connected = !this.#connecting.delete(connection)
     this.#open--
@@ -163,14 +164,14 @@ export class ConnectionPool {
     return connected
   }
 
-  /** The server closed it while it was idle. */
+  /** The server closed the connection while it was idle. */
   gone(connection: Connection): void {
     if (this.#closing.delete(connection)) return
     this.#open--
     this.#toReplace++
   }
 
-  /** Those that have been connecting for longer than `timeoutMs`. */
+  /** Connections that have been connecting for longer than `timeoutMs`. */
   *overdue(now: number, timeoutMs: number): Generator<Connection> {
     for (const connection of this.#connecting) {
       if (connection.since + timeoutMs > now) return
@@ -178,7 +179,7 @@ export class ConnectionPool {
     }
   }
 
-  /** Ends what lingers, at once when the run is `ending`, and replaces one of the standing set while it may be needed. */
+  /** Closes retired connections (at once if `ending`), and replaces one of the standing set if `needed`. */
   tidy(now: number, ending: boolean, needed: boolean): void {
     for (const connection of this.#closing) {
       if (connection.since + (ending ? 0 : LINGER_MS) > now) break

@@ -1,29 +1,29 @@
 /**
- * What a request goes out on, one at a time: a connection of HTTP/1.1 (http1-connection.ts), or one of the streams that an
- * HTTP/2 connection carries at once (http2-stream.ts). Turns what the network does into calls on its owner; knows nothing
- * of schedules, pools or counts. After `onGone` or `onFailed` nothing more comes from it.
+ * Carries one request at a time: an HTTP/1.1 connection (http1-connection.ts), or one of the streams of an HTTP/2
+ * connection (http2-stream.ts). Turns network events into calls on its owner. It knows no schedule, pool or counter.
+ * After `onGone` or `onFailed` it makes no further calls.
  */
 import type { JourneyRun } from './journey-run.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { FailureCode } from './plan.ts'
 
 export interface ConnectionOwner {
-  /** Bytes came in, of whatever kind, or their end: what follows from them is told next. */
+  /** Bytes, or the end of the stream, arrived. Calls that result from them follow. */
   onBytes(count: number): void
-  /** The connection stands. A request given to it meanwhile has just been written. */
+  /** The connection is open. A request given to it meanwhile has just been written. */
   onConnected(connection: Connection): void
-  /** The request leaves when this turn of the loop is over, not at once. */
+  /** The request is sent at the end of this turn of the loop, not at once. */
   onQueued(connection: Connection): void
-  /** The request is answered; the connection is idle when `reusable`, else it closes by itself. */
+  /** The request was answered. The connection is idle if `reusable`; otherwise it closes by itself. */
   onAnswer(connection: Connection, status: number, reusable: boolean): void
-  /** The connection failed. When it was `busy` its request failed with it. */
+  /** The connection failed, and its request too if it was `busy`. */
   onFailed(connection: Connection, code: FailureCode, reason: string): void
-  /** The connection closed with no request on it. */
+  /** The connection closed without a request on it. */
   onGone(connection: Connection): void
 }
 
 export interface Peer {
-  /** Its place among the servers of the run. */
+  /** Index among the servers of the run. */
   readonly index: number
   readonly address: string
   readonly port: number
@@ -35,19 +35,19 @@ type State = 'connecting' | 'open' | 'closing' | 'gone'
 
 export abstract class Connection {
   state: State = 'connecting'
-  /** A request is on it: waiting for the connection, or for its answer. */
+  /** True while it has a request that waits for the connection, or for its answer. */
   busy = false
-  /** Of the request on it, set by the owner: when it was due and when it was sent, milliseconds from the start. */
+  /** When its request was due and when it was sent, ms from the start; set by the owner. */
   due = 0
   sentAt = 0
-  /** When it was queued to leave: later where it had to wait for its connection. */
+  /** When it was queued to be sent: later if it had to wait for its connection. */
   queuedAt = 0
-  /** How much of its latency the generator caused by the time it was sent, milliseconds, at most. */
+  /** The maximum part of its latency that the generator had caused when it was sent, ms. */
   ownMs = 0
-  /** When connecting, then closing, began, and until when it may get another request: set by the owner. */
+  /** When connecting, then closing, began, and until when it may get another request; set by the owner. */
   since = 0
   usableUntil: number = Number.POSITIVE_INFINITY
-  /** Its number, its target, the bytes of its body, and the journey it belongs to: set by the owner. */
+  /** Number, target, body length and journey of its request; set by the owner. */
   number = -1
   target = 0
   bodySent = 0
@@ -55,9 +55,9 @@ export abstract class Connection {
 
   readonly peer: Peer
   protected readonly owner: ConnectionOwner
-  /** Bytes of the body of its last answer. */
+  /** Length of the last answer's body, bytes. */
   abstract readonly bodyBytes: number
-  /** How long the server keeps it when idle, as its last answer said; Infinity when it said nothing. */
+  /** How long the server keeps it when idle, as its last answer said; Infinity if it said nothing. */
   abstract readonly keptMs: number
 
   constructor(owner: ConnectionOwner, peer: Peer) {
@@ -65,13 +65,13 @@ export abstract class Connection {
     this.peer = peer
   }
 
-  /** Puts a request on it; sent now, or as soon as the connection stands. */
+  /** Adds a request; it is sent now, or as soon as the connection is open. */
   abstract send(request: OutgoingRequest): void
 
-  /** Ends it at once. Says nothing to the owner, who asked for it. */
+  /** Closes it at once, without a call to the owner, who asked for it. */
   abstract destroy(): void
 
-  /** Ends it with no request on it. */
+  /** Closes it while it has no request. */
   protected leave(): void {
     if (this.state === 'gone') return
     this.destroy()
@@ -86,11 +86,11 @@ export abstract class Connection {
   }
 }
 
-/** Makes what a pool holds. */
+/** Creates connections for a pool. */
 export interface Dialer {
-  /** Whether another one can be had; the pool has a limit of its own. */
+  /** Whether another connection is possible; the pool has its own limit. */
   readonly hasRoom: boolean
   connect(): Connection
-  /** What is left when all that it made is gone. */
+  /** Closes what remains when all connections are gone. */
   destroy(): void
 }

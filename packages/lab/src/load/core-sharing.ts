@@ -1,13 +1,13 @@
 /**
- * Whether a worker has its core to itself. Pure. Where it has not, turning idly displaces what it measures: a server that is
- * ready to run waits for a slice of the scheduler, and the generator has made the latency that it reports.
+ * Detects whether a worker has a core of its own. Pure. If not, its idle turns delay the server that it measures: the
+ * server waits for a slice of the scheduler, and the generator causes the latency that it reports.
  */
 import type { Scheduling } from './scheduling.ts'
 
 const LOOK_MS = 20
-/** Ready to run and kept waiting for this share of the time between two looks: another wants the core. */
+/** Another thread wants the core if the worker was ready but waited for this share of the time between two checks. */
 const WAITED_SHARE = 0.05
-/** A worker that yields waits for no one, so what it sees then tells nothing; ms. */
+/** A worker that yields never waits, so what it sees in this time shows nothing, ms. */
 const YIELDS_MS = 10_000
 
 export class CoreSharing {
@@ -15,14 +15,14 @@ export class CoreSharing {
   #delayMs = 0
   #yieldsUntil = Number.NEGATIVE_INFINITY
 
-  /** Whether to leave the core to others. `read` costs some microseconds and is called seldom. */
+  /** Whether to leave the core to other threads. `read` costs some microseconds and is called rarely. */
   yields(now: number, read: () => Scheduling | undefined): boolean {
     if (now - this.#lookedAt >= LOOK_MS) this.#look(now, read()?.delayMs ?? 0)
     return now < this.#yieldsUntil
   }
 
   #look(now: number, delayMs: number): void {
-    // The first look has nothing to compare with.
+    // The first check has nothing to compare with.
     const waited = this.#lookedAt === Number.NEGATIVE_INFINITY ? 0 : delayMs - this.#delayMs
     if (waited > WAITED_SHARE * (now - this.#lookedAt)) this.#yieldsUntil = now + YIELDS_MS
     this.#lookedAt = now

@@ -1,10 +1,10 @@
-/** Connects to a server: TCP, and TLS where it speaks that. */
+/** Connects to a server with TCP, and with TLS if the server uses it. */
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import type { Peer } from './connection.ts'
 import { serverName } from './tls.ts'
 
-/** `tls` is what a connection is made with where the peer speaks TLS; `onread` takes the bytes in the place of events. */
+/** `tls`: options for a server that uses TLS. `onread` receives the bytes instead of events. */
 export const dial = (peer: Peer, tls: ConnectionOptions, onConnected: () => void, onread?: OnReadOpts): Socket => {
   const options = {
     host: peer.address,

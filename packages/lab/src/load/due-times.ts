@@ -1,8 +1,8 @@
-/** Times, the earliest first: a binary heap of numbers. Pure. */
+/** A priority queue of times, earliest first: a binary heap of numbers. Pure. */
 export class DueTimes {
   readonly #times: number[] = []
 
-  /** Infinity when there is none. */
+  /** Infinity if empty. */
   get first(): number {
     return this.#times[0] ?? Number.POSITIVE_INFINITY
   }

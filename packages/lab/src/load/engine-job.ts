@@ -1,4 +1,4 @@
-/** What one worker is given, and what it hands back. Types and plain data only: they cross threads. */
+/** The input and output of one worker. Types and plain data only, because they cross threads. */
 import type { Peer } from './connection.ts'
 import type { JourneyData } from './journeys.ts'
 import type { Freeze } from './lateness.ts'
@@ -8,9 +8,9 @@ import type { TallyData } from './tally.ts'
 
 export interface EngineJob {
   readonly plan: LoadPlan
-  /** The different servers; undefined where a name has no address: every request to it fails as `unresolved`. */
+  /** The distinct servers. Undefined if a name has no address: all its requests fail as `unresolved`. */
   readonly peers: readonly (Peer | undefined)[]
-  /** Of each target what is sent, and to which of the peers. */
+  /** For each target: what is sent, and the index of its peer. */
   readonly requests: readonly { readonly text: RequestText; readonly peer: number }[]
   readonly worker: number
   readonly workers: number
@@ -24,17 +24,17 @@ export interface EngineReport {
   readonly tally: TallyData
   readonly elapsedMs: number
   readonly aborted: boolean
-  /** CPU of this thread during the run, and of that the share spent spinning while there was nothing to do. */
+  /** CPU time of this thread during the run, and the part spent spinning while idle. */
   readonly cpuMs: number
   readonly idleMs: number
   readonly freezes: readonly Freeze[]
-  /** Requests given up without being sent, by what they waited for. */
+  /** Requests given up before they were sent, by what they waited for. */
   readonly unsentForConnection: number
   readonly unsentForGenerator: number
-  /** Standing connections wanted and opened before the start. */
+  /** Standing connections wanted, and opened before the start. */
   readonly standingWanted: number
   readonly standingOpened: number
-  /** Numbers of the requests answered 2xx; empty unless the plan asks for them. */
+  /** Numbers of the requests answered with 2xx; empty unless the plan asks for them. */
   readonly acknowledged: Uint32Array
   readonly journeys?: JourneyData | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * One worker's load: takes arrivals when they are due, puts them on connections, and counts what becomes of them.
- * Knows neither threads nor reports. All times are milliseconds since the start of the run.
+ * One worker's load: takes due arrivals, sends them on connections, and counts the results. It knows neither threads
+ * nor reports. All times are milliseconds since the start of the run.
  *
  * The flow: arrival due -> connection (free, new, or waited for) -> sent -> answer | failure -> tally.
  */
@@ -23,16 +23,16 @@ import { Tally } from './tally.ts'
 import { tlsOptions } from './tls.ts'
 
 /**
- * Connections of the standing set that may be connecting at once, over all workers: a Node server accepts one
+ * Maximum connections of the standing set that connect at the same time, over all workers: a Node server accepts one
  * connection per turn of its loop, and its backlog is 511.
  */
 const CONNECTING_AT_ONCE = 100
-/** Requests sent in one go before the answers that came meanwhile are read. */
+/** Requests sent in a row before answers are read. */
 const SENDS_AT_ONCE = 64
-/** Deadlines are looked at this often; a timeout is late by at most this much. */
+/** Interval at which deadlines are checked, so a timeout is late by this at most. */
 const SWEEP_MS = 4
 
-/** CPU of this thread in milliseconds; of the process where Node can not tell (before 23.9). */
+/** CPU time of this thread, ms; of the process before Node 23.9, which cannot separate threads. */
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage()
   return (user + system) / 1000
@@ -49,19 +49,19 @@ export class Engine implements ConnectionOwner {
   readonly #fresh: boolean
   readonly #newestFirst: boolean
   readonly #standing: number
-  /** Of each target, and where it goes. */
+  /** For each target: its request, and the origin it goes to. */
   readonly #requests: readonly {
     readonly outgoing: OutgoingRequest
     readonly origin: Origin
     readonly reachable: boolean
   }[]
   readonly #acknowledged: number[] = []
-  /** Those whose request has not left yet. */
+  /** Connections whose request has not been sent yet. */
   #queued: Connection[] = []
 
-  /** Of the next request. */
+  /** Number of the next request. */
   #number: number
-  /** In order of due time, so that the first is the first to time out. */
+  /** Ordered by due time, so the first one times out first. */
   readonly #inflight = new Set<Connection>()
   #lastSweep = 0
 
@@ -76,7 +76,7 @@ export class Engine implements ConnectionOwner {
   #cpuAtStart = 0
   #resolve: ((report: EngineReport) => void) | undefined
 
-  /** `source`: what takes the place of the plan's arrivals. */
+  /** `source` replaces the plan's arrivals. */
   constructor(job: EngineJob, source?: ArrivalSource) {
     const { plan, worker, workers } = job
     this.#job = job
@@ -99,7 +99,7 @@ export class Engine implements ConnectionOwner {
     this.#number = worker
   }
 
-  /** Each server has its share of this worker's connections. */
+  /** Each server gets a share of this worker's connections. */
   #makeOrigins(): Origin[] {
     const { plan, peers, worker, workers } = this.#job
     const { connections } = plan
@@ -123,7 +123,7 @@ export class Engine implements ConnectionOwner {
     return { hasRoom: true, connect: () => new Http1Connection(this, peer, tls), destroy: () => {} }
   }
 
-  /** Opens the standing set. */
+  /** Opens the standing connections. */
   async open(): Promise<void> {
     const { connectTimeoutMs } = this.#job.plan
     await Promise.all(this.#origins.map(({ pool }) => pool.openStanding(connectTimeoutMs)))
@@ -145,7 +145,7 @@ export class Engine implements ConnectionOwner {
     })
   }
 
-  /** Checks the control word now, in case the engine is asleep. */
+  /** Reads the control word now, in case the engine sleeps. */
   wake(): void {
     if (this.#running) this.#turn()
     else for (const { pool } of this.#origins) pool.standingDone()
@@ -160,7 +160,7 @@ export class Engine implements ConnectionOwner {
     return nowMs() - this.#originMs
   }
 
-  /** One turn: send what is due, give up what is too late, then wait for whatever comes next. */
+  /** One turn: sends due requests, gives up late ones, then waits for the next event. */
   #turn(): void {
     if (!this.#running) return
     const now = this.#pacer.turnBegins()
@@ -187,7 +187,7 @@ export class Engine implements ConnectionOwner {
         this.#queued.length > 0 ||
         (behind && this.#origins.some(({ waiting, capped }) => waiting.length > 0 && !capped)),
       behind,
-      // What an answer may be read late without anyone noticing: it follows how slow the answers are.
+      // How late an answer may be read without an effect on the figures; it follows how slow answers are.
       answerScaleMs: Math.max(this.#typicalMs, now - this.#lastAnswerAt),
       ratePerMs: this.#ratePerMs,
     })
@@ -203,7 +203,7 @@ export class Engine implements ConnectionOwner {
     }
   }
 
-  /** Takes the request that is due then, and gives it its number: of a journey that of the journey. */
+  /** Takes the due request and gives it a number; in a journey, the journey's number. */
   #take(due: number): DueRequest {
     const run = this.#journeys?.take()
     const number = run?.number ?? this.#number
@@ -233,7 +233,7 @@ export class Engine implements ConnectionOwner {
     } else {
       const connection =
         origin.waiting.length > 0 ? undefined : this.#fresh ? origin.pool.connect(at) : origin.pool.takeFree(at)
-      // Before another connection is opened for it, the answers that lie unread get their chance to free one.
+      // Before another connection is opened, unread answers may free one.
       if (connection === undefined) origin.waiting.push(request)
       else this.#send(connection, request, at, false)
     }
@@ -263,7 +263,7 @@ export class Engine implements ConnectionOwner {
     this.#queued.push(connection)
   }
 
-  /** What was queued before this turn has left: how long that took at most is the generator's doing, too. */
+  /** Requests queued before this turn have been sent. The maximum time that this took is also the generator's delay. */
   #haveLeft(now: number): void {
     if (this.#queued.length === 0) return
     for (const connection of this.#queued) connection.ownMs += Math.max(0, now - connection.queuedAt)
@@ -271,9 +271,9 @@ export class Engine implements ConnectionOwner {
   }
 
   /**
-   * The requests that wait longest take what is free; then one more connection is opened where the cap allows it. One a
-   * turn, so that answers are read in between and free what is there: a generator that catches up after a pause would
-   * otherwise open hundreds at once, and measure them.
+   * The longest waiting requests take free connections; then one more is opened if the cap allows it. Only one per
+   * turn, so that answers are read in between and free others: otherwise a generator that catches up after a pause
+   * would open hundreds at once, and measure them.
    */
   #serveWaiting(origin: Origin, now: number): void {
     const { pool, waiting, capped } = origin
@@ -325,7 +325,7 @@ export class Engine implements ConnectionOwner {
       const next = pool.takeFree(now)
       if (next !== undefined) this.#send(next, this.#nextWaiting(origin), now, origin.capped)
     }
-    // What is due after a gap goes when all answers are read: they tell whether the server has waited for it.
+    // After a gap, due requests are sent once all answers are read, which show whether the server waited for them.
     if (this.#source.peek() <= now && !this.#pacer.catchingUp) this.#sendDue(now)
   }
 
@@ -350,20 +350,20 @@ export class Engine implements ConnectionOwner {
     this.#originOf(connection).pool.gone(connection)
   }
 
-  /** Gives up what has waited too long: for an answer, a connection or a place, or for the server to close. */
+  /** Gives up what has waited too long: for an answer, for a connection, or for the server to close. */
   #sweep(now: number): void {
     const { timeoutMs, connectTimeoutMs } = this.#job.plan
     this.#ratePerMs = (this.#tally.sentCount - this.#sentAtSweep) / (now - this.#lastSweep)
     this.#sentAtSweep = this.#tally.sentCount
     this.#lastSweep = now
-    // What came in time and lies unread is not late: only what was read by then tells.
+    // An answer that arrived in time but is unread is not late, so only answers read by then count.
     const { readUpTo } = this.#pacer
     for (const { pool } of this.#origins) {
       for (const connection of pool.overdue(readUpTo, connectTimeoutMs)) this.#drop(connection, 'connect-timeout')
     }
     for (const connection of this.#inflight) {
       if (connection.due + timeoutMs > readUpTo) break
-      // Without a connection by then it was the connection that timed out, whatever its own limit.
+      // Without a connection by then, the connection timed out, whatever its own limit.
       this.#drop(
         connection,
         this.#originOf(connection).pool.isConnecting(connection) ? 'connect-timeout' : 'response-timeout',

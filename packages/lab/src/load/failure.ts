@@ -14,13 +14,13 @@ const CODES: Readonly<Record<string, FailureCode>> = {
   ENETDOWN: 'unreachable',
 }
 
-/** `connected`: whether the connection stood when the error came. */
+/** `connected`: whether the connection was open when the error occurred. */
 export const failureOf = (code: string | undefined, connected: boolean): FailureCode => {
   if (code === 'ETIMEDOUT') return connected ? 'reset' : 'connect-timeout'
   return (code !== undefined ? CODES[code] : undefined) ?? 'other'
 }
 
-/** Reasons, in words, of errors that come from the machine that generates the load and not from the server. */
+/** Errors caused by the machine that generates the load, not by the server, in words. */
 const LOCAL: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine ran out of local ports: use fewer new connections, or keep-alive',
   EMFILE: 'this process ran out of file descriptors: raise ulimit -n, or use fewer connections',
@@ -32,7 +32,7 @@ const LOCAL: Readonly<Record<string, string>> = {
 export const explain = ({ code = '', message, reason }: SocketError): string => {
   const local = LOCAL[code]
   if (local !== undefined) return `${code}, ${local}`
-  // The message of OpenSSL also says in which line of which file of its own.
+  // OpenSSL's message also contains its own source file and line.
   return code.startsWith('ERR_SSL') ? (reason ?? message) : message
 }
 

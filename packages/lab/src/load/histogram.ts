@@ -14,10 +14,10 @@ const SUB = 1 << SUB_BITS
 const OCTAVES = 30
 const BUCKETS = OCTAVES * SUB
 const LOWEST_MS = 2 ** -10
-/** Sums are kept in whole tenths of a microsecond, so that merging in any order gives the very same sum. */
+/** Sums are kept in whole tenths of a microsecond, so that merging in any order gives exactly the same sum. */
 const SUM_UNITS_PER_MS = 10_000
 
-/** In a bucket. */
+/** The maximum count in one bucket. */
 const MOST = 2 ** 32 - 1
 
 const float = new Float64Array(1)
@@ -35,7 +35,7 @@ const bucketOf = (ms: number): number => {
   return index < BUCKETS ? index : BUCKETS - 1
 }
 
-/** So far into a bucket (0 to 1), milliseconds. */
+/** The value at a fraction (0 to 1) of a bucket, ms. */
 const within = (index: number, share: number): number =>
   LOWEST_MS * 2 ** (index >>> SUB_BITS) * (1 + ((index & (SUB - 1)) + share) / SUB)
 const middleOf = (index: number): number => within(index, 0.5)
@@ -56,7 +56,7 @@ export class Histogram {
   #min = Number.POSITIVE_INFINITY
   #max = Number.NEGATIVE_INFINITY
 
-  /** Adds one duration. Not a number is a fault of the caller and is refused; below zero counts as zero. */
+  /** Adds one duration. NaN is a mistake of the caller and is rejected; negative values count as zero. */
   record(ms: number): void {
     if (Number.isNaN(ms)) throw new RangeError('a histogram takes durations in milliseconds, got NaN')
     const value = Math.max(0, ms)
@@ -105,8 +105,8 @@ export class Histogram {
   }
 
   /**
-   * As {@link percentile}, but not in steps of a bucket: the durations in it count as spread evenly. For comparing two
-   * histograms, where a step would be a difference.
+   * As {@link percentile}, but interpolated: values count as evenly spread in their bucket. For comparing two
+   * histograms, where steps would appear as differences.
    */
   smoothPercentile(percent: number): number {
     const rank = (percent / 100) * this.#count
@@ -120,7 +120,7 @@ export class Histogram {
       }
       below += count
     })
-    // What lies below the first bucket or above the last counts in it.
+    // Values outside the range are counted in the first or last bucket.
     return Math.min(this.#max, Math.max(this.#min, found))
   }
 
@@ -168,7 +168,7 @@ export class Histogram {
     }
   }
 
-  /** Throws a RangeError for what no histogram says of itself. */
+  /** Throws a RangeError for data that no histogram produces. */
   static fromJSON(data: HistogramData): Histogram {
     const histogram = new Histogram()
     let count = 0
@@ -200,11 +200,11 @@ export class Histogram {
     return histogram
   }
 
-  /** Whether least, greatest and sum can be those of what is in the buckets. */
+  /** Whether minimum, maximum and sum are possible for the counts. */
   #isWhole(first: number | undefined, last: number): boolean {
     const mean = this.#sum / SUM_UNITS_PER_MS / this.#count
     if (first === undefined) return this.#min > this.#max && this.#sum === 0
-    // Each is rounded before it is added.
+    // Each value is rounded before it is added.
     const slack = 1 / SUM_UNITS_PER_MS + 1e-9 * this.#max
     return (
       bucketOf(this.#min) === first &&
@@ -217,7 +217,7 @@ export class Histogram {
   #page(octave: number): Uint32Array {
     let page = this.#pages[octave]
     if (page === undefined) {
-      // Filled from the front, so that the list of pages never becomes sparse and slow.
+      // Filled from the front, because a sparse array would be slow.
       while (this.#pages.length < octave) this.#pages.push(undefined)
       page = new Uint32Array(SUB)
       this.#pages[octave] = page

@@ -1,4 +1,4 @@
-/** Reads bytes of an HTTP head without making strings of them. Pure. */
+/** Reads bytes of an HTTP head without creating strings. Pure. */
 
 export const CR = 13
 export const LF = 10
@@ -20,7 +20,7 @@ export const hexValue = (byte: number): number => {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }
 
-/** True when `bytes[start, end)` is `word` (given in lower case), whatever the case of its letters. */
+/** True if `bytes[start, end)` equals `word` (in lower case), ignoring case. */
 export const isWord = (bytes: Uint8Array, start: number, end: number, word: string): boolean => {
   if (end - start !== word.length) return false
   for (let i = 0; i < word.length; i++) {

@@ -1,4 +1,4 @@
-/** A connection of HTTP/1.1: bytes go to its socket at once, and what comes back is parsed where it is read. */
+/** An HTTP/1.1 connection: writes bytes to its socket at once, and parses input where it is read. */
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
@@ -8,8 +8,8 @@ import type { OutgoingRequest } from './outgoing-request.ts'
 import { ResponseParser } from './response-parser.ts'
 
 /**
- * One buffer serves every socket of the thread: what is read is parsed before the next read begins. 64 KiB is what
- * libuv reads at most at once.
+ * One buffer serves every socket of the thread: input is parsed before the next read begins. libuv reads at most 64 KiB
+ * at once.
  */
 const readBuffer = new Uint8Array(65_536)
 
@@ -19,7 +19,7 @@ export class Http1Connection extends Connection {
   readonly #parser = new ResponseParser()
   readonly #socket: Socket
 
-  /** `tls` is what its connection is made with where the peer speaks TLS. */
+  /** `tls`: options for a server that uses TLS. */
   constructor(owner: ConnectionOwner, peer: Peer, tls: ConnectionOptions) {
     super(owner, peer)
     this.#socket = dial(peer, tls, () => this.#connected(), {
@@ -69,7 +69,7 @@ export class Http1Connection extends Connection {
     this.owner.onBytes(count)
     if (this.state !== 'open') return true
     if (!this.busy) {
-      // Bytes without a request, such as a 408 before an idle connection is closed. Do not use it again.
+      // Bytes without a request, such as a 408 before an idle connection is closed, so it is not used again.
       this.leave()
       return true
     }
@@ -81,7 +81,7 @@ export class Http1Connection extends Connection {
 
   #answered(reusable: boolean): void {
     this.busy = false
-    // The side that closes first keeps the port for a minute (TIME_WAIT), so the server closes.
+    // The side that closes first keeps the port for a minute (TIME_WAIT), so the server must close.
     if (!reusable) this.state = 'closing'
     this.owner.onAnswer(this, this.#parser.status, reusable)
   }

@@ -1,16 +1,16 @@
-/** The HTTP/2 connections to one server, and which of them carries the next stream. */
+/** The HTTP/2 connections to one server, and the choice of the one that carries the next stream. */
 import type { ConnectionOptions } from 'node:tls'
 import type { Connection, ConnectionOwner, Dialer, Peer } from './connection.ts'
 import { Http2Session } from './http2-session.ts'
 import { Http2Stream } from './http2-stream.ts'
 
 export interface Http2Size {
-  /** Connections that are opened before any of them has a second stream, and at most. */
+  /** Connections that are opened before any has a second stream, and the maximum. */
   readonly standing: number
   readonly most: number
-  /** Streams that each may carry at once. */
+  /** Maximum concurrent streams on each. */
   readonly streams: number
-  /** A connection for every request. */
+  /** True for one connection per request. */
   readonly fresh: boolean
 }
 

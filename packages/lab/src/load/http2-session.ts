@@ -1,6 +1,6 @@
 /**
- * One connection of HTTP/2, carried by node:http2: what streams may be opened on it, and what becomes of them when it
- * ends. Its streams are http2-stream.ts.
+ * One HTTP/2 connection of node:http2: decides which streams may open, and ends them when the connection ends.
+ * http2-stream.ts has the streams.
  */
 import {
   type ClientHttp2Session,
@@ -16,16 +16,16 @@ import { dial } from './dial.ts'
 import { explain, failureOf } from './failure.ts'
 import type { FailureCode } from './plan.ts'
 
-/** Answers are thrown away as they come: a window this large never keeps a server from sending. */
+/** Answers are discarded as they arrive: with a window this large the server never has to wait. */
 const WINDOW_BYTES = 2 ** 24
 
-/** Has a place on the connection: for one stream at a time. */
+/** A user of the connection, for one stream at a time. */
 export interface SessionUser {
-  /** The connection stands. */
+  /** The connection is open. */
   connected(): void
-  /** It may open the stream that `mayOpen` refused. */
+  /** The user may open the stream that `mayOpen` refused. */
   admitted(): void
-  /** It takes no more requests, or not as many: a place without one goes. */
+  /** The connection accepts no more requests, or fewer: an idle user leaves. */
   leaveIfIdle(): void
   sessionEnded(code: FailureCode, reason: string): void
 }
@@ -37,16 +37,16 @@ export class Http2Session {
   readonly #onEnd: (session: Http2Session) => void
   readonly #socket: Socket
   #limit: number
-  /** The server has said how many streams it takes (SETTINGS). */
+  /** The server has sent its maximum number of streams (SETTINGS). */
   #settled = false
-  /** Went ahead before that. */
+  /** The user that sent a request before that. */
   #first: SessionUser | undefined
-  /** Wait for that. */
+  /** The users that wait for that. */
   readonly #held: Set<SessionUser> = new Set()
   #session: ClientHttp2Session | undefined
   #bytesSeen = 0
 
-  /** At most `streams` at once, fewer where the server says so; one in all where it is `fresh`. */
+  /** At most `streams` at the same time, fewer if the server says so; only one in total if `fresh`. */
   constructor(
     peer: Peer,
     tls: ConnectionOptions,
@@ -62,17 +62,17 @@ export class Http2Session {
       .on('close', () => this.#end('reset', 'the connection closed too early'))
   }
 
-  /** How many more streams it can carry. */
+  /** Number of further streams that it can carry. */
   get room(): number {
     return this.state === 'connecting' || this.state === 'open' ? this.#limit - this.users.size : 0
   }
 
-  /** Whether whoever uses it may go on to do so. */
+  /** Whether its users may continue to use it. */
   get lasts(): boolean {
     return this.state === 'open' && !this.#fresh && this.users.size <= this.#limit
   }
 
-  /** Bytes read since this was last asked. */
+  /** Bytes read since the last call. */
   newBytes(): number {
     const { bytesRead } = this.#socket
     const more = bytesRead - this.#bytesSeen
@@ -81,8 +81,9 @@ export class Http2Session {
   }
 
   /**
-   * False while it is not known how many streams the server takes, for all but the first: it would refuse the others if it
-   * takes one at a time. They are `admitted` later; node:http2 then holds back what is over the limit.
+   * False for all users but the first until the server has said how many streams it accepts: one that accepts a single
+   * stream would refuse the others. They are `admitted` later; from then on node:http2 holds back streams above the
+   * limit.
    */
   mayOpen(user: SessionUser): boolean {
     this.#first ??= user
@@ -91,19 +92,19 @@ export class Http2Session {
     return false
   }
 
-  /** Throws where node:http2 refuses to send it. */
+  /** Throws if node:http2 refuses to send the request. */
   request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream {
     return this.#session!.request(headers, { endStream })
   }
 
-  /** The one request of a fresh connection is done: the server is told, and closes it. */
+  /** The only request of a fresh connection is done: tells the server, which closes the connection. */
   finished(): void {
     if (!this.#fresh || this.state !== 'open') return
     this.state = 'leaving'
     this.#session!.goaway(constants.NGHTTP2_NO_ERROR)
   }
 
-  /** Nobody wants to connect any more. */
+  /** The user no longer waits for the connection. */
   leave(user: SessionUser): void {
     this.users.delete(user)
     this.#held.delete(user)
@@ -150,7 +151,7 @@ export class Http2Session {
     }
   }
 
-  /** The server takes no more requests on it (GOAWAY). It ends when those that it took are answered. */
+  /** The server accepts no more requests on it (GOAWAY). It ends when the accepted ones are answered. */
   #retire(): void {
     if (this.state !== 'open') return
     this.state = 'leaving'
@@ -165,7 +166,7 @@ export class Http2Session {
   }
 }
 
-/** Of an error that ends the connection, told by node:http2 or by its socket. */
+/** The failure for an error, from node:http2 or the socket, that ends the connection. */
 export const sessionFailure = (error: NodeJS.ErrnoException, connected = true): [code: FailureCode, reason: string] => {
   if (error.code === 'ERR_HTTP2_ERROR') return ['malformed', `no valid HTTP/2 (${error.message})`]
   if (error.code === 'ERR_HTTP2_SESSION_ERROR') return ['reset', error.message]

@@ -1,6 +1,6 @@
 /**
- * A place for one request at a time on an HTTP/2 connection. Each request has a stream of its own; the place outlives it,
- * as a connection of HTTP/1.1 outlives its requests.
+ * Sends one request at a time on an HTTP/2 connection. Each request has its own stream; this object outlives them, as
+ * an HTTP/1.1 connection outlives its requests.
  */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
 import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
@@ -10,7 +10,7 @@ import type { FailureCode } from './plan.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM, NGHTTP2_HTTP_1_1_REQUIRED } = constants
 
-/** Codes that say that somebody broke the protocol. */
+/** Codes of protocol errors, by either side. */
 const BROKEN: ReadonlySet<number> = new Set([
   constants.NGHTTP2_PROTOCOL_ERROR,
   constants.NGHTTP2_FLOW_CONTROL_ERROR,
@@ -18,12 +18,12 @@ const BROKEN: ReadonlySet<number> = new Set([
   constants.NGHTTP2_COMPRESSION_ERROR,
 ])
 
-/** The connection has just ended, and is about to tell why: `sessionEnded`. */
+/** The connection has just ended, and `sessionEnded` will report why. */
 const SESSION_ENDS: ReadonlySet<string> = new Set(['ERR_HTTP2_INVALID_SESSION', 'ERR_HTTP2_STREAM_CANCEL'])
 
 export class Http2Stream extends Connection implements SessionUser {
   bodyBytes = 0
-  /** HTTP/2 says when it is over (GOAWAY). */
+  /** An HTTP/2 server announces the end with GOAWAY. */
   readonly keptMs: number = Number.POSITIVE_INFINITY
   readonly #session: Http2Session
   #message: Http2Message | undefined
@@ -120,7 +120,7 @@ export class Http2Stream extends Connection implements SessionUser {
   }
 
   #ended(stream: ClientHttp2Stream): void {
-    // A stream that was reset ends, too, before it closes.
+    // A stream that was reset also ends before it closes.
     if (stream !== this.#stream || this.#status === 0 || stream.rstCode !== 0) return
     this.#came(stream)
     if (this.#length !== undefined && this.#length !== this.bodyBytes) {
@@ -129,17 +129,17 @@ export class Http2Stream extends Connection implements SessionUser {
     }
     this.#stream = undefined
     this.busy = false
-    // Answered before it had the whole body.
+    // The server answered before it had the whole body.
     if (!stream.writableFinished) stream.close(NGHTTP2_CANCEL)
     const { lasts } = this.#session
     if (!lasts) this.state = 'closing'
     this.#session.finished()
     this.owner.onAnswer(this, this.#status, lasts)
-    // One stream more than the server now allows.
+    // The server now allows fewer streams than are open.
     if (!lasts && this.#session.state === 'open') this.leave()
   }
 
-  /** Without an error when it only closed. */
+  /** Called without an error if the stream only closed. */
   #broke(stream: ClientHttp2Stream, error?: NodeJS.ErrnoException): void {
     if (stream !== this.#stream) return
     this.#came(stream)
@@ -149,7 +149,7 @@ export class Http2Stream extends Connection implements SessionUser {
   }
 }
 
-/** Of the code with which a stream was reset. */
+/** The failure for the code with which a stream was reset. */
 const streamFailure = (code: number): [code: FailureCode, reason: string] => {
   if (code === NGHTTP2_REFUSED_STREAM) return ['refused', '']
   if (code === NGHTTP2_HTTP_1_1_REQUIRED) return ['other', 'the server asks for HTTP/1.1 (HTTP_1_1_REQUIRED)']

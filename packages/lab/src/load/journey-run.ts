@@ -1,14 +1,14 @@
-/** A journey under way (journeys.ts). Types only. */
+/** A journey in progress (journeys.ts). Types only. */
 import type { AnswerParts } from './answer-parts.ts'
 
 export interface JourneyRun {
-  /** Fields such as `{{seq}}` are the same in all of its requests. */
+  /** Fields such as `{{seq}}` have the same value in all of its requests. */
   readonly number: number
   readonly dueMs: number
   step: number
   readonly extracted: Record<string, string>
-  /** Of the request that is under way, where something is to be read out of it. */
+  /** For the current request, if values are extracted from its answer. */
   answer: AnswerParts | undefined
-  /** As many as may be were under way: it makes no request. */
+  /** True if the maximum number of journeys was in progress: it sends no request. */
   readonly refused: boolean
 }

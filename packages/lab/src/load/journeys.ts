@@ -1,8 +1,8 @@
 /**
- * Journeys: arrivals that each make several requests, one after the other. The schedule says when a journey starts, whatever
+ * Journeys are arrivals that each send several requests in sequence. The schedule says when a journey starts, whatever
  * the server does; each later request is due its think time after the answer before. Pure.
  *
- * scheduled = completed + failed (by step) + not started + cut (still under way when the run was stopped).
+ * scheduled = completed + failed (by step) + not started + cut (still in progress when the run was stopped).
  */
 import { AnswerParts } from './answer-parts.ts'
 import { type ArrivalSource, type RequestEnd, shareOf, sourceOf } from './arrival-source.ts'
@@ -20,7 +20,7 @@ export class Journeys implements ArrivalSource {
   readonly #atOnce: number
   readonly #workers: number
   #number: number
-  /** When later requests are due, and whose they are. */
+  /** When later requests are due, and their journeys. */
   readonly #later = new DueTimes()
   readonly #runs = new Map<number, JourneyRun[]>()
   #open = 0

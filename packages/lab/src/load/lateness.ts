@@ -1,43 +1,44 @@
 /**
- * What a worker may have overlooked, and for how long. Pure: it gets every time, in milliseconds since the start of the run.
+ * Computes how long input of a worker may have been unread. Pure: every time is passed in, as milliseconds since the
+ * start of the run.
  *
- * A turn of the loop ends and the loop polls: it reads everything that lies in a socket by then. So whatever is read now
- * came after the *last but one* poll began; before that poll it would have been read in it. That is the bound which
- * certification takes off a latency to see what was the server's.
+ * At the end of a turn the loop polls, and reads everything that is in a socket by then. So data read now arrived after
+ * the *last but one* poll began; earlier data would have been read in that poll. Certification subtracts this bound
+ * from a latency to get the server's part.
  *
- * A poll that sleeps is different: it ends when something comes. Then the scheduler says how long the thread was kept from
- * running. Run more than once since it fell asleep, it was stopped or put off on the way, and the bound stays what it was.
+ * A poll that sleeps ends when data arrives. Then the scheduler reports how long the thread had to wait for a core. If
+ * the thread ran more than once since it fell asleep, it was interrupted meanwhile, and the bound does not change.
  */
 import type { Scheduling } from './scheduling.ts'
 
-/** A stretch in which the generator did not run at all. */
+/** A period in which the generator did not run at all. */
 export interface Freeze {
   readonly atMs: number
   readonly lengthMs: number
 }
 
 /**
- * Not having run for this long is a freeze: longer than any collection of garbage or slice of the scheduler that is
- * part of life, short enough to matter to every arrival rate worth measuring.
+ * A pause of this length is a freeze. It is longer than usual garbage collections and scheduler slices, and short
+ * enough to matter at any arrival rate worth measuring.
  */
 export const FREEZE_MS = 100
 const MOST_FREEZES = 100
-/** Without a sign of life for this long, answers are read before anything is decided. A turn takes a few microseconds. */
+/** After a pause of this length, answers are read before anything is decided. A turn takes a few microseconds. */
 export const GAP_MS = 1
-/** A timer may be this late before we call it our own lateness. */
+/** A timer that is later than this counts as the generator's lateness. */
 const TIMER_SLACK_MS = 2
 
 export class Lateness {
-  /** The latest sign of life. */
+  /** When the generator last showed that it runs. */
   lastSeen = 0
   readonly freezes: Freeze[] = []
-  /** Whatever was readable before this has been read before the poll under way. */
+  /** Everything readable before this was read before the current poll. */
   #readUntil = 0
-  /** When the last poll began: once it is over, whatever was readable before this has been read. */
+  /** When the last poll began: after it, everything readable before this has been read. */
   #pollBegan = 0
-  /** The end of the latest gap between two signs of life. */
+  /** The end of the last pause. */
   #gapEnded = Number.NEGATIVE_INFINITY
-  /** When the next sign of life is due at the latest. */
+  /** The latest time at which the generator should show again that it runs. */
   #expectedBy = 0
   #asleep = false
   #atSleep: Scheduling | undefined
@@ -53,22 +54,22 @@ export class Lateness {
     return this.#asleep
   }
 
-  /** After a poll: whatever was readable before this has been read. */
+  /** After a poll: everything readable before this has been read. */
   get readUpTo(): number {
     return this.#pollBegan
   }
 
-  /** There was a gap, and no poll since: what the sockets hold is not known. */
+  /** True after a pause without a poll since: the content of the sockets is unknown. */
   get mustRead(): boolean {
     return this.#gapEnded > this.#pollBegan
   }
 
-  /** The poll under way is the first after a gap: it may not yet have read what came before. */
+  /** True during the first poll after a pause: it may not have read all earlier data yet. */
   get catchingUp(): boolean {
     return this.#gapEnded > this.#readUntil
   }
 
-  /** At most how long what is read now has lain unread. */
+  /** The maximum time for which data read now has been unread. */
   get unreadMs(): number {
     return this.lastSeen - this.#readUntil
   }
@@ -83,7 +84,7 @@ export class Lateness {
     this.#expectedBy = now
   }
 
-  /** A sign of life after a poll that was allowed to sleep: what it read, or its end. */
+  /** The generator runs again after a poll that could sleep, because data arrived or the poll ended. */
   woke(now: number, scheduling: Scheduling | undefined): void {
     const overslept = now - this.#expectedBy
     this.alive(now)
@@ -96,25 +97,25 @@ export class Lateness {
       this.#gapEnded = now
       return
     }
-    // It has not slept: what it read was there.
+    // The thread has not slept, so the data was already there.
     if (turns === 0) return
     this.#readUntil = Math.max(this.#readUntil, now - delayMs)
     this.#pollBegan = Math.max(this.#pollBegan, now - delayMs)
   }
 
-  /** A nap within a turn is to end by then. */
+  /** A nap within a turn should end by `until`. */
   naps(until: number): void {
     this.#expectedBy = until
   }
 
-  /** A turn ends and a poll begins that looks and returns. */
+  /** A turn ends with a poll that returns at once. */
   polls(now: number): void {
     this.alive(now)
     this.#readUntil = this.#pollBegan
     this.#pollBegan = now
   }
 
-  /** A turn ends and a poll begins that sleeps until something comes, or until then. */
+  /** A turn ends with a poll that sleeps until data arrives, or until `until`. */
   sleeps(now: number, until: number, scheduling: Scheduling | undefined): void {
     this.polls(now)
     this.#expectedBy = until

@@ -1,4 +1,4 @@
-/** A load in a few words, and the plan it becomes with the lab's usual choices filled in. Pure. */
+/** A short description of a load, and the plan that it becomes with the lab's defaults. Pure. */
 import type { Connections, RequestHeaders, LoadPlan, Phase, Spacing, Tls } from './plan.ts'
 
 interface Common {
@@ -9,25 +9,25 @@ interface Common {
   readonly headers?: RequestHeaders
   readonly body?: string | Uint8Array | undefined
   readonly tls?: Tls | undefined
-  /** @default 60 s: a scenario wants to see how long things take, not to cut them off */
+  /** @default 60 s: scenarios measure how long requests take, and should not cut them off */
   readonly timeoutMs?: number
   /** @default 1 s */
   readonly sloMs?: number
   /** @default 'even' */
   readonly spacing?: Spacing
-  /** Of the Poisson process. @default 1: the same arrivals for every arm */
+  /** Seed of the Poisson process. @default 1: the same arrivals for every arm */
   readonly seed?: number
-  /** A new connection for every request. */
+  /** True for a new connection per request. */
   readonly fresh?: boolean
-  /** Each request differs; see template.ts. */
+  /** True if requests differ; see template.ts. */
   readonly templated?: true
-  /** To know which requests were answered 2xx. */
+  /** True to record which requests were answered with 2xx. */
   readonly acknowledged?: true
-  /** Its figures are not used, so nothing about them is doubtful. */
+  /** The figures are not used, so they need no doubts. */
   readonly warmUp?: boolean
 }
 
-/** `users` who each wait for their answer, or `rate` arrivals a second whatever the server does. */
+/** `users` who each wait for their answer, or `rate` arrivals per second whatever the server does. */
 export type LoadRequest = Common &
   (
     | { readonly users: number; readonly thinkMs?: number; readonly rate?: never }
@@ -36,7 +36,7 @@ export type LoadRequest = Common &
 
 const usualTimeoutMs = 60_000
 const usualSloMs = 1000
-/** Far below the ephemeral ports (28,000). */
+/** Far below the number of ephemeral ports (28,000). */
 const connectionCeiling = 15_000
 
 export function planOf(request: LoadRequest): LoadPlan {
@@ -61,7 +61,7 @@ export function planOf(request: LoadRequest): LoadPlan {
     timeoutMs,
     connectTimeoutMs: timeoutMs,
     sloMs,
-    threads: 1, // the lab has one core
+    threads: 1, // The lab has one core.
     ...(request.tls === undefined ? {} : { tls: request.tls }),
     ...(request.templated === undefined ? {} : { templated: request.templated }),
     ...(request.acknowledged === undefined ? {} : { acknowledged: request.acknowledged }),

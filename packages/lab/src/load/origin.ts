@@ -1,22 +1,22 @@
-/** One of the servers that a worker sends to: its connections, and the requests that wait for one. */
+/** One server that a worker sends to: its connections, and the requests that wait for one. */
 import type { ConnectionPool } from './connection-pool.ts'
 import { Fifo } from './fifo.ts'
 import type { JourneyRun } from './journey-run.ts'
 
-/** A request that is due: when, which of all, and which target. */
+/** A due request: its time, number and target. */
 export interface DueRequest {
   readonly due: number
   readonly number: number
   readonly target: number
-  /** Whose it is. */
+  /** Its journey, if any. */
   readonly run: JourneyRun | undefined
 }
 
 export class Origin {
   readonly pool: ConnectionPool
-  /** In the order in which they were due. */
+  /** Ordered by due time. */
   readonly waiting: Fifo<DueRequest> = new Fifo()
-  /** Some request waits because the cap on connections is reached. */
+  /** True if a request waits because of the cap on connections. */
   capped = false
 
   constructor(pool: ConnectionPool) {

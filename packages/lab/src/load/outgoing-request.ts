@@ -1,4 +1,4 @@
-/** A target's requests as they go out: made once when all are the same, else anew for each. */
+/** The requests to one target, built once if all are equal, otherwise for each. */
 import { Buffer } from 'node:buffer'
 import type { OutgoingHttpHeaders } from 'node:http2'
 import type { RequestText } from './request-text.ts'
@@ -11,9 +11,9 @@ export interface Http2Message {
 
 export class OutgoingRequest {
   readonly isHead: boolean
-  /** Of the body of the request made last. */
+  /** Body length of the last request, bytes. */
   bodyBytes = 0
-  /** The request line, which is encoded as a URL is, and the fields. */
+  /** The request line, which is encoded like a URL, and the header fields. */
   readonly #line: Template
   readonly #head: Template
   readonly #body: Template | undefined
@@ -21,7 +21,7 @@ export class OutgoingRequest {
   #bytes: Uint8Array | undefined
   #message: Http2Message | undefined
 
-  /** `random` when its fields are to be filled in. Throws a RangeError that names a field which does not exist. */
+  /** Pass `random` to fill in template fields. Throws a RangeError that names an unknown field. */
   constructor({ head, body, isHead, extracted }: RequestText, random: (() => number) | undefined) {
     const template = (text: string, encode?: (value: string) => string): Template =>
       random === undefined ? text : templateOf(text, random, extracted, encode)
@@ -33,14 +33,14 @@ export class OutgoingRequest {
     this.#constant = [this.#line, this.#head, this.#body].every(each => typeof each !== 'function')
   }
 
-  /** As HTTP/1.1 has it. */
+  /** The request as HTTP/1.1 bytes. */
   bytes(number: number, nowMs: () => number, extracted: Extracted = {}): Uint8Array {
     if (this.#bytes === undefined || !this.#constant)
       this.#bytes = http1Bytes(...this.#filled(number, nowMs, extracted))
     return this.#bytes
   }
 
-  /** As HTTP/2 has it. */
+  /** The request as an HTTP/2 message. */
   message(number: number, nowMs: () => number, extracted: Extracted = {}): Http2Message {
     if (this.#message === undefined || !this.#constant) {
       this.#message = http2Message(...this.#filled(number, nowMs, extracted))
@@ -58,7 +58,7 @@ export class OutgoingRequest {
   }
 }
 
-/** What a value needs in order to stand in a string of JSON, or in a form. */
+/** The encoding of a value for a JSON string or a form. */
 const bodyEncoding = (head: string): ((value: string) => string) | undefined => {
   const type = /\r\ncontent-type:([^;\r]*)/i.exec(head)?.[1] ?? ''
   if (type.includes('json')) return value => Buffer.from(JSON.stringify(value).slice(1, -1)).toString('latin1')

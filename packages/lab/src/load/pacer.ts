@@ -1,8 +1,8 @@
 /**
- * How one worker waits: long enough to leave the core alone, short enough to be on time. Knows nothing of requests; times
- * are milliseconds since the start of the run. What may have been overlooked meanwhile is the business of lateness.ts.
+ * Makes one worker wait: long enough to leave the core to others, short enough to be on time. Knows no requests; times
+ * are milliseconds since the start of the run. lateness.ts tracks what may have been unread meanwhile.
  *
- * The loop of Node sleeps in whole milliseconds only, and a sleep of the operating system ends 50 to 80 us late. So:
+ * Node's loop sleeps only for whole milliseconds, and a sleep of the operating system ends 50 to 80 us late. So:
  *   - far from the next send (> 4 ms): a timer, 2 ms short of it. Answers wake the loop at once.
  *   - nothing to expect: Atomics.wait up to 0.1 ms before the send, then turns of the loop (1.5 us each).
  *   - answers to expect: turns of the loop, unless a nap is too short to be seen in the figures, because it is within
@@ -14,31 +14,31 @@ import { CoreSharing } from './core-sharing.ts'
 import { type Freeze, Lateness } from './lateness.ts'
 import { type ReadScheduling, schedulingOfThisThread } from './scheduling.ts'
 
-/** A nap ends about this much after what was asked for (timer slack 50 us and waking up). */
+/** A nap ends about this much late (timer slack 50 us, and waking up). */
 const OVERSHOOT_MS = 0.075
-/** How long before a send sleeping ends and turning begins. */
+/** How long before a send sleeping ends and busy turns begin. */
 const AWAKE_BEFORE_MS = 0.1
-/** Beyond this a timer of the loop is the better sleep. */
+/** For longer waits a timer of the loop is used. */
 const TIMER_FROM_MS = 4
 const TIMER_EARLY_MS = 2
-/** Longest sleep on a timer: with answers to come its end is what reveals a freeze; without, what notices an abort. */
+/** Longest sleep on a timer. If answers are expected, its end detects a freeze; otherwise it detects an abort. */
 const TIMER_BUSY_MS = 5
 const TIMER_IDLE_MS = 50
 const NAP_SHARE = 0.02
 const SHORTEST_NAP_MS = 0.1
 const LONGEST_NAP_MS = 0.25
-/** From this rate on (requests per millisecond) naps of `YIELDING_NAP_MS` replace idle turns. */
+/** From this rate on (requests per ms) naps of `YIELDING_NAP_MS` replace idle turns. */
 const HIGH_RATE = 20
-/** So much later at most is read what comes in meanwhile, there and where another wants the core. */
+/** At that rate, and when another thread wants the core, data is read at most this late. */
 const YIELDING_NAP_MS = 0.2
 
 export interface Outlook {
   readonly due: number
-  /** Something is to be done in the very next turn. */
+  /** There is work for the very next turn. */
   readonly urgent: boolean
-  /** Requests wait for a connection: every answer read later delays one of them. */
+  /** Requests wait for a connection, so an answer that is read late delays one of them. */
   readonly behind: boolean
-  /** Answers are to be expected. */
+  /** Answers are expected. */
   readonly busy: boolean
   /** How long answers take at present. */
   readonly answerScaleMs: number
@@ -46,7 +46,7 @@ export interface Outlook {
 }
 
 export class Pacer {
-  /** Time spent turning with nothing to do. */
+  /** Time spent in idle turns. */
   idleMs = 0
 
   readonly #control: Int32Array
@@ -57,7 +57,7 @@ export class Pacer {
   #originMs = 0
   #turnEnded = 0
   #worked = true
-  /** The last turn did nothing but let the sockets be read. */
+  /** The last turn only read the sockets. */
   #readFirst = false
   #timer: NodeJS.Timeout | undefined
   #stopped = false
@@ -78,12 +78,12 @@ export class Pacer {
     clearTimeout(this.#timer)
   }
 
-  /** Time of the latest sign of life, set by `turnBegins` and `cameIn`. */
+  /** When the generator last showed that it runs; set by `turnBegins` and `cameIn`. */
   get lastSeen(): number {
     return this.#lateness.lastSeen
   }
 
-  /** Whatever was readable before this has been read. */
+  /** Everything readable before this has been read. */
   get readUpTo(): number {
     return this.#lateness.readUpTo
   }
@@ -92,12 +92,12 @@ export class Pacer {
     return this.#lateness.freezes
   }
 
-  /** After a gap, what is read may not yet be all that came before it. */
+  /** After a pause, the data read so far may not be all that arrived before it. */
   get catchingUp(): boolean {
     return this.#lateness.catchingUp
   }
 
-  /** Something was sent or read in this turn. */
+  /** This turn has sent or read something. */
   did(): void {
     this.#worked = true
   }
@@ -110,12 +110,12 @@ export class Pacer {
     return this.lastSeen
   }
 
-  /** At most how long what came in last has lain unread because of us. */
+  /** The maximum time for which the last data was unread because of the generator. */
   get unreadMs(): number {
     return this.#lateness.unreadMs
   }
 
-  /** Something came in. A turn follows soon. */
+  /** Data arrived. A turn follows soon. */
   cameIn(): void {
     const { asleep } = this.#lateness
     this.#alive()
@@ -124,8 +124,8 @@ export class Pacer {
   }
 
   /**
-   * True when the generator did not run for a while: then nothing may be decided in this turn, and another one follows
-   * when the sockets are read. Once; a loop that is never on time must go on all the same.
+   * True if the generator did not run for a while: then this turn decides nothing, and another one follows once the
+   * sockets are read. Not twice in a row, because a loop that is never on time must continue too.
    */
   readsFirst(): boolean {
     this.#readFirst = !this.#readFirst && this.#lateness.mustRead
@@ -133,10 +133,10 @@ export class Pacer {
     return this.#readFirst
   }
 
-  /** Arranges for the next turn. */
+  /** Schedules the next turn. */
   wait(outlook: Outlook): void {
     if (this.#stopped) return
-    // The turn itself may have been frozen, too.
+    // The turn itself may have frozen, too.
     const now = this.#alive()
     const gap = outlook.urgent ? 0 : outlook.due - now
     if (gap > TIMER_FROM_MS) {
@@ -175,7 +175,7 @@ export class Pacer {
   }
 }
 
-/** How long to sleep before the next turn of the loop; 0 for not at all. */
+/** How long to sleep before the next turn of the loop; 0 for no sleep. */
 export const napMs = (
   gap: number,
   { behind, busy, answerScaleMs, ratePerMs }: Omit<Outlook, 'due' | 'urgent'>,
@@ -188,6 +188,6 @@ export const napMs = (
   if (allowed < SHORTEST_NAP_MS) return 0
   if (gap > allowed) return allowed - OVERSHOOT_MS
   if (ratePerMs >= HIGH_RATE) return allowed - OVERSHOOT_MS
-  // The send comes first: wake for it rather than after it.
+  // The send has priority: wake up before it, not after it.
   return Math.max(0, gap - AWAKE_BEFORE_MS)
 }

@@ -1,4 +1,4 @@
-/** The addresses of the servers that a plan names. */
+/** Resolves the addresses of the servers in a plan. */
 import type { Peer } from './connection.ts'
 import { resolveAddress, type Target } from './target.ts'
 

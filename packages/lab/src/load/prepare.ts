@@ -1,4 +1,4 @@
-/** Takes the targets of a plan apart: which servers there are, and what is sent to each. */
+/** Splits the targets of a plan into servers and the requests to each. */
 import type { EngineJob } from './engine-job.ts'
 import { OutgoingRequest } from './outgoing-request.ts'
 import type { LoadPlan, LoadTarget, RequestHeaders } from './plan.ts'
@@ -7,22 +7,22 @@ import { parseTarget, type Target } from './target.ts'
 import { tlsOptions } from './tls.ts'
 
 export interface Prepared {
-  /** One target of each server. */
+  /** One target for each server. */
   readonly servers: readonly Target[]
   readonly requests: EngineJob['requests']
 }
 
-/** All targets of a plan, in the order in which they take turns. */
+/** All targets of a plan in round robin order. */
 export const targetsOf = (plan: LoadPlan): readonly LoadTarget[] => [plan, ...(plan.others ?? [])]
 
-/** Whether its requests differ: the fields of template.ts occur in one. */
+/** Whether requests differ: a template field (template.ts) occurs. */
 export const hasFields = (plan: LoadPlan): boolean =>
   plan.templated === true &&
   targetsOf(plan).some(({ url, headers, body }) =>
     [url, ...Object.values(headers).flat(), body].some(text => typeof text === 'string' && text.includes('{{')),
   )
 
-/** Throws (RangeError, TypeError) for what can not be sent. */
+/** Throws (RangeError, TypeError) for a request that cannot be sent. */
 export const prepare = (plan: LoadPlan): Prepared => {
   const servers = new Map<string, { readonly index: number; readonly target: Target }>()
   const requests = targetsOf(plan).map((request, at) => {
@@ -39,7 +39,7 @@ export const prepare = (plan: LoadPlan): Prepared => {
   return { servers: found, requests }
 }
 
-/** What belongs to a connection of HTTP/1.1 has no place in HTTP/2 (RFC 9113, 8.2.2). */
+/** Fields of an HTTP/1.1 connection, which HTTP/2 forbids (RFC 9113, 8.2.2). */
 const HTTP1_ONLY = new Set(['keep-alive', 'proxy-connection', 'http2-settings', 'te'])
 
 const refuseHttp1Only = (headers: RequestHeaders): void => {
@@ -55,7 +55,7 @@ export const requestOf = (
 ): { readonly target: Target; readonly text: RequestText } => {
   const target = parseTarget(request.url, templated)
   const text = { ...requestText(request, target, fresh), extracted }
-  // Finds fields that do not exist.
+  // Throws for unknown fields.
   if (templated) new OutgoingRequest(text, Math.random)
   return { target, text }
 }

@@ -1,4 +1,4 @@
-/** A small seeded generator of random numbers (sfc32), so that the same seed gives the same arrivals everywhere. Pure. */
+/** A small seeded random number generator (sfc32), so that a seed gives the same arrivals everywhere. Pure. */
 
 /** Returns a function that yields numbers in [0, 1). */
 export const seededRandom = (seed: number): (() => number) => {

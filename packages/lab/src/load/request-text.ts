@@ -1,25 +1,28 @@
-/** What a request says, a character for each byte (latin1), so that it crosses threads and its fields can be filled in. Pure but for Buffer. */
+/**
+ * The text of a request, one character per byte (latin1), so that it can cross threads and its fields can be filled in.
+ * Pure except for Buffer.
+ */
 import { Buffer } from 'node:buffer'
 import type { LoadTarget } from './plan.ts'
 import type { Target } from './target.ts'
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-/** Anything but control characters (tab allowed): what may stand in a header's value. */
+/** Header values allow everything except control characters (tab is allowed). */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
-/** What the generator itself decides; a header of the user's that contradicts it would break the framing. */
+/** Headers that the generator sets; a user's header would break the framing. */
 const RESERVED = new Set(['connection', 'content-length', 'transfer-encoding', 'upgrade', 'expect'])
 
 export interface RequestText {
-  /** Up to the last header but the length of the body. */
+  /** Everything up to the last header, without the body's length. */
   readonly head: string
   readonly body: string | undefined
-  /** Its answer has no body. */
+  /** True if the answer has no body. */
   readonly isHead: boolean
-  /** Names that stand in fields for what earlier answers of a journey had. */
+  /** Names in template fields for values from earlier answers of a journey. */
   readonly extracted?: readonly string[]
 }
 
-/** Throws a RangeError that names the header or method at fault. `fresh`: the connection ends with it. */
+/** Throws a RangeError that names the wrong header or method. `fresh`: the connection ends with the request. */
 export const requestText = (request: LoadTarget, target: Target, fresh: boolean): RequestText => {
   const { method } = request
   if (!TOKEN.test(method)) throw new RangeError(`method must be an HTTP method such as GET, got "${method}"`)

@@ -1,10 +1,10 @@
 /**
- * A strict, incremental parser of HTTP/1.1 responses. Pure: bytes in, a verdict out; knows no socket and no clock.
+ * A strict, incremental parser of HTTP/1.1 responses. Pure: it knows no socket and no clock.
  *
- * It keeps only what a load generator asks: the status, whether the answer is complete, whether and for how long the
- * connection may be used again, how long the body was. Bodies are skipped, but for journeys. Bytes may be split anywhere. It is
- * strict because a generator that guesses would count answers that never came: bare LF, folded headers, spaces before
- * a colon, differing lengths, a length beside chunks and bytes after the end are all faults.
+ * It keeps only what a load generator needs: the status, whether the answer is complete, whether and for how long the
+ * connection may be reused, and the body's length. Bodies are skipped, except in journeys. Bytes may be split anywhere.
+ * It is strict because a guess would count answers that never came: bare LF, folded headers, spaces before a colon,
+ * differing lengths, a length beside chunks and bytes after the end are all errors.
  */
 import type { AnswerParts } from './answer-parts.ts'
 import {
@@ -21,10 +21,10 @@ import {
   textOf,
 } from './http-bytes.ts'
 
-/** Longest line (status line, header, chunk size) and most bytes of headers that are still taken for HTTP. */
+/** Longest line (status line, header, chunk size), and the most header bytes, that are accepted as HTTP. */
 export const LONGEST_LINE = 65_536
 export const MOST_HEAD_BYTES = 262_144
-/** Room for a line in pieces that is kept for the next answer; with many connections, more would add up. */
+/** Buffer for a split line that is kept for the next answer; larger ones would add up over many connections. */
 const ROOM_KEPT = 4096
 
 const TIMEOUT = 'timeout='
@@ -43,13 +43,13 @@ const State = {
 } as const
 
 export class ResponseParser {
-  /** Status of the answer being read, 0 before its status line. */
+  /** Status of the current answer, 0 before its status line. */
   status = 0
-  /** After a complete answer: whether the connection may carry another request. */
+  /** After a complete answer: whether the connection can carry another request. */
   reusable = false
-  /** For how long the server keeps an idle connection (Keep-Alive: timeout), milliseconds; Infinity when it does not say. */
+  /** How long the server keeps an idle connection (Keep-Alive: timeout), ms; Infinity if it does not say. */
   keptMs: number = Number.POSITIVE_INFINITY
-  /** Bytes of the body so far, without the framing of chunks. */
+  /** Bytes of the body so far, without chunk framing. */
   bodyBytes = 0
   /** What was wrong, once `failed`. */
   fault = ''
@@ -69,7 +69,7 @@ export class ResponseParser {
   #spill: Uint8Array | undefined
   #spilled = 0
 
-  /** Gets ready for the answer of a new request. `parts` gets its fields and its body. */
+  /** Prepares for the answer to a new request. `parts` receives its fields and body. */
   start(headRequest: boolean, parts?: AnswerParts): void {
     this.#headRequest = headRequest
     this.#parts = parts
@@ -87,8 +87,8 @@ export class ResponseParser {
   }
 
   /**
-   * Takes `bytes[start, end)`. Returns how many of them belong to this answer: fewer than given only when the answer
-   * is complete (the rest was not asked for) or broken.
+   * Parses `bytes[start, end)`. Returns how many belong to this answer: fewer than given only if the answer is complete
+   * (the rest was not requested) or broken.
    */
   read(bytes: Uint8Array, start: number, end: number): number {
     let at = start
@@ -123,7 +123,7 @@ export class ResponseParser {
     return at - start
   }
 
-  /** The peer closed its side. Completes an answer that lasts until close; leaves any other incomplete. */
+  /** The server closed its side. This completes an answer that lasts until close; any other stays incomplete. */
   end(): void {
     if (this.#state === State.bodyUntilClose) this.#state = State.done
   }
@@ -144,14 +144,14 @@ export class ResponseParser {
     this.#headBytes = 0
   }
 
-  /** The methods below that take a line return what is wrong with it, or '' when nothing is. */
+  /** The methods below that take a line return an error text, or '' for a valid line. */
   #judge(fault: string): void {
     if (fault === '') return
     this.#state = State.failed
     this.fault = fault
   }
 
-  /** Reads up to the end of the line or of the bytes; returns where it stopped. */
+  /** Reads to the end of the line or of the bytes; returns where it stopped. */
   #readLine(bytes: Uint8Array, start: number, end: number): number {
     let at = start
     while (at < end && bytes[at] !== LF) at++
@@ -187,7 +187,7 @@ export class ResponseParser {
     this.#spilled = needed
   }
 
-  /** One line, its LF at `lf`. */
+  /** Parses one line, whose LF is at `lf`. */
   #line(bytes: Uint8Array, start: number, lf: number): string {
     const end = lf - 1
     const state = this.#state
@@ -212,7 +212,7 @@ export class ResponseParser {
     return this.#headerLine(bytes, start, end, state === State.trailers)
   }
 
-  /** `HTTP/1.1 200 OK`; the reason, and the space before it, may be missing. */
+  /** Parses `HTTP/1.1 200 OK`; the reason, and the space before it, may be missing. */
   #statusLine(bytes: Uint8Array, start: number, end: number): string {
     const wellFormed =
       end - start >= 12 &&
@@ -297,7 +297,7 @@ export class ResponseParser {
     })
   }
 
-  /** `timeout=5, max=1000`: seconds. What is not a number is no promise. */
+  /** Parses `timeout=5, max=1000`, in seconds. Anything other than a number is ignored. */
   #keepAlive(bytes: Uint8Array, from: number, to: number): void {
     eachToken(bytes, from, to, (start, end) => {
       let at = start + TIMEOUT.length
@@ -313,7 +313,7 @@ export class ResponseParser {
 
   #headersEnd(): string {
     const { status } = this
-    // An interim answer (100 Continue, 103 Early Hints) precedes the one that counts.
+    // An interim answer (100 Continue, 103 Early Hints) precedes the final one.
     if (status < 200 && status !== 101) {
       this.#expectStatusLine()
       return ''
@@ -334,7 +334,7 @@ export class ResponseParser {
     return ''
   }
 
-  /** `1f;name=value`: hexadecimal size, extensions ignored. */
+  /** Parses `1f;name=value`: a hexadecimal size; extensions are ignored. */
   #chunkSizeLine(bytes: Uint8Array, start: number, end: number): string {
     let size = 0
     let at = start

@@ -1,8 +1,8 @@
 /**
- * `runLoad`: carries out a plan with worker threads and merges what they counted into one outcome.
+ * `runLoad` executes a plan with worker threads and merges their counts into one outcome.
  *
- * The workers open their standing connections, all report ready, and start at the same moment of one clock. Each owns
- * a fixed share of the arrivals, so nothing is shared while the load runs but one word that says "stop".
+ * The workers open their standing connections, report that they are ready, and start at the same time. Each owns a
+ * fixed share of the arrivals, so they share only one word, which says "stop".
  */
 import { Worker } from 'node:worker_threads'
 import { addUp, countsOf, sumOf } from './added.ts'
@@ -28,16 +28,16 @@ import { planMs } from './schedule.ts'
 import type { Pair, TallyData } from './tally.ts'
 import type { FromWorker, ToWorker } from './worker.ts'
 
-/** Between "all ready" and the first arrival: long enough for the message to reach every worker. Milliseconds. */
+/** Time from "all ready" to the first arrival, ms: enough for the message to reach every worker. */
 const LEAD_MS = 20
 const PROGRESS_EVERY_MS = 1000
 
-/** The file next to this one, as source or as built. */
+/** The file beside this one, as source or built. */
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 /**
- * Throws (RangeError, TypeError) when the plan is wrong, before anything is sent. Whatever the server does is part of
- * the outcome and never throws.
+ * Throws (RangeError, TypeError) for an invalid plan, before anything is sent. What the server does is part of the
+ * outcome and never throws.
  */
 export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promise<LoadOutcome> => {
   checkPlan(plan)
@@ -46,7 +46,7 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
   const control = new Int32Array(new SharedArrayBuffer(4))
   const workers = Array.from({ length: plan.threads }, (_, worker) => {
     const job: EngineJob = {
-      // What is sent is in the requests: no need to copy it into every thread twice.
+      // The requests contain what is sent, so it need not be copied into every thread twice.
       plan: { ...plan, headers: {}, body: undefined, others: [] },
       peers,
       requests,
@@ -90,7 +90,7 @@ class LoadWorker {
     this.#thread = new Worker(workerFile, {
       workerData: job,
       name: `meltlab load ${job.worker}`,
-      // Requests die young but not that young: a larger nursery keeps them from being copied again and again.
+      // Requests live longer than one young collection: a larger nursery avoids copying them repeatedly.
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     })
     const ready = Promise.withResolvers<void>()
@@ -99,7 +99,7 @@ class LoadWorker {
       ready.reject(error)
       report.reject(error)
     }
-    // Both may fail while only one is awaited.
+    // Both promises may reject while only one is awaited.
     report.promise.catch(() => {})
     ready.promise.catch(() => {})
     this.ready = ready.promise
@@ -128,7 +128,7 @@ const progressOf = (plan: LoadPlan, elapsedMs: number, workers: readonly LoadWor
   return { elapsedMs, totalMs: planMs(plan), ...countsOf(parts), inflight: sumOf(parts, part => part.inflight) }
 }
 
-/** What the workers of a run have counted, together. */
+/** The combined counts of a run's workers. */
 export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcome => {
   const tallies = reports.map(report => report.tally)
   const merged = (read: (tally: TallyData) => HistogramData): Histogram =>
@@ -176,7 +176,7 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
       (sumOf(reports, report => Math.max(0, report.cpuMs - report.idleMs)) * 1000) / Math.max(1, counts.sent),
     acknowledged: reports.flatMap(report => [...report.acknowledged]),
     certified: found.length === 0,
-    // The gravest first: some readers see no other.
+    // The most serious first, because some readers see only one.
     why: DOUBT_CODES.flatMap(code => found.filter(doubt => doubt.code === code).map(({ sentence }) => sentence)),
     certificate: certificateOf(
       found.map(({ code }) => code),

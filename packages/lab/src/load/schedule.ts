@@ -1,5 +1,5 @@
 /**
- * When requests are due: a pure function of the schedule and its seed. Knows no clock and no thread.
+ * Computes when requests are due, from the schedule and its seed. Pure: it knows no clock and no thread.
  *
  * Let R(t) be the number of arrivals expected until t, the integral of the rate. In units of expected arrivals every
  * schedule is the same schedule of rate 1, so arrivals are placed there and brought back to time by the inverse of R:
@@ -21,7 +21,7 @@
 import type { LoadPlan, Phase, Schedule } from './plan.ts'
 import { seededRandom } from './random.ts'
 
-/** Arrivals per second. A higher rate is a typing error: the generator cannot come near it. */
+/** Arrivals per second. A higher rate is a typing error, far beyond what the generator can send. */
 export const HIGHEST_RATE = 1_000_000
 /** One day, milliseconds. */
 export const LONGEST_MS = 86_400_000
@@ -59,14 +59,14 @@ export const validateSchedule = (schedule: Schedule): void => {
   if (lengthMs > LONGEST_MS) throw new RangeError(`the schedule must last at most ${LONGEST_MS} ms, got ${lengthMs}`)
 }
 
-/** A stretch with a linear rate: what every phase is made of. */
+/** A part with a linear rate; phases consist of these. */
 interface Piece {
   readonly startMs: number
   readonly lengthMs: number
   /** Arrivals per millisecond at the start and the end of the piece. */
   readonly from: number
   readonly to: number
-  /** Arrivals expected before the piece, and in it. */
+  /** Arrivals expected before the piece, and within it. */
   readonly before: number
   readonly inside: number
 }
@@ -85,7 +85,7 @@ const piecesOf = (phases: readonly Phase[]): readonly Piece[] => {
   return pieces
 }
 
-/** Time, within the piece, by which `s` arrivals of the piece are expected. */
+/** Time within the piece at which `s` of its arrivals are expected. */
 const invert = (piece: Piece, s: number): number => {
   if (s <= 0) return 0
   const { from, to, lengthMs } = piece
@@ -97,7 +97,7 @@ const invert = (piece: Piece, s: number): number => {
 export const durationMs = (schedule: Schedule): number =>
   schedule.phases.reduce((sum, phase) => sum + phase.durationMs, 0)
 
-/** Arrivals per second at its busiest. */
+/** The highest rate of the schedule, arrivals per second. */
 export const highestRate = (schedule: Schedule): number =>
   Math.max(...piecesOf(schedule.phases).map(({ from, to }) => 1000 * Math.max(from, to)))
 
@@ -105,11 +105,14 @@ export const highestRate = (schedule: Schedule): number =>
 export const ratesOf = (phase: Phase): readonly [from: number, to: number] =>
   phase.kind === 'constant' ? [phase.rate, phase.rate] : [phase.fromRate, phase.toRate]
 
-/** How long a plan asks for requests, milliseconds. */
+/** How long a plan schedules requests, ms. */
 export const planMs = ({ arrival }: Pick<LoadPlan, 'arrival'>): number =>
   arrival.kind === 'open' ? durationMs(arrival.schedule) : arrival.durationMs
 
-/** Seconds during which requests were scheduled: what rates are divided by. A stopped run has had fewer, journeys go on after the last start. */
+/**
+ * Seconds during which requests were scheduled, by which rates are divided. A stopped run had fewer, and journeys
+ * continue after the last start.
+ */
 export const loadSeconds = (
   plan: Pick<LoadPlan, 'arrival' | 'journey'>,
   { elapsedMs }: { readonly elapsedMs: number },
@@ -120,7 +123,7 @@ export const expectedArrivals = (schedule: Schedule): number =>
 
 /** Due times of one worker, one at a time, in constant memory. */
 export interface Arrivals {
-  /** Due time of the next arrival, milliseconds from the start; Infinity when there is none left. Does not advance. */
+  /** Due time of the next arrival, ms from the start; Infinity at the end. Does not advance. */
   peek(): number
   advance(): void
 }
@@ -132,7 +135,7 @@ export const arrivalsOf = (schedule: Schedule, worker = 0, workers = 1): Arrival
   const pieces = piecesOf(schedule.phases)
   const last = pieces.at(-1)!
   const end = last.before + last.inside
-  // One part in a billion: what summing the pieces may lose.
+  // Summing the pieces may lose one part in a billion.
   const evenEnd = end * (1 + 1e-9)
   const random = seededRandom(schedule.seed)
   const poisson = schedule.spacing === 'poisson'

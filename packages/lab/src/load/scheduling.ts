@@ -1,10 +1,10 @@
-/** What the kernel's scheduler says of this thread. Linux only: elsewhere it says nothing. */
+/** Reads what the kernel's scheduler reports about this thread. Linux only; elsewhere nothing is known. */
 import { openSync, readSync } from 'node:fs'
 
 export interface Scheduling {
-  /** How long the thread was ready to run while another had the core, in all; ms. */
+  /** Total time for which the thread was ready to run while another had the core, ms. */
   readonly delayMs: number
-  /** How often it was given a core. */
+  /** How often the thread got a core. */
   readonly turns: number
 }
 
@@ -12,12 +12,12 @@ export type ReadScheduling = () => Scheduling | undefined
 
 let opened: ReadScheduling | undefined
 
-/** Reads it for the thread that calls this; a reading takes about 3 us. */
+/** Reads the figures of the calling thread, which takes about 3 us. */
 export const schedulingOfThisThread = (): ReadScheduling => (opened ??= open())
 
 const open = (): ReadScheduling => {
   try {
-    // Resolved when opened, so the file remains that of this thread; it is closed when the thread ends.
+    // The path is resolved when the file is opened, so it stays that thread's; the end of the thread closes it.
     const file = openSync('/proc/thread-self/schedstat', 'r')
     const buffer = Buffer.alloc(96)
     return () => {
@@ -32,7 +32,7 @@ const open = (): ReadScheduling => {
   }
 }
 
-/** `running-ns waiting-ns turns`; a kernel without these figures writes zeros. */
+/** Parses `running-ns waiting-ns turns`; a kernel without these figures writes zeros. */
 export const parseSchedstat = (text: string): Scheduling | undefined => {
   const [running, waiting, turns] = text.split(' ').map(Number)
   if (!(running! > 0) || !(waiting! >= 0) || !(turns! > 0)) return undefined

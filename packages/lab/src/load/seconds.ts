@@ -1,6 +1,6 @@
 /**
- * What came of requests by the second in which they were due. Pure. A second in which nothing can happen any more is packed,
- * so that hours of load do not fill the memory with counters that are mostly zero.
+ * The results of requests by the second in which they were due. Pure. Final seconds are packed, because the mostly
+ * empty counters of hours of load would fill the memory.
  */
 import { Histogram, type HistogramData } from './histogram.ts'
 
@@ -20,18 +20,18 @@ type Latencies = 'okLatency' | 'shedLatency'
 export type SecondData = Readonly<Omit<Second, Latencies>> & Readonly<Record<Latencies, HistogramData>>
 
 export class Seconds {
-  /** As JSON when packed: the smallest there is, as most counters are zero and statuses are far apart. */
+  /** JSON when packed: the smallest form, because most counters are zero and statuses are far apart. */
   readonly #all: (Second | string)[] = []
   readonly #settledMs: number
-  /** Those before have been packed. */
+  /** Earlier seconds are packed. */
   #packed = 0
 
-  /** `settledMs`: this long after it was due, everything is known about a request. */
+  /** `settledMs`: after this time since it was due, the result of a request is final. */
   constructor(settledMs: number) {
     this.#settledMs = settledMs
   }
 
-  /** Of the requests due at that time. */
+  /** The counts for requests due at that time. */
   at(due: number): Second {
     const index = Math.floor(due / 1000)
     const known = this.#all[index]
@@ -55,7 +55,7 @@ export class Seconds {
     return this.#all[index] as Second
   }
 
-  /** A generator that was frozen learns late what became of a request. */
+  /** A generator that was frozen may get a result late. */
   #reopen(index: number, packed: string): Second {
     const { okLatency, shedLatency, ...counts } = JSON.parse(packed) as SecondData
     const second = {

@@ -1,15 +1,15 @@
 /**
- * What one worker counts. Pure: times come in as arguments. Holds the accounting of the contract: every request is
- * scheduled, then either sent or unsent; every sent one is answered or failed, exactly once.
+ * The counts of one worker. Pure: times are arguments. It keeps the contract's accounting: every request is scheduled,
+ * then sent or unsent; every sent one is answered or failed, exactly once.
  */
 import { Histogram, type HistogramData } from './histogram.ts'
 import type { Counts, FailureCode } from './plan.ts'
 import { emptySecond, type Second, type SecondData, Seconds, type Times } from './seconds.ts'
 
-/** Of a good answer: success, or a redirect. */
+/** True for a success or a redirect. */
 export const isOk = (status: number): boolean => status >= 200 && status < 400
 
-/** Latencies as measured, and as they would be without the generator's own delay. */
+/** Latencies as measured, and without the generator's own delay. */
 export interface Pair<H> {
   readonly measured: H
   readonly clean: H
@@ -17,7 +17,7 @@ export interface Pair<H> {
 
 export interface TallyData extends Counts {
   readonly unsent: number
-  /** Answers late for the SLO that would have met it without the generator's own delay. */
+  /** Late answers that would have met the SLO without the generator's own delay. */
   readonly goodLost: number
   readonly bytesRead: number
   readonly bodyBytes: number
@@ -29,19 +29,19 @@ export interface TallyData extends Counts {
   /** From due to failed. */
   readonly failedAfter: Pair<HistogramData>
   readonly sendLag: HistogramData
-  /** Delay between due and sent of requests that found no free connection. */
+  /** Delay from due to sent, for requests that found no free connection. */
   readonly connectionWait: HistogramData
   readonly seconds: readonly SecondData[]
-  /** What lay behind failures whose code alone does not say it. */
+  /** Details of failures whose code alone is not enough. */
   readonly reasons: Readonly<Times>
 }
 
 type TargetData = Omit<SecondData, 'shedLatency'>
 
-/** With more targets than this nobody reads the figures of each. */
+/** With more targets, separate figures would have no reader. */
 const MOST_TARGETS = 20
 
-/** Most different reasons kept; a server may word every fault differently. */
+/** Maximum number of different reasons, because a server may word every error differently. */
 const MOST_REASONS = 20
 
 const count = (counts: Times, key: string | number, by = 1): void => {
@@ -64,9 +64,9 @@ export class Tally {
   unsentCount = 0
   good = 0
   bytesRead = 0
-  /** Of complete answers. */
+  /** Body bytes of complete answers. */
   bodyBytes = 0
-  /** Of the requests that they answered. */
+  /** Body bytes of the requests that they answered. */
   bodyBytesSent = 0
   readonly answered: Times = {}
   readonly failed: Times = {}
@@ -83,7 +83,7 @@ export class Tally {
   readonly #reasons: Times = {}
   readonly #targets: readonly Second[]
 
-  /** A request that has neither answer nor failure after `timeoutMs` fails. */
+  /** A request without an answer or a failure fails after `timeoutMs`. */
   constructor(sloMs: number, timeoutMs: number, targets: number) {
     this.#sloMs = sloMs
     const told = targets > 1 && targets <= MOST_TARGETS ? targets : 0
@@ -102,7 +102,7 @@ export class Tally {
     this.unsentCount++
   }
 
-  /** `waited`: no connection was free when it was due. */
+  /** `waited`: no connection was free when the request was due. */
   sent(due: number, target: number, sentAt: number, waited: boolean): void {
     this.sentCount++
     this.#seconds.at(due).sent++
@@ -112,7 +112,7 @@ export class Tally {
     if (waited) this.#connectionWait.record(sentAt - due)
   }
 
-  /** `ownMs`: how much of the latency was the generator's own doing, at most. */
+  /** `ownMs`: the maximum part of the latency that the generator caused. */
   answer(due: number, target: number, status: number, latencyMs: number, ownMs: number): void {
     const second = this.#seconds.at(due)
     const of = this.#targets[target]
@@ -139,7 +139,7 @@ export class Tally {
     }
   }
 
-  /** `waitedMs` since it was due; `ownMs` of that was the generator's own doing, at most. */
+  /** `waitedMs` since it was due; the generator caused at most `ownMs` of it. */
   fail(due: number, target: number, code: FailureCode, reason: string, waitedMs: number, ownMs: number): void {
     count(this.failed, code)
     count(this.#seconds.at(due).failed, code)

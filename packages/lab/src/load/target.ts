@@ -1,11 +1,11 @@
-/** Where the load goes: a URL taken apart, resolved once so that no name server is part of what is measured. */
+/** Parses the target URL and resolves it once, so that no name server is part of the measurement. */
 import { lookup } from 'node:dns/promises'
 import { connect } from 'node:net'
 import { hideFields } from './template.ts'
 
 export interface Target {
   readonly secure: boolean
-  /** Name as in the URL, without brackets: what TLS verifies. */
+  /** The URL's host name without brackets, which TLS verifies. */
   readonly hostname: string
   readonly port: number
   /** Value of the Host header. */
@@ -14,7 +14,7 @@ export interface Target {
   readonly path: string
 }
 
-/** Takes an http: or https: URL apart, its fields kept where it is `templated`; throws a TypeError in one sentence otherwise. */
+/** Parses an http: or https: URL, and keeps its template fields if `templated`; throws a TypeError in one sentence. */
 export const parseTarget = (url: string, templated = false): Target => {
   const { hidden, restore } = templated ? hideFields(url) : { hidden: url, restore: (text: string) => text }
   const parsed = URL.canParse(hidden) ? new URL(hidden) : undefined
@@ -36,7 +36,7 @@ export const parseTarget = (url: string, templated = false): Target => {
   }
 }
 
-/** True when a TCP connection can be made. */
+/** True if a TCP connection succeeds. */
 export const accepts = (address: string, port: number, timeoutMs: number): Promise<boolean> =>
   new Promise(resolve => {
     const socket = connect({ host: address, port })
@@ -51,9 +51,9 @@ export const accepts = (address: string, port: number, timeoutMs: number): Promi
   })
 
 /**
- * The address to load. A name with several addresses (localhost: ::1 and 127.0.0.1) is tried in the resolver's order
- * and the first that accepts a connection is taken, for the whole run; if none does, the first, so that the run
- * reports what is wrong. Undefined when the name has no address.
+ * The address for the load. Of several addresses (localhost: ::1 and 127.0.0.1) it is the first, in the resolver's
+ * order, that accepts a connection, for the whole run. If none does, it is the first, so that the run reports what is
+ * wrong. Undefined when the name has no address.
  */
 export const resolveAddress = async (target: Target, timeoutMs: number): Promise<string | undefined> => {
   let addresses: string[]

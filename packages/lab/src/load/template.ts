@@ -1,16 +1,16 @@
 /**
- * Requests that differ: fields such as `{{seq}}` in a URL, a header or a body have another value in each. Pure but for
- * random UUIDs. A request has a number, from 0, that no other request of the run has.
+ * Templates: fields such as `{{seq}}` in a URL, a header or a body get a new value for each request. Pure except for
+ * random UUIDs. Every request of a run has a different number, from 0.
  */
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 
-/** What a journey has read out of earlier answers, by name. */
+/** Values that a journey extracted from earlier answers, by name. */
 export type Extracted = Readonly<Record<string, string>>
 type Value = (number: number, nowMs: number, extracted: Extracted) => string
 
 interface Kind {
-  /** With arguments as a user may write them. */
+  /** An example with arguments, as a user may write it. */
   readonly example: string
   readonly arguments: number
   readonly make: (numbers: readonly number[], random: () => number) => Value
@@ -31,7 +31,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   uuid: { example: '{{uuid}}', arguments: 0, make: () => () => randomUUID() },
   timestamp: { example: '{{timestamp}}', arguments: 0, make: () => (_, nowMs) => String(nowMs) },
   word: { example: '{{word}}', arguments: 0, make: () => wordOf },
-  // As long for all of them, so that they sort and compare as text, too.
+  // All have the same length, so they also sort and compare as text.
   sender: {
     example: '{{sender 50}}',
     arguments: 1,
@@ -54,18 +54,18 @@ const checkSenders = (senders: number): void => {
   if (senders < 1) throw new RangeError('senders must be at least 1, got 0')
 }
 
-/** A URL that went through the parser has its braces and blanks encoded. `\{{` stands for itself. */
+/** A parsed URL has encoded braces and spaces. `\{{` stands for a literal `{{`. */
 const FIELD = /\\\{\{|(?:\{\{|%7B%7B)(.*?)(?:\}\}|%7D%7D)/gis
 
-/** A text that is the same for all requests, or one made anew for each. */
+/** A constant text, or one that is created for each request. */
 export type Template = string | Value
 
-/** As a character for each byte. */
+/** One character per byte. */
 const bytesOf = (value: string): string => Buffer.from(value).toString('latin1')
 
 /**
- * `names` are those of values that earlier answers had; `encode` makes one fit into its place.
- * @throws RangeError that names the field and those that there are
+ * `names` are those of values from earlier answers; `encode` adapts one to its place. @throws RangeError that names the
+ * field and the known fields
  */
 export const templateOf = (
   text: string,
@@ -102,18 +102,18 @@ const fieldValue = (
   const wellFormed = kind?.arguments === given.length && given.every(each => /^\d{1,15}$/.test(each))
   if (kind === undefined || !wellFormed) {
     const known = [...names.map(each => `{{${each}}}`), ...Object.values(KINDS).map(({ example }) => example)]
-    throw new RangeError(`{{${field}}} is none of ${known.join(', ')}; \\{{ stands for {{ itself`)
+    throw new RangeError(`{{${field}}} is not one of ${known.join(', ')}; \\{{ is a literal {{`)
   }
   return kind.make(numbers, random)
 }
 
-/** Names that a journey cannot give to what it reads. */
+/** Names that a journey may not use for its own values. */
 export const FIELD_NAMES: readonly string[] = Object.keys(KINDS)
 
 /** Whether requests of this text differ. */
 export const hasFields = (text: string): boolean => [...text.matchAll(FIELD)].some(match => match[1] !== undefined)
 
-/** Takes the fields of a URL out of its parser's way: `parse` sees plain words in their places, `restore` undoes it. */
+/** Replaces the fields of a URL by plain words before `parse`; `restore` undoes it. */
 export const hideFields = (url: string): { readonly hidden: string; restore(text: string): string } => {
   const found: string[] = []
   const hidden = url.replace(FIELD, field => `meltlabfield${found.push(field) - 1}x`)
@@ -121,11 +121,11 @@ export const hideFields = (url: string): { readonly hidden: string; restore(text
 }
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
-/** Coprime to the number of letters, so that no two numbers share a word; about the golden ratio of all there are. */
+/** Coprime to the number of words, so each number has its own word; near the golden ratio of that number. */
 const SPREAD = 3_355_617_900_001n
 const ALL_WORDS = BigInt(LETTERS.length) ** BigInt(NINE)
 
-/** Nine letters, another word for each request, as far apart as if they were random. */
+/** Nine letters: a different word for each request, spread as if random. */
 const wordOf = (number: number): string => {
   let left = (BigInt(number) * SPREAD) % ALL_WORDS
   let word = ''

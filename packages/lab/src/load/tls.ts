@@ -1,8 +1,8 @@
-/** What a TLS connection is made with: built once, as reading certificates takes longer than a request. */
+/** The options of TLS connections, built once, because reading certificates takes longer than a request. */
 import { connect, createSecureContext, type ConnectionOptions } from 'node:tls'
 import type { LoadPlan } from './plan.ts'
 
-/** Throws what OpenSSL says of certificates or a key that it can not use. */
+/** Throws OpenSSL's error for a certificate or key that it cannot use. */
 export const tlsOptions = ({ tls = {}, http2 }: Pick<LoadPlan, 'tls' | 'http2'>): ConnectionOptions => ({
   secureContext: createSecureContext({ ca: tls.ca, cert: tls.cert, key: tls.key }),
   rejectUnauthorized: tls.insecure !== true,
@@ -12,11 +12,11 @@ export const tlsOptions = ({ tls = {}, http2 }: Pick<LoadPlan, 'tls' | 'http2'>)
 export const trustHint =
   ': --cacert FILE names the authority that signed its certificate (or that itself), --insecure trusts any'
 
-/** Empty for errors of another kind than that a certificate is not trusted. */
+/** Empty for errors that are not about an untrusted certificate. */
 export const untrustedHint = (code: string): string =>
   /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/.test(code) ? trustHint : ''
 
-/** Whether what listens there takes a handshake: asked once nothing else has been understood. */
+/** Whether the server accepts a TLS handshake; tried once its answers were not understood. */
 export function speaksTls(host: string, port: number, timeoutMs = 1000): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect({ host, port, rejectUnauthorized: false, timeout: timeoutMs }, () => end(true))
@@ -31,5 +31,5 @@ export function speaksTls(host: string, port: number, timeoutMs = 1000): Promise
   })
 }
 
-/** TLS takes names only, not addresses, as the server's name. */
+/** In TLS a server name cannot be an address. */
 export const serverName = (name: string): string => (/^[\d.]+$|:/.test(name) ? '' : name)

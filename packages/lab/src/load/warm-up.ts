@@ -1,7 +1,7 @@
 /**
- * Warms a worker up before its clock starts: runs the very engine against a server of its own, in its own thread. V8
- * compiles what is hot only after some thousand calls; without this, that time would be measured as the target's
- * latency in the first second, and at high rates the backlog would open connections by the thousand.
+ * Warms a worker up before its clock starts: runs the same engine in the same thread against a local server. V8
+ * optimises hot code only after some thousand calls; otherwise that time would count as the target's latency in the
+ * first second, and at high rates the backlog would open thousands of connections.
  */
 import { createServer as createHttp2 } from 'node:http2'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -20,7 +20,7 @@ const ANSWER = Buffer.from(
   'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok',
 )
 
-/** Never fails: a machine on which nothing may listen on 127.0.0.1 goes without. */
+/** Never fails: if nothing can listen on 127.0.0.1, there is no warm-up. */
 export const warmUp = async (kind: 'open' | 'closed', http2?: LoadPlan['http2']): Promise<void> => {
   const sockets = new Set<Socket>()
   const server = (http2 === undefined ? http1Server() : http2Server()).on('connection', (socket: Socket) => {

@@ -1,4 +1,4 @@
-/** Entry of a worker thread: one engine, driven by messages. Starts on `{ startAt }`, stops at once on `stop`. */
+/** Entry point of a worker thread: one engine, controlled by messages: `{ startAt }`, and `stop` at any time. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Engine } from './engine.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'

@@ -1,6 +1,6 @@
 /**
- * The arms of a comparison: the same command bare, with meltproof, and with whatever --also asks for. Pure: it names
- * arms and decides how each is started, and starts nothing.
+ * The arms of a comparison: the same command bare, with meltproof, and with the additions of --also. Pure: it names
+ * arms and decides how each is started, but starts nothing.
  */
 import type { ScenarioArm } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
@@ -9,12 +9,15 @@ export interface Arm {
   readonly name: string
   readonly kind: 'bare' | 'protected' | 'also'
   readonly command: readonly string[]
-  /** Added to NODE_OPTIONS (for meltproof in full), so that it reaches Node through npm scripts, shells and cluster workers alike. */
+  /**
+   * Added to NODE_OPTIONS (with an absolute URL for meltproof), so that it reaches Node through npm scripts, shells and
+   * cluster workers.
+   */
   readonly nodeOptions: string | undefined
   readonly env: Readonly<Record<string, string>>
 }
 
-/** As a report names them: how each was started. */
+/** The arms as a report names them, with how each was started. */
 export const namedArms = (arms: readonly Arm[]): readonly ScenarioArm[] =>
   arms.map(({ name, kind, command, nodeOptions }) => ({
     name,
@@ -34,9 +37,9 @@ export function armsOf(command: readonly string[], also: readonly string[]): rea
   return arms
 }
 
-/** `[name=]NODE OPTIONS` when it starts with a dash, else `[name=][VAR=value ...]COMMAND`. */
+/** Parses `[name=]NODE OPTIONS` if it begins with a dash, otherwise `[name=][VAR=value ...]COMMAND`. */
 export function parseAlso(text: string, command: readonly string[]): Arm {
-  // Names hold a lower-case letter; NODE_ENV=production is an environment variable of the command.
+  // An arm's name contains a lower-case letter; NODE_ENV=production is a variable of the command.
   const named = /^(?=[^=]*[a-z])([\w .+-]*\w)=(.*)$/s.exec(text)
   const isNamed = named !== null && !text.startsWith('-')
   const rest = (isNamed ? named[2]! : text).trim()
@@ -55,12 +58,12 @@ export function parseAlso(text: string, command: readonly string[]): Arm {
     const [variable, ...value] = words.shift()!.split('=')
     env[variable!] = value.join('=')
   }
-  // What differs from the base command is what distinguishes the arm: an app of its own, or a flag.
+  // The word that differs from the base command names the arm: another app, or a flag.
   const different = words.find(word => !command.includes(word)) ?? words.at(-1)!
   return { name: isNamed ? named[1]! : baseName(different), kind: 'also', command: words, nodeOptions: undefined, env }
 }
 
-/** `./a/shed.mjs`, `file:///x/shed.mjs` and `--import=./shed.mjs` are all `shed`. */
+/** Returns `shed` for `./a/shed.mjs`, `file:///x/shed.mjs` and `--import=./shed.mjs`. */
 function baseName(word: string): string {
   const file = word.slice(word.lastIndexOf('=') + 1)
   const base = file.slice(file.lastIndexOf('/') + 1)
@@ -73,7 +76,7 @@ function freeName(wanted: string, taken: readonly Arm[]): string {
   return name
 }
 
-/** Splits as a shell would, quotes and backslashes included; expands nothing. */
+/** Splits like a shell, with quotes and backslashes, but expands nothing. */
 export function splitWords(text: string): string[] {
   const words: string[] = []
   let word: string | undefined
@@ -96,7 +99,7 @@ export function splitWords(text: string): string[] {
       word = (word ?? '') + char
     }
   }
-  if (quote !== undefined) throw new UserError(`a ${quote} is never closed in: ${text}`)
+  if (quote !== undefined) throw new UserError(`a ${quote} is not closed in: ${text}`)
   if (word !== undefined) words.push(word)
   return words
 }

@@ -1,12 +1,12 @@
 /**
- * Finds an app's capacity, its peak goodput, with closed-loop probes. Pure: it is told what probes measured and says
- * which to make next.
+ * Finds an app's capacity, its peak goodput, with closed-loop probes. Pure: it gets the results of probes and returns
+ * the next probe.
  *
  * Closed loop, because a few users that wait for each answer do not overload an app, and no rate has to be guessed: the
- * search is the same for an app of 20 requests/s and one of 20,000. Users double until goodput stops growing (a CPU-bound
- * app is there with 1 or 2, one waiting for a pool of ten connections with 10), a bisection looks on both sides of the
- * best, and a longer probe there gives the figure. It is that probe and not the best one that counts: the maximum of
- * several noisy readings is always too high.
+ * search is the same for an app of 20 requests/s and one of 20,000. Users double until goodput stops growing (a
+ * CPU-bound app reaches that with 1 or 2, one that waits for a pool of ten connections with 10). A bisection then
+ * checks both sides of the best, and a longer probe there gives the capacity. The best of the short probes is not used,
+ * because the maximum of several noisy readings is always too high.
  */
 
 export interface Probe {
@@ -19,12 +19,12 @@ export type NextProbe =
   | { readonly kind: 'double' | 'bisect' | 'confirm'; readonly users: number }
   | { readonly kind: 'done'; readonly users: number; readonly capacity: number }
 
-/** Growth below this share is none: probes of one second repeat within about 2 %. */
+/** Smaller growth counts as none: one-second probes repeat within about 2 %. */
 const growth = 0.05
-/** The search for the peak ends at this many users. */
+/** Maximum users in the search for the peak. */
 export const mostUsers = 512
 
-/** The next probe, after these: doublings from `fewest` users first, then up to two bisections, then the confirmation. */
+/** The next probe: first doublings from `fewest` users, then up to two bisections, then the confirmation. */
 export function nextProbe(done: readonly (Probe & { readonly kind: NextProbe['kind'] })[], fewest = 1): NextProbe {
   const confirmed = done.find(probe => probe.kind === 'confirm')
   if (confirmed !== undefined) return { kind: 'done', users: confirmed.users, capacity: confirmed.goodput }
@@ -35,7 +35,7 @@ export function nextProbe(done: readonly (Probe & { readonly kind: NextProbe['ki
   if (stillGrowing(doubled)) return { kind: 'double', users: last.users * 2 }
 
   const knee = smallestNearPeak(doubled)
-  // A doubling may step over the peak: look half-way to either neighbour once.
+  // A doubling may skip the peak, so each side is probed half-way once.
   const bisected = done.filter(probe => probe.kind === 'bisect').map(probe => probe.users)
   const between = [Math.round(knee.users * 0.75), Math.round(knee.users * 1.5)].filter(
     users => !done.some(probe => probe.users === users) || bisected.includes(users),
@@ -46,7 +46,7 @@ export function nextProbe(done: readonly (Probe & { readonly kind: NextProbe['ki
   return { kind: 'confirm', users: smallestNearPeak(done).users }
 }
 
-/** Two doublings in a row without growth end the climb: one alone may be noise or lock-step. */
+/** Two doublings in a row without growth end the doublings: a single one may be noise or lock-step. */
 function stillGrowing(doubled: readonly Probe[]): boolean {
   const last = doubled.at(-1)!
   if (last.users * 2 > mostUsers) return false
@@ -56,7 +56,7 @@ function stillGrowing(doubled: readonly Probe[]): boolean {
   return recent > before * (1 + growth)
 }
 
-/** The fewest users that come within a third of `growth` of the best goodput: more would only add waiting. */
+/** The fewest users within a third of `growth` of the best goodput: more would only wait. */
 function smallestNearPeak(probes: readonly Probe[]): Probe {
   const peak = Math.max(...probes.map(probe => probe.goodput))
   const near = probes.filter(probe => probe.goodput >= peak * (1 - growth / 3))

@@ -1,4 +1,4 @@
-/** Measures an app's capacity: drives the probes that capacity-search.ts asks for. */
+/** Measures an app's capacity with the probes of capacity-search.ts. */
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { UserError } from '../user-error.ts'
 import { nextProbe, type Probe } from './capacity-search.ts'
@@ -20,15 +20,15 @@ export interface MeasuredCapacity {
 }
 
 const warmUpUsers = 8
-/** An app that is not yet steady after as many warm-ups, or searches, is measured as it is, and not judged. */
+/** An app that is still not steady after this many warm-ups, or searches, is measured but not judged. */
 const mostWarmUps = 10
 const mostSearches = 4
-/** A probe sees at least this many answers, however slow the app, and a few of each user. */
+/** A probe gets at least this many answers, however slow the app, and a few per user. */
 const answersPerProbe = 20
 const answersPerUser = 4
 const longestProbeMs = 5000
 
-/** Warms up until the rate stands still: a compiler that works, or a cache that fills, makes each part faster than the last. */
+/** Warms up until the rate is steady: while code is compiled or a cache fills, each part is faster than the last. */
 export async function warmUp(load: () => Promise<LoadOutcome>): Promise<LoadOutcome> {
   for (let n = 1, before = 0; ; n++) {
     const outcome = await load()
@@ -39,14 +39,14 @@ export async function warmUp(load: () => Promise<LoadOutcome>): Promise<LoadOutc
   }
 }
 
-/** Lets a few users ask until the app's code has been compiled. */
+/** A few users send requests until the app's code has been compiled. */
 export const compiled = ({ target, times, run }: CapacityContext): Promise<LoadOutcome> =>
   warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
 
 const isNear = (rate: number, before: number, chance: number): boolean =>
   Math.abs(rate - before) <= Math.max(0.1 * before, chance)
 
-/** Measures again until the last two agree, or it is plain that they never will; hands back all of them. */
+/** Repeats the search until the last two agree, or it is clear that they never will; returns all of them. */
 export async function untilAgreed<T>(
   measure: (before: T | undefined) => Promise<T>,
   rateOf: (found: T) => number,
@@ -62,7 +62,7 @@ export async function searchCapacity(
   const { target } = context
   requireAnswers(await compiled(context), target)
   const found = await untilAgreed(
-    // A second search begins just below what the first one came to.
+    // A further search begins just below the result of the previous one.
     (before: MeasuredCapacity | undefined) => searchOnce(context, Math.ceil((before?.users ?? 1) / 2)),
     each => each.rate,
   )
@@ -95,7 +95,7 @@ async function searchOnce(context: CapacityContext, fewestUsers: number): Promis
   }
 }
 
-/** Measures it once more, on a process started for it, with the users the search had settled on. */
+/** Measures it again, on a fresh process, with the number of users that the search found. */
 export async function remeasureCapacity(context: CapacityContext, users: number): Promise<MeasuredCapacity> {
   await compiled(context)
   const again = await confirm(context, users)
@@ -105,7 +105,7 @@ export async function remeasureCapacity(context: CapacityContext, users: number)
 
 async function confirm({ target, times, run }: CapacityContext, users: number): Promise<MeasuredCapacity> {
   const outcome = await run(probe(target, users, times.confirmMs))
-  // In the first second every user's first request has no predecessor, so more are scheduled than are answered.
+  // In the first second each user's first request has no predecessor, so more are scheduled than answered.
   const counted = outcome.seconds.filter(each => each.second >= 1 && (each.second + 1) * 1000 <= times.confirmMs)
   const good = counted.reduce((sum, each) => sum + each.good, 0)
   if (good === 0) throw new UserError(`the app stopped answering ${target.url} while its capacity was measured`)

@@ -1,14 +1,14 @@
-/** Why the figures of a melt run may not be trusted. Pure. */
+/** Reasons to doubt the figures of a melt run. Pure. */
 import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Capacity, MeltMeasured, StepResult } from './measured.ts'
 
-/** The app's capacity, or the speed of the core itself, may change this much between start and end. */
+/** Maximum change of the app's capacity, or of the core's speed, between start and end. */
 const steadyWithin = 0.05
 
 type Judged = Pick<MeltMeasured, 'capacity' | 'spinPerMs' | 'steps' | 'recovery'>
 
-/** In sentences; none means that the figures are the app's. */
+/** Returns sentences; empty if the figures are the app's own. */
 export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps, recovery }: Judged): string[] {
   const why: string[] = []
   if (before !== null && after !== null && Math.abs(after / before - 1) > steadyWithin) {
@@ -18,11 +18,11 @@ export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps, 
   why.push(
     ...grouped(steps, ({ server: { foreignShare } }) =>
       foreignShare !== null && foreignShare > foreignBelow
-        ? ['something else used more than a tenth of the server’s core']
+        ? ['other processes used more than a tenth of the server’s core']
         : [],
     ),
     ...grouped(steps, ({ generator }) => (generator.certified ? [] : generator.why)),
-    ...(recovery?.arms ?? []).flatMap(({ arm, unsure }) => (unsure === null ? [] : [`${arm}, coming back: ${unsure}`])),
+    ...(recovery?.arms ?? []).flatMap(({ arm, unsure }) => (unsure === null ? [] : [`${arm}, recovery: ${unsure}`])),
   )
   return why
 }
@@ -33,7 +33,7 @@ function drifted({ drift, before, after }: Capacity): string[] {
   return [`the capacity drifted by ${share}: ${formatRate(before)}/s before, ${formatRate(after!)}/s after`]
 }
 
-/** One sentence per reason, with the steps it holds for. */
+/** One sentence for each reason, with the steps to which it applies. */
 function grouped(steps: readonly StepResult[], reasonsOf: (step: StepResult) => readonly string[]): string[] {
   const found = steps.flatMap(step =>
     reasonsOf(step).map(reason => ({ reason, label: `${step.arm} ${formatMultiple(step.multiple)}` })),

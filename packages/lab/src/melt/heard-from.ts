@@ -1,6 +1,6 @@
 /**
- * Whether meltproof came to protect a server of a command that was started with it. NODE_OPTIONS reach nothing but Node:
- * what is another program would be measured bare twice, and nothing would say so.
+ * Checks whether meltproof protects a server of a command that was started with it. Only Node reads NODE_OPTIONS:
+ * another program would be measured bare twice, without a warning.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,7 +12,7 @@ import type { Context, RunningApp } from '../experiment/scenario.ts'
 import { isOldNode } from '../processes/node-version.ts'
 import { UserError } from '../user-error.ts'
 
-/** It tells four times a second, and has answered a request already. */
+/** It reports four times a second, and has already answered a request. */
 const WAIT_MS = 5000
 const LOOK_MS = 25
 
@@ -20,13 +20,13 @@ type Heeded = Pick<Context, 'signal' | 'line' | 'doubt'>
 
 export interface Hearing {
   readonly env: Readonly<Record<string, string>>
-  /** @throws UserError when no server of it is protected */
+  /** @throws UserError if none of its servers is protected */
   protection(app: Pick<RunningApp, 'name' | 'node' | 'ended' | 'check'>, context: Heeded): Promise<void>
   close(): void
 }
 
 export async function listenForProtection(): Promise<Hearing> {
-  // A folder of our own, which only we can read.
+  // A folder that only this user can read.
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-watch-'))
   const socketPath = path.join(folder, 'told.sock')
   const connections = new Set<net.Socket>()
@@ -52,7 +52,7 @@ export async function listenForProtection(): Promise<Hearing> {
         await sleep(LOOK_MS, undefined, { signal })
       }
       if (isProtected && app.node !== undefined && isOldNode(app.node)) {
-        const what = `${app.name} runs on Node ${app.node}: meltproof needs 22.12 or newer to protect it in full`
+        const what = `${app.name} runs on Node ${app.node}: meltproof needs 22.12 or later to protect it completely`
         line(`warning: ${what}`, 'fair')
         doubt(what)
       }
@@ -60,10 +60,10 @@ export async function listenForProtection(): Promise<Hearing> {
       app.check('before it was measured')
       throw new UserError(
         isNode
-          ? `${app.name} runs Node, but meltproof protects no server in it: what listens is no HTTP server of Node, or ` +
+          ? `${app.name} runs Node, but meltproof protects no server in it: what listens is not an HTTP server of Node, or ` +
               'MELTPROOF is off; give the command that starts the server itself'
-          : `${app.name} is no Node program, so meltproof can not protect it; give a command that starts ` +
-              'Node 22.12 or newer and keeps NODE_OPTIONS, or measure any server with meltlab attack',
+          : `${app.name} is not a Node program, so meltproof cannot protect it; give a command that starts ` +
+              'Node 22.12 or later and keeps NODE_OPTIONS, or measure any server with meltlab attack',
       )
     },
     close() {

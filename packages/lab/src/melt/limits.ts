@@ -1,7 +1,4 @@
-/**
- * The smallest spike, and the fewest retries of clients, from which an app does not come back by itself: what to try, and what
- * it came to. Pure.
- */
+/** Finds the smallest spike, and the fewest client retries, from which an app does not recover by itself. Pure. */
 import { formatChosen, formatList, formatMultiple } from '../report/format.ts'
 import type { ScenarioArm, Standing, View } from '../report/result.ts'
 import { tableOf } from '../report/tables.ts'
@@ -9,14 +6,14 @@ import type { Limit, MeltMeasured, RecoveryShape } from './measured.ts'
 import { whyNoVerdict } from './no-verdict.ts'
 import { isCarried, spikeInWords, WINDOW_S } from './recovery.ts'
 
-/** Each is tried between these, in order. */
+/** The levels that are tried, in order. */
 export const LEVELS: Readonly<Record<Limit['kind'], readonly number[]>> = {
   spike: [1.5, 2, 3, 5, 10, 20],
   retries: [0, 1, 2, 3],
 }
 const SPIKE_S = 3
 
-/** The highest first: most protected apps come back from it, and nothing is left to try. Undefined when it is known. */
+/** Begins with the highest level, from which most protected apps recover. Undefined when the limit is known. */
 export function nextLevel(levels: readonly number[], tried: Limit['tried']): number | undefined {
   if (tried.length === 0) return levels.at(-1)
   const [held, lost] = [mostHeld(tried), leastLost(tried)]
@@ -24,17 +21,17 @@ export function nextLevel(levels: readonly number[], tried: Limit['tried']): num
   return open[open.length >> 1]
 }
 
-/** `spike`: the spike in which clients retry, when the level is their number of retries. */
+/** `spike`: the spike in which clients retry, if the level is their number of retries. */
 export function shapeOf(kind: Limit['kind'], level: number, spike: number, withinS: number): RecoveryShape {
   const usual = { beforeS: 2, spike, spikeS: SPIKE_S, afterS: withinS + WINDOW_S, retries: 0 }
   return kind === 'spike' ? { ...usual, spike: level } : { ...usual, retries: level }
 }
 
-/** It comes back from this, and from less; -Infinity from nothing that was tried. */
+/** The highest level from which the app recovers; -Infinity if it recovered from none. */
 export const mostHeld = (tried: Limit['tried']): number =>
   Math.max(...tried.filter(({ backAfterS }) => backAfterS !== null).map(({ level }) => level))
 
-/** Infinity when it came back from all that was tried. */
+/** The lowest level from which it does not recover; Infinity if it recovered from all. */
 const leastLost = (tried: Limit['tried']): number =>
   Math.min(...tried.filter(({ backAfterS }) => backAfterS === null).map(({ level }) => level))
 

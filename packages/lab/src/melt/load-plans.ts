@@ -1,4 +1,4 @@
-/** Turns what melt wants to know into plans for the load engine. Pure. */
+/** Turns the measurements that melt needs into plans for the load engine. Pure. */
 import { planOf } from '../load/load-request.ts'
 import type { Connections, LoadPlan } from '../load/plan.ts'
 import { hasFields } from '../load/template.ts'
@@ -9,13 +9,13 @@ export type Target = Pick<
   'method' | 'headers' | 'body' | 'tls' | 'timeoutMs' | 'sloMs' | 'fresh' | 'connections' | 'spacing'
 > & { readonly url: string }
 
-/** Clients rarely keep fewer connections than this, and so many cost a server nothing. */
+/** Clients rarely keep fewer connections than this, and this number costs a server nothing. */
 const fewestConnections = 200
-/** As in the burst bar: enough that their requests alone fill several seconds of a melting server. */
+/** As in the burst bar: their requests alone fill several seconds of a melting server. */
 const mostConnections = 1500
 /**
- * No more than this, whatever a melting server holds: opening a connection costs the lab some 50 us of its core, and a
- * lab busy opening connections is late with requests. Far below the ephemeral ports (28,000) and usual file limits.
+ * Maximum, however many a melting server holds: opening a connection costs some 50 us of the lab's core, and then
+ * requests are late. Far below the number of ephemeral ports (28,000) and usual file limits.
  */
 const connectionCeiling = 8_000
 
@@ -29,7 +29,7 @@ export function offer(target: Target, rate: number, durationMs: number, crowd = 
   }
 }
 
-/** `users` who each wait for their answer before they ask again. */
+/** `users` who each wait for their answer before the next request. */
 export function probe({ connections: _, ...target }: Target, users: number, durationMs: number): LoadPlan {
   return planOf({ ...target, ...fieldsOf(target), users, durationMs })
 }
@@ -38,8 +38,8 @@ const fieldsOf = ({ url }: Pick<Target, 'url'>): { readonly templated?: true } =
   hasFields(url) ? { templated: true } : {}
 
 /**
- * A standing set of about one connection per request and second. At open loop a melting server holds every request until
- * it times out, so the set must be able to grow to rate x timeout, or the lab itself would shield the server.
+ * A standing set of about one connection per request and second. In an open loop a melting server holds every request
+ * until its timeout, so the set must be able to grow to rate x timeout. Otherwise the lab would protect the server.
  */
 export function connectionsFor(
   { fresh, connections, timeoutMs }: Pick<Target, 'fresh' | 'connections' | 'timeoutMs'>,

@@ -1,15 +1,15 @@
-/** How a load may differ from one route that is offered at multiples of its own capacity. Plain data. */
+/** Variations of the usual load, which offers one route at multiples of its own capacity. Plain data. */
 export interface LoadShape {
-  /** Asked when the capacity is measured; the offered path unless said. */
+  /** The path for measuring the capacity. @default the offered path */
   readonly capacityPath?: string
-  /** Requests a second, where there is no capacity to measure. */
+  /** Requests per second, if the capacity cannot be measured. */
   readonly capacity?: number
-  /** Share of the requests that can be goodput at all; 1 unless said. */
+  /** The maximum share of requests that can be goodput. @default 1 */
   readonly goodShare?: number
-  /** A second route, asked at a constant rate beside the first. */
+  /** A second route that gets a constant rate in addition. */
   readonly beside?: { readonly path: string; readonly rate: number }
-  /** Multiples above this rate are left out: the generator could not offer them. */
+  /** Multiples above this rate are omitted, because the generator could not send them. */
   readonly mostRate?: number
-  /** Each client has a connection of its own, of which this machine has too few; see `newestFirst` in load/plan.ts. */
+  /** Each client has its own connection, but this machine has too few; see `newestFirst` in load/plan.ts. */
   readonly crowd?: true
 }

@@ -1,20 +1,20 @@
-/** What a melt run measures. Plain data. Durations in milliseconds, memory in bytes, rates per second. */
+/** The measurements of a melt run. Plain data. Durations in milliseconds, memory in bytes, rates per second. */
 
 export interface MeltMeasured {
   setup: MeltSetup
-  /** Null until it is known. */
+  /** Null until known. */
   capacity: Capacity | null
-  /** Iterations of the lab's busy loop per millisecond on the server's core; the same count is given to every arm. */
+  /** Iterations of the lab's busy loop per ms on the server's core; every arm gets the same number. */
   spinPerMs: { readonly before: number | null; readonly after: number | null }
-  /** Every step of every round, in the order they ran. */
+  /** Every step of every round, in the order of execution. */
   readonly steps: StepResult[]
-  /** The same steps as the second route saw them, where the load has one. */
+  /** The same steps for the second route, if the load has one. */
   beside?: StepResult[]
   /** One row per arm and multiple: medians over the rounds. */
   rows: readonly Row[]
-  /** Where the options ask for it. */
+  /** Present if the options ask for it. */
   recovery?: Recoveries
-  /** What `meltlab recover` looks for. */
+  /** The results of `meltlab recover`. */
   readonly limits?: Limit[]
 }
 
@@ -26,11 +26,11 @@ export interface MeltSetup {
   readonly rounds: number
   readonly spacing: string
   readonly connections: string
-  /** The seconds of each step that its figures are taken from. */
+  /** The seconds of each step that count. */
   readonly window: Window
 }
 
-/** A load the app carries, a spike from clients that ask again, and that load again. Multiples of the capacity, whole seconds. */
+/** A load the app can serve, a spike from clients that retry, and that load again: multiples, whole seconds. */
 export interface RecoveryShape {
   readonly beforeS: number
   readonly spike: number
@@ -39,51 +39,51 @@ export interface RecoveryShape {
   readonly retries: number
 }
 
-/** What of this makes an arm not come back. */
+/** The result of the search for what an arm does not recover from. */
 export interface Limit {
   readonly arm: string
   readonly kind: 'spike' | 'retries'
-  /** Of the load whose retries are looked for. */
+  /** The spike during which retries are searched. */
   readonly spike: number
-  /** In the order in which they were tried: a multiple of the capacity, or a number of retries. */
+  /** In the order of the attempts: a multiple of the capacity, or a number of retries. */
   readonly tried: readonly { readonly level: number; readonly backAfterS: number | null }[]
-  /** Why the last of them says nothing of the app; null when it does. */
+  /** Why the last attempt shows nothing about the app; null if it does. */
   readonly unsure: string | null
 }
 
 export interface Recoveries {
   readonly shape: RecoveryShape
-  /** One of each arm and round. */
+  /** One for each arm and round. */
   readonly arms: readonly Recovery[]
 }
 
 export interface Recovery {
   readonly arm: string
-  /** Seconds from the drop of the load until answers were no longer late; null when they stayed late. */
+  /** Seconds from the drop of the load until answers were in time again; null if they stayed late. */
   readonly backAfterS: number | null
-  /** The process ended by itself. */
+  /** True if the process ended by itself. */
   readonly died: boolean
-  /** Why it says nothing of the app; null when it does. */
+  /** Why it shows nothing about the app; null if it does. */
   readonly unsure: string | null
   readonly seconds: readonly SecondResult[]
 }
 
-/** Requests scheduled from second `from` up to, not including, second `to`. */
+/** Requests scheduled from second `from` to before second `to`. */
 export interface Window {
   readonly from: number
   readonly to: number
 }
 
 export interface Capacity {
-  /** What percentages are of: the larger of before and after, as a disturbance can only make either look smaller. */
+  /** The base of percentages: the larger of before and after, because a disturbance can only reduce either. */
   readonly rate: number
   readonly before: number
   readonly after: number | null
   /** after / before - 1 */
   readonly drift: number | null
-  /** What each search before the run found; absent where none was made. */
+  /** The result of each search before the run; absent without a search. */
   readonly searches?: readonly number[] | undefined
-  /** Concurrent users of the probe that gave it. */
+  /** Concurrent users of the probe that gave the capacity. */
   readonly users: number
   readonly latencyP50Ms: number | null
 }
@@ -94,47 +94,47 @@ export interface Latency {
   readonly max: number | null
 }
 
-/** Rates of what became of the requests scheduled in the window; all but `shedLate` add up to `offered`. */
+/** Rates of the results of requests scheduled in the window. All but `shedLate` add up to `offered`. */
 export interface Fates {
   readonly offered: number
-  /** 2xx/3xx complete within the SLO. */
+  /** 2xx and 3xx, complete within the SLO. */
   readonly goodput: number
-  /** 2xx/3xx, but after the SLO. */
+  /** 2xx and 3xx, after the SLO. */
   readonly late: number
   /** 503. */
   readonly shed: number
-  /** Of the shed: those whose answer came after the SLO, when nobody was waiting for it any more. */
+  /** Sheds whose answer came after the SLO, when clients no longer waited. */
   readonly shedLate: number
   /** Any other status. */
   readonly otherStatus: number
   /** Connection errors and timeouts. */
   readonly failed: number
-  /** The lab found no connection to send them on before the run ended. */
+  /** The lab found no connection for them before the run ended. */
   readonly unsent: number
 }
 
 export interface StepResult extends Fates {
   readonly arm: string
-  /** Of the capacity. */
+  /** The load as a multiple of the capacity. */
   readonly multiple: number
   readonly round: number
-  /** Latency of 2xx/3xx answers, in the window. */
+  /** Latency of 2xx and 3xx answers in the window. */
   readonly admittedMs: Latency
   /** Latency of 503 answers, in the window. */
   readonly shedMs: Latency
-  /** The longest any complete answer took, over the whole step. */
+  /** Longest time of any complete answer, over the whole step. */
   readonly longestAnswerMs: number | null
-  /** Over the whole step. */
+  /** Answers over the whole step, by status. */
   readonly answered: Readonly<Record<string, number>>
   readonly failedByCode: Readonly<Record<string, number>>
   readonly server: {
     readonly peakRssBytes: number
     readonly cpuMs: number
-    /** Null when nothing was answered. */
+    /** Null without answers. */
     readonly cpuPerAnswerUs: number | null
-    /** Share (0..1) of the server's core that others used meanwhile; null where unknown. */
+    /** Share (0..1) of the server's core that other processes used; null if unknown. */
     readonly foreignShare: number | null
-    /** Set when the process ended by itself under the load. */
+    /** Set if the process ended by itself under the load. */
     readonly died: { readonly afterMs: number; readonly how: string } | null
   }
   readonly generator: {
@@ -157,7 +157,7 @@ export interface SecondResult extends Fates {
 export interface Row
   extends Pick<StepResult, keyof Fates | 'arm' | 'multiple' | 'admittedMs' | 'shedMs' | 'longestAnswerMs'> {
   readonly rounds: number
-  /** Of the capacity, 0..1. */
+  /** Share of the capacity, 0..1. */
   readonly ofCapacity: number
   /** Connection errors and timeouts, over the whole step. */
   readonly errors: number

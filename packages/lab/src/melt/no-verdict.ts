@@ -1,32 +1,32 @@
-/** Why a capacity bears no verdict: every load is a multiple of it, and every share is a share of it. Pure. */
+/** Decides whether the capacity, the base of every load and share, is too uncertain for a verdict. Pure. */
 import { formatPercent, formatRate } from '../report/format.ts'
 
 /** Two searches agree when the larger is at most this much above the other. */
 const AGREE_WITHIN = 0.1
-/** A capacity that has moved by more than this says nothing about the run in between. */
+/** If the capacity changed by more than this, it says nothing about the run in between. */
 const DRIFT_WITHIN = 0.25
 
 export interface FoundCapacity {
-  /** What each search found, in order; absent where a capacity was given. */
+  /** The results of the searches, in order; absent if the capacity was given. */
   readonly searches?: readonly number[] | undefined
-  /** The capacity at several times of the run; those not measured are null. */
+  /** The capacity at several times of the run; null where it was not measured. */
   readonly over: readonly (number | null)[]
-  /** The best goodput of any load. */
+  /** The best goodput at any load. */
   readonly best: number
 }
 
-/** Whether the last two are the same but for chance. */
+/** Whether the last two differ only by chance. */
 export function agree(searches: readonly number[]): boolean {
   const [last, before] = [searches.at(-1), searches.at(-2)]
   return last !== undefined && before !== undefined && spread([last, before]) <= AGREE_WITHIN
 }
 
-/** A sentence with what to do; undefined when loads can be judged by it. */
+/** A sentence with what to do; undefined if the capacity is good enough for a verdict. */
 export function whyNoVerdict({ searches, over, best }: FoundCapacity): string | undefined {
   if (searches !== undefined && !agree(searches)) {
     return (
-      `its capacity does not stand still: searches in a row found ${inWords(searches)}; ` +
-      'see whether it is still filling a cache or leaks, or give it a machine without other work'
+      `its capacity is not steady: successive searches found ${inWords(searches)}; ` +
+      'check whether it still fills a cache or leaks, or use a machine without other work'
     )
   }
   const known = over.filter(rate => rate !== null)
@@ -41,7 +41,7 @@ export function whyNoVerdict({ searches, over, best }: FoundCapacity): string | 
   return undefined
 }
 
-/** How far the largest is above the smallest, as a share. */
+/** How much the largest exceeds the smallest, as a share. */
 const spread = (rates: readonly number[]): number => Math.max(...rates) / Math.min(...rates) - 1
 
 const inWords = (rates: readonly number[]): string => `${rates.map(formatRate).join(', then ')}/s`

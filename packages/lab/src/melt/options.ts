@@ -1,4 +1,4 @@
-/** The options of `meltlab melt`: their defaults with reasons, and the checks of what a user typed. Pure. */
+/** The options of `meltlab melt`: defaults with reasons, and checks. Pure. */
 import { parseDuration } from '../durations.ts'
 import type { RequestHeaders, Spacing, Tls } from '../load/plan.ts'
 import { checkPath, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
@@ -8,7 +8,7 @@ import type { RecoveryShape } from './measured.ts'
 
 type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 
-/** As commander hands them over: texts and switches. */
+/** Raw options from commander: texts and switches. */
 export type RawMeltOptions = Given<'slo' | 'rounds' | 'startTimeout' | 'spacing' | 'method' | 'out', string> &
   Given<'also' | 'header', readonly string[]> &
   Partial<Given<'at' | 'duration' | 'connections' | 'timeout' | 'url' | 'path' | 'body' | 'name', string>> &
@@ -16,10 +16,10 @@ export type RawMeltOptions = Given<'slo' | 'rounds' | 'startTimeout' | 'spacing'
   TlsFlags
 
 export interface CapacityTimes {
-  /** Unmeasured: lets the compiler find the hot code. */
+  /** Not measured, so that the compiler can find the hot code. */
   readonly warmUpMs: number
   readonly probeMs: number
-  /** The probe that gives the figure; its first second is not counted. */
+  /** The probe that gives the capacity; its first second does not count. */
   readonly confirmMs: number
 }
 
@@ -40,19 +40,19 @@ export interface MeltOptions {
   readonly method: string
   readonly headers: RequestHeaders
   readonly body: string | undefined
-  /** How it is trusted; undefined where it speaks no TLS, or is trusted as Node has it. */
+  /** How to trust its certificate; undefined without TLS, or with Node's defaults. */
   readonly tls?: Tls | undefined
   readonly capacityTimes: CapacityTimes
-  /** What each arm has to come back from at the end; undefined for nothing. */
+  /** The spike from which each arm must recover at the end; undefined for none. */
   readonly recovery: RecoveryShape | undefined
 }
 
-/** What --quick and its absence stand for; an option given by name wins over both. */
+/** The values with and without --quick; explicit options win over both. */
 export const presets = {
   full: {
     at: '0.5,1,2,6,10',
     duration: '10s',
-    // Five times the usual SLO: clients that wait longer have left.
+    // Five times the usual SLO: clients have left by then.
     timeout: '5s',
     capacityTimes: { warmUpMs: 1500, probeMs: 1000, confirmMs: 4000 },
     recovery: { beforeS: 2, spike: 10, spikeS: 3, afterS: 18, retries: 2 },
@@ -66,19 +66,19 @@ export const presets = {
   },
 } as const
 
-/** A step has one second to get steady and at least one that counts. */
+/** A step has one second to become steady, and at least one that counts. */
 const shortestStepMs = 2000
 
 export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): MeltOptions {
   const preset = raw.quick === true ? presets.quick : presets.full
-  // `meltlab melt -- "npm start"`: one word with blanks is a command line too.
+  // `meltlab melt -- "npm start"`: a single argument with spaces is a command line too.
   const command = typed.length === 1 ? splitWords(typed[0]!) : typed
   if (command.length === 0) throw new UserError('a command is needed: meltlab melt [options] -- node server.js')
   const sloMs = parseDuration(raw.slo, '--slo')
   const durationMs = parseDuration(raw.duration ?? preset.duration, '--duration')
   const timeoutMs = parseDuration(raw.timeout ?? preset.timeout, '--timeout')
   if (durationMs < shortestStepMs) {
-    throw new UserError(`--duration must be at least 2s, one to get steady and one to count, got ${raw.duration}`)
+    throw new UserError(`--duration must be at least 2s, one to become steady and one to count, got ${raw.duration}`)
   }
   if (timeoutMs < sloMs) {
     throw new UserError(`--timeout (${timeoutMs / 1000}s) must not be shorter than --slo (${sloMs / 1000}s)`)
@@ -88,7 +88,7 @@ export function checkOptions(raw: RawMeltOptions, typed: readonly string[]): Mel
   }
   if (raw.fresh === true && raw.connections !== undefined) {
     throw new UserError(
-      '--fresh opens a connection for every request, so --connections has nothing to say; leave one out',
+      '--fresh opens a connection for every request, so --connections has no effect; omit one of them',
     )
   }
   const url = raw.url === undefined ? undefined : parseUrl(raw.url)
@@ -128,7 +128,7 @@ export function parseMultiples(text: string): number[] {
   return [...new Set(multiples)].sort((a, b) => a - b)
 }
 
-/** The script's name says more than the program's: `node --flag src/server.js` is "server", `npm start` is "npm-start". */
+/** The script says more than the program: `node --flag src/server.js` is "server", `npm start` is "npm-start". */
 export function nameOf(command: readonly string[]): string {
   const script = command.find(word => /\.[cm]?[jt]sx?$/.test(word))
   if (script !== undefined) return script.slice(script.lastIndexOf('/') + 1).replace(/\.[^.]*$/, '')
@@ -139,7 +139,7 @@ export function nameOf(command: readonly string[]): string {
     .join('-')
 }
 
-/** Safe as a folder's name. */
+/** A name that is safe for a folder. */
 export function slug(name: string): string {
   return (
     name

@@ -1,7 +1,7 @@
 /**
- * Whether an app comes back by itself: clients that ask again offer a spike, then a load that it can carry. Pure.
+ * Measures whether an app recovers by itself: clients that retry offer a spike, then a load that it can serve. Pure.
  *
- * It is back from the second on in which, and in the two after it, nearly every request was answered in time.
+ * It has recovered in the first second in which, as in the two after it, nearly every request was answered in time.
  */
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
@@ -13,25 +13,25 @@ import type { MeltMeasured, Recoveries, Recovery, RecoveryShape, SecondResult } 
 import type { UnderLoad } from './step.ts'
 import { secondOf } from './summary.ts'
 
-/** A load that every app carries: above it a little drift of the capacity is an overload. */
+/** A load that every app can serve: closer to the capacity, a small drift would be an overload. */
 const AFTER = 0.8
-/** With more than this after all, of the capacity at the end of the run, nothing is said. */
+/** If the load was more than this share of the capacity at the end of the run, there is no verdict. */
 const MOST_AFTER = 0.9
 export const WINDOW_S = 3
-/** A single request that a collection of garbage made late is no melting. */
+/** A single request delayed by a garbage collection is not a failure. */
 const NEARLY_ALL = 0.99
 
-/** What is not back by then is said not to be back. */
+/** An app that has not recovered by then counts as not recovered. */
 const watchedS = ({ afterS }: Pick<RecoveryShape, 'afterS'>): number => afterS - WINDOW_S
 
 export const lengthMs = ({ beforeS, spikeS, afterS }: RecoveryShape): number => 1000 * (beforeS + spikeS + afterS)
 
-/** `capacity` in requests a second. */
+/** `capacity` in requests per second. */
 export function recoveryPlan(target: Target, capacity: number, shape: RecoveryShape): LoadPlan {
   const { beforeS, spike, spikeS, afterS, retries } = shape
   const phase = (multiple: number, seconds: number) =>
     ({ kind: 'constant', rate: multiple * capacity, durationMs: 1000 * seconds }) as const
-  // In a queue of ours for a connection, what comes after the spike would wait behind it.
+  // With the generator's own queue for connections, requests after the spike would wait behind it.
   const plan = offer(target, spike * capacity * (1 + retries), lengthMs(shape), true)
   const phases = [phase(AFTER, beforeS), phase(spike, spikeS), phase(AFTER, afterS)]
   const { spacing } = target
@@ -51,12 +51,12 @@ export function recoveryOf(
   return { arm, backAfterS: back, died: died !== null, unsure: whyUnsure(), seconds }
 
   function whyUnsure(): string | null {
-    if ((foreign ?? 0) > foreignBelow) return 'something else used more than a tenth of the server’s core'
+    if ((foreign ?? 0) > foreignBelow) return 'other processes used more than a tenth of the server’s core'
     if (generatorFailed()) return 'the generator itself was late'
     return isWell(seconds[shape.beforeS - 1]) ? null : 'it was late before the spike'
   }
 
-  /** Being late, it makes an app look worse; not sending, better. */
+  /** A late generator makes an app look worse; one that does not send makes it look better. */
   function generatorFailed(): boolean {
     const { clean, good, unsent, scheduled } = outcome
     if (back !== null) return unsent > (1 - NEARLY_ALL) * scheduled
@@ -67,7 +67,7 @@ export function recoveryOf(
 const isWell = (second: SecondResult | undefined): boolean =>
   second !== undefined && second.goodput >= NEARLY_ALL * second.offered
 
-/** Seconds after `from`; null when it is not back. */
+/** Seconds after `from`; null if it has not recovered. */
 function backAfterS(seconds: readonly SecondResult[], from: number): number | null {
   for (let at = from; at + WINDOW_S <= seconds.length; at++) {
     if (seconds.slice(at, at + WINDOW_S).every(isWell)) return at - from
@@ -75,11 +75,11 @@ function backAfterS(seconds: readonly SecondResult[], from: number): number | nu
   return null
 }
 
-/** Whether the load after a spike was still one that the app can carry. */
+/** Whether the load after a spike was one that the app can serve. */
 export const isCarried = (capacity: MeltMeasured['capacity']): boolean =>
   capacity === null || (AFTER * capacity.before) / (capacity.after ?? capacity.before) <= MOST_AFTER
 
-/** Of each arm that can be judged, the one in the middle of the rounds. */
+/** For each arm that can be judged, the median of its rounds. */
 export function judgedRecoveries({
   recovery,
   capacity,
@@ -93,20 +93,20 @@ export function judgedRecoveries({
   return { ...recovery, arms: middle }
 }
 
-/** `back after 2 s` */
+/** Such as `back after 2 s`. */
 export function backInWords({ backAfterS, died }: Recovery, shape: RecoveryShape): string {
   if (died) return 'dead'
   if (backAfterS === null) return `not back within ${watchedS(shape)} s`
   return backAfterS === 0 ? 'back at once' : `back after ${backAfterS} s`
 }
 
-/** `3 s at 10x from clients that retry twice` */
+/** Such as `3 s at 10x from clients that retry twice`. */
 export const spikeInWords = ({ spike, spikeS, retries }: RecoveryShape): string =>
   `${spikeS} s at ${formatMultiple(spike)}${retries === 0 ? '' : ` from clients that retry ${timesInWords(retries)}`}`
 
 const timesInWords = (times: number): string => ['never', 'once', 'twice'][times] ?? `${times} times`
 
-/** Of bare and protected, to follow another sentence; empty when neither can be judged. */
+/** The recovery of bare and protected, to be appended to a sentence; empty if neither can be judged. */
 export function recoverySentence(
   judged: Recoveries | undefined,
   arms: readonly Pick<ScenarioArm, 'name' | 'kind'>[],
@@ -142,19 +142,19 @@ export function recoveryTable({ arms, shape }: Recoveries): Table {
 }
 
 const CLIENTS =
-  'A client asks again after a refusal, an error or its timeout, first after 50 to 150 ms, then after 100 to 300 ms.'
+  'A client retries after a refusal, an error or its timeout, first after 50 to 150 ms, then after 100 to 300 ms.'
 
-/** The share that was answered in time, second by second; the load goes back at 0. */
+/** The share answered in time, second by second; the spike ends at 0. */
 export function recoveryPlot({ arms, shape }: Recoveries): LinesPlot {
   const { beforeS, spike, spikeS, afterS } = shape
   const backS = beforeS + spikeS
   const low = (100 * AFTER) / spike
   return {
     kind: 'lines',
-    title: `Coming back after ${spikeInWords(shape)}`,
+    title: `Recovery after ${spikeInWords(shape)}`,
     note: `The dotted line is the load without retries: ${formatMultiple(spike)} of the capacity at its top, ${formatMultiple(AFTER)} before and after.`,
     x: {
-      label: 'when the request was due, since the load went back',
+      label: 'when the request was due, since the end of the spike',
       unit: 's',
       ticks: [-backS, -spikeS, 0, 5, 10, 15].filter(at => at <= afterS),
     },

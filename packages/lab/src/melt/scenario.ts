@@ -1,5 +1,5 @@
 /**
- * The melt experiment: checks every arm, finds the bare app's capacity, offers multiples of it to each arm, each from a
+ * The melt experiment: checks every arm, measures the bare app's capacity, offers multiples of it to each arm after a
  * cold start, and measures the capacity again.
  */
 import { liveLine } from '../experiment/context.ts'
@@ -41,7 +41,7 @@ export interface MeltExperiment extends Pick<Scenario<MeltMeasured>, 'name' | 't
   readonly view?: Scenario<MeltMeasured>['view']
   readonly kept?: Scenario<MeltMeasured>['kept']
   readonly needs?: readonly string[]
-  /** What it comes back from is looked for, in seconds each; no load is offered but that. */
+  /** If set, only recovery limits are searched, with this many seconds for each attempt. */
   readonly limitsWithinS?: number
 }
 
@@ -106,7 +106,7 @@ interface MeltParts {
   readonly options: MeltOptions
   readonly shape: LoadShape
   readonly arms: readonly Arm[]
-  /** Of every app. */
+  /** Environment of every app. */
   readonly env: Readonly<Record<string, string>>
   readonly limitsWithinS: number | undefined
 }
@@ -137,7 +137,7 @@ class Melt {
     }
     for (let round = 1; round <= rounds; round++) {
       for (const multiple of this.#multiples()) {
-        // The arms take turns at each load, so that a machine that changes meanwhile changes for all of them.
+        // The arms alternate at each load, so that a change of the machine affects all of them.
         for (const arm of this.#parts.arms) await this.#step(arm, multiple, round)
       }
       if (shape === undefined) continue
@@ -164,12 +164,12 @@ class Melt {
     if (busy === undefined || cores === undefined) return
     const worst = Math.max(busy[cores.server] ?? 0, busy[cores.lab] ?? 0)
     if (worst < foreignBelow) return
-    const what = `something else kept a core of this run ${formatPercent(worst)} busy in the second before it started`
-    this.#context.line(`warning: ${what}; the figures will be worse than the app is`)
+    const what = `another process kept a core of this run ${formatPercent(worst)} busy in the second before it started`
+    this.#context.line(`warning: ${what}; the app will look worse than it is`)
     this.#context.doubt(what)
   }
 
-  /** What is wrong with an arm is said before minutes are spent. */
+  /** Reports what is wrong with an arm before minutes are spent. */
   async #tryOut(arm: Arm): Promise<void> {
     if (!loadsRegister(arm)) return this.#withApp(arm, async () => {})
     const hearing = await listenForProtection()
@@ -220,7 +220,7 @@ class Melt {
   }
 
   async #findCapacity(app: RunningApp, url: URL): Promise<void> {
-    this.#context.status('finding the capacity: warming up')
+    this.#context.status('measuring the capacity: warming up')
     const { capacity } = this.#parts.shape
     const found =
       capacity === undefined
@@ -259,13 +259,13 @@ class Melt {
       times: this.#parts.options.capacityTimes,
       run: async plan => {
         const outcome = await this.#load(plan)
-        // Half a probe: nothing may be concluded from it.
+        // A partial probe proves nothing.
         this.#context.signal.throwIfAborted()
         app.check('while its capacity was measured')
         return outcome
       },
       onProbe: ({ users, goodput }) =>
-        this.#context.status(`finding the capacity: ${users} users, ${formatRate(goodput)}/s`),
+        this.#context.status(`measuring the capacity: ${users} users, ${formatRate(goodput)}/s`),
     }
   }
 
@@ -311,10 +311,10 @@ class Melt {
     const { path, sloMs } = this.#parts.options
     const app = await this.#start(arm)
     const url = new URL(path, app.origin)
-    // A spike meets a process that has run for a while.
+    // A spike should hit a process that has run for a while.
     await compiled(this.#capacityContext(app, url))
     const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
-    const live = liveLine(arm.name, `coming back from ${formatMultiple(shape.spike)}`, lengthMs(shape))
+    const live = liveLine(arm.name, `recovery from ${formatMultiple(shape.spike)}`, lengthMs(shape))
     const seen = await underLoad(app, this.#context.cores?.server, () => this.#load(plan, live))
     this.#context.signal.throwIfAborted()
     const recovery = recoveryOf(arm.name, shape, seen, sloMs)
@@ -325,7 +325,7 @@ class Melt {
     return recovery
   }
 
-  /** Retries are tried in the highest spike from which the bare app comes back without them, which shows what retries add. */
+  /** Retries are tried in the highest spike from which the bare app recovers without them, to show their effect. */
   async #findLimits(withinS: number): Promise<void> {
     let spike = 0
     for (const kind of ['spike', 'retries'] as const) {
@@ -352,7 +352,7 @@ class Melt {
     return limit
   }
 
-  /** Without the header fields and the body of the load itself. */
+  /** The target of the second route, without the headers and body of the main load. */
   #besideTarget(app: RunningApp, path: string): Target {
     return { ...this.#target(new URL(path, app.origin)), method: 'GET', headers: {}, body: undefined }
   }
@@ -366,7 +366,7 @@ class Melt {
     return { ...this.#parts.options, url: url.href }
   }
 
-  /** Every step costs its duration and a start; those above capacity may also wait for the last requests to time out. */
+  /** Each step costs its duration and a start; above capacity the last requests may also have to time out. */
   #estimate(): string {
     const { rounds, durationMs, timeoutMs, capacityTimes, recovery } = this.#parts.options
     const multiples = this.#multiples()
@@ -382,7 +382,7 @@ class Melt {
   }
 }
 
-/** Protected by meltproof/register; a scenario's app may protect itself. */
+/** True if meltproof/register protects the arm; a scenario's app may protect itself. */
 function loadsRegister({ kind, nodeOptions }: Arm): boolean {
   return kind === 'protected' && nodeOptions !== undefined
 }

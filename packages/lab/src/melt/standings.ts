@@ -1,4 +1,4 @@
-/** Where each arm of a melt run stands: `melts at 2x`, `holds to 10x`. Pure. */
+/** The verdict on each arm of a melt run, such as `melts at 2x` or `holds to 10x`. Pure. */
 import { formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { ScenarioArm, Standing } from '../report/result.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
@@ -7,7 +7,7 @@ import { backInWords } from './recovery.ts'
 
 type Kept = Pick<Row, 'arm' | 'multiple' | 'offered' | 'goodput' | 'ofCapacity' | 'died'>
 
-/** The figure beside each is goodput at the highest load that all of them had. */
+/** The figure of each is its goodput at the highest load that all arms had. */
 export function standings(
   rows: readonly Kept[],
   arms: readonly Pick<ScenarioArm, 'name'>[],

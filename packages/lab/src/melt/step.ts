@@ -1,4 +1,4 @@
-/** Watches an app while it is under load: memory, CPU, whether it died, and what others took of its core. */
+/** Watches an app under load: memory, CPU, whether it died, and what other processes used of its core. */
 import { performance } from 'node:perf_hooks'
 import type { App } from '../launch/command.ts'
 import { busyShare, readCores } from '../processes/core-times.ts'
@@ -7,13 +7,13 @@ import { type Watched, watch } from '../processes/watch-usage.ts'
 export interface UnderLoad<T> {
   readonly outcome: T
   readonly watched: Watched
-  /** Set when the process ended by itself. */
+  /** Set if the process ended by itself. */
   readonly died: { readonly afterMs: number; readonly how: string } | null
-  /** Share (0..1) of the server's core that neither the app nor idling accounts for; null where unknown. */
+  /** Share (0..1) of the server's core used neither by the app nor by idling; null if unknown. */
   readonly foreign: number | null
 }
 
-/** `core`: where the app runs; undefined when it has none of its own. */
+/** `core`: the app's core; undefined if it has none of its own. */
 export async function underLoad<T>(app: App, core: number | undefined, load: () => Promise<T>): Promise<UnderLoad<T>> {
   const before = await readCores()
   const watching = watch(app.pid)

@@ -1,9 +1,9 @@
 /**
- * From what the load engine and the watcher saw to the figures of a step, and from the steps of several rounds to the
- * rows of the table. Pure.
+ * Computes the figures of a step from the load engine and the watcher, and table rows from the steps of several rounds.
+ * Pure.
  *
- * Figures are counted per request *scheduled* in the window, whenever its answer came: goodput that arrives after the
- * load has stopped, or that belongs to the seconds before the window, does not count.
+ * Figures count requests *scheduled* in the window, whenever their answers came. Requests from the seconds before the
+ * window do not count.
  */
 import { sumOf, totalOf } from '../load/added.ts'
 import { Histogram } from '../load/histogram.ts'
@@ -11,7 +11,7 @@ import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import type { Fates, Latency, Row, SecondResult, StepResult, Window } from './measured.ts'
 import type { UnderLoad } from './step.ts'
 
-/** Every step starts a cold process; from this second on it is expected to be steady. */
+/** Every step starts a cold process, which is expected to be steady from this second on. */
 const steadyFromSecond = 1
 
 /** The whole seconds of a step that count. */
@@ -35,7 +35,7 @@ export function summariseStep(input: StepInput): StepResult {
     arm,
     multiple,
     round,
-    // A run that was cut short has fewer seconds than its window promised; rates are over those it has.
+    // An interrupted run has fewer seconds than its window, and rates refer to those it has.
     ...fatesOf(inWindow, Math.max(1, inWindow.length), sloMs),
     admittedMs: latencyOf(inWindow.map(each => each.okLatency)),
     shedMs: latencyOf(inWindow.map(each => each.shedLatency)),
@@ -98,7 +98,7 @@ function longest(histograms: readonly Histogram[]): number | null {
   return all.length === 0 ? null : Math.max(...all)
 }
 
-/** One row per arm and multiple, in the order they first appear by arm and then by multiple. */
+/** One row per arm and multiple, ordered by arm, then by multiple. */
 export function rowsOf(steps: readonly StepResult[], arms: readonly string[], capacity: number): Row[] {
   const multiples = [...new Set(steps.map(step => step.multiple))].sort((a, b) => a - b)
   return arms.flatMap(arm =>
@@ -136,7 +136,7 @@ function rowOf(arm: string, multiple: number, rounds: readonly StepResult[], cap
   }
 }
 
-/** The middle value; of an even number, the mean of the two in the middle. Null of none. */
+/** The median; of an even number of values, the mean of the middle two. Null without values. */
 export function median(values: readonly number[]): number | null {
   if (values.length === 0) return null
   const sorted = values.toSorted((a, b) => a - b)
@@ -144,7 +144,7 @@ export function median(values: readonly number[]): number | null {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** JSON knows no NaN: the percentile of nothing is null. */
+/** JSON has no NaN: a percentile without samples is null. */
 function finite(value: number): number | null {
   return Number.isFinite(value) ? value : null
 }

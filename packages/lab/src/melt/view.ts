@@ -1,4 +1,4 @@
-/** What a melt run found, in words, tables and plots. Pure. */
+/** The results of a melt run in words, tables and plots. Pure. */
 import {
   formatChosen,
   formatCount,
@@ -19,7 +19,7 @@ import { standings } from './standings.ts'
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
 type Kept = Pick<Row, 'arm' | 'multiple' | 'offered' | 'goodput' | 'ofCapacity'>
 
-/** `more`: further columns of the main table. */
+/** `more`: additional columns of the main table. */
 export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> = []): View {
   const { capacity, rows, steps, setup, recovery } = measured
   if (capacity === null) return { finding: finding(rows, arms), tables: [], plots: [] }
@@ -44,7 +44,7 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
   }
 }
 
-/** Of a capacity that was given and not found nothing follows from more. */
+/** For a capacity that was given, and not measured, higher goodput means nothing. */
 export const bestOf = (rows: readonly Kept[], searches: Capacity['searches']): number =>
   searches === undefined ? 0 : Math.max(...rows.map(row => row.goodput))
 
@@ -59,7 +59,7 @@ export function finding(rows: readonly Kept[], arms: Arms): string {
     const only = (bare ?? guarded ?? rows.at(-1))!
     return `At ${formatMultiple(only.multiple)} its capacity, ${only.arm} keeps ${kept(only)}.`
   }
-  // The two are compared where the load was the same.
+  // The two are compared at the same load.
   const multiple = Math.min(bare.multiple, guarded.multiple)
   const left = rows.find(row => row.arm === bare.arm && row.multiple === multiple) ?? bare
   const right = rows.find(row => row.arm === guarded.arm && row.multiple === multiple) ?? guarded
@@ -78,7 +78,7 @@ const kept = (row: Kept): string => `${formatRate(row.goodput)} good answers a s
 const ofPossible = (row: Kept): string =>
   `${formatPercent(keptOf(row))} of ${keptOf(row) > row.ofCapacity ? 'the load' : 'what it can do'}`
 
-/** In the order of their worth, as all columns: a terminal shows as many as fit. */
+/** Columns by importance: a terminal shows as many as fit. */
 export const loadColumns: Columns<Kept & Pick<Row, 'shed' | 'admittedMs'>> = [
   ['load', row => formatMultiple(row.multiple)],
   ['offered /s', row => formatRate(row.offered)],
@@ -109,7 +109,7 @@ export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup
   return tableOf(words, rows, [armColumn(rows), ...columns, ...more])
 }
 
-/** An arm is named in its first row. */
+/** The name of an arm appears in its first row. */
 export const armColumn = <R extends Pick<Row, 'arm'>>(rows: readonly R[]): Columns<R>[number] => [
   '',
   row => (rows[rows.indexOf(row) - 1]?.arm === row.arm ? '' : row.arm),
@@ -135,7 +135,7 @@ function capacityTable({ rate, before, after, drift, users, latencyP50Ms }: Capa
   }
 }
 
-/** Each step twice as far is as far along; every step that was measured has its label. */
+/** A logarithmic axis, with a label for every measured step. */
 function loadAxis(rows: readonly Pick<Row, 'multiple'>[]): Axis {
   const ticks = [...new Set(rows.map(row => row.multiple))].sort((a, b) => a - b)
   return { label: 'offered load, multiples of the capacity (log)', unit: 'multiple', scale: 'log', ticks }
@@ -151,7 +151,7 @@ export function linesOver<R extends Pick<Row, 'arm' | 'multiple'>>(
   }))
 }
 
-/** Readers who see a point there, and no word of it, would believe nothing else. */
+/** A point above the ideal without an explanation would make readers distrust the rest. */
 export const ABOVE_IDEAL = 'The ideal is measured apart: where a point lies above it, the app can do a little more.'
 
 export function goodputPlot(
@@ -168,7 +168,7 @@ export function goodputPlot(
     x,
     y: { label: `answers per second within ${formatChosen(sloMs)}`, unit: 'rate' },
     series: linesOver(rows, row => row.goodput),
-    // Loads are multiples of what was found before the run.
+    // Loads are multiples of the capacity found before the run.
     guide: {
       name: `ideal, ${formatRate(rate)}/s`,
       points: x.ticks!.map(load => [load, Math.min(load * before, rate)]),
@@ -200,7 +200,7 @@ function overLoad({ rows, setup: { sloMs } }: MeltMeasured): LinesPlot[] {
   ]
 }
 
-/** Second by second from the cold start, first round, a heading for each load. */
+/** Second by second from the cold start, first round only, with a heading for each load. */
 function overTime(all: readonly StepResult[]): LinesPlot[] {
   const byLoad = Map.groupBy(
     all.filter(step => step.round === 1),

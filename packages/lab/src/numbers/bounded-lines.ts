@@ -1,10 +1,10 @@
-/** Cuts text that comes in pieces into lines; of a line without end no more is kept than can be a number. Pure. */
+/** Splits a stream of text into lines. Of an endless line it keeps no more than a number can have. Pure. */
 export class BoundedLines {
   readonly #onLine: (line: string) => void
   readonly #longest: number
   #rest = ''
 
-  /** Of a longer line `longest` + 1 characters are handed on, so that it can be seen to be too long. */
+  /** A longer line is reported with `longest` + 1 characters, so that it is recognised as too long. */
   constructor(longest: number, onLine: (line: string) => void) {
     this.#longest = longest
     this.#onLine = onLine
@@ -21,7 +21,7 @@ export class BoundedLines {
     this.#keep(text.slice(start))
   }
 
-  /** A last line may lack its end. */
+  /** The last line may have no newline. */
   end(): void {
     if (this.#rest !== '') this.#onLine(this.#rest)
     this.#rest = ''

@@ -2,8 +2,8 @@
  * Quantiles of any stream of numbers in bounded memory, within 0.5 % of the value (DDSketch: Masson, Rim and Lee, "A
  * Fast and Fully-Mergeable Quantile Sketch with Relative-Error Guarantees", VLDB 2019). Pure.
  *
- * A bucket holds the numbers between two powers of gamma. All doubles together make about 145,000 buckets of each sign,
- * so a stream that never ends can not make it grow beyond some megabytes.
+ * A bucket holds the numbers between two powers of gamma. All doubles together need about 145,000 buckets for each
+ * sign, so even an endless stream takes only some megabytes.
  */
 
 const ACCURACY = 0.005
@@ -20,7 +20,7 @@ export class QuantileSketch {
     return this.#count
   }
 
-  /** Buckets in use: what it costs in memory. */
+  /** Number of buckets in use, which determines the memory. */
   get buckets(): number {
     return this.#positive.size + this.#negative.size
   }
@@ -37,7 +37,7 @@ export class QuantileSketch {
     side.set(bucket, (side.get(bucket) ?? 0) + 1)
   }
 
-  /** The values at these shares (0 to 1) of all recorded, in the order asked for; NaN when nothing was. */
+  /** The values at these shares (0 to 1), in the given order; NaN without records. */
   quantiles(shares: readonly number[]): number[] {
     const rising = [
       ...[...this.#negative].sort(([a], [b]) => b - a).map(([bucket, count]) => [-middle(bucket), count] as const),
@@ -56,7 +56,7 @@ export class QuantileSketch {
   }
 }
 
-/** The value that is within the accuracy of all in a bucket. Written so that it does not overflow at the largest. */
+/** The value within the accuracy of all values in a bucket. The formula does not overflow at the largest. */
 function middle(bucket: number): number {
   return Math.exp(bucket * LOG_GAMMA - Math.log((GAMMA + 1) / 2))
 }

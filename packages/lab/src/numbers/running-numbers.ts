@@ -1,14 +1,14 @@
-/** Figures of a stream of numbers as it passes: counts, extremes, mean, quantiles; and the lines that were none. Pure. */
+/** Statistics of a stream of numbers: counts, extremes, mean, quantiles; and the lines that were not numbers. Pure. */
 import { QuantileSketch } from './quantile-sketch.ts'
 
 type Quantile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999'
 export type NumberFigures = Readonly<Record<'count' | 'min' | 'max' | 'mean' | 'last' | Quantile, number>>
 
-/** So many numbers are kept as they are, and their percentiles are exact; of more, within the sketch's accuracy. */
+/** Up to this many numbers percentiles are exact; beyond, they have the sketch's accuracy. */
 const KEPT_EXACTLY = 10_000
-/** A line that is no number is shown so far. */
+/** Maximum characters shown of a line that is not a number. */
 const SHOWN_CHARACTERS = 60
-/** A line longer than this can not be a number, and is not collected. */
+/** A longer line cannot be a number, and is not stored. */
 export const LONGEST_LINE = 1024
 
 export class RunningNumbers {
@@ -20,18 +20,18 @@ export class RunningNumbers {
   #last = Number.NaN
   /** Lines that are neither empty nor a number. */
   notNumbers = 0
-  /** The first of them, shortened, without control characters. */
+  /** The first such line, shortened, without control characters. */
   firstBad: string | undefined
 
   get count(): number {
     return this.#sketch.count
   }
 
-  /** One line of input. Empty ones count as nothing. */
+  /** Processes one line; ignores empty ones. */
   line(text: string): void {
     const trimmed = text.trim()
     if (trimmed === '') return
-    // Of a longer line only the beginning came, which may look like a number.
+    // Only the beginning of a longer line arrives, which may look like a number.
     const value = text.length <= LONGEST_LINE && NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN
     if (!Number.isFinite(value)) {
       this.notNumbers++
@@ -40,7 +40,7 @@ export class RunningNumbers {
     }
     this.#sketch.record(value)
     if (this.#exact !== undefined && this.#exact.push(value) > KEPT_EXACTLY) this.#exact = undefined
-    // Welford's form: a sum of many large numbers would lose the small ones. Divided first, or it overflows.
+    // Welford's method: in a sum, many large numbers would hide small ones. Divides first to avoid overflow.
     this.#mean += value / this.#sketch.count - this.#mean / this.#sketch.count
     this.#min = Math.min(this.#min, value)
     this.#max = Math.max(this.#max, value)
@@ -73,7 +73,7 @@ export class RunningNumbers {
     return shares.map(share => sorted[Math.max(1, Math.ceil(share * sorted.length)) - 1]!)
   }
 
-  /** `Meas: 18 Min: 3 Max: 4 Avg: 4 Cur: 4`: what can be said without sorting anything, for a line that is rewritten often. */
+  /** `Meas: 18 Min: 3 Max: 4 Avg: 4 Cur: 4`: figures that need no sorting, for a line that is often rewritten. */
   get live(): string {
     if (this.count === 0)
       return this.notNumbers === 0 ? 'no number yet' : `no number yet, ${this.notNumbers} other lines`
@@ -84,10 +84,10 @@ export class RunningNumbers {
 
 type Five = [number, number, number, number, number]
 
-/** What JSON and people call a number; not what Number() also takes (`0x10`, an empty string, Infinity). */
+/** Numbers as in JSON; not everything that Number() accepts (`0x10`, an empty string, Infinity). */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 
-/** Three digits after the point, or four that matter when there are none before it; without trailing zeros. */
+/** Three digits after the point, or four significant ones below 1; without trailing zeros. */
 export function short(value: number): string {
   if (value === 0 || Math.abs(value) >= 1) return String(Number(value.toFixed(3)))
   return String(Number(value.toPrecision(4)))
@@ -95,6 +95,6 @@ export function short(value: number): string {
 
 function printable(text: string): string {
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}...` : text
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a terminal
   return shown.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 }

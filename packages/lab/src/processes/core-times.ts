@@ -1,4 +1,4 @@
-/** How busy each core of this machine was over a stretch of time, by any process. Linux only; undefined elsewhere. */
+/** How busy each core of this machine was, with all processes. Linux only; undefined elsewhere. */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseCores } from './proc-stat.ts'
@@ -10,7 +10,7 @@ export async function readCores(): Promise<CoreTimes | undefined> {
   return readFile('/proc/stat', 'utf8').then(parseCores, () => undefined)
 }
 
-/** Share (0..1) of the time between two readings that a core was busy. */
+/** Share (0..1) of the time between two readings in which a core was busy. */
 export function busyShare(before: CoreTimes, after: CoreTimes, core: number): number {
   const busy = (after[core]?.busyMs ?? 0) - (before[core]?.busyMs ?? 0)
   const idle = (after[core]?.idleMs ?? 0) - (before[core]?.idleMs ?? 0)

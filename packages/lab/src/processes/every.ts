@@ -1,11 +1,11 @@
-/** Repeats something until it is stopped. */
+/** Repeats a task until it is stopped. */
 
 export interface Repetition {
-  /** Resolves when the call that is under way has ended. */
+  /** Resolves when the current call has ended. */
   stop(): Promise<void>
 }
 
-/** Calls `take` now and every `ms`, one call at a time: a slow one must not pile up. It must not throw. */
+/** Calls `take` now and every `ms`, one call at a time, so that slow calls do not pile up. It must not throw. */
 export function every(ms: number, take: () => Promise<void>): Repetition {
   let taking: Promise<void> | undefined
   const next = (): void => {

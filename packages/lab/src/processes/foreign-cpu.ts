@@ -1,6 +1,6 @@
 /**
- * How much CPU somebody else used on the cores of an experiment while it ran: what the cores did, less what we and all
- * that we started did. Linux only.
+ * Measures the CPU time that other processes used on the cores of an experiment: the cores' busy time minus that of the
+ * lab and its descendants. Linux only.
  */
 import { performance } from 'node:perf_hooks'
 import { readCores } from './core-times.ts'
@@ -8,14 +8,14 @@ import { every } from './every.ts'
 import { processTree } from './process-tree.ts'
 
 export interface Foreign {
-  /** Cores' worth of CPU, on average. */
+  /** Average, in cores. */
   readonly mean: number
-  /** The highest reading over one interval. */
+  /** The highest value over one interval. */
   readonly worst: number
 }
 
 export interface ForeignWatch {
-  /** Undefined where nothing could be read. */
+  /** Undefined if nothing could be read. */
   stop(): Promise<Foreign | undefined>
 }
 
@@ -25,10 +25,10 @@ interface Reading {
   readonly ownMs: number
 }
 
-/** Others may use this much of an experiment's cores, on average, before its figures are no longer its own. */
+/** Maximum average share of an experiment's cores that other processes may use. */
 export const foreignBelow = 0.1
 
-/** Longer than a clock tick of /proc (10 ms) by enough for a reading to be worth something. */
+/** Much longer than a clock tick of /proc (10 ms), so that a reading is accurate. */
 const intervalMs = 2000
 
 /** Watches `cores` and the process tree below this process. */
@@ -48,7 +48,7 @@ export function watchForeign(cores: readonly number[]): ForeignWatch {
   }
 }
 
-/** Pure. A last interval that is too short to mean anything counts for the mean only. */
+/** The last interval, if too short, counts only for the mean. Pure. */
 export function foreignOf(readings: readonly Reading[]): Foreign | undefined {
   const first = readings[0]
   const last = readings.at(-1)
@@ -69,7 +69,7 @@ async function busyOn(cores: readonly number[]): Promise<number | undefined> {
   return all && cores.reduce((sum, core) => sum + (all[core]?.busyMs ?? 0), 0)
 }
 
-/** CPU of this process and all below it, with what their children used that have ended: so it never goes back. */
+/** CPU time of this process and its descendants, including ended children, so it never decreases. */
 async function ownCpuMs(): Promise<number | undefined> {
   if (process.platform !== 'linux') return undefined
   const rows = await processTree(process.pid)

@@ -1,6 +1,6 @@
 /**
- * Which TCP ports a process and its descendants listen on: through /proc on Linux, `lsof` elsewhere. It never connects:
- * a probe connection would be the first request of a server that is meant to start cold.
+ * Finds the TCP ports on which a process and its descendants listen: through /proc on Linux, `lsof` elsewhere. It never
+ * connects, because a server that should start cold would see that connection.
  */
 import { execFile } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
@@ -36,7 +36,7 @@ async function socketInodes(pid: number): Promise<string[]> {
   return links.flatMap(link => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? [])
 }
 
-/** Pure: the listening rows of /proc/net/tcp or tcp6. */
+/** The listening rows of /proc/net/tcp or tcp6. Pure. */
 export function parseSocketTable(text: string): (Listener & { readonly inode: string })[] {
   const listening = '0A'
   return text.split('\n').flatMap(line => {
@@ -47,7 +47,7 @@ export function parseSocketTable(text: string): (Listener & { readonly inode: st
   })
 }
 
-/** The kernel prints addresses as little-endian words in hex. Only what differs from "reach it on 127.0.0.1" is decoded. */
+/** The kernel prints addresses as little-endian words in hex. Only addresses that differ from 127.0.0.1 are decoded. */
 function hostOf(hex: string): string {
   if (hex.length === 8) {
     const bytes = hex
@@ -57,19 +57,20 @@ function hostOf(hex: string): string {
     return bytes.every(byte => byte === 0) ? '127.0.0.1' : bytes.join('.')
   }
   const onlyLoopback6 = hex === '00000000000000000000000001000000'
-  return onlyLoopback6 ? '::1' : '127.0.0.1' // [::] accepts IPv4 too unless ipv6Only, which nobody meant for a web server
+  // [::] accepts IPv4 too unless ipv6Only is set, which is unlikely for a web server.
+  return onlyLoopback6 ? '::1' : '127.0.0.1'
 }
 
 async function lsof(pids: readonly number[]): Promise<Listener[]> {
   const args = ['-nP', '-a', '-iTCP', '-sTCP:LISTEN', '-p', pids.join(','), '-Fn']
   const stdout = await run('lsof', args).then(
     done => done.stdout,
-    () => '', // lsof exits 1 when nothing matches
+    () => '', // lsof exits with 1 if nothing matches.
   )
   return unique(parseLsof(stdout))
 }
 
-/** Pure: `lsof -Fn` prints one `n<address>:<port>` line per socket. */
+/** `lsof -Fn` prints one `n<address>:<port>` line per socket. Pure. */
 export function parseLsof(text: string): Listener[] {
   return text.split('\n').flatMap(line => {
     const found = /^n(.*):(\d+)$/.exec(line)
@@ -83,7 +84,7 @@ function unique(found: readonly Listener[]): Listener[] {
   const byPort = new Map<number, Listener>()
   for (const { port, host } of found) {
     const known = byPort.get(port)
-    // A server that listens on both families is reached through IPv4.
+    // A server that listens on both families is reached over IPv4.
     if (known === undefined || known.host === '::1') byPort.set(port, { port, host })
   }
   return [...byPort.values()].sort((a, b) => a.port - b.port)

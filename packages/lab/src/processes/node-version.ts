@@ -1,4 +1,4 @@
-/** Which Node a command runs on: it need not be the lab's. Through /proc; unknown elsewhere. */
+/** The Node version of a command, which may differ from the lab's. Read through /proc; unknown elsewhere. */
 import { execFile } from 'node:child_process'
 import { readlink } from 'node:fs/promises'
 import path from 'node:path'
@@ -7,21 +7,21 @@ import { processTree } from './process-tree.ts'
 
 const run = promisify(execFile)
 
-/** Such as `v24.21.0`, of the last Node below it: a script of npm runs Node in Node. */
+/** Such as `v24.21.0`: that of the last Node below `root`, because an npm script runs Node within Node. */
 export async function nodeVersionOf(root: number): Promise<string | undefined> {
   const files = await Promise.all(
     (await processTree(root)).map(({ pid }) => readlink(`/proc/${pid}/exe`).catch(() => '')),
   )
   const node = files.findLast(file => /^node(js)?(\.exe)?$/.test(path.basename(file)))
   if (node === undefined) return undefined
-  // With no environment: NODE_OPTIONS may load what prints.
+  // The environment is empty, because NODE_OPTIONS may load modules that print.
   return run(node, ['--version'], { env: {} }).then(
     ({ stdout }) => stdout.trim(),
     () => undefined,
   )
 }
 
-/** Whether it has what the accept lanes of meltproof need. */
+/** True if it lacks what meltproof's accept lanes need. */
 export function isOldNode(version: string): boolean {
   const [major = 0, minor = 0] = version.slice(1).split('.').map(Number)
   return major < 22 || (major === 22 && minor < 12)

@@ -1,6 +1,4 @@
-/**
- * Reads the text of Linux's /proc files and of `ps` into numbers. Pure: text in, data out; it opens nothing.
- */
+/** Parses Linux's /proc files and the output of `ps`. Pure: it opens nothing. */
 
 export interface ProcessRow {
   readonly pid: number
@@ -9,16 +7,16 @@ export interface ProcessRow {
   readonly pgid: number
   /** One letter: R, S, D, Z (a zombie is dead but not yet collected), ... */
   readonly state: string
-  /** CPU used so far, user and system together, milliseconds. */
+  /** CPU time so far, user and system, ms. */
   readonly cpuMs: number
-  /** CPU of the children it has waited for after they ended, milliseconds; known on Linux only. */
+  /** CPU time of ended children that it has waited for, ms; Linux only. */
   readonly reapedMs?: number
 }
 
-/** Clock ticks a second that /proc counts CPU in. USER_HZ has been 100 on every Linux architecture Node runs on. */
+/** Clock ticks per second in which /proc counts CPU time. USER_HZ is 100 on every Linux architecture with Node. */
 const ticksPerSecond = 100
 
-/** One line of /proc/<pid>/stat. The command name may hold blanks and parentheses, so fields count from the last one. */
+/** Parses /proc/<pid>/stat. The command name may contain spaces and parentheses, so fields count from its last one. */
 export function parseStat(line: string): ProcessRow | undefined {
   const nameEnd = line.lastIndexOf(')')
   if (nameEnd < 0) return undefined
@@ -39,7 +37,7 @@ export function parseRss(status: string): number {
   return found === null ? 0 : Number(found[1]) * 1024
 }
 
-/** `ps -A -o pid=,ppid=,pgid=,state=,rss=,time=` as macOS and the BSDs print it; rss in KiB, time as [[dd-]hh:]mm:ss[.cc]. */
+/** Parses macOS' and BSD's `ps -A -o pid=,ppid=,pgid=,state=,rss=,time=`; rss in KiB, time [[dd-]hh:]mm:ss[.cc]. */
 export function parsePs(text: string): (ProcessRow & { readonly rssBytes: number })[] {
   const rows: (ProcessRow & { readonly rssBytes: number })[] = []
   for (const line of text.split('\n')) {
@@ -64,7 +62,7 @@ function parsePsTime(time: string): number {
   return Math.round((seconds + Number(days ?? 0) * 86_400) * 1000)
 }
 
-/** Milliseconds of work and of idling of each core since boot, from /proc/stat. */
+/** Busy and idle time of each core since boot, ms, from /proc/stat. */
 export function parseCores(stat: string): { readonly busyMs: number; readonly idleMs: number }[] {
   const cores: { busyMs: number; idleMs: number }[] = []
   for (const line of stat.split('\n')) {
@@ -82,7 +80,7 @@ export function parseCores(stat: string): { readonly busyMs: number; readonly id
   return cores
 }
 
-/** The pids of `root` and everything that descends from it, root first. */
+/** The process ids of `root` and all its descendants, root first. */
 export function descendants(rows: readonly ProcessRow[], root: number): number[] {
   const children = Map.groupBy(rows, row => row.ppid)
   const found = [root]

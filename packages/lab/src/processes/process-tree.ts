@@ -1,6 +1,6 @@
 /**
- * The processes of this machine, read from outside: /proc on Linux, `ps` elsewhere. It asks the watched process for
- * nothing, so a process whose event loop stands still is read as well as any other.
+ * Reads the processes of this machine from outside: /proc on Linux, `ps` elsewhere. The watched process need not
+ * respond, so it works even while its event loop is stalled.
  */
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
@@ -16,17 +16,17 @@ export async function allProcesses(): Promise<ProcessRow[]> {
   return rows.filter(row => row !== undefined)
 }
 
-/** `root` and its descendants; empty when root is gone. */
+/** `root` and its descendants; empty if root has ended. */
 export async function processTree(root: number): Promise<ProcessRow[]> {
   const rows = await allProcesses()
   const wanted = new Set(descendants(rows, root))
   return rows.filter(row => wanted.has(row.pid))
 }
 
-/** What a process and its descendants use now. */
+/** Current usage of a process and its descendants. */
 export interface Usage {
   readonly rssBytes: number
-  /** CPU used since each of them started, milliseconds. */
+  /** CPU time since each of them started, ms. */
   readonly cpuMs: number
 }
 
@@ -47,7 +47,7 @@ async function psRows(): Promise<(ProcessRow & { readonly rssBytes: number })[]>
   return parsePs(stdout)
 }
 
-/** A process may end between being listed and being read; that is not an error, it is just gone. */
+/** A process may end between listing and reading; that is not an error. */
 async function readStat(pid: string): Promise<ProcessRow | undefined> {
   return readFile(`/proc/${pid}/stat`, 'utf8').then(parseStat, () => undefined)
 }

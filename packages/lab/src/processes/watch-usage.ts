@@ -1,20 +1,20 @@
 /**
- * Watches one process and its descendants while something else happens: memory and CPU at an even interval. Knows
- * nothing of load or of what the process does.
+ * Samples memory and CPU of one process and its descendants at an even interval. It does not know what the process
+ * does.
  */
 import { performance } from 'node:perf_hooks'
 import { every } from './every.ts'
 import { type Usage, usage } from './process-tree.ts'
 
 export interface WatchSample extends Usage {
-  /** Since the watch started. */
+  /** Time since the start of the watch. */
   readonly atMs: number
 }
 
 export interface Watched {
   readonly samples: readonly WatchSample[]
   readonly peakRssBytes: number
-  /** CPU the process used while it was watched, milliseconds. */
+  /** CPU time of the process while it was watched, ms. */
   readonly cpuMs: number
   readonly watchedMs: number
 }
@@ -25,9 +25,9 @@ export interface Watch {
 }
 
 export interface WatchOptions {
-  /** @default 250: four readings a second draw a smooth line, and a reading of a few /proc files costs about 1 ms */
+  /** @default 250: four readings per second make a smooth line, and each costs about 1 ms */
   readonly intervalMs?: number
-  /** Reads the process; another one in tests. */
+  /** Reads the process; tests replace it. */
   readonly read?: (pid: number) => Promise<Usage>
 }
 
@@ -39,7 +39,7 @@ export function watch(pid: number, options: WatchOptions = {}): Watch {
   async function sample(): Promise<void> {
     const atMs = performance.now() - startedMs
     const now = await read(pid)
-    // A process that has ended reads as zero; its last sample before that counts.
+    // An ended process reads as zero, so the last sample before that counts.
     if (now.rssBytes > 0) samples.push({ atMs, ...now })
   }
 
@@ -53,7 +53,7 @@ export function watch(pid: number, options: WatchOptions = {}): Watch {
   }
 }
 
-/** Pure. A child that ends takes its CPU out of the tree's sum, so the highest reading counts, not the last. */
+/** An ended child's CPU time leaves the sum, so the highest reading counts, not the last. Pure. */
 export function summarise(samples: readonly WatchSample[], watchedMs: number): Watched {
   const first = samples[0]?.cpuMs ?? 0
   const highest = samples.reduce((most, sample) => Math.max(most, sample.cpuMs), first)

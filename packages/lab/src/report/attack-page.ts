@@ -1,4 +1,4 @@
-/** An attack as a page, in the form of a scenario's result: what the report says, and its course as plots. Pure. */
+/** An attack as a page in the form of a scenario's result: the report, and its course as plots. Pure. */
 import { formatDuration } from '../durations.ts'
 import type { LoadSecond } from '../load/plan.ts'
 import { planMs } from '../load/schedule.ts'
@@ -18,7 +18,7 @@ export interface PageFacts {
   readonly conditions: ScenarioConditions
 }
 
-/** Of one run, or of several steps. */
+/** For one run, or for several steps. */
 export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }: PageFacts): ScenarioResult {
   const [first] = runs
   const { plan } = first!
@@ -64,13 +64,13 @@ function findingOf(runs: readonly AttackRun[]): string {
   const all = runs.map(words).join(', ')
   const missed = runs.flatMap(run => verdictsOf(run, runs.length > 1)).filter(({ verdict }) => verdict === 'fail')
   const what = missed.map(({ name, measured }) => `${name} (${measured})`)
-  const failed = missed.length === 0 ? '' : `Not as expected: ${what.join(', ')}. `
+  const failed = missed.length === 0 ? '' : `Expectations missed: ${what.join(', ')}. `
   if (runs.length > 1) return `${failed}Goodput is ${all}.`
   const { okLatency, journeys } = runs[0]!.outcome
   const through =
     journeys === undefined
       ? ''
-      : `${formatPercent(journeys.completed / Math.max(1, journeys.scheduled))} of journeys came through. `
+      : `${formatPercent(journeys.completed / Math.max(1, journeys.scheduled))} of journeys were completed. `
   return `${failed}${through}Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
 }
 
@@ -118,7 +118,7 @@ function stepPlots(runs: readonly AttackRun[]): Plot[] {
 }
 
 function secondPlots({ plan, outcome }: AttackRun): Plot[] {
-  // A second that is cut short would look like a fall.
+  // A partial last second would look like a drop.
   const seconds = outcome.seconds.slice(0, Math.max(1, Math.floor(planMs(plan) / 1000)))
   return coursePlots(
     { label: 'second', unit: 's' },

@@ -1,4 +1,4 @@
-/** A load run in figures, as `meltlab attack` prints it for people. Pure. */
+/** The figures of a load run as `meltlab attack` prints them. Pure. */
 import { formatDuration } from '../durations.ts'
 import { latenciesOf, totalOf } from '../load/added.ts'
 import type { Histogram } from '../load/histogram.ts'
@@ -22,8 +22,8 @@ const latencies = (histogram: Histogram): string[] => [
 ]
 
 /**
- * Each figure by itself, of the kind of outcome that came most often: `p50 1.2 ms, p99 not certain (3.0 ms to 9.0 ms)` where the
- * generator's own delay may be more of it than is certified.
+ * Lists each figure of the most frequent kind of result: `p50 1.2 ms, p99 not certain (3.0 ms to 9.0 ms)` if the
+ * generator may have caused more of it than is certified.
  */
 const certainty = (outcome: LoadOutcome): string => {
   const measured = latenciesOf(outcome)
@@ -40,7 +40,7 @@ const certainty = (outcome: LoadOutcome): string => {
 
 const SAID: readonly FigureName[] = ['p50', 'p99', 'max']
 
-/** How journeys ended, and at which step those failed that did. */
+/** How journeys ended, and at which step they failed. */
 const journeyRows = ({ journey }: LoadPlan, { journeys }: LoadOutcome): Row[] => {
   if (journey === undefined || journeys === undefined) return []
   const { scheduled, completed, failedAt, notStarted, cut, missing, duration } = journeys
@@ -48,7 +48,9 @@ const journeyRows = ({ journey }: LoadPlan, { journeys }: LoadOutcome): Row[] =>
   const ends = [
     `${formatCount(scheduled)} scheduled, ${formatCount(completed)} completed (${share(completed, scheduled)})`,
     `${formatCount(failed)} failed`,
-    ...(notStarted === 0 ? [] : [`${formatCount(notStarted)} not started (${formatCount(journey.atOnce)} under way)`]),
+    ...(notStarted === 0
+      ? []
+      : [`${formatCount(notStarted)} not started (${formatCount(journey.atOnce)} in progress)`]),
     ...(cut === 0 ? [] : [`${formatCount(cut)} cut short`]),
   ]
   const places = failedAt.flatMap((times, at) =>
@@ -75,7 +77,7 @@ export const attackReport = (
   const answers = totalOf(outcome.answered)
   const several = plan.journey === undefined ? (plan.others?.length ?? 0) : 0
   const rows: Row[] = [
-    ...(several === 0 ? [] : [['Targets', `${formatCount(several + 1)}, in turn`] as const]),
+    ...(several === 0 ? [] : [['Targets', `${formatCount(several + 1)}, round robin`] as const]),
     ...journeyRows(plan, outcome),
     [
       'Requests',
@@ -111,10 +113,11 @@ export const attackReport = (
     )
   }
   rows.push(['Send lag', latencies(outcome.sendLag)])
-  if (outcome.incomplete) rows.push(['Incomplete', 'the run was stopped; the figures are of what had been measured'])
+  if (outcome.incomplete)
+    rows.push(['Incomplete', 'the run was stopped; the figures cover what was measured until then'])
   const { certified, why, certificate } = outcome
   rows.push(['Certified', `${certified ? 'yes' : `no (${certificate.code})`}: ${certainty(outcome)}`])
-  // `why` begins with the gravest doubt. A reader skips a long list, so the others are in --json only.
+  // `why` begins with the most serious doubt. Readers skip a long list, so only --json has the others.
   const [gravest, ...more] = why
   if (gravest !== undefined) {
     rows.push(['', more.length === 0 ? gravest : `${gravest} (${more.length} more in --json, as \`why\`)`])

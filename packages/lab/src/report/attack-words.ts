@@ -1,4 +1,4 @@
-/** What the reports of an attack share: its load, its failures and its expectations in words. Pure. */
+/** Words that the reports of an attack share: for its load, failures and expectations. Pure. */
 import { formatDuration } from '../durations.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { planMs, ratesOf } from '../load/schedule.ts'
@@ -11,7 +11,7 @@ export interface AttackRun {
   readonly judged: readonly Judged[]
 }
 
-/** `200/s`, `100/s to 900/s`, `20/s journeys`, `50 users` */
+/** Such as `200/s`, `100/s to 900/s`, `20/s journeys`, `50 users`. */
 export const offered = ({ arrival, journey }: Pick<LoadPlan, 'arrival' | 'journey'>): string => {
   if (arrival.kind === 'closed') return `${formatCount(arrival.users)} ${arrival.users === 1 ? 'user' : 'users'}`
   const rates = arrival.schedule.phases.map(phase => {
@@ -32,19 +32,19 @@ const WORDS: Readonly<Record<string, string>> = {
   'response-timeout': 'no complete answer in time',
   malformed: 'the answer was not valid HTTP',
   unresolved: 'the name has no address',
-  unreachable: 'the network has no way there',
-  aborted: 'still under way when the run was stopped',
+  unreachable: 'the network has no route to it',
+  aborted: 'in flight when the run was stopped',
   other: 'see below',
 }
 
-/** One for each code: `refused: 3 (the connection was refused)`. */
+/** One text per code: `refused: 3 (the connection was refused)`. */
 export const failures = (failed: LoadOutcome['failed']): string[] =>
   Object.entries(failed).map(([code, times]) => `${code}: ${formatCount(times ?? 0)} (${WORDS[code] ?? code})`)
 
-/** What is asked: a URL, targets in turn, or a journey. */
+/** What is requested: a URL, targets round robin, or a journey. */
 export const asked = ({ url, others = [], journey }: LoadPlan): string => {
   if (journey !== undefined) return `${new URL(url).origin}, a journey of ${formatCount(journey.steps.length)} steps`
-  return others.length === 0 ? url : `${formatCount(others.length + 1)} targets in turn`
+  return others.length === 0 ? url : `${formatCount(others.length + 1)} targets, round robin`
 }
 
 const GREEN = 32

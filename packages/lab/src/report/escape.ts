@@ -1,4 +1,4 @@
-/** Text that goes into HTML or SVG. Pure. */
+/** Escapes text for HTML or SVG. Pure. */
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -8,7 +8,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** For text and for attribute values in quotes. */
+/** For text and for quoted attribute values. */
 export function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, char => entities[char]!)
 }

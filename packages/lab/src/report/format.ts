@@ -1,6 +1,6 @@
-/** Numbers as people read them, the same in the terminal, the report and the picture. Pure. */
+/** Formats numbers for people, equally in the terminal, the report and the picture. Pure. */
 
-/** 0.4, 19.5, 195, 1,950 */
+/** Such as 0.4, 19.5, 195 or 1,950. */
 export function formatRate(rate: number): string {
   const digits = rate !== 0 && Math.abs(rate) < 99.95 && Math.abs(rate - Math.round(rate)) > 0.049 ? 1 : 0
   return grouped(rate.toFixed(digits))
@@ -10,14 +10,14 @@ export function formatCount(count: number): string {
   return grouped(count.toFixed(0))
 }
 
-/** `200: 1,950, 503: 4` */
+/** Such as `200: 1,950, 503: 4`. */
 export function formatCounts(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .map(([name, count]) => `${name}: ${formatCount(count)}`)
     .join(', ')
 }
 
-/** 0.12 ms, 8.4 ms, 104 ms, 1.93 s, 22.0 s */
+/** Such as 0.12 ms, 8.4 ms, 104 ms, 1.93 s or 22.0 s. */
 export function formatMs(ms: number | null): string {
   if (ms === null) return '–'
   if (ms < 1) return `${ms.toFixed(2)} ms`
@@ -26,7 +26,7 @@ export function formatMs(ms: number | null): string {
   return `${(ms / 1000).toFixed(ms < 9995 ? 2 : 1)} s`
 }
 
-/** A duration somebody chose, exactly: 500 ms, 1 s, 2.5 s */
+/** A duration that a person chose, without rounding: 500 ms, 1 s, 2.5 s. */
 export function formatChosen(ms: number): string {
   return ms < 1000 ? `${Number(ms.toFixed(3))} ms` : `${Number((ms / 1000).toFixed(3))} s`
 }
@@ -36,24 +36,24 @@ export function formatMegabytes(bytes: number): string {
   return `${grouped((bytes / 1e6).toFixed(0))} MB`
 }
 
-/** Of any size: 0.8 kB, 12 MB. */
+/** With a fitting unit: 0.8 kB, 12 MB. */
 export const formatBytes = (bytes: number): string =>
   bytes < 1e6 ? `${formatRate(bytes / 1000)} kB` : formatMegabytes(bytes)
 
-/** 97 %, 0.3 %, 0 %; a dash for a share of nothing, as of a run in which nothing was answered. */
+/** Such as 97 %, 0.3 % or 0 %; a dash for NaN, as in a run without answers. */
 export function formatPercent(share: number): string {
   if (!Number.isFinite(share)) return '–'
   const percent = share * 100
   return `${percent.toFixed(percent > 0.05 && percent < 9.95 ? 1 : 0)} %`
 }
 
-/** 0.5x, 10x; a dash for a multiple of nothing. */
+/** Such as 0.5x or 10x; a dash for NaN. */
 export function formatMultiple(multiple: number): string {
   if (!Number.isFinite(multiple)) return '–'
   return `${Number(multiple.toFixed(2))}x`
 }
 
-/** `p50, p90 and p99` */
+/** Such as `p50, p90 and p99`. */
 export function formatList(names: readonly string[]): string {
   const [last, ...others] = names.toReversed()
   return others.length === 0 ? (last ?? '') : `${others.toReversed().join(', ')} and ${last}`

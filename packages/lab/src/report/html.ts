@@ -1,4 +1,4 @@
-/** The page of a scenario: one HTML file that needs no script and nothing else, online or off. Pure. */
+/** The page of a scenario: one HTML file without scripts or external resources. Pure. */
 import { escapeText } from './escape.ts'
 import { formatMs, formatPercent } from './format.ts'
 import { styled } from './plot-parts.ts'
@@ -49,7 +49,7 @@ ${conditions(result)}
 `
 }
 
-/** What speaks against the figures is folded behind one word: whoever doubts opens it. */
+/** The certification mark. Doubts about the figures are folded below it. */
 function badge({ certified, incomplete, why }: ScenarioResult): string {
   if (certified) return '<b class="badge sure">certified</b>'
   const reasons = why.length === 1 ? '1 reason' : `${why.length} reasons`
@@ -57,7 +57,7 @@ function badge({ certified, incomplete, why }: ScenarioResult): string {
   return `<details class="badge doubt"><summary>${incomplete ? 'incomplete' : 'not certified'}: ${reasons}</summary><ul>${items}</ul></details>`
 }
 
-/** The verdict on each arm, readable from afar. */
+/** The verdict on each arm, in large type. */
 function strip({ standings = [], arms }: ScenarioResult): string {
   if (standings.length === 0) return ''
   const card = ({ arm, says, tone, figure, of }: Standing): string => {
@@ -101,7 +101,7 @@ function plotSection(
   return `<section class="plot${more}"><h2>${escapeText(plot.title)}</h2>${plotSvg(plot, arms, places)}${note}</section>`
 }
 
-/** Those to be folded come last, all of one heading together, two side by side: each has the width of a phone then. */
+/** Folded plots come last, grouped by heading, in two columns; each is then as wide as a phone. */
 function otherPlots({ plots: [, ...others], arms }: ScenarioResult): string {
   const byHeading = Map.groupBy(others, plot => plot.fold)
   return [...byHeading]
@@ -115,14 +115,14 @@ function otherPlots({ plots: [, ...others], arms }: ScenarioResult): string {
     .join('\n')
 }
 
-/** On a phone the style sheet makes a card of each row; so the cells carry their column's name, and the roles say what is what. */
+/** On phones the style sheet turns rows into cards, so each cell carries its column's name and a role. */
 function tableSection({ title, note, columns, rows }: Table, result: ScenarioResult): string {
   const head = columns.map(column => `<th scope="col" role="columnheader">${escapeText(column)}</th>`).join('')
   const body = rows.map(({ arm, cells }) => {
     const at = result.arms.findIndex(each => each.name === arm)
     const colour = at < 0 ? '' : ` style="color:var(--arm${at})"`
     const [first = '', ...rest] = cells
-    // An arm is named in its first row; who does not see the rows above must hear it in each.
+    // An arm is named only in its first row, but a screen reader needs the name in each.
     const name =
       first === '' && arm !== undefined ? `<span class="unseen">${escapeText(arm)}</span>` : escapeText(first)
     const tds = rest.map((cell, n) => {
@@ -140,7 +140,7 @@ function tableSection({ title, note, columns, rows }: Table, result: ScenarioRes
 function printouts({ printouts: all = [] }: ScenarioResult): string {
   if (all.length === 0) return ''
   const made = all.map(({ title, text }) => `<div><h3>${escapeText(title)}</h3><pre>${escapeText(text)}</pre></div>`)
-  return `<section class="table"><h2>In the words of meltlab attack</h2><div class="printouts">${made.join('\n')}</div></section>`
+  return `<section class="table"><h2>As meltlab attack prints it</h2><div class="printouts">${made.join('\n')}</div></section>`
 }
 
 function published(result: ScenarioResult): string {
@@ -161,13 +161,13 @@ function conditions(result: ScenarioResult): string {
     [
       'Cores',
       pinning === null
-        ? 'not pinned: everything shared them'
+        ? 'not pinned: all processes shared them'
         : `what is measured on core ${pinning.server}, its dependencies on core ${pinning.dependency}, the lab on core ${pinning.lab}`,
     ],
     [
       'Others',
       foreign === null
-        ? 'what others used of these cores is not known'
+        ? 'how much others used of these cores is unknown'
         : `used ${formatPercent(foreign.mean)} of a core meanwhile, ${formatPercent(foreign.worst)} at worst`,
     ],
     [

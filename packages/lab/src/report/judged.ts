@@ -1,13 +1,13 @@
-/** What was expected of a load run, and what came of it. Types only. */
+/** An expectation of a load run, and its result. Types only. */
 export interface Judged {
-  /** As it reads: `p99 < 250ms`. */
+  /** As text: `p99 < 250ms`. */
   readonly expected: string
   readonly met: boolean
-  /** With its unit; `no answer` where there is no figure. */
+  /** With its unit; `no answer` without a figure. */
   readonly measured: string
-  /** The figure itself, null where there is none. */
+  /** The figure itself; null without one. */
   readonly value: number | null
   readonly unit: 'ms' | '%' | '/s' | 'requests'
-  /** Why the figure is not certified; absent when it is. */
+  /** Why the figure is not certified; absent if it is. */
   readonly doubt?: string
 }

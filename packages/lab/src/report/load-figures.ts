@@ -1,4 +1,4 @@
-/** A load run in plain figures, as result.json keeps it. Pure. */
+/** The figures of a load run as stored in result.json. Pure. */
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 
@@ -8,7 +8,7 @@ export type LatencyFigures = Readonly<
 >
 
 export interface LoadFigures {
-  /** How long requests were scheduled for, and until the last answer; ms. */
+  /** How long requests were scheduled, and the time until the last answer, ms. */
   readonly durationMs: number
   readonly elapsedMs: number
   readonly scheduled: number
@@ -16,13 +16,13 @@ export interface LoadFigures {
   readonly unsent: number
   readonly answered: Readonly<Record<string, number>>
   readonly failed: Readonly<Record<string, number>>
-  /** Answers 2xx and 3xx. */
+  /** Answers with 2xx or 3xx. */
   readonly ok: number
-  /** Of those, within the SLO. */
+  /** Those of them within the SLO. */
   readonly good: number
-  /** Latency of answers 2xx and 3xx, ms. */
+  /** Latency of 2xx and 3xx answers, ms. */
   readonly okMs: LatencyFigures
-  /** Latency of every answer whatever its status, ms. */
+  /** Latency of all answers, of any status, ms. */
   readonly allMs: LatencyFigures
   readonly bytesRead: number
   /** By the second in which requests were scheduled. */
@@ -37,7 +37,7 @@ export interface SecondFigures {
   readonly p99Ms: number | null
 }
 
-/** To a microsecond. */
+/** Rounds to a microsecond. */
 const figure = (value: number): number | null => (Number.isNaN(value) ? null : Math.round(value * 1000) / 1000)
 
 export function latencyFigures(histogram: Histogram): LatencyFigures {
@@ -76,7 +76,7 @@ function secondFigures({ second, scheduled, okLatency, good }: LoadSecond): Seco
   return { second, scheduled, ok: okLatency.count, good, p99Ms: figure(okLatency.percentile(99)) }
 }
 
-/** A second, of the requests scheduled from second `from` up to, not including, second `to`. */
+/** Rates per second of requests scheduled from second `from` to before second `to`. */
 export function perSecond(
   { seconds }: LoadFigures,
   of: 'ok' | 'scheduled',

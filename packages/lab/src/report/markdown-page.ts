@@ -1,4 +1,4 @@
-/** Several results in Markdown, on one page or on an index and a page each: what each found, beside what was published. Pure. */
+/** Several results in Markdown, on one page or on a page each with an index, beside the published figures. Pure. */
 import { markdownTable } from './markdown-table.ts'
 import type { ScenarioResult, Table } from './result.ts'
 
@@ -6,36 +6,36 @@ import type { ScenarioResult, Table } from './result.ts'
 type Found = Omit<ScenarioResult, 'measured'> & { readonly older?: true }
 
 const SIGNS = { pass: 'as expected', fail: '**not as expected**', 'not judged': 'not judged' } as const
-/** Tables longer than this are folded away. */
+/** Longer tables are folded. */
 const MOST_ROWS = 14
-/** So are more reasons for doubt. */
+/** More reasons for doubt than this are folded as well. */
 const MOST_REASONS = 4
 
 const usualHead = `# Experiments
 
-Written by \`meltlab report --markdown\`; not by hand. Each is an experiment made repeatable, bare, with the remedy people
-reach for first, and with meltproof: \`meltlab run NAME\` repeats it, and [scenarios.md](scenarios.md) says how each is built.
+Written by \`meltlab report --markdown\`; not by hand. Each is an experiment made repeatable, bare, with the usual
+remedy, and with meltproof: \`meltlab run NAME\` repeats it, and [scenarios.md](scenarios.md) describes each.
 Absolute figures belong to the machine that each result names.`
 
-/** `images`: the folder of the pictures, as the page links to it. `head`: its title and what is said first. */
+/** `images`: link from the page to the folder of its pictures. `head`: the page's title and introduction. */
 export function markdownPage(results: readonly Found[], images: string, head: string = usualHead): string {
   const index = overviews(results, name => `#${name}`)
   const sections = results.map(result => `## ${result.name}\n\n${section(result, images)}`)
   return [head.trimEnd(), ...index, sections.join('\n')].join('\n\n')
 }
 
-/** `folder`: that of the pages, as the index links to it. */
+/** `folder`: link from the index to the folder of the pages. */
 export function markdownIndex(results: readonly Found[], folder: string, head: string = usualHead): string {
   return `${[head.trimEnd(), ...overviews(results, name => `${folder}/${name}.md`)].join('\n\n')}\n`
 }
 
-/** The page of one result. `index`: where the others are, as this page links to it. */
+/** The page of one result. `index`: link from it to the index. */
 export function markdownPageOf(result: Found, images: string, index: string): string {
   const head = `# ${result.name}\n\nWritten by \`meltlab report --markdown\`; not by hand. [The others](${index}).`
   return `${head}\n\n${section(result, images)}`
 }
 
-/** The first cell of each row leads to its result. */
+/** The first cell of each row links to its result. */
 function overviews(results: readonly Found[], linkTo: (name: string) => string): string[] {
   const own = results.map(({ name, overview, finding, certified }) => ({
     name,
@@ -53,7 +53,7 @@ function overviews(results: readonly Found[], linkTo: (name: string) => string):
   return [...origins(results), ...tables]
 }
 
-/** Says so if the results are of different versions or machines, so that no reader compares figures of two rows. */
+/** Says so if results come from different versions or machines, so that readers do not compare their figures. */
 function origins(results: readonly Found[]): string[] {
   const groups = Map.groupBy(
     results,
@@ -92,7 +92,7 @@ function where({ startedAt, elapsedMs, form, conditions, certified, why, older }
   const { node, cores, cpu, commandLine, labVersion, commit } = conditions
   const at = commit === undefined ? '' : ` at ${commit}`
   const took = elapsedMs === 0 ? '' : ` ${Math.round(elapsedMs / 1000)} s`
-  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}${at}, Node ${node}, ${cores} cores of ${cpu}.${older === true ? ' The experiment has changed since then, and is to be measured again.' : ''}`
+  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}${at}, Node ${node}, ${cores} cores of ${cpu}.${older === true ? ' The experiment has changed since then, and must be measured again.' : ''}`
   if (certified) return `${said} Certified.`
   const reasons = why.map(reason => `- ${reason}`).join('\n')
   return `${said} Not certified:\n\n${why.length > MOST_REASONS ? folded(`${why.length} reasons`, reasons) : reasons}`

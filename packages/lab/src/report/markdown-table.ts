@@ -1,9 +1,9 @@
 /** A table in Markdown. Pure. */
 
-/** Columns with a longer cell than this hold words, not figures. */
+/** A column with a longer cell contains words, not figures. */
 const LONGEST_FIGURE = 24
 
-/** Cells that are missing are empty. The first column is words; of the others, those whose cells are short are figures. */
+/** Missing cells are empty. The first column contains words; other columns with only short cells contain figures. */
 export function markdownTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const longest = columns.map((_, at) => Math.max(0, ...rows.map(row => (row[at] ?? '').length)))
   const rule = longest.map((length, at) => (at === 0 || length > LONGEST_FIGURE ? '---' : '---:'))

@@ -1,4 +1,4 @@
-/** What a list of numbers comes to. Pure. */
+/** Statistics of a list of numbers. Pure. */
 
 export interface NumberStats {
   readonly count: number

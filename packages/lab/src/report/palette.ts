@@ -1,6 +1,6 @@
 /**
- * Colours of the arms, from Okabe and Ito's set, which stays apart in all common kinds of colour blindness; each also has
- * a mark and a dash of its own, so that nothing depends on colour alone. Pure.
+ * Colours of the arms, from Okabe and Ito's set, which people with any common colour blindness can distinguish. Each
+ * also has its own mark and dash, so that nothing depends on colour alone. Pure.
  */
 import type { ScenarioArm } from './result.ts'
 

@@ -1,6 +1,6 @@
 /**
- * How latencies are distributed, as users of wrk2 and vegeta know it from HdrHistogram: latency by percentile, on an axis
- * of 1 / (1 - quantile), which gives 90 %, 99 % and 99.9 % the same room. A table says the same in words. Pure.
+ * The latency distribution in the form of HdrHistogram, wrk2 and vegeta: latency by percentile on an axis of 1 / (1 -
+ * quantile), on which 90 %, 99 % and 99.9 % are equally far apart. A table has the same figures. Pure.
  */
 import type { Histogram } from '../load/histogram.ts'
 import { type AttackRun, offered } from './attack-words.ts'
@@ -13,10 +13,10 @@ interface Distribution {
   readonly histogram: Histogram
 }
 
-/** More lines, or more than there are colours, cannot be told apart. */
+/** More lines could not be distinguished, and there are no more colours. */
 const MOST_LINES = 5
 const POINTS_PER_DECADE = 8
-/** One answer in so many lies beyond it: p50 to p99.99. */
+/** One answer in this many lies beyond the percentile: p50 to p99.99. */
 const ODDS = [2, 4, 10, 20, 100, 1000, 10_000]
 const percentOf = (odds: number): number => 100 - 100 / odds
 
@@ -26,7 +26,7 @@ export interface Percentiles {
   readonly table: Table
 }
 
-/** Of one run a line for each kind of answer, of several a line for each rate; undefined where nothing was answered. */
+/** For one run, a line per kind of answer; for several, a line per rate. Undefined without answers. */
 export function percentilesOf(runs: readonly AttackRun[]): Percentiles | undefined {
   const all = (runs.length === 1 ? kindsOf(runs[0]!) : runs.map(rateOf)).filter(({ histogram }) => histogram.count > 0)
   if (all.length === 0) return undefined
@@ -46,7 +46,7 @@ export function percentilesOf(runs: readonly AttackRun[]): Percentiles | undefin
       rows: all.map(({ name, histogram }) => ({
         cells: [
           name,
-          // A percentile with less than one answer beyond it is the maximum under another name.
+          // A percentile with less than one answer beyond it is only the maximum.
           ...ODDS.map(odds => formatMs(histogram.count < odds ? null : histogram.percentile(percentOf(odds)))),
           formatMs(histogram.max),
           histogram.count.toLocaleString('en-US'),
@@ -70,7 +70,7 @@ const rateOf = ({ plan, outcome }: AttackRun): Distribution => ({
   histogram: outcome.okLatency,
 })
 
-/** The first, the last, and those evenly between. */
+/** Selects the first, the last, and evenly spaced ones between. */
 const isOneOf = (at: number, count: number): boolean =>
   Array.from({ length: MOST_LINES }, (_, line) => Math.round((line * (count - 1)) / (MOST_LINES - 1))).includes(at)
 

@@ -1,4 +1,4 @@
-/** Bars as SVG text: standing in groups, or lying where the frame is narrow or there is one group only. Pure. */
+/** Bars as SVG text: vertical in groups, or horizontal if the frame is narrow or there is only one group. Pure. */
 import { escapeText } from './escape.ts'
 import { type Scale, scaleOf } from './plot-frame.ts'
 import {
@@ -17,7 +17,7 @@ import {
 import type { BarsPlot } from './result.ts'
 import { formatUnit } from './units.ts'
 
-/** A bar wider than this is a wall; px. */
+/** Maximum width of a bar, px. */
 const widestBar = 84
 
 export function bars(drawn: BarsPlot, arms: readonly Styled[], frame: Frame): Drawn {
@@ -65,7 +65,7 @@ function standing(drawn: BarsPlot, arms: readonly Styled[], frame: Frame): Drawn
   return { inner: inner.join(''), height: whose.height + 18 }
 }
 
-/** A row for each bar, its arm named before it. */
+/** Horizontal bars, each with its arm's name before it. */
 function lying(drawn: BarsPlot, arms: readonly Styled[], frame: Frame): Drawn {
   const [row, thick] = frame.narrow ? [24, 16] : [50, 34]
   const names = drawn.groups.flatMap(group => group.bars.map(bar => bar.arm))

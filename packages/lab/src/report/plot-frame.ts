@@ -1,19 +1,19 @@
-/** Where things go in a plot: scales, ticks, label distances. Pure numbers, no SVG. */
+/** The geometry of a plot: scales, ticks, label distances. Pure numbers, no SVG. */
 import type { Axis } from './result.ts'
 
 export interface Scale {
-  /** From a value to a pixel. */
+  /** Converts a value to a pixel. */
   readonly to: (value: number) => number
   readonly ticks: readonly number[]
 }
 
 const roomAbove = 1.08
 
-/** A run of hours has more values than a call may have arguments. */
+/** A call cannot have as many arguments as a run of hours has values. */
 const least = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
 const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
 
-/** Upwards: from pixel `from` (zero, or a whole decade) to `until`, with some room above the highest value. */
+/** A vertical scale from pixel `from` (zero, or a whole decade) to `until`, with room above the highest value. */
 export function scaleOf(axis: Axis, values: readonly number[], from: number, until: number): Scale {
   if (axis.scale === 'log') {
     const positive = values.filter(value => value > 0)
@@ -21,12 +21,12 @@ export function scaleOf(axis: Axis, values: readonly number[], from: number, unt
     const high = Math.max(low + 1, Math.ceil(Math.log10(positive.length === 0 ? 10 : most(positive) * 1.02)))
     return logarithmic(low, high, from, until)
   }
-  // A share is seen against the whole.
+  // A share is shown in proportion to the whole.
   const top = Math.max(most(values), axis.unit === 'percent' ? 100 : 0) * roomAbove || 1
   return { to: value => from + ((until - from) * value) / top, ticks: ticksUpTo(top) }
 }
 
-/** Along the bottom: exactly as long as its values. */
+/** A horizontal scale that is exactly as long as its values. */
 export function bottomScale(axis: Axis, values: readonly number[], from: number, until: number): Scale {
   const positive = values.filter(value => value > 0)
   if (axis.scale === 'log' && positive.length > 0) {
@@ -39,7 +39,7 @@ export function bottomScale(axis: Axis, values: readonly number[], from: number,
   return { to, ticks: axis.ticks ?? ticksUpTo(high || 1) }
 }
 
-/** Between two powers of ten; its ticks are the whole ones. */
+/** A scale between two powers of ten, with a tick at each power. */
 function logarithmic(low: number, high: number, from: number, until: number): Scale {
   const to = (value: number): number => {
     if (high === low) return (from + until) / 2
@@ -50,7 +50,7 @@ function logarithmic(low: number, high: number, from: number, until: number): Sc
   return { to, ticks: Array.from({ length: Math.floor(high) - first + 1 }, (_, at) => 10 ** (first + at)) }
 }
 
-/** Round steps from 0 up to `most` at the highest: 1, 2 or 5 times a power of ten. */
+/** Round steps from 0 up to at most `most`: 1, 2 or 5 times a power of ten. */
 export function ticksUpTo(most: number): number[] {
   const rough = Math.max(most, 1e-9) / 5
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -59,14 +59,14 @@ export function ticksUpTo(most: number): number[] {
   return Array.from({ length: count + 1 }, (_, at) => Number((at * step).toPrecision(12)))
 }
 
-/** Leaves out ticks whose labels would touch, from the right, so that the last one keeps its label. */
+/** Omits ticks whose labels would touch, from the right, so that the last one keeps its label. */
 export function withoutTouching(ticks: readonly number[], to: (value: number) => number, gap: number): number[] {
   const kept: number[] = []
   for (const tick of ticks.toReversed()) if (kept.length === 0 || to(kept[0]!) - to(tick) >= gap) kept.unshift(tick)
   return kept
 }
 
-/** Puts labels that would touch into further rows, so that each is there. */
+/** Moves labels that would touch to further rows, so that all are shown. */
 export function rowsWithoutTouching<T extends { readonly at: number }>(
   labels: readonly T[],
   room: (label: T) => number,
@@ -84,8 +84,8 @@ export function rowsWithoutTouching<T extends { readonly at: number }>(
 }
 
 /**
- * Leaves out what cannot be seen, so that a course of hours is no larger than its drawing: of all points of one column of
- * pixels, the first, the lowest, the highest and the last stay, in their order.
+ * Removes invisible points, so that hours of data make no larger SVG: of all points in one pixel column it keeps the
+ * first, lowest, highest and last, in order.
  */
 export function thinned(points: readonly (readonly [x: number, y: number])[]): (readonly [x: number, y: number])[] {
   return [...Map.groupBy(points, ([x]) => Math.round(x)).values()].flatMap(column => {
@@ -96,7 +96,7 @@ export function thinned(points: readonly (readonly [x: number, y: number])[]): (
   })
 }
 
-/** Moves labels at least `gap` apart between `top` and `bottom`, keeping their order. */
+/** Spaces labels at least `gap` apart between `top` and `bottom`, in the same order. */
 export function keepApart<T extends { readonly y: number }>(
   labels: readonly T[],
   top: number,

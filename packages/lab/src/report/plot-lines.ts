@@ -1,4 +1,4 @@
-/** Lines over an axis, as SVG text. Pure. */
+/** Line plots as SVG text. Pure. */
 import { escapeText } from './escape.ts'
 import {
   bottomScale,
@@ -27,11 +27,11 @@ import {
 import type { Guide, LinesPlot } from './result.ts'
 import { formatUnit } from './units.ts'
 
-/** Names at the ends of lines are this far apart; px. */
+/** Minimum distance between names at the ends of lines, px. */
 const labelGap = 19
-/** Marks closer together than this are a smear; px. */
+/** Minimum distance between marks, px. */
 const markDistance = 34
-/** Between the labels of two ticks; px. */
+/** Minimum distance between tick labels, px. */
 const tickGap = 10
 
 export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): Drawn {
@@ -43,7 +43,7 @@ export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): 
   const guided = drawn.guide?.points ?? []
   const xs = [...points, ...guided].map(([x]) => x)
   const ys = [...points, ...guided].flatMap(([, y]) => (y === null ? [] : [y]))
-  // A logarithmic axis has no zero to begin at, so its first mark need not lie on the other axis.
+  // A logarithmic axis has no zero, so its first mark need not lie on the other axis.
   const inset = drawn.x.scale === 'log' ? 22 : 0
   const x = bottomScale(drawn.x, xs, frame.left + inset, right - inset)
   const y = scaleOf(drawn.y, [...ys, ...levels.map(level => level.value)], frame.bottom, frame.top)
@@ -69,7 +69,7 @@ export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): 
   return { inner: inner.join(''), height: whose.height + 18 }
 }
 
-/** Values that were chosen are all labelled, in a second row where they would touch; others are left out there. */
+/** Chosen values are all labelled, in a second row if labels would touch; other labels are omitted then. */
 function bottomTicks({ x: axis }: LinesPlot, x: Scale, { bottom }: Frame): Drawn {
   const labels = (ticks: readonly number[]) =>
     ticks.map(tick => ({ at: x.to(tick), words: formatUnit(tick, axis.unit) }))
@@ -105,7 +105,7 @@ function oneLine(
     }
     const [cx, cy] = [x.to(at), y.to(value)]
     stretches.at(-1)!.push([cx, cy])
-    // Each step is a measurement of its own; of a course over time some marks are enough.
+    // Each step is a measurement and gets a mark; a course over time needs only some.
     if (drawn.x.ticks === undefined && cx - lastMark < markDistance) continue
     lastMark = cx
     const words = `${arm.name}: ${formatUnit(value, drawn.y.unit)} at ${formatUnit(at, drawn.x.unit)}`

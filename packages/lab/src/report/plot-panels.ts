@@ -1,10 +1,10 @@
-/** The same picture of each arm, side by side on the same axes, as SVG text. Pure. */
+/** One panel for each arm, side by side on the same axes, as SVG text. Pure. */
 import { scaleOf } from './plot-frame.ts'
 import { armOf, type Drawn, type Frame, polyline, px, type Styled, text } from './plot-parts.ts'
 import type { PanelLine, PanelsPlot } from './result.ts'
 import { formatUnit } from './units.ts'
 
-/** Between panels, above each for its words, and below for its times; px. */
+/** Distances between panels, above each for its title, and below for its time axis, px. */
 const gap = 22
 const footroom = 20
 const headroom = 52
@@ -69,7 +69,7 @@ function drawnLine(line: PanelLine, arm: Styled, at: readonly (readonly [number,
   return `<polygon class="tick" style="opacity:.2" points="${px(first)},${px(bottom)} ${course} ${px(last)},${px(bottom)}"/>`
 }
 
-/** What the kinds of lines are, in as many rows as it takes. */
+/** The legend of line styles, in as many rows as necessary. */
 function legend({ panels: [first], mark }: PanelsPlot, arms: readonly Styled[], frame: Frame, top: number): Drawn {
   if (first === undefined) return { inner: '', height: top }
   const arm = armOf(first.arm, arms)

@@ -1,26 +1,26 @@
-/** What lines and bars are both made of: the places of a drawing, marks, text, grid and legend. SVG text, pure. */
+/** The common parts of line and bar plots: frame, marks, text, grid and legend. SVG text, pure. */
 import { escapeText } from './escape.ts'
 import { type ArmStyle, stylesOf } from './palette.ts'
 import type { Scale } from './plot-frame.ts'
 import type { Axis, Level, ScenarioArm } from './result.ts'
 import { formatUnit } from './units.ts'
 
-/** Where a plot is drawn, px. The same plot is drawn for a page and, with as large letters, for a phone. */
+/** The area of a plot, px. Each plot is drawn for a page, and with letters of the same size for a phone. */
 export interface Frame {
   readonly width: number
-  /** Where words above the plot begin, and where its values. */
+  /** Where text above the plot begins, and where its values begin. */
   readonly margin: number
   readonly left: number
   readonly top: number
   readonly bottom: number
-  /** Too narrow for names beside the lines and for bars side by side. */
+  /** Too narrow for names beside lines and for bars side by side. */
   readonly narrow: boolean
 }
 
 export const WIDE: Frame = { width: 960, margin: 28, left: 84, top: 40, bottom: 352, narrow: false }
 export const NARROW: Frame = { width: 420, margin: 12, left: 66, top: 34, bottom: 230, narrow: true }
 
-/** What was drawn, and how far down it reaches. */
+/** The SVG text, and its lower end. */
 export interface Drawn {
   readonly inner: string
   readonly height: number
@@ -28,7 +28,7 @@ export interface Drawn {
 
 export interface Styled extends ScenarioArm {
   readonly style: ArmStyle
-  /** Class of its colour. */
+  /** The class that sets its colour. */
   readonly className: string
 }
 
@@ -50,7 +50,7 @@ export function px(value: number): string {
 export const polyline = (points: readonly (readonly [number, number])[]): string =>
   points.map(([x, y]) => `${px(x)},${px(y)}`).join(' ')
 
-/** About 8.6 px a letter at the size of names, 7.6 at that of ticks. */
+/** About 8.6 px per letter for names, and 7.6 px for ticks. */
 export const nameWidth = (text: string): number => text.length * 8.6
 export const tickWidth = (text: string): number => text.length * 7.6
 
@@ -69,7 +69,7 @@ export function mark(shape: ArmStyle['mark'], cx: number, cy: number): string {
   return `<polygon points="${corners.map(px).join(' ')}"/>`
 }
 
-/** Horizontal lines with their values, the axis along the bottom, and what the values are of. */
+/** Horizontal lines with their values, the bottom axis, and the title of the values. */
 export function grid(axis: Axis, y: Scale, { margin, left, top, bottom }: Frame, right: number): string {
   const lines = y.ticks.map(
     tick =>
@@ -91,7 +91,7 @@ export function levelLine(level: Level, y: Scale, { left }: Frame, right: number
   )
 }
 
-/** Which mark and colour is whose, in as many rows as it takes. */
+/** The legend: mark, colour and name of each arm, in as many rows as necessary. */
 export function legend(arms: readonly Styled[], { left: from, width }: Frame, top: number): Drawn {
   let [left, y] = [from, top]
   const entries = arms.map(arm => {

@@ -1,6 +1,6 @@
 /**
- * The plots of a scenario as SVG: in the page they take its colours, as a picture of their own they bring them along and
- * follow the reader's light or dark theme. Pure.
+ * The plots of a scenario as SVG. In the page they use its colours; a separate picture contains them, and follows the
+ * reader's light or dark theme. Pure.
  */
 import { escapeText } from './escape.ts'
 import { bars } from './plot-bars.ts'
@@ -10,11 +10,11 @@ import { type Drawn, type Frame, NARROW, styled, type Styled, text, WIDE } from 
 import type { Plot, ScenarioArm } from './result.ts'
 import { wrapWords } from './wrap-words.ts'
 
-/** Characters of a line that fit in whatever sans-serif there is, and how far lines are apart; px. */
+/** Characters per line that fit in any sans-serif font, and the distance between lines, px. */
 const headlineLength = 72
 const headlineGap = 26
 
-/** A plot for the page, without colours of its own: for a wide place and for a narrow one. The style sheet picks. */
+/** A plot for the page, without its own colours, in a wide and a narrow form; the style sheet selects one. */
 export function plotSvg(drawn: Plot, arms: readonly ScenarioArm[], places: readonly ('wide' | 'narrow')[]): string {
   return places
     .map(place => {
@@ -26,7 +26,7 @@ export function plotSvg(drawn: Plot, arms: readonly ScenarioArm[], places: reado
     .join('')
 }
 
-/** A plot as a picture of its own, with a headline. */
+/** A plot as a separate picture with a headline. */
 export function pictureSvg(drawn: Plot, arms: readonly ScenarioArm[], headline: string): string {
   const words = wrapWords(headline, headlineLength)
   const below = 40 + headlineGap * words.length
@@ -43,7 +43,7 @@ export function pictureSvg(drawn: Plot, arms: readonly ScenarioArm[], headline: 
   return svg(headline, `${styleOf(arms)}${inner.join('')}`, [WIDE.width, height], size)
 }
 
-/** A picture that only says something, for a run without figures. */
+/** A picture with only a text, for a run without figures. */
 export function emptySvg(words: string): string {
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDE.width} 80" width="${WIDE.width}" height="80" role="img"><title>${escapeText(words)}</title>` +

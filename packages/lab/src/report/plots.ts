@@ -1,4 +1,4 @@
-/** Plots that several commands and scenarios draw. Pure. */
+/** Plots shared by several commands and scenarios. Pure. */
 import type { BarsPlot, LinesPlot, Unit } from './result.ts'
 
 interface Words {
@@ -6,7 +6,7 @@ interface Words {
   readonly note?: string
 }
 
-/** One line per run; times are milliseconds. */
+/** One line for each run; times are milliseconds. */
 export function overTime<Run extends { readonly arm: string }>(
   words: Words,
   y: { readonly label: string; readonly unit: Unit },
@@ -27,7 +27,7 @@ export function overTime<Run extends { readonly arm: string }>(
 
 type Group = readonly [label: string, values: readonly (readonly [arm: string, value: number | null])[]]
 
-/** One bar for each arm of a group that has a value there. */
+/** One bar for each arm that has a value in the group. */
 export function groupedBars(words: Words, y: BarsPlot['y'], groups: readonly Group[]): BarsPlot {
   return {
     kind: 'bars',

@@ -1,23 +1,23 @@
 /**
- * What a scenario found: the content of its result.json, and all that its text, its page and its pictures are drawn from.
- * Plain data. Durations in milliseconds, memory in bytes, rates per second; words are ready to be read.
+ * The result of a scenario: the content of its result.json, and the only input of its text, page and pictures. Plain
+ * data. Durations in milliseconds, memory in bytes, rates per second; texts are final.
  */
 
-/** How long a scenario takes: only to see that it works, about a minute, or as published. */
+/** Duration of a scenario: a short functional check, about a minute, or as published. */
 export type Form = 'brief' | 'quick' | 'full'
 
 export interface ScenarioArm {
   readonly name: string
-  /** Decides its colour and mark. */
+  /** Determines its colour and mark. */
   readonly kind: 'bare' | 'protected' | 'also'
-  /** How the arm was made, in one sentence. */
+  /** How the arm was started, in one sentence. */
   readonly what: string
 }
 
 export interface PublishedFigure {
   readonly what: string
   readonly value: string
-  /** The same figure here, or why it cannot appear any more. Results of older versions have none. */
+  /** The same figure here, or why it can no longer occur. Results of older versions have none. */
   readonly ours?: string
 }
 
@@ -25,11 +25,11 @@ export interface Table {
   readonly title: string
   readonly note?: string
   readonly columns: readonly string[]
-  /** `arm` is the name of an arm, for its colour; the first cell is the row's name. */
+  /** `arm` is the name of an arm, which sets the colour; the first cell is the row's name. */
   readonly rows: readonly { readonly arm?: string; readonly cells: readonly string[] }[]
 }
 
-/** How the values of an axis read. Of a percentile the value is 1 / (1 - quantile). */
+/** How axis values are written. For `percentile` the value is 1 / (1 - quantile). */
 export type Unit = 'ms' | 's' | 'rate' | 'count' | 'MB' | 'percent' | 'multiple' | 'percentile'
 
 export interface Axis {
@@ -37,17 +37,17 @@ export interface Axis {
   readonly unit: Unit
   /** @default 'linear' */
   readonly scale?: 'linear' | 'log'
-  /** Round values unless given. */
+  /** @default round values */
   readonly ticks?: readonly number[]
 }
 
-/** A horizontal line with a meaning, such as a limit. */
+/** A horizontal line that marks a value, such as a limit. */
 export interface Level {
   readonly value: number
   readonly name: string
 }
 
-/** A dotted line with a meaning that is no arm's, such as the ideal. */
+/** A dotted line that belongs to no arm, such as the ideal. */
 export interface Guide {
   readonly name: string
   readonly points: readonly (readonly [number, number])[]
@@ -56,12 +56,12 @@ export interface Guide {
 interface AnyPlot {
   readonly title: string
   readonly note?: string
-  /** Plots with the same heading here are folded away together. */
+  /** Plots with the same heading are folded together. */
   readonly fold?: string
   readonly y: Axis
 }
 
-/** One line per series; a null is a gap. */
+/** One line for each series; null makes a gap. */
 export interface LinesPlot extends AnyPlot {
   readonly kind: 'lines'
   readonly x: Axis
@@ -70,7 +70,7 @@ export interface LinesPlot extends AnyPlot {
   readonly guide?: Guide
 }
 
-/** Groups of bars, one bar per arm that has a value there. A single group lies on its side and needs no label. */
+/** Groups of bars, one for each arm with a value there. A single group is drawn horizontally and needs no label. */
 export interface BarsPlot extends AnyPlot {
   readonly kind: 'bars'
   readonly groups: readonly {
@@ -82,82 +82,82 @@ export interface BarsPlot extends AnyPlot {
 
 export interface PanelLine {
   readonly name: string
-  /** In the arm's colour, a grey line, or an area down to the axis. */
+  /** `arm`: in the arm's colour; `area`: filled down to the axis; the others are grey lines. */
   readonly style: 'arm' | 'solid' | 'dashed' | 'dotted' | 'area'
   readonly points: readonly (readonly [x: number, y: number])[]
 }
 
-/** A panel for each arm, all on the same axes. Lines of one name are alike in all of them. */
+/** One panel for each arm, all on the same axes. Lines with the same name look the same in all. */
 export interface PanelsPlot extends AnyPlot {
   readonly kind: 'panels'
   readonly x: Axis
-  /** Something happens there. */
+  /** The time of an event. */
   readonly mark: { readonly at: number; readonly name: string }
   readonly panels: readonly { readonly arm: string; readonly says: string; readonly lines: readonly PanelLine[] }[]
 }
 
 export type Plot = LinesPlot | BarsPlot | PanelsPlot
 
-/** Text as a tool would print it, kept as it is. */
+/** The output of a tool, unchanged. */
 export interface Printout {
   readonly title: string
   readonly text: string
 }
 
-/** What a reader takes away of an arm in a second. */
+/** The verdict on an arm, for a quick look. */
 export interface Standing {
   readonly arm: string
   /** Such as `melts at 2x`. */
   readonly says: string
-  /** Good and bad have a colour and a sign; none, where no verdict can be given, is grey. */
+  /** Good and bad have a colour and a sign; `none` means no verdict, in grey. */
   readonly tone: 'good' | 'fair' | 'bad' | 'none'
-  /** The one figure that shows it, such as `177/s`, and what it is of. */
+  /** The most important figure, such as `177/s`, and its meaning. */
   readonly figure: string
   readonly of: string
 }
 
-/** What a scenario has to show of its figures. */
+/** How a scenario presents its figures. */
 export interface View {
-  /** The verdict strip: one entry per arm, in their order. Results of older versions have none. */
+  /** The verdicts in the order of the arms. Results of older versions have none. */
   readonly standings?: readonly Standing[]
-  /** Why no arm can be judged by its speed, and what to do; absent when all can. */
+  /** Why no arm can be judged by its speed, and what to do; absent if all can. */
   readonly unjudged?: string | undefined
   /** The result in one sentence, with figures. */
   readonly finding: string
   readonly tables: readonly Table[]
-  /** The first one is also written as a picture of its own. */
+  /** The first plot is also written as a separate picture. */
   readonly plots: readonly Plot[]
   readonly printouts?: readonly Printout[]
-  /** Its rows in the table that a page about several results begins with; results with the same columns share one. */
+  /** Its rows in the first table of a page about several results; results with the same columns share a table. */
   readonly overview?: Pick<Table, 'columns' | 'rows'>
 }
 
 export interface Verdict {
-  /** What was expected, as a sentence. */
+  /** The expectation, as a sentence. */
   readonly name: string
   readonly verdict: 'pass' | 'fail' | 'not judged'
-  /** What was measured, with figures; for what was not judged, why not. */
+  /** The measured figures, or why the expectation was not judged. */
   readonly measured: string
 }
 
 export interface ScenarioConditions {
-  /** As typed, for the reader who wants to repeat it. */
+  /** The command as typed, for readers who want to repeat it. */
   readonly commandLine: string
   readonly labVersion: string
-  /** Of the checkout it was measured in; with `+` when the code had other changes. Results of older versions have none. */
+  /** The commit of the checkout; with `+` if the code had other changes. Results of older versions have none. */
   readonly commit?: string
   readonly node: string
-  /** Of the measured commands, where one was given and it is known. `node` is the lab's. */
+  /** Node versions of the measured commands, if known. `node` is the lab's. */
   readonly appNode?: readonly string[]
   readonly platform: string
   readonly cpu: string
   readonly cores: number
   readonly memoryBytes: number
-  /** Cores of the app under test, of its dependencies and of the lab; null when they shared the machine freely. */
+  /** Cores of the app under test, its dependencies and the lab; null if nothing was pinned. */
   readonly pinning: { readonly server: number; readonly dependency: number; readonly lab: number } | null
-  /** Of the scenario's script and apps, in a checkout of the repository: a result of another script is measured again. */
+  /** Digest of the scenario's script and apps, in a checkout: a result with another digest is measured again. */
   readonly script?: string
-  /** Cores' worth of CPU that others used, on average and at worst over a second or so; null where unknown. */
+  /** CPU that other processes used, in cores: the average, and the worst over a second or so; null if unknown. */
   readonly foreign: { readonly mean: number; readonly worst: number } | null
 }
 
@@ -171,15 +171,15 @@ export interface ScenarioResult extends View {
   /** ISO 8601. */
   readonly startedAt: string
   readonly elapsedMs: number
-  /** True when the run was cut short; what was measured until then is here. */
+  /** True if the run ended early; the figures measured until then are here. */
   readonly incomplete: boolean
-  /** False when something makes the figures doubtful; `why` says what, in sentences. */
+  /** False if the figures are doubtful; `why` gives the reasons in sentences. */
   readonly certified: boolean
   readonly why: readonly string[]
   readonly conditions: ScenarioConditions
   readonly arms: readonly ScenarioArm[]
   readonly published: readonly PublishedFigure[]
   readonly verdicts: readonly Verdict[]
-  /** The figures themselves, as the scenario keeps them. */
+  /** The figures in the scenario's own form. */
   readonly measured: unknown
 }

@@ -3,7 +3,7 @@ import { wrapWords } from './wrap-words.ts'
 
 const COLUMNS = 80
 
-/** A text is broken at blanks, a list between its items. */
+/** A text is broken at spaces, a list between its items. */
 export type Row = readonly [name: string, content: string | readonly string[]]
 
 export function rowsText(rows: readonly Row[]): string {
@@ -16,7 +16,7 @@ export function rowsText(rows: readonly Row[]): string {
   return `${lines.map(line => line.trimEnd()).join('\n')}\n`
 }
 
-/** Two blanks between items. */
+/** Items are separated by two spaces. */
 function listLines(items: readonly string[], room: number): string[] {
   const lines: string[] = []
   for (const item of items) {

@@ -1,8 +1,8 @@
-/** Where an arm stands, from the share of the possible that it kept. Pure. */
+/** The verdict on an arm, from the share of the possible goodput that it kept. Pure. */
 import { formatPercent } from './format.ts'
 import type { Standing, View } from './result.ts'
 
-/** Below this share of what is possible an app has melted, in words; from the other on it has held. */
+/** Below the first share of the possible goodput an app has melted; from the second on it has held. */
 export const meltedBelow = 0.5
 const heldFrom = 0.9
 
@@ -13,11 +13,11 @@ interface Kept {
   readonly ofCapacity: number
 }
 
-/** The share of what was possible: of everything offered, or of the capacity where more than that was offered. */
+/** The share of the possible goodput: of everything offered, or of the capacity if more was offered. */
 export const keptOf = ({ goodput, offered, ofCapacity }: Kept): number =>
   offered === 0 ? 1 : Math.max(goodput / offered, ofCapacity)
 
-/** As the share reads in whole percent, so that words and figures never contradict each other. */
+/** Judges the share rounded to whole percent, so that words and figures never contradict each other. */
 export function toneOf(exact: number): 'good' | 'fair' | 'bad' {
   const share = Math.round(exact * 100) / 100
   if (share < meltedBelow) return 'bad'
@@ -26,16 +26,16 @@ export function toneOf(exact: number): 'good' | 'fair' | 'bad' {
 
 const SAYS = { good: 'holds', fair: 'sags', bad: 'melts' } as const
 
-/** Of an arm that had one load. `of` says what the share is a share of. */
+/** The verdict on an arm with a single load. `of` names what the share refers to. */
 export function standingOf(arm: string, share: number, of: string): Standing {
   const tone = toneOf(share)
   return { arm, says: SAYS[tone], tone, figure: formatPercent(share), of }
 }
 
-/** Signs beside the words, for readers who do not see the colours. */
+/** Signs beside the verdict, for readers who cannot see the colours. */
 export const SIGNS: Readonly<Record<Standing['tone'], string>> = { good: '✓', fair: '~', bad: '✗', none: '–' }
 
-/** The figures stay, in grey; `why` says what keeps them from being judged, and what to do. */
+/** Shows the figures in grey; `why` says what prevents a verdict, and what to do. */
 export function withoutVerdict(view: View, why: string): View {
   const { standings = [] } = view
   if (standings.length === 0) return view

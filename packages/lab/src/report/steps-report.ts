@@ -1,4 +1,4 @@
-/** An attack in steps: a row for each rate, and what each expectation came to at each of them. Pure. */
+/** The report of an attack in steps: a row for each rate, and the result of each expectation at each. Pure. */
 import { formatDuration } from '../durations.ts'
 import { totalOf } from '../load/added.ts'
 import { loadSeconds, planMs } from '../load/schedule.ts'
@@ -30,7 +30,7 @@ export function stepsReport(runs: readonly AttackRun[], steps: number, colour: b
   return `${asked(plan)}\n${each}\n\n${table.join('\n')}\n\n${rowsText(notes)}`
 }
 
-/** In the order of the columns. */
+/** The cells in the order of the columns. */
 export function stepCells({ plan, outcome }: AttackRun): string[] {
   const { okLatency, shedLatency, scheduled } = outcome
   const perSecond = (count: number): string => `${formatRate(count / loadSeconds(plan, outcome))}/s`
@@ -67,7 +67,7 @@ function doubts(runs: readonly AttackRun[], steps: number): Row[] {
   return rows
 }
 
-/** All steps of one expectation together. */
+/** The results of one expectation at all steps. */
 function expectations(runs: readonly AttackRun[], colour: boolean): Row[] {
   const texts = runs[0]!.judged.flatMap((_, at) =>
     runs.map(({ plan, judged }) => `${sign(judged[at]!.met, colour)} at ${offered(plan)}, ${judgedText(judged[at]!)}`),

@@ -1,10 +1,10 @@
-/** Tables made of rows, a column at a time. Pure. */
+/** Builds tables from rows by column. Pure. */
 import type { Table } from './result.ts'
 
-/** Each has a title and says how a row reads there. */
+/** Each has a title, and returns its text for a row. */
 export type Columns<Row> = readonly (readonly [title: string, of: (row: Row) => string])[]
 
-/** A row of the table for each of `rows`, in the colour of its arm. */
+/** One table row for each of `rows`, in the colour of its arm. */
 export function tableOf<Row extends { readonly arm: string }>(
   words: Pick<Table, 'title' | 'note'>,
   rows: readonly Row[],

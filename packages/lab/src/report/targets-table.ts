@@ -6,7 +6,7 @@ import { formatCount, formatMs, formatPercent } from './format.ts'
 export const TARGET_COLUMNS: readonly string[] = ['scheduled', 'goodput', 'p50', 'p99', 'errors', 'target']
 const WIDEST = 80
 
-/** Empty where there is one target, or too many for a row each. */
+/** Empty with one target, or with too many for a row each. */
 export function targetsTable(plan: LoadPlan, outcome: LoadOutcome): string {
   const rows = targetRows(plan, outcome)
   if (rows.length === 0) return ''
@@ -20,7 +20,7 @@ export function targetsTable(plan: LoadPlan, outcome: LoadOutcome): string {
   return text.join('')
 }
 
-/** In the order of the columns. */
+/** The cells in the order of the columns. */
 export function targetRows(plan: LoadPlan, { targets }: LoadOutcome): string[][] {
   const requests = targetsOf(plan)
   const stepOf = (at: number): string =>

@@ -1,15 +1,15 @@
-/** A table as text, as wide as it may be. Pure. */
+/** A table as text of limited width. Pure. */
 import type { Table } from './result.ts'
 import { wrapWords } from './wrap-words.ts'
 
-/** Cells longer than this hold sentences, not figures: they begin on the left and are wrapped. */
+/** Longer cells contain sentences, not figures: they are left-aligned and wrapped. */
 export const wordy = 40
 
 const GAP = '  '
 
 /**
- * Headings are wrapped. Columns come in the order of their worth: those for which there is no room are left out, and the
- * last line says which.
+ * Headings are wrapped. Columns are ordered by importance: those without room are omitted, and the last line names
+ * them.
  */
 export function tableText({ title, note, columns, rows }: Table, width: number): string {
   const cells = rows.map(row => columns.map((_, at) => row.cells[at] ?? ''))
@@ -20,7 +20,7 @@ export function tableText({ title, note, columns, rows }: Table, width: number):
   })
   const shown = fitting(widths, width)
   const room = width - shown.reduce((sum, at) => sum + widths[at]! + GAP.length, -GAP.length)
-  // Sentences have what is left over.
+  // A column of sentences gets the remaining width.
   const sentences = shown.find(at => wide[at]! > wordy)
   if (sentences !== undefined) widths[sentences] = Math.min(wide[sentences]!, widths[sentences]! + room)
   const block = (row: readonly string[]): string[] => {
@@ -49,7 +49,7 @@ export function tableText({ title, note, columns, rows }: Table, width: number):
   ].join('\n')
 }
 
-/** The first columns that fit side by side; the first of all is always there. */
+/** The first columns that fit side by side, at least one. */
 function fitting(widths: readonly number[], width: number): readonly number[] {
   let used = 0
   const shown: number[] = []

@@ -1,10 +1,10 @@
-/** What the terminal shows at the end of a scenario: the figures first, the verdict last. Pure. */
+/** The terminal output of a scenario: figures first, verdict last. Pure. */
 import type { ScenarioResult, Standing, Verdict } from './result.ts'
 import { SIGNS } from './standing.ts'
 import { tableText } from './text-table.ts'
 import { wrapWords } from './wrap-words.ts'
 
-/** Colours text for a terminal; elsewhere it hands it back as it is. */
+/** Colours text for a terminal; for other output it returns the text unchanged. */
 export type Paint = (style: 'bold' | 'dim' | 'green' | 'yellow' | 'red', text: string) => string
 
 export interface TextOptions {
@@ -15,7 +15,7 @@ export interface TextOptions {
 }
 
 const TONES = { good: 'green', fair: 'yellow', bad: 'red', none: 'dim' } as const
-/** A terminal has room for the gist; the report has every word. */
+/** The terminal shows the most important reasons; the report has all. */
 const MOST_LINES = 3
 
 export function scenarioText(result: ScenarioResult, options: TextOptions = {}): string {
@@ -50,14 +50,14 @@ function expected({ name, verdict, measured }: Verdict, width: number, paint: Pa
 }
 
 function doubts({ incomplete, why }: ScenarioResult, width: number, paint: Paint): string {
-  const title = incomplete ? 'INCOMPLETE: the run was cut short.\nNot certified:' : 'Not certified:'
+  const title = incomplete ? 'INCOMPLETE: the run ended early.\nNot certified:' : 'Not certified:'
   const lines = wrapWords(why[0] ?? '', width - 5)
   const gist = lines.length > MOST_LINES ? `${lines.slice(0, MOST_LINES).join('\n    ')}…` : lines.join('\n    ')
   const more = why.length > 1 ? `\n    (${why.length - 1} more in the report)` : ''
   return `${paint('yellow', title)}\n  - ${gist}${more}`
 }
 
-/** A line for each arm, or two where the terminal is narrower than that. */
+/** One line for each arm, or two on a narrow terminal. */
 function strip(standings: readonly Standing[], width: number, paint: Paint): string {
   const widest = (of: (standing: Standing) => string): number => Math.max(...standings.map(each => of(each).length))
   const [arm, says, figure, of] = (['arm', 'says', 'figure', 'of'] as const).map(field => widest(each => each[field]))

@@ -1,4 +1,4 @@
-/** How values read on an axis and beside a mark. Pure. */
+/** How values are written on an axis and beside a mark. Pure. */
 import { formatMs, formatMultiple, formatPercent, formatRate } from './format.ts'
 import type { Unit } from './result.ts'
 
@@ -25,7 +25,7 @@ export function formatUnit(value: number, unit: Unit): string {
   }
 }
 
-/** `1.00 s` and `100.0 ms` are what measurements look like; ticks are round. */
+/** Measurements look like `1.00 s` and `100.0 ms`; ticks are round. */
 function tidy(text: string): string {
   return text.replace(/\.0+(?= )/, '').replace(/(\.\d*[1-9])0+(?= )/, '$1')
 }

@@ -1,7 +1,7 @@
-/** Not between a number and its unit. */
+/** A space where text may break, but not between a number and its unit. */
 const BLANK = / (?!(?:%|m?s|MB)(?!\w))|(?<!\d) /
 
-/** Breaks text into lines of at most `limit` characters, at blanks; a longer word has a line of its own. Pure. */
+/** Breaks text at spaces into lines of at most `limit` characters; a longer word gets its own line. Pure. */
 export function wrapWords(text: string, limit: number): string[] {
   const lines: string[] = []
   for (const word of text.split(BLANK)) {

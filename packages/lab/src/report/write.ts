@@ -1,14 +1,14 @@
-/** Writes a scenario's result where people find it: a folder of the run's own. */
+/** Writes a scenario's result to a separate folder for each run. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { scenarioHtml } from './html.ts'
 import { emptySvg, pictureSvg } from './plot-svg.ts'
 import type { ScenarioResult } from './result.ts'
 
-/** What writes a whole file; another one stands in for a full disk. */
+/** Writes a whole file; tests replace it to simulate a full disk. */
 export type WriteFile = (file: string, text: string) => void
 
-/** What was measured is written first; each file is there whole or not at all. Returns the path of the page. */
+/** Writes the measurements first; no file is ever partial. Returns the path of the page. */
 export function writeInto(result: ScenarioResult, folder: string, write: WriteFile = writeFileSync): string {
   const html = path.join(folder, 'report.html')
   wholeFile(path.join(folder, 'result.json'), `${JSON.stringify(result, null, 2)}\n`, write)
@@ -17,7 +17,7 @@ export function writeInto(result: ScenarioResult, folder: string, write: WriteFi
   return html
 }
 
-/** No half file stays where the disk is full. */
+/** Removes a partial file if the disk is full. */
 function wholeFile(file: string, text: string, write: WriteFile): void {
   try {
     write(file, text)
@@ -27,7 +27,7 @@ function wholeFile(file: string, text: string, write: WriteFile): void {
   }
 }
 
-/** The first plot, with the finding above it. */
+/** The first plot with the finding as headline. */
 export function pictureOf({
   plots: [first],
   arms,
@@ -36,12 +36,12 @@ export function pictureOf({
   return first === undefined ? emptySvg(finding) : pictureSvg(first, arms, finding)
 }
 
-/** Pure: sorts by time, and holds no character that a shell or Windows minds. */
+/** A name that sorts by time, without characters that are special in shells or on Windows. Pure. */
 export function folderName(result: Pick<ScenarioResult, 'startedAt' | 'name'>): string {
   return `${result.startedAt.slice(0, 19).replaceAll(':', '-')}-${result.name}`
 }
 
-/** Two runs within a second get two folders. */
+/** Two runs within one second get different folders. */
 export function freshFolder(result: Pick<ScenarioResult, 'startedAt' | 'name'>, out: string): string {
   const wanted = path.join(out, folderName(result))
   mkdirSync(out, { recursive: true })

@@ -1,6 +1,6 @@
 /**
- * The JSON document of a load run: what `attack --json` prints and `compare` and `report` read. schema/attack.json
- * describes it. Nothing is rounded away that adding up runs needs: latencies are whole histograms. Pure.
+ * The JSON document of a load run: `attack --json` prints it, `compare` and `report` read it, and schema/attack.json
+ * describes it. Latencies are complete histograms, so that runs can be added exactly. Pure.
  */
 import { createHash } from 'node:crypto'
 import { latenciesOf } from '../load/added.ts'
@@ -23,10 +23,10 @@ import type { Judged } from '../report/judged.ts'
 import { type LatencyFigures, latencyFigures } from '../report/load-figures.ts'
 import type { Origin } from './origin.ts'
 
-/** Grows when a reader of the older form would misread the newer. */
+/** Increased when a reader of the older form would misread the newer. */
 export const ATTACK_VERSION = 1
 
-/** As measured, and without the generator's own delay, at most. */
+/** Latencies as measured, and without the generator's own delay. */
 export type KindHistograms = Readonly<Record<'measured' | 'clean', HistogramData>>
 
 interface BodyDigest {
@@ -46,17 +46,17 @@ type Load = Pick<
   'arrival' | 'journey' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'http2'
 >
 
-/** The plan, but for what may be secret: of headers that carry a credential the value is hidden, of the body is the digest. */
+/** The plan without secrets: the values of credential headers are hidden, and the body is a digest. */
 export interface PlanDocument extends Omit<RequestDocument, 'url'>, Load {
-  /** Further requests that took turns with it. */
+  /** Further requests that were sent round robin with it. */
   readonly others: readonly RequestDocument[]
-  /** Fields such as `{{seq}}` were filled in. */
+  /** True if template fields such as `{{seq}}` were replaced. */
   readonly templated: boolean
-  /** Certificates were not verified. */
+  /** True if certificates were not verified. */
   readonly insecure: boolean
 }
 
-/** A new part of a plan is to be given its place in a document, or two different loads would be compared. */
+/** A new part of a plan must get a place in the document, or two different loads would be compared. */
 type Unplaced = Exclude<keyof LoadPlan, keyof PlanDocument | 'url' | 'tls' | 'acknowledged'>
 true satisfies [Unplaced] extends [never] ? true : Unplaced
 
@@ -75,7 +75,7 @@ export interface TargetDocument extends Counts {
 
 type Figures = Omit<LatencyFigures, 'min'>
 
-/** Of a plan of journeys: how they ended, and how long those that came through took, think times included. */
+/** For journeys: how they ended, and how long completed ones took, with think times. */
 export interface JourneysDocument extends Omit<JourneyOutcome, 'duration'> {
   readonly durationMs: Figures
   readonly duration: HistogramData
@@ -103,10 +103,10 @@ export interface AttackDocument extends Origin, Counts {
   readonly incomplete: boolean
   readonly histograms: ByKind<KindHistograms> & { readonly sendLag: HistogramData }
   readonly seconds: readonly SecondDocument[]
-  /** None when there is one, or more than get figures of their own. */
+  /** Empty with one target, or with too many for separate figures. */
   readonly targets: readonly TargetDocument[]
   readonly journeys?: JourneysDocument
-  /** What `--expect` asked for, and what came of it. */
+  /** The expectations of `--expect`, and their results. */
   readonly expectations: readonly Judged[]
 }
 
@@ -176,7 +176,7 @@ const journeysDocument = ({ duration, ...counts }: JourneyOutcome): JourneysDocu
   duration: duration.toJSON(),
 })
 
-/** The outcome a document was made of; `acknowledged` numbers are not kept. Throws a RangeError for what is no histogram. */
+/** The outcome in a document, without `acknowledged` numbers. Throws a RangeError for an invalid histogram. */
 export function outcomeOf(document: AttackDocument): LoadOutcome {
   const { histograms, journeys } = document
   const read = (kind: Kind, which: keyof KindHistograms): Histogram => Histogram.fromJSON(histograms[kind][which])
@@ -226,14 +226,14 @@ const journeysOf = ({ duration, durationMs: _, ...counts }: JourneysDocument): J
   duration: Histogram.fromJSON(duration),
 })
 
-/** As far as a document says it: bodies are not in it. */
+/** The plan as far as a document contains it, which excludes bodies. */
 export function planOfDocument({ url, plan }: AttackDocument): LoadPlan {
   const { method, headers, others } = plan
   const body = undefined
   return { url, method, headers, body, others: others.map(each => ({ ...each, body })), ...loadOf(plan) }
 }
 
-/** One member a line, and of the series one second a line: histograms spread out would be a number a line. */
+/** One line per member, and one per second of the series; expanded histograms would take a line per number. */
 export function attackJson(document: AttackDocument): string {
   const members = Object.entries(document).map(([name, value]) => {
     const text =
@@ -253,13 +253,13 @@ function planDocument(plan: LoadPlan): PlanDocument {
     body,
     others,
     templated: hasFields(plan),
-    // Certificates and keys are nobody else's business.
+    // Certificates and keys are secret.
     insecure: plan.tls?.insecure === true,
     ...loadOf(plan),
   }
 }
 
-/** What a plan and its document say alike. */
+/** The parts that are equal in a plan and in its document. */
 function loadOf(plan: Load): Load {
   const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, http2, journey } = plan
   const load = { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads }
@@ -280,7 +280,7 @@ function requestDocument({ url, method, headers, body }: LoadTarget): RequestDoc
   }
 }
 
-/** In the place of a credential: documents are kept by CI and sent to colleagues. */
+/** Replaces a credential, because documents are stored by CI and shared. */
 export const HIDDEN = '[hidden]'
 
 function figures(histogram: Histogram): Figures {

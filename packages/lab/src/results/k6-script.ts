@@ -1,8 +1,9 @@
 /**
- * A plan as a script of k6, for those who load from many machines with its operator. Pure.
+ * Converts a plan to a k6 script, for load from many machines with k6's operator. Pure.
  *
- * An open loop becomes an arrival rate (constant, or ramping over the stages), a closed one constant VUs who pause as ours do.
- * A VU of k6 is what a connection is here: it waits for one answer. What k6 can not do is said in a comment of the script.
+ * An open loop becomes an arrival rate (constant, or ramping over the stages), a closed loop constant VUs with the same
+ * pauses. A VU of k6 corresponds to a connection here: it waits for one answer. A comment in the script says what k6
+ * cannot do.
  */
 import type { LoadPlan, LoadTarget } from '../load/plan.ts'
 import { hasFields } from '../load/prepare.ts'
@@ -13,26 +14,28 @@ import { UserError } from '../user-error.ts'
 /** k6 takes whole numbers of arrivals per unit of time. */
 const TIME_UNITS_S = [1, 10, 100, 1000] as const
 
-/** k6 has no such thing, or (journeys) is refused before: its connect timeout is in that of the request, and it reports neither SLO nor threads. */
+/**
+ * Options without a counterpart in k6, or (journeys) rejected before: its request timeout includes the connect timeout,
+ * and it reports neither SLO nor threads.
+ */
 type NotK6s = 'journey' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'acknowledged'
 type Placed = keyof LoadTarget | 'arrival' | 'connections' | 'timeoutMs' | 'others' | 'templated' | 'tls' | 'http2'
-/** A new part of a plan is to be given its place here, or the script would be another load. */
+/** A new part of a plan must get a place here, or the script would send another load. */
 type Unplaced = Exclude<keyof LoadPlan, Placed | NotK6s>
 true satisfies [Unplaced] extends [never] ? true : Unplaced
 
 export function k6Script(plan: LoadPlan): string {
   const { url, method, headers, body, arrival, connections, timeoutMs, others, tls, http2 } = plan
-  if ((others?.length ?? 0) > 0) throw new UserError('--export k6 takes one URL: k6 has no requests that take turns.')
+  if ((others?.length ?? 0) > 0) throw new UserError('--export k6 takes one URL: k6 cannot send requests round robin.')
   if (http2 !== undefined) {
-    throw new UserError(
-      '--export k6 and --http2 exclude each other: k6 takes HTTP/2 wherever a server offers it over TLS.',
-    )
+    throw new UserError('--export k6 and --http2 exclude each other: k6 uses HTTP/2 if a server offers it over TLS.')
   }
-  if (hasFields(plan)) throw new UserError('--export k6 takes no fields such as {{seq}}: write them in the script.')
-  if (typeof body === 'object') throw new UserError('--export k6 takes a body that is text.')
+  if (hasFields(plan))
+    throw new UserError('--export k6 does not support fields such as {{seq}}: write them in the script.')
+  if (typeof body === 'object') throw new UserError('--export k6 needs a text body.')
   const options = {
     scenarios: { load: scenarioOf(plan) },
-    // Nothing here reads them.
+    // The script does not read bodies.
     discardResponseBodies: true,
     ...(connections.kind === 'fresh' ? { noConnectionReuse: true } : {}),
     ...(tls?.insecure === true ? { insecureSkipTLSVerify: true } : {}),
@@ -63,14 +66,14 @@ export function k6Script(plan: LoadPlan): string {
 }
 
 function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Record<string, unknown>> {
-  // Requests at the end have as long for their answers as all others.
+  // The last requests have the full timeout for their answers.
   const gracefulStop = `${timeoutMs}ms`
   if (arrival.kind === 'closed') {
     return { executor: 'constant-vus', vus: arrival.users, duration: `${arrival.durationMs}ms`, gracefulStop }
   }
   const { phases } = arrival.schedule
   const highest = Math.max(...phases.flatMap(ratesOf))
-  // More can not wait for an answer at once.
+  // No more requests can wait for an answer at the same time.
   const waiting = Math.max(1, Math.ceil((highest * timeoutMs) / 1000))
   const maxVUs = connections.kind === 'fresh' ? waiting : Math.min(connections.max, waiting)
   const vus = {
@@ -88,7 +91,7 @@ function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Rec
   }
   const stages = phases.flatMap(phase => {
     const [from, to] = ratesOf(phase)
-    // The first of the two is a jump, where the rate is not there already.
+    // The first of the two stages is a jump, unless the rate is already right.
     return [
       { target: rate(from), duration: '0s' },
       { target: rate(to), duration: `${phase.durationMs}ms` },
@@ -103,7 +106,7 @@ function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Rec
   }
 }
 
-/** Seconds in which all of the rates come to whole numbers; the longest where none does. */
+/** The time unit, in seconds, in which all rates are whole numbers; the longest if none fits. */
 function unitOf(rates: readonly number[]): number {
   const whole = (value: number): boolean => Math.abs(value - Math.round(value)) < 1e-9 * value
   return TIME_UNITS_S.find(unit => rates.every(each => whole(each * unit))) ?? TIME_UNITS_S.at(-1)!
@@ -111,7 +114,7 @@ function unitOf(rates: readonly number[]): number {
 
 function notSaid({ arrival, headers, connections, tls }: LoadPlan): string[] {
   return [
-    'k6 counts latency from when a request is sent, not from when it was due; it knows no SLO.',
+    'k6 counts latency from when a request is sent, not from when it was due; it has no SLO.',
     ...(arrival.kind === 'open' && arrival.schedule.spacing === 'poisson'
       ? ['k6 spaces arrivals evenly, not at random.']
       : []),
@@ -119,7 +122,7 @@ function notSaid({ arrival, headers, connections, tls }: LoadPlan): string[] {
       ? ['k6 opens a connection when a VU needs its first, not all of them before the start.']
       : []),
     ...(tls?.ca !== undefined || tls?.cert !== undefined
-      ? ['k6 takes certificates in its option tlsAuth, and further authorities from the system.']
+      ? ['k6 reads certificates from its option tlsAuth, and further authorities from the system.']
       : []),
     ...(Object.values(headers).some(value => typeof value !== 'string')
       ? ['k6 sends a header once: values of one given twice are joined by commas.']

@@ -1,14 +1,14 @@
-/** Where and when a run was made, as its document says it. */
+/** Where and when a run was made, as stored in its document. */
 import { randomUUID } from 'node:crypto'
 import { describeMachine, type Machine } from '../launch/machine.ts'
 
 export interface Origin {
   readonly labVersion: string
-  /** The id of the run, so that it is not compared with itself. */
+  /** The ids of the runs, so that a run is not compared with itself. */
   readonly runs: readonly string[]
   /** ISO 8601. */
   readonly startedAt: string
-  /** The one that made the load. */
+  /** The machines that generated the load. */
   readonly machines: readonly Machine[]
 }
 

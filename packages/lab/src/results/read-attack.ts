@@ -1,4 +1,4 @@
-/** Reads the document of a load run back, and says in one sentence why it can not. Pure but for the schema's file. */
+/** Reads the document of a load run, or says in one sentence why it cannot. Pure except for the schema file. */
 import { readFileSync } from 'node:fs'
 import { latenciesOf, sumOf, totalOf } from '../load/added.ts'
 import { type JourneyOutcome, KINDS, type LoadOutcome } from '../load/plan.ts'
@@ -9,7 +9,7 @@ import { faultOf, type Schema } from './schema-check.ts'
 
 const schema = JSON.parse(readFileSync(new URL('../../schema/attack.json', import.meta.url), 'utf8')) as Schema
 
-/** @throws UserError for JSON that ends too early or is none; `name` is how the user named it */
+/** @throws UserError for truncated or invalid JSON; `name` is the user's name for it */
 export function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(text)
@@ -18,24 +18,24 @@ export function parseJson(text: string, name: string): unknown {
     const early = text.trim() === '' || /end of JSON|Unterminated|after (?:array|property)/i.test(message)
     if (early)
       throw new UserError(
-        `${name} ends in the middle of its JSON: it was cut off, or is still being written; take the whole file`,
+        `${name} ends in the middle of its JSON: it was truncated, or is still being written; use the complete file`,
       )
     throw new UserError(`${name} is not JSON: ${message.slice(0, 120)}`)
   }
 }
 
-/** A document of ours, whatever its version and its faults. */
+/** True for a document of `attack`, of any version, even an invalid one. */
 export function isAttack(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'attack'
 }
 
-/** @throws UserError that says what is wrong with it */
+/** @throws UserError that says what is wrong with the document */
 export function checkAttack(value: unknown, name: string): AttackDocument {
   if (!isAttack(value)) throw new UserError(`${name} is not a result of meltlab attack --json`)
   const { version } = value as { readonly version?: unknown }
   if (version !== ATTACK_VERSION) {
     throw new UserError(
-      `${name} is a result of form ${JSON.stringify(version) ?? 'none'}, this meltlab reads form ${ATTACK_VERSION}; read it with the meltlab that wrote it, or measure again`,
+      `${name} is a result of form ${JSON.stringify(version) ?? 'none'}, this meltlab reads form ${ATTACK_VERSION}; read it with the meltlab that wrote it, or repeat the run`,
     )
   }
   const fault = faultOf(value, schema)
@@ -47,9 +47,9 @@ export function checkAttack(value: unknown, name: string): AttackDocument {
 }
 
 const damaged = (name: string, what: string): UserError =>
-  new UserError(`${name} is damaged: ${what}; take the file as meltlab attack --json wrote it, or measure again`)
+  new UserError(`${name} is damaged: ${what}; use the file as meltlab attack --json wrote it, or repeat the run`)
 
-/** What a schema can not say: counts that do not add up, a histogram that is none, no date, no address. */
+/** Finds errors that a schema cannot: sums that do not match, invalid histograms, dates or addresses. */
 function brokenBooks(document: AttackDocument): string | undefined {
   const { startedAt, url, seconds, certified, certificate, why } = document
   if (!/^\d{4}-\d\d-\d\dT/.test(startedAt) || Number.isNaN(Date.parse(startedAt))) {
@@ -75,7 +75,7 @@ function endsOf(journeys: JourneyOutcome | undefined): number {
   return sumOf(failedAt, times => times) + completed + notStarted + cut
 }
 
-/** The first two figures that are to be the same and are not. */
+/** The first two figures that should be equal and are not. */
 function unequal(document: AttackDocument, outcome: LoadOutcome): string | undefined {
   const { sent, unsent, scheduled, answered, failed, good, clean, targets, journeys } = outcome
   const statuses = (which: (status: number) => boolean): number =>

@@ -1,15 +1,15 @@
-/** Reads a result of `attack --json`, and knows by its form whether it is of one run or of `--steps`. */
+/** Reads a result of `attack --json`, and recognises by its form whether it has one run or `--steps`. */
 import type { AttackDocument } from './attack-document.ts'
 import { checkAttack, isAttack, parseJson } from './read-attack.ts'
 
 export type ReadResult =
   | { readonly kind: 'attack'; readonly document: AttackDocument }
-  /** Of `attack --steps`. */
+  /** From `attack --steps`. */
   | { readonly kind: 'steps'; readonly documents: readonly AttackDocument[] }
 
-/** @throws UserError that says in a sentence why it can not be read; `name` is how the user named it */
+/** @throws UserError that says in one sentence why it cannot be read; `name` is the user's name for it */
 export function readResult(content: string, name: string): ReadResult {
-  // Windows puts a byte order mark before it.
+  // Windows tools may write a byte order mark.
   const text = content.startsWith('\uFEFF') ? content.slice(1) : content
   const value = parseJson(text, name)
   const { steps } = (value ?? {}) as { readonly steps?: unknown }

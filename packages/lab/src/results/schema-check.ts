@@ -1,6 +1,6 @@
 /**
- * Whether a value is what a JSON Schema says: of the standard, the words that schema/attack.json uses. Says where and what
- * is wrong first. Pure. (A whole validator would be the lab's largest dependency; a test holds this one against one.)
+ * Checks a value against a JSON Schema; supports only the keywords in schema/attack.json. Reports the first error and
+ * its place. Pure. (A complete validator would be the lab's largest dependency; a test compares this one with one.)
  */
 
 export interface Schema {
@@ -22,7 +22,7 @@ export interface Schema {
   readonly items?: Schema
 }
 
-/** What is wrong first, such as `seconds[3].good must be an integer, got "x"`; undefined when nothing is. */
+/** The first error, such as `seconds[3].good must be an integer, got "x"`; undefined without errors. */
 export function faultOf(value: unknown, root: Schema): string | undefined {
   return fault(value, root, '', root)
 }
@@ -35,7 +35,7 @@ function fault(value: unknown, schema: Schema, at: string, root: Schema): string
   if (schema.anyOf !== undefined) {
     const faults = schema.anyOf.map(each => fault(value, each, at, root))
     if (faults.includes(undefined)) return undefined
-    // Of several forms, the one that the value is nearest to: whose fault lies deepest.
+    // Of several allowed forms, the one whose error lies deepest is the nearest.
     return faults.reduce((a, b) => (depth(b!) > depth(a!) ? b : a))
   }
   if (schema.type !== undefined && !isA(value, schema.type)) return must(ARTICLES[schema.type] ?? schema.type)

@@ -1,10 +1,10 @@
-/** The seconds of a load run as CSV (RFC 4180), a row each. Pure. */
+/** The seconds of a load run as CSV (RFC 4180), one row each. Pure. */
 import { totalOf } from '../load/added.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 
 type Cell = number | undefined
 
-/** `ok`: answers 2xx and 3xx; latencies are theirs, in milliseconds, and empty in a second without any. */
+/** `ok`: 2xx and 3xx answers. Latencies are those of `ok`, in ms, and empty in a second without any. */
 const COLUMNS: readonly (readonly [name: string, read: (second: LoadSecond) => Cell])[] = [
   ['second', second => second.second],
   ['scheduled', second => second.scheduled],

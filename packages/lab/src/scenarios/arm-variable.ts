@@ -1,2 +1,2 @@
-/** The name an arm has in the environment of an app (ARM of apps/hop.js). */
+/** The name of an arm in an app's environment (ARM in apps/hop.js). */
 export const armVariable = (arm: string): string => (arm === 'naive timeout' ? 'naive' : arm)

@@ -1,4 +1,4 @@
-/** A member of the pool whose machine is gone: its port drops every packet. */
+/** One member of the pool has lost its machine: its port drops every packet. */
 import type { Scenario } from '../experiment/scenario.ts'
 import { sickMember } from './sick-member.ts'
 

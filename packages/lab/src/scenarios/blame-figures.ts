@@ -1,22 +1,22 @@
-/** What an alert on latency says, and what a verdict says, of the same operations. Pure. */
+/** Compares a latency alert with verdicts over the same operations. Pure. */
 
-/** What was injected; `nothing` is the healthy service. */
+/** The injected causes; `nothing` is the healthy service. */
 export const CAUSES = ['nothing', 'loop', 'dependency', 'network', 'self'] as const
 export type Cause = (typeof CAUSES)[number]
 
 export const VERDICTS = ['loop', 'dependency', 'network', 'self'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
-/** One call while the loop stalls: how long the dependency took, what the record says, and how long it seemed to; ms. */
+/** One call during a stall of the loop: the dependency's time, the recorded estimate, and the wall time, ms. */
 export interface Estimate {
-  /** The dependency says in Server-Timing how long it took. */
+  /** True if the dependency reports its time in Server-Timing. */
   readonly claims: boolean
   readonly tookMs: number
   readonly estimateMs: number
   readonly wallMs: number
 }
 
-/** Mean absolute error of the estimates, of the wall time beside them, and the worst; undefined of none. */
+/** Mean absolute error of the estimates, of the wall times, and the worst error; undefined without estimates. */
 export function errorsOf(estimates: readonly Estimate[]): { mean: number; wall: number; worst: number } | undefined {
   if (estimates.length === 0) return undefined
   const off = estimates.map(({ estimateMs, tookMs }) => Math.abs(estimateMs - tookMs))
@@ -27,12 +27,12 @@ export function errorsOf(estimates: readonly Estimate[]): { mean: number; wall: 
 
 export interface Operation {
   readonly cause: Cause
-  /** As its client saw it, ms. */
+  /** As observed by the client, ms. */
   readonly latencyMs: number
   readonly verdict: Verdict
 }
 
-/** The naive alert: the operation's latency, sustained, is above this; ms. Published: an operation of 100 ms, 250 ms. */
+/** The naive alert fires while the latency is above this, ms. Published: 250 ms for an operation of 100 ms. */
 export const ALERT_ABOVE_MS = 250
 
 export function meanLatency(operations: readonly Operation[]): number {
@@ -49,7 +49,7 @@ export function verdictCounts(operations: readonly Operation[]): Record<Verdict,
   return counts
 }
 
-/** Alerts that fired at the end of a stretch in which every operation had this cause. */
+/** Alerts that fired at the end of a phase in which every operation had this cause. */
 export interface Fired {
   readonly cause: Cause
   readonly firing: readonly string[]
@@ -58,13 +58,13 @@ export interface Fired {
 export interface BlameMeasured {
   readonly operations: Operation[]
   readonly alerts: Fired[]
-  /** Why the shipped alerts were not looked at; null when they were. */
+  /** Why the shipped alerts were not tested; null if they were. */
   alertsMissing: string | null
   readonly estimates: Estimate[]
 }
 
 const LOOP_ALERT = 'MeltproofLoopBlocked'
-/** A service's own work has none. */
+/** There is no alert for a service's own work. */
 const ALERTS: Partial<Record<Cause, string>> = {
   loop: LOOP_ALERT,
   dependency: 'MeltproofDependencySlow',
@@ -74,8 +74,8 @@ const ALERTS: Partial<Record<Cause, string>> = {
 export const hasAlert = (cause: Cause): boolean => ALERTS[cause] !== undefined
 
 /**
- * The alert of the cause fires, and no other. The half of a service's own work that computes blocks the loop, so that the
- * loop's alert may fire.
+ * True if only the cause's own alert fires. Half of a service's own work computes and blocks the loop, so the loop's
+ * alert may fire too.
  */
 export function firesRightly({ cause, firing }: Fired): boolean {
   const expected = ALERTS[cause]

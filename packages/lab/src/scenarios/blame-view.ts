@@ -1,4 +1,4 @@
-/** What the blame scenario expects and shows of its figures. Pure. */
+/** The expectations and the view of the blame scenario. Pure. */
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatMs } from '../report/format.ts'
@@ -29,7 +29,7 @@ export const arms: readonly ScenarioArm[] = [
   },
 ]
 
-/** Mean absolute error that an estimate may have, ms. */
+/** Maximum mean absolute error of an estimate, ms. */
 const mostOff = (claims: boolean): number => (claims ? 1 : 6)
 const injected: readonly Cause[] = CAUSES.filter(cause => cause !== 'nothing')
 
@@ -90,7 +90,7 @@ export const blameExpects: readonly Expectation<BlameMeasured>[] = [
   }),
   ...[true, false].map(claims =>
     expectation(
-      `meltproof: what a dependency took is known within ${mostOff(claims)} ms on average while the loop stalls, ${claims ? 'with' : 'without'} Server-Timing`,
+      `meltproof: the time of a dependency is known within ${mostOff(claims)} ms on average while the loop stalls, ${claims ? 'with' : 'without'} Server-Timing`,
       ({ estimates }: BlameMeasured) => errorsOf(estimates.filter(each => each.claims === claims)),
       ({ mean }) => [mean <= mostOff(claims), `off by ${formatMs(mean)}`],
     ),
@@ -100,7 +100,7 @@ export const blameExpects: readonly Expectation<BlameMeasured>[] = [
 function estimateTable({ estimates }: BlameMeasured): Table {
   return {
     title: 'What a dependency of 20 to 80 ms took, while the loop stalls',
-    note: 'Mean absolute error against what the dependency measured itself; two calls in three meet a stall of 20 to 150 ms.',
+    note: 'Mean absolute error against what the dependency measured; two calls in three meet a stall of 20 to 150 ms.',
     columns: ['the dependency', 'calls', 'estimate', 'its worst', 'wall time, for comparison'],
     rows: [true, false].flatMap(claims => {
       const those = estimates.filter(each => each.claims === claims)
@@ -174,7 +174,7 @@ export function blameView(measured: BlameMeasured): View {
     ],
     tables: [
       {
-        title: 'What was injected, and what each says',
+        title: 'What was injected, and the results',
         columns: ['injected', 'operations', 'mean latency', 'latency alone', ...VERDICTS, 'alerts that fire'],
         note: 'By verdict: how many operations it named. The alerts are those of deploy/prometheus, their minutes made seconds.',
         rows: there.map(cause => {

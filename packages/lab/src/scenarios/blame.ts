@@ -1,6 +1,6 @@
 /**
- * An alert on latency fires for every cause; a verdict names the cause, and so do the alerts that meltproof ships. What is
- * made of the figures is in blame-view.ts.
+ * An alert on latency fires for every cause; a verdict names the cause, and so do the alerts that meltproof ships.
+ * blame-view.ts judges and shows the figures.
  */
 import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 import { seededRandom } from '../load/random.ts'
@@ -12,10 +12,10 @@ interface Seen extends Omit<Estimate, 'claims'> {
   readonly verdict: Verdict
 }
 
-/** An operation of about 100 ms, and what makes it slow, ms. */
+/** The usual duration of an operation, and the slowness added to it, ms. */
 const usualMs = 100
 const injectedMs = 250
-/** Operations in which the alerts of the last cause have long fallen silent. */
+/** Within this many operations the alerts of the previous cause must stop. */
 const mostHealthy = 200
 
 export const blame: Scenario<unknown> = scenario<BlameMeasured>({
@@ -48,7 +48,7 @@ export const blame: Scenario<unknown> = scenario<BlameMeasured>({
       for (let n = 0; n <= times; n++) {
         context.status(`injecting ${cause}: ${n} of ${times}`)
         const { latencyMs, seen } = await operate(context, service, injection(cause, port, wayPort, n))
-        // The first of a phase only makes connections.
+        // The first operation of a phase only opens connections.
         if (n > 0 && seen !== undefined) measured.operations.push({ cause, latencyMs, verdict: seen.verdict })
       }
       if (typeof alerts === 'string') continue
@@ -63,7 +63,7 @@ export const blame: Scenario<unknown> = scenario<BlameMeasured>({
     for (let n = 0; n < 2 * times; n++) {
       context.status(`estimating what a call took while the loop stalls: ${n} of ${2 * times}`)
       const claims = n % 2 === 0
-      // Two calls in three meet a stall, anywhere in or after their time.
+      // Two calls in three meet a stall, at any time during or after them.
       const stall = random() < 2 / 3 ? { block: between(20, 150), at: between(0, 80) } : {}
       const call = { port, took: between(20, 80), ...stall, ...(claims ? { claims: 1 } : {}) }
       const { seen } = await operate(context, service, call)
@@ -75,7 +75,7 @@ export const blame: Scenario<unknown> = scenario<BlameMeasured>({
 
 const portOf = (app: RunningApp): number => Number(new URL(app.origin).port)
 
-/** Work of its own computes one time and waits for a timer the other. */
+/** The service's own work alternates between computing and waiting for a timer. */
 function injection(cause: Cause, port: number, wayPort: number, n: number): Readonly<Record<string, number>> {
   const usual = { port: cause === 'network' ? wayPort : port, took: usualMs, claims: 1 }
   if (cause === 'dependency') return { ...usual, took: usualMs + injectedMs }
@@ -84,7 +84,7 @@ function injection(cause: Cause, port: number, wayPort: number, n: number): Read
   return usual
 }
 
-/** One operation after the other, as a client does. */
+/** Sends operations one after another, like a client. */
 async function operate(
   { signal }: Context,
   service: RunningApp,

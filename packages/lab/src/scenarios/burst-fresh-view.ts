@@ -1,4 +1,4 @@
-/** What the rising burst expects and shows of its figures. Pure. */
+/** The expectations and the view of the rising burst. Pure. */
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
@@ -7,20 +7,20 @@ import { toneOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { publishedAt1200 } from './burst-view.ts'
 
-/** Seconds of a step, as published. */
+/** Length of a step in seconds, as published. */
 export const STEP_S = 2
 
 export interface BurstStep {
-  /** Second in which it began. Its requests are those that were due in it, whenever they ended. */
+  /** The second in which it began. Its requests are those due in it, whenever they ended. */
   readonly from: number
   readonly started: number
   readonly ok: number
-  /** Of the ok, within a second. */
+  /** Those `ok` within a second. */
   readonly good: number
   readonly shed: number
-  /** Connection errors, and no answer in time. */
+  /** Connection errors, and requests without an answer in time. */
   readonly failed: number
-  /** Of the ok; null of none. */
+  /** Mean of the `ok`; null without any. */
   readonly meanMs: number | null
   readonly p99Ms: number | null
   readonly shedP99Ms: number | null
@@ -42,9 +42,9 @@ const perSecond = (count: number): number => count / STEP_S
 const total = ({ steps }: BurstRun, of: 'ok' | 'shed' | 'started'): number =>
   steps.reduce((sum, step) => sum + step[of], 0)
 
-/** The most good answers in a step of any arm: what the app can do. */
+/** The most good answers in a step of any arm: the app's capacity. */
 const most = (runs: Runs): number => Math.max(0, ...runs.flatMap(({ steps }) => steps.map(step => step.good)))
-/** Steps that ask for more than that. */
+/** The steps that offer more than that. */
 const above = (runs: Runs, arm: string): readonly BurstStep[] | undefined => {
   const steps = runOf(runs, arm)?.steps.filter(step => step.started > most(runs))
   return steps === undefined || steps.length === 0 ? undefined : steps
@@ -52,7 +52,7 @@ const above = (runs: Runs, arm: string): readonly BurstStep[] | undefined => {
 
 export const burstExpects: readonly Expectation<BurstRun[]>[] = [
   expectation(
-    'bare: good answers end once more is asked for than it can do',
+    'bare: good answers end above its capacity',
     runs => above(runs, 'bare')?.at(-1),
     (last, runs) => [
       last.good < 0.1 * most(runs),
@@ -60,7 +60,7 @@ export const burstExpects: readonly Expectation<BurstRun[]>[] = [
     ],
   ),
   expectation(
-    'protected: in every step above it at least 95 % of the most that any arm did, admitted p99 at most 200 ms',
+    'protected: in every step above it at least 95 % of the maximum of any arm, admitted p99 at most 200 ms',
     runs => above(runs, 'protected'),
     (steps, runs) => {
       const least = Math.min(...steps.map(step => step.good / most(runs)))
@@ -89,7 +89,7 @@ export const burstPublished: readonly Published<BurstRun[]>[] = [
   },
 ]
 
-/** Of the step in which so many a second are asked for. */
+/** The result of the step with this rate per second. */
 function stepAt(runs: Runs, arm: string, rate: number): string | undefined {
   const run = runOf(runs, arm)
   const step = run?.steps.find(({ started }) => perSecond(started) >= rate)
@@ -125,7 +125,7 @@ export function burstView(runs: Runs): View {
     tables: runs.map(({ arm, timeoutMs, steps }) =>
       tableOf(
         {
-          title: `${arm}: what became of the requests of each step`,
+          title: `${arm}: results of the requests of each step`,
           note: `A step takes ${STEP_S} s. Failed: connection errors, and no answer after ${formatChosen(timeoutMs)}. Latencies are of answers 200.`,
         },
         steps.map(step => ({ ...step, arm })),

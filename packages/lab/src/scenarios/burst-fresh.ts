@@ -1,6 +1,6 @@
 /**
- * The burst experiment (2013) in its published form: load that rises to more than six times what the server can do, each
- * request on a new connection, whatever the server does. What is made of the figures is in burst-fresh-view.ts.
+ * The burst experiment (2013) in its published form: load that rises to more than six times the server's capacity, each
+ * request on a new connection, whatever the server does. burst-fresh-view.ts judges and shows the figures.
  */
 import type { AppSpec } from '../experiment/scenario.ts'
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
@@ -11,7 +11,7 @@ import type { Counts, LoadOutcome, LoadSecond } from '../load/plan.ts'
 import { latencyFigures } from '../report/load-figures.ts'
 import { type BurstRun, type BurstStep, burstExpects, burstPublished, burstView, STEP_S } from './burst-fresh-view.ts'
 
-/** More than six times what 5 ms of work allow. */
+/** More than six times the rate that 5 ms of work allow. */
 const RISES = { from: 50, to: 1300 }
 const SLO_MS = 1000
 

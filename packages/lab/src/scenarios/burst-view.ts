@@ -1,4 +1,4 @@
-/** What the burst of load expects and shows beside what was published. Pure. */
+/** The expectations and the view of the burst, beside the published figures. Pure. */
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import type { MeltMeasured, Row } from '../melt/measured.ts'
@@ -28,7 +28,7 @@ export const burstExpects: readonly Expectation<MeltMeasured>[] = [
   ),
 ]
 
-/** `ours`: what came of an arm at 1200/s, here. */
+/** `ours`: the result of an arm at 1200/s here. */
 export const publishedAt1200 = <Measured>(
   ours: (measured: Measured, arm: string) => string | undefined,
 ): Published<Measured>[] => [
@@ -46,7 +46,7 @@ export const publishedAt1200 = <Measured>(
 
 export const burstPublished: readonly Published<MeltMeasured>[] = publishedAt1200(atSixTimes)
 
-/** Clients here have left long before the 40 s of the article; the rising burst has those that stay (burst-fresh.ts). */
+/** Clients here leave long before the article's 40 s; the rising burst has clients that stay (burst-fresh.ts). */
 function atSixTimes({ rows, setup }: MeltMeasured, arm: string): string | undefined {
   const row = rows.find(each => each.arm === arm && each.multiple === 6)
   if (row === undefined) return undefined

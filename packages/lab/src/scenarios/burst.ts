@@ -1,4 +1,4 @@
-/** The burst experiment (2013): a server that can do 200 requests a second is asked for many times that. */
+/** The burst experiment (2013): a server with a capacity of 200 requests a second gets many times that. */
 import { appFile } from '../experiment/app-file.ts'
 import type { Scenario } from '../experiment/scenario.ts'
 import { armsOf } from '../melt/arms.ts'
@@ -9,7 +9,7 @@ import { burstExpects, burstPublished } from './burst-view.ts'
 const quoted = (word: string): string => (/\s/.test(word) ? `'${word}'` : word)
 
 export const burstCommand: readonly string[] = ['node', appFile('burst.js')]
-/** Further arms, as --also takes them. */
+/** Further arms, in the syntax of --also. */
 export const burstAlso: readonly string[] = [`toobusy-js=node ${quoted(appFile('burst-toobusy.js'))}`]
 
 export const burst: Scenario<unknown> = meltScenario({

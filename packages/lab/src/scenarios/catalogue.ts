@@ -1,4 +1,4 @@
-/** Every scenario there is. A new one is added here. */
+/** The list of all scenarios. Add new ones here. */
 import { blackhole } from './blackhole.ts'
 import { blame } from './blame.ts'
 import { burst } from './burst.ts'
@@ -17,7 +17,7 @@ import { ticks } from './ticks.ts'
 import { tide } from './tide.ts'
 import { timeouts } from './timeouts.ts'
 
-/** In the order `meltlab list` shows them. */
+/** In the order of `meltlab list`. */
 export const catalogue: readonly Scenario<unknown>[] = [
   burst,
   burstFresh,
@@ -35,7 +35,7 @@ export const catalogue: readonly Scenario<unknown>[] = [
   fleetCpu,
 ]
 
-/** The workloads of the scoreboard, each with standing and with new connections. They take hours, so `all` leaves them out. */
+/** The scoreboard's workloads, each with standing and with new connections. `all` omits them: they take hours. */
 export const scoreboard: readonly Scenario<unknown>[] = Object.keys(WORKLOADS).flatMap(workload =>
   MODES.map(mode => overload({ workload, mode })),
 )

@@ -1,4 +1,4 @@
-/** A control group of Linux that holds processes to a share of a core. Needs root, and version 1 or 2 of cgroups. */
+/** A Linux control group that limits processes to a share of a core. Requires root, and version 1 or 2 of cgroups. */
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../user-error.ts'
@@ -6,13 +6,13 @@ import type { Context } from '../experiment/scenario.ts'
 
 export interface CpuGroup {
   hold(pid: number): void
-  /** Of a core. */
+  /** Sets the share of a core. */
   share(share: number): void
 }
 
-/** As containers have it, but with short turns, so that a process is slow rather than frozen for most of 100 ms. */
+/** Containers use 100 ms. A short period makes a process slow instead of frozen for most of that time. */
 const PERIOD_US = 20_000
-/** What it is to have it has, also beside others on the core: ten times the weight that they have. */
+/** The weight guarantees the share beside others on the core: it is ten times theirs. */
 const ROOTS = [
   {
     folder: '/sys/fs/cgroup/cpu',
@@ -21,7 +21,7 @@ const ROOTS = [
   { folder: '/sys/fs/cgroup', set: { 'cpu.weight': () => 1000, 'cpu.max': (us: number) => `${us} ${PERIOD_US}` } },
 ] as const
 
-/** It is gone after the run; make it before what it is to hold. */
+/** Removed after the run; create it before its processes. */
 export function cpuGroup(context: Context, name: string): CpuGroup {
   for (const { folder: root, set } of ROOTS) {
     const folder = path.join(root, `meltlab-${process.pid}-${name}`)
@@ -40,7 +40,7 @@ export function cpuGroup(context: Context, name: string): CpuGroup {
     try {
       share(1)
       return { share, hold: pid => writeFileSync(path.join(folder, 'cgroup.procs'), String(pid)) }
-    } catch {} // without a controller of CPU
+    } catch {} // There is no CPU controller here.
   }
   throw new UserError('no control group of CPU can be made here: that takes Linux, and root')
 }

@@ -1,4 +1,4 @@
-/** A query that sleeps, and the pool it exhausts, on a real PostgreSQL. */
+/** A sleeping query exhausts its pool, on a real PostgreSQL. */
 import { formatCount, formatPercent } from '../report/format.ts'
 import { numberStats } from '../report/number-stats.ts'
 import type { ScenarioArm } from '../report/result.ts'
@@ -18,8 +18,8 @@ import {
 } from './sick-part.ts'
 
 /**
- * At 100/s every 25th query makes 4 sleepers a second. With a limit of 3 s 12 of them hold a connection and the others
- * need 2; with none they fill a pool of 20 in 5 s.
+ * At 100/s every 25th query makes 4 sleepers a second. With a limit of 3 s, 12 of them hold a connection and the others
+ * need 2; without a limit they fill a pool of 20 in 5 s.
  */
 const rate = 100
 const pool = 20
@@ -102,7 +102,7 @@ export const database: Scenario<unknown> = scenario<SickMeasured>({
         read: { running: async () => (await server.ask<{ running: number }>('/')).running },
       })
       await service.stop()
-      // A new arm starts on a database without the sleepers of the last.
+      // A new arm starts on a database without the previous arm's sleepers.
       await server.ask('/lab/clear')
     }
   },

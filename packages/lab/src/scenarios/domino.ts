@@ -1,4 +1,4 @@
-/** The domino effect: one wonky leaf of ten, and how far up its slowness goes. */
+/** The domino effect: one slow leaf of ten, and how far up its slowness spreads. */
 import { formatPercent } from '../report/format.ts'
 import type { ScenarioArm } from '../report/result.ts'
 import { armVariable } from './arm-variable.ts'
@@ -14,12 +14,12 @@ import {
   sickView,
 } from './sick-part.ts'
 
-/** For people, at the top; between systems, below. Both are the article's own advice. */
+/** The limit for people, at the top, and between systems, below. Both are the article's own advice. */
 const peopleMs = 3000
 const systemsMs = 10_000
 /**
- * At 60/s the wonky leaf takes 6 requests a second. A pool of 40 can hold them for 6.7 s each: longer than people wait,
- * shorter than systems do.
+ * At 60/s the slow leaf gets 6 requests a second. A pool of 40 can hold them for 6.7 s each: longer than people wait,
+ * but less than systems do.
  */
 const rate = 60
 const pool = 40
@@ -38,7 +38,7 @@ const arms: readonly ScenarioArm[] = [
   },
 ]
 
-/** Leaves that the balancer kept, at its worst. */
+/** The minimum number of leaves that the balancer kept. */
 function leastMembers({ runs }: SickMeasured): number | undefined {
   const kept = runs.flatMap(run => run.sampled['members'] ?? []).map(each => each.value)
   return kept.length === 0 ? undefined : Math.min(...kept)

@@ -1,4 +1,4 @@
-/** What the door scenario expects of its figures. Pure. */
+/** The expectations of the door scenario. Pure. */
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation } from '../experiment/scenario.ts'
 import { formatCount, formatMs, formatPercent } from '../report/format.ts'
@@ -6,10 +6,10 @@ import { cellsOf, type DoorCell, type DoorMeasured } from './door-measured.ts'
 
 const LONGEST_MS = 1000
 const P99_MS = 250
-/** Capacities that are measured some seconds apart differ by so much. */
+/** Capacities that are measured some seconds apart differ by up to this share. */
 const ALIKE = 0.02
 
-/** A machine with a core each for the service, HAProxy and the load; and one on which the latter two share one. */
+/** The bar for a machine with a core each for service, HAProxy and load, and for one where the last two share. */
 const barOf = ({ ownCores }: DoorMeasured): { readonly load: number; readonly kept: number } =>
   ownCores ? { load: 100, kept: 0.97 } : { load: 50, kept: 0.9 }
 

@@ -1,33 +1,33 @@
-/** What the door scenario measures. */
+/** The measurements of the door scenario. */
 import { median } from '../melt/summary.ts'
 
 export interface DoorRun {
   readonly arm: string
-  /** Times the capacity. */
+  /** The load as a multiple of the capacity. */
   readonly load: number
-  /** Good answers a second of the bare service, just before. */
+  /** Good answers per second of the bare service, measured just before. */
   readonly capacity: number
-  /** Good answers a second over the capacity. */
+  /** Good answers per second, as a share of the capacity. */
   readonly kept: number
-  /** Of answers 200, ms. */
+  /** Latency of 200 answers, ms. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
-  /** Of all answers, from when they were due. */
+  /** The longest time of any answer since it was due. */
   readonly longestMs: number
   readonly noAnswer: number
-  /** Good answers, by second. */
+  /** Good answers in each second. */
   readonly good: readonly number[]
-  /** HAProxy's maxconn of the server, 0 for none; at ms. */
+  /** HAProxy's maxconn of the server (0 for none), with the time in ms. */
   readonly maxconn: readonly (readonly [atMs: number, maxconn: number])[]
 }
 
 export interface DoorMeasured {
-  /** HAProxy and the load have a core each. */
+  /** True if HAProxy and the load have a core each. */
   ownCores: boolean
   readonly runs: DoorRun[]
 }
 
-/** Of all rounds. */
+/** The summary of all rounds. */
 export interface DoorCell {
   readonly arm: string
   readonly load: number
@@ -38,7 +38,7 @@ export interface DoorCell {
   readonly noAnswer: number
 }
 
-/** Medians of the rounds; the longest, and all that had no answer. */
+/** Medians over the rounds; the longest time, and the total without an answer. */
 export function cellsOf({ runs }: DoorMeasured): readonly DoorCell[] {
   return [...Map.groupBy(runs, ({ arm, load }) => `${load} ${arm}`).values()].map(rounds => ({
     arm: rounds[0]!.arm,

@@ -1,4 +1,4 @@
-/** What the door scenario shows of its figures. Pure. */
+/** The view of the door scenario. Pure. */
 import type { Published } from '../experiment/scenario.ts'
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent } from '../report/format.ts'
@@ -15,7 +15,7 @@ const keptAt =
     return cell && `${formatPercent(cell.kept)}, p99 ${formatMs(cell.p99Ms)}`
   }
 
-/** Claims of our own, measured on other machines. */
+/** meltproof's own claims, measured on other machines. */
 export const doorPublished: readonly Published<DoorMeasured>[] = [
   { what: 'one process alone at 100x', value: '27 to 56 % of its capacity', ours: keptAt('direct', 100) },
   {
@@ -40,7 +40,7 @@ export function doorView(measured: DoorMeasured): View {
     finding: `At ${most}x its capacity one service keeps this much of it: ${top.map(({ arm, kept }) => `${arm} ${formatPercent(kept)}`).join(', ')}. p99 of the good answers: ${top.map(({ arm, p99Ms }) => `${formatMs(p99Ms)} (${arm})`).join(', ')}.`,
     plots: [
       groupedBars(
-        { title: 'Good answers, of what the service can do' },
+        { title: 'Good answers, as a share of the capacity' },
         { label: 'of its capacity', unit: 'percent' },
         loads.map(([label, those]) => [label, those.map(({ arm, kept }) => [arm, 100 * kept])]),
       ),
@@ -55,7 +55,7 @@ export function doorView(measured: DoorMeasured): View {
       tableOf(
         {
           title: 'What the service kept',
-          note: 'Medians of the rounds; the longest answer and those without one of all. Each run starts cold.',
+          note: 'Medians of the rounds; the longest answer, and requests without one, over all rounds. Each run starts cold.',
         },
         cells,
         [
@@ -72,7 +72,7 @@ export function doorView(measured: DoorMeasured): View {
   }
 }
 
-/** Of the last round. */
+/** Plots of the last round. */
 function seconds(runs: readonly DoorRun[], load: number): readonly View['plots'][number][] {
   const last = [...new Map(runs.filter(run => run.load === load).map(run => [run.arm, run])).values()]
   const told = last.filter(({ maxconn }) => maxconn.some(([, value]) => value > 0))

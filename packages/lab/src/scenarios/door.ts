@@ -1,6 +1,6 @@
 /**
- * One service at fifty and a hundred times its capacity: by itself, and behind HAProxy that is told nothing, that has a guessed
- * `maxconn`, and that is told by meltproof. It starts cold for each run. What is made of the figures is in door-view.ts.
+ * One service at fifty and a hundred times its capacity: alone, and behind HAProxy with no limit, with a guessed
+ * `maxconn`, and with agent checks of meltproof. It starts cold for each run. door-view.ts shows the figures.
  */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
@@ -12,18 +12,18 @@ import { doorPublished, doorView } from './door-view.ts'
 import { needHaproxy, startHaproxy } from './fleet-haproxy.ts'
 import { startInstance } from './fleet-instance.ts'
 
-/** What stands on the server line; `direct` has no HAProxy. */
+/** Options of HAProxy's server line; `direct` has no HAProxy. */
 const LINES: Readonly<Record<string, string | undefined>> = {
   direct: undefined,
   untold: '',
-  // Two for the core, and some to keep it busy.
+  // Two requests for the core, and some more to keep it busy.
   'static maxconn': 'maxconn 10',
   told: 'asks',
 }
 const STANDING = 1500
-/** Nobody waits for longer. */
+/** Clients wait no longer than this. */
 const TIMEOUT_MS = 3000
-/** How often HAProxy's maxconn is looked at. */
+/** Interval at which HAProxy's maxconn is read. */
 const LOOK_MS = 250
 
 export const door: Scenario<unknown> = scenario<DoorMeasured>({
@@ -57,7 +57,7 @@ export const door: Scenario<unknown> = scenario<DoorMeasured>({
   view: doorView,
 })
 
-/** What a warm service without anything in front or around it serves a second, as fast as it can. */
+/** The maximum rate of a warm service alone, without meltproof or HAProxy. */
 async function capacityOf(context: Context, env: Readonly<Record<string, string>>): Promise<number> {
   const { app } = await startInstance(context, false, env)
   const request = { url: app.origin, users: 8, warmUp: true }

@@ -1,9 +1,9 @@
-/** A member of the pool that sends a byte now and then: no silence is long enough for an idle timeout. */
+/** One member of the pool sends single bytes, so no silence is long enough for an idle timeout. */
 import type { Scenario } from '../experiment/scenario.ts'
 import { sickMember } from './sick-member.ts'
 
 const limitMs = 3000
-/** As far from a user's patience as a busy machine may be late, and as far from the silence between two bytes. */
+/** Far enough, for a busy machine, from a user's patience and from the silence between two bytes. */
 const briefLimitMs = 2250
 
 export const drip: Scenario<unknown> = sickMember({

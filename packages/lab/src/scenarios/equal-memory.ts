@@ -1,12 +1,12 @@
 /**
- * Compares the memory of two runs, or refuses to: a process that answers more requests a second holds more of them, so
- * at unequal throughput the figures are apples and oranges (the published experiment's own warning). Pure.
+ * Compares the memory of two runs only at equal throughput: a process that answers more requests a second also holds
+ * more of them (the published experiment's own warning). Pure.
  */
 import { formatPercent, formatRate } from '../report/format.ts'
 
 export interface MemoryRun {
   readonly name: string
-  /** Requests taken on a second, whatever became of them. */
+  /** Accepted requests per second, whatever their result. */
   readonly throughput: number
   readonly rssMeanBytes: number
   readonly heapMeanBytes: number | null
@@ -16,10 +16,10 @@ export type MemoryComparison =
   | { readonly comparable: true; readonly rss: number; readonly heap: number | null }
   | { readonly comparable: false; readonly why: string }
 
-/** Runs repeat within about this share; more is another throughput. */
+/** Runs repeat within about this share; a larger difference is another throughput. */
 const sameWithin = 0.02
 
-/** `rss` and `heap` are how much less `other` needs than `base`, as a share of it; negative is more. */
+/** `rss` and `heap`: how much less `other` needs than `base`, as a share of it; negative if it needs more. */
 export function compareMemory(base: MemoryRun, other: MemoryRun): MemoryComparison {
   const most = Math.max(base.throughput, other.throughput)
   const apart = most === 0 ? 0 : Math.abs(base.throughput - other.throughput) / most

@@ -1,4 +1,4 @@
-/** The fleet whose service computes; control groups hold each instance to its share of a core. */
+/** A fleet whose service computes; control groups limit each instance to its share of a core. */
 import type { Scenario } from '../experiment/scenario.ts'
 import { fleetOf } from './fleet-run.ts'
 

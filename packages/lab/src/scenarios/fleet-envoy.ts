@@ -1,4 +1,4 @@
-/** A real Envoy with a configuration of deploy/envoy, but for addresses and for what an arm is about. */
+/** Runs Envoy with a configuration of deploy/envoy; only addresses and the settings under test change. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -10,11 +10,11 @@ import { freePort } from '../launch/free-port.ts'
 import { UserError } from '../user-error.ts'
 import { type Balancer, type Change, changed, type Instance, complete } from './fleet-instance.ts'
 
-/** Where CI has pip put it. */
+/** Where CI installs it with pip. */
 const FOLDER = path.join(tmpdir(), 'meltproof-envoy')
 const INSTALLED = path.join(FOLDER, 'envoy/_bin/envoy')
 
-/** @throws UserError where there is none */
+/** @throws UserError if Envoy is not installed */
 export function envoyProgram(): string {
   if (existsSync(INSTALLED)) return INSTALLED
   try {
@@ -25,7 +25,7 @@ export function envoyProgram(): string {
   return 'envoy'
 }
 
-/** @param file of deploy/envoy */
+/** @param file name of a file in deploy/envoy */
 export async function startEnvoy(
   context: Context,
   instances: readonly Instance[],

@@ -1,4 +1,4 @@
-/** What the fleet scenario expects of its figures. Pure. */
+/** The expectations of the fleet scenario. Pure. */
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation } from '../experiment/scenario.ts'
 import { formatCount, formatPercent } from '../report/format.ts'
@@ -6,7 +6,7 @@ import { backAfter, type FleetMeasured, type FleetRun, KEPT, kept } from './flee
 
 const SHED = 0.005
 const BACK_S = 3
-/** What chance makes of a thousand requests. */
+/** The variation by chance over a thousand requests. */
 const ALIKE = 0.005
 
 const isTold = ({ arm }: FleetRun): boolean => arm.endsWith('told')

@@ -1,4 +1,4 @@
-/** A real HAProxy with deploy/haproxy/haproxy.cfg as it is, but for addresses and for what an arm is about. */
+/** Runs HAProxy with deploy/haproxy/haproxy.cfg; only addresses and the settings under test change. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import path from 'node:path'
@@ -11,11 +11,11 @@ import { UserError } from '../user-error.ts'
 import { type Balancer, type Change, changed, type Instance, complete } from './fleet-instance.ts'
 
 export interface Haproxy extends Balancer {
-  /** What `show stat` has of each server; `slim` is its maxconn. */
+  /** A field of `show stat` for each server; `slim` is its maxconn. */
   servers(field: string): Promise<readonly string[]>
 }
 
-/** What the agent's part of the server line is. */
+/** The agent check on the server line. */
 const ASKS = 'agent-check agent-port 9402 agent-inter 200ms maxconn 20'
 
 export function needHaproxy(): void {
@@ -26,7 +26,7 @@ export function needHaproxy(): void {
   }
 }
 
-/** `asks`: it asks the agents; else what stands on the server line in the place of that. */
+/** `asks`: true to keep the agent check; otherwise the options that replace it. */
 export async function startHaproxy(
   context: Context,
   instances: readonly Pick<Instance, 'ports' | 'isGuarded'>[],

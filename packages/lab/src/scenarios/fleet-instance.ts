@@ -1,4 +1,4 @@
-/** An instance of apps/fleet-service.js, and what stands in front of several. */
+/** An instance of apps/fleet-service.js, and the balancer in front of several. */
 import { freePort } from '../launch/free-port.ts'
 import { registerUrl } from '../launch/register-url.ts'
 import { UserError } from '../user-error.ts'
@@ -13,20 +13,20 @@ export interface Ports {
 export interface Instance {
   readonly app: RunningApp
   readonly ports: Ports
-  /** By meltproof. */
+  /** True if meltproof protects it. */
   readonly isGuarded: boolean
 }
 
 export interface Balancer {
   readonly app: RunningApp
   readonly origin: string
-  /** How many requests each instance has got so far. */
+  /** The number of requests that each instance has received so far. */
   sent(): Promise<readonly number[]>
-  /** All instances get requests. */
+  /** True if all instances receive requests. */
   isComplete(): Promise<boolean>
 }
 
-/** Looks at a balancer, each 20 ms and what it takes to ask. */
+/** Number of checks of a balancer, one every 20 ms plus the time of the query. */
 const LOOKS = 500
 
 export const portsOf = async (): Promise<Ports> => ({
@@ -35,7 +35,7 @@ export const portsOf = async (): Promise<Ports> => ({
   agent: await freePort(),
 })
 
-/** @param env more of it */
+/** @param env further variables */
 export async function startInstance(
   context: Context,
   isGuarded: boolean,
@@ -60,7 +60,7 @@ export async function startInstance(
 
 export type Change = readonly [from: string, to: string]
 
-/** Not in comments. */
+/** Replaces texts outside comments. */
 export function changed(text: string, changes: readonly Change[]): string {
   for (const [from] of changes) if (!text.includes(from)) throw new Error(`the configuration has no '${from}' any more`)
   return text
@@ -69,7 +69,7 @@ export function changed(text: string, changes: readonly Change[]): string {
     .join('\n')
 }
 
-/** Until the balancer has found all of its instances. */
+/** Waits until the balancer has found all of its instances. */
 export async function complete(context: Context, { app, isComplete }: Omit<Balancer, 'origin'>): Promise<void> {
   for (let looks = 0; !(await isComplete().catch(() => false)); looks++) {
     app.check('before it found all instances')

@@ -1,13 +1,13 @@
-/** What the fleet scenario measures. */
+/** The measurements of the fleet scenario. */
 
-/** Of a second in which requests were due. */
+/** The results of the requests due in one second. */
 export interface FleetSecond {
   readonly due: number
   readonly good: number
   readonly shed: number
-  /** Neither 2xx nor 503. */
+  /** Answers other than 2xx and 503. */
   readonly failed: number
-  /** Requests that each instance got. */
+  /** Requests that each instance received. */
   readonly sent: readonly number[]
 }
 
@@ -15,7 +15,7 @@ export interface FleetPhase {
   readonly due: number
   readonly good: number
   readonly shed: number
-  /** Answers 502. */
+  /** Number of 502 answers. */
   readonly bad: number
   readonly p50Ms: number | null
   readonly p99Ms: number | null
@@ -24,46 +24,46 @@ export interface FleetPhase {
 
 export interface FleetRun {
   readonly arm: string
-  /** At 0.9 of what the fleet can do. */
+  /** At 0.9 of the fleet's capacity. */
   readonly steady: FleetPhase
-  /** At 0.9 of what it can do after one has become four times slower. */
+  /** At 0.9 of the capacity that remains after one instance has become four times slower. */
   readonly change: FleetPhase
 }
 
-/** Its service computes, and is held to a share of a core; or it waits, and the slow one holds connections for longer. */
+/** `cpu`: computes, limited to a share of a core. `wait`: waits; the slow instance holds connections longer. */
 export type FleetForm = 'cpu' | 'wait'
 
 export interface FleetMeasured {
   readonly form: FleetForm
-  /** Good answers a second of each instance, all of them busy. */
+  /** Good answers per second of each instance while all are busy. */
   capacities: readonly number[]
-  /** Second of `change` at whose start the instance becomes slower. */
+  /** The second of `change` at whose start the instance becomes slower. */
   changesAt: number
   /** Arms that could not be run, and why. */
   readonly missing: string[]
   readonly runs: FleetRun[]
 }
 
-/** Positions of the instances that stay fast, of the one that is slow from the start, and of the one that becomes slow. */
+/** Indexes of the instances that stay fast, of the one slow from the start, and of the one that becomes slow. */
 export const FAST = [0, 2] as const
 export const SLOW = 3
 export const BECOMES_SLOW = 1
 export const TIMES_SLOWER = 4
-/** Of what the fleet can do. */
+/** Load as a share of the fleet's capacity. */
 export const LOAD = 0.9
-/** Of the ideal. */
+/** Minimum share of the ideal. */
 export const KEPT = 0.97
 
 export const fleetCapacity = ({ capacities }: FleetMeasured): number => capacities.reduce((sum, each) => sum + each, 0)
 
-/** When the other instance has become slower as well. */
+/** The capacity after the second instance has become slow. */
 export const capacityAfter = (measured: FleetMeasured): number =>
   fleetCapacity(measured) - (measured.capacities[BECOMES_SLOW] ?? 0) * (1 - 1 / TIMES_SLOWER)
 
-/** All that is due can be served. */
+/** The share of good answers; every due request can be served. */
 export const kept = ({ good, due }: Pick<FleetSecond, 'good' | 'due'>): number => good / Math.max(1, due)
 
-/** Seconds from the change until two in a row are as good as they should be; undefined: not before the end. */
+/** Seconds from the change to the first of two good seconds in a row; undefined if there are none until the end. */
 export function backAfter({ change }: FleetRun, changesAt: number): number | undefined {
   const after = change.seconds.slice(changesAt)
   const isBack = (second: FleetSecond | undefined): boolean => second !== undefined && kept(second) >= KEPT

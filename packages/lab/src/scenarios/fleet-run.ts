@@ -1,7 +1,7 @@
 /**
- * Four instances of one service on one core, one of them four times slower than the others, behind HAProxy and behind Envoy,
- * which spread the load as their users set them up and as meltproof tells them. Then another one becomes as slow. What is made
- * of the figures is in fleet-view.ts.
+ * Four instances of one service on one core, one of them four times slower than the others, behind HAProxy and Envoy
+ * with usual balancing and with what meltproof reports. Then another instance becomes as slow. fleet-view.ts shows the
+ * figures.
  */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
@@ -29,18 +29,18 @@ import {
 import { arms, fleetView } from './fleet-view.ts'
 
 const INSTANCES = 4
-/** Of the core; the rest of it stays free, so that none is slowed by another. */
+/** Each instance's share of the core; the rest stays free, so that instances do not slow each other down. */
 const SHARE = 0.22
 const TIMEOUT_MS = 3000
-/** A request takes five slices of CPU. */
+/** A request takes five slices of CPU time. */
 const SLICE_MS = 0.2
-/** Or waits for one of so many connections, and holds it for so long. */
+/** In the other form it waits for one of these connections, and holds it for this time. */
 const POOL = 10
 const HOLD_MS = 50
-/** Not measured: balancers learn, and V8 compiles. */
+/** Seconds that are not measured: balancers learn, and V8 compiles. */
 const LEARNS_S = 5
 
-/** Envoy without a limit of its own. */
+/** Envoy without its own limit. */
 const unlimited: Change = [
   'default_value: true, runtime_key: adaptive_concurrency.enabled',
   'default_value: false, runtime_key: adaptive_concurrency.enabled',
@@ -52,9 +52,9 @@ const inTurn: readonly Change[] = [
 
 interface Way {
   readonly start: (context: Context, instances: readonly Instance[]) => Promise<Balancer>
-  /** By meltproof. */
+  /** True if meltproof protects the instances. */
   readonly isGuarded: boolean
-  /** Throws where its balancer is missing. */
+  /** Throws if its balancer is not installed. */
   readonly need: () => void
 }
 
@@ -117,7 +117,7 @@ async function run(context: Context, measured: FleetMeasured): Promise<void> {
   })
   const chosen = context.pick({ brief: there.filter(([, { isGuarded }]) => isGuarded), quick: there, full: there })
   if (chosen.length === 0) throw new UserError(`neither HAProxy nor Envoy is here: ${measured.missing.join('; ')}`)
-  // By whichever is there, without a limit.
+  // The first installed balancer, without a limit.
   const [, plain] = there.find(([arm]) => /least/.test(arm))!
   measured.capacities = await capacitiesOf(context, plain, start, measured.form)
   for (const [arm, way] of chosen) measured.runs.push(await measure(context, { arm, ...way }, start, measured))
@@ -125,12 +125,12 @@ async function run(context: Context, measured: FleetMeasured): Promise<void> {
 
 interface Fleet {
   readonly instances: readonly Instance[]
-  /** From now on they are as fast as they are to be. */
+  /** Limits the instances to their speeds from now on. */
   readonly hold: () => void
   readonly slower: () => Promise<void>
 }
 
-/** Starts all of them, ready to be warmed up. */
+/** Starts all instances, so that they can be warmed up. */
 type StartFleet = (isGuarded: boolean) => Promise<Fleet>
 
 async function startOf(context: Context, form: FleetForm): Promise<StartFleet> {
@@ -185,7 +185,7 @@ async function warmUp(context: Context, fleet: Fleet, { origin }: Balancer): Pro
   fleet.hold()
 }
 
-/** Of each instance, while all of them have enough to do. */
+/** The capacity of each instance while all of them are busy. */
 async function capacitiesOf(
   context: Context,
   way: Way,
@@ -242,7 +242,7 @@ interface Offer {
   readonly name: string
   readonly rate: number
   readonly seconds: number
-  /** The seconds before that are not counted. */
+  /** Earlier seconds do not count. */
   readonly from: number
 }
 

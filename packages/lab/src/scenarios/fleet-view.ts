@@ -1,4 +1,4 @@
-/** What the fleet scenario shows of its figures. Pure. */
+/** The view of the fleet scenario. Pure. */
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { PanelsPlot, ScenarioArm, View } from '../report/result.ts'
@@ -36,12 +36,12 @@ export const arms: readonly ScenarioArm[] = [
   {
     name: 'Envoy round robin',
     kind: 'bare',
-    what: `deploy/envoy/adaptive-concurrency.yaml without its filter, in turn; ${untold}`,
+    what: `deploy/envoy/adaptive-concurrency.yaml without its filter, round robin; ${untold}`,
   },
   {
     name: 'Envoy least request',
     kind: 'also',
-    what: `the same with the one of two that has fewer outstanding; ${untold}`,
+    what: `the same with the one of two that has fewer requests open; ${untold}`,
   },
   {
     name: 'Envoy adaptive',
@@ -56,11 +56,11 @@ export const arms: readonly ScenarioArm[] = [
 ]
 
 const FORMS = {
-  cpu: 'A request takes 1 ms of CPU. Control groups hold each instance to 22 % of a core, the slow one to a quarter of that.',
-  wait: 'A request holds one of ten connections for 50 ms; in the slow instance for four times as long.',
+  cpu: 'A request takes 1 ms of CPU. Control groups limit each instance to 22 % of a core, the slow one to a quarter of that.',
+  wait: 'A request holds one of ten connections for 50 ms; in the slow instance four times as long.',
 } as const
 
-/** Why there is no verdict: without answers a phase does not show how the balancer spreads the load. */
+/** Why there is no verdict: without answers a phase does not show how the balancer distributes the load. */
 function unanswered(runs: readonly FleetRun[]): string | undefined {
   const silent = runs.filter(({ steady, change }) =>
     [steady, change].some(phase => phase.due > 0 && phase.seconds.every(({ due, failed }) => failed >= due)),
@@ -140,7 +140,7 @@ function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
       (due * (sent[n] ?? 0)) / Math.max(1, sumOf(sent))
   return {
     kind: 'panels',
-    title: 'Requests a second: those that are due, those answered in time, and what each instance gets',
+    title: 'Requests a second: due, answered in time, and received by each instance',
     x: { label: 'time', unit: 's' },
     y: { label: 'a second', unit: 'count' },
     mark: { at: first + changesAt, name: 'one more becomes slow' },

@@ -1,4 +1,4 @@
-/** The fleet whose service waits, as for a database: no core decides what it can do. */
+/** A fleet whose service waits, as for a database, so that no core limits it. */
 import type { Scenario } from '../experiment/scenario.ts'
 import { fleetOf } from './fleet-run.ts'
 

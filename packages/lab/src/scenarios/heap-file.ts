@@ -1,4 +1,4 @@
-/** Reads what apps/heap-probe.js wrote, and hands the probe to an app. */
+/** Adds apps/heap-probe.js to an app, and reads what it wrote. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -9,7 +9,7 @@ import { temporaryFolder } from '../experiment/temporary-folder.ts'
 export interface HeapProbe {
   readonly env: Readonly<Record<string, string>>
   readonly nodeOptions: string
-  /** Heap in use from `fromMs` to `toMs` (of Date.now()), bytes, every 100 ms. */
+  /** Heap in use from `fromMs` to `toMs` (Date.now()), bytes, every 100 ms. */
   read(fromMs: number, toMs: number): number[]
 }
 
@@ -23,7 +23,7 @@ export function heapProbe(context: Context): HeapProbe {
   }
 }
 
-/** Pure. The last line may be half written. */
+/** Ignores an incomplete last line. Pure. */
 export function heapBetween(text: string, fromMs: number, toMs: number): number[] {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-/** What the logging scenario expects. Pure. */
+/** The expectations of the logging scenario. Pure. */
 import { formatCount, formatMegabytes, formatPercent } from '../report/format.ts'
 import {
   type CellResult,
@@ -13,10 +13,10 @@ import type { Expectation, Judgement } from '../experiment/scenario.ts'
 
 const named = (cell: CellResult): string => `${cell.logger} on ${readerOf(cell)}`
 
-/** Share of the rate without logging; NaN, which is no share at all, when that is unknown. */
+/** Share of the rate without logging; NaN if unknown. */
 const kept = (measured: LoggingMeasured, cell: CellResult): number => shareKept(measured, cell) ?? Number.NaN
 
-/** What remains with this logger, bare, into /dev/null: an upper bound for every other reader. */
+/** The rate with this logger, bare, into /dev/null: an upper bound for every other reader. */
 function ofTheLogger(measured: LoggingMeasured, { logger, variant }: CellResult): string {
   const nowhere = measured.cells.find(
     cell => cell.logger === logger && !cell.protect && cell.stage === 'null' && cell.variant === variant,
@@ -24,16 +24,16 @@ function ofTheLogger(measured: LoggingMeasured, { logger, variant }: CellResult)
   return nowhere === undefined ? '' : ` (bare into /dev/null: ${formatPercent(kept(measured, nowhere))})`
 }
 
-/** The highest of the runs without logging; undefined when there are none. */
+/** The highest memory peak of the runs without logging; undefined without such runs. */
 function peakWithoutLogging({ cells }: Pick<LoggingMeasured, 'cells'>): number | undefined {
   const peaks = cells.filter(cell => cell.logger === 'none').map(cell => cell.peakBytes ?? 0)
   return peaks.length === 0 ? undefined : Math.max(...peaks)
 }
 
-/** What is not read and not bounded comes to more than this: several times what the garbage of a run varies by. */
+/** Unbounded output without a reader exceeds this: several times the variation by garbage. */
 const KEPT_BYTES = 32 * 1024 * 1024
 
-/** One sentence over all cells that match; undefined when there are none. */
+/** One sentence about all matching cells; undefined without any. */
 function over(
   cells: readonly CellResult[],
   pass: (cell: CellResult) => boolean,
@@ -63,7 +63,7 @@ export const loggingExpects: readonly Expectation<LoggingMeasured>[] = [
     },
   },
   {
-    name: 'bare: where it is a pipe, what is not read stays in memory (32 MB and more) and is lost at exit, untold',
+    name: 'bare: where it is a pipe, unread output stays in memory (32 MB and more) and is lost at exit without a report',
     judge: measured => {
       const base = peakWithoutLogging(measured)
       if (base === undefined) return undefined
@@ -94,7 +94,7 @@ export const loggingExpects: readonly Expectation<LoggingMeasured>[] = [
     },
   },
   {
-    name: 'meltproof: lines read + lines told lost = lines logged, exactly',
+    name: 'meltproof: lines read + lines reported lost = lines logged, exactly',
     needsQuiet: false,
     judge: ({ cells }) => {
       const exact = cells.filter(cell => cell.protect && cell.stage !== 'null' && cell.variant !== 'cluster')

@@ -1,4 +1,4 @@
-/** What the logging scenario measures, and the cells it measures it in. Types and plain data. */
+/** The measurements of the logging scenario, and its cells. Types and plain data. */
 import { median } from '../melt/summary.ts'
 
 export type Logger = 'none' | 'console' | 'morgan' | 'pino' | 'pino-worker' | 'winston'
@@ -8,9 +8,9 @@ export interface Cell {
   readonly logger: Logger
   readonly protect: boolean
   readonly stage: Stage
-  /** Lines the reader takes a second, as a share of the rate without logging; null: as fast as they come. */
+  /** Lines per second that the reader takes, as a share of the rate without logging; null: as fast as they come. */
   readonly share: number | null
-  /** `database`; or one of the published controls. */
+  /** `database`, or one of the published controls. */
   readonly variant: 'database' | 'no database' | 'cluster'
 }
 
@@ -18,20 +18,20 @@ export interface CellResult extends Cell {
   readonly rate: number
   readonly completed: number
   readonly failed: number
-  /** CPU of the service while it answered these, as a share of a core; undefined for a cluster. */
+  /** CPU of the service while it answered these, in cores; undefined for a cluster. */
   readonly cores: number | undefined
-  /** 50, 66, 75, 80, 90, 95, 98, 99, 100 %, as the published report has them. */
+  /** The percentiles of the published report: 50, 66, 75, 80, 90, 95, 98, 99, 100 %. */
   readonly percentiles: readonly (readonly [number, number])[]
-  /** Undefined, as `lines`, when the service did not end by itself and was killed. */
+  /** Undefined, like `lines`, if the service did not end by itself and was killed. */
   readonly peakBytes: number | undefined
   readonly lines: { readonly logged: number; readonly got: number; readonly told: number } | undefined
 }
 
 export interface LoggingMeasured {
   users: number
-  /** Lines a second at a share of 1. */
+  /** Lines per second at a share of 1. */
   needed: number
-  /** What meltproof/stdout may hold for one stream. */
+  /** Buffer of meltproof/stdout for one stream. */
   bufferBytes: number
   readonly cells: CellResult[]
 }
@@ -54,8 +54,8 @@ export const readerOf = ({ stage, share }: Cell): string => {
 }
 
 /**
- * The rate with logging as a share of the rate without, for every arm by one yardstick: the mean of the last run without
- * before it and the first one after it, since a machine and a database drift. Undefined when there is none.
+ * The rate with logging as a share of the rate without, which is the mean of the nearest runs without logging before
+ * and after it, because a machine and a database drift. Undefined without such runs.
  */
 export function shareKept({ cells }: LoggingMeasured, cell: CellResult): number | undefined {
   const isReference = (other: CellResult): boolean => other.logger === 'none' && other.variant === cell.variant
@@ -66,14 +66,14 @@ export function shareKept({ cells }: LoggingMeasured, cell: CellResult): number 
   return rates.length === 0 ? undefined : (cell.rate * rates.length) / rates.reduce((sum, rate) => sum + rate, 0)
 }
 
-/** Bare and protected, with a reader that takes fewer lines than the service would make: what the experiment is about. */
+/** Runs whose reader takes fewer lines than the service would write: the subject of the experiment. */
 export const slowlyRead = ({ cells }: LoggingMeasured, protect: boolean): CellResult[] =>
   cells.filter(cell => cell.share !== null && cell.share < 1 && cell.protect === protect && cell.variant === 'database')
 
 export const cellOf = ({ cells }: LoggingMeasured, what: Partial<Cell>): CellResult | undefined =>
   cells.find(cell => Object.entries(what).every(([name, value]) => cell[name as keyof Cell] === value))
 
-/** How far the runs without logging lie from their median, as shares of it: a difference within that says nothing. */
+/** How far the runs without logging lie from their median, as shares of it: smaller differences mean nothing. */
 export function scatter({ cells }: LoggingMeasured): readonly [least: number, most: number] | undefined {
   const rates = cells.filter(cell => cell.logger === 'none' && cell.variant === 'database').map(cell => cell.rate)
   const middle = median(rates)

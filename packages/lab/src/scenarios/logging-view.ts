@@ -45,7 +45,7 @@ function finding(measured: LoggingMeasured): string {
   return `One line of logging a request leaves ${formatPercent(kept)} of the rate without it: ${formatRate(cell.rate)}/s, on ${readerOf(cell)} of the needed speed. With meltproof/stdout ${formatPercent(least)} or more remains, whatever stdout is and however slowly it is read${inControls(measured)}.`
 }
 
-/** The controls have another app or another number of processes, and keep less. */
+/** The controls have another app or another number of processes, and store less. */
 function inControls(measured: LoggingMeasured): string {
   const kept = measured.cells
     .filter(cell => cell.variant !== 'database' && cell.protect)
@@ -164,7 +164,7 @@ function percentiles(cells: readonly CellResult[]): Table {
 
 const withArms = (cells: readonly CellResult[]) => cells.map(cell => ({ ...cell, arm: armOf(cell) }))
 
-/** How much of the rate remains depends on how fast the log is read. */
+/** How the remaining rate depends on the speed of the reader. */
 function bySpeed(measured: LoggingMeasured): LinesPlot {
   const points = (protect: boolean): [number, number][] =>
     measured.cells
@@ -185,7 +185,7 @@ function bySpeed(measured: LoggingMeasured): LinesPlot {
   return {
     kind: 'lines',
     title: 'What remains of the rate without logging, by the speed of the reader',
-    note: 'console.log, one line a request, on a pipe that is set to block. Every arm is compared with the runs without logging before and after it. That the published log had a slow reader is our inference; the post does not say.',
+    note: 'console.log, one line a request, on a pipe that is set to block. Every arm is compared with the runs without logging before and after it. That the published log had a slow reader is an inference; the post does not say.',
     x: { label: 'lines the reader takes', unit: 'rate', scale: 'log', ticks: points(false).map(([speed]) => speed) },
     y: { label: 'of the rate without logging', unit: 'percent' },
     series: [

@@ -1,4 +1,4 @@
-/** One line of logging, and who reads it. */
+/** One log line per request, with readers of different speeds. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,10 +22,10 @@ import { startPostgres } from './postgres.ts'
 import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 
 const USERS = 100
-/** A browser of a phone, as long as they are. */
+/** The user agent of a phone's browser, at its usual length. */
 const PHONE =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1'
-/** How long the service may take to end by itself when it is asked; then it is killed. */
+/** Time for the service to end by itself; then it is killed. */
 const END_MS = 4000
 const PERCENTS = [50, 66, 75, 80, 90, 95, 98, 99, 100]
 
@@ -54,7 +54,7 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
       return measureCell(context, cell, { needed: measured.needed, databaseUrl, folder, warmUp })
     }
 
-    // The first service finds a database that has just started; it is the next one that counts.
+    // The first service meets a database that has just started, so only the next one counts.
     if (context.pick({ brief: false, quick: true, full: true })) await measure(quiet('database'), true)
     const plan = [quiet('database'), ...context.pick({ brief: briefPlan(), quick: quickPlan(), full: fullPlan() })]
     for (const cell of plan.slice(measured.cells.length)) {
@@ -73,7 +73,7 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
   view: loggingView,
 })
 
-/** A service that uses less of its core has time left for more. */
+/** A service that uses less of its core has spare time. */
 const SATURATED = 0.9
 
 const quiet = (variant: Cell['variant']): Cell => ({
@@ -94,7 +94,7 @@ function briefPlan(): Cell[] {
 
 function quickPlan(): Cell[] {
   const among = [
-    // What a line costs that nobody reads.
+    // The cost of a line without a reader.
     both('console', 'null', null),
     both('console', 'pipe', 0.1),
     [...both('console', 'blocking', 0.02), ...both('console', 'blocking', 0.1)],
@@ -104,7 +104,7 @@ function quickPlan(): Cell[] {
   return [...among.flatMap(cells => [...cells, quiet('database')]), ...controls()]
 }
 
-/** The published ones: a route without the database, and a cluster. */
+/** The published controls: a route without the database, and a cluster. */
 const controls = (): Cell[] =>
   (['no database', 'cluster'] as const).flatMap(variant => [
     quiet(variant),
@@ -128,7 +128,7 @@ interface Surroundings {
   readonly needed: number
   readonly databaseUrl: string
   readonly folder: string
-  /** Its figures are thrown away. */
+  /** True if its figures are discarded. */
   readonly warmUp: boolean
 }
 
@@ -138,7 +138,7 @@ async function measureCell(
   { needed, databaseUrl, folder, warmUp }: Surroundings,
 ): Promise<CellResult> {
   const durationMs = context.pick({ brief: 1000, quick: 4000, full: 10_000 })
-  // Long enough to fill what lies between the service and a slow reader.
+  // Long enough to fill the buffers between the service and a slow reader.
   const warmMs = context.pick({ brief: 300, quick: 2000, full: 5000 })
   const result = path.join(folder, 'result.json')
   rmSync(result, { force: true })
@@ -160,13 +160,13 @@ async function measureCell(
   })
   try {
     const label = `${cell.logger}, ${readerOf(cell)}${cell.protect ? ', meltproof' : ''}`
-    // Not measured: what compiles and connects at first.
+    // Not measured: initial compilation and connections.
     await post(context, `${label}: warming up`, `${app.origin}/positions`, warmMs)
     const cpuMs = async (): Promise<number> => (cell.variant === 'cluster' ? Number.NaN : app.ask<number>('/lab/cpu'))
     const cpuBefore = await cpuMs()
     const outcome = await context.load(label, { url: app.origin, method: 'POST', users: USERS, durationMs, warmUp })
     const cores = ((await cpuMs()) - cpuBefore) / outcome.elapsedMs
-    // Memory without a bound takes time to show.
+    // Unbounded memory takes time to show.
     if (!cell.protect && cell.stage === 'pipe' && cell.share !== null) {
       await post(context, `${label}: and on`, app.origin, context.pick({ brief: 1500, quick: 15_000, full: 40_000 }))
     }
@@ -185,19 +185,19 @@ async function measureCell(
   }
 }
 
-/** Unmeasured load, for what the service does meanwhile. */
+/** Unmeasured load, so that the service has work meanwhile. */
 async function post(context: Context, label: string, url: string, durationMs: number): Promise<void> {
   const headers = { 'user-agent': PHONE }
   await context.load(label, { url, headers, method: 'POST', users: USERS, durationMs, warmUp: true })
 }
 
-/** Asks the service to end, and its reader what it got. Nothing is known of one that has to be killed. */
+/** Asks the service to end, and its reader what it received. Nothing is known of a service that must be killed. */
 async function endAndCount(app: RunningApp, result: string): Promise<Pick<CellResult, 'lines' | 'peakBytes'>> {
   const untilMs = performance.now() + END_MS
   try {
     await fetch(`${app.origin}/lab/end`, { signal: AbortSignal.timeout(END_MS) })
   } catch {
-    // It may end before its answer is out.
+    // The service may end before its answer is sent.
   }
   while (!existsSync(result)) {
     if (performance.now() > untilMs) return { lines: undefined, peakBytes: undefined }

@@ -1,4 +1,4 @@
-/** A real PostgreSQL for the scenarios that need one, in a folder of its own. */
+/** Starts a PostgreSQL for scenarios that need one, in its own folder. */
 import path from 'node:path'
 import type { Context, RunningApp } from '../experiment/scenario.ts'
 import { temporaryFolder } from '../experiment/temporary-folder.ts'

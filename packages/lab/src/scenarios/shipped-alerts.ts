@@ -1,4 +1,4 @@
-/** A real Prometheus that looks at a process with the rules of deploy/prometheus, their minutes made seconds. */
+/** Runs Prometheus against a process with the rules of deploy/prometheus, whose minutes become seconds. */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -14,7 +14,7 @@ export interface ShippedAlerts {
   firing(): Promise<readonly string[]>
 }
 
-/** The reason, where they cannot be had. */
+/** Returns a reason if Prometheus is not available. */
 export async function shippedAlerts(context: Context, metricsPort: number): Promise<ShippedAlerts | string> {
   if (context.form === 'brief') return 'the brief form is too short for them'
   if (!existsSync(RULES)) return 'they are not part of the published meltlab; clone the repository'

@@ -1,4 +1,4 @@
-/** Scenarios in which one of ten members of a pool is sick, and the frontend calls them in turn: blackhole and drip. */
+/** Scenarios in which one of ten pool members is sick and the frontend calls them round robin: blackhole and drip. */
 import { formatChosen, formatMs } from '../report/format.ts'
 import { armVariable } from './arm-variable.ts'
 import { expectation } from '../experiment/expectation.ts'
@@ -16,22 +16,22 @@ import {
 } from './sick-part.ts'
 
 export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title' | 'story' | 'arms'> {
-  /** As the article names it; it has no figure. */
+  /** The article's name for it; it gives no figure. */
   readonly named: string
   readonly sick: AppSpec
-  /** JSON for install(), beside the total. */
+  /** JSON for install(), in addition to the total limit. */
   readonly limits: Readonly<Record<string, number>>
-  /** No user is kept longer than this by meltproof, ms: the limit that ends such a call. */
+  /** With meltproof no user waits longer than this, ms: the limit that ends such a call. */
   readonly endsMs: number
   readonly limitMs: number
-  /** Of the brief form, where users do not wait long. @default limitMs */
+  /** The limit in the brief form, where users do not wait long. @default limitMs */
   readonly briefLimitMs?: number
   readonly names: RegExp
   /** Whether the usual timeout helps here. */
   readonly naiveHelps: boolean
 }
 
-/** How late a limit may be noticed. */
+/** The maximum delay of a limit. */
 const lateMs = 100
 const members = 10
 const answerMs = 20

@@ -1,7 +1,7 @@
 /**
- * What blackhole, drip, domino and database have in common: the same open-loop load on a service of which one part is
- * sick, once per arm; what users get, how long they are kept, and what is waiting meanwhile. Measurements and their view;
- * each scenario brings its apps and its expectations.
+ * The common part of blackhole, drip, domino and database: the same open-loop load on a service with one sick part,
+ * once per arm. Measures what users get, how long they wait, and what waits meanwhile, and shows it. Each scenario adds
+ * its apps and expectations.
  */
 import { formatChosen, formatCount, formatCounts, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { type LoadFigures, loadFigures } from '../report/load-figures.ts'
@@ -14,20 +14,20 @@ import type { Context, Expectation, RunningApp } from '../experiment/scenario.ts
 export interface SickRun {
   readonly arm: string
   readonly figures: LoadFigures
-  /** Share (0..1) of all requests answered 2xx within the SLO. */
+  /** Share (0..1) of all requests with a 2xx answer within the SLO. */
   readonly goodput: number
-  /** Requests that users had waiting at a time. */
+  /** Requests of users that wait at a time. */
   readonly waiting: readonly { readonly atMs: number; readonly requests: number }[]
-  /** What else was read meanwhile, by name. */
+  /** Other values read meanwhile, by name. */
   readonly sampled: Readonly<Record<string, readonly { readonly atMs: number; readonly value: number }[]>>
-  /** The first error answer that a caller got; null when there was none. */
+  /** The body of the first error answer; null without one. */
   readonly told: string | null
 }
 
 export interface SickMeasured {
   rate: number
   limitMs: number
-  /** After this long a user has gone. */
+  /** Users leave after this time. */
   patienceMs: number
   sloMs: number
   readonly runs: SickRun[]
@@ -45,13 +45,13 @@ export function judgeGoodput(arm: string, right: (goodput: number) => boolean): 
   }
 }
 
-/** Beside what was published without a figure. */
+/** For a published result without a figure. */
 export const goodByArm = ({ runs }: SickMeasured): string | undefined =>
   runs.length === 0
     ? undefined
     : `good answers: ${runs.map(run => `${formatPercent(run.goodput)} (${run.arm})`).join(', ')}`
 
-/** A sentence over the three arms; until all of them are there, how many are. */
+/** A sentence about the three arms; while some are missing, it says how many there are. */
 export function sayOfThree(
   measured: SickMeasured,
   say: (bare: SickRun, naive: SickRun, ours: SickRun) => string,
@@ -65,7 +65,7 @@ export interface SickLoad {
   readonly arm: string
   readonly service: RunningApp
   readonly durationMs: number
-  /** Readings by name, taken every 250 ms. */
+  /** Values by name, read every 250 ms. */
   readonly read?: Readonly<Record<string, () => Promise<number>>>
 }
 
@@ -94,10 +94,10 @@ export async function measureSick(context: Context, measured: SickMeasured, load
   context.line(`${arm}: ${formatPercent(goodput)} good, ${latency}${failures.join('')}`)
 }
 
-/** Enough requests for one of them to meet the sick part. */
+/** Enough requests for one of them to reach the sick part. */
 const asked = 30
 
-/** The body of the first answer that is an error. */
+/** The body of the first answer with an error. */
 async function whatIsTold(context: Context, origin: string, patienceMs: number): Promise<string | null> {
   context.status('asking what a failed caller is told')
   const wait = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
@@ -106,7 +106,7 @@ async function whatIsTold(context: Context, origin: string, patienceMs: number):
       const response = await fetch(origin, { signal: wait })
       return response.ok ? null : `${response.status} ${(await response.text()).trim()}`
     } catch {
-      return null // nothing was told in time
+      return null // There was no error answer in time.
     }
   })
   const told = (await Promise.all(answers)).find(text => text !== null) ?? null
@@ -116,9 +116,9 @@ async function whatIsTold(context: Context, origin: string, patienceMs: number):
 
 export interface SickWords {
   readonly finding: string
-  /** What the scenario is about, and so draws first: how many answers are good, or how long the unlucky wait. */
+  /** The subject of the scenario, which is drawn first: how many answers are good, or how long the unlucky wait. */
   readonly claim: 'good answers' | 'longest wait'
-  /** Further plots, of what was sampled. */
+  /** Further plots of the sampled values. */
   readonly plots?: readonly LinesPlot[]
 }
 
@@ -183,7 +183,7 @@ function goodPlot({ runs, sloMs }: SickMeasured): Plot {
   )
 }
 
-/** Not percentiles of the answers: whoever gave up has none, so that the worst arm would look best. */
+/** Not percentiles of the answers: requests that were given up have none, so the worst arm would look best. */
 function longestPlot({ runs, patienceMs, limitMs }: SickMeasured): Plot {
   return {
     kind: 'bars',
@@ -223,7 +223,7 @@ export function sampledLines(runs: readonly SickRun[], name: string, title: stri
   )
 }
 
-/** Ms that the longest-kept user waited. */
+/** The longest wait of a user, ms. */
 export function longestMs(run: SickRun, patienceMs: number): number {
   return sumOf(run.figures.failed) > 0 ? patienceMs : (run.figures.allMs.max ?? 0)
 }

@@ -1,24 +1,24 @@
-/** What a run of operations at even intervals was worth. Pure. */
+/** The figures of a run of operations at even intervals. Pure. */
 
 export interface TickRun {
   readonly arm: string
   /** `free` or `pinned`. */
   readonly condition: string
-  /** Operations a second asked for. */
+  /** Requested operations per second. */
   readonly rate: number
   readonly achieved: number
-  /** How far operations were from where they were due, ms, counted from the first; null of none. */
+  /** How late operations were, counted from the first, ms; null without any. */
   readonly lateP50Ms: number | null
   readonly lateP99Ms: number | null
 }
 
 export interface TicksMeasured {
   readonly runs: TickRun[]
-  /** Why there is no Go arm; null when there is. */
+  /** Why there is no Go arm; null if there is one. */
   goMissing: string | null
 }
 
-/** What a program printed: when each operation ran, ms since its start. */
+/** Output of a program: when each operation ran, ms since its start. */
 export interface TickLog {
   readonly atMs: readonly number[]
   readonly elapsedMs: number

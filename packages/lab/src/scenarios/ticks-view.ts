@@ -1,4 +1,4 @@
-/** What the ticks scenario expects and shows of its figures. Pure. */
+/** The expectations and the view of the ticks scenario. Pure. */
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatMs } from '../report/format.ts'
@@ -9,10 +9,10 @@ import type { TickRun, TicksMeasured } from './ticks-figures.ts'
 export const arms: readonly ScenarioArm[] = [
   { name: 'Node setInterval', kind: 'bare', what: 'one setInterval(operation, 1000 / rate)' },
   { name: 'Go ticker', kind: 'also', what: 'one time.NewTicker(time.Second / rate); needs go on the PATH' },
-  { name: 'meltlab', kind: 'protected', what: "this lab's load schedule: every operation has a time it is due at" },
+  { name: 'meltlab', kind: 'protected', what: "this lab's load schedule: every operation has a due time" },
 ]
 
-/** An operation this near to where it was due is on time. */
+/** An operation within this time of its due time is on time. */
 const onTimeMs = 1
 
 const at1000 =
@@ -40,12 +40,12 @@ export const ticksPublished: readonly Published<TicksMeasured>[] = [
 
 export const ticksExpects: readonly Expectation<TicksMeasured>[] = [
   expectation(
-    'Node setInterval: at 1000/s the timer drifts, an operation is more than 5 ms from where it was due',
+    'Node setInterval: at 1000/s the timer drifts, an operation is more than 5 ms from its due time',
     at1000('Node setInterval'),
     ({ achieved, lateP99Ms }) => [lateP99Ms! > 5, `p99 ${formatMs(lateP99Ms)}, ${achieved.toFixed(0)}/s`],
   ),
   expectation(
-    'meltlab: at 1000/s all operations run, 99 of 100 within 1 ms of where they were due',
+    'meltlab: at 1000/s all operations run, 99 of 100 within 1 ms of their due times',
     at1000('meltlab'),
     ({ achieved, lateP99Ms }) => [
       achieved >= 995 && lateP99Ms! <= onTimeMs,
@@ -53,7 +53,7 @@ export const ticksExpects: readonly Expectation<TicksMeasured>[] = [
     ],
   ),
   expectation(
-    'everybody keeps up to 100/s on a free machine',
+    'all keep up to 100/s on a free machine',
     ({ runs }) => {
       const free = runs.filter(run => run.condition === 'free' && run.rate <= 100)
       return free.length === 0 ? undefined : Math.min(...free.map(run => run.achieved / run.rate))
@@ -83,14 +83,14 @@ function finding(measured: TicksMeasured): string {
   if (there.length < 2) return `${measured.runs.length} runs were measured before the end.`
   const given = there.map(({ arm, achieved }) => `${arm.split(' ')[0]} gives ${achieved.toFixed(0)}`)
   const near = there.map(({ lateP99Ms }) => formatMs(lateP99Ms))
-  return `Asked for 1000 operations a second, ${given.join(', ')}; 99 of 100 come within ${near.join(', ')} of where they were due.`
+  return `Asked for 1000 operations a second, ${given.join(', ')}; 99 of 100 come within ${near.join(', ')} of their due times.`
 }
 
 function plot({ runs, goMissing }: TicksMeasured, condition: string): LinesPlot {
   const those = runs.filter(run => run.condition === condition)
   return {
     kind: 'lines',
-    title: `How far operations are from where they were due, p99: ${condition}`,
+    title: `How far operations are from their due times, p99: ${condition}`,
     ...(goMissing === null ? {} : { note: `No Go: ${goMissing}.` }),
     x: {
       label: 'operations a second asked for',
@@ -112,7 +112,7 @@ function table({ runs }: TicksMeasured, condition: string): Table {
   return tableOf(
     {
       title: `Operations a second: ${condition}`,
-      note: 'Off by: the distance of an operation from where it was due, counted from the start.',
+      note: 'Off by: the distance of an operation from its due time, counted from the start.',
     },
     runs.filter(run => run.condition === condition),
     [

@@ -1,4 +1,4 @@
-/** How many operations a second an interval timer really gives: Node, Go, and the scheduler of this lab. */
+/** Measures how many operations a second an interval timer really gives: Node, Go, and the scheduler of this lab. */
 import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
@@ -44,7 +44,7 @@ export const ticks: Scenario<unknown> = scenario<TicksMeasured>({
           const command = commands[arm.name]
           if (command === undefined) continue
           context.status(`${arm.name}, ${condition}: ${rate}/s`)
-          // Half an interval longer: chance would decide whether the operation due at the very end still counts.
+          // The extra half interval keeps chance from deciding whether the operation due at the very end counts.
           const lengthMs = context.pick({ brief: 400, quick: 4000, full: 20_000 }) + Math.round(500 / rate)
           const log = await tick(
             context,
@@ -60,7 +60,7 @@ export const ticks: Scenario<unknown> = scenario<TicksMeasured>({
   view: ticksView,
 })
 
-/** Compiles once; on a machine without Go the arm is left out. */
+/** Compiles once; without Go the arm is omitted. */
 async function compileGo(context: Context): Promise<{ program: string | undefined; why: string }> {
   const folder = temporaryFolder(context, 'ticks')
   const program = path.join(folder, 'ticks')
@@ -82,7 +82,7 @@ async function compileGo(context: Context): Promise<{ program: string | undefine
   }
 }
 
-/** Go's own, in which most of it is compiled already; without a home it has none. */
+/** Go's own cache, in which most is compiled already; without HOME there is none. */
 function goCache(folder: string): NodeJS.ProcessEnv {
   const { HOME, LocalAppData, XDG_CACHE_HOME } = process.env
   return HOME === undefined && LocalAppData === undefined && XDG_CACHE_HOME === undefined
@@ -90,7 +90,7 @@ function goCache(folder: string): NodeJS.ProcessEnv {
     : {}
 }
 
-/** The lab is pinned to a core, and its children would inherit that. */
+/** The lab is pinned to a core, which its children would inherit. */
 function anywhere({ cores }: Context, command: readonly string[]): readonly string[] {
   return cores === undefined ? command : ['taskset', '-c', `0-${Math.max(...Object.values(cores))}`, ...command]
 }

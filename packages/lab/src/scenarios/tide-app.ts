@@ -9,7 +9,7 @@ import { UserError } from '../user-error.ts'
 import type { LoadRequest } from '../load/load-request.ts'
 import type { Context, RunningApp } from '../experiment/scenario.ts'
 
-/** From packages/lab/src/scenarios or packages/lab/dist/scenarios. */
+/** Works from packages/lab/src/scenarios and packages/lab/dist/scenarios. */
 const folder = fileURLToPath(new URL('../../../../examples/human-tide', import.meta.url))
 
 function script(name: string): readonly string[] {
@@ -23,7 +23,7 @@ function script(name: string): readonly string[] {
 
 export interface TideDatabase {
   readonly url: string
-  /** Reads the table itself: how many of the acknowledged positions are not in it, and how many of these phones' are. */
+  /** Reads the table: how many acknowledged positions are missing, and how many are stored for these phones. */
   missing(load: PhoneLoad, acknowledged: readonly number[]): Promise<{ missing: number; stored: number }>
   crash(): Promise<void>
   restart(): Promise<void>
@@ -77,13 +77,13 @@ export function startTide(context: Context, arm: TideArm, databaseUrl: string, p
 }
 
 export interface PhoneLoad {
-  /** Different for each load, so that its phones are told apart from all others. */
+  /** Different for each load, to distinguish its phones from all others. */
   readonly prefix: string
   readonly phones: number
   readonly durationMs: number
 }
 
-/** Phones that send once a second, each on a connection of its own, each position one of its own. */
+/** Phones that send once a second, each on its own connection; every position is different. */
 export function phoneRequest(origin: string, { prefix, phones, durationMs }: PhoneLoad): LoadRequest {
   const sender = `{{sender ${phones}}}`
   const turn = `{{turn ${phones}}}`
@@ -96,7 +96,7 @@ export function phoneRequest(origin: string, { prefix, phones, durationMs }: Pho
     rate: phones,
     connections: phones,
     durationMs,
-    // Longer than any phone would wait, so that slow answers are measured and missing ones end the step.
+    // Longer than any phone would wait: slow answers are measured, and missing ones end the step.
     timeoutMs: 8000,
     templated: true,
     acknowledged: true,

@@ -1,10 +1,10 @@
-/** What the tide experiment expects. Pure. */
+/** The expectations of the tide experiment. Pure. */
 import { formatCount, formatPercent, formatRate } from '../report/format.ts'
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation } from '../experiment/scenario.ts'
 import { mostCarried, rateOf, type TideMeasured, type TideStep } from './tide-measured.ts'
 
-/** Phones of the published walk, and what they may cost, in cores. */
+/** Phones in the published walk, and the maximum cores for them. */
 const PUBLISHED_PHONES = 100
 const PUBLISHED_CORES = 0.1
 const WANTED_RATE = 3000

@@ -1,4 +1,4 @@
-/** What the tide experiment measures. Plain data. */
+/** The measurements of the tide experiment. Plain data. */
 
 export interface TideStep {
   readonly arm: string
@@ -10,20 +10,20 @@ export interface TideStep {
   readonly inTime: number
   /** 503: the phone keeps the position and sends it again. */
   readonly shed: number
-  /** Neither: other answers, connections that broke, no answer in time. */
+  /** All others: other answers, broken connections, no answer in time. */
   readonly failed: number
-  /** Of the acknowledged ones, ms; null when there were none. */
+  /** Latency of acknowledged positions, ms; null without any. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
   /** CPU of the service's process, in cores. */
   readonly cores: number
   readonly peakRssBytes: number
-  /** Acknowledged, but not in the table afterwards. */
+  /** Acknowledged positions that were not in the table afterwards. */
   readonly missing: number
   readonly stored: number
 }
 
-/** The service killed, then the database crashed, both under load. */
+/** First the service is killed, then the database crashes, both under load. */
 export interface TideCrash {
   readonly phones: number
   readonly due: number
@@ -37,14 +37,14 @@ export interface TideMeasured {
   crash?: TideCrash
 }
 
-/** A process carries the phones when it stores this share of their positions in time. */
+/** A process serves the phones if it stores this share of their positions in time. */
 export const CARRIED = 0.99
 
 export const carried = (step: TideStep): boolean => step.inTime >= CARRIED * step.due
 
-/** Positions stored and acknowledged within a second, per second. */
+/** Positions per second that were stored and acknowledged within a second. */
 export const rateOf = (step: TideStep): number => (step.inTime * 1000) / step.durationMs
 
-/** Most phones that were carried; 0 when none were. */
+/** The largest number of phones that was served; 0 if none. */
 export const mostCarried = (steps: readonly TideStep[]): number =>
   steps.filter(carried).reduce((most, { phones }) => Math.max(most, phones), 0)

@@ -1,4 +1,4 @@
-/** The figures of the tide experiment, as they are shown. Pure. */
+/** Tables, plots and sentences of the tide experiment. Pure. */
 import { formatCount, formatMegabytes, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { Published } from '../experiment/scenario.ts'
 import type { LinesPlot, Standing, Table, View } from '../report/result.ts'
@@ -6,7 +6,7 @@ import { toneOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { carried, mostCarried, rateOf, type TideMeasured, type TideStep } from './tide-measured.ts'
 
-/** The article counts requests of a closed loop; phones come whether they are answered or not. */
+/** The article counts requests of a closed loop; phones send whether or not they get answers. */
 const carriedBy =
   (arm: string) =>
   ({ steps }: TideMeasured): string | undefined => {
@@ -56,7 +56,7 @@ export function tideView({ steps, crash }: TideMeasured): View {
   }
 }
 
-/** What all carry, and what is left of it with the most phones that all were given. */
+/** The number of phones that every arm serves, and what remains with the largest number that all arms got. */
 function finding(byArm: readonly (readonly TideStep[])[]): string {
   const most = byArm.map(mostCarried)
   const carrying =
@@ -74,7 +74,7 @@ function finding(byArm: readonly (readonly TideStep[])[]): string {
 const kept = (missing: number): string =>
   missing === 0 ? 'No acknowledged position is missing.' : `${formatCount(missing)} acknowledged positions are missing.`
 
-/** By what is left of an arm's own best rate with more phones than that. */
+/** Judged by what remains of an arm's own best rate with more phones. */
 function standings(byArm: readonly (readonly TideStep[])[]): readonly Standing[] {
   return byArm.map(steps => {
     const best = steps.reduce((a, b) => (rateOf(b) > rateOf(a) ? b : a))
@@ -99,7 +99,7 @@ function stepTable(steps: readonly TideStep[]): Table {
   return tableOf(
     {
       title: 'Phones, one position a second each',
-      note: 'acknowledged means that the COMMIT has returned; in time is within a second of when it was due; missing is acknowledged but not found in the table',
+      note: 'acknowledged: the COMMIT has returned; in time: within a second of the due time; missing: acknowledged, but not in the table',
     },
     steps,
     [
@@ -124,7 +124,7 @@ function stepTable(steps: readonly TideStep[]): Table {
 function crashTable({ phones, due, acknowledged, missing, stored }: NonNullable<TideMeasured['crash']>): Table {
   return {
     title: 'The service is killed (SIGKILL) and PostgreSQL crashes (SIGQUIT), both under load and both come back',
-    note: 'what was stored beyond what was acknowledged is what the crash took the answer of: the phone sends it again, and it is no duplicate',
+    note: 'positions that were stored but not acknowledged lost their answers in the crash: the phone sends them again, which makes no duplicates',
     columns: ['phones', 'sent', 'acknowledged', 'in the table', 'acknowledged, missing'],
     rows: [{ cells: [phones, due, acknowledged, stored, missing].map(formatCount) }],
   }

@@ -1,4 +1,4 @@
-/** The tide experiment (2013): phones walk a shoreline, and every position is stored. How many does one process carry? */
+/** The tide experiment (2013): every position of walking phones is stored. How many phones can one process serve? */
 import { randomBytes } from 'node:crypto'
 import { runLoad } from '../load/run.ts'
 import { planOf } from '../load/load-request.ts'
@@ -13,9 +13,9 @@ const logging: TideArm = { name: 'console.log', env: { PROTECT: 'off', LOG: 'con
 const guarded: TideArm = { name: 'meltproof', env: { PROTECT: 'on', LOG: 'off' } }
 const arms = [bare, logging, guarded]
 
-/** Steps after the first that the process cannot carry: they show what overload does. */
+/** Steps after the first that the process cannot serve: they show the effect of overload. */
 const STEPS_BEYOND = 1
-/** With so few phones, opening their connections would be a good part of the CPU; their steps take longer. */
+/** With so few phones, opening their connections would be much of the CPU time, so their steps take longer. */
 const FEW = 100
 const FEW_TAKE_LONGER = 3
 /** Not measured: V8 compiles the code. */
@@ -93,14 +93,14 @@ async function walk(context: Context, database: TideDatabase, { arm, app, load }
     failed: outcome.scheduled - acknowledged - shed,
     p50Ms: acknowledged > 0 ? outcome.okLatency.percentile(50) : null,
     p99Ms: acknowledged > 0 ? outcome.okLatency.percentile(99) : null,
-    // Opening the connections is in it: rather too much than too little.
+    // Includes the opening of the connections: too much is better than too little.
     cores: cpuMs / outcome.elapsedMs,
     peakRssBytes,
     ...(await database.missing(load, outcome.acknowledged)),
   }
 }
 
-/** Not `context.load`: connections that break are what this is about, and no doubt of the other figures. */
+/** Does not use `context.load`: here broken connections are expected, and no reason for doubt. */
 async function crashes(context: Context, database: TideDatabase): Promise<TideCrash> {
   const partMs = context.pick({ brief: 1500, quick: 3000, full: 10_000 })
   const phones = context.pick({ brief: 100, quick: 1000, full: 1000 })

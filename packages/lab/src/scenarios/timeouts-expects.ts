@@ -1,17 +1,17 @@
-/** What the timeouts scenario expects to see. Pure. */
+/** The expectations of the timeouts scenario. Pure. */
 import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { allOf, expectation } from '../experiment/expectation.ts'
 import type { Expectation } from '../experiment/scenario.ts'
 import { sumOf } from './sick-part.ts'
 import { faultyRun, healthyRun, lateMs, openRun, type TimeoutsMeasured } from './timeouts-measured.ts'
 
-/** Of its healthy throughput (published, with a usual timeout: 88 %). */
+/** Minimum share of the healthy throughput (published, with a usual timeout: 88 %). */
 const keptThroughput = 0.95
-/** Nine of ten calls are good; what a limit can save of the others is nothing. */
+/** Nine of ten calls are good, and no limit can save the others. */
 const availability = { least: 0.88, most: 0.92 }
 const pendingShare = 1 / 3
 
-/** Calls that the backend is about to answer as it always does, by Little's law: no limit spares it these. */
+/** Calls that the backend is about to answer normally, by Little's law: no limit removes these. */
 function healthyCalls({ rate, answerMs, faultEvery }: TimeoutsMeasured): number {
   return (rate * (1 - 1 / faultEvery) * answerMs) / 1000
 }
@@ -50,8 +50,8 @@ export const timeoutsExpects: readonly Expectation<TimeoutsMeasured>[] = [
       const [bare, ours] = pending as [number, number]
       const healthy = healthyCalls(measured)
       return [
-        ours <= bare * pendingShare * 1.02, // a sample every 250 ms counts to about 2 %
-        `${formatCount(ours)} against ${formatCount(bare)} on average: ${formatPercent(ours / bare)}; ${formatPercent((ours - healthy) / (bare - healthy))} without the ${formatCount(healthy)} that it is about to answer`,
+        ours <= bare * pendingShare * 1.02, // Samples every 250 ms are accurate to about 2 %.
+        `${formatCount(ours)} against ${formatCount(bare)} on average: ${formatPercent(ours / bare)}; ${formatPercent((ours - healthy) / (bare - healthy))} without the ${formatCount(healthy)} that it will answer anyway`,
       ]
     },
   ),

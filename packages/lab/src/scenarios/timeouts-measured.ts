@@ -1,4 +1,4 @@
-/** What the timeouts scenario measures. Plain data. */
+/** The measurements of the timeouts scenario. Plain data. */
 import type { LoadFigures } from '../report/load-figures.ts'
 import type { NumberStats } from '../report/number-stats.ts'
 import type { ScenarioArm } from '../report/result.ts'
@@ -16,20 +16,20 @@ export const arms: readonly ScenarioArm[] = [
 export interface Run {
   readonly arm: string
   readonly label: string
-  /** As `meltlab attack` would print it. */
+  /** The report as `meltlab attack` would print it. */
   readonly printout: string
-  /** The seconds that averages are taken from. */
+  /** The seconds used for averages. */
   readonly window: { readonly from: number; readonly to: number }
   readonly figures: LoadFigures
-  /** Calls that wait on backend B. */
+  /** Calls that wait for backend B. */
   readonly pending: readonly { readonly atMs: number; readonly calls: number }[]
   readonly pendingMean: number | null
-  /** Of frontend A, from outside; bytes. */
+  /** Memory of frontend A, read from outside, bytes. */
   readonly rss: NumberStats | null
   readonly rssLine: readonly { readonly atMs: number; readonly rssBytes: number }[]
-  /** CPU of frontend A over its good answers, ms, failures and all: what a busy machine does not change much. */
+  /** CPU time of frontend A per good answer, with failures, ms: a busy machine changes it little. */
   readonly cpuPerOkMs: number | null
-  /** Of frontend A, from a preload; bytes. */
+  /** Heap of frontend A, read by a preload, bytes. */
   readonly heap: NumberStats | null
 }
 
@@ -38,7 +38,7 @@ export interface ClosedRun extends Run {
   readonly faulty: boolean
   readonly okPerSecond: number
   readonly takenPerSecond: number
-  /** Share (0..1) of all transactions that were answered 2xx. */
+  /** Share (0..1) of transactions answered with 2xx. */
   readonly availability: number
 }
 
@@ -52,14 +52,14 @@ export interface TimeoutsMeasured {
   /** The larger number of users. */
   users: number
   rate: number
-  /** How long a good answer of the backend takes, ms; one answer in `faultEvery` is faulty. */
+  /** Duration of a good answer of the backend, ms; one answer in `faultEvery` is faulty. */
   readonly answerMs: number
   readonly faultEvery: number
   readonly closed: ClosedRun[]
   readonly open: OpenRun[]
 }
 
-/** How late a limit may be noticed. */
+/** The maximum delay of a limit. */
 export const lateMs = 100
 
 export const healthyRun = ({ closed, users }: TimeoutsMeasured): ClosedRun | undefined =>

@@ -1,4 +1,4 @@
-/** What the timeouts scenario shows of its figures. Pure. */
+/** The view of the timeouts scenario. Pure. */
 import {
   formatChosen,
   formatCount,
@@ -93,7 +93,7 @@ export const timeoutsPublished: readonly Published<TimeoutsMeasured>[] = [
   {
     what: 'heapUsed at unequal throughput',
     value: '194 MB average without, 205 MB with the timeout: 5 % worse',
-    ours: () => 'not compared: a process that takes on more requests a second holds more of them',
+    ours: () => 'not compared: a process that accepts more requests a second holds more of them',
   },
 ]
 
@@ -122,7 +122,7 @@ function closedTable({ closed }: TimeoutsMeasured): Table {
   return tableOf(
     {
       title: 'Closed loop',
-      note: 'Users who each wait for their answer. Transactions: answers 2xx a second in the seconds given, when as many users are stuck as ever will be.',
+      note: 'Users who each wait for their answer. Transactions: 2xx answers a second in the given seconds, in which the number of stuck users is constant.',
     },
     closed,
     [
@@ -163,7 +163,7 @@ function openTable({ open, rate }: TimeoutsMeasured): Table {
   )
 }
 
-/** Every arm against bare, in both loops; a pair that may not be compared says why instead of a figure. */
+/** Compares every arm with bare, in both loops; a pair that must not be compared shows the reason instead. */
 function memoryTable(measured: TimeoutsMeasured): Table {
   const rows = arms.slice(1).flatMap(({ name }) => {
     const open = memoryRow(
@@ -182,7 +182,7 @@ function memoryTable(measured: TimeoutsMeasured): Table {
   })
   return {
     title: 'Memory of the frontend',
-    note: 'Averages: rss from outside, heapUsed from a preload every 100 ms. Only runs that took on as many requests a second may be compared.',
+    note: 'Averages: rss from outside, heapUsed from a preload every 100 ms. Only runs that accepted equally many requests a second may be compared.',
     columns: ['', 'rss', 'bare', 'with limit', 'heapUsed', 'bare', 'with limit', ''],
     rows,
   }
@@ -213,7 +213,7 @@ function memoryRow<R extends ClosedRun | OpenRun>(
 const change = (share: number | null): string =>
   share === null ? '–' : share >= 0 ? `${formatPercent(share)} less` : `${formatPercent(-share)} more`
 
-/** By the latency in the open loop: nine of ten answers are good whatever the limits. */
+/** Judged by the latency in the open loop: nine of ten answers are good whatever the limits. */
 function standings({ open, limitMs }: TimeoutsMeasured): readonly Standing[] {
   return open.flatMap(({ arm, figures: { allMs } }): Standing[] => {
     if (allMs.p99 === null) return []
@@ -229,7 +229,7 @@ function plots(measured: TimeoutsMeasured): Plot[] {
   const closedPlot = groupedBars(
     {
       title: 'Closed loop: transactions a second',
-      note: 'Each user waits for the answer before asking again, so a backend that holds them takes the load away too.',
+      note: 'Each user waits for the answer before the next request, so a backend that holds users also reduces the load.',
     },
     { label: 'answers 2xx a second', unit: 'rate' },
     labels.map(label => {

@@ -1,7 +1,7 @@
 /**
- * The timeouts experiment (2017): a frontend calls a backend of which every tenth answer takes 10 s. What a limit of 3 s
- * does for throughput, latency and memory: none, the usual one, and meltproof's. What is made of the figures is in
- * timeouts-view.ts.
+ * The timeouts experiment (2017): a frontend calls a backend of which every tenth answer takes 10 s. Measures
+ * throughput, latency and memory without a limit, with a usual timeout of 3 s, and with meltproof's. timeouts-view.ts
+ * shows the figures.
  */
 import { attackReport } from '../report/attack-report.ts'
 import { planOf } from '../load/load-request.ts'
@@ -15,13 +15,13 @@ import { arms, type Run, type TimeoutsMeasured } from './timeouts-measured.ts'
 import { timeoutsExpects } from './timeouts-expects.ts'
 import { timeoutsPublished, timeoutsView } from './timeouts-view.ts'
 
-/** B's good answer, ms, as published. */
+/** Duration of B's good answer, ms, as published. */
 const answerMs = 100
 const faultEvery = 10
 /**
- * CPU for turning B's answer into a page, ms. With it A answers about as many requests a second as the published one on
- * its hardware (1,283); without it a frontend of today answers five times as many, and a thousand users who wait for
- * each answer are too few to keep it busy whatever the limit. It is spent on answers only, not on failures.
+ * CPU time for turning B's answer into a page, ms. With it A answers about as many requests a second as the published
+ * one (1,283). Without it a current frontend answers five times as many, and a thousand users who wait for each answer
+ * would not keep it busy. Failures take none of it.
  */
 const workMs = 0.6
 
@@ -31,7 +31,7 @@ interface Times {
   readonly users: readonly [fewer: number, more: number]
   readonly rate: number
   readonly healthyMs: number
-  /** Closed loop, faulty: bare needs a whole fault until as many users are stuck as ever will be. */
+  /** Duration of the closed loop with faults: bare needs one whole fault until the maximum number of users is stuck. */
   readonly bareMs: number
   readonly limitedMs: number
   readonly openMs: number
@@ -56,8 +56,8 @@ export const timeouts: Scenario<unknown> = scenario<TimeoutsMeasured>({
         ...{ healthyMs: 1500, bareMs: 3000, limitedMs: 2500, openMs: 3000 },
       },
       quick: { ...quick, healthyMs: 12_000, bareMs: 20_000, limitedMs: 12_000, openMs: 13_000 },
-      // The open loop as long as published: its tail and the memory need the time. Users who wait for each answer are in
-      // step with the fault after 11 s, and do the same again from then on.
+      // The open loop lasts as long as published, because its tail and the memory need the time. After 11 s users who
+      // wait for each answer follow the period of the fault, and repeat it.
       full: { ...quick, healthyMs: 30_000, bareMs: 30_000, limitedMs: 30_000, openMs: 180_000 },
     })
     const { faultMs, limitMs, rate, healthyMs, openMs } = times
@@ -95,14 +95,14 @@ interface Wanted {
   readonly label: string
   readonly faulty: boolean
   readonly times: Times
-  /** Iterations of the busy loop a millisecond. */
+  /** Iterations of the busy loop per ms. */
   readonly spin: string
   readonly load: { readonly durationMs: number } & ({ readonly users: number } | { readonly rate: number })
 }
 
 /**
- * What a run does once as many requests are stuck as ever will be: a whole limit, or fault, after its start. A healthy
- * run is read in the same seconds as a limited one, when it is as warm.
+ * The window in which the number of stuck requests is constant: it begins one limit, or one fault, after the start. A
+ * healthy run uses the same seconds as a limited one, when it is equally warm.
  */
 function windowOf({ arm, faulty, times, load }: Wanted): Run['window'] {
   const to = Math.floor(load.durationMs / 1000)
@@ -110,7 +110,7 @@ function windowOf({ arm, faulty, times, load }: Wanted): Run['window'] {
   return { from: Math.min(to - 1, Math.ceil(settledMs / 1000)), to }
 }
 
-/** Starts A and B anew, so that no run inherits the connections or the heap of another. */
+/** Restarts A and B, so that no run inherits another's connections or heap. */
 async function measureRun(context: Context, wanted: Wanted): Promise<Run> {
   const { arm, label, faulty, times, spin, load } = wanted
   const backend = await context.start({

@@ -35,7 +35,7 @@ test('of a run has its finding, its expectations and its seconds', () => {
   const page = attackPage([{ plan: at(50), outcome, judged }], facts)
   assert.equal(
     page.finding,
-    'Not as expected: goodput >= 95% (75%, not certified (late)). Goodput is 75 % at 50/s, p99 80 ms.',
+    'Expectations missed: goodput >= 95% (75%, not certified (late)). Goodput is 75 % at 50/s, p99 80 ms.',
   )
   assert.deepEqual(page.verdicts, [{ name: 'goodput >= 95%', verdict: 'fail', measured: '75%, not certified (late)' }])
   const [goodput, p99] = page.plots
@@ -61,7 +61,7 @@ test('of steps has a row and an expectation for each', () => {
   )
   assert.match(
     page.finding,
-    /^Not as expected: goodput >= 95% at 50\/s \(.*Goodput is 75 % at 50\/s, 75 % at 100\/s\.$/,
+    /^Expectations missed: goodput >= 95% at 50\/s \(.*Goodput is 75 % at 50\/s, 75 % at 100\/s\.$/,
   )
   assert.deepEqual(
     page.verdicts.map(({ name }) => name),
@@ -136,7 +136,7 @@ test('of several targets has a row for each, their name first', () => {
   const target = { ...madeOutcome({}), okLatency: histogramOf([5]) }
   const plan = { ...at(50), others: [{ url: 'http://b/', method: 'PUT', headers: {}, body: undefined }] }
   const page = attackPage([{ plan, outcome: madeOutcome({ targets: [target, target] }), judged: [] }], facts)
-  assert.equal(page.title, '2 targets in turn')
+  assert.equal(page.title, '2 targets, round robin')
   assert.deepEqual(
     page.tables[1]!.rows.map(({ cells }) => cells[0]),
     ['GET http://127.0.0.1:3000/', 'PUT http://b/'],

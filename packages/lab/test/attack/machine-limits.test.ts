@@ -19,15 +19,15 @@ const refused = (plan: Partial<LoadPlan>, message: RegExp, servers = 1): void =>
   assert.throws(() => refuseImpossible(madePlan(plan), servers, machine), { name: UserError.name, message })
 
 test('a rate beyond what its cores can send is refused', () => {
-  refused({ arrival: open(1, 300_000) }, /^300,000\/s can not be sent from here: a core sends at most 250,000\/s/)
-  refused({ arrival: open(600_000, 1), threads: 8 }, /this has 2 \(2 in the machine, 8 threads\)/)
+  refused({ arrival: open(1, 300_000) }, /^300,000\/s cannot be sent from here: a core sends at most 250,000\/s/)
+  refused({ arrival: open(600_000, 1), threads: 8 }, /meltlab has 2 \(2 in the machine, 8 threads\)/)
   refuseImpossible(madePlan({ arrival: open(1, 500_000), threads: 2 }), 1, machine)
 })
 
 test('more standing connections than files or ports are refused', () => {
   const standing = (count: number): Partial<LoadPlan> => ({ connections: { kind: 'keep-alive', count, max: count } })
-  refused(standing(1000), /1,000 connections are more than the 1,024 files this process may open: raise ulimit -n/, 3)
-  refused(standing(600), /600 connections are more than this machine has local ports for: 500 to each server/)
+  refused(standing(1000), /1,000 connections exceed the 1,024 files that this process may open: raise ulimit -n/, 3)
+  refused(standing(600), /600 connections exceed the local ports of this machine: 500 to each server/)
   refuseImpossible(madePlan(standing(900)), 2, machine)
   refuseImpossible(madePlan(standing(1_000_000)), 1, { cores: 2 })
 })

@@ -22,7 +22,7 @@ const judged: readonly Judged[] = [
     measured: '94.996%',
     value: 94.996,
     unit: '%',
-    doubt: "not certified (connections): the server's own is 1234.567ms to 2345.678ms",
+    doubt: "not certified (connections): the server's own value is 1234.567ms to 2345.678ms",
   },
 ]
 const bad = madeOutcome({
@@ -121,7 +121,7 @@ describe('several targets', () => {
     })
     const text = attackReport(plan, madeOutcome({ targets }))
     fits(text)
-    assert.match(text, /^Targets +2, in turn$/m)
+    assert.match(text, /^Targets +2, round robin$/m)
     assert.match(text, /^ +10 +50 % +5\.0 ms +5\.0 ms +20 % {2}GET \/one\?x=1$/m)
     assert.match(text, /^ +10 +0 % +– +– +100 % {2}PUT \/long\/.*…$/m)
   })

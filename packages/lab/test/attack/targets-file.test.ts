@@ -62,7 +62,7 @@ describe("vegeta's http format", () => {
     refused(['GET http://a/', 'two words'], 2, /expected a header such as .*, or an HTTP method/)
     refused(['# c', 'GTE http://a/'], 2, /expected an HTTP method such as GET.*got "GTE"/)
     refused(['CONNECT http://a/'], 1, /CONNECT opens a tunnel/)
-    refused(['GET http://a/', '@none.json'], 2, /the body none\.json can not be read: ENOENT/)
+    refused(['GET http://a/', '@none.json'], 2, /the body none\.json cannot be read: ENOENT/)
     refused(['GET http://a/', '@body.json', '@body.json'], 3, /one body/)
   })
 

@@ -33,7 +33,7 @@ describe('targets', () => {
     assert.ok(templated)
     await refused(
       () => targetsOf('http://a/', flags({ body: '@/none/there' })),
-      /--body \/none\/there can not be read: ENOENT/,
+      /--body \/none\/there cannot be read: ENOENT/,
     )
   })
 
@@ -44,8 +44,8 @@ describe('targets', () => {
     )
     await refused(() => targetsOf('http://a/', flags({ har: 'x.har' })), /got http:\/\/a\/ and x\.har/)
     const one = file('one.txt', 'GET http://a/')
-    await refused(() => targetsOf(undefined, flags({ targets: one, body: 'x' })), /--body goes with a URL/)
-    await refused(() => targetsOf(undefined, flags({ targets: one, method: 'PUT' })), /--method goes with a URL/)
+    await refused(() => targetsOf(undefined, flags({ targets: one, body: 'x' })), /--body needs a URL/)
+    await refused(() => targetsOf(undefined, flags({ targets: one, method: 'PUT' })), /--method needs a URL/)
   })
 
   test('of a file have the headers of --header unless they have their own', async () => {
@@ -60,17 +60,17 @@ describe('targets', () => {
     )
   })
 
-  test('of a file that can not be sent are named by their line', async () => {
+  test('of a file that cannot be sent are named by their line', async () => {
     const cases: readonly [string, RegExp][] = [
       ['GET http://a/\n\nGET nowhere', /bad\.txt, line 3: expected a URL such as http:.*got "nowhere"\.$/],
       ['GET ftp://a/', /line 1: expected a URL/],
       ['GET http://a/\nContent-Length: 3', /line 2: header Content-Length is set by the generator itself/],
-      ['GET http://a/{{sequence}}', /line 1: \{\{sequence\}\} is none of \{\{seq\}\}/],
-      ['GET http://a/\nA: b\nB: {{sequence}}', /line 3: \{\{sequence\}\} is none of/],
+      ['GET http://a/{{sequence}}', /line 1: \{\{sequence\}\} is not one of \{\{seq\}\}/],
+      ['GET http://a/\nA: b\nB: {{sequence}}', /line 3: \{\{sequence\}\} is not one of/],
       ['{"method":"GET","url":"http://a/"}\n{"method":"GET","url":"a"}', /line 2: expected a URL/],
       ['GET http://{{seq}}/', /line 1: the host of a URL is the same for all requests/],
-      ['GET http://a/\n@none', /line 2: the body none can not be read/],
-      ['# nothing', /bad\.txt holds no target/],
+      ['GET http://a/\n@none', /line 2: the body none cannot be read/],
+      ['# nothing', /bad\.txt contains no target/],
     ]
     for (const [text, message] of cases) {
       const targets = file('bad.txt', text)
@@ -81,7 +81,7 @@ describe('targets', () => {
       () => targetsOf(undefined, flags({ targets: good, header: ['TE: x', 'Upgrade: y'] })),
       /^--header: header Upgrade is set/,
     )
-    await refused(() => targetsOf(undefined, flags({ targets: folder })), /--targets .* can not be read: EISDIR/)
+    await refused(() => targetsOf(undefined, flags({ targets: folder })), /--targets .* cannot be read: EISDIR/)
   })
 
   test('of a HAR are sent as they are, fields and all', async () => {
@@ -92,9 +92,12 @@ describe('targets', () => {
       flags({ har: written(entry('http://a/{{x}}'), entry('wss://a/')) }),
     )
     assert.deepEqual([list.length, templated], [1, false])
-    assert.match(note!, /^1 of 2 entries of .* are no HTTP requests/)
-    await refused(() => targetsOf(undefined, flags({ har: written() })), /holds no target: no entry is an HTTP request/)
-    await refused(() => targetsOf(undefined, flags({ har: file('y.har', '{') })), /y\.har is no HAR that can be sent: /)
+    assert.match(note!, /^1 of 2 entries of .* are not HTTP requests/)
+    await refused(
+      () => targetsOf(undefined, flags({ har: written() })),
+      /contains no target: no entry is an HTTP request/,
+    )
+    await refused(() => targetsOf(undefined, flags({ har: file('y.har', '{') })), /y\.har is not a valid HAR: /)
     const bad = { request: { method: 'GET', url: 'http://a/', headers: [{ name: 'a b', value: '' }] } }
     await refused(
       () => targetsOf(undefined, flags({ har: written(entry('wss://a/'), bad) })),
@@ -116,11 +119,11 @@ describe('certificates', () => {
     assert.equal((await tlsOf(flags({ cert: both })))!.key, `${CLIENT.cert}\n${CLIENT.key}`)
   })
 
-  test('that can not be used are refused, naming the flag and the file', async () => {
+  test('that cannot be used are refused, naming the flag and the file', async () => {
     const other = file('other.pem', SERVER.key)
     await refused(() => tlsOf(flags({ key })), /--key needs --cert/)
     await refused(() => tlsOf(flags({ insecure: true, cacert: ca })), /exclude each other/)
-    await refused(() => tlsOf(flags({ cacert: '/none' })), /--cacert \/none can not be read/)
+    await refused(() => tlsOf(flags({ cacert: '/none' })), /--cacert \/none cannot be read/)
     await refused(() => tlsOf(flags({ cacert: key })), /--cacert .*key\.pem is not a certificate in PEM/)
     await refused(() => tlsOf(flags({ cert })), /--cert .*cert\.pem is not a private key in PEM/)
     await refused(

@@ -33,14 +33,14 @@ describe('meltlab audit ends with one sentence', () => {
     }
   })
 
-  it('for a command that is no Node program', async () => {
+  it('for a command that is not a Node program', async () => {
     const listens = 'import socket,time\ns=socket.socket();s.bind(("127.0.0.1",0));s.listen();time.sleep(60)'
-    refused(await audit(['--', 'python3', '-c', listens]), /'python3 .*' listens, but is no Node program/s)
+    refused(await audit(['--', 'python3', '-c', listens]), /'python3 .*' listens, but is not a Node program/s)
   })
 
   it('for a Node program whose port is not that of an HTTP server of Node', async () => {
     const answers = `require('net').createServer(s => s.on('error', () => {}).once('data', () => s.end('HTTP/1.1 200 OK\\r\\ncontent-length: 0\\r\\nconnection: close\\r\\n\\r\\n'))).listen(0)`
-    refused(await audit(['--', node, '-e', answers]), /no HTTP\/1 server of Node in it was asked/)
+    refused(await audit(['--', node, '-e', answers]), /not with an HTTP\/1 server of Node/)
   })
 
   it('for an app that never listens, that ends, or that answers errors only', async () => {
@@ -56,7 +56,7 @@ describe('meltlab audit ends with one sentence', () => {
     const { port } = server.address() as AddressInfo
     refused(await audit(['--', node, melted('fixed-port'), String(port)]), new RegExp(`port ${port} is taken`))
     const there = ['--url', `http://127.0.0.1:${port}`, '--', node, melted('fixed-port')]
-    refused(await audit(there), /something listens on .* already/)
+    refused(await audit(there), /a process listens on .* already/)
     server.close().closeAllConnections()
   })
 
@@ -87,7 +87,7 @@ describe('meltlab audit ends with one sentence', () => {
       })
       assert.equal(ended.code, 130, ended.stderr)
       assert.match(ended.stderr, /stopped by Ctrl-C/)
-      assert.match(ended.stdout, /writes to stdout a request[\s\S]*INCOMPLETE, cut short: 1 warning/)
+      assert.match(ended.stdout, /writes to stdout a request[\s\S]*INCOMPLETE, ended early: 1 warning/)
       assert.deepEqual(ended.strays, [])
     } finally {
       process.chdir(before)

@@ -44,7 +44,7 @@ describe('judge', () => {
       [{ ...clean, holds: [{ where: 'a.js:1', calls: 'scryptSync', path: '/', tookMs: [400, 60, 80] }] }],
       drained,
     )
-    assert.equal(found?.what, 'the event loop is held for 80 ms, at most 400 ms, in scryptSync')
+    assert.equal(found?.what, 'the event loop is blocked for 80 ms, at most 400 ms, in scryptSync')
     assert.equal(found?.times, 3)
   })
 
@@ -74,7 +74,7 @@ describe('judge', () => {
       holds: [{ where: 'a.js', calls: '', path: '/1', tookMs }],
     })
     const [found] = judge([worker(1, [400]), worker(2, [410, 420])], drained)
-    assert.equal(found?.what, 'the event loop is held for 410 ms, at most 420 ms')
+    assert.equal(found?.what, 'the event loop is blocked for 410 ms, at most 420 ms')
     const shared = five.map(path => ({ where: 'a.js', calls: '', path, tookMs: [400, 400, 400, 400, 400] }))
     assert.deepEqual(
       judge([{ ...clean, paths, holds: shared }], drained).map(({ times }) => times),
@@ -90,7 +90,7 @@ describe('judge', () => {
     ]
     const written = (times: number) => ({ ...tally('stdout-writes', times), path: '/log' })
     const [found] = judge([{ ...clean, requests: 9000, paths, tallies: [written(5)] }], drained)
-    assert.equal(found?.what, '1.0 writes to it a request: a file or terminal holds the loop')
+    assert.equal(found?.what, '1.0 writes to it a request: a file or terminal blocks the loop')
     assert.deepEqual(causesOf({ requests: 9000, paths, tallies: [written(4)] }), [], 'a timer that logs')
   })
 
@@ -189,6 +189,6 @@ describe('the text of an audit', () => {
       auditText({ ...result([]), tooFew: ['/search?q=tide'] }),
       'too few requests to judge /search?q=tide (raise --duration), in 1,234 requests\nto /, /search?q=tide.',
     )
-    assert.match(auditText({ ...result([]), incomplete: true }), /^INCOMPLETE, cut short: nothing found/)
+    assert.match(auditText({ ...result([]), incomplete: true }), /^INCOMPLETE, ended early: nothing found/)
   })
 })

@@ -68,11 +68,11 @@ describe('meltlab compare', () => {
     ])
     // Whether a run is certified is up to the machine.
     if (code === 0) assert.match(stdout, /5 rounds/)
-    else assert.deepEqual([code, /can not be trusted/.test(stderr)], [2, true], stderr)
+    else assert.deepEqual([code, /are unreliable/.test(stderr)], [2, true], stderr)
     const order = [...stderr.matchAll(/^round (\d) of 5 {2}([AB])/gm)].map(([, round, name]) => `${round}${name}`)
     assert.deepEqual(order, ['1A', '1B', '2B', '2A', '3A', '3B', '4B', '4A', '5A', '5B'])
     const again = await runCli(['compare', '--a', server.url, '--b', server.url, '--users', '1', '--keep', kept])
-    assert.deepEqual([again.code, /holds something already/.test(again.stderr)], [2, true], again.stderr)
+    assert.deepEqual([again.code, /is not empty/.test(again.stderr)], [2, true], again.stderr)
     for (const name of ['a', 'b']) {
       const files = readdirSync(path.join(kept, name))
       assert.deepEqual(files, ['0001.json', '0002.json', '0003.json', '0004.json', '0005.json'])
@@ -86,7 +86,7 @@ describe('meltlab compare', () => {
     truncateSync(file, 2e9)
     const { code, stderr } = await runCli(['report', file])
     assert.equal(code, 2)
-    assert.match(stderr, /large\.json has 2000 MB, and at most 500 can be read$/m)
+    assert.match(stderr, /large\.json has 2000 MB, but at most 500 can be read$/m)
   })
 
   it('report prints the steps of attack; compare says that it takes one load', async () => {
@@ -98,7 +98,7 @@ describe('meltlab compare', () => {
     const { stderr } = await runCli(['compare', file, file])
     assert.match(
       stderr,
-      /steps\.json holds the 2 runs of attack --steps; compare takes a file for each run: measure one/,
+      /steps\.json contains the 2 runs of attack --steps; compare needs a file for each run: measure one/,
     )
   })
 
@@ -134,16 +134,16 @@ describe('meltlab compare', () => {
       '--until must be a share from above 0% to 100%, such as 5%, got 5',
     ],
     [[], 'two results are needed, or --a and --b with two commands; meltlab compare --help'],
-    [['nowhere.json', 'nowhere.json'], 'there is no nowhere.json; expected a result, or a folder with results'],
+    [['nowhere.json', 'nowhere.json'], 'nowhere.json does not exist; expected a result, or a folder with results'],
     [['--a', 'node x.js', '--rate', '5'], '--a and --b belong together; one is missing'],
-    [['--a', 'node x.js', '--b', 'node y.js'], '--rate or --users is needed: the load that both get'],
+    [['--a', 'node x.js', '--b', 'node y.js'], '--rate or --users is required: the load for both'],
     [
       ['--a', 'node x.js', '--b', 'nothing-of-that-name y', '--users', '1'],
       "there is no program 'nothing-of-that-name' to start (--b)",
     ],
     [
       ['--a', 'http://127.0.0.1:1/x', '--b', 'node y.js', '--users', '1'],
-      '--a takes the origin of a server, such as http://127.0.0.1:1; --path says what is requested',
+      '--a must be the origin of a server, such as http://127.0.0.1:1; use --path for the path',
     ],
     [
       ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--rounds', '4'],

@@ -91,7 +91,7 @@ test('scatter is no difference, nor is one round that was disturbed', () => {
   assert.ok(figures.every(({ verdict }) => verdict === 'no difference seen' || verdict === 'undecided'))
   const quiet = compare(...inTurns(a, scattered(10)))
   assert.ok(quiet.figures.every(({ verdict }) => verdict === 'no difference seen'))
-  assert.equal(finding(quiet), 'No difference between A and B is seen.')
+  assert.equal(finding(quiet), 'No difference between A and B was found.')
 })
 
 test('what noise may hide is undecided, and says how much would have shown', () => {
@@ -162,7 +162,7 @@ test('one run of each tells nothing, and says so', () => {
   assert.ok(comparison.figures.every(({ verdict, interval }) => verdict === 'cannot tell' && interval === null))
   assert.ok(Math.abs(comparison.figures[1]!.change! - 1) < 0.01)
   assert.match(comparison.remarks[0]!, /^One run of each can not tell a difference from chance/)
-  assert.equal(finding(comparison), 'Whether A and B differ can not be told.')
+  assert.equal(finding(comparison), 'Whether A and B differ is unknown.')
 })
 
 test('all of A before all of B: said', () => {
@@ -170,7 +170,7 @@ test('all of A before all of B: said', () => {
     name,
     results: scattered(10).map((okMs, at) => madeResult(name, from + at, { okMs })),
   })
-  assert.match(compare(side('A', 0), side('B', 30)).remarks[0]!, /^A and B did not run in turns/)
+  assert.match(compare(side('A', 0), side('B', 30)).remarks[0]!, /^A and B did not alternate/)
 })
 
 for (const [what, made, sentence] of [
@@ -191,7 +191,7 @@ for (const [what, made, sentence] of [
   [
     'other connections',
     { plan: { connections: { kind: 'fresh' } } },
-    /: the set of connections is 10 standing, 500 at most in A, a new one for every request in B\. /,
+    /: the set of connections is 10 standing, 500 at most in A, a new one per request in B\. /,
   ],
   [
     'another processor',
@@ -265,7 +265,7 @@ test('lateness of the generator refuses nothing: the interval reaches as far as 
   assert.ok(low < 0.1 && low > 0.05 && high > 0.3 && high < 0.45, `${low} ${high}`)
   assert.match(
     remarks[0]!,
-    /^The generator was late, which makes the interval of p99 wider\. Of A 0: It was late\. Close/,
+    /^The generator was late, which makes the interval of p99 wider\. Of A 0: It was late\. End/,
   )
 })
 
@@ -293,7 +293,7 @@ test('a run that is on both sides, or twice on one, is refused', () => {
   const [a, b] = inTurns(scattered(10), scattered(11))
   assert.throws(() => compare(a, { ...b, results: [a.results[0]!, ...b.results.slice(1)] }), {
     name: 'UserError',
-    message: 'A 1 is given twice, or holds a run twice, which does not differ from itself; give results of two runs',
+    message: 'A 1 is given twice, or contains a run twice, which does not differ from itself; give results of two runs',
   })
 })
 
@@ -311,7 +311,7 @@ test('runs at the same time are said to be', () => {
   const [a, b] = [madeResult('A 1', 0), madeResult('B 1', 0)]
   assert.match(
     compare({ name: 'A', results: [a] }, { name: 'B', results: [b] }).remarks.join(' '),
-    /A 1 and B 1 ran at the same time: each is a part of what the other measured\./,
+    /A 1 and B 1 ran at the same time: each affected the other\./,
   )
 })
 
@@ -320,14 +320,14 @@ test('too few that are certified are refused', () => {
   const results = b.results.map((result, at) => (at < 4 ? madeResult(`B ${at + 1}`, 2 * at, uncertified) : result))
   assert.throws(() => compare(a, { ...b, results }), {
     message:
-      'of 8 rounds 4 can not be trusted, and it takes 5 that can; round 1: B 1 is not certified (saturated): It used its whole core. Mend that, or measure a smaller load: --rate, or fewer --users.',
+      'of 8 rounds 4 are unreliable, and at least 5 reliable ones are needed; round 1: B 1 is not certified (saturated): It used its whole core. Fix that, or measure a smaller load: --rate, or fewer --users.',
   })
 })
 
 test('sides with different numbers of results are refused', () => {
   const [a, b] = inTurns(scattered(10), scattered(11))
   assert.throws(() => compare(a, { ...b, results: b.results.slice(1) }), {
-    message: /A has 8 results and B 7; take away those without a partner$/,
+    message: /A has 8 results and B 7; remove those without a partner$/,
   })
 })
 
@@ -337,7 +337,7 @@ test('credentials that are hidden are not known to be the same', () => {
     { name: 'A', results: [madeResult('A', 0, made)] },
     { name: 'B', results: [madeResult('B', 1, made)] },
   )
-  assert.ok(remarks.includes('Whether authorization was the same is not known: results hide credentials.'))
+  assert.ok(remarks.includes('Whether authorization was the same is unknown, because results hide credentials.'))
 })
 
 test('a percentile is not in steps of a bucket', () => {

@@ -41,7 +41,7 @@ describe('an app that speaks TLS', () => {
   })
 
   it('is reported when it was asked without TLS', async () => {
-    await assert.rejects(check('http'), /the command speaks TLS on port \d+: --cacert FILE names .*, --insecure/)
+    await assert.rejects(check('http'), /the command uses TLS on port \d+: --cacert FILE names .*, --insecure/)
   })
 
   it('is distinguished from a server without TLS', async () => {

@@ -263,7 +263,7 @@ describe('certification', () => {
     const arrival = { kind: 'closed', users: 5, durationMs: 10_000, thinkMs: 0 } as const
     assert.match(
       text({ workers, plan: planFor('http://127.0.0.1/', { arrival }) }),
-      /used 98 % of its core, so the rate/,
+      /used 98 % of its core, so it limited the rate/,
     )
     assert.equal(text({ workers: [worker({ cpuMs: 9800, idleMs: 5000 })] }), '')
   })
@@ -298,7 +298,10 @@ describe('certification', () => {
       text({ workers: [worker({ unsentForConnection: 3 })] }),
       /3 requests found none of 500 connections free/,
     )
-    assert.match(text({ workers: [worker({ unsentForGenerator: 1 })] }), /1 request never left because the generator/)
+    assert.match(
+      text({ workers: [worker({ unsentForGenerator: 1 })] }),
+      /1 request never went out because the generator/,
+    )
     assert.match(text({ workers: [worker({ standingOpened: 7 })] }), /Only 7 of 10 standing connections/)
     assert.match(text({ workers: [worker({ aborted: true, elapsedMs: 3210 })] }), /stopped after 3\.2 s of 10\.0 s/)
     assert.match(text({ goodLost: 11 }), /11 answers missed the SLO only because/)

@@ -92,7 +92,7 @@ describe('runLoad: connections', () => {
       timeoutMs: 200,
     })
     assert.ok(outcome.unsent > 300, `${outcome.unsent} unsent`)
-    assert.match(outcome.why.join(' '), /found none of 4 connections free within 200 ms and never left/)
+    assert.match(outcome.why.join(' '), /found none of 4 connections free within 200 ms and never went out/)
   })
 
   it('uses a new connection for every fresh request and lets the server close it', async () => {

@@ -53,7 +53,7 @@ test('a field that does not exist is named, and those that do', () => {
   ]) {
     assert.throws(
       () => templateOf(text, Math.random),
-      /is none of \{\{seq\}\}, \{\{random 1 100\}\}, .*stands for/,
+      /is not one of \{\{seq\}\}, \{\{random 1 100\}\}, .*is a literal/,
       text,
     )
   }

@@ -56,15 +56,15 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     )
   })
 
-  test('a command that is no Node program, or whose server is none of Node', async () => {
+  test('a command that is not a Node program, or whose server is none of Node', async () => {
     assertRefused(
       // What this shell starts is Node, but NODE_OPTIONS do not reach it: as good as another program.
       await meltlab(['--', '/bin/sh', '-c', 'unset NODE_OPTIONS; exec "$0" "$1"', process.execPath, app('hello')]),
-      /^meltlab: protected is no Node program.* meltlab attack$/m,
+      /^meltlab: protected is not a Node program.* meltlab attack$/m,
     )
     assertRefused(
       await meltlab(['--', 'node', app('not-http')]),
-      /^meltlab: protected runs Node, but meltproof protects no server in it: what listens is no HTTP server of Node/,
+      /^meltlab: protected runs Node, but meltproof protects no server in it: what listens is not an HTTP server of Node/,
     )
   })
 
@@ -83,7 +83,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     assertRefused(await meltlab(command), new RegExp(`^meltlab: the command exited with code 1: port ${port} is taken`))
     assertRefused(
       await meltlab(['--url', `http://127.0.0.1:${port}`, ...command]),
-      /^meltlab: something listens on .* already/,
+      /^meltlab: a process listens on .* already/,
     )
     server.close()
     server.closeAllConnections()
@@ -133,7 +133,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     assert.deepEqual(ended.files, ['picture.svg', 'report.html', 'result.json'])
     assert.equal(ended.result?.incomplete, true)
     assert.equal(ended.result?.certified, false)
-    assert.match(ended.result!.why[0]!, /cut short: stopped by Ctrl-C/)
+    assert.match(ended.result!.why[0]!, /ended early: stopped by Ctrl-C/)
     assert.equal(ended.result?.measured.rows[0]?.arm, 'bare')
     assert.match(ended.stdout, /INCOMPLETE[\s\S]*report\.html\n$/)
   })

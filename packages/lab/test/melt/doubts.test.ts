@@ -38,5 +38,5 @@ test('an arm of which nobody can say whether it came back is a reason', () => {
   const arm = { arm: 'bare', backAfterS: null, died: false, unsure: 'it was late before the spike', seconds: [] }
   const shape = { beforeS: 2, spike: 10, spikeS: 2, afterS: 8, retries: 2 }
   const why = reasonsToDoubt({ ...good, recovery: { shape, arms: [arm, { ...arm, unsure: null }] } })
-  assert.deepEqual(why, ['bare, coming back: it was late before the spike'])
+  assert.deepEqual(why, ['bare, recovery: it was late before the spike'])
 })

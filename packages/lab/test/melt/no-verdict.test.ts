@@ -65,7 +65,7 @@ for (const [what, measured, more, words] of [
     'searches that never agree',
     capacity({ searches: [283, 700, 1276, 900] }),
     {},
-    /^No verdict: its capacity does not stand still: searches in a row found 283, then 700, then 1,276, then 900\/s; see whether/,
+    /^No verdict: its capacity is not steady: successive searches found 283, then 700, then 1,276, then 900\/s; check whether/,
   ],
   [
     'a load that was answered faster than the capacity',
@@ -77,7 +77,7 @@ for (const [what, measured, more, words] of [
     'a busy machine',
     madeMeasured(),
     { foreign: { mean: 1.5, worst: 1.9 } },
-    /^No verdict: the machine was busy: others used 150 % of a core on average, 190 % at worst; end them/,
+    /^No verdict: the machine was busy: other processes used 150 % of a core on average, 190 % at worst; end them/,
   ],
   [
     'a machine with one core',
@@ -165,7 +165,7 @@ test('an app that gets ten times faster while it warms up is measured when it ha
 test('an app that slows down for ever has no verdict, and the search ends', async () => {
   const app = appThat(answered => 1000 * 0.9995 ** (answered / 10))
   const { searches, rate } = await searchCapacity(app.context)
-  assert.match(whyNoVerdict({ searches, over: [rate], best: rate })!, /does not stand still/)
+  assert.match(whyNoVerdict({ searches, over: [rate], best: rate })!, /is not steady/)
   assert.ok(app.lastedMs() < 120_000, `${app.lastedMs()} ms`)
 })
 

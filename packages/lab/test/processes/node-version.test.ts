@@ -37,7 +37,7 @@ test('a protected arm on an older Node is a doubt of the run, and a warning', as
   socket.destroy()
   hearing.close()
   assert.deepEqual(heard, [
-    'warning: protected runs on Node v20.19.0: meltproof needs 22.12 or newer to protect it in full',
-    'protected runs on Node v20.19.0: meltproof needs 22.12 or newer to protect it in full',
+    'warning: protected runs on Node v20.19.0: meltproof needs 22.12 or later to protect it completely',
+    'protected runs on Node v20.19.0: meltproof needs 22.12 or later to protect it completely',
   ])
 })

@@ -36,7 +36,7 @@ function failure(t: TestContext, isFull: (file: string, out: string) => boolean)
   return assert.fail('it was written')
 }
 
-const fileIn = (said: string): string => /what was measured is in (.+\.json): `meltlab report /.exec(said)![1]!
+const fileIn = (said: string): string => /the result is in (.+\.json): `meltlab report /.exec(said)![1]!
 
 test('full for the page: the result is there, and no half page', t => {
   const { said, out } = failure(t, file => file.endsWith('.html'))
@@ -59,7 +59,7 @@ test('full everywhere: the result stands on stdout, and no half file stays', t =
   const { mock } = t.mock.method(process.stdout, 'write', (text: string) => written.push(text) > 0)
   const { said } = failure(t, () => true)
   mock.restore()
-  assert.match(said, /all that was measured stands on stdout, as JSON$/)
+  assert.match(said, /the whole result is on stdout, as JSON$/)
   assert.ok(written.some(text => text === `${JSON.stringify(madeResult())}\n`))
   assert.ok(!existsSync(path.join(tmpdir(), '2026-01-02T03-04-05-made-up.json')))
 })

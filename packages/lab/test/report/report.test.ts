@@ -134,8 +134,8 @@ test('tables name their cells for a phone, and an arm in every row for whoever h
 })
 
 test('an incomplete run says so', () => {
-  const cut = madeResult({ incomplete: true, certified: false, why: ['the run was cut short: stopped by Ctrl-C'] })
-  assert.match(scenarioHtml(cut, ''), /<summary>incomplete: 1 reason<\/summary><ul><li>the run was cut short/)
+  const cut = madeResult({ incomplete: true, certified: false, why: ['the run ended early: stopped by Ctrl-C'] })
+  assert.match(scenarioHtml(cut, ''), /<summary>incomplete: 1 reason<\/summary><ul><li>the run ended early/)
   assert.match(scenarioText(cut), /INCOMPLETE[\s\S]*stopped by Ctrl-C/)
 })
 

@@ -61,7 +61,7 @@ for (const [what, text, sentence] of [
   [
     'nothing',
     '',
-    /^a\.json ends in the middle of its JSON: it was cut off, or is still being written; take the whole file$/,
+    /^a\.json ends in the middle of its JSON: it was truncated, or is still being written; use the complete file$/,
   ],
   ['half a document', attackJson(madeAttack()).slice(0, 500), /^a\.json ends in the middle of its JSON/],
   ['something else', 'Requests 50', /^a\.json is not JSON: /],
@@ -75,7 +75,7 @@ for (const [what, text, sentence] of [
   [
     'no date',
     damaged(d => (d['startedAt'] = 'yesterday')),
-    /is damaged: startedAt must be a date such as 2026-11-23T10:00:00\.000Z, got yesterday; take the file/,
+    /is damaged: startedAt must be a date such as 2026-11-23T10:00:00\.000Z, got yesterday; use the file/,
   ],
   ['no address', damaged(d => (d['url'] = 'here')), /is damaged: url must be an http or https address, got here; /],
   [
@@ -86,7 +86,7 @@ for (const [what, text, sentence] of [
   [
     'a count that is none',
     damaged(d => (d['seconds'][1].good = 'x')),
-    /is damaged: seconds\[1\]\.good must be a whole number, got "x"; take the file as meltlab attack --json wrote it, or measure again$/,
+    /is damaged: seconds\[1\]\.good must be a whole number, got "x"; use the file as meltlab attack --json wrote it, or repeat the run$/,
   ],
   ['a part that is missing', damaged(d => delete d['histograms'].ok.clean), /is damaged: histograms\.ok lacks clean; /],
   ['a part that nobody knows', damaged(d => (d['extra'] = 1)), /is damaged: extra is not known; /],

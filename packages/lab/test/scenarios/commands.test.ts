@@ -90,12 +90,12 @@ test('what is no result is refused', t => {
   writeFileSync(path.join(folder, 'half.json'), JSON.stringify({ ...madeResult(), plots: undefined }))
   for (const [place, words] of [
     [path.join(folder, 'x.json'), /x\.json is not a result of meltlab attack --json/],
-    [path.join(folder, 'nothing'), /there is no .*nothing/],
+    [path.join(folder, 'nothing'), /nothing does not exist/],
     [
       path.join(folder, 'v2.json'),
       /v2\.json is a result of another version \(2; this meltlab reads 1\); write its page with/,
     ],
-    [path.join(folder, 'half.json'), /half\.json is a result without plots; measure it again/],
+    [path.join(folder, 'half.json'), /half\.json is a result without plots; repeat the run/],
   ] as const) {
     const { status, stderr } = meltlab('report', place)
     assert.equal(status, 2)

@@ -131,7 +131,7 @@ test('an error keeps what was measured and ends the app', async () => {
   )
   assert.match(String(failure), /the rest went wrong/)
   assert.equal(result.incomplete, true)
-  assert.match(result.why[0]!, /cut short: the rest went wrong/)
+  assert.match(result.why[0]!, /ended early: the rest went wrong/)
   assert.ok((result.measured as Measured).answers > 0)
   assert.equal(undone, true)
   assert.equal(await alive((result.measured as Measured).pid), false)
@@ -222,7 +222,7 @@ test('what an app needs and the lab does not bring is asked for before anything 
   const needy = { ...made(async () => void started.push('it')), needs: ['commander', 'no-such-package'] }
   await assert.rejects(
     runScenario(needy, options()),
-    new UserError('made-up needs no-such-package, which meltlab does not bring: npm install no-such-package'),
+    new UserError('made-up needs no-such-package, which meltlab does not include: npm install no-such-package'),
   )
   assert.deepEqual(started, [])
 })

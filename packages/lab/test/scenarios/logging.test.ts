@@ -142,7 +142,7 @@ test('the view copes with nothing, with half, and names the worst', () => {
     /leaves 10 % of .*: 100\/s, on a pipe set to block, read at 10 % of the needed speed\. With .* 99 % or more/,
   )
   assert.equal(tables[0]?.rows.length, 3)
-  assert.match(plots[0]?.note ?? '', /our inference/)
+  assert.match(plots[0]?.note ?? '', /an inference/)
 })
 
 test('a brief run: the service on a real pipe, and every line accounted for', { timeout: 240_000 }, async () => {

@@ -79,6 +79,6 @@ describe('sick parts', { concurrency: true }, () => {
       (result.measured as SickMeasured).runs.map(run => run.arm),
       ['bare'],
     )
-    assert.match(result.why[0]!, /cut short: stopped by Ctrl-C/)
+    assert.match(result.why[0]!, /ended early: stopped by Ctrl-C/)
   })
 })

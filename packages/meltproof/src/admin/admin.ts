@@ -31,7 +31,7 @@ const PAGES: Readonly<Record<string, Page>> = {
     send(request, response, 'text/plain', explain.map(line => `${line}\n`).join('')),
 }
 
-/** @param guards of the servers that listen now */
+/** @param guards the guards of the servers that listen now */
 export function serveAdmin(address: Address, guards: () => readonly Guard[], warn: (text: string) => void): void {
   const all = new AllGuards(guards)
   const { families } = measuredFamilies(all, checkObserveOptions('the admin port', all, {}, []))
@@ -40,7 +40,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
   })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = request.url!.split('?') as [string]
-    // Without asking other workers, and independent of load and drain: an answer shows that the process lives.
+    // Independent of other workers, of load and of a drain: any answer shows that the process lives.
     if (path === '/live') return send(request, response, 'text/plain', 'The event loop is running.\n')
     const page = PAGES[path]
     const { stats, ...told } = await workers.together()

@@ -3,7 +3,7 @@ import type { LimitReason } from './limiter/limiter.ts'
 import type { ShedReason } from './shed-reason.ts'
 import type { LastShed } from './sheds.ts'
 
-/** @param what such as "request that was shed" */
+/** @param what the noun in the sentence, such as "request that was shed" */
 export function explainShed(last: LastShed | undefined, nowMs: number, what: string): string {
   if (last === undefined) return 'Nothing was shed.'
   return `The last ${what}, ${seconds(nowMs - last.atMs)} ago: ${whyShed(last)}.`

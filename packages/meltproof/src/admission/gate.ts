@@ -17,7 +17,7 @@ export interface Entry extends DueStart {
   readonly again: boolean
   /** Written by the limiter when the request enters service. */
   ticket?: number | undefined
-  /** It exceeded the limit (quick work): its departure says nothing about how fast those that wait will start. */
+  /** True for quick work admitted above the limit. Its departure does not show how soon waiting requests start. */
   passedBy?: boolean
 }
 
@@ -64,7 +64,7 @@ const ROOM_UNKNOWN = 1.25
 const FEW_UNKNOWN = 16
 /** While the loop is busy, quick work may exceed the limit for this share of its time. */
 const PASSING_SHARE = 0.2
-/** The budget for that saves up, or owes, at most this, ms. */
+/** This budget of quick work saves up, or owes, at most this, ms. */
 const MOST_PASSING_MS = 20
 /** About what Node needs for a request besides its handler, ms. */
 const REQUEST_MS = 0.1
@@ -125,7 +125,7 @@ export class Gate<E extends Entry> {
     return Math.max(1, (this.#limiter.usualLimit ?? this.limit) - this.uncounted)
   }
 
-  /** The same; undefined while the limit is unknown. */
+  /** {@link countedLimit}, or undefined while the limit is unknown. */
   get knownLimit(): number | undefined {
     return this.#limiter.known ? this.countedLimit : undefined
   }

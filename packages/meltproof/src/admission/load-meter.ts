@@ -7,7 +7,7 @@
 export interface Worked {
   /** Time in which the event loop was not idle. */
   readonly loopMs: number
-  /** Work in service, times its duration: two for a second are 2,000. */
+  /** Work in service, times its duration: two requests for a second are 2,000. */
   readonly inServiceMs: number
 }
 
@@ -96,14 +96,14 @@ export class LoadMeter {
   }
 
   /**
-   * 0 to 1: the larger of the loop's busy share and in service over the limit.
+   * 0 to 1: the larger of the loop's busy share and requests in service over the limit.
    * @param limit undefined while it is unknown: then only the loop counts
    */
   utilisation(nowMs: number, limit: number | undefined): number {
     return this.#measured(nowMs, limit).utilisation
   }
 
-  /** In the same time as {@link utilisation}. Undefined while that is too short, or without requests for a while. */
+  /** Over the same time as {@link utilisation}. Undefined while that is too short, or without requests for a while. */
   rates(nowMs: number, limit: number | undefined): Rates | undefined {
     const { since } = this.#measured(nowMs, limit)
     const elapsedMs = nowMs - since.fromMs

@@ -1,7 +1,7 @@
 /** Functions that remove this process from the folders in which it meets others. */
 const takes: (() => void)[] = []
 
-/** Runs once, when the process ends by itself, or before a signal ends it, when there is no `exit` event. */
+/** Runs `take` once: when the process ends by itself, or before a signal ends it without an `exit` event. */
 export function whenLeaving(take: () => void): void {
   if (takes.length === 0) process.once('exit', leave)
   takes.push(take)

@@ -28,7 +28,7 @@ export function shortHash(text: string): string {
 /** Has the same value in the processes of one cluster, also PM2's, and no other process on this machine has it. */
 export function clusterName(): string {
   const primary = isWorker() ? process.ppid : process.pid
-  // PM2's daemon is the primary of all apps.
+  // PM2's daemon is the primary of all apps, so the app's name distinguishes them.
   const app = process.env['pm_id'] === undefined ? '' : process.env['name']
   return `${primary} ${app}`
 }

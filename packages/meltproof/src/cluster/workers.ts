@@ -24,13 +24,13 @@ interface CarriedCounters {
   /** The greatest version is the latest. */
   readonly version: number
   readonly figures: Figures
-  /** From their `stats()`; none before one has listened. */
+  /** From their `stats()`; empty if no server of theirs ever listened. */
   readonly counted: readonly Counted[]
 }
 
 interface Question {
   readonly carried?: CarriedCounters
-  /** Only asks each worker whether it owns the port: those without it ask all others, every second. */
+  /** Asks only whether the worker owns the port. Workers that do not own it ask this of all others, every second. */
   readonly whetherItHolds?: true
 }
 

@@ -40,14 +40,14 @@ export interface Judgement {
 
 /**
  * A sample that is later than this after the question, ms, may have waited for native code and show a later line. A
- * loop in JavaScript answers after 0.2 to 0.6 ms (bench/culprit.ts); on a machine without free CPU later, and then less
- * is named.
+ * loop in JavaScript answers after 0.2 to 0.6 ms (bench/culprit.ts). On a machine without free CPU it answers later,
+ * and fewer places are named.
  */
 const PROMPT_MS = 2
 /** Maximum time before and after a sample for which it counts, ms: the watcher may have been late. */
 const MOST_VOUCHED_MS = 60
 
-/** A line belongs to the named range if it took at least this share of the stall. Loops only pass through others. */
+/** A line belongs to the named range if it took this share of the stall. A loop passes its other lines quickly. */
 const LEAST_OF_RANGE = 0.1
 
 export const UNKNOWN: Judgement = { place: undefined, cause: undefined, request: undefined }

@@ -37,7 +37,7 @@ export class Samples {
   /** A native call has returned, during which the watcher asked a question later than `before`. */
   caught(what: string, before: number, above: (...args: never[]) => unknown): void {
     let askedAtMs = this.#askedAtMs
-    // Samples during the call, or right after it, know less than the fact that it was running.
+    // Samples taken during the call, or right after it, tell less than the call's own report that it was running.
     while ((this.#samples.at(-1)?.token ?? before) > before) askedAtMs = this.#samples.pop()!.askedAtMs
     const token = this.#shared.words[TOKEN]!
     this.#add({ token, askedAtMs, fromMs: askedAtMs, toMs: now(), ...stackBelow(above), cause: what })

@@ -187,7 +187,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.#loan?.single === false) this.#unfit ??= reason
   }
 
-  /** Its turn has come, but it is not sent, because its time ran out before. */
+  /** Called in the turn of a statement that is not sent, because its time has run out. */
   protected passedOver(text: string, reason: Error): void {
     this.#spoil(reason)
     if (this.inTransaction()) this.#break(reason)

@@ -93,7 +93,7 @@ function patch(redis: Redis, commandMs: number): void {
     if (seen.has(command) || (redis.status === 'connect' && isHandshake(name))) return send()
     seen.add(command)
     const waits = waitsOnPurpose(name, command.args)
-    // QUIT is sent in its turn, whatever its caller was told. Otherwise the connection would stay open and be made again.
+    // QUIT is sent even if its caller got an error; otherwise the client would stay connected, or reconnect.
     const isKept = name === 'quit' && stream === undefined
     // Commands collected by auto-pipelining are sent in the context of the first one, whose budget is not theirs.
     const parent = redis.options.enableAutoPipelining === true ? undefined : currentBudget()
@@ -105,7 +105,7 @@ function patch(redis: Redis, commandMs: number): void {
     if (!(budget instanceof Budget)) {
       state.late(name, budget)
       command.reject(budget)
-      // Where commands are traced, its promise is another one.
+      // With command tracing, the promise of the command is another one than the caller's.
       if (isKept) Promise.resolve(send()).catch(() => {})
       return command.promise
     }

@@ -1,6 +1,6 @@
 /**
  * One connection of mysql2 under bound(). Its commands wait in mysql2's own queue, as without meltproof. What must
- * happen between two of them is done inside a command of meltproof or an overdue one, which does not end before.
+ * happen between two of them is done inside a command, of meltproof or an overdue one, that ends only afterwards.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'

@@ -63,7 +63,7 @@ export class PgGate implements PgQuery {
     return this.#passed ? OVER : undefined
   }
 
-  /** Without a cancel no probe is needed; but once pg waits for an answer, one must come. */
+  /** Without a cancel no probe is needed; but once pg waits for an answer, a probe must produce one. */
   probe(needed: boolean): void {
     if (needed || !this.#submitting) this.#connection?.query('')
     else {

@@ -45,7 +45,7 @@ const LEAST_ROOM = 4
 const RATE_MS = 1000
 /** From this utilisation on the service is busy. Below, it waits for work. */
 const BUSY = 0.9
-/** Rest counts after this time, ms: utilisation covers up to two seconds. */
+/** The service counts as idle after this time without load, ms: utilisation covers up to two seconds. */
 const REST_MS = 2000
 /** Factor for the number at each check under overload. */
 const OVERLOAD_FACTOR = 0.8

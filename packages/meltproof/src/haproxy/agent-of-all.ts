@@ -9,7 +9,7 @@ import type { Guard } from '../server/guard.ts'
 import { flushDelayed } from '../server/operate/held-answers-of.ts'
 import { AgentServer } from './agent-server.ts'
 
-/** @param guards of the servers that listen now */
+/** @param guards the guards of the servers that listen now */
 export function serveAgent(address: Address, guards: () => readonly Guard[], warn: (text: string) => void): void {
   const all = new AllGuards(guards)
   const flushAllDelayed = (): void => {

@@ -38,7 +38,7 @@ export class AgentServer {
   }
 
   /**
-   * The figures end. HAProxy keeps its last number, so each balancer gets one without a limit; then the port closes.
+   * No more figures follow. HAProxy keeps its last number, so each balancer gets one without a limit; then it closes.
    */
   release(): void {
     this.#toRelease ??= new Set(this.#balancers.addresses)

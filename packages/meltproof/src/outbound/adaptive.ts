@@ -13,7 +13,7 @@ import { Circuit } from './circuit.ts'
 import { limiterBelow } from './limiter-below.ts'
 import { Refusals } from './refusals.ts'
 
-/** Each takes some kilobytes. Beyond this number, origins without calls are replaced, or calls are not limited. */
+/** An origin takes some kilobytes. Beyond this number those without calls are replaced, or calls are not limited. */
 const MOST_ORIGINS = 200
 /**
  * The limit is reached and no answer came for this long, ms: calls in flight may hang until their own limits end them.

@@ -5,7 +5,7 @@
 
 /** Failures in a row. At 200 calls/s of which 30 % fail at random, ten in a row happen about every 15 minutes. */
 const FAILURES = 10
-/** No answer for this long either, ms: of calls that go out together, refused ones end first. */
+/** A dead dependency also gave no answer for this long, ms: of calls that go out together, refused ones end first. */
 const FAILING_MS = 100
 /**
  * Pause between probes, ms: the duration of the last failure, within these bounds. So few probes hang at the same time,

@@ -156,7 +156,7 @@ export class CallPhases {
     return (fromMs < sentMs ? stalled(fromMs, sentMs) : 0) + (headMs < toMs ? stalled(headMs, toMs) : 0)
   }
 
-  /** The peer or the reader ends a stream that has begun. */
+  /** The limit of the whole call. A stream that has begun has none: the peer or the reader ends it. */
   #totalMs(): number {
     return this.#stream ? Number.POSITIVE_INFINITY : orNever(this.#limits.totalMs)
   }

@@ -12,9 +12,9 @@ const SLOTS = 10
 const SLOT_MS = WINDOW_MS / SLOTS
 /** This many served calls in a row end the throttling. */
 const SERVED_IN_A_ROW = 10
-/** Maximum probability of a refusal: at least one call in twenty goes out, */
+/** Maximum probability of a refusal, so at least one call in twenty goes out. */
 const MOST = 0.95
-/** and one call after this pause, which doubles after each refusal, ms. */
+/** However many are refused, one call goes out after this pause, ms. It doubles after each refusal. */
 const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1_000
 

@@ -227,7 +227,7 @@ const GLOBALS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.glo
 const adopted = new Map<object, () => void>()
 let adopters = 0
 
-/** Until the returned function is called, `installedBounds()` limit and observers see all that the dispatchers send. */
+/** Until the returned function is called, `installedBounds()` limit what dispatchers send, and observers see it. */
 export function adoptDispatchers(): () => void {
   adopters++
   adoptGlobals()

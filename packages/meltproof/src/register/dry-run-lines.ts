@@ -12,11 +12,11 @@ const LONGEST_PAUSE_MS = 60_000
 interface Printers {
   /** Prints a line once for all workers of a cluster. */
   readonly all: (text: string) => void
-  /** Prints it in each worker, because their figures may be equal, or the same as before. */
+  /** Prints it in each worker: `all` would suppress a line that equals an earlier one. */
   readonly each: (text: string) => void
 }
 
-/** @param figures of all servers, since the start; undefined before the first listens */
+/** @param figures the figures of all servers, since the start; undefined before the first listens */
 export function printDryRun(figures: () => Figures | undefined, tell: Printers): void {
   tell.all(
     'is in a dry run: every request is served. Would-be sheds are logged at growing intervals. No line means none.',

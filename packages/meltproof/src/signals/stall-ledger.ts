@@ -35,7 +35,7 @@ export class StallLedger {
     this.periodMs = tuning.periodMs
   }
 
-  /** The time before is unknown. `idleMs`: total idle time of the loop. */
+  /** Starts the ledger; nothing is known of earlier times. `idleMs`: total idle time of the loop. */
   start(atMs: number, idleMs: number): void {
     this.#expect(atMs, idleMs, this.#tuning.periodMs)
   }

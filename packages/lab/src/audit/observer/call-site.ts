@@ -1,4 +1,4 @@
-/** Whose code made a call: the app's own frame of a stack, or the package's that is nearest to it. */
+/** Finds whose code made a call: the app's own frame in a stack, or else the nearest package's. */
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ export interface Frame {
 export interface Site {
   /** `src/prices.js:14 (loadPrice)`; empty where no frame has a file. */
   readonly where: string
-  /** A frame of the app itself, or of the package it was started from, was found. */
+  /** True if a frame of the app itself was found, or of the package it was started from. */
   readonly own: boolean
   readonly throughMeltproof: boolean
 }
@@ -31,12 +31,12 @@ const appPackage = main === undefined ? undefined : packageOf(realPath(main))
 
 const known = new Map<string, Site>()
 
-/** `besides`: packages whose frames are not worth naming, as they are what is called. */
+/** `besides`: packages whose frames are skipped, because they are the callee. */
 export function callSite(besides: readonly string[] = []): Site {
   const { stackTraceLimit, prepareStackTrace } = Error
   const here: { stack?: string } = {}
   Error.stackTraceLimit = STACK_FRAMES
-  // That of the app may make anything of a stack.
+  // The app's own formatter may return anything for a stack.
   Error.prepareStackTrace = undefined as never
   try {
     Error.captureStackTrace(here, callSite)
@@ -58,7 +58,7 @@ export function siteOf(frames: readonly Frame[], besides: readonly string[]): Si
   const [own, ...callers] = others.filter(isOwn)
   const library = others.find(({ file }) => !besides.includes(packageOf(file) ?? ''))
   return {
-    // A callback has no name, but its caller may.
+    // A callback has no name, but its caller may have one.
     where: textOf(own === undefined ? (library ?? others[0]) : { ...own, name: own.name || nameOf(callers) }),
     own: own !== undefined,
     throughMeltproof: others.length < named.length,
@@ -73,7 +73,7 @@ export function isOwn({ file }: Pick<Frame, 'file'>): boolean {
   return path.isAbsolute(file) && !isOurs(file) && packageOf(file) === appPackage
 }
 
-/** Of the observer, or of meltproof. */
+/** True for files of the observer or of meltproof. */
 export function isOurs(file: string): boolean {
   return file.startsWith(observerFolder) || file.startsWith(meltproofFolder)
 }
@@ -84,7 +84,7 @@ export function textOf(frame: Frame | undefined): string {
   return `${shortPath(frame.file)}:${frame.line}${name}`
 }
 
-/** As `at async load (file:///app/src/a.js:3:7)` or `at /app/a.js:3:7`. */
+/** Parses lines such as `at async load (file:///app/src/a.js:3:7)` or `at /app/a.js:3:7`. */
 export function framesOf(stack: string): Frame[] {
   return stack.split('\n').flatMap(line => {
     const found = /^\s+at (?:async )?(?:(.+?) \()?((?:file:\/\/|node:|[A-Za-z]:\\|\/).*?):(\d+):\d+\)?$/.exec(line)
@@ -104,7 +104,7 @@ export function pathOf(urlOrPath: string): string {
   return urlOrPath.startsWith('file://') ? fileURLToPath(urlOrPath) : urlOrPath
 }
 
-/** From the working folder, or from the package it belongs to. */
+/** The path relative to the working folder, or to its package. */
 function shortPath(file: string): string {
   const inside = file.split(/[\\/]node_modules[\\/]/).at(-1)!
   if (inside !== file) return inside
@@ -128,6 +128,6 @@ function realPath(file: string): string {
   try {
     return realpathSync(file)
   } catch {
-    return file // `node server` for server.js
+    return file // For example `node server`, which runs server.js.
   }
 }

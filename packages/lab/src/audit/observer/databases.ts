@@ -1,4 +1,4 @@
-/** Sees the pools and queries of pg and mysql2, as they are loaded by require() or import. */
+/** Observes the pools and queries of pg and mysql2, whether loaded by require() or import. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import { callSite, type Site } from './call-site.ts'
@@ -8,13 +8,13 @@ import { quietly, type Watching } from './watching.ts'
 type Method = (this: never, ...args: never[]) => unknown
 type Methods = Record<string, Method>
 
-/** A pool makes the query once it has a connection: by then the stack no longer names the caller. */
+/** A pool sends the query once it has a connection: by then the stack no longer names the caller. */
 const caller = new AsyncLocalStorage<Site>()
 
 const PG = ['pg', 'pg-pool']
 const MYSQL = ['mysql2']
 
-/** meltproof marks what its bound() has been given. */
+/** meltproof marks the clients that its bound() received. */
 const BOUND = Symbol.for('meltproof.bound')
 
 export function watchDatabases(tallies: Tallies, watching: Watching): void {
@@ -34,7 +34,7 @@ export function watchDatabases(tallies: Tallies, watching: Watching): void {
 
 type Observe = (loaded: object, tallies: Tallies, watching: Watching) => void
 
-/** From ES modules the path of the file comes, from CommonJS what stands in require(). */
+/** `id` is a file path for ES modules, and the argument of require() for CommonJS. */
 function observerOf(id: string, parent: string): Observe | undefined {
   if (id === 'pg' || /[\\/]node_modules[\\/]pg[\\/]lib[\\/]index\.js$/.test(id)) return observePg
   if (!/[\\/]node_modules[\\/]mysql2[\\/]/.test(parent)) return undefined
@@ -93,7 +93,7 @@ function observeMysql(loaded: object, tallies: Tallies, watching: Watching): voi
   const { prototype } = loaded as { prototype?: object }
   before(prototype, 'getConnection', MYSQL, watching, (self: MysqlPool, site) => {
     const { waitForConnections, queueLimit, connectionLimit, connectionConfig } = self.config
-    // Without a limit nobody waits here.
+    // Without a limit no caller waits here.
     if (waitForConnections === false || queueLimit || !connectionLimit || BOUND in self) return
     const what = `${connectionLimit} mysql2 connections to ${connectionConfig?.host ?? 'the server'}`
     tallies.add('mysql-pool-endless', what, site.where, self._connectionQueue?.length ?? 0)
@@ -118,7 +118,7 @@ function inContext(site: Site, callback: (...args: unknown[]) => unknown): (...a
   }
 }
 
-/** Looks at each call of a method, and hands on who made the first of several that follow from each other. */
+/** Runs `look` before each call of a method, and remembers the caller of the first of several nested calls. */
 function before<Self>(
   prototype: object | undefined,
   name: string,
@@ -138,7 +138,7 @@ function before<Self>(
     })
     const call = (): unknown => Reflect.apply(original, this as never, args as never)
     if (site === undefined) return call()
-    // A pool calls back in the context of whoever gave a connection back.
+    // A pool calls back in the context of the code that returned a connection.
     const callback = args.at(-1)
     if (CONNECTS.has(name) && typeof callback === 'function')
       args.splice(-1, 1, inContext(site, callback as () => unknown))

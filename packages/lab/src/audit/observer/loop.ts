@@ -1,4 +1,4 @@
-/** Finds what holds the event loop: a heartbeat that comes late tells when, the CPU profiler tells what ran. */
+/** Finds what blocks the event loop: a late heartbeat shows when, and the CPU profiler shows what ran. */
 import { Session } from 'node:inspector'
 import type { Hold } from '../facts.ts'
 import { isOwn, pathOf, textOf } from './call-site.ts'
@@ -9,10 +9,10 @@ import type { Watching } from './watching.ts'
 export const HELD_MS = 50
 const BEAT_MS = 10
 const SAMPLE_US = 1000
-/** A loop that is held all the time has about twenty a second. */
+/** A loop that is always blocked has about twenty stalls per second. */
 const MOST_STALLS = 5000
 
-/** `path`: what was asked when it ended. */
+/** `path`: the path requested when the stall ended. */
 type AskedStall = Stall & { readonly path: string }
 
 export class LoopWatch {
@@ -39,7 +39,7 @@ export class LoopWatch {
   stop(): readonly Hold[] {
     clearInterval(this.#timer)
     let profile: Profile | undefined
-    // Answers before it returns.
+    // The profiler answers before post() returns.
     this.#session.post('Profiler.stop', (_error, answer) => {
       profile = answer?.profile
     })
@@ -65,7 +65,7 @@ function holdsOf(profile: Profile, stalls: readonly AskedStall[]): Hold[] {
   return [...byPlace.values()]
 }
 
-/** The clock of the profiler, as long as both are the system's monotonic one. */
+/** The time on the profiler's clock: both use the system's monotonic clock. */
 function nowUs(): number {
   return Number(process.hrtime.bigint() / 1000n)
 }

@@ -1,6 +1,6 @@
 /**
- * Runs inside of the audited process, before the app, and writes down what it sees: one JSON file per process in the
- * folder MELTLAB_AUDIT, where a file `phase` tells it what to look for. It answers no request and ends nothing.
+ * Runs inside the audited process before the app. Writes its observations to one JSON file per process in the folder
+ * MELTLAB_AUDIT, where a file `phase` says what to observe. It answers no request and ends nothing.
  */
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { quietly } from './watching.ts'
 const LOOK_EVERY_MS = 100
 
 const folder = process.env['MELTLAB_AUDIT']
-// A worker thread answers no requests; the loop that matters is the one that does.
+// A worker thread answers no requests, so its loop does not matter.
 if (folder !== undefined && isMainThread) quietly(() => observe(folder))
 
 function observe(folder: string): void {

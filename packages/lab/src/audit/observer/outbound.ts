@@ -1,4 +1,4 @@
-/** Sees the calls of fetch, node:http and node:https, and whether anything bounds how long they may take. */
+/** Observes the calls of fetch, node:http and node:https, and whether a limit ends their wait. */
 import { subscribe } from 'node:diagnostics_channel'
 import http, { type Agent, type ClientRequest } from 'node:http'
 import type { Socket } from 'node:net'
@@ -18,7 +18,7 @@ function watchFetch(tallies: Tallies, watching: Watching): void {
     if (watching.on) {
       quietly(() => {
         const [input, init] = args
-        // A Request may carry a signal that nobody can see, a dispatcher of one's own limits of its own.
+        // A Request may carry a signal that is not visible here, and a custom dispatcher may have limits of its own.
         const unknown = input instanceof Request || (init as { dispatcher?: unknown } | undefined)?.dispatcher
         if (init?.signal || unknown || meltproofBounds() || dispatcherBounds()) return
         tallies.add('fetch-unbounded', new URL(String(input)).origin, callSite().where)
@@ -39,10 +39,10 @@ interface Limits {
   readonly maxInFlight: number | false
 }
 
-/** A limit that comes after this is none that a caller waits for; register has one of 15 minutes. */
+/** A later limit does not protect a caller; meltproof/register has one of 15 minutes. */
 const LONGEST_BOUND_MS = 60_000
 
-/** What meltproof/outbound does, for calls that bring no limit of their own. */
+/** meltproof/outbound's limits, for calls without their own. */
 function meltproofLimits(): Limits | undefined {
   const shared = globalThis as { [uninstall: symbol]: { readonly everywhere?: Limits } | undefined }
   return shared[Symbol.for('meltproof.outbound.uninstall')]?.everywhere
@@ -51,12 +51,12 @@ function meltproofLimits(): Limits | undefined {
 function meltproofBounds(): boolean {
   const limits = meltproofLimits()
   if (limits === undefined) return false
-  // The budget of a request bounds the calls made for it.
+  // The budget of a request limits the calls made for it.
   if (process.env['MELTPROOF_DEADLINE'] !== undefined) return true
   return [limits.totalMs, limits.firstByteMs].some(limit => limit !== false && limit <= LONGEST_BOUND_MS)
 }
 
-/** undici's setGlobalDispatcher() with a dispatcher that has both timeouts. */
+/** True if undici's global dispatcher has both timeouts. */
 function dispatcherBounds(): boolean {
   const shared = globalThis as { [dispatcher: symbol]: Record<symbol, unknown> | undefined }
   const dispatcher = shared[Symbol.for('undici.globalDispatcher.1')]
@@ -74,7 +74,7 @@ interface Open {
 
 type Request = ClientRequest & { readonly timeoutCb?: unknown; readonly timeout?: number }
 
-/** A dependency that answers nothing must not fill the app's memory with our notes. */
+/** With a dependency that never answers, these notes must not fill the app's memory. */
 const MOST_OPEN = 1000
 
 function watchHttp(tallies: Tallies, watching: Watching): void {
@@ -88,7 +88,7 @@ function watchHttp(tallies: Tallies, watching: Watching): void {
       open.set((message as { request: Request }).request, call)
     })
   })
-  // By now whoever wanted to set a timeout has.
+  // By now the app has set its timeout, if it sets one.
   const decide = (request: Request): void => {
     const call = open.get(request)
     open.delete(request)
@@ -109,15 +109,15 @@ function watchHttp(tallies: Tallies, watching: Watching): void {
   })
 }
 
-/** What runs before the next microtask. */
+/** The code that runs until the next microtask. */
 interface Stretch {
   listens: boolean
   readonly calls: Open[]
 }
 
 /**
- * Tells which requests end with a signal. Node keeps no note of it, and axios and node-fetch keep the signal to
- * themselves; but all of them listen to it in the stretch of code that makes the request.
+ * Detects which requests a signal ends. Node does not store that, and axios and node-fetch hide the signal; but all of
+ * them add a listener to it in the same synchronous code that makes the request.
  */
 function watchSignals(watching: Watching): (call: Open) => void {
   let stretch: Stretch | undefined
@@ -165,13 +165,13 @@ function watchAgents(tell: (request: Request, agent: Agent, queue: number) => vo
   }
 }
 
-/** Whether something acts when the socket is silent for too long. A timeout that nobody listens to ends nothing. */
+/** True if something acts when the socket is silent for too long. A timeout without a listener ends nothing. */
 function isBounded(request: Request): boolean {
   const socket = request.socket as (Socket & { timeout?: number }) | null
-  // axios sets one of 0, with a listener, for no timeout.
+  // axios sets a timeout of 0, with a listener, for no timeout.
   if (!((socket === null ? request.timeout : socket.timeout) ?? 0)) return false
   if (request.timeoutCb && request.listenerCount('timeout') > 0) return true
-  // The agent's own listener closes sockets that are idle only.
+  // The agent's own listener only closes idle sockets.
   return socket?.listeners('timeout').some(({ name }) => name !== 'onTimeout' && name !== 'emitRequestTimeout') ?? false
 }
 

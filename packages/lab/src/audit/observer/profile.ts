@@ -1,4 +1,4 @@
-/** Finds, in a CPU profile, what ran while the event loop did not turn. Pure. */
+/** Finds in a CPU profile what ran while the event loop was blocked. Pure. */
 
 export interface ProfileNode {
   readonly id: number
@@ -6,7 +6,7 @@ export interface ProfileNode {
   readonly children?: readonly number[] | undefined
 }
 
-/** As the inspector gives it. Times in microseconds. */
+/** The inspector's format. Times are microseconds. */
 export interface Profile {
   readonly nodes: readonly ProfileNode[]
   readonly startTime: number
@@ -14,7 +14,7 @@ export interface Profile {
   readonly timeDeltas?: readonly number[] | undefined
 }
 
-/** On the profile's clock, microseconds. */
+/** Times on the profile's clock, microseconds. */
 export interface Stall {
   readonly from: number
   readonly to: number
@@ -22,17 +22,17 @@ export interface Stall {
 
 export interface Held<S extends Stall> {
   readonly stall: S
-  /** The innermost frame that `isOwn`, and ran for most of the stall. */
+  /** The innermost frame for which `isOwn` is true and that ran for most of the stall. */
   readonly node: ProfileNode
-  /** What it called that did as well, where there is such. */
+  /** The function it called that also ran for most of the stall, if any. */
   readonly calls: ProfileNode | undefined
   readonly tookMs: number
 }
 
-/** What ran for less of a stall does not explain it. */
+/** A function that ran for a smaller share does not explain the stall. */
 const MOST_OF_IT = 0.6
 
-/** Undefined for stalls that no function of the app explains: garbage collection, a machine that ran something else. */
+/** Undefined for stalls that no function of the app explains, such as garbage collection or other processes. */
 export function heldBy<S extends Stall>(
   profile: Profile,
   stalls: readonly S[],
@@ -63,7 +63,7 @@ export function heldBy<S extends Stall>(
       const counted = new Set<string>()
       for (const [depth, node] of stack.entries()) {
         const key = keyOf(node)
-        if (counted.has(key)) continue // it calls itself
+        if (counted.has(key)) continue // A recursive function counts once.
         counted.add(key)
         const seen = spent.get(key) ?? { node, us: 0, depth }
         spent.set(key, { node, us: seen.us + us, depth: Math.max(depth, seen.depth) })

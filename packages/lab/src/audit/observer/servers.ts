@@ -1,4 +1,4 @@
-/** Sees the HTTP servers that are asked something: their timeouts, and what they leave when the process exits. */
+/** Observes HTTP servers that receive requests: their timeouts, and their state when the process exits. */
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,16 +11,16 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-/** Above this, answers that are done are forgotten at each request; so many open ones are remembered at most. */
+/** Above this number, each request removes finished answers from the list. Also the maximum of open answers. */
 const MANY_OPEN = 1000
-/** An app whose paths are all different must not fill its own memory. */
+/** An app with an unbounded number of paths must not fill its own memory. */
 const MOST_PATHS = 200
 
 export class Servers {
   requests = 0
-  /** Set while each request is alone. */
+  /** True in the phase `alone`. */
   alone = false
-  /** Of the last request, while it is so. */
+  /** The path of the last request in that phase. */
   path = ''
   readonly #paths = new Map<string, { requests: number; tookMs: number }>()
   #cameMs = 0
@@ -53,7 +53,7 @@ export class Servers {
     return [...this.#paths].map(([path, counts]) => ({ path, ...counts }))
   }
 
-  /** Its time is that until the next one, or until nothing is alone any more. */
+  /** The time of a request lasts until the next one, or until the phase ends. */
   endAlone(): void {
     this.#countPath('')
     this.#paths.delete('')
@@ -83,7 +83,7 @@ export class Servers {
 
 const addresses = new WeakMap<Server, string>()
 
-/** A server that is closed has none any more. */
+/** A closed server has no address. */
 function addressOf(server: Server): string {
   const address = server.address() as AddressInfo | string | null
   const text = address === null ? undefined : typeof address === 'string' ? address : `port ${address.port}`

@@ -1,4 +1,4 @@
-/** Counts what is written to stdout and stderr, and from where. */
+/** Counts writes to stdout and stderr by call site. */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { callSite } from './call-site.ts'
@@ -7,11 +7,11 @@ import { quietly, type Watching } from './watching.ts'
 
 const NAMES = ['', 'stdout', 'stderr']
 
-/** What loggers write through. */
+/** Packages through which loggers write. */
 const WRITERS = ['sonic-boom', 'readable-stream', 'winston-transport']
 
 export function watchStdout(tallies: Tallies, watching: Watching): void {
-  // One that is written by meltproof/stdout waits for nobody.
+  // A stream under meltproof/stdout does not block.
   const looks = (): boolean => watching.on && !(Symbol.for('meltproof.stdout') in process)
   const note = (name: string): void =>
     quietly(() => tallies.add('stdout-writes', name, callSite(WRITERS).where, 0, watching.path))

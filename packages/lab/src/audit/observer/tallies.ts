@@ -1,8 +1,8 @@
-/** Counts what was seen, by cause, thing, place and path; bounded. Pure. */
+/** Counts observations by cause, thing, place and path, up to a maximum. Pure. */
 import type { Cause } from '../causes.ts'
 import type { Tally } from '../facts.ts'
 
-/** An app that calls another host each time, from another place each time, must not fill its own memory. */
+/** An app that calls new hosts from new places all the time must not fill its own memory. */
 const MOST = 200
 
 export class Tallies {

@@ -1,13 +1,13 @@
-/** What every part of the observer shares. */
+/** State that all parts of the observer share. */
 
-/** Nothing is noted before the load begins: what an app does once, while it starts, melts nothing. */
+/** Nothing is recorded before the load begins: work that an app does once at its start causes no overload. */
 export interface Watching {
   readonly on: boolean
-  /** That of the last request, with its query, while each request is alone; else empty. */
+  /** The path of the last request with its query, in the phase `alone`; otherwise empty. */
   readonly path: string
 }
 
-/** Whatever goes wrong in here is none of the app's business. */
+/** Ignores exceptions of the observer, which must not reach the app. */
 export function quietly(look: () => void): void {
   try {
     look()

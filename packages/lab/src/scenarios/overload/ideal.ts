@@ -1,8 +1,8 @@
-/** What no server can beat: the share of its capacity that is left when every excess request costs r to turn away. Pure. */
+/** The upper bound for any server: the share of its capacity that remains if each shed costs r. Pure. */
 
 /**
  * (1 - k r/S) / (1 - r/S) at `k` times the capacity: S is the service time and r the cost of a shed, same unit. Below
- * the capacity everything offered can be served; at best nothing is left.
+ * the capacity everything offered can be served. The share is never negative.
  */
 export function idealShare(k: number, r: number, service: number): number {
   if (k <= 1) return k

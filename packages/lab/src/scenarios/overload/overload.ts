@@ -1,4 +1,4 @@
-/** The scoreboard: one workload behind nothing, behind each rival and behind meltproof, at multiples of its capacity. */
+/** The scoreboard: one workload, bare, with each rival and with meltproof, at multiples of its capacity. */
 import { appFile } from '../../experiment/app-file.ts'
 import type { Context, Scenario } from '../../experiment/scenario.ts'
 import { freePort } from '../../launch/free-port.ts'
@@ -10,9 +10,9 @@ import { startPostgres } from '../postgres.ts'
 import { keptFigures, type OverloadMeasured, overloadView } from './view.ts'
 import { ARMS, LOADS, type Mode, WORKLOADS, type Workload } from './workloads.ts'
 
-/** As many standing connections as the bars name. */
+/** The number of standing connections in the bars. */
 const STANDING = 1500
-/** More new connections a second than this one core of the generator can not open (bench/generator.ts). */
+/** The maximum of new connections per second from one generator core (bench/generator.ts). */
 const MOST_FRESH = 4000
 
 export interface OverloadChoice {
@@ -78,7 +78,7 @@ function optionsOf(form: Form, name: string, workload: Workload, mode: Mode): Me
   }
 }
 
-/** What one shed by meltproof costs on this machine now: the server's own CPU, microseconds. */
+/** The cost of one shed by meltproof on this machine: the server's CPU time, us. */
 async function measureShedUs(context: Context, fresh: boolean): Promise<number> {
   const cpuPort = await freePort()
   const app = await context.start({

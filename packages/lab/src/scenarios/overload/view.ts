@@ -1,4 +1,4 @@
-/** What a workload of the scoreboard found: melt's figures, the ideal beside them, and what a second route kept. Pure. */
+/** The results of a workload of the scoreboard: melt's figures beside the ideal, and what a second route kept. Pure. */
 import type { MeltMeasured, Row } from '../../melt/measured.ts'
 import { standings } from '../../melt/standings.ts'
 import { rowsOf } from '../../melt/summary.ts'
@@ -10,13 +10,13 @@ import { idealShare } from './ideal.ts'
 import { ARMS, type Mode, type Workload } from './workloads.ts'
 
 export interface OverloadMeasured extends MeltMeasured {
-  /** CPU of one shed on the machine of this run, microseconds; not measured where sheds use idle CPU. */
+  /** CPU of one shed on this machine, us; not measured if sheds use idle CPU. */
   shedUs?: number
 }
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
 
-/** The bars' loads, which the overview shows. */
+/** The loads of the bars, which the overview shows. */
 const WORST_LOADS = [10, 100]
 
 export function overloadView(measured: OverloadMeasured, arms: Arms, workload: Workload, mode: Mode): View {
@@ -69,7 +69,7 @@ export function overloadView(measured: OverloadMeasured, arms: Arms, workload: W
   }
 }
 
-/** The best possible share of the capacity at a load. */
+/** The highest possible share of the capacity at a load. */
 function idealOf({ capacity, shedUs = 0 }: OverloadMeasured, workload: Workload): (multiple: number) => number {
   const { bound, available = 1, slowdown = 1 } = workload
   const serviceUs = 1e6 / (capacity?.rate ?? 1)
@@ -92,7 +92,7 @@ function besideTable(rows: readonly Row[]): Table {
   ])
 }
 
-/** What is still served at each load, on a logarithmic axis, with the curve that no server can beat. */
+/** Served requests at each load, on a logarithmic axis, with the upper bound for any server. */
 function keptPlot(
   rows: readonly Row[],
   loads: readonly number[],
@@ -110,7 +110,7 @@ function keptPlot(
   }
 }
 
-/** Without the figures of every second: those are for looking into a run. */
+/** The figures without single seconds, which are only for examining a run. */
 export function keptFigures(measured: MeltMeasured): unknown {
   const short = (steps: MeltMeasured['steps']): unknown[] =>
     steps.map(step => ({ ...step, seconds: undefined, memory: undefined }))

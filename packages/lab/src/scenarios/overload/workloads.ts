@@ -1,30 +1,27 @@
-/** The workloads of the scoreboard: what a request costs, and what is offered. The work itself is in apps/overload/work.js. */
+/** The workloads of the scoreboard: what a request costs, and the load. apps/overload/work.js does the work. */
 import type { LoadShape } from '../../melt/load-shape.ts'
 
 export interface Workload extends LoadShape {
   readonly title: string
-  /** One sentence: what a request costs and where. */
+  /** One sentence: what a request costs, and where. */
   readonly story: string
-  /**
-   * May hold `{{word}}`: then every request has another one.
-   * @default '/'
-   */
+  /** May contain `{{word}}`, which differs in each request. @default '/' */
   readonly path?: string
-  /** `cpu`: a shed costs time the work could have used. `waiting`: the work is done elsewhere, and sheds use idle CPU. */
+  /** `cpu`: a shed takes time from the work. `waiting`: the work happens elsewhere, and sheds use idle CPU. */
   readonly bound: 'cpu' | 'waiting'
-  /** What counts is the route beside it: the load itself is hostile, or can not be goodput. */
+  /** Only the second route counts: the load itself is hostile, or cannot be goodput. */
   readonly countsBeside?: true
-  /** The only loads that make sense here, multiples of the capacity. */
+  /** The only useful loads for it, as multiples of the capacity. */
   readonly loads?: readonly number[]
-  /** Length of a step when it is not the usual one, ms. */
+  /** Length of a step, if not the usual one, ms. */
   readonly durationMs?: number
   /** When clients give up, ms. */
   readonly timeoutMs?: number
   readonly needsPostgres?: true
   readonly headers?: Readonly<Record<string, string>>
-  /** Share of the capacity that there is at all, where something is away for part of the time; 1 unless said. */
+  /** Available share of the capacity, if something is unavailable for part of the time. @default 1 */
   readonly available?: number
-  /** A shed costs this many times its CPU, as the work does; 1 unless said. */
+  /** A shed costs this multiple of its CPU time, like the work. @default 1 */
   readonly slowdown?: number
 }
 
@@ -102,7 +99,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
       'second at the same time. Nothing is scarce: no request should be shed, or wait for a permit.',
     path: '/gateway',
     bound: 'waiting',
-    // Answers take longer than the SLO: only the sheds and the second route count.
+    // Answers take longer than the SLO, so only sheds and the second route count.
     available: 0,
     capacity: 1,
     loads: [40, 200],
@@ -162,6 +159,6 @@ export const LOADS: readonly number[] = [0.7, 1, 2, 6, 10, 40, 100, 300]
 
 export const ARMS = ['bare', 'toobusy-js', 'under-pressure', 'overload-protection', 'meltproof'] as const
 
-/** Standing connections, or a new one for every request. */
+/** Standing connections, or a new one for each request. */
 export const MODES = ['standing', 'fresh'] as const
 export type Mode = (typeof MODES)[number]

@@ -47,11 +47,7 @@ describe('the file of a journey', () => {
     ['an origin with a path', { origin: 'http://a/b', steps: [{ path: '/' }] }, /, origin: .*got "http:\/\/a\/b"\.$/],
     ['no steps', { origin: 'http://a' }, /, steps: expected a list of 1 to 20 steps, got none\.$/],
     ['too many', { ...withStep({}), atOnce: 0 }, /, atOnce: expected a whole number from 1 to 1000000, got 0\.$/],
-    [
-      'an unknown field',
-      withStep({ extrat: {} }),
-      /, step 2 \(pay\): "extrat" is not known; did you mean extract\?\.$/,
-    ],
+    ['an unknown field', withStep({ extrat: {} }), /, step 2 \(pay\): "extrat" is unknown; did you mean extract\?\.$/],
     ['no step', { origin: 'http://a', steps: [1] }, /, step 1: expected an object with name, .*, got 1\.$/],
     ['no path', withStep({ path: 'pay' }), /, step 2 \(pay\), path: expected a path such as .*, got "pay"\.$/],
     ['a wrong method', withStep({ method: 'FETCH' }), /, step 2 \(pay\), method: .*FETCH.*\.$/],
@@ -68,21 +64,21 @@ describe('the file of a journey', () => {
     ['a reserved header', withStep({ headers: { Connection: 'close' } }), /, headers: header Connection is set by/],
     ['a bare think time', withStep({ think: '500' }), /, step 2 \(pay\), think: it needs a unit: 500 of what\?/],
     ['think as a number', withStep({ think: 500 }), /, think: expected a text such as "500ms", got 500\.$/],
-    ['think before the first', withStep({}, { think: '1s' }), /, step 1, think: the first step starts when/],
+    ['think before the first', withStep({}, { think: '1s' }), /, step 1, think: the first step starts with/],
     [
       'an unknown name in the path',
       withStep({ path: '/{{tokn}}' }),
-      /, step 2 \(pay\), path: \{\{tokn\}\} is none of \{\{token\}\}, /,
+      /, step 2 \(pay\), path: \{\{tokn\}\} is not one of \{\{token\}\}, /,
     ],
     [
       'an unknown name in the body',
       withStep({ body: '{{x}}' }),
-      /, step 2 \(pay\), body: \{\{x\}\} is none of \{\{token\}\}, /,
+      /, step 2 \(pay\), body: \{\{x\}\} is not one of \{\{token\}\}, /,
     ],
     [
       'a name of its own answer',
       withStep({}, { path: '/{{token}}' }),
-      /, step 1, path: \{\{token\}\} is none of \{\{seq\}\}, /,
+      /, step 1, path: \{\{token\}\} is not one of \{\{seq\}\}, /,
     ],
     [
       'a name that is taken',
@@ -98,7 +94,7 @@ describe('the file of a journey', () => {
     [
       'an unknown source',
       withStep({ extract: { a: { body: 'x' } } }),
-      /, extract, a: "body" is not known; expected json, header, cookie\.$/,
+      /, extract, a: "body" is unknown; expected json, header, cookie\.$/,
     ],
   ]
   for (const [what, journey, message] of faults) {

@@ -65,7 +65,7 @@ describe('a journey', () => {
       assert.match(stdout, /^ {2}not found +log in: token, in 5 answers$/m)
       assert.match(stdout, /45 .* 3 pay: PUT \/carts\/\{\{cart\}\}\/pay/)
       const html = readFileSync(page, 'utf8')
-      assert.match(html, /90 % of journeys came through\./)
+      assert.match(html, /90 % of journeys were completed\./)
       assert.match(html, /Steps of the journey/)
       assert.doesNotMatch(html, /undefined|NaN/)
     } finally {
@@ -84,7 +84,7 @@ describe('a journey', () => {
       assert.equal(journeys!.completed, journeys!.scheduled - journeys!.notStarted)
       assert.equal(certified, false)
       assert.ok(
-        why.some(each => /journeys never started because 5 were under way: raise "atOnce"/.test(each)),
+        why.some(each => /journeys never started because 5 were in progress: raise "atOnce"/.test(each)),
         `${why}`,
       )
     } finally {

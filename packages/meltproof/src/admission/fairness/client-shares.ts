@@ -8,7 +8,7 @@ import { mix } from './path-hash.ts'
 
 const BUCKET_BITS = 8
 const BUCKETS = 2 ** BUCKET_BITS
-/** Requests of an unknown client that may have priority in a window of fair-shares.ts. */
+/** Requests with priority per window (fair-shares.ts) for a client that is not known yet. */
 const NEWCOMERS = 2
 /** One row of buckets gets a new salt at this interval, ms, so that other clients share a bucket. */
 const RESALT_MS = 5000

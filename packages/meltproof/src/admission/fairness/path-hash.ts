@@ -7,8 +7,8 @@ export class PathHash {
   /** Hash of the path without its query and letter case. All segments with a digit are equal. */
   path = 0
   /**
-   * Hash of the route, without its ids ({@link learn}); otherwise of the path with any last segment, 0 if it has only
-   * one. 0 for a name as well.
+   * Hash of the route, without its ids ({@link learn}). If the route is unknown: of the path without its last segment.
+   * 0 for a path with only one segment, and for a name.
    */
   under = 0
   readonly #salt: number

@@ -4,9 +4,9 @@
  * that end, so a request is treated as finished once it took twice as long as others of its kind that were answered
  * since it arrived, or one by one after 0.5, 1, 2, 4, ... seconds in which no handler ended.
  *
- * That may be wrong, so each such request is doubted for a while, and no more are doubted than there are permits: at
- * most twice as many handlers work. A request that is known to work stays doubted; otherwise the time depends on how
- * often its kind proved the assumption wrong. Pure.
+ * That guess may be wrong, so each such request counts as doubted for a while. No more are doubted than there are
+ * permits, so at most twice as many handlers work. A request that is known to work stays doubted; for others the time
+ * depends on how often the guess was wrong for their kind. Pure.
  */
 import { KINDS_IN_SERVICE, type ServiceTimes, type Serving } from './service-times.ts'
 

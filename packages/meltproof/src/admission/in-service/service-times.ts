@@ -18,12 +18,12 @@ const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
 /** A kind is quick, and needs no limit except the loop's, if at most this share of its last hundred or so answers was slow. */
 const MOST_SLOW = 0.015
-/** Slow is what took longer than this, ms. */
+/** An answer that took longer than this is slow, ms. */
 const SLOW_MS = 50
-/** What took less, but more than this, ms, may be the scheduler of a busy machine, and counts for a part of a slow one. */
+/** An answer between this and SLOW_MS may show only the scheduler of a busy machine: it counts as a part of one. */
 const QUICK_MS = 10
 const SOMEWHAT_SLOW = 0.3
-/** A kind needs this many answers to count as quick, and does not count with as many in service. */
+/** A kind needs this many answers to count as quick. With as many of its requests in service it no longer does. */
 const QUICK_OF = 16
 const SLOW_WEIGHT = 1 / 64
 
@@ -75,7 +75,7 @@ export class ServiceTimes<S extends Serving> {
     return mean > 0 && nowMs - servingSince >= times * mean
   }
 
-  /** How long this kind takes, ms, if it is known to be quick, and so holds nothing for which others wait; else Infinity. */
+  /** How long this kind takes, ms, if it is known to be quick and holds nothing that others wait for; else Infinity. */
   quickMs(kind: number): number {
     const isKnown = this.#answered[kind]! >= QUICK_OF && this.#inService[kind]! < QUICK_OF
     return isKnown && this.#slowShare[kind]! <= MOST_SLOW ? this.#meanMs[kind]! : Number.POSITIVE_INFINITY

@@ -5,9 +5,9 @@
  */
 import { KINDS_IN_SERVICE } from './service-times.ts'
 
-/** Silence of a stream of unknown kind, ms: watches that arrive together must not delay others until they are shed. */
+/** A stream of unknown kind is silent after this time, ms: longer, watches that arrive together would delay others. */
 const FIRST_SILENCE_MS = 100
-/** Such a stream is doubted to be an event feed for this time after its silence, ms: an answer may end until then. */
+/** A stream of unknown kind that stays open for this time after its silence is an event feed, ms. */
 const DOUBT_MS = 1000
 /** Silence or work of this length is not by chance, ms. */
 const CERTAIN_MS = 500

@@ -1,9 +1,9 @@
 /**
- * Counts answers by the time they took. Among quick and slow answers it counts the slow ones: what is scarce is used by
- * those that take most of the time, and admission decides how many quick ones come among them. Pure.
+ * Counts answers, weighted by the time they took. Among quick and slow answers the slow ones count: a scarce resource
+ * is used by those that take most of the time, and admission decides how many quick ones start among them. Pure.
  */
 export class Answers {
-  /** All of them. */
+  /** All answers. */
   all = 0
   #sumMs = 0
   #squares = 0
@@ -43,7 +43,7 @@ export class Answers {
     return this.#sumMs / Math.max(this.all, 1)
   }
 
-  /** What those take that use most of the time, ms. */
+  /** Service time of the answers that use most of the time, ms. */
   get heavyMs(): number {
     return this.#sumMs === 0 ? 0 : this.#squares / this.#sumMs
   }

@@ -1,10 +1,11 @@
 /**
- * Tells whether requests in service wait for each other. What merely waits takes as long however many are in service.
- * What queues takes longer by the time in which those ahead of it leave: their number over the departures per
- * millisecond (Little's law). So cohorts of requests that came among few are compared with later ones that came among
- * more, at an age that all of both have reached or did not live to. Their mean time in service, cut off at that age, is
- * known although some are still there (restricted mean survival time: Royston and Parmar, BMC Medical Research
- * Methodology 2013). It takes a mix of quick and slow requests as it is: paths and statuses play no part. Pure.
+ * Detects whether requests in service wait for each other. Slow work takes equally long at any concurrency. Work in a
+ * queue takes longer, by the time in which the requests ahead of it leave: their number over the departures per
+ * millisecond (Little's law). So a cohort of requests that arrived while few were in service is compared with a later
+ * one that arrived while more were, at an age that every request of both has reached or has ended before. The mean time
+ * in service, cut off at that age, is known although some requests have not ended (restricted mean survival time:
+ * Royston and Parmar, BMC Medical Research Methodology 2013). Quick and slow requests may be mixed: paths and statuses
+ * play no part. Pure.
  */
 
 import { Answers } from './answers.ts'
@@ -16,24 +17,24 @@ export interface CohortTuning {
   readonly apart: number
   /** A rise must be at least this share of the time that those ahead need. */
   readonly shows: number
-  /** And at least this share of the time in service among few: clients do not notice less. */
+  /** It must also be at least this share of the time in service among few. */
   readonly matters: number
-  /** Standard errors that make a rise clear. */
+  /** Number of standard errors from which a rise is significant. */
   readonly standardErrors: number
 }
 
 export interface Contention {
-  /** How many in service do not wait for each other. */
+  /** The number in service up to which requests do not wait for each other. */
   readonly knee: number
-  /** Time in service among few of those that take most of it, ms. */
+  /** Time in service while few are, of the requests that take most of it, ms. */
   readonly aloneMs: number
   /** How long it takes to show, ms. */
   readonly ageMs: number
-  /** Answers per ms since those among many came (answers.ts); 0 while it is not sure. */
+  /** Answers per ms (answers.ts) since the requests among the most in service arrived; 0 if it is not sure. */
   readonly rate: number
-  /** Two rises in a row show it: a mix that changed makes one. */
+  /** True after two rises in a row: a single one may come from a changed mix. */
   readonly isSure: boolean
-  /** The cohort among few, and when its first came, ms. */
+  /** The cohort with few in service, and when its first request arrived, ms. */
   readonly serial: number
   readonly sinceMs: number
 }
@@ -42,14 +43,14 @@ export const NO_TICKET = -1
 /** Requests in a cohort at most, and levels of the number in service. */
 const LARGEST = 64
 const LEVELS = 64
-/** The mean of fewer than this says nothing. */
+/** The mean of fewer requests is not used. */
 const FEWEST = 4
 
 class Cohort {
   readonly serial: number
   readonly departedThen: Answers
   readonly startedAt: Float64Array
-  /** NaN while in service, negative where it says nothing. */
+  /** NaN while in service; negative if the duration says nothing. */
   readonly tookMs: Float64Array
   count = 0
   #among = 0
@@ -124,7 +125,7 @@ export class Cohorts {
     this.#filling = undefined
   }
 
-  /** `among`: how many are in service with it, itself included. Returns its ticket for {@link ended}. */
+  /** `among`: the number in service, including this request. Returns its ticket for {@link ended}. */
   admitted(nowMs: number, among: number): number {
     this.#filling ??= this.#begin(among)
     const cohort = this.#filling

@@ -1,11 +1,11 @@
 /**
- * The concurrency limiter: it limits nothing before it has evidence. By Little's law a service that answers `rate` requests
- * a millisecond, each of which takes `aloneMs` among few, has `rate * aloneMs` in service. More only wait for each
- * other, so the limit is that, with some room. Three things are evidence:
+ * The concurrency limiter: it limits nothing before it has evidence. By Little's law a service that answers `rate`
+ * requests a millisecond, each of which takes `aloneMs` among few, has `rate * aloneMs` in service. More would only
+ * wait for each other, so this number, with some room, is the limit. Three things are evidence:
  *
  * - the event loop never rests (loop-limit.ts);
- * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion, which for up to
- *   `promiseMs` lets in only a quarter more;
+ * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion: for up to
+ *   `promiseMs` only a quarter more are admitted;
  * - answers stop, while more are in service than leave within the promise.
  *
  * Phases of the limit for what lies behind the loop:
@@ -36,7 +36,7 @@ const JUDGE_MS = 5
 const SHORTEST_HOLD_MS = 20
 /** Measurements before the limit follows throughput up. */
 const SURE = 5
-/** Half of the limit is tried when requests wait for this multiple of the work that the limit has room for. */
+/** Half of the limit is tried when the waiting requests are this multiple of the work that the limit has room for. */
 const LATE_WORKS = 1.5
 /** When this share of those in service has left, a queue drains. */
 const DRAINS = 1 / 2
@@ -80,11 +80,11 @@ export class ConcurrencyLimiter implements Limiter {
   /** The last cohort that was suspected. */
   #suspected = -1
 
-  /** What can leave, per ms, and what those that leave take among few, ms. */
+  /** Maximum departures per ms, and the service time of these requests while few are in service, ms. */
   #rate = 0
   #aloneMs = 0
   #countedThen = 0
-  /** Of those that came before the limit, the ones that left since. */
+  /** Departures, since the limit was set, of requests that arrived before it. */
   readonly #drained = new Answers()
   /** Answers in the window that shows whether a halt is over, and since when. */
   #resumed = 0
@@ -156,7 +156,7 @@ export class ConcurrencyLimiter implements Limiter {
     return this.#reason === 'suspected'
   }
 
-  /** Those that came before the first limit leave one by one, as a queue does. */
+  /** Requests from before the first limit leave one by one, like a queue. */
   get #drains(): boolean {
     if (this.#phase !== 'measure' || !this.#unsettled) return true
     return this.#drained.all >= DRAINS * this.#countedThen
@@ -192,13 +192,13 @@ export class ConcurrencyLimiter implements Limiter {
   completed(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
     this.#pass(nowMs)
     this.#loop.answered(serviceMs)
-    // Before it leaves: a limit that is reached is one that holds requests back.
+    // Checked before it leaves: a limit that is reached holds requests back.
     this.#judgeLoop(nowMs)
     this.#requests.left(nowMs - serviceMs)
     this.#cohorts.ended(ticket, serviceMs)
     this.#answeredAt = nowMs
     this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
-    // What stays far longer counts as the slowest that counts.
+    // A request that stays far longer counts like the slowest that counts.
     const workMs = Math.min(serviceMs, this.#requests.windowMs)
     this.#starvation.answered(workMs)
     this.#rates.answered(nowMs, workMs)
@@ -246,7 +246,7 @@ export class ConcurrencyLimiter implements Limiter {
     if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
   }
 
-  /** Also where nobody is admitted, because another limit is reached. */
+  /** Also called when another limit is reached and no request is admitted. */
   #judgeOpen(nowMs: number): void {
     if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
     else this.#judge(nowMs)
@@ -304,8 +304,8 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * Answers came all the time, and now there are none, while more are in service than leave within the promise. Most of them
-   * came since the last answer: where most were there before, they are known to stay.
+   * Answers came all the time, and now there are none, while more are in service than leave within the promise. Most of
+   * them must have arrived since the last answer: earlier ones are known to stay.
    */
   #hasHalted(nowMs: number): boolean {
     const { promiseMs, starvedOf } = this.#tuning
@@ -472,7 +472,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#changedAt = nowMs
   }
 
-  /** Whether those admitted under the limit before have left. */
+  /** Whether the requests admitted under the previous limit have left. */
   #settled(nowMs: number): boolean {
     if (!this.#unsettled) return true
     const { promiseMs } = this.#tuning
@@ -488,7 +488,7 @@ export class ConcurrencyLimiter implements Limiter {
     return true
   }
 
-  /** While more were in service than the limit, as many left as can. */
+  /** While more were in service than the limit, requests left at the maximum rate. */
   #limitByDrain(drainedMs: number): void {
     if (this.#drained.all < this.#tuning.samples || drainedMs < 2 * this.#aloneMs) return
     this.#rate = this.#drained.count / drainedMs

@@ -1,15 +1,15 @@
 /**
- * Which requests in service the limit counts. Under a limit all leave soon. One that stays far longer waits for
- * something else, such as a long poll, or hangs: after three times as long as it should take it no longer counts. Up to as many
- * as the limit are not counted; more only where a trial showed that they are in no other request's way (starvation.ts). What
- * failed trials let in stays in service, so the number in service has no fixed bound while requests hang.
+ * Which requests in service the limit counts. Under a limit requests leave soon. One that stays far longer waits for
+ * something else, such as a long poll, or hangs: after three times its expected duration it no longer counts. At most
+ * as many as the limit are not counted; more only if a trial showed that they do not delay others (starvation.ts).
+ * Requests admitted by failed trials stay in service, so the number in service has no fixed bound while requests hang.
  *
- * Those in service when the limit is set are told apart by when they came. Whatever came while requests began to wait
- * for each other is part of the queue that has to drain first. Whatever was there before merely waits. Pure.
+ * Requests in service when the limit is set are distinguished by their arrival. Those that arrived since requests began
+ * to wait for each other belong to the queue that must drain first. Earlier ones wait for something else. Pure.
  */
 import { StartTimes } from './start-times.ts'
 
-/** The queue that has to drain began this long ago at most, ms: StartTimes remembers sixteen seconds. */
+/** Maximum age of the queue that must drain, ms: StartTimes remembers sixteen seconds. */
 const LONGEST_BACKLOG_MS = 15_000
 
 export class CountedRequests {

@@ -4,21 +4,21 @@
 export interface Limiter {
   /** How many requests may be in service at once: a whole number, at least 1. */
   readonly limit: number
-  /** The same, where a lower one is only being tried. @default limit */
+  /** {@link limit}, or the usual one while a lower limit is only being tried. @default limit */
   readonly usualLimit?: number
-  /** Whether it was found, or set: a limit that never bound says nothing. */
+  /** Whether the limit was found or set: one that was never reached says nothing. */
   readonly known?: boolean
   /** Why the limit is what it is. @default 'set' */
   readonly reason?: LimitReason
-  /** True while a limit is only a suspicion: what waits for it is no overload. */
+  /** True while a limit is only a suspicion: requests that wait for it are not an overload. */
   readonly searching: boolean
-  /** The loop works or answers come, as far as is known: what waits gets its turn. */
+  /** The loop works, or answers come, as far as is known: waiting requests will get their turn. */
   goesOn?(nowMs: number): boolean
-  /** True while the event loop has room, where the limit is learned: what leaves quickly need not wait. */
+  /** For a learned limit: true while the event loop has room, so that quick work need not wait. */
   readonly loopHasRoom?: boolean
-  /** How many of those in service the limit does not count: it grew by as many. */
+  /** Number of requests in service that the limit does not count; it grew by this number. */
   readonly uncounted?: number
-  /** In service above the limit: they leave before a request that waits gets a place. */
+  /** Number in service above the limit: these must leave before a waiting request gets a permit. */
   readonly excess?: number
   /** Identifies the request that was admitted last, for {@link completed} and {@link dropped}. */
   readonly ticket?: number

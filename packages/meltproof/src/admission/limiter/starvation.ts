@@ -1,7 +1,8 @@
 /**
- * Tells whether far fewer requests leave than could, while others wait: then those that merely wait for something hold
- * the places. Whether they do is tried: a few more are let in. If these leave, the old ones are in no other request's way and
- * are not counted. If they do not leave either, what is behind the loop has become slower, or has halted. Pure.
+ * Detects whether far fewer requests leave than could, while others wait: then requests that wait for something else
+ * may hold the permits. A trial shows whether they do: a few more are admitted. If these leave, the old ones do not
+ * delay others and are not counted. If they do not leave either, the dependency has become slower, or has stopped.
+ * Pure.
  */
 import { Answers } from './answers.ts'
 import type { CountedRequests } from './counted-requests.ts'
@@ -9,11 +10,11 @@ import type { CountedRequests } from './counted-requests.ts'
 export interface StarvationTuning {
   /** Fewer than this share of the usual number leave. */
   readonly starved: number
-  /** Judged over a time in which at least this many leave usually, */
+  /** Minimum number of usual departures in the judged time. */
   readonly starvedOf: number
-  /** and over at least this long, ms. */
+  /** Minimum judged time, ms. */
   readonly leastWindowMs: number
-  /** While none leaves at all, a trial lets in this fraction of the limit; else half of it. */
+  /** Size of a trial while no request leaves: this fraction of the limit; otherwise half of it. */
   readonly quietTrial: number
 }
 

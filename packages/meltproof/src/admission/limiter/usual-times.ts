@@ -9,7 +9,7 @@ export interface UsualTimesTuning {
   readonly busyForMs: number
   /** The limit of the loop holds at least this much work, ms. */
   readonly loopWorkMs: number
-  /** Answers that what requests usually take is known from. */
+  /** Number of answers from which the usual time is known. */
   readonly samples: number
   /** An answer within this time is in time, ms. */
   readonly promiseMs: number
@@ -17,7 +17,7 @@ export interface UsualTimesTuning {
 
 /** Requests wait for each other when they take more than this many times their usual time plus `loopWorkMs`. */
 const LONGER = 2
-/** Answers that show how long requests take. */
+/** Number of answers that show how long requests take. */
 const SHOW = 4
 
 export class UsualTimes {
@@ -26,7 +26,7 @@ export class UsualTimes {
   readonly #tuning: UsualTimesTuning
   readonly #answers = new Answers()
   #since = 0
-  /** What those take that use most of the time, ms, and the mean; 0: not known. */
+  /** Usual time of the answers that use most of the time, ms, and the mean; 0 while unknown. */
   #heavyMs = 0
   #meanMs = 0
 
@@ -77,7 +77,7 @@ export class UsualTimes {
     return this.areUsual
   }
 
-  /** Of few quick and slow ones the mean is chance. */
+  /** With few answers of quick and slow requests the mean depends on chance. */
   #isMeanLonger(): boolean {
     return this.#answers.all >= this.#tuning.samples && this.#answers.meanMs > this.#longest(this.#meanMs)
   }

@@ -11,9 +11,9 @@ const STALL_EVERY_MS = 500
 /** Replaces {@link STALL_EVERY_MS} while the pace is unknown, ms. A slow service leaves long gaps without a stall. */
 const FIRST_STALL_EVERY_MS = 3000
 
-/** Departures have become faster if a gap is below this share of the usual one */
+/** A gap below this share of the usual one is a faster departure. */
 const FASTER = 0.97
-/** this many times in a row; the first pace counts as the first time. */
+/** Departures have become faster after this many faster gaps in a row; the first pace counts as one. */
 const FASTER_IN_A_ROW = 2
 
 export class DeparturePace {

@@ -273,7 +273,7 @@ export class StandingQueue<E extends Waiting> {
     )
   }
 
-  /** An overload leaves no pause of this length, ms, in which no request waits. */
+  /** A pause of this length, ms, in which no request waited shows that the overload is over. */
   #isLong(pauseMs: number): boolean {
     return pauseMs > this.#tuning.restMs
   }

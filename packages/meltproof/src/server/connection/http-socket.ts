@@ -9,7 +9,7 @@ export interface HeadListener {
   refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
 }
 
-/** On the socket: a parser outlives its connections, and for short ones a WeakMap costs as much as all the rest. */
+/** Stored on the socket: the parser outlives it, and for short connections a WeakMap costs as much as all the rest. */
 export const HEAD_LISTENER: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 

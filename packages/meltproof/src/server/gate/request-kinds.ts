@@ -30,7 +30,7 @@ export class RequestKinds {
     return this.#withMethod(String(exchange.request.method ?? ''))
   }
 
-  /** The same of a GET whose path was looked up last. */
+  /** {@link inService} of the GET whose path was looked up last. */
   ofGet(): number {
     return this.#withMethod('GET')
   }

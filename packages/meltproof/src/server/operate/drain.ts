@@ -83,7 +83,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
       closing = false
     })
   }
-  /** Closing takes time, and requests that arrive meanwhile are lost: so it closes little. False at the end. */
+  /** Closes only a few, because requests that arrive while it closes are lost. Returns false at the end. */
   const closeNext = (): boolean => {
     if (server.listening && closeLane()) return true
     const wasListening = server.listening

@@ -12,7 +12,7 @@ import { isHttp2 } from '../request/is-http2.ts'
 
 /** Minimum time between two reports, ms. */
 const EVERY_MS = 100
-/** Answers of the app with a report in that time: one costs 3 us (bench/load-report.ts), and 1,000/s are enough. */
+/** Maximum answers of the app with a report in that time, at 3 us each (bench/load-report.ts): 1,000/s are enough. */
 const MOST_ANSWERS = 100
 
 export class LoadReports {

@@ -17,7 +17,7 @@ const BATCH = 16
 export class HeldAnswers {
   readonly #time: ShedBudgetLike
   readonly #answer: (connection: Connection<Exchange>) => void
-  /** Held connections with the time since when, ms; oldest first. */
+  /** Connections whose answers are delayed, and since when, ms; oldest first. */
   readonly #held = new Map<Connection<Exchange>, number>()
   #timer: NodeJS.Timeout | undefined
 
