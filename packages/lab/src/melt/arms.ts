@@ -2,6 +2,7 @@
  * The arms of a comparison: the same command bare, with meltproof, and with whatever --also asks for. Pure: it names
  * arms and decides how each is started, and starts nothing.
  */
+import type { Context, RunningApp } from '../experiment/scenario.ts'
 import type { ScenarioArm } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
 
@@ -12,6 +13,8 @@ export interface Arm {
   /** Added to NODE_OPTIONS (for meltproof in full), so that it reaches Node through npm scripts, shells and cluster workers alike. */
   readonly nodeOptions: string | undefined
   readonly env: Readonly<Record<string, string>>
+  /** Starts a proxy in front of the running app. The proxy then gets the load. */
+  readonly front?: (context: Context, app: RunningApp) => Promise<Pick<RunningApp, 'origin' | 'stop'>>
 }
 
 /** As a report names them: how each was started. */
