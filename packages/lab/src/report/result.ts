@@ -141,8 +141,8 @@ export interface View {
   /** The first one is also written as a picture of its own. */
   readonly plots: readonly Plot[]
   readonly printouts?: readonly Printout[]
-  /** Its rows in the table that a page about several results begins with; results with the same columns share one. */
-  readonly overview?: Pick<Table, 'columns' | 'rows'>
+  /** Its rows in the tables that a page about several results begins with; results share those with the same title. */
+  readonly overviews?: readonly Table[]
 }
 
 export interface Verdict {
