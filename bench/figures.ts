@@ -1,12 +1,12 @@
 /**
  * `npm run figures`: makes every published figure again, on this commit and this machine, each with three rounds in turns or
- * more where its script has rounds. A quiet machine of two cores needs less than three hours. The run can be stopped at any
+ * more where its script has rounds. A quiet machine of two cores needs less than two hours. The run can be stopped at any
  * time: runs/figures/state.json keeps which steps have ended, and the next run at the same commit continues after them. At
  * the end the results and pages are in the work tree, to be read and committed.
  *
  *   --list, --dry-run  what would run, for how long, what that would publish, and which figures are older than the code
- *   --only LIST        these steps, such as shed-cost,overload-steps, and the pages
- *   --all              also the steps that are left out otherwise: virtual time, and apps from npm
+ *   --only LIST        these steps, such as shed-cost,overload-steps, and the pages; `scoreboard` is all of its steps
+ *   --all              also the steps that are left out otherwise: the scoreboard, virtual time, and apps from npm
  *
  * It refuses a work tree with changes, and a machine on which something else runs. Exit code 1 when a step failed or was not
  * begun, 2 when it is refused.
@@ -28,10 +28,10 @@ const options = scriptOptions(import.meta.filename, {
   all: { type: 'boolean', default: false },
 })
 const { values, refuse } = options
-const names = options.chosen(
-  'only',
-  STEPS.map(({ name }) => name),
-)
+const all = STEPS.map(({ name }) => name)
+const names = options
+  .chosen('only', [...all, 'scoreboard'])
+  .flatMap(name => (name === 'scoreboard' ? all.filter(each => each.startsWith('overload-')) : [name]))
 const root = join(import.meta.dirname, '..')
 const stateFile = join(root, 'runs/figures/state.json')
 const git = (...args: readonly string[]) => spawnSync('git', args, { cwd: root, encoding: 'utf8' })

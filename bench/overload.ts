@@ -3,13 +3,13 @@
  * starts, at 0.7 to 300 times the capacity, with the ideal beside each figure. All of it takes some hours.
  *
  *   --workload LIST  such as steps,pool (default: all)
- *   --arms LIST      such as bare,meltproof (default: all)
- *   --loads LIST     multiples of the capacity (default: 0.7,1,2,6,10,40,100,300)
+ *   --arms LIST      such as bare,meltproof (default: all; without HAProxy on this machine, those that need it are left out)
+ *   --loads LIST     multiples of the capacity (default: 0.7,0.9,1,2,6,10,40,100,300)
  *   --modes LIST     standing, fresh (default: both)
  *   --rounds N       medians are over so many (default: 3)
  *   --from-scratch   forget what an earlier run has left in runs/overload
- *   --report         only write the page
- *   --quick          one workload, little of it, printed and not kept
+ *   --report         only write the pages and the pictures, with the words of today
+ *   --quick          one workload at 0.9 and 10 times the capacity, once, printed and not kept: four minutes
  *
  * It can be stopped at any time and goes on where it was: the lab keeps each step in runs/overload. In the end it copies
  * the results of these workloads to bench/results/overload and writes docs/scoreboard.md and docs/scoreboard/, as
@@ -21,6 +21,7 @@ import { runScenarios } from '../packages/lab/src/commands/run.ts'
 import { overload } from '../packages/lab/src/scenarios/overload/overload.ts'
 import { ARMS, MODES, WORKLOADS } from '../packages/lab/src/scenarios/overload/workloads.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import { sayAgain, workloadOf } from './lib/say-again.ts'
 
 const options = scriptOptions(import.meta.filename, {
   workload: { type: 'string' },
@@ -37,18 +38,19 @@ const keep = 'runs/overload'
 const results = 'bench/results/overload'
 
 /** What was asked for; of a quick run that asks for nothing, `few`. */
-function chosen<T extends string>(name: 'workload' | 'arms' | 'modes', known: readonly T[], few: readonly T[]) {
+function chosen<T extends string>(name: 'workload' | 'modes', known: readonly T[], few: readonly T[]) {
   return values.quick && values[name] === undefined ? few : options.chosen(name, known)
 }
 
-const arms = chosen('arms', ARMS, ['bare', 'meltproof'])
+const arms = values.arms === undefined ? undefined : options.chosen('arms', ARMS)
 const modes = chosen('modes', MODES, ['standing'])
 const loads = values.loads?.split(',').map(Number)
 if (loads?.some(load => !(load > 0))) options.refuse(`--loads takes numbers above 0; got '${values.loads}'`)
 const scenarios = chosen('workload', Object.keys(WORKLOADS), ['steps']).flatMap(workload =>
   modes.map(mode =>
     overload({
-      ...{ workload, mode, arms },
+      ...{ workload, mode },
+      ...(arms === undefined ? {} : { arms }),
       ...(loads === undefined ? {} : { loads }),
       ...(values.rounds === undefined ? {} : { rounds: options.whole('rounds') }),
     }),
@@ -64,5 +66,6 @@ else {
       if (existsSync(`${keep}/${name}.json`)) cpSync(`${keep}/${name}.json`, `${results}/${name}.json`)
     }
   }
+  sayAgain(results, workloadOf, ({ arms }) => ({ arms }))
   writeFileSync('docs/scoreboard.md', markdownReport([results], 'docs/images', 'docs/scoreboard'))
 }

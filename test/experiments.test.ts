@@ -42,12 +42,14 @@ const SMALL = 10
 
 function drawn(plot: Plot): number[] {
   if (plot.kind === 'bars') return plot.groups.flatMap(({ bars }) => bars.map(({ value }) => value))
+  if (plot.kind === 'points') return plot.panels.flatMap(panel => panel.points.map(({ y }) => y))
   const lines = plot.kind === 'lines' ? plot.series : plot.panels.flatMap(panel => panel.lines)
   return lines.flatMap(({ points }) => points.map(([, y]) => y ?? Number.NaN))
 }
 
 function armsIn(plot: Plot): readonly { readonly arm: string }[] {
   if (plot.kind === 'bars') return plot.groups.flatMap(({ bars }) => bars)
+  if (plot.kind === 'points') return plot.panels.flatMap(panel => panel.points)
   return plot.kind === 'lines' ? plot.series : plot.panels
 }
 

@@ -6,9 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { partialRun } from '../packages/lab/src/commands/partial-run.ts'
-import { runScenario } from '../packages/lab/src/experiment/run-scenario.ts'
+import { workloadOf } from '../bench/lib/say-again.ts'
+import { runScenario, saidOf } from '../packages/lab/src/experiment/run-scenario.ts'
 import { scenario } from '../packages/lab/src/experiment/scenario.ts'
 import { markdownReport } from '../packages/lab/src/commands/report.ts'
+import type { ScenarioResult } from '../packages/lab/src/report/result.ts'
 import { scoreboard } from '../packages/lab/src/scenarios/catalogue.ts'
 import { idealShare } from '../packages/lab/src/scenarios/overload/ideal.ts'
 
@@ -62,13 +64,18 @@ test('the pages of the scoreboard are what the lab makes of the kept results', (
   assert.match(index, /^# Scoreboard\n/)
   assert.match(
     index,
-    /\| \[5 ms of CPU in five steps, standing\]\(scoreboard\/overload-steps\.md\) \| 10x \|( [\d.]+ % \|){6}\n/,
+    /\| \[5 ms of CPU in five steps, standing\]\(scoreboard\/overload-steps\.md\) \| 10x \|( ([\d.]+ %|–) \|){9} (yes|–) \|\n/,
   )
   const pages = readdirSync(join(folder, 'scoreboard'))
   assert.deepEqual(readdirSync(join(docs, 'scoreboard')), pages)
   for (const page of pages) {
     const written = readFileSync(join(folder, 'scoreboard', page), 'utf8')
     assert.equal(readFileSync(join(docs, 'scoreboard', page), 'utf8'), written, again)
+  }
+  for (const picture of readdirSync(join(folder, 'images'))) {
+    const written = readFileSync(join(folder, 'images', picture), 'utf8')
+    assert.equal(readFileSync(join(docs, 'images', picture), 'utf8'), written, again)
+    assert.ok(index.includes(`](images/${picture})`), picture)
   }
   assert.match(readFileSync(join(docs, 'scoreboard/overload-random-paths.md'), 'utf8'), /\*\*The route beside it\*\*/)
   const linked = [...index.matchAll(/\(scoreboard\/(overload-[\w-]+)\.md\)/g)].map(([, name]) => name!)
@@ -77,6 +84,24 @@ test('the pages of the scoreboard are what the lab makes of the kept results', (
     [...new Set(linked)],
     names.filter(name => linked.includes(name)),
   )
+})
+
+test('all that the kept results say and draw is made of what was measured, in the words of today', () => {
+  const kept = join(import.meta.dirname, '../bench/results/overload')
+  for (const name of readdirSync(kept).filter(file => file.endsWith('.json'))) {
+    const result = JSON.parse(readFileSync(join(kept, name), 'utf8')) as ScenarioResult
+    const said = JSON.parse(JSON.stringify(saidOf(workloadOf(result)!, result.measured, result)))
+    for (const key of ['standings', 'finding', 'overviews', 'tables', 'plots'] as const)
+      assert.deepEqual(result[key], said[key], `${name}, ${key}: node bench/overload.ts --report says it anew`)
+  }
+})
+
+test('every row in which an arm is above and to the left of meltproof says why', () => {
+  const index = readFileSync(join(import.meta.dirname, '../docs/scoreboard.md'), 'utf8')
+  const [, table = ''] = index.split(/^## Above and to the left of meltproof$/m)
+  const rows = table.split(/^## /m)[0]!.match(/^\| \[.*\|$/gm) ?? []
+  const why = 'add the reason to `ahead` of the workload in workloads.ts, then node bench/overload.ts --report'
+  for (const row of rows) assert.match(row, /\| [A-Za-z][^|]{40,} \|$/, `${row}: ${why}`)
 })
 
 for (const [args, message] of [

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readmePicture } from '../../bench/readme-picture.ts'
 import type { ScenarioResult } from '../../packages/lab/src/report/result.ts'
+import { OURS } from '../../packages/lab/src/scenarios/overload/workloads.ts'
 import { blocksOf } from './blocks.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -116,8 +117,10 @@ test('docs/alternatives.md: rows of the scoreboard, with every row in which anot
   const shown = scores(read('docs/alternatives.md'))
   const board = scores(read('docs/scoreboard.md'))
   assert.ok(shown.size >= 10, `${shown.size} rows`)
-  for (const [row, cells] of shown)
-    assert.deepEqual(cells, board.get(row)?.slice(0, 5), `${row}: see docs/scoreboard.md`)
+  for (const [row, cells] of shown) {
+    const those = [...cells.keys()].map(arm => [arm, board.get(row)?.get(arm)] as const)
+    assert.deepEqual(cells, new Map(those), `${row}: see docs/scoreboard.md`)
+  }
   for (const [row, cells] of board) {
     if (isMatched(cells)) assert.ok(shown.has(row), `${row}: another arm is as good as meltproof`)
   }
@@ -151,22 +154,28 @@ test('the picture is readable on a phone that is 360 px wide, in light and dark'
 
 const round1 = (value: number): number => Number(value.toFixed(1))
 
-/** Whether another arm is as good as meltproof in this row. */
-function isMatched(cells: readonly string[]): boolean {
-  const [ours, ...others] = [cells[4]!, ...cells.slice(0, 4)].map(cell => Number.parseFloat(cell))
-  return others.some(other => other >= ours!)
+/** Shares by arm. */
+type Scores = ReadonlyMap<string, string>
+
+/** Whether a rival is as good as meltproof in this row. */
+function isMatched(row: Scores): boolean {
+  const shareOf = (arm: string): number => Number.parseFloat(row.get(arm)!)
+  return [...row.keys()].some(arm => !OURS.includes(arm) && shareOf(arm) >= shareOf('meltproof'))
 }
 
-/** Rows of a table of goodput by workload: `name load` -> the cells of bare, three rivals, meltproof and what follows. */
-function scores(text: string): Map<string, string[]> {
-  const rows = new Map<string, string[]>()
-  for (const line of text.split('\n')) {
+/** Rows of the tables of goodput by workload, which have a column for `bare`, up to the table of p99: `name load` -> shares. */
+function scores(text: string): Map<string, Scores> {
+  const rows = new Map<string, Scores>()
+  let arms: readonly string[] = []
+  for (const line of text.split(/^## Admitted p99$/m)[0]!.split('\n')) {
     const cells = line
       .split('|')
       .slice(1, -1)
       .map(cell => cell.trim().replaceAll('**', ''))
+    if (cells.includes('bare')) arms = cells.slice(cells.indexOf('bare'), cells.indexOf('meltproof') + 1)
     const [, name] = /\]\(scoreboard\/([\w-]+)\.md\)/.exec(cells[0] ?? '') ?? []
-    if (name !== undefined && /^[\d.]+x$/.test(cells[1] ?? '')) rows.set(`${name} ${cells[1]}`, cells.slice(2))
+    if (name === undefined || !/^[\d.]+x$/.test(cells[1] ?? '')) continue
+    rows.set(`${name} ${cells[1]}`, new Map(arms.map((arm, at) => [arm, cells[2 + at]!])))
   }
   return rows
 }

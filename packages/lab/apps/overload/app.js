@@ -1,8 +1,8 @@
 /**
  * One app of the scoreboard: `node app.js WORKLOAD ARM`, on PORT. The work is the same in every arm. Only the shedder in
- * front of it differs, each set up as its own README shows, with its defaults. under-pressure is a Fastify plugin, so
- * that arm is a Fastify app. Its README's thresholds never trip here, so it gets the 100 ms of event loop delay that its
- * users choose.
+ * front of it differs, each set up as its own README shows, with its defaults. under-pressure is a Fastify plugin, so its
+ * arms are Fastify apps: one has the limits of its README, and one the limit that a careful operator chooses, 100 ms of
+ * event loop delay and no memory limit. The README's 100 MB of rss is less than this app needs under load.
  */
 import { spawn } from 'node:child_process'
 import http from 'node:http'
@@ -33,6 +33,16 @@ function handlerOf(doWork) {
 
 const handler = handlerOf(work)
 
+function fastifyApp(limits) {
+  const app = fastify()
+  void app.register(underPressure, limits)
+  app.get('/*', (request, reply) => {
+    void reply.type('text/html; charset=utf-8')
+    return work(request.url)
+  })
+  void app.listen({ port, host })
+}
+
 /** Only for a workload that is about an option. */
 const OPTIONS = { forged: { deadlineMs: 3000 } }
 
@@ -56,14 +66,25 @@ const START = {
       })
       .listen(port, host)
   },
-  'under-pressure': () => {
-    const app = fastify()
-    void app.register(underPressure, { maxEventLoopDelay: 100 })
-    app.get('/*', (request, reply) => {
-      void reply.type('text/html; charset=utf-8')
-      return work(request.url)
-    })
-    void app.listen({ port, host })
+  'under-pressure': () => fastifyApp({ maxEventLoopDelay: 100 }),
+  'under-pressure-readme': () =>
+    fastifyApp({
+      maxEventLoopDelay: 1000,
+      maxHeapUsedBytes: 100000000,
+      maxRssBytes: 100000000,
+      maxEventLoopUtilization: 0.98,
+    }),
+  // HAProxy checks /ready. A health check that does the work of a request would say that a busy service is down.
+  'haproxy-guessed': () =>
+    void http
+      .createServer((request, response) =>
+        request.url === '/ready' ? response.end('ready\n') : handler(request, response),
+      )
+      .listen(port, host),
+  // meltproof/register protects it, and answers the checks of HAProxy on other ports.
+  'haproxy-agent': async () => {
+    await import('meltproof/register')
+    http.createServer(handler).listen(port, host)
   },
   meltproof: () => {
     const server = http.createServer(handler)
@@ -74,6 +95,6 @@ const START = {
 
 const start = START[arm]
 if (start === undefined) throw new Error(`unknown arm ${arm}; known: ${Object.keys(START).join(', ')}`)
-start()
+await start()
 // The neighbour shares the core that this process is pinned to.
 if (workload === 'neighbour') spawn(process.execPath, [fileURLToPath(new URL('../busy-loop.js', import.meta.url))])

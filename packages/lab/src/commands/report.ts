@@ -89,7 +89,7 @@ export function markdownReport(places: readonly string[], images: string, pages?
     const page = markdownPageOf(result, path.relative(pages, images), `../${folder}.md`)
     writeText(path.join(pages, `${result.name}.md`), page)
   }
-  return markdownIndex(results, folder, head)
+  return markdownIndex(results, folder, head, path.relative(path.dirname(pages), images))
 }
 
 function loadText(content: string, file: string): string {

@@ -2,6 +2,7 @@
  * The arms of a comparison: the same command bare, with meltproof, and with the additions of --also. Pure: it names
  * arms and decides how each is started, but starts nothing.
  */
+import type { Context, RunningApp } from '../experiment/scenario.ts'
 import type { ScenarioArm } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
 
@@ -15,6 +16,8 @@ export interface Arm {
    */
   readonly nodeOptions: string | undefined
   readonly env: Readonly<Record<string, string>>
+  /** Starts a proxy in front of the running app. The proxy then gets the load. */
+  readonly front?: (context: Context, app: RunningApp) => Promise<Pick<RunningApp, 'origin' | 'stop'>>
 }
 
 /** The arms as a report names them, with how each was started. */

@@ -29,6 +29,8 @@ export interface MeltOptions {
   readonly multiples: readonly number[]
   readonly sloMs: number
   readonly durationMs: number
+  /** The last part of the duration, which is not measured: see `windowOf`. */
+  readonly afterWindowMs?: number
   readonly rounds: number
   readonly connections: number | undefined
   readonly fresh: boolean

@@ -87,6 +87,7 @@ function setupOf({
   spacing,
   fresh,
   connections,
+  afterWindowMs,
 }: MeltOptions): MeltSetup {
   const standing =
     connections === undefined ? '200 to 1,500 standing connections by rate' : `${connections} standing connections`
@@ -98,7 +99,7 @@ function setupOf({
     durationMs,
     rounds,
     spacing,
-    window: windowOf(durationMs),
+    window: windowOf(durationMs, afterWindowMs),
   }
 }
 
@@ -180,9 +181,9 @@ class Melt {
     }
   }
 
-  #start(arm: Arm, env: Readonly<Record<string, string>> = {}): Promise<RunningApp> {
+  async #start(arm: Arm, env: Readonly<Record<string, string>> = {}): Promise<RunningApp> {
     const spin = this.#measured.spinPerMs.before
-    return this.#context.start({
+    const app = await this.#context.start({
       name: arm.kind === 'bare' ? 'the command' : arm.name,
       run: arm.command,
       core: 'server',
@@ -198,6 +199,16 @@ class Melt {
       tls: this.#parts.options.tls,
       startTimeoutMs: this.#parts.options.startTimeoutMs,
     })
+    if (arm.front === undefined) return app
+    const { origin, stop } = await arm.front(this.#context, app)
+    return {
+      ...app,
+      origin,
+      async stop() {
+        await stop()
+        await app.stop()
+      },
+    }
   }
 
   /** Starts an arm, checks that it answers, and ends it. */
@@ -275,7 +286,7 @@ class Melt {
   }
 
   async #step(arm: Arm, multiple: number, round: number): Promise<void> {
-    const { path, sloMs, durationMs } = this.#parts.options
+    const { path, sloMs, durationMs, afterWindowMs } = this.#parts.options
     const { goodShare = 1, beside, crowd } = this.#parts.shape
     const isThis = (step: StepResult): boolean =>
       step.arm === arm.name && step.multiple === multiple && step.round === round
@@ -293,7 +304,15 @@ class Melt {
       ]),
     )
     const summarise = (of: LoadOutcome): StepResult =>
-      summariseStep({ arm: arm.name, multiple, round, window: windowOf(durationMs), sloMs, outcome: of, ...seen })
+      summariseStep({
+        arm: arm.name,
+        multiple,
+        round,
+        window: windowOf(durationMs, afterWindowMs),
+        sloMs,
+        outcome: of,
+        ...seen,
+      })
     const step = summarise(outcome[0])
     this.#measured.steps.push(step)
     if (outcome[1] !== undefined) this.#measured.beside?.push(summarise(outcome[1]))

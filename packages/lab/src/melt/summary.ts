@@ -8,16 +8,26 @@
 import { sumOf, totalOf } from '../load/added.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
-import type { Fates, Latency, Row, SecondResult, StepResult, Window } from './measured.ts'
+import type { Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
 import type { UnderLoad } from './step.ts'
 
 /** Every step starts a cold process, which is expected to be steady from this second on. */
 const steadyFromSecond = 1
 
-/** The whole seconds of a step that count. */
-export function windowOf(durationMs: number): Window {
-  return { from: steadyFromSecond, to: Math.floor(durationMs / 1000) }
+/**
+ * The whole seconds of a step that count. With `afterMs` the load goes on for that long after them. If that is the SLO,
+ * each answer that counts was complete while the load lasted: an arm with a long queue has nothing of its end.
+ */
+export function windowOf(durationMs: number, afterMs = 0): Window {
+  return { from: steadyFromSecond, to: Math.floor((durationMs - afterMs) / 1000) }
 }
+
+/** Whether each answer that counts was complete while the load lasted. Results of older versions were not. */
+export const isUnderLoad = ({
+  durationMs,
+  sloMs,
+  window,
+}: Pick<MeltSetup, 'durationMs' | 'sloMs' | 'window'>): boolean => durationMs - 1000 * window.to >= sloMs
 
 export interface StepInput extends UnderLoad<LoadOutcome> {
   readonly arm: string

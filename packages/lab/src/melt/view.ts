@@ -15,6 +15,7 @@ import type { Capacity, MeltMeasured, Row, StepResult } from './measured.ts'
 import { whyNoVerdict } from './no-verdict.ts'
 import { judgedRecoveries, recoveryPlot, recoverySentence, recoveryTable } from './recovery.ts'
 import { standings } from './standings.ts'
+import { isUnderLoad } from './summary.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
 type Kept = Pick<Row, 'arm' | 'multiple' | 'offered' | 'goodput' | 'ofCapacity'>
@@ -99,12 +100,15 @@ const columns: Columns<Row> = [
 ]
 
 export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup'>, more: Columns<Row> = []): Table {
-  const { sloMs, window, rounds } = setup
+  const { sloMs, durationMs, window, rounds } = setup
+  const after = isUnderLoad(setup)
+    ? ` The load went on until second ${durationMs / 1000}, so each answer in time was complete while it lasted.`
+    : ''
   const words = {
     title: rounds === 1 ? 'Figures' : `Figures, medians of ${rounds} rounds`,
     note:
       `Goodput: 2xx/3xx within ${formatChosen(sloMs)}, counted from the scheduled send time, of the requests scheduled ` +
-      `in seconds ${window.from} to ${window.to} after a cold start. Errors: connection errors and timeouts of the whole step.`,
+      `in seconds ${window.from} to ${window.to} after a cold start.${after} Errors: connection errors and timeouts of the whole step.`,
   }
   return tableOf(words, rows, [armColumn(rows), ...columns, ...more])
 }

@@ -24,9 +24,21 @@ export function markdownPage(results: readonly Found[], images: string, head: st
   return [head.trimEnd(), ...index, sections.join('\n')].join('\n\n')
 }
 
-/** `folder`: link from the index to the folder of the pages. */
-export function markdownIndex(results: readonly Found[], folder: string, head: string = usualHead): string {
-  return `${[head.trimEnd(), ...overviews(results, name => `${folder}/${name}.md`)].join('\n\n')}\n`
+/**
+ * `folder`: that of the pages, as the index links to it; `images`: that of the pictures. Results with tables of their own
+ * show their pictures too.
+ */
+export function markdownIndex(
+  results: readonly Found[],
+  folder: string,
+  head: string = usualHead,
+  images = 'images',
+): string {
+  const pictures = results
+    .filter(({ overviews: tables = [], plots }) => tables.length > 0 && plots.length > 0)
+    .map(({ name, title }) => `[![${title}](${images}/experiment-${name}.svg)](${folder}/${name}.md)`)
+  const pictured = pictures.length === 0 ? [] : ['## The pictures', pictures.join('\n')]
+  return `${[head.trimEnd(), ...overviews(results, name => `${folder}/${name}.md`), ...pictured].join('\n\n')}\n`
 }
 
 /** The page of one result. `index`: link from it to the index. */
@@ -35,23 +47,31 @@ export function markdownPageOf(result: Found, images: string, index: string): st
   return `${head}\n\n${section(result, images)}`
 }
 
-/** The first cell of each row links to its result. */
+/** Tables with the same title become one. The first cell of each row links to its result. */
 function overviews(results: readonly Found[], linkTo: (name: string) => string): string[] {
-  const own = results.map(({ name, overview, finding, certified }) => ({
-    name,
-    columns: overview?.columns ?? ['experiment', 'what it found', 'certified'],
-    rows: overview?.rows.map(row => row.cells) ?? [[name, finding, certified ? 'yes' : 'no']],
-  }))
-  const tables = [...Map.groupBy(own, ({ columns }) => columns.join()).values()].map(those =>
-    markdownTable(
-      those[0]!.columns,
-      those.flatMap(({ name, rows }) =>
-        rows.map(([first = name, ...rest]) => [`[${first}](${linkTo(name)})`, ...rest]),
-      ),
-    ),
+  const own = results.flatMap(({ name, overviews: tables, finding, certified }) =>
+    (tables ?? [usualOverview(name, finding, certified)]).map(table => ({ ...table, name })),
   )
+  const tables = [...Map.groupBy(own, ({ title }) => title)].flatMap(([title, those]) => {
+    const rows = those.flatMap(({ name, rows }) =>
+      rows.map(({ cells: [first = name, ...rest] }) => [`[${first}](${linkTo(name)})`, ...rest]),
+    )
+    if (rows.length === 0) return []
+    const { note, columns } = those[0]!
+    return [
+      ...(title === '' ? [] : [`## ${title}`]),
+      ...(note === undefined ? [] : [note]),
+      markdownTable(columns, rows),
+    ]
+  })
   return [...origins(results), ...tables]
 }
+
+const usualOverview = (name: string, finding: string, certified: boolean): Table => ({
+  title: '',
+  columns: ['experiment', 'what it found', 'certified'],
+  rows: [{ cells: [name, finding, certified ? 'yes' : 'no'] }],
+})
 
 /** Says so if results come from different versions or machines, so that readers do not compare their figures. */
 function origins(results: readonly Found[]): string[] {

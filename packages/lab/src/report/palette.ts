@@ -7,7 +7,7 @@ import type { ScenarioArm } from './result.ts'
 export interface ArmStyle {
   readonly light: string
   readonly dark: string
-  readonly mark: 'circle' | 'square' | 'triangle' | 'diamond'
+  readonly mark: 'circle' | 'square' | 'triangle' | 'diamond' | 'down' | 'cross'
   /** Stroke lengths and gaps, px; empty is a solid line. */
   readonly dash: readonly number[]
 }
@@ -18,6 +18,9 @@ const others: readonly ArmStyle[] = [
   { light: '#8a5a9e', dark: '#d7a3e0', mark: 'triangle', dash: [8, 5] },
   { light: '#00795a', dark: '#2fc79b', mark: 'diamond', dash: [3, 4] },
   { light: '#8a6d00', dark: '#f0c53b', mark: 'triangle', dash: [12, 4, 3, 4] },
+  { light: '#b0306a', dark: '#ff8fb8', mark: 'down', dash: [2, 3] },
+  { light: '#4c5bab', dark: '#a9b4ff', mark: 'cross', dash: [10, 3] },
+  { light: '#5f6368', dark: '#b9bec6', mark: 'diamond', dash: [6, 2] },
 ]
 
 export function stylesOf(arms: readonly Pick<ScenarioArm, 'kind'>[]): readonly ArmStyle[] {

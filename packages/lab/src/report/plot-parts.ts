@@ -59,14 +59,19 @@ export function text(className: string, x: number, y: number, words: string, anc
   return `<text class="${className}" x="${px(x)}" y="${px(y)}"${anchored}>${escapeText(words)}</text>`
 }
 
+/** Of the marks with straight sides: x and y in turn, px from the middle. */
+const CORNERS = {
+  triangle: [0, -6, 6, 4.5, -6, 4.5],
+  down: [0, 6, 6, -4.5, -6, -4.5],
+  diamond: [0, -6.5, 6.5, 0, 0, 6.5, -6.5, 0],
+  cross: [-2, -6, 2, -6, 2, -2, 6, -2, 6, 2, 2, 2, 2, 6, -2, 6, -2, 2, -6, 2, -6, -2, -2, -2],
+} as const
+
 export function mark(shape: ArmStyle['mark'], cx: number, cy: number): string {
   if (shape === 'circle') return `<circle cx="${px(cx)}" cy="${px(cy)}" r="5"/>`
   if (shape === 'square') return `<rect x="${px(cx - 4.5)}" y="${px(cy - 4.5)}" width="9" height="9"/>`
-  const corners =
-    shape === 'triangle'
-      ? [cx, cy - 6, cx + 6, cy + 4.5, cx - 6, cy + 4.5]
-      : [cx, cy - 6.5, cx + 6.5, cy, cx, cy + 6.5, cx - 6.5, cy]
-  return `<polygon points="${corners.map(px).join(' ')}"/>`
+  const corners = CORNERS[shape].map((offset, at) => px(offset + (at % 2 === 0 ? cx : cy)))
+  return `<polygon points="${corners.join(' ')}"/>`
 }
 
 /** Horizontal lines with their values, the bottom axis, and the title of the values. */

@@ -6,6 +6,7 @@ import { escapeText } from './escape.ts'
 import { bars } from './plot-bars.ts'
 import { lines } from './plot-lines.ts'
 import { panels } from './plot-panels.ts'
+import { points } from './plot-points.ts'
 import { type Drawn, type Frame, NARROW, styled, type Styled, text, WIDE } from './plot-parts.ts'
 import type { Plot, ScenarioArm } from './result.ts'
 import { wrapWords } from './wrap-words.ts'
@@ -58,6 +59,7 @@ function svg(title: string, inner: string, [width, height]: readonly [number, nu
 
 function body(drawn: Plot, arms: readonly Styled[], frame: Frame): Drawn {
   if (drawn.kind === 'panels') return panels(drawn, arms, frame)
+  if (drawn.kind === 'points') return points(drawn, arms, frame)
   return drawn.kind === 'lines' ? lines(drawn, arms, frame) : bars(drawn, arms, frame)
 }
 

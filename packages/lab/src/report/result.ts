@@ -96,7 +96,20 @@ export interface PanelsPlot extends AnyPlot {
   readonly panels: readonly { readonly arm: string; readonly says: string; readonly lines: readonly PanelLine[] }[]
 }
 
-export type Plot = LinesPlot | BarsPlot | PanelsPlot
+/** Two figures against each other: a point for each arm, in a panel for each load. Better is up and to the left. */
+export interface PointsPlot extends AnyPlot {
+  readonly kind: 'points'
+  readonly x: Axis
+  readonly panels: readonly {
+    readonly label: string
+    /** A horizontal line that no arm can be expected to be above. */
+    readonly ideal: Level
+    /** Without `x` a point stands to the right of the axis, above `none`. */
+    readonly points: readonly { readonly arm: string; readonly x: number | null; readonly y: number }[]
+  }[]
+}
+
+export type Plot = LinesPlot | BarsPlot | PanelsPlot | PointsPlot
 
 /** The output of a tool, unchanged. */
 export interface Printout {
@@ -128,8 +141,8 @@ export interface View {
   /** The first plot is also written as a separate picture. */
   readonly plots: readonly Plot[]
   readonly printouts?: readonly Printout[]
-  /** Its rows in the first table of a page about several results; results with the same columns share a table. */
-  readonly overview?: Pick<Table, 'columns' | 'rows'>
+  /** Its rows in the tables that a page about several results begins with; results share those with the same title. */
+  readonly overviews?: readonly Table[]
 }
 
 export interface Verdict {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { median, rowsOf, summariseStep, windowOf } from '../../src/melt/summary.ts'
+import { isUnderLoad, median, rowsOf, summariseStep, windowOf } from '../../src/melt/summary.ts'
 import { type Made, outcome, second } from './fixture.ts'
 
 const watched = { samples: [], peakRssBytes: 0, cpuMs: 100, watchedMs: 3000 }
@@ -24,6 +24,18 @@ const summarise = (seconds: readonly Made[], more = {}) =>
 test('the window starts after one second and ends with the schedule', () => {
   assert.deepEqual(windowOf(5000), { from: 1, to: 5 })
   assert.deepEqual(windowOf(2500), { from: 1, to: 2 })
+})
+
+test('with a load that goes on for the SLO after the window, each answer in time is complete under load', () => {
+  const setup = (durationMs: number, afterMs: number) => ({
+    durationMs,
+    sloMs: 1000,
+    window: windowOf(durationMs, afterMs),
+  })
+  assert.deepEqual(windowOf(6000, 1000), { from: 1, to: 5 })
+  assert.equal(isUnderLoad(setup(6000, 1000)), true)
+  assert.equal(isUnderLoad(setup(6000, 500)), true, 'the window has whole seconds')
+  assert.equal(isUnderLoad(setup(6000, 0)), false)
 })
 
 test('only requests scheduled in the window count', () => {

@@ -253,7 +253,7 @@ test('of a column of pixels the outline stays', () => {
 
 test('arms differ in more than colour', () => {
   const also = { kind: 'also' } as const
-  const styles = stylesOf([{ kind: 'bare' }, { kind: 'protected' }, also, also, also])
+  const styles = stylesOf([{ kind: 'bare' }, { kind: 'protected' }, also, also, also, also, also, also])
   const looks = styles.map(style => `${style.mark} ${style.dash}`)
   assert.equal(new Set(looks).size, styles.length)
 })

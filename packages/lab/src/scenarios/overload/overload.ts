@@ -1,12 +1,12 @@
 /** The scoreboard: one workload, bare, with each rival and with meltproof, at multiples of its capacity. */
-import { appFile } from '../../experiment/app-file.ts'
 import type { Context, Scenario } from '../../experiment/scenario.ts'
 import { freePort } from '../../launch/free-port.ts'
-import type { Arm } from '../../melt/arms.ts'
 import { checkOptions, type MeltOptions } from '../../melt/options.ts'
 import { meltScenario } from '../../melt/scenario.ts'
 import type { Form } from '../../report/result.ts'
+import { type Ports, portsOf } from '../fleet-instance.ts'
 import { startPostgres } from '../postgres.ts'
+import { armOf, armsHere } from './arms.ts'
 import { keptFigures, type OverloadMeasured, overloadView } from './view.ts'
 import { ARMS, LOADS, type Mode, WORKLOADS, type Workload } from './workloads.ts'
 
@@ -18,14 +18,17 @@ const MOST_FRESH = 4000
 export interface OverloadChoice {
   readonly workload: string
   readonly mode: Mode
+  /** @default all that can run on this machine */
   readonly arms?: readonly string[]
   readonly loads?: readonly number[]
   readonly rounds?: number
 }
 
-export function overload({ workload: name, mode, arms = ARMS, loads, rounds }: OverloadChoice): Scenario<unknown> {
+export function overload({ workload: name, mode, arms, loads, rounds }: OverloadChoice): Scenario<unknown> {
   const workload = WORKLOADS[name]!
-  const chosen = ARMS.filter(arm => arms.includes(arm)).map(arm => armOf(name, arm))
+  let ports: Ports
+  const names = arms === undefined ? armsHere() : ARMS.filter(arm => arms.includes(arm))
+  const chosen = names.map(arm => armOf(name, arm, () => ports))
   const fresh = mode === 'fresh'
   return meltScenario({
     name: `overload-${name}${fresh ? '-fresh' : ''}`,
@@ -35,29 +38,25 @@ export function overload({ workload: name, mode, arms = ARMS, loads, rounds }: O
     arms: chosen,
     options: form => ({
       ...optionsOf(form, name, workload, mode),
-      multiples: workload.loads ?? loads ?? (form === 'full' ? LOADS : [1, 10]),
+      multiples: workload.loads ?? loads ?? (form === 'full' ? LOADS : [0.9, 10]),
       rounds: rounds ?? (form === 'full' ? 3 : 1),
     }),
     shape: fresh ? { ...workload, mostRate: MOST_FRESH } : { ...workload, crowd: true },
     async prepare(context, measured) {
       const overloaded = measured as OverloadMeasured
+      const left = arms === undefined ? ARMS.filter(arm => !names.includes(arm)) : []
+      if (left.length > 0) context.line(`there is no HAProxy here, so these arms are left out: ${left.join(', ')}`)
+      ports = await portsOf()
       if (workload.bound === 'cpu') overloaded.shedUs ??= await measureShedUs(context, fresh)
-      if (workload.needsPostgres !== true) return {}
-      return { DATABASE_URL: (await startPostgres(context)).connectionString }
+      return {
+        MELTPROOF_ADMIN: `127.0.0.1:${ports.admin}`,
+        MELTPROOF_HAPROXY_AGENT: `127.0.0.1:${ports.agent}`,
+        ...(workload.needsPostgres === true ? { DATABASE_URL: (await startPostgres(context)).connectionString } : {}),
+      }
     },
     view: measured => overloadView(measured, chosen, workload, mode),
     kept: keptFigures,
   })
-}
-
-function armOf(workload: string, arm: (typeof ARMS)[number]): Arm {
-  return {
-    name: arm,
-    kind: arm === 'bare' ? 'bare' : arm === 'meltproof' ? 'protected' : 'also',
-    command: ['node', '--no-warnings', appFile('overload/app.js'), workload, arm],
-    nodeOptions: undefined,
-    env: { NODE_ENV: 'production' },
-  }
 }
 
 function optionsOf(form: Form, name: string, workload: Workload, mode: Mode): MeltOptions {
@@ -70,11 +69,13 @@ function optionsOf(form: Form, name: string, workload: Workload, mode: Mode): Me
     },
     ['node'],
   )
+  const windowMs = form === 'full' ? (workload.durationMs ?? usual.durationMs) : usual.durationMs
   return {
     ...usual,
     headers: workload.headers ?? {},
     timeoutMs: workload.timeoutMs ?? usual.timeoutMs,
-    durationMs: form === 'full' ? (workload.durationMs ?? usual.durationMs) : usual.durationMs,
+    durationMs: windowMs + usual.sloMs,
+    afterWindowMs: usual.sloMs,
   }
 }
 

@@ -1,0 +1,35 @@
+/** Says anew what committed results of the lab found, with the words of today, of what was measured then. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { type Said, saidOf } from '../../packages/lab/src/experiment/run-scenario.ts'
+import type { Scenario } from '../../packages/lab/src/experiment/scenario.ts'
+import type { ScenarioResult } from '../../packages/lab/src/report/result.ts'
+import { overload } from '../../packages/lab/src/scenarios/overload/overload.ts'
+import { MODES, WORKLOADS } from '../../packages/lab/src/scenarios/overload/workloads.ts'
+
+/**
+ * @param scenarioOf undefined leaves a result as it is
+ * @param kept what of a result stays as it was said when it was measured
+ */
+export function sayAgain(
+  folder: string,
+  scenarioOf: (result: ScenarioResult) => Scenario<unknown> | undefined,
+  kept: (result: ScenarioResult) => Partial<Said> = () => ({}),
+): void {
+  for (const name of readdirSync(folder).filter(file => file.endsWith('.json'))) {
+    const file = path.join(folder, name)
+    const whole = JSON.parse(readFileSync(file, 'utf8')) as ScenarioResult
+    const { measured, ...result } = whole
+    const scenario = scenarioOf(whole)
+    if (scenario === undefined || measured === undefined) continue
+    const said = { ...saidOf(scenario, measured, result), ...kept(whole) }
+    writeFileSync(file, `${JSON.stringify({ ...result, ...said, measured }, null, 1)}\n`)
+  }
+}
+
+/** The workload of a result of the scoreboard, with the arms that it has: an older result has fewer. */
+export function workloadOf({ name, arms }: ScenarioResult): Scenario<unknown> | undefined {
+  return Object.keys(WORKLOADS)
+    .flatMap(workload => MODES.map(mode => overload({ workload, mode, arms: arms.map(each => each.name) })))
+    .find(each => each.name === name)
+}
