@@ -14,7 +14,7 @@ test('a link leads to a page of the site, or to the forge', () => {
   assert.equal(link('docs/faq.md', 'deploy/haproxy.md'), '/docs/deploy/haproxy.md')
   assert.equal(link('docs/deploy/envoy.md', '../README.md#experimental'), '/docs/index.md#experimental')
   assert.equal(link('README.zh-CN.md', 'README.md'), '/index.md')
-  assert.equal(link('docs/faq.md', '../bench/results/recovery.txt'), 'https://forge/bench/results/recovery.txt')
+  assert.equal(link('docs/faq.md', '../bench/results/drain.txt'), 'https://forge/bench/results/drain.txt')
   assert.equal(link('ARCHITECTURE.md', 'packages/meltproof/README.md'), 'https://forge/packages/meltproof/README.md')
 })
 

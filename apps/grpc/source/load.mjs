@@ -1,5 +1,6 @@
 // Load on the service's dearest call: `capacity` prints a rate and how many users got it, `busy USERS MS` the
-// rate that so many get, `offer RATE MS` what became of an open loop's calls.
+// rate that so many get, `offer RATE MS` what became of an open loop's calls, `phases JSON` the same second by second, of
+// { phases: [[rate, seconds], ...], retries }, evenly spaced, from clients that call again.
 import grpc from '@grpc/grpc-js'
 import { clientOf } from './service.mjs'
 
@@ -72,6 +73,64 @@ async function offer(rate, durationMs) {
   return { ...load, goodput: counted / (wholeS - 1), okP50Ms: at(0.5), okP99Ms: at(0.99), doubts: [] }
 }
 
+/** The pause before a client calls again, half more or less; it doubles. */
+const FIRST_PAUSE_MS = 100
+
+async function phases(asked) {
+  const { phases, retries } = JSON.parse(asked)
+  const lastS = phases.reduce((sum, [, seconds]) => sum + seconds, 0)
+  const seconds = Array.from({ length: lastS }, (_, second) => ({
+    ...{ second, offered: 0, goodput: 0, late: 0, shed: 0, shedLate: 0, otherStatus: 0, failed: 0, unsent: 0 },
+    latencies: [],
+  }))
+  const due = phases.flatMap(([rate, length], at) => {
+    const fromS = phases.slice(0, at).reduce((sum, [, before]) => sum + before, 0)
+    return Array.from({ length: Math.floor(rate * length) }, (_, n) => 1000 * (fromS + n / rate))
+  })
+  const started = performance.now()
+  const lags = []
+  const send = async (dueMs, number, before = 0) => {
+    const of = seconds[Math.floor(dueMs / 1000)]
+    if (of === undefined) return
+    of.offered++
+    lags.push(performance.now() - started - dueMs)
+    const error = await score(number)
+    const tookMs = performance.now() - started - dueMs
+    if (error === null) {
+      of.latencies.push(tookMs)
+      of[tookMs <= SLO_MS ? 'goodput' : 'late']++
+      return
+    }
+    const isShed = BUSY.includes(error.code) && !/ECONN|No connection|dropped|RST_STREAM|GOAWAY/.test(error.details)
+    of[isShed ? 'shed' : 'failed']++
+    if (isShed && tookMs > SLO_MS) of.shedLate++
+    if (before === retries) return
+    await new Promise(resolve => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** before * (0.5 + Math.random())))
+    await send(performance.now() - started, number, before + 1)
+  }
+  const calls = []
+  let next = 0
+  await new Promise(resolve => {
+    const tick = () => {
+      const elapsed = performance.now() - started
+      for (; next < due.length && due[next] <= elapsed; next++) calls.push(send(due[next], next))
+      if (next < due.length) setTimeout(tick, 1)
+      else resolve()
+    }
+    tick()
+  })
+  await Promise.all(calls)
+  const at = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? null
+  return {
+    sendLagP99Ms: at(lags, 0.99),
+    seconds: seconds.map(({ latencies, ...fates }) => ({
+      ...fates,
+      admittedP50Ms: at(latencies, 0.5),
+      admittedP99Ms: at(latencies, 0.99),
+    })),
+  }
+}
+
 async function capacity() {
   await closedLoop(8, 1500)
   const two = await closedLoop(2, 2000)
@@ -81,5 +140,5 @@ async function capacity() {
 
 const [what, amount, durationMs] = process.argv.slice(2)
 const asked = { capacity, busy: closedLoop, offer }[what]
-console.log(JSON.stringify(await asked(Number(amount), Number(durationMs))))
+console.log(JSON.stringify(await (what === 'phases' ? phases(amount) : asked(Number(amount), Number(durationMs)))))
 process.exit(0)

@@ -14,12 +14,15 @@ import type { UnderLoad } from './step.ts'
 import { secondOf } from './summary.ts'
 
 /** A load that every app can serve: closer to the capacity, a small drift would be an overload. */
-const AFTER = 0.8
+export const AFTER = 0.8
 /** If the load was more than this share of the capacity at the end of the run, there is no verdict. */
 const MOST_AFTER = 0.9
 export const WINDOW_S = 3
 /** A single request delayed by a garbage collection is not a failure. */
 const NEARLY_ALL = 0.99
+
+/** The reason for no verdict about a recovery. */
+export const LATE_BEFORE = 'it was late before the spike'
 
 /** An app that has not recovered by then counts as not recovered. */
 const watchedS = ({ afterS }: Pick<RecoveryShape, 'afterS'>): number => afterS - WINDOW_S
@@ -46,25 +49,44 @@ export function recoveryOf(
   { outcome, died, foreign }: Seen,
   sloMs: number,
 ): Recovery {
-  const seconds = outcome.seconds.map(each => secondOf(each, sloMs))
-  const back = died === null ? backAfterS(seconds, shape.beforeS + shape.spikeS) : null
-  return { arm, backAfterS: back, died: died !== null, unsure: whyUnsure(), seconds }
-
-  function whyUnsure(): string | null {
-    if ((foreign ?? 0) > foreignBelow) return 'other processes used more than a tenth of the server’s core'
-    if (generatorFailed()) return 'the generator itself was late'
-    return isWell(seconds[shape.beforeS - 1]) ? null : 'it was late before the spike'
-  }
+  return recoveryFrom(arm, shape, {
+    seconds: outcome.seconds.map(each => secondOf(each, sloMs)),
+    died: died !== null,
+    isDisturbed: (foreign ?? 0) > foreignBelow,
+    isGeneratorLate,
+  })
 
   /** A late generator makes an app look worse; one that does not send makes it look better. */
-  function generatorFailed(): boolean {
+  function isGeneratorLate(isBack: boolean): boolean {
     const { clean, good, unsent, scheduled } = outcome
-    if (back !== null) return unsent > (1 - NEARLY_ALL) * scheduled
+    if (isBack) return unsent > (1 - NEARLY_ALL) * scheduled
     return clean.ok.count * clean.ok.shareWithin(sloMs) - good > (1 - NEARLY_ALL) * good
   }
 }
 
-const isWell = (second: SecondResult | undefined): boolean =>
+/** What one run showed, whatever made its load. */
+export interface Shown extends Pick<Recovery, 'died' | 'seconds'> {
+  readonly isDisturbed: boolean
+  /** Whether its lateness may have changed that the app was back, or was not. */
+  readonly isGeneratorLate: (isBack: boolean) => boolean
+}
+
+export function recoveryFrom(
+  arm: string,
+  shape: RecoveryShape,
+  { seconds, died, isDisturbed, isGeneratorLate }: Shown,
+): Recovery {
+  const back = died ? null : backAfterS(seconds, shape.beforeS + shape.spikeS)
+  return { arm, backAfterS: back, died, unsure: whyUnsure(), seconds }
+
+  function whyUnsure(): string | null {
+    if (isDisturbed) return 'something else used more than a tenth of the server’s core'
+    if (isGeneratorLate(back !== null)) return 'the generator itself was late'
+    return isWell(seconds[shape.beforeS - 1]) ? null : LATE_BEFORE
+  }
+}
+
+export const isWell = (second: SecondResult | undefined): boolean =>
   second !== undefined && second.goodput >= NEARLY_ALL * second.offered
 
 /** Seconds after `from`; null if it has not recovered. */
@@ -141,7 +163,7 @@ export function recoveryTable({ arms, shape }: Recoveries): Table {
   )
 }
 
-const CLIENTS =
+export const CLIENTS =
   'A client retries after a refusal, an error or its timeout, first after 50 to 150 ms, then after 100 to 300 ms.'
 
 /** The share answered in time, second by second; the spike ends at 0. */

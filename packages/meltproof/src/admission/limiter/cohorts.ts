@@ -153,7 +153,8 @@ export class Cohorts {
         suspicion ??= found
         for (let low = middle - 1; low >= 0; low--) {
           const before = this.#between(low, middle, nowMs)
-          if (before !== undefined) return { ...before, isSure: true, rate: this.#rateSince(this.#levels[high]!, nowMs) }
+          if (before !== undefined)
+            return { ...before, isSure: true, rate: this.#rateSince(this.#levels[high]!, nowMs) }
         }
       }
     }

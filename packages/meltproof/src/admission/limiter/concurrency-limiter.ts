@@ -336,7 +336,8 @@ export class ConcurrencyLimiter implements Limiter {
       this.#isOver ||= RESUMED >= this.#tuning.starved * this.#rate * (nowMs - this.#resumedAt)
       this.#resumed = 0
     }
-    if (this.#isOver && this.#above === 0 && this.#requests.inService <= 1 * this.#rate * this.#tuning.promiseMs) this.#openAbove(nowMs)
+    if (this.#isOver && this.#above === 0 && this.#requests.inService <= 1 * this.#rate * this.#tuning.promiseMs)
+      this.#openAbove(nowMs)
   }
 
   /** By Little's law the limit is throughput times this, ms. */

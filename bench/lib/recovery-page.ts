@@ -1,0 +1,158 @@
+/** When the apps of apps/ are back after a spike, as a page. Pure. */
+import type { Recovery, RecoveryShape } from '../../packages/lab/src/melt/measured.ts'
+import {
+  AFTER,
+  backInWords,
+  CLIENTS,
+  LATE_BEFORE,
+  spikeInWords,
+  WINDOW_S,
+} from '../../packages/lab/src/melt/recovery.ts'
+import { formatList, formatMultiple, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
+import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
+import type { Conditions } from './conditions.ts'
+
+export const SHAPE: RecoveryShape = { beforeS: 3, spike: 10, spikeS: 3, afterS: 13, retries: 2 }
+/** A protected app is to be back within this. */
+export const BAR_S = 5
+
+export interface AppRecovery extends Conditions {
+  readonly title: string
+  /** What the search of `meltlab melt` found, in a closed loop; requests a second. */
+  readonly searched: number
+  /** That, or the highest lower step of which the bare app carried 0.8x in an open loop. */
+  readonly capacity: number
+  /** Why each higher one was not kept, the highest first. Older results have none: whether it stood still was not verified. */
+  readonly lowered?: readonly string[]
+  readonly bare: ArmRecovery
+  readonly protected: ArmRecovery
+}
+
+export interface ArmRecovery extends Recovery {
+  /** Cores' worth of CPU that processes of others used meanwhile. Older results have none. */
+  readonly others?: number
+  /** Runs that were thrown away because others used too much. */
+  readonly disturbed?: number
+}
+
+export const isJudged = (app: AppRecovery): boolean =>
+  app.bare.unsure === null && (app.protected.unsure === null || failsBefore(app))
+
+/** Where the bare app was seen to carry the load before the spike, the protected one has to. */
+const failsBefore = ({ bare, protected: { unsure }, lowered }: AppRecovery): boolean =>
+  lowered !== undefined && bare.unsure === null && unsure === LATE_BEFORE
+
+export const meetsBar = ({ protected: { unsure, backAfterS } }: AppRecovery): boolean =>
+  unsure === null && backAfterS !== null && backAfterS <= BAR_S
+
+/** The apps that can be judged and their seconds, for those that quote them. */
+export function summaryOf(apps: readonly AppRecovery[]): {
+  readonly judged: readonly AppRecovery[]
+  readonly back: readonly AppRecovery[]
+  readonly bareBack: readonly AppRecovery[]
+  readonly slowestS: number
+} {
+  const judged = apps.filter(isJudged)
+  const back = judged.filter(meetsBar)
+  return {
+    judged,
+    back,
+    bareBack: judged.filter(app => app.bare.backAfterS !== null),
+    slowestS: Math.max(...back.map(app => app.protected.backAfterS ?? 0)),
+  }
+}
+
+export function recoveryPage(results: Readonly<Record<string, AppRecovery>>, known: number): string {
+  const apps = Object.values(results).sort((a, b) => a.title.localeCompare(b.title))
+  const { judged, back, bareBack } = summaryOf(apps)
+  return `# Whether apps come back by themselves
+
+Written by \`node bench/recovery.ts\` from \`bench/results/recovery.json\`; not by hand. The [${known} apps](apps.md) from npm are
+started bare and with \`--import meltproof/register\`, without options, and each is asked on its most expensive route: ${formatMultiple(AFTER)} of its
+capacity for ${SHAPE.beforeS} s, then ${spikeInWords(SHAPE)}, then ${formatMultiple(AFTER)} for ${SHAPE.afterS} s. An app is back from the second on in which, and in
+the ${WINDOW_S - 1} after it, 99 % of the requests were answered well within a second. A shed request is not answered well.
+
+**${back.length} of ${judged.length} protected apps were back within ${BAR_S} s. Bare, ${bareBack.length} of them were back within ${SHAPE.afterS - WINDOW_S} s.**${unmeasured(apps, judged, known)}${olderOf(apps)}
+
+${markdownTable(
+  ['', 'capacity', 'bare', 'protected', 'kept in the spike', "others' CPU"],
+  apps.map(app => [
+    app.title,
+    `${formatRate(app.capacity)}/s`,
+    inWords(app.bare),
+    inWords(app.protected),
+    `${keptOf(app.bare, app.capacity)}, ${keptOf(app.protected, app.capacity)}`,
+    [app.bare, app.protected].map(({ others }) => others?.toFixed(2) ?? '–').join(', '),
+  ]),
+)}
+
+- **Clients**: ${CLIENTS} They leave after 5 s.
+- **Capacity**: what the search of \`meltlab melt\` finds, when ${formatMultiple(AFTER)} of it stands still on the bare app: evenly spaced for 8 s, 99 %
+  of the requests of each second answered within a second, and a median answer that does not grow. If it does not, the capacity is
+  lowered by the 10 % by which two searches may differ, until it does. The search is a closed loop, in which users wait for their answers, and may find
+  more than an open loop can have.
+- **Kept in the spike**: good answers a second while the load was ${formatMultiple(SHAPE.spike)}, of the capacity, bare and protected.
+- **Others' CPU**: cores' worth that other processes of the machine used during the bare and the protected run. A run with more
+  than a tenth is repeated. Server and load are on different cores. One run each.
+
+${loweredOf(apps)}## Measured on
+
+In brackets is the load average of the minute before.
+
+${machinesOf(apps)}
+`
+}
+
+const inWords = (recovery: Recovery): string => recovery.unsure ?? backInWords(recovery, SHAPE)
+
+/** Of the capacity, in the seconds of the spike. */
+function keptOf({ seconds }: Recovery, capacity: number): string {
+  const spike = seconds.slice(SHAPE.beforeS, SHAPE.beforeS + SHAPE.spikeS)
+  return formatPercent(spike.reduce((sum, { goodput }) => sum + goodput, 0) / spike.length / capacity)
+}
+
+function unmeasured(apps: readonly AppRecovery[], judged: readonly AppRecovery[], known: number): string {
+  const unsure = apps.filter(app => !judged.includes(app)).map(app => app.title)
+  const parts = [
+    ...judged
+      .filter(failsBefore)
+      .map(({ title }) => `${title} was late or shed before the spike, but only when protected.`),
+    ...(unsure.length === 0 ? [] : [`Of ${formatList(unsure)} the run says nothing, for the reason in the table.`]),
+    ...(apps.length === known ? [] : [`${known - apps.length} of the ${known} were not measured.`]),
+  ]
+  return parts.length === 0 ? '' : ` ${parts.join(' ')}`
+}
+
+function olderOf(apps: readonly AppRecovery[]): string {
+  const older = apps.filter(({ lowered }) => lowered === undefined).map(({ title }) => title)
+  if (older.length === 0) return ''
+  const which = older.length === apps.length ? 'All results' : `The results of ${formatList(older)}`
+  return (
+    `\n\n${which} are older: it was not verified that the bare app carries ${formatMultiple(AFTER)} of the capacity in an open loop, ` +
+    'and the CPU that others used was not measured. The load averages of the machine are below.'
+  )
+}
+
+function loweredOf(apps: readonly AppRecovery[]): string {
+  const lines = apps
+    .map(each => ({ lowered: [], ...each }))
+    .filter(({ lowered }) => lowered.length > 0)
+    .map(
+      ({ title, searched, capacity, lowered }) =>
+        `- **${title}**: ${formatRate(searched)}/s was found, and ${formatRate(capacity)}/s kept. At ${formatMultiple(AFTER)} of what was tried: ${lowered.join('; ')}.`,
+    )
+  return lines.length === 0 ? '' : `## Capacities that were lowered\n\n${lines.join('\n')}\n\n`
+}
+
+function machinesOf(apps: readonly AppRecovery[]): string {
+  const places = Map.groupBy(
+    apps,
+    ({ date, commit = 'commit unknown', node, cores, cpu, kernel }) =>
+      `${date}: ${commit}, Node ${node}, ${cores} cores of ${cpu}, Linux ${kernel}`,
+  )
+  return [...places]
+    .map(
+      ([place, those]) => `- ${place}: ${those.map(({ title, loadBefore }) => `${title} (${loadBefore})`).join(', ')}.`,
+    )
+    .join('\n')
+}

@@ -1,0 +1,65 @@
+/**
+ * Whether an app carries a load that does not wait for its answers. The capacity search of `meltlab melt` is a closed loop: its
+ * users wait for each answer, so with 32 of them it finds a rate at which an open loop may already queue without end.
+ */
+import type { SecondResult } from '../../packages/lab/src/melt/measured.ts'
+import { AGREE_WITHIN } from '../../packages/lab/src/melt/no-verdict.ts'
+import { AFTER, isWell } from '../../packages/lab/src/melt/recovery.ts'
+import { median } from '../../packages/lab/src/melt/summary.ts'
+
+/** The median answer may take this many times as long in the second half as in the first, or this share of the SLO. */
+const MOST_GROWTH = 2
+const SMALL_SHARE = 0.05
+const STILL_S = 8
+/** The capacity is not lowered below this share of what the search found. */
+const LEAST_SHARE = 0.3
+
+/** What is needed of a load to find out what an app carries. */
+export interface SteadyLoad {
+  readonly sloMs: number
+  /** Lets a few users ask until the app's code has been compiled, and what came before has been answered. */
+  warm(): Promise<unknown>
+  /** Evenly spaced requests. */
+  steady(rate: number, durationS: number): Promise<readonly SecondResult[]>
+}
+
+export interface Standing {
+  readonly capacity: number
+  /** Why each higher one was not kept, the highest first. */
+  readonly lowered: readonly string[]
+  /** False when not even the lowest that was tried stood still. */
+  readonly stands: boolean
+}
+
+/** The highest step from `searched` downwards of which 0.8x stands still. */
+export async function standingCapacity(load: SteadyLoad, searched: number): Promise<Standing> {
+  const reasons: string[] = []
+  for (let capacity = searched; ; capacity = lowered(capacity)) {
+    const why = await stillAt(load, capacity)
+    const found = { capacity, lowered: reasons }
+    if (why === undefined) return { ...found, stands: true }
+    if (lowered(capacity) < LEAST_SHARE * searched) return { ...found, stands: false }
+    reasons.push(`at ${(AFTER * capacity).toFixed(0)}/s ${why}`)
+  }
+}
+
+/** Why 0.8x of it did not stand still; undefined when it did. */
+export async function stillAt(load: SteadyLoad, capacity: number): Promise<string | undefined> {
+  await load.warm()
+  return whyNotStill(await load.steady(AFTER * capacity, STILL_S), load.sloMs)
+}
+
+/** Why evenly spaced requests did not stand still; undefined when they did. */
+export function whyNotStill(seconds: readonly SecondResult[], sloMs: number): string | undefined {
+  const late = seconds.filter(second => !isWell(second)).length
+  if (late > 0) return `it was late in ${late} of ${seconds.length} seconds`
+  const half = seconds.length >> 1
+  const [first, second] = [seconds.slice(0, half), seconds.slice(half)].map(
+    part => median(part.map(each => each.admittedP50Ms ?? 0)) ?? 0,
+  ) as [number, number]
+  if (second <= Math.max(MOST_GROWTH * first, SMALL_SHARE * sloMs)) return undefined
+  return `its median answer went from ${first.toFixed(0)} to ${second.toFixed(0)} ms`
+}
+
+/** The next capacity to try: lower by what two searches must differ by to disagree. */
+export const lowered = (capacity: number): number => capacity / (1 + AGREE_WITHIN)

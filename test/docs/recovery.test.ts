@@ -1,0 +1,64 @@
+/** docs/recovery.md is made of the committed result, and docs/faq.md says of it what it says. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type AppRecovery, BAR_S, isJudged, recoveryPage, summaryOf } from '../../bench/lib/recovery-page.ts'
+import { LATE_BEFORE } from '../../packages/lab/src/melt/recovery.ts'
+import { ROOT } from './pages.ts'
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+const results = JSON.parse(read('bench/results/recovery.json')) as Record<string, AppRecovery>
+const known = globSync('apps/*/app.ts', { cwd: ROOT }).length
+const all = Object.values(results)
+
+test('docs/recovery.md is the page of its result', () => {
+  assert.equal(read('docs/recovery.md'), recoveryPage(results, known), 'node bench/recovery.ts --page writes it')
+})
+
+test('docs/faq.md: how many apps are back, and after how long', () => {
+  const { judged, back, bareBack, slowestS } = summaryOf(all)
+  const paragraph = read('docs/faq.md')
+    .split('\n\n')
+    .find(text => text.includes('](recovery.md)'))!
+    .replaceAll('\n', ' ')
+  const said = /(\d+) of (\d+) protected apps were back within (\d+) s, and (\w+) of them bare/.exec(paragraph)
+  const bare = bareBack.length === 0 ? 'none' : `${bareBack.length}`
+  assert.deepEqual(said?.slice(1), [`${back.length}`, `${judged.length}`, `${slowestS}`, bare], paragraph)
+  const quoted = /(\d+) others? could not be judged/.exec(paragraph)?.[1] ?? '0'
+  assert.equal(quoted, `${known - judged.length}`)
+})
+
+/** The first of the committed apps that can be judged. */
+const one: AppRecovery = { ...all.find(isJudged)!, lowered: [] }
+const withProtected = (more: Partial<AppRecovery['protected']>): AppRecovery => ({
+  ...one,
+  protected: { ...one.protected, ...more },
+})
+
+test('an app that was not judged, or back too late, does not count as back', () => {
+  const counts = (app: AppRecovery): number[] => {
+    const { judged, back } = summaryOf([app])
+    return [judged.length, back.length]
+  }
+  assert.deepEqual(counts(withProtected({ backAfterS: BAR_S })), [1, 1])
+  assert.deepEqual(counts(withProtected({ backAfterS: BAR_S + 1 })), [1, 0])
+  assert.deepEqual(counts(withProtected({ backAfterS: null })), [1, 0])
+  assert.deepEqual(counts(withProtected({ unsure: 'the generator itself was late' })), [0, 0])
+  // The bare app carried that load.
+  assert.deepEqual(counts(withProtected({ unsure: LATE_BEFORE })), [1, 0])
+  const { lowered: _, ...older } = withProtected({ unsure: LATE_BEFORE })
+  assert.deepEqual(counts(older), [0, 0])
+})
+
+test('the page names what was not measured, what was not judged, and each capacity that was lowered', () => {
+  const app = { ...withProtected({ unsure: 'the generator itself was late' }), title: 'One' }
+  const page = recoveryPage({ one: { ...app, searched: 110, capacity: 100, lowered: ['at 88/s it was late'] } }, 3)
+  assert.match(page, /Of One the run says nothing/)
+  assert.match(page, /2 of the 3 were not measured/)
+  assert.match(page, /\| One \| 100\/s \|.*the generator itself was late/)
+  assert.match(
+    page,
+    /\*\*One\*\*: 110\/s was found, and 100\/s kept\. At 0\.8x of what was tried: at 88\/s it was late\./,
+  )
+})
