@@ -171,6 +171,21 @@ const SEARCH = [
     'Math.min(this.#tuning.firstShare * recent, knee)',
     'this.#tuning.firstShare * recent',
   ]),
+  rule('rate-since', 'a first limit by what left since the most were in service', [
+    LIMITER,
+    'Math.max(this.#rates.lately(nowMs), since)',
+    'Math.min(this.#rates.lately(nowMs), since + 1e9)',
+  ]),
+  rule('no-queue', 'no first limit where those in service do not drain', [
+    LIMITER,
+    'if (drains && this.#isNoQueue(sinceMs))',
+    'if (nowMs < 0 && this.#isNoQueue(sinceMs))',
+  ]),
+  rule('scales', 'no second limit where throughput grew with the number in service', [
+    LIMITER,
+    '|| loopDecides || scales',
+    '|| loopDecides || (scales && nowMs < 0)',
+  ]),
   rule('drain', 'the limit from what leaves while the queue in service drains', [
     LIMITER,
     "if (this.#phase === 'measure') this.#limitByDrain(sinceMs)",
@@ -408,7 +423,11 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       leastCountedMs: [150, 600],
     },
   ],
-  [TUNING, COHORTS, { cohort: [4, 10], apart: [1.1, 1.5], shows: [0.3, 0.8], standardErrors: [2, 4] }],
+  [
+    TUNING,
+    COHORTS,
+    { cohort: [4, 10], apart: [1.1, 1.5], shows: [0.3, 0.8], matters: [0, 0.1], standardErrors: [2, 4] },
+  ],
   [
     TUNING,
     LOOP,
@@ -448,6 +467,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       LATE_WORKS: [1, 2.5],
       SURE: [2, 10],
       DRAINS: [0.25, 0.75],
+      NO_QUEUE: [0.1, 0.5],
       HALT_SERVICES: [2, 8],
       HALT_OF: [32, 128],
       QUIET_MS: [200, 800],

@@ -11,7 +11,8 @@
  * Phases of the limit for what lies behind the loop:
  *
  * - open: nothing is limited, except while a suspicion lasts.
- * - measure: throughput under the first limit. If it fell nearly as far as the limit did, half as much again is let in.
+ * - measure: throughput under the first limit. If it fell nearly as far as the limit did, half as much again is let in. If
+ *   those in service hardly leave, they are no queue, and the limit is dropped.
  * - rest: the limit stays, follows throughput up, and half of it is tried from time to time.
  * - lower: half of it is tried. If throughput stays, half will do; if it falls, the knee is known.
  *
@@ -40,13 +41,11 @@ const SURE = 5
 const LATE_WORKS = 1.5
 /** When this share of those in service has left, a queue drains. */
 const DRAINS = 1 / 2
-/** A queue drains at this share of the rate before, at least. */
+/** Requests that leave at less than this share of the rate before the limit are no queue. */
 const NO_QUEUE = 1 / 4
 /** No answer for this many mean service times is a halt, with at least this many in service. */
 const HALT_SERVICES = 4
 const HALT_OF = 64
-/** So many answers in a row as fast as usual end a halt. */
-const RESUMED = 12
 /** The same for what waits on (`goesOn`), ms and mean service times. */
 const QUIET_MS = 400
 const QUIET_SERVICES = 2
@@ -86,14 +85,10 @@ export class ConcurrencyLimiter implements Limiter {
   #countedThen = 0
   /** Departures, since the limit was set, of requests that arrived before it. */
   readonly #drained = new Answers()
-  /** Answers in the window that shows whether a halt is over, and since when. */
-  #resumed = 0
-  #resumedAt = 0
-  #isOver = false
   #measured = 0
   /** Whether requests from before the limit changed are still in service. */
   #unsettled = false
-  /** So many in service did not wait for each other, as a limit below that showed at that time. */
+  /** Throughput grew with the number in service up to this one, as a lower limit showed then. */
   #scaledTo = 0
   #scaledAt = 0
   #changedAt = 0
@@ -202,7 +197,6 @@ export class ConcurrencyLimiter implements Limiter {
     const workMs = Math.min(serviceMs, this.#requests.windowMs)
     this.#starvation.answered(workMs)
     this.#rates.answered(nowMs, workMs)
-    if (this.#reason === 'halt') this.#resumes(nowMs)
     if (this.#phase === 'open') this.#judge(nowMs)
     else this.#measure(nowMs, nowMs - serviceMs, workMs)
   }
@@ -286,6 +280,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #limitContention({ aloneMs, knee, rate: since, sinceMs }: Contention, nowMs: number): void {
     const { recent } = this.#requests
+    // Before the load rose, fewer left than could: its own rate shows more, unless it is too short.
     const rate = Math.max(this.#rates.lately(nowMs), since)
     const needed = rate * this.#spanMs(aloneMs)
     // Where the loop is scarce its own limit decides, once it holds requests back.
@@ -320,24 +315,10 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #limitHalted(nowMs: number): void {
-    this.#resumed = 0
-    this.#isOver = false
     const rate = this.#rates.usual
     this.#reason = 'halt'
     this.#set(Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs)), rate, this.#meanMs, nowMs, nowMs)
     this.#rests(this.#limit, nowMs, this.#lookAt)
-  }
-
-  /** Answers come as fast as usual again: what is behind the loop is slower, or it stood still, and did not stop. */
-  #resumes(nowMs: number): void {
-    if (this.#resumed === 0) this.#resumedAt = nowMs
-    this.#resumed++
-    if (this.#resumed > RESUMED) {
-      this.#isOver ||= RESUMED >= this.#tuning.starved * this.#rate * (nowMs - this.#resumedAt)
-      this.#resumed = 0
-    }
-    if (this.#isOver && this.#above === 0 && this.#requests.inService <= 1 * this.#rate * this.#tuning.promiseMs)
-      this.#openAbove(nowMs)
   }
 
   /** By Little's law the limit is throughput times this, ms. */
@@ -368,7 +349,7 @@ export class ConcurrencyLimiter implements Limiter {
     else if (judged === 'starved') this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.#above)
   }
 
-  /** Those from before the first limit would leave as fast as those before them, if they waited for each other. */
+  /** A queue drains about as fast as requests left before. Where hardly any leaves, they wait for something else. */
   #isNoQueue(sinceMs: number): boolean {
     const { promiseMs, starvedOf } = this.#tuning
     if (this.#phase !== 'measure' || sinceMs < Math.max(promiseMs, 2 * this.#spanMs(this.#aloneMs))) return false
@@ -376,10 +357,15 @@ export class ConcurrencyLimiter implements Limiter {
     return usually >= starvedOf && this.#drained.all < NO_QUEUE * usually
   }
 
-  #openAbove(nowMs: number): void {
-    this.#scaledTo = this.#countedThen
-    this.#scaledAt = nowMs
+  /** The limit was of no use. */
+  #dropLimit(nowMs: number): void {
+    this.#scalesTo(this.#countedThen, nowMs)
     this.#open()
+  }
+
+  #scalesTo(inService: number, nowMs: number): void {
+    this.#scaledTo = inService
+    this.#scaledAt = nowMs
   }
 
   #measure(nowMs: number, startedAt: number, workMs: number): void {
@@ -413,10 +399,7 @@ export class ConcurrencyLimiter implements Limiter {
     // Nothing was scarce if throughput fell as far as the limit. The geometric mean is as far from that as from staying.
     const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
     const more = this.#tuning.grows * limit
-    if (fell) {
-      this.#scaledTo = this.#countedThen
-      this.#scaledAt = nowMs
-    }
+    if (fell) this.#scalesTo(this.#countedThen, nowMs)
     if (fell && more >= this.#countedThen) {
       this.#open()
       return
@@ -479,7 +462,7 @@ export class ConcurrencyLimiter implements Limiter {
     const { promiseMs } = this.#tuning
     const sinceMs = nowMs - this.#changedAt
     const drains = this.#counted > this.#limit
-    if (drains && this.#isNoQueue(sinceMs)) this.#openAbove(nowMs)
+    if (drains && this.#isNoQueue(sinceMs)) this.#dropLimit(nowMs)
     // A lower limit that admits nothing for this long costs more than it can teach.
     if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
     if (this.#phase === 'open' || drains || sinceMs < Math.min(this.#meanMs, promiseMs)) return false

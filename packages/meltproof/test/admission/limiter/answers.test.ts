@@ -62,3 +62,19 @@ test('clear forgets all of them', () => {
   near(answers.count, 1)
   near(answers.heavyMs, 5)
 })
+
+test('those since a copy count as if they were all', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 1, max: 1000 })),
+      fc.array(fc.integer({ min: 1, max: 1000 })),
+      (early, late) => {
+        const answers = answersOf(...early)
+        const then = answers.copy()
+        for (const ms of late) answers.add(ms)
+        near(answers.countSince(then), answersOf(...late).count)
+        assert.equal(answers.all - then.all, late.length)
+      },
+    ),
+  )
+})

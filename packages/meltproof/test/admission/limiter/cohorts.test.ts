@@ -215,6 +215,28 @@ describe('a pool with more work than it can do is a queue', () => {
 })
 
 describe('cohorts', () => {
+  /** Three groups of twenty, each among more than the one before, and then their answers. */
+  function groups(...tookMs: readonly number[]): Contention | undefined {
+    const cohorts = new Cohorts(LIMITER_TUNING)
+    const all = tookMs.map((ms, i) =>
+      Array.from({ length: 20 }, (_, j) => ({ ms, ticket: cohorts.admitted(i + j / 100, 10 * 2 ** i) })),
+    )
+    for (const [i, group] of all.entries()) for (const { ms, ticket } of group) cohorts.ended(ticket, ms + i / 1000)
+    return cohorts.contention(Math.max(...tookMs) + 10)
+  }
+
+  it('take a rise of less than a fiftieth for none, however sure it is', () => {
+    assert.equal(groups(5000, 5002, 5004), undefined)
+    assert.equal(groups(50, 52, 54)?.isSure, true)
+  })
+
+  it('count what leaves from the time when the most were in service', () => {
+    const { rate, isSure } = groups(50, 80, 120)!
+    assert.equal(isSure, true)
+    // Sixty answers of uneven times in about 130 ms.
+    assert.ok(rate > 0.3 && rate < 60 / 125, `${rate}/ms`)
+  })
+
   /** One at a time, and then more at once than one server can do. */
   function queue(cohorts: Cohorts): Contention | undefined {
     for (let i = 0; i < 20; i++) cohorts.ended(cohorts.admitted(10 * i, 1), 10)

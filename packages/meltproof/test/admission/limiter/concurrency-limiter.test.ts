@@ -87,6 +87,25 @@ describe('nothing is limited', () => {
     })
   }
 
+  for (const [clients, first, others] of [
+    [100, 0.3, 100],
+    [300, 0.5, 20],
+  ] as const) {
+    it(`so that any of ${clients} clients is shed that reconnect at once and then poll for 5 s, beside ${others}/s`, () => {
+      const path = (): string => '/socket.io/'
+      const kinds = [
+        { share: 1, steps: (): Step[] => [{ cpu: 0.1 }], path },
+        { share: 0, steps: (): Step[] => [{ cpu: first }], path },
+        { share: 0, steps: () => waits(5000), path },
+      ]
+      const cohorts = [{ atMs: 4000, clients, requests: 3, kind: (n: number) => (n === 0 ? 1 : 2) }]
+      for (const seed of SEEDS) {
+        const result = run({ rate: () => others, steps: () => [], kinds, cohorts }, 20, seed)
+        assert.equal(result.shed, 0, `seed ${seed}`)
+      }
+    })
+  }
+
   it('so that a pool that suffices sheds any', () => {
     for (const seed of SEEDS) assert.equal(run({ rate: () => 160, steps: pool50 }, 30, seed).shed, 0, `seed ${seed}`)
   })
@@ -263,6 +282,17 @@ describe('an outage', () => {
       assert.ok(above <= 0.25 * looks, `seed ${seed}: at ${above} of ${looks} looks more than the limit were left out`)
       assert.ok(result.mostInService <= 5 * before, `seed ${seed}: ${result.mostInService} at a limit of ${before}`)
       assert.ok(goodRate(result, 33, 44) >= 180, `seed ${seed}: ${goodRate(result, 33, 44)}/s after it`)
+    }
+  })
+})
+
+describe('a group commit, whose throughput follows the number in service', () => {
+  it('is not limited again and again after a limit has shown that', () => {
+    const group = { writeMs: 6, eachMs: 0.02 }
+    const rate = (nowMs: number): number => (nowMs % 4000 < 2000 ? 100 : 1800)
+    for (const seed of SEEDS) {
+      const result = run({ rate, steps: () => [{ cpu: 0.05 }, 'write'], group }, 20, seed)
+      assert.ok(result.shed <= 0.01 * 19_000, `seed ${seed}: ${result.shed} shed`)
     }
   })
 })

@@ -5,11 +5,13 @@ import fc from 'fast-check'
 import { LoopLimit } from '../../../src/admission/limiter/loop-limit.ts'
 import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 
-const { busyForMs, busyWindowMs, fewest, grows, lookMs, loopBusy, loopWorkMs, max } = LIMITER_TUNING
+const { busyForMs, busyWindowMs, fewest, grows, lookMs, loopBusy, loopWorkMs, max, promiseMs } = LIMITER_TUNING
 
 interface Load {
   /** Busy share of the loop. @default 1 */
   readonly busy?: number
+  /** Share of the time in which the loop has the core. @default as its busy share */
+  readonly cpu?: number
   /** Requests in service. @default as many as the limit */
   readonly counted?: number
   /** Whether requests wait for a permit. @default true */
@@ -19,15 +21,20 @@ interface Load {
 }
 
 function loop() {
-  let [nowMs, busyMs] = [0, 0]
-  const limit = new LoopLimit(() => busyMs, LIMITER_TUNING)
+  let [nowMs, busyMs, cpuMs] = [0, 0, 0]
+  const limit = new LoopLimit(
+    () => busyMs,
+    () => cpuMs,
+    LIMITER_TUNING,
+  )
   const judge = ({ counted = Math.min(limit.limit, max), waits = true }: Load): void =>
     limit.judge(nowMs, counted, waits)
   const run = (ms: number, load: Load): void => {
-    const { busy = 1, answerEveryMs = Number.POSITIVE_INFINITY } = load
+    const { busy = 1, cpu = busy, answerEveryMs = Number.POSITIVE_INFINITY } = load
     for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
       nowMs++
       busyMs += busy
+      cpuMs += cpu
       if (nowMs % answerEveryMs === 0) limit.answered(answerEveryMs)
       judge(load)
     }
@@ -35,6 +42,7 @@ function loop() {
   const stall = (ms: number): void => {
     nowMs += ms
     busyMs += ms
+    cpuMs += ms
   }
   return { limit, run, stall }
 }
@@ -95,7 +103,11 @@ describe('a loop that is busy', () => {
 
   it('limits nothing where it is told that its work is done elsewhere', () => {
     let busyMs = 0
-    const limit = new LoopLimit(() => busyMs, { ...LIMITER_TUNING, limitsByLoop: false })
+    const limit = new LoopLimit(
+      () => busyMs,
+      () => busyMs,
+      { ...LIMITER_TUNING, limitsByLoop: false },
+    )
     for (let nowMs = 0; nowMs < 1000; nowMs += 5) {
       busyMs = nowMs
       limit.judge(nowMs, 500, true)
@@ -200,4 +212,42 @@ it('under any load the limit is none, or a whole number of at least the work in 
       }
     }),
   )
+})
+
+describe('a loop that is busy only because other processes have the core', () => {
+  const starved = { cpu: 0.3, counted: 70 }
+
+  it('gets no limit before four were answered', () => {
+    const { limit, run } = loop()
+    run(promiseMs / 2, starved)
+    assert.equal(limit.isSet, false)
+    for (let i = 0; i < 3; i++) limit.answered(300)
+    run(busyForMs, starved)
+    assert.equal(limit.isSet, false)
+    limit.answered(300)
+    run(busyWindowMs, starved)
+    assert.equal(limit.limit, 70)
+  })
+
+  it('gets one after a second, however few were answered', () => {
+    const { limit, run } = loop()
+    run(promiseMs - 1, starved)
+    assert.equal(limit.isSet, false)
+    run(busyWindowMs, starved)
+    assert.equal(limit.limit, 70)
+  })
+
+  it('keeps a limit until four were answered under it, or for a second', () => {
+    const { limit, run } = limitedTo(70)
+    run(promiseMs - busyWindowMs, starved)
+    assert.equal(limit.limit, 70)
+    run(2 * busyWindowMs, starved)
+    assert.equal(limit.limit, 35)
+  })
+
+  it('is limited at once while it has half of the core', () => {
+    const { limit, run } = loop()
+    run(busyForMs, { ...starved, cpu: 0.6 })
+    assert.equal(limit.limit, 70)
+  })
 })
