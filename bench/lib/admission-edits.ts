@@ -178,8 +178,8 @@ const SEARCH = [
   ]),
   rule('no-queue', 'no first limit where those in service do not drain', [
     LIMITER,
-    'if (drains && this.#isNoQueue(sinceMs))',
-    'if (nowMs < 0 && this.#isNoQueue(sinceMs))',
+    'this.#isNoQueue(sinceMs, isOver)',
+    'nowMs < 0',
   ]),
   rule('scales', 'no second limit where throughput grew with the number in service', [
     LIMITER,

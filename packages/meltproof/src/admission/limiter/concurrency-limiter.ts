@@ -349,12 +349,17 @@ export class ConcurrencyLimiter implements Limiter {
     else if (judged === 'starved') this.#rate = this.#starvation.starved(nowMs, this.#rate, this.#counts, this.#above)
   }
 
-  /** A queue drains about as fast as requests left before. Where hardly any leaves, they wait for something else. */
-  #isNoQueue(sinceMs: number): boolean {
+  /**
+   * A queue drains about as fast as requests left before. Where hardly any leaves, they wait for something else: after a second,
+   * or once the others do not count any more.
+   */
+  #isNoQueue(sinceMs: number, isOver: boolean): boolean {
     const { promiseMs, starvedOf } = this.#tuning
-    if (this.#phase !== 'measure' || sinceMs < Math.max(promiseMs, 2 * this.#spanMs(this.#aloneMs))) return false
+    const left = this.#drained.all
     const usually = this.#rate * sinceMs
-    return usually >= starvedOf && this.#drained.all < NO_QUEUE * usually
+    if (left >= NO_QUEUE * usually) return false
+    if (isOver) return left < DRAINS * (this.#countedThen - this.#limit)
+    return usually >= starvedOf && sinceMs >= Math.max(promiseMs, 2 * this.#spanMs(this.#aloneMs))
   }
 
   /** The limit was of no use. */
@@ -462,10 +467,14 @@ export class ConcurrencyLimiter implements Limiter {
     const { promiseMs } = this.#tuning
     const sinceMs = nowMs - this.#changedAt
     const drains = this.#counted > this.#limit
-    if (drains && this.#isNoQueue(sinceMs)) this.#dropLimit(nowMs)
+    const isOver = !drains && sinceMs >= Math.min(this.#meanMs, promiseMs)
+    if (this.#phase === 'measure' && this.#isNoQueue(sinceMs, isOver)) {
+      this.#dropLimit(nowMs)
+      return false
+    }
     // A lower limit that admits nothing for this long costs more than it can teach.
     if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
-    if (this.#phase === 'open' || drains || sinceMs < Math.min(this.#meanMs, promiseMs)) return false
+    if (!isOver) return false
     this.#unsettled = false
     if (this.#phase === 'measure') this.#limitByDrain(sinceMs)
     this.#measureFrom(nowMs)

@@ -87,19 +87,21 @@ describe('nothing is limited', () => {
     })
   }
 
-  for (const [clients, first, others] of [
+  for (const [clients, handshakeMs, others] of [
+    [100, 1, 20],
     [100, 0.3, 100],
     [300, 0.5, 20],
+    [300, 0.5, 100],
   ] as const) {
-    it(`so that any of ${clients} clients is shed that reconnect at once and then poll for 5 s, beside ${others}/s`, () => {
+    it(`so that any of ${clients} clients is shed that reconnect at once and then poll, beside ${others}/s`, () => {
       const path = (): string => '/socket.io/'
       const kinds = [
         { share: 1, steps: (): Step[] => [{ cpu: 0.1 }], path },
-        { share: 0, steps: (): Step[] => [{ cpu: first }], path },
+        { share: 0, steps: (): Step[] => [{ cpu: handshakeMs }], path },
         { share: 0, steps: () => waits(5000), path },
       ]
       const cohorts = [{ atMs: 4000, clients, requests: 3, kind: (n: number) => (n === 0 ? 1 : 2) }]
-      for (const seed of SEEDS) {
+      for (let seed = 1; seed <= 10; seed++) {
         const result = run({ rate: () => others, steps: () => [], kinds, cohorts }, 20, seed)
         assert.equal(result.shed, 0, `seed ${seed}`)
       }
