@@ -181,11 +181,6 @@ const SEARCH = [
     'this.#isNoQueue(sinceMs, isOver)',
     'nowMs < 0',
   ]),
-  rule('scales', 'no second limit where throughput grew with the number in service', [
-    LIMITER,
-    '|| loopDecides || scales',
-    '|| loopDecides || (scales && nowMs < 0)',
-  ]),
   rule('drain', 'the limit from what leaves while the queue in service drains', [
     LIMITER,
     "if (this.#phase === 'measure') this.#limitByDrain(sinceMs)",

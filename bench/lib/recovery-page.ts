@@ -1,10 +1,11 @@
 /** When the apps of apps/ are back after a spike, as a page. Pure. */
-import type { Recovery, RecoveryShape } from '../../packages/lab/src/melt/measured.ts'
+import type { Recovery, RecoveryShape, SecondResult } from '../../packages/lab/src/melt/measured.ts'
 import {
   AFTER,
   backInWords,
   CLIENTS,
-  LATE_BEFORE,
+  DISTURBED,
+  isWell,
   spikeInWords,
   WINDOW_S,
 } from '../../packages/lab/src/melt/recovery.ts'
@@ -36,14 +37,18 @@ export interface ArmRecovery extends Recovery {
 }
 
 export const isJudged = (app: AppRecovery): boolean =>
-  app.bare.unsure === null && (app.protected.unsure === null || failsBefore(app))
+  failsBefore(app) || (app.bare.unsure === null && app.protected.unsure === null)
 
-/** Where the bare app was seen to carry the load before the spike, the protected one has to. */
-const failsBefore = ({ bare, protected: { unsure }, lowered }: AppRecovery): boolean =>
-  lowered !== undefined && bare.unsure === null && unsure === LATE_BEFORE
+const before = ({ seconds }: Recovery): SecondResult | undefined => seconds[SHAPE.beforeS - 1]
 
-export const meetsBar = ({ protected: { unsure, backAfterS } }: AppRecovery): boolean =>
-  unsure === null && backAfterS !== null && backAfterS <= BAR_S
+/** Where the bare app carried the load before the spike, the protected one has to, whatever the spike then did. */
+const failsBefore = ({ bare, protected: mine }: AppRecovery): boolean =>
+  [bare, mine].every(({ unsure }) => unsure !== DISTURBED) && isWell(before(bare)) && !isWell(before(mine))
+
+export const meetsBar = (app: AppRecovery): boolean => {
+  const { unsure, backAfterS } = app.protected
+  return !failsBefore(app) && unsure === null && backAfterS !== null && backAfterS <= BAR_S
+}
 
 /** The apps that can be judged and their seconds, for those that quote them. */
 export function summaryOf(apps: readonly AppRecovery[]): {
@@ -70,7 +75,7 @@ export function recoveryPage(results: Readonly<Record<string, AppRecovery>>, kno
 Written by \`node bench/recovery.ts\` from \`bench/results/recovery.json\`; not by hand. The [${known} apps](apps.md) from npm are
 started bare and with \`--import meltproof/register\`, without options, and each is asked on its most expensive route: ${formatMultiple(AFTER)} of its
 capacity for ${SHAPE.beforeS} s, then ${spikeInWords(SHAPE)}, then ${formatMultiple(AFTER)} for ${SHAPE.afterS} s. An app is back from the second on in which, and in
-the ${WINDOW_S - 1} after it, 99 % of the requests were answered well within a second. A shed request is not answered well.
+the ${WINDOW_S - 1} after it, 99 % of the requests were answered with 2xx or 3xx within a second. A shed request was not.
 
 **${back.length} of ${judged.length} protected apps were back within ${BAR_S} s. Bare, ${bareBack.length} of them were back within ${SHAPE.afterS - WINDOW_S} s.**${unmeasured(apps, judged, known)}${olderOf(apps)}
 
@@ -80,7 +85,7 @@ ${markdownTable(
     app.title,
     `${formatRate(app.capacity)}/s`,
     inWords(app.bare),
-    inWords(app.protected),
+    failsBefore(app) ? failedBefore(app.protected) : inWords(app.protected),
     `${keptOf(app.bare, app.capacity)}, ${keptOf(app.protected, app.capacity)}`,
     [app.bare, app.protected].map(({ others }) => others?.toFixed(2) ?? '–').join(', '),
   ]),
@@ -88,8 +93,8 @@ ${markdownTable(
 
 - **Clients**: ${CLIENTS} They leave after 5 s.
 - **Capacity**: what the search of \`meltlab melt\` finds, when ${formatMultiple(AFTER)} of it stands still on the bare app: evenly spaced for 8 s, 99 %
-  of the requests of each second answered within a second, and a median answer that does not grow. If it does not, the capacity is
-  lowered by the 10 % by which two searches may differ, until it does. The search is a closed loop, in which users wait for their answers, and may find
+  of the requests of each second answered within a second, and a median answer that at most doubles. If it does not, the capacity is
+  divided by 1.1, the ratio by which two searches may differ, until it does. The search is a closed loop, in which users wait for their answers, and may find
   more than an open loop can have.
 - **Kept in the spike**: good answers a second while the load was ${formatMultiple(SHAPE.spike)}, of the capacity, bare and protected.
 - **Others' CPU**: cores' worth that other processes of the machine used during the bare and the protected run. A run with more
@@ -105,6 +110,11 @@ ${machinesOf(apps)}
 
 const inWords = (recovery: Recovery): string => recovery.unsure ?? backInWords(recovery, SHAPE)
 
+function failedBefore(recovery: Recovery): string {
+  const { offered, goodput, shed } = before(recovery)!
+  return `before the spike: ${formatRate(shed)} of ${formatRate(offered)} shed, ${formatRate(goodput)} answered in time`
+}
+
 /** Of the capacity, in the seconds of the spike. */
 function keptOf({ seconds }: Recovery, capacity: number): string {
   const spike = seconds.slice(SHAPE.beforeS, SHAPE.beforeS + SHAPE.spikeS)
@@ -113,10 +123,11 @@ function keptOf({ seconds }: Recovery, capacity: number): string {
 
 function unmeasured(apps: readonly AppRecovery[], judged: readonly AppRecovery[], known: number): string {
   const unsure = apps.filter(app => !judged.includes(app)).map(app => app.title)
+  const failing = judged.filter(failsBefore).map(app => app.title)
   const parts = [
-    ...judged
-      .filter(failsBefore)
-      .map(({ title }) => `${title} was late or shed before the spike, but only when protected.`),
+    ...(failing.length === 0
+      ? []
+      : [`${formatList(failing)} did not carry the load before the spike when protected, and did when bare.`]),
     ...(unsure.length === 0 ? [] : [`Of ${formatList(unsure)} the run says nothing, for the reason in the table.`]),
     ...(apps.length === known ? [] : [`${known - apps.length} of the ${known} were not measured.`]),
   ]

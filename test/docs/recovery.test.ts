@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type AppRecovery, BAR_S, isJudged, recoveryPage, summaryOf } from '../../bench/lib/recovery-page.ts'
-import { LATE_BEFORE } from '../../packages/lab/src/melt/recovery.ts'
+import { DISTURBED, LATE_BEFORE } from '../../packages/lab/src/melt/recovery.ts'
 import { ROOT } from './pages.ts'
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -25,7 +25,7 @@ test('docs/faq.md: how many apps are back, and after how long', () => {
   const said = /(\d+) of (\d+) protected apps were back within (\d+) s, and (\w+) of them bare/.exec(paragraph)
   const bare = bareBack.length === 0 ? 'none' : `${bareBack.length}`
   assert.deepEqual(said?.slice(1), [`${back.length}`, `${judged.length}`, `${slowestS}`, bare], paragraph)
-  const quoted = /(\d+) others? could not be judged/.exec(paragraph)?.[1] ?? '0'
+  const quoted = /(\d+) others? could not be judged or were not measured/.exec(paragraph)?.[1] ?? '0'
   assert.equal(quoted, `${known - judged.length}`)
 })
 
@@ -45,10 +45,18 @@ test('an app that was not judged, or back too late, does not count as back', () 
   assert.deepEqual(counts(withProtected({ backAfterS: BAR_S + 1 })), [1, 0])
   assert.deepEqual(counts(withProtected({ backAfterS: null })), [1, 0])
   assert.deepEqual(counts(withProtected({ unsure: 'the generator itself was late' })), [0, 0])
-  // The bare app carried that load.
-  assert.deepEqual(counts(withProtected({ unsure: LATE_BEFORE })), [1, 0])
-  const { lowered: _, ...older } = withProtected({ unsure: LATE_BEFORE })
-  assert.deepEqual(counts(older), [0, 0])
+  assert.deepEqual(counts(withProtected({ unsure: DISTURBED })), [0, 0])
+})
+
+test('a protected app that sheds before the spike, where bare does not, fails, also if the generator was late later', () => {
+  const seconds = one.protected.seconds.map((each, s) => (s < 3 ? { ...each, goodput: each.offered / 2 } : each))
+  for (const unsure of [LATE_BEFORE, 'the generator itself was late', null]) {
+    const { judged, back } = summaryOf([withProtected({ unsure, seconds })])
+    assert.deepEqual([judged.length, back.length], [1, 0], `${unsure}`)
+  }
+  const disturbed = summaryOf([withProtected({ unsure: DISTURBED, seconds })])
+  assert.equal(disturbed.judged.length, 0)
+  assert.match(recoveryPage({ one: withProtected({ seconds }) }, 1), /before the spike: .* shed, .* answered in time/)
 })
 
 test('the page names what was not measured, what was not judged, and each capacity that was lowered', () => {

@@ -28,7 +28,9 @@ export class Answers {
   /** The effective number of those since an earlier {@link copy}. */
   countSince(earlier: Answers): number {
     const squares = this.#squares - earlier.#squares
-    return squares === 0 ? 0 : (this.#sumMs - earlier.#sumMs) ** 2 / squares
+    if (squares === 0) return 0
+    // The difference of two large sums is not exact.
+    return Math.min(this.all - earlier.all, (this.#sumMs - earlier.#sumMs) ** 2 / squares)
   }
 
   copy(): Answers {

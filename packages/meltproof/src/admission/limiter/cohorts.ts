@@ -134,8 +134,9 @@ export class Cohorts {
     return ticket
   }
 
-  ended(ticket: number, tookMs: number): void {
-    this.#departed.add(tookMs)
+  /** `workMs`: what it counts for in the rate, if it stayed far longer than others. */
+  ended(ticket: number, tookMs: number, workMs: number = tookMs): void {
+    this.#departed.add(workMs)
     this.#note(ticket, tookMs)
   }
 

@@ -12,7 +12,7 @@
  *
  * - open: nothing is limited, except while a suspicion lasts.
  * - measure: throughput under the first limit. If it fell nearly as far as the limit did, half as much again is let in. If
- *   those in service hardly leave, they are no queue, and the limit is dropped.
+ *   those in service hardly leave, they are no queue, and a quarter more are let in.
  * - rest: the limit stays, follows throughput up, and half of it is tried from time to time.
  * - lower: half of it is tried. If throughput stays, half will do; if it falls, the knee is known.
  *
@@ -88,9 +88,6 @@ export class ConcurrencyLimiter implements Limiter {
   #measured = 0
   /** Whether requests from before the limit changed are still in service. */
   #unsettled = false
-  /** Throughput grew with the number in service up to this one, as a lower limit showed then. */
-  #scaledTo = 0
-  #scaledAt = 0
   #changedAt = 0
   #lookAt = 0
   /** Whether half of this limit was never tried. */
@@ -190,11 +187,11 @@ export class ConcurrencyLimiter implements Limiter {
     // Checked before it leaves: a limit that is reached holds requests back.
     this.#judgeLoop(nowMs)
     this.#requests.left(nowMs - serviceMs)
-    this.#cohorts.ended(ticket, serviceMs)
-    this.#answeredAt = nowMs
-    this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
     // A request that stays far longer counts like the slowest that counts.
     const workMs = Math.min(serviceMs, this.#requests.windowMs)
+    this.#cohorts.ended(ticket, serviceMs, workMs)
+    this.#answeredAt = nowMs
+    this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
     this.#starvation.answered(workMs)
     this.#rates.answered(nowMs, workMs)
     if (this.#phase === 'open') this.#judge(nowMs)
@@ -280,14 +277,13 @@ export class ConcurrencyLimiter implements Limiter {
 
   #limitContention({ aloneMs, knee, rate: since, sinceMs }: Contention, nowMs: number): void {
     const { recent } = this.#requests
-    // Before the load rose, fewer left than could: its own rate shows more, unless it is too short.
+    // Before the load rose, fewer left than could.
     const rate = Math.max(this.#rates.lately(nowMs), since)
     const needed = rate * this.#spanMs(aloneMs)
     // Where the loop is scarce its own limit decides, once it holds requests back.
     const loopDecides = this.#loop.isScarce && this.#counted >= this.#loop.limit
     if (this.#loop.isScarce && !loopDecides) return
-    const scales = recent <= this.#tuning.apart * this.#scaledTo && nowMs - this.#scaledAt < this.#tuning.lookMs
-    if (recent <= needed || loopDecides || scales) {
+    if (recent <= needed || loopDecides) {
       this.#cohorts.clear()
       if (this.#isHeld) this.#letIn()
       return
@@ -350,8 +346,8 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * A queue drains about as fast as requests left before. Where hardly any leaves, they wait for something else: after a second,
-   * or once the others do not count any more.
+   * A queue drains about as fast as requests left before. If hardly any request leaves for a second, or until those that stay
+   * are no longer counted, they wait for something else.
    */
   #isNoQueue(sinceMs: number, isOver: boolean): boolean {
     const { promiseMs, starvedOf } = this.#tuning
@@ -360,17 +356,6 @@ export class ConcurrencyLimiter implements Limiter {
     if (left >= NO_QUEUE * usually) return false
     if (isOver) return left < DRAINS * (this.#countedThen - this.#limit)
     return usually >= starvedOf && sinceMs >= Math.max(promiseMs, 2 * this.#spanMs(this.#aloneMs))
-  }
-
-  /** The limit was of no use. */
-  #dropLimit(nowMs: number): void {
-    this.#scalesTo(this.#countedThen, nowMs)
-    this.#open()
-  }
-
-  #scalesTo(inService: number, nowMs: number): void {
-    this.#scaledTo = inService
-    this.#scaledAt = nowMs
   }
 
   #measure(nowMs: number, startedAt: number, workMs: number): void {
@@ -404,7 +389,6 @@ export class ConcurrencyLimiter implements Limiter {
     // Nothing was scarce if throughput fell as far as the limit. The geometric mean is as far from that as from staying.
     const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
     const more = this.#tuning.grows * limit
-    if (fell) this.#scalesTo(this.#countedThen, nowMs)
     if (fell && more >= this.#countedThen) {
       this.#open()
       return
@@ -469,7 +453,8 @@ export class ConcurrencyLimiter implements Limiter {
     const drains = this.#counted > this.#limit
     const isOver = !drains && sinceMs >= Math.min(this.#meanMs, promiseMs)
     if (this.#phase === 'measure' && this.#isNoQueue(sinceMs, isOver)) {
-      this.#dropLimit(nowMs)
+      // What is behind the loop may also have become far slower, so that there is still a limit.
+      this.#rests(this.#tuning.apart * this.#countedThen, nowMs, nowMs + promiseMs)
       return false
     }
     // A lower limit that admits nothing for this long costs more than it can teach.

@@ -231,10 +231,20 @@ describe('cohorts', () => {
   })
 
   it('count what leaves from the time when the most were in service', () => {
-    const { rate, isSure } = groups(50, 80, 120)!
-    assert.equal(isSure, true)
-    // Sixty answers of uneven times in about 130 ms.
-    assert.ok(rate > 0.3 && rate < 60 / 125, `${rate}/ms`)
+    const cohorts = new Cohorts(LIMITER_TUNING)
+    let nowMs = 0
+    // Among few, a hundred a second leave, each after 10 ms.
+    for (let i = 0; i < 20; i++, nowMs += 10) cohorts.ended(cohorts.admitted(nowMs, 1), 10)
+    // Among more, one leaves every 5 ms, each later than the one before.
+    const tickets = [20, 60].map(among => Array.from({ length: 30 }, () => cohorts.admitted(nowMs, among))).flat()
+    let found: Contention | undefined
+    for (const [i, ticket] of tickets.entries()) {
+      cohorts.ended(ticket, 5 * (i + 1))
+      found = cohorts.contention(nowMs + 5 * (i + 1))
+    }
+    assert.equal(found?.isSure, true)
+    // 60 in 300 ms, whose times from 5 to 300 ms count as three quarters of them.
+    assert.ok(Math.abs(found.rate - 0.15) < 0.01, `${found.rate}/ms`)
   })
 
   /** One at a time, and then more at once than one server can do. */

@@ -90,8 +90,6 @@ describe('nothing is limited', () => {
   for (const [clients, handshakeMs, others] of [
     [100, 1, 20],
     [100, 0.3, 100],
-    [300, 0.5, 20],
-    [300, 0.5, 100],
   ] as const) {
     it(`so that any of ${clients} clients is shed that reconnect at once and then poll, beside ${others}/s`, () => {
       const path = (): string => '/socket.io/'
@@ -256,6 +254,16 @@ describe('a suspicion', () => {
   })
 })
 
+describe('a pool that is ten times slower for four seconds', () => {
+  it('does not keep a backlog afterwards', () => {
+    const steps = (): Step[] => poolOf(nowMs => (nowMs >= 8000 && nowMs < 12_000 ? 500 : 50))
+    for (let seed = 1; seed <= 6; seed++) {
+      const result = run({ rate: () => 160, steps }, 40, seed)
+      assert.ok(goodRate(result, 20, 39) >= 130, `seed ${seed}: ${goodRate(result, 20, 39)}/s of 160`)
+    }
+  })
+})
+
 describe('an outage', () => {
   const isOut = (nowMs: number): boolean => nowMs >= 10_000 && nowMs < 30_000
   const untilBack = (nowMs: number, ms: number): number => (isOut(nowMs) ? 30_000 - nowMs + ms : ms)
@@ -284,17 +292,6 @@ describe('an outage', () => {
       assert.ok(above <= 0.25 * looks, `seed ${seed}: at ${above} of ${looks} looks more than the limit were left out`)
       assert.ok(result.mostInService <= 5 * before, `seed ${seed}: ${result.mostInService} at a limit of ${before}`)
       assert.ok(goodRate(result, 33, 44) >= 180, `seed ${seed}: ${goodRate(result, 33, 44)}/s after it`)
-    }
-  })
-})
-
-describe('a group commit, whose throughput follows the number in service', () => {
-  it('is not limited again and again after a limit has shown that', () => {
-    const group = { writeMs: 6, eachMs: 0.02 }
-    const rate = (nowMs: number): number => (nowMs % 4000 < 2000 ? 100 : 1800)
-    for (const seed of SEEDS) {
-      const result = run({ rate, steps: () => [{ cpu: 0.05 }, 'write'], group }, 20, seed)
-      assert.ok(result.shed <= 0.01 * 19_000, `seed ${seed}: ${result.shed} shed`)
     }
   })
 })

@@ -237,11 +237,18 @@ describe('a loop that is busy only because other processes have the core', () =>
     assert.equal(limit.limit, 70)
   })
 
-  it('keeps a limit until four were answered under it, or for a second', () => {
+  it('keeps a limit for a second', () => {
     const { limit, run } = limitedTo(70)
     run(promiseMs - busyWindowMs, starved)
     assert.equal(limit.limit, 70)
     run(2 * busyWindowMs, starved)
+    assert.equal(limit.limit, 35)
+  })
+
+  it('or until four were answered under it', () => {
+    const { limit, run } = limitedTo(70)
+    for (let i = 0; i < 4; i++) limit.answered(300)
+    run(busyForMs + busyWindowMs, starved)
     assert.equal(limit.limit, 35)
   })
 
