@@ -25,7 +25,7 @@ export interface LoopLimitTuning extends UsualTimesTuning {
   readonly grows: number
 }
 
-/** A busy loop that uses less CPU time than this share of it is without the core. */
+/** A busy loop whose CPU time is less than this share of the elapsed time does not have the core. */
 const OWN_SHARE = 1 / 2
 /** Answers that show whether requests wait for each other. */
 const SHOW = 4
@@ -133,7 +133,7 @@ export class LoopLimit {
     this.#cpuThen = this.#cpuMs()
   }
 
-  /** Other processes have most of the core, and too few were answered to show whether requests wait for each other. */
+  /** Other processes have most of the core (or a call blocks), and too few answers show whether requests wait for each other. */
   #mayBeStarved(nowMs: number): boolean {
     const overMs = nowMs - Math.max(this.#restedAt, this.#changedAt)
     if (this.#busyAnswers >= SHOW || overMs >= this.#tuning.promiseMs) return false
