@@ -39,7 +39,7 @@ test('an assignment in front of a command is its environment and no name', () =>
 
 test('an empty --also and an open quote are refused', () => {
   assert.throws(() => parseAlso('x=', command), UserError)
-  assert.throws(() => parseAlso('node "b.js', command), /never closed/)
+  assert.throws(() => parseAlso('node "b.js', command), /is not closed/)
 })
 
 test('no two arms share a name', () => {

@@ -40,7 +40,7 @@ describe('meltlab stats', () => {
   it('says what it expected when nothing came, with exit code 2', async () => {
     const { code, err } = await stats('')
     assert.equal(code, 2)
-    assert.match(err, /expected one a line on stdin/)
+    assert.match(err, /expected one per line/)
   })
 
   it('ends with what it has on Ctrl-C, with exit code 130', async () => {
