@@ -236,7 +236,7 @@ describe('cohorts', () => {
     // Among few, a hundred a second leave, each after 10 ms.
     for (let i = 0; i < 20; i++, nowMs += 10) cohorts.ended(cohorts.admitted(nowMs, 1), 10)
     // Among more, one leaves every 5 ms, each later than the one before.
-    const tickets = [20, 60].map(among => Array.from({ length: 30 }, () => cohorts.admitted(nowMs, among))).flat()
+    const tickets = [20, 60].flatMap(among => Array.from({ length: 30 }, () => cohorts.admitted(nowMs, among)))
     let found: Contention | undefined
     for (const [i, ticket] of tickets.entries()) {
       cohorts.ended(ticket, 5 * (i + 1))
