@@ -8,7 +8,7 @@
  * Keeps what it measured in bench/results/recovery.json, and writes docs/recovery.md from all of it. Waits until the machine is
  * quiet, and ends with 1 if it does not become quiet. Ends with 3 when a protected app of this run was not back in time.
  */
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pick } from '../apps/runner/arguments.ts'
 import type { AppDefinition, Arm } from '../apps/runner/definition.ts'
@@ -18,12 +18,13 @@ import { subjectOf } from '../apps/runner/subject.ts'
 import type { Recovery } from '../packages/lab/src/melt/measured.ts'
 import { backInWords } from '../packages/lab/src/melt/recovery.ts'
 import { foreignBelow } from '../packages/lab/src/processes/foreign-cpu.ts'
+import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { whyMachineBusy } from './figures/run-steps.ts'
 import { conditions } from './lib/conditions.ts'
 import { besideOthers } from './lib/others-cpu.ts'
 import { type RecoveryLoad, recoveryLoad } from './lib/recovery-loads.ts'
-import { type AppRecovery, type ArmRecovery, meetsBar, recoveryPage, SHAPE } from './lib/recovery-page.ts'
+import { type AppRecovery, type ArmRecovery, DISTURBED, meetsBar, recoveryPage, SHAPE } from './lib/recovery-page.ts'
 import { standingCapacity, stillAt } from './lib/standing-still.ts'
 
 const QUIET_WITHIN_S = 600
@@ -46,9 +47,9 @@ const results = (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {})
 for (const name of values.page ? [] : wanted()) {
   results[name] = await measure(name)
   if (!meetsBar(results[name])) process.exitCode = 3
-  writeFileSync(file, `${JSON.stringify(results, rounded)}\n`)
+  writeWhole(file, `${JSON.stringify(results, rounded)}\n`)
 }
-writeFileSync(page, recoveryPage(JSON.parse(readFileSync(file, 'utf8')), known.length))
+writeWhole(page, recoveryPage(JSON.parse(readFileSync(file, 'utf8')), known.length))
 
 function wanted(): readonly string[] {
   try {
@@ -109,7 +110,7 @@ async function undisturbed<T extends Pick<ArmRecovery, 'unsure'>>(run: () => Pro
     if (others <= foreignBelow) return { ...result, others, disturbed }
     progress.line(`others used ${others.toFixed(2)} cores meanwhile`)
     if (disturbed + 1 < MOST_RUNS) continue
-    return { ...result, others, disturbed, unsure: 'something else used more than a tenth of a core' }
+    return { ...result, others, disturbed, unsure: DISTURBED }
   }
 }
 

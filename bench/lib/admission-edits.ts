@@ -105,11 +105,7 @@ const EVIDENCE = [
 
 /** The limit where the event loop is scarce. */
 const LOOP_RULES = [
-  rule('loop', 'a limit where the event loop never rests', [
-    LOOP,
-    'nowMs - Math.max(this.#restedAt, this.#changedAt) >= busyForMs',
-    'nowMs < 0',
-  ]),
+  rule('loop', 'a limit where the event loop never rests', [LOOP, 'nowMs - this.#busySince >= busyForMs', 'nowMs < 0']),
   rule('loop-trial', 'four times that limit is tried when fewer leave than under a higher one', [
     LOOP,
     'else if (this.#trial.starts(nowMs, this.limit))',

@@ -1,19 +1,13 @@
 /** When the apps of apps/ are back after a spike, as a page. Pure. */
 import type { Recovery, RecoveryShape, SecondResult } from '../../packages/lab/src/melt/measured.ts'
-import {
-  AFTER,
-  backInWords,
-  CLIENTS,
-  DISTURBED,
-  isWell,
-  spikeInWords,
-  WINDOW_S,
-} from '../../packages/lab/src/melt/recovery.ts'
+import { AFTER, backInWords, CLIENTS, isWell, spikeInWords, WINDOW_S } from '../../packages/lab/src/melt/recovery.ts'
 import { formatList, formatMultiple, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import type { Conditions } from './conditions.ts'
 
 export const SHAPE: RecoveryShape = { beforeS: 3, spike: 10, spikeS: 3, afterS: 13, retries: 2 }
+/** The reason for no verdict where the runs of an arm were disturbed. */
+export const DISTURBED = 'something else used more than a tenth of a core'
 /** A protected app is to be back within this. */
 export const BAR_S = 5
 

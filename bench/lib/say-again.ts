@@ -1,11 +1,12 @@
 /** Says anew what committed results of the lab found, with the words of today, of what was measured then. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Said, saidOf } from '../../packages/lab/src/experiment/run-scenario.ts'
 import type { Scenario } from '../../packages/lab/src/experiment/scenario.ts'
 import type { ScenarioResult } from '../../packages/lab/src/report/result.ts'
 import { overload } from '../../packages/lab/src/scenarios/overload/overload.ts'
 import { MODES, WORKLOADS } from '../../packages/lab/src/scenarios/overload/workloads.ts'
+import { writeWhole } from '../../packages/lab/src/write-whole.ts'
 
 /**
  * @param scenarioOf undefined leaves a result as it is
@@ -23,7 +24,7 @@ export function sayAgain(
     const scenario = scenarioOf(whole)
     if (scenario === undefined || measured === undefined) continue
     const said = { ...saidOf(scenario, measured, result), ...kept(whole) }
-    writeFileSync(file, `${JSON.stringify({ ...result, ...said, measured }, null, 1)}\n`)
+    writeWhole(file, `${JSON.stringify({ ...result, ...said, measured }, null, 1)}\n`)
   }
 }
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type AppRecovery, BAR_S, isJudged, recoveryPage, summaryOf } from '../../bench/lib/recovery-page.ts'
-import { DISTURBED, LATE_BEFORE } from '../../packages/lab/src/melt/recovery.ts'
+import { type AppRecovery, BAR_S, DISTURBED, isJudged, recoveryPage, summaryOf } from '../../bench/lib/recovery-page.ts'
+import { LATE_BEFORE } from '../../packages/lab/src/melt/recovery.ts'
 import { ROOT } from './pages.ts'
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')

@@ -1,6 +1,8 @@
-// Load on the service's dearest call: `capacity` prints a rate and how many users got it, `busy USERS MS` the
-// rate that so many get, `offer RATE MS` what became of an open loop's calls, `phases JSON` the same second by second, of
-// { phases: [[rate, seconds], ...], retries }, evenly spaced, from clients that call again.
+// Load on the service's most expensive call. Four commands, each of which prints JSON:
+// - `capacity`: the highest rate, and the number of users that reached it;
+// - `busy USERS MS`: the rate that this number of users reaches;
+// - `offer RATE MS`: the results of the calls of an open loop;
+// - `phases JSON`: the results of each second, for { phases: [[rate, seconds], ...], retries }, from clients that retry.
 import grpc from '@grpc/grpc-js'
 import { clientOf } from './service.mjs'
 
@@ -31,6 +33,27 @@ async function closedLoop(users, durationMs) {
   return (done * 1000) / (durationMs - from)
 }
 
+const dueTimes = (rate, calls) => Array.from({ length: calls }, (_, n) => (n * 1000) / rate)
+
+/** Calls `send` for each of these times, ms after `started`, and waits until all calls have ended. */
+async function openLoop(due, started, send) {
+  const calls = []
+  let next = 0
+  await new Promise(resolve => {
+    const tick = () => {
+      const elapsed = performance.now() - started
+      for (; next < due.length && due[next] <= elapsed; next++) calls.push(send(due[next], next))
+      if (next < due.length) setTimeout(tick, 1)
+      else resolve()
+    }
+    tick()
+  })
+  await Promise.all(calls)
+}
+
+/** Null without values. */
+const at = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? null
+
 async function offer(rate, durationMs) {
   const load = { scheduled: Math.floor((rate * durationMs) / 1000), unsent: 0, good: 0, shed: 0, other: {}, failed: {} }
   const goodAt = []
@@ -39,9 +62,7 @@ async function offer(rate, durationMs) {
     counts[what] = (counts[what] ?? 0) + 1
   }
   const started = performance.now()
-  const calls = []
-  const send = async number => {
-    const dueMs = (number * 1000) / rate
+  const send = async (dueMs, number) => {
     const error = await score(number)
     const tookMs = performance.now() - started - dueMs
     if (error === null) {
@@ -55,22 +76,16 @@ async function offer(rate, durationMs) {
     else if (BUSY.includes(error.code)) load.shed++
     else count(load.other, grpc.status[error.code])
   }
-  let next = 0
-  await new Promise(resolve => {
-    const tick = () => {
-      const elapsed = performance.now() - started
-      for (; next < load.scheduled && (next * 1000) / rate <= elapsed; next++) calls.push(send(next))
-      if (next < load.scheduled) setTimeout(tick, 1)
-      else resolve()
-    }
-    tick()
-  })
-  await Promise.all(calls)
-  latencies.sort((a, b) => a - b)
-  const at = share => latencies[Math.floor(latencies.length * share)] ?? null
+  await openLoop(dueTimes(rate, load.scheduled), started, send)
   const wholeS = Math.floor(durationMs / 1000)
   const counted = goodAt.filter(dueMs => dueMs >= 1000 && dueMs < wholeS * 1000).length
-  return { ...load, goodput: counted / (wholeS - 1), okP50Ms: at(0.5), okP99Ms: at(0.99), doubts: [] }
+  return {
+    ...load,
+    goodput: counted / (wholeS - 1),
+    okP50Ms: at(latencies, 0.5),
+    okP99Ms: at(latencies, 0.99),
+    doubts: [],
+  }
 }
 
 /** The pause before a client calls again, half more or less; it doubles. */
@@ -85,7 +100,7 @@ async function phases(asked) {
   }))
   const due = phases.flatMap(([rate, length], at) => {
     const fromS = phases.slice(0, at).reduce((sum, [, before]) => sum + before, 0)
-    return Array.from({ length: Math.floor(rate * length) }, (_, n) => 1000 * (fromS + n / rate))
+    return dueTimes(rate, Math.floor(rate * length)).map(dueMs => 1000 * fromS + dueMs)
   })
   const started = performance.now()
   const lags = []
@@ -108,19 +123,7 @@ async function phases(asked) {
     await new Promise(resolve => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** before * (0.5 + Math.random())))
     await send(performance.now() - started, number, before + 1)
   }
-  const calls = []
-  let next = 0
-  await new Promise(resolve => {
-    const tick = () => {
-      const elapsed = performance.now() - started
-      for (; next < due.length && due[next] <= elapsed; next++) calls.push(send(due[next], next))
-      if (next < due.length) setTimeout(tick, 1)
-      else resolve()
-    }
-    tick()
-  })
-  await Promise.all(calls)
-  const at = (values, share) => values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? null
+  await openLoop(due, started, send)
   return {
     sendLagP99Ms: at(lags, 0.99),
     seconds: seconds.map(({ latencies, ...fates }) => ({

@@ -161,7 +161,7 @@ export function checkProgram([program]: readonly string[], whose?: string): void
   throw new UserError(`there is no program '${program}' to start${whose === undefined ? '' : ` (${whose})`}`)
 }
 
-/** The file of `program`, found as a shell would; undefined if there is none. */
+/** Searches PATH for `program`, like a shell; undefined if PATH does not have it. */
 function findProgram(program: string, path: string): string | undefined {
   if (process.platform === 'win32') return program // PATHEXT and shell built-ins are left to the system.
   const candidates = program.includes('/') ? [program] : path.split(':').map(folder => `${folder || '.'}/${program}`)

@@ -12,7 +12,7 @@ import { speaksTls, trustHint, untrustedHint } from '../load/tls.ts'
 import { type Listener, listeningPorts } from '../processes/listening-ports.ts'
 import type { App } from './command.ts'
 
-/** The members needed to check a server, whoever started it. */
+/** The part of an app that a check of its server needs; the lab need not have started it. */
 export type Reachable = Pick<App, 'name' | 'ended' | 'lastWords'>
 
 export interface ReadyOptions {
@@ -150,7 +150,7 @@ export interface Ask {
   readonly tls?: Tls | undefined
 }
 
-/** Sends one request. Returns its status, or a word for why there is none. `agent`: keeps connections. */
+/** Sends one request. Resolves to the HTTP status, or to a word for the failure. `agent` keeps connections open. */
 export function ask(
   url: URL,
   request: Ask,

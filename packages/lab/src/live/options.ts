@@ -25,7 +25,7 @@ export interface LiveOptions {
 
 export const defaults: { readonly timeout: string; readonly for: string } = {
   timeout: presets.quick.timeout,
-  /** After this time nobody watches, and it keeps two cores busy. */
+  /** Ends a run that was forgotten: `live` keeps two cores busy. */
   for: '1h',
 }
 

@@ -15,7 +15,7 @@ export interface ArrivalSource extends Arrivals {
   ended(atMs: number, connected: boolean, due: number, end: RequestEnd, ownMs: number, run?: JourneyRun): void
 }
 
-/** The status of the answer, or the reason why there is none. */
+/** The HTTP status, or the reason why the request got no answer. */
 export type RequestEnd = number | FailureCode | 'unsent'
 
 /**

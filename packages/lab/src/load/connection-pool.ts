@@ -101,7 +101,7 @@ export class ConnectionPool {
     return this.#closing.size
   }
 
-  /** Returns the one that has been free the longest, so that all are used round robin. */
+  /** Returns the connection that has been free the longest, so that the pool uses its connections in turn. */
   takeFree(now: number): Connection | undefined {
     for (;;) {
       const free = this.#free.shift()

@@ -1,4 +1,4 @@
-/** The HTTP/2 connections to one server, and the choice of the one that carries the next stream. */
+/** Opens HTTP/2 connections to one server, and chooses a connection for each stream. */
 import type { ConnectionOptions } from 'node:tls'
 import type { Connection, ConnectionOwner, Dialer, Peer } from './connection.ts'
 import { Http2Session } from './http2-session.ts'

@@ -57,7 +57,7 @@ const checkSenders = (senders: number): void => {
 /** A parsed URL has encoded braces and spaces. `\{{` stands for a literal `{{`. */
 const FIELD = /\\\{\{|(?:\{\{|%7B%7B)(.*?)(?:\}\}|%7D%7D)/gis
 
-/** A constant text, or one that is created for each request. */
+/** A constant string, or a function that makes a string for each request. */
 export type Template = string | Value
 
 /** One character per byte. */

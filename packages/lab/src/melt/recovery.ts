@@ -21,8 +21,7 @@ export const WINDOW_S = 3
 /** A single request delayed by a garbage collection is not a failure. */
 const NEARLY_ALL = 0.99
 
-/** Reasons for no verdict about a recovery. */
-export const DISTURBED = 'something else used more than a tenth of the server’s core'
+/** The reason for no verdict about a recovery. */
 export const LATE_BEFORE = 'it was late before the spike'
 
 /** An app that has not recovered by then counts as not recovered. */
@@ -81,7 +80,7 @@ export function recoveryFrom(
   return { arm, backAfterS: back, died, unsure: whyUnsure(), seconds }
 
   function whyUnsure(): string | null {
-    if (isDisturbed) return DISTURBED
+    if (isDisturbed) return 'something else used more than a tenth of the server’s core'
     if (isGeneratorLate(back !== null)) return 'the generator itself was late'
     return isWell(seconds[shape.beforeS - 1]) ? null : LATE_BEFORE
   }

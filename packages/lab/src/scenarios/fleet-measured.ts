@@ -44,7 +44,7 @@ export interface FleetMeasured {
   readonly runs: FleetRun[]
 }
 
-/** Indexes of the instances that stay fast, of the one slow from the start, and of the one that becomes slow. */
+/** Instances by index: two stay fast, one is slow from the start, and one becomes slow. */
 export const FAST = [0, 2] as const
 export const SLOW = 3
 export const BECOMES_SLOW = 1

@@ -82,7 +82,7 @@ async function compileGo(context: Context): Promise<{ program: string | undefine
   }
 }
 
-/** Go's own cache, in which most is compiled already; without HOME there is none. */
+/** The environment for Go's build cache. Go has a default cache, which saves compile time, only if HOME is set. */
 function goCache(folder: string): NodeJS.ProcessEnv {
   const { HOME, LocalAppData, XDG_CACHE_HOME } = process.env
   return HOME === undefined && LocalAppData === undefined && XDG_CACHE_HOME === undefined

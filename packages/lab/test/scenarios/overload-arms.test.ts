@@ -1,4 +1,4 @@
-/** The arms of the scoreboard that stand behind a real HAProxy: the load goes through it, whoever sets its maxconn. */
+/** Two arms of the scoreboard run behind a real HAProxy. These tests check that their load goes through it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runScenario } from '../../src/experiment/run-scenario.ts'

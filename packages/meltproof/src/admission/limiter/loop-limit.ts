@@ -9,7 +9,7 @@
  */
 import { Answers } from './answers.ts'
 import { LoopTrial, TRIAL } from './loop-trial.ts'
-import { UsualTimes, type UsualTimesTuning } from './usual-times.ts'
+import { SHOW, UsualTimes, type UsualTimesTuning } from './usual-times.ts'
 
 export interface LoopLimitTuning extends UsualTimesTuning {
   /** Whether a busy loop limits: it says nothing about what is done elsewhere. */
@@ -27,8 +27,6 @@ export interface LoopLimitTuning extends UsualTimesTuning {
 
 /** A busy loop whose CPU time is less than this share of the elapsed time does not have the core. */
 const OWN_SHARE = 1 / 2
-/** Answers that show whether requests wait for each other. */
-const SHOW = 4
 
 export class LoopLimit {
   /** Infinity: the loop has room. */
@@ -100,7 +98,7 @@ export class LoopLimit {
       this.#beginsBusy()
       this.#trial.end()
       if (waits && counted >= this.limit) this.#letMoreIn(nowMs)
-    } else if (nowMs - Math.max(this.#restedAt, this.#changedAt) >= busyForMs) this.#lower(nowMs, counted, waits)
+    } else if (nowMs - this.#busySince >= busyForMs) this.#lower(nowMs, counted, waits)
   }
 
   #letMoreIn(nowMs: number): void {
@@ -128,6 +126,11 @@ export class LoopLimit {
     else if (this.#trial.starts(nowMs, this.limit)) this.#change(TRIAL * this.limit, nowMs)
   }
 
+  /** Under the present limit. */
+  get #busySince(): number {
+    return Math.max(this.#restedAt, this.#changedAt)
+  }
+
   #beginsBusy(): void {
     this.#busyAnswers = 0
     this.#cpuThen = this.#cpuMs()
@@ -135,7 +138,7 @@ export class LoopLimit {
 
   /** Other processes have most of the core (or a call blocks), and too few answers show whether requests wait for each other. */
   #mayBeStarved(nowMs: number): boolean {
-    const overMs = nowMs - Math.max(this.#restedAt, this.#changedAt)
+    const overMs = nowMs - this.#busySince
     if (this.#busyAnswers >= SHOW || overMs >= this.#tuning.promiseMs) return false
     return this.#cpuMs() - this.#cpuThen < OWN_SHARE * overMs
   }

@@ -18,7 +18,7 @@ export interface UsualTimesTuning {
 /** Requests wait for each other when they take more than this many times their usual time plus `loopWorkMs`. */
 const LONGER = 2
 /** Number of answers that show how long requests take. */
-const SHOW = 4
+export const SHOW = 4
 
 export class UsualTimes {
   /** Requests take about as long as usual although the loop is busy. */
