@@ -15,34 +15,34 @@ function service() {
       stays.started(stay, kind)
       return stay
     },
-    /** So many of a kind come and are answered within `ms`. */
+    /** `count` requests of a kind arrive and are answered within `ms`. */
     answer(count: number, kind = 1, ms = 1): void {
       for (let i = 0; i < count; i++) stays.answered(this.start(0, kind), ms)
     },
   }
 }
 
-describe('work that was abandoned is presumed over', () => {
-  it('when it has stayed for twice as long as others of its kind that were answered since it came', () => {
+describe('abandoned work is treated as finished', () => {
+  it('after twice the time of a request of its kind that was answered since it arrived', () => {
     const { abandoned, start, stays } = service()
     stays.answered(start(), 100)
     const [hung, next] = [start(100), start(100)]
     abandoned.add(hung, 110)
-    assert.deepEqual(abandoned.takePresumedOver(320, 100), [], 'nobody was answered since')
+    assert.deepEqual(abandoned.takePresumedOver(320, 100), [], 'nothing was answered since')
     stays.answered(next, 200)
     assert.deepEqual(abandoned.takePresumedOver(299, 100), [])
     assert.deepEqual(abandoned.takePresumedOver(300, 100), [hung])
     assert.equal(abandoned.count, 0)
   })
 
-  it('not when only others are answered', () => {
+  it('but not while only other kinds are answered', () => {
     const { abandoned, start, answer, stays } = service()
     abandoned.add(start(0, 1), 0)
     answer.call({ start, stays }, 1000, 2)
     assert.deepEqual(abandoned.takePresumedOver(499, 100), [])
   })
 
-  it('one after half a second, the next after one more, then two: an outage lets hardly anybody in', () => {
+  it('one request after 0.5 s, the next after 1 s more, then after 2 s, and so on', () => {
     const { abandoned, start } = service()
     for (let i = 0; i < 100; i++) abandoned.add(start(), 0)
     const at: number[] = []
@@ -52,7 +52,7 @@ describe('work that was abandoned is presumed over', () => {
     assert.deepEqual(at, [1, 3, 7, 15, 31, 63])
   })
 
-  it('and never while handlers are seen to end', () => {
+  it('but never while handlers are seen to end', () => {
     const { abandoned, start } = service()
     const stays = Array.from({ length: 100 }, () => start())
     for (const stay of stays) abandoned.add(stay, 0)
@@ -63,7 +63,7 @@ describe('work that was abandoned is presumed over', () => {
     assert.equal(abandoned.count, 50)
   })
 
-  it('and doubted, so that no others are, while it is known to be at work, for five minutes at most', () => {
+  it('but no second one while the first is known to be at work, for at most five minutes', () => {
     for (const [atWork, untilMs] of [
       [false, 1000],
       [true, 300_000],
@@ -83,11 +83,11 @@ describe('work that was abandoned is presumed over', () => {
 interface World {
   readonly permits: number
   readonly perSecond: number
-  /** Of so many one hangs, for so long, ms; the others take a moment. */
+  /** One in `oneIn` hangs for `ms`; the others take a moment. */
   readonly hangs: { readonly oneIn: number; readonly ms: number }
-  /** Of so many one has a client that leaves, after so long, ms. */
+  /** One in `oneIn` has a client that leaves after `afterMs`. */
   readonly leave: { readonly oneIn: number; readonly afterMs: number }
-  /** Whether anybody sees the handler end of a client that has left. */
+  /** Whether the end of a handler is seen whose client has left. */
   readonly tells: boolean
   readonly seconds: number
 }
@@ -98,7 +98,7 @@ interface Simulated {
   readonly answered: number
 }
 
-/** Quick requests that take 20 ms, a limit, and clients who leave; whoever finds no permit is shed. */
+/** Quick requests that take 20 ms, a limit, and clients that leave; a request without a permit is shed. */
 function simulate({ permits, perSecond, hangs, leave, tells, seconds }: World): Simulated {
   const { stays, abandoned, start } = service()
   interface Request {
@@ -170,7 +170,7 @@ describe('a limit of 16 and quick requests of which some hang', () => {
   const STAY = { oneIn: Number.POSITIVE_INFINITY, afterMs: 0 }
   const worlds: Readonly<Record<string, Partial<World>>> = {
     'for 6 s': {},
-    'for 9 s, without a word': { hangs: { oneIn: 57, ms: 9000 }, tells: false },
+    'for 9 s, ending silently': { hangs: { oneIn: 57, ms: 9000 }, tells: false },
     'for 10 s': { hangs: { oneIn: 57, ms: 10_000 } },
     'one in ten, for 6 s': { hangs: { oneIn: 10, ms: 6000 } },
     'for 6 s, and one client in seven leaves at once': { leave: { oneIn: 7, afterMs: 5 } },
@@ -182,7 +182,7 @@ describe('a limit of 16 and quick requests of which some hang', () => {
     },
   }
   for (const [name, change] of Object.entries(worlds)) {
-    it(`${name}: no more than 32 at work, and as many answers as patient clients get`, () => {
+    it(`${name}: at most 32 at work, and 90 % of the answers that patient clients get`, () => {
       const { most, answered } = simulate({ ...world, ...change })
       const patient = simulate({ ...world, ...change, leave: STAY })
       assert.ok(most <= 32, `${most} at work`)
@@ -190,7 +190,7 @@ describe('a limit of 16 and quick requests of which some hang', () => {
     })
   }
 
-  it('for 6 s, and their handlers end without a word: no more than 32 at work, and five in six of the answers', () => {
+  it('for 6 s, and handlers end silently: at most 32 at work, and five sixths of the answers that patient clients get', () => {
     const { most, answered } = simulate({ ...world, tells: false })
     const patient = simulate({ ...world, leave: STAY })
     assert.ok(most <= 32, `${most} at work`)
@@ -201,7 +201,7 @@ describe('a limit of 16 and quick requests of which some hang', () => {
     'a tenth of the clients leaves at once': { leave: { oneIn: 10, afterMs: 5 } },
     'half of the clients leaves at once': { leave: { oneIn: 2, afterMs: 5 } },
   })) {
-    it(`${name}, and handlers end without a word: the others are answered`, () => {
+    it(`${name}, and handlers end silently: 90 % of the answers remain`, () => {
       const silent = { ...world, ...change, hangs: NEVER, tells: false }
       const { answered } = simulate(silent)
       const told = simulate({ ...silent, tells: true })
@@ -211,17 +211,17 @@ describe('a limit of 16 and quick requests of which some hang', () => {
 })
 
 describe('the least time a request needs', () => {
-  it('is what all of its like take where they take the same', () => {
+  it('is what they all take, while one of its kind is in service', () => {
     const { stays, start, answer } = service()
     const world = { stays, start, answer }
     world.answer(100, 1, 200)
-    assert.equal(stays.leastMs(1), 0, 'nobody is in service: nothing is known of now')
+    assert.equal(stays.leastMs(1), 0, 'nothing is in service: nothing is known of now')
     start()
     assert.ok(Math.abs(stays.leastMs(1) - 200) < 1, `${stays.leastMs(1)} ms`)
     assert.equal(stays.leastMs(2), 0)
   })
 
-  it('is nothing where they vary widely', () => {
+  it('is 0 if they vary widely', () => {
     const { stays, start, answer } = service()
     const world = { stays, start, answer }
     for (let i = 0; i < 50; i++) world.answer(1, 1, i % 2 === 0 ? 5 : 400)

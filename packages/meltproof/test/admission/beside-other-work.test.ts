@@ -68,7 +68,7 @@ for (const [name, everyMs, waitMs, turnMs] of WORK) {
     const { answered, longestMs, lowest } = besideOtherWork(everyMs, waitMs, turnMs, 10_000)
     assert.equal(longestMs, 0, `the limit fell to ${lowest}; ${answered} answers`)
   })
-  test(`other work is there from the start: after 30 s the limiter delays no request of ${name}`, {
+  test(`other work runs from the start: after 30 s the limiter delays no request of ${name}`, {
     todo:
       name.startsWith('10/s') &&
       'a limit of one lets two thirds of them leave, and only less than half shows that it is too low',

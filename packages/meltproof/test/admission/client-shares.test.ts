@@ -12,25 +12,25 @@ const hash = (client: number): number => hashOf(`10.0.0.${client}`, 1)
 const honest: Asker[] = [{ rate: 95, path, client: random => hash(1000 + Math.floor(random.next() * 200)) }]
 
 const CASES: Readonly<Record<string, { honest: readonly Asker[]; attackers: readonly Asker[] }>> = {
-  'one that asks for three times the capacity': {
+  'one client at three times the capacity': {
     honest,
     attackers: [{ rate: 600, path, client: () => hash(1) }],
   },
-  'one that asks for twenty times the capacity': {
+  'one client at twenty times the capacity': {
     honest,
     attackers: [{ rate: 4000, path, client: () => hash(1) }],
   },
-  'five that ask for the capacity each': {
+  'five clients at the capacity each': {
     honest,
     attackers: [{ rate: 950, path, client: random => hash(Math.floor(random.next() * 5)) }],
   },
-  'one that makes up paths': {
+  'one client that makes up paths': {
     honest,
     attackers: [{ rate: 600, path: random => `/${random.next().toString(36)}/x`, client: () => hash(1) }],
   },
 }
 
-describe('two hundred clients are served nine tenths of what they ask for beside', () => {
+describe('two hundred clients are served 90 % of their requests beside', () => {
   for (const [name, attack] of Object.entries(CASES)) {
     it(name, () => {
       for (const seed of [1, 2, 3]) {
@@ -41,8 +41,8 @@ describe('two hundred clients are served nine tenths of what they ask for beside
   }
 })
 
-describe('clients that are hashed to few buckets', () => {
-  it('do not share the fate of a heavy one for long', () => {
+describe('clients that share hash buckets', () => {
+  it('do not lose their share to a heavy one for long', () => {
     const random = new Random(7)
     const shares = new ClientShares(() => random.next())
     shares.open(0)

@@ -1,4 +1,4 @@
-/** Cold starts near the capacity on machines as they are: there is time for everybody, and nearly everybody is served. */
+/** Cold starts near the capacity on real machines: there is time for all requests, and nearly all are served. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
@@ -27,7 +27,7 @@ const runs = ({ workload, seconds }: Scenario, guarded: boolean): SimResult[] =>
 const share = (results: readonly SimResult[], what: 'good' | 'shed'): number =>
   results.reduce((sum, each) => sum + each[what], 0) / results.reduce((sum, each) => sum + each.offered, 0)
 
-describe('a cold start near the capacity sheds few', () => {
+describe('a cold start near the capacity sheds few requests', () => {
   for (const each of COLD_STARTS) {
     test(each.name, () => {
       const guarded = runs(each, true)

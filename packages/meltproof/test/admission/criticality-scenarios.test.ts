@@ -30,8 +30,8 @@ for (const [name, steps] of [
   ['cpu', cpu5],
   ['pool', pool50],
 ] as const) {
-  describe(`${name}, three times over`, () => {
-    test('the lowest class is shed first, and goodput stays', () => {
+  describe(`${name} at three times its capacity`, () => {
+    test('sheds the lowest classes first, and goodput stays', () => {
       for (const seed of SEEDS) {
         // Each class asks for three quarters of the capacity.
         const result = overloaded(steps, seed, user => CRITICALITIES[user % 4]!)
@@ -43,7 +43,7 @@ for (const [name, steps] of [
       }
     })
 
-    test('a user is served or shed, but does not flap', () => {
+    test('a user with a key is either served or shed, and does not flap', () => {
       for (const seed of SEEDS) {
         const alike = flapping(overloaded(steps, seed))
         const result = overloaded(steps, seed, user => ({ key: `user-${user}` }))
@@ -53,14 +53,14 @@ for (const [name, steps] of [
       }
     })
 
-    test('one class for all is as none', () => {
+    test('one class for all requests keeps goodput', () => {
       for (const seed of SEEDS) {
         const result = overloaded(steps, seed, () => 'sheddable')
         assert.ok(goodRate(result, 2) >= 190, `seed ${seed}: ${goodRate(result, 2)}/s`)
       }
     })
 
-    test('below capacity nobody is shed, whatever his class', () => {
+    test('below capacity, no class is shed', () => {
       for (const seed of SEEDS) {
         const result = overloaded(steps, seed, user => CRITICALITIES[user % 4]!, 140)
         assert.ok(result.shed / result.offered < 0.001, `seed ${seed}: ${result.shed} of ${result.offered}`)

@@ -11,7 +11,7 @@ import {
   readCriticality,
 } from '../../src/admission/queue/criticality.ts'
 
-test('a better class is a lower level, whatever the keys', () => {
+test('a better class has a lower level than a worse one, whatever the keys', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (one, other) => {
       for (let i = 1; i < CRITICALITIES.length; i++) {
@@ -32,7 +32,7 @@ test('a key keeps its level within an epoch, and its class always', () => {
   )
 })
 
-test('keys spread evenly over the cohorts, and another epoch deals them anew', () => {
+test('keys spread evenly over the cohorts, and are dealt anew in another epoch', () => {
   const users = 12_800
   const count = new Array<number>(COHORTS).fill(0)
   let moved = 0
@@ -46,7 +46,7 @@ test('keys spread evenly over the cohorts, and another epoch deals them anew', (
   assert.ok(moved > 0.98 * users, `${moved} of ${users} moved`)
 })
 
-test('reads answers of a criticality function, and says when one makes no sense', () => {
+test('readCriticality() reads valid answers, and returns undefined for others', () => {
   assert.equal(readCriticality('sheddable'), levelOf('sheddable'))
   assert.equal(readCriticality({}), levelOf('critical'))
   assert.equal(readCriticality({ key: 'a' }), levelOf('critical', 'a'))

@@ -15,7 +15,7 @@ function pass(cutoff: Cutoff, fromMs: number, arrivals: readonly number[], depar
   return fromMs + 250
 }
 
-test('property: the line is the first level up to which arrivals fill 97 % of the departures', () => {
+test('property: the cutoff is the first level up to which arrivals fill 97 % of the departures', () => {
   const shapes = {
     each: fc.integer({ min: 1, max: 5 }),
     departures: fc.integer({ min: 16, max: 900 }),
@@ -43,7 +43,7 @@ test('property: the line is the first level up to which arrivals fill 97 % of th
   )
 })
 
-test('it is drawn from 16 departures and 250 ms on', () => {
+test('the cutoff is set after 16 departures and 250 ms, not before', () => {
   const cutoff = new Cutoff()
   for (let i = 0; i < 100; i++) cutoff.arrived(0)
   for (let i = 0; i < 15; i++) cutoff.departed(1_000)
@@ -56,7 +56,7 @@ test('it is drawn from 16 departures and 250 ms on', () => {
   assert.equal(cutoff.level, 0)
 })
 
-test('it stays while it admits 95 to 108 % of what is wanted', () => {
+test('the cutoff stays while it admits 95 to 108 % of what departures allow', () => {
   const cutoff = new Cutoff()
   let nowMs = 0
   const lineAfter = (...arrivals: number[]): number => {

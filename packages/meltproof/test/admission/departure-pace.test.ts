@@ -19,18 +19,18 @@ function after(...gapsMs: number[]): { readonly pace: DeparturePace; readonly la
 }
 
 describe('the pace of departures', () => {
-  it('speeds up when they come faster twice in a row', () => {
+  it('speeds up when departures come faster twice in a row', () => {
     const { pace, lastAt } = after(10, 5)
     assert.equal(pace.speedsUp(lastAt), true)
   })
 
-  it('does not speed up after a single interval, nor when they come as before', () => {
+  it('does not speed up after a single interval or at a steady pace', () => {
     for (const { pace, lastAt } of [after(10), after(10, 10), after(10, 5, 10)]) {
       assert.equal(pace.speedsUp(lastAt), false)
     }
   })
 
-  it('speeds up no more when departures stop', () => {
+  it('no longer speeds up once departures stop', () => {
     const { pace, lastAt } = after(10, 5)
     assert.equal(pace.speedsUp(lastAt + 300), false)
   })

@@ -1,4 +1,4 @@
-/** Attacks by path that nobody tuned on: written before the first result was seen, and left as they are. */
+/** Attacks by path that no figure was tuned on: written before the first result was seen, and left as they are. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Attack, pathOf, served, word } from './attack.ts'
@@ -76,7 +76,7 @@ export const CASES: Readonly<Record<string, Attack & { readonly fair?: number }>
   },
 }
 
-describe('honest routes keep nine tenths of their fair share, held out, beside', () => {
+describe('held out: honest routes keep 90 % of their fair share beside', () => {
   for (const [name, attack] of Object.entries(CASES)) {
     it(name, () => {
       for (const seed of [11, 12, 13]) {

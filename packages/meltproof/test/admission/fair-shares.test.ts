@@ -35,7 +35,7 @@ function first(shares: FairShares, kind: number, ms: number): number {
 }
 
 describe('fair shares', () => {
-  it('who asks for less than an equal share gets it, who asks for more does not', () => {
+  it('admit a kind below an equal share, and not one above it', () => {
     const shares = asked(10, { 3: { rate: 200, ms: 1 }, 7: { rate: 1000, ms: 100 }, 9: { rate: 50, ms: 40 } })
     assert.deepEqual(
       [3, 9, 7, 20].map(kind => shares.within(kind, NOW)),
@@ -43,23 +43,23 @@ describe('fair shares', () => {
     )
   })
 
-  it('a single kind is never within', () => {
+  it('never admit a single kind', () => {
     assert.equal(asked(10, { 1: { rate: 10, ms: 1 } }).within(1, NOW), false)
   })
 
-  it('who asks for more than an equal share gets that much, however much more others ask for', () => {
+  it('admit a kind above an equal share up to that share, however much others send', () => {
     const shares = asked(10, { 1: { rate: 60, ms: 100 }, 2: { rate: 5000, ms: 100 }, 3: { rate: 80, ms: 100 } })
     assert.deepEqual([first(shares, 1, 1000), first(shares, 3, 1000)], [30, 30])
     assert.equal(first(shares, 2, 1000), 0, 'who asks for most has what they leave')
   })
 
-  it('a kind of which suddenly far more come does not come first any more', () => {
+  it('stop admitting a kind whose rate jumps, within two windows', () => {
     const shares = asked(10, { 3: { rate: 200, ms: 1 }, 7: { rate: 1000, ms: 100 } })
     const came = first(shares, 3, 0)
     assert.ok(came > 40 && came < 80, `${came} of a window's 40`)
   })
 
-  it('what kinds wait for each other in a pool they share makes none of them heavier', () => {
+  it('do not count the wait for a shared pool as work of a kind', () => {
     const shares = asked(30, { 3: { rate: 300, ms: 4 }, 7: { rate: 1000, ms: 90 } })
     for (let atMs = NOW + 1; atMs <= 2 * NOW; atMs++) {
       for (const [kind, ms] of atMs % 3 === 0
@@ -78,7 +78,7 @@ describe('fair shares', () => {
     )
   })
 
-  it('are forgotten when another queue begins', () => {
+  it('are reset when another queue begins', () => {
     const shares = asked(10, { 3: { rate: 200, ms: 1 }, 7: { rate: 1000, ms: 100 } })
     shares.open(1000)
     assert.equal(shares.within(3, 1000), false)
@@ -98,7 +98,7 @@ describe('a flood of heavy requests', () => {
   }
 
   for (const times of [2, 10]) {
-    it(`of ${times} times the capacity leaves the cheap ones alone, and is served what is left`, () => {
+    it(`at ${times} times the capacity leaves cheap requests 90 % of their goodput, and is served what is left`, () => {
       for (const seed of [1, 2, 3]) {
         const [cheap, flood] = run([{ cpu: 0.2 }], 48 * times, seed)
         assert.ok(cheap!.good >= 0.9 * cheap!.offered, `seed ${seed}: ${cheap!.good} of ${cheap!.offered}`)
@@ -108,7 +108,7 @@ describe('a flood of heavy requests', () => {
   }
 })
 
-it('lists are served beside a flood of searches in the pool they share', () => {
+it('lists keep 55 % of their goodput beside a flood of searches in a shared pool', () => {
   const steps = (ms: number) => (): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
   const kinds = [
     { share: 0.6, steps: steps(4) },
@@ -128,7 +128,7 @@ it('lists are served beside a flood of searches in the pool they share', () => {
 })
 
 describe('a queue in front of cheap and heavy requests', () => {
-  it('is seen to stand although they leave in volleys', () => {
+  it('is found standing although they leave in bursts', () => {
     const queue = new StandingQueue(fixedLimit(3), { shed: () => undefined })
     let standingSince = Number.POSITIVE_INFINITY
     for (let atMs = 0; atMs < 2000; atMs++) {

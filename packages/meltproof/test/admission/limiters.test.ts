@@ -25,7 +25,7 @@ const event = fc.oneof(
 )
 
 for (const [name, make] of Object.entries(LIMITERS)) {
-  test(`${name}: the limit is a whole number of at least one, whatever happens`, () => {
+  test(`${name}: the limit is a whole number of at least one after any sequence of events`, () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 400, size: 'max' }), events => {
         let [nowMs, busyMs] = [0, 0]
@@ -57,17 +57,17 @@ for (const [name, make] of Object.entries(LIMITERS)) {
   })
 }
 
-describe('a pool of ten at three times its capacity, which every limiter was made for', () => {
+describe('a pool of ten at three times its capacity', () => {
   for (const [name, limiter] of Object.entries(LIMITERS)) {
     if (name === 'no limit') continue
-    test(`${name} keeps it busy`, () => {
+    test(`stays busy: ${name}`, () => {
       const result = simulate({ rate: () => 600, steps: pool50 }, { seconds: 40, seed: 1, limiter })
       assert.ok(goodRate(result, 20) >= 180, `${goodRate(result, 20)}/s`)
     })
   }
 })
 
-test('a fixed limit keeps what it says', () => {
+test('a fixed limit of ten keeps a pool of ten busy, with at most ten requests in service', () => {
   const result = simulate({ rate: () => 600, steps: pool50 }, { seconds: 10, seed: 1, limiter: () => fixedLimit(10) })
   assert.ok(goodRate(result, 2) >= 190)
   assert.ok(quantile(result.latencies, 0.5) < 120)

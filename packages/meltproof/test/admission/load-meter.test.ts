@@ -14,14 +14,14 @@ function offer(meter: LoadMeter, nowMs: number, kinds: readonly ('started' | 'wa
   }
 }
 
-test('nothing offered, or everything started at once, is no pressure', () => {
+test('pressure is 0 if nothing is offered, or if everything starts at once', () => {
   const meter = idle()
   assert.equal(meter.pressure(0), 0)
   offer(meter, 100, ['started', 'started'])
   assert.equal(meter.pressure(200), 0)
 })
 
-test('waiting counts up to a half, shedding up to one', () => {
+test('a request that waits counts half towards pressure, a shed in full', () => {
   const waits = idle()
   offer(waits, 0, ['waited', 'waited', 'started', 'started'])
   assert.equal(waits.pressure(0), 0.25)
@@ -33,14 +33,14 @@ test('waiting counts up to a half, shedding up to one', () => {
   assert.equal(half.pressure(0), 0.75)
 })
 
-test('falls back to zero when traffic stops', () => {
+test('pressure falls back to 0 when traffic stops', () => {
   const meter = idle()
   offer(meter, 0, ['shed'])
   assert.equal(meter.pressure(1500), 1)
   assert.equal(meter.pressure(2500), 0)
 })
 
-test('demand is 1 while nobody is shed, and then says how many such instances it takes', () => {
+test('demand is 1 while nothing is shed, and then the number of such instances it takes', () => {
   const meter = idle()
   assert.equal(meter.demand(0), 1)
   offer(meter, 0, ['started', 'waited'])
@@ -51,13 +51,13 @@ test('demand is 1 while nobody is shed, and then says how many such instances it
   assert.equal(meter.demand(2500), 1)
 })
 
-test('demand with nobody admitted is finite', () => {
+test('demand is finite when no request is admitted', () => {
   const meter = idle()
   offer(meter, 0, ['shed', 'shed', 'shed'])
   assert.equal(meter.demand(0), 3)
 })
 
-test('what is shed later than it was offered counts as offered', () => {
+test('a request shed later than it was offered still counts as offered', () => {
   const meter = idle()
   for (let i = 0; i < 3; i++) meter.offered(0)
   for (let i = 0; i < 3; i++) meter.shed(2000)
@@ -97,7 +97,7 @@ test('utilisation forgets what is older than two seconds', () => {
   assert.equal(meter.utilisation(3000, undefined), 0)
 })
 
-test('a loop that did not turn is busy when it is asked afterwards', () => {
+test('a blocked loop counts as busy when it is measured afterwards', () => {
   const worked = { loopMs: 0, inServiceMs: 0 }
   const meter = new LoadMeter(() => worked, 0)
   offer(meter, 1000, ['started'])
@@ -106,7 +106,7 @@ test('a loop that did not turn is busy when it is asked afterwards', () => {
   assert.equal(meter.utilisation(5000, undefined), 1)
 })
 
-test('full load after an idle hour is seen within a tenth of a second', () => {
+test('full load after an idle hour shows within 100 ms', () => {
   const worked = { loopMs: 0, inServiceMs: 0 }
   const meter = new LoadMeter(() => worked, 0)
   offer(meter, 1000, ['started'])
@@ -116,7 +116,7 @@ test('full load after an idle hour is seen within a tenth of a second', () => {
   assert.equal(meter.utilisation(3_600_100, undefined), 1)
 })
 
-test('rates are of the last one to two seconds', () => {
+test('rates cover the last one to two seconds', () => {
   const meter = idle()
   offer(meter, 10, ['started'])
   assert.equal(meter.rates(50, undefined), undefined, 'too soon to tell')
@@ -129,7 +129,7 @@ test('rates are of the last one to two seconds', () => {
   assert.deepEqual(meter.rates(2200, undefined), { offeredPerS: 3, shedPerS: 1, failedPerS: 4 })
 })
 
-test('rates and utilisation are of the same time, also after an idle hour', () => {
+test('rates and utilisation cover the same time, also after an idle hour', () => {
   const worked = { loopMs: 0, inServiceMs: 0 }
   const meter = new LoadMeter(() => worked, 0)
   offer(meter, 1000, ['started'])

@@ -8,19 +8,19 @@ const pathOf = (url: string): number => hash.read(url).path
 const underOf = (url: string): number => hash.read(url).under
 
 describe('the hash of a path', () => {
-  it('is that of its path without ids and query', () => {
+  it('ignores ids and the query', () => {
     assert.equal(pathOf('/users/7?full=1'), pathOf('/users/8'))
     assert.equal(pathOf('/users/7/orders/f81d4fae'), pathOf('/users/8/orders/0'))
     assert.notEqual(pathOf('/users/7'), pathOf('/users/list'))
     assert.notEqual(pathOf('/cheap'), pathOf('/heavy'))
   })
 
-  it('does not heed letter case and empty segments', () => {
+  it('ignores letter case and empty segments', () => {
     assert.equal(pathOf('/Users/Ann'), pathOf('/uSERS//ann/'))
     assert.notEqual(pathOf('/users/ann'), pathOf('/usersann'))
   })
 
-  it('knows siblings, but not at the root', () => {
+  it('has one more value shared by siblings, except at the root', () => {
     assert.equal(underOf('/users/ann'), underOf('/users/bob?x'))
     assert.notEqual(underOf('/users/ann'), pathOf('/users'))
     assert.notEqual(underOf('/users/ann'), underOf('/orders/ann'))
@@ -28,7 +28,7 @@ describe('the hash of a path', () => {
     assert.deepEqual([underOf('/ann'), underOf('/'), underOf(''), underOf('*')], [0, 0, 0, 0])
   })
 
-  it('knows where a framework has ids', () => {
+  it('learns from a framework which segments are ids', () => {
     const taught = new PathHash(2)
     const under = (url: string): number => taught.read(url).under
     const [ann, bob] = ['/users/ann/orders', '/users/bob/orders?page=2']
@@ -44,7 +44,7 @@ describe('the hash of a path', () => {
     assert.equal(under('/shops/bob/items/cup'), under('/shops/cid/items/mug'))
   })
 
-  it('is a whole number, whatever the path, and another with another salt', () => {
+  it('is an integer for any path, and depends on the salt', () => {
     for (const url of ['', '/', '*', '?', '/é', '/'.repeat(100_000), 'http://x/y', 'a'.repeat(100_000)]) {
       assert.equal(pathOf(url), pathOf(url) | 0)
       assert.equal(underOf(url), underOf(url) | 0)
@@ -54,7 +54,7 @@ describe('the hash of a path', () => {
 })
 
 describe('the key of a name', () => {
-  it('is that of the name as it is, up to 128 characters', () => {
+  it('depends on the name as it is, up to 128 characters', () => {
     const keys = ['Viewer', 'viewer', 'Viewer2', 'Viewer3', 'a/Viewer', 'Viewer?full=1', ''].map(name =>
       hash.keyOf(name),
     )
@@ -64,7 +64,7 @@ describe('the key of a name', () => {
     assert.notEqual(hash.keyOf('Viewer'), new PathHash(2).keyOf('Viewer'))
   })
 
-  it('takes the place of a path, and has no siblings', () => {
+  it('is used in place of a path, and has no siblings', () => {
     const key = hash.keyOf('a/b')
     const { path, under } = hash.read(key)
     assert.deepEqual([path, under], [key, 0])

@@ -6,7 +6,7 @@ import { FailOpen } from '../../src/fail-open.ts'
 import { Permit } from '../../src/admission/in-service/permit.ts'
 
 describe('a permit', () => {
-  it('ends once, and says how the request was in service', () => {
+  it('ends once, and says whether it was held or lent', () => {
     fc.assert(
       fc.property(fc.boolean(), fc.nat(3), (lent, times) => {
         const permit = new Permit()
@@ -34,7 +34,7 @@ describe('the fail-open guard', () => {
     return { failOpen, done }
   }
 
-  it('opens at once when it is asked to, once', () => {
+  it('opens at once, and only once, when open() is called', () => {
     const { failOpen, done } = guarded()
     assert.equal(failOpen.isOpen, false)
     failOpen.open()
@@ -43,7 +43,7 @@ describe('the fail-open guard', () => {
     assert.deepEqual(done, ['start', 'aside'])
   })
 
-  it('reports the first failure, and starts those who wait after the request at hand', async () => {
+  it('reports the first failure only, and starts waiting requests after the current one', async () => {
     const { failOpen, done } = guarded()
     for (const what of ['first', 'second']) {
       failOpen.guard(() => {
@@ -57,7 +57,7 @@ describe('the fail-open guard', () => {
     assert.equal(done.length, 3)
   })
 
-  it('reports a failure after it was opened, and starts nobody twice', async () => {
+  it('reports a failure after open(), and starts waiting requests only once', async () => {
     const { failOpen, done } = guarded()
     failOpen.open()
     failOpen.fail(new Error('late'))

@@ -9,7 +9,7 @@ interface Entry extends Waiting {
 
 const entry = (id: number): Entry => ({ id, arrivedAt: id, left: false })
 
-test('behaves as a plain list under any sequence of operations', () => {
+test('WaitQueue behaves like an array under any sequence of operations', () => {
   const operation = fc.oneof(
     { weight: 5, arbitrary: fc.constant('push' as const) },
     { weight: 2, arbitrary: fc.constant('oldest' as const) },
@@ -43,7 +43,7 @@ test('behaves as a plain list under any sequence of operations', () => {
   )
 })
 
-test('entries that left do not make it grow without bound', () => {
+test('WaitQueue does not grow without bound from entries that left', () => {
   const queue = new WaitQueue<Entry>()
   const stays = entry(-1)
   queue.push(stays)

@@ -1,6 +1,6 @@
 /**
  * The failure modes of admission control, each as a scenario on the virtual clock: the real gate and the real limiter,
- * thousands of requests, no real time. The figures asserted are properties (nobody shed, goodput of what is possible),
+ * thousands of requests, no real time. The figures asserted are properties (nothing shed, goodput of what is possible),
  * and every scenario runs with several seeds.
  */
 import assert from 'node:assert/strict'
@@ -33,7 +33,7 @@ const LESS: Readonly<Record<string, number>> = {
   'the core at 10x, and one request in ten waits 10 s': 0.88,
   'pool at 3x, one in ten waits 10 s elsewhere': 0.8,
   '20/s that wait 5 s beside 200/s that wait 10 ms': 0.92,
-  // To tell that nobody waits for anybody, somebody must.
+  // To show that requests do not wait for each other, some have to wait.
   'cold start at 600/s, 50 and 400 ms of waiting': 0.83,
   // Two dozen completions take seconds, and what was let in before anything was known is in front of everybody.
   'pool of 2 at 1.2x, around 120 ms': 0.94,
@@ -59,7 +59,7 @@ const LESS: Readonly<Record<string, number>> = {
 
 /**
  * A limit needs evidence, and requests that came before there was any are in front of all others. Such a service reaches the
- * goodput above only when these have left: so many seconds after the start, at most.
+ * goodput above only when these have left: at most this many seconds after the start.
  */
 const EVIDENCE_S: Readonly<Record<string, number>> = {
   'pool of 1 and 200 ms at 3x': 8,
@@ -108,7 +108,7 @@ function eachSeed(name: string, check: (result: SimResult, seed: number, each: S
   for (const seed of SEEDS) check(run(each, seed), seed, each)
 }
 
-describe('where capacity suffices nobody is shed, where it does not goodput is what is possible', () => {
+describe('below capacity nothing is shed, and above it goodput is close to the ideal', () => {
   for (const each of SCENARIOS) {
     test(each.name, () => {
       for (const seed of each.seconds > 100 ? SEEDS.slice(0, 3) : SEEDS) {
@@ -136,8 +136,8 @@ describe('where capacity suffices nobody is shed, where it does not goodput is w
   }
 })
 
-describe('more than goodput', () => {
-  test('5 ms of CPU, 10x from a cold start: steady within a second, everybody answered within one', () => {
+describe('latency and limits', () => {
+  test('5 ms of CPU at 10x from a cold start: steady within a second, with a p99 of at most one second', () => {
     eachSeed('cpu at 10x', (result, seed) => {
       assert.ok(goodRate(result, 0, 1) >= 185, `seed ${seed}: ${goodRate(result, 0, 1)}/s in the first second`)
       assert.ok(goodRate(result, 1, 3) >= 190, `seed ${seed}: ${goodRate(result, 1, 3)}/s in the two after it`)
@@ -148,7 +148,7 @@ describe('more than goodput', () => {
     })
   })
 
-  test('a core ten times over: within a second the limit is what the core does in 50 ms, and stays there', () => {
+  test('a core at 3x and 10x: from the first second on, the limit is what the core does in 50 ms', () => {
     for (const name of ['cpu at 3x', 'cpu at 10x']) {
       eachSeed(name, (result, seed) => {
         for (const { limit } of result.seconds.slice(1, -1)) {
@@ -158,7 +158,7 @@ describe('more than goodput', () => {
     }
   })
 
-  test('a pool ten times over: the slowest admitted are answered within six services', () => {
+  test('a pool at 10x: p95 is within six service times', () => {
     eachSeed('pool at 10x', (result, seed) => {
       // One in fifty was let in before there was evidence, or waited while it could have been a burst.
       const p95 = quantile(result.latencies, 0.95)
@@ -168,7 +168,7 @@ describe('more than goodput', () => {
     })
   })
 
-  test('a pool hardly over its capacity: nobody waits for long', () => {
+  test('a pool at 1.1x to 3x: p95 is at most 800 ms', () => {
     for (const k of [1.1, 1.25, 1.5, 2, 3]) {
       const latencies: number[] = []
       // Hardly over the capacity, the queue stands only now and then, and until it does up to 0.6 s drain as a burst does.
@@ -183,7 +183,7 @@ describe('more than goodput', () => {
     }
   })
 
-  test('seconds behind few connections: throughput stays, whatever a second is worth', () => {
+  test('requests of one to five seconds behind few connections reach 75 % of the capacity', () => {
     for (const [poolSize, ms] of [
       [8, 1000],
       [8, 3000],
@@ -208,7 +208,7 @@ describe('more than goodput', () => {
     }
   })
 
-  test('the core at nine tenths, and each waits 300 ms beside: room for chance', () => {
+  test('a core at 90 %, with waits of 300 ms beside: at most 6 % are shed', () => {
     const workload: Workload = { rate: () => 45, steps: () => [{ cpu: 20 }, { wait: 300 }] }
     for (const seed of SEEDS) {
       const share = shedShare(
@@ -233,13 +233,13 @@ describe('more than goodput', () => {
     assert.ok(pool >= 16 && pool <= 24, `limit ${pool}`)
   })
 
-  test('clients that lose patience do not make the limit grow', () => {
+  test('impatient clients do not raise the limit', () => {
     eachSeed('impatient clients of a pool, 200 ms, three more times', (result, seed) => {
       assert.ok(usualLimit(result, 5) <= 30, `seed ${seed}: limit ${usualLimit(result, 5)}`)
     })
   })
 
-  test('two dozen cheap answers in one turn of the loop do not make the limit of a pool grow', () => {
+  test('two dozen cheap answers in one turn of the loop do not raise the limit of a pool', () => {
     const each = DEVELOPMENT.find(({ name }) => name === 'a pool of 50/s, cheap and heavy, cold at 5x')!
     for (const seed of SEEDS) {
       const limits = run(each, seed)
@@ -249,7 +249,7 @@ describe('more than goodput', () => {
     }
   })
 
-  test('one stall of a second is forgotten when its queue has drained', () => {
+  test('a stall of one second sheds nothing, and goodput returns', () => {
     eachSeed('cpu at 60 %, one stall of a second', (result, seed) => {
       assert.equal(result.shed, 0, `seed ${seed}`)
       assert.ok(goodRate(result, 10) >= 110)
@@ -257,7 +257,7 @@ describe('more than goodput', () => {
   })
 })
 
-describe('a server that idles sheds nobody', () => {
+describe('a server with spare capacity sheds at most 0.2 %', () => {
   for (const each of DEVELOPMENT.filter(({ noShed, workload }) => noShed && workload.steps !== undefined)) {
     // With three times the CPU in the first moments even a bare server answers after half a second.
     if (each.name.startsWith('cheap and heavy')) continue
@@ -270,19 +270,19 @@ describe('a server that idles sheds nobody', () => {
   }
 })
 
-test('a database that commits in groups, at an uneven pace, is not taken for one whose requests wait for each other', () => {
+test('a database that commits in groups at an uneven pace is not taken for a bottleneck', () => {
   const [each] = UNEVEN
   const shares = Array.from({ length: 16 }, (_, i) => shedShare(runAnew({ ...each!, seconds: 8 }, i + 1)))
   const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length
   assert.ok(mean <= 0.001, `shed: ${shares.join(', ')}`)
 })
 
-test('without admission the same service melts: the simulator can tell the difference', () => {
+test('without admission control the same simulated service melts', () => {
   const result = simulate({ rate: () => 600, steps: cpu5 }, { seconds: 20, limiter: undefined })
   assert.ok(goodRate(result, 5) < 20, `${goodRate(result, 5)}/s`)
 })
 
-test('the same seed gives the same run', () => {
+test('the same seed gives the same simulation', () => {
   const [one, other] = [1, 1].map(seed => runAnew(scenario('pool of 1 and 200 ms at 3x'), seed))
   assert.deepEqual(one!.seconds, other!.seconds)
 })

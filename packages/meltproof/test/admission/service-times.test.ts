@@ -22,7 +22,7 @@ function service() {
 }
 
 describe('a kind is quick', () => {
-  it('after sixteen quick answers, while fewer than sixteen are in service', () => {
+  it('after sixteen quick answers, with fewer than sixteen in service', () => {
     const { answer, isQuick, start } = service()
     for (let i = 0; i < 15; i++) answer(2)
     assert.equal(isQuick(), false)
@@ -32,7 +32,7 @@ describe('a kind is quick', () => {
     assert.equal(isQuick(), false)
   })
 
-  it('also when one answer in a hundred is slow', () => {
+  it('even if one answer in a hundred takes 60 ms', () => {
     const { answer, isQuick } = service()
     let quick = 0
     for (let i = 1; i <= 2000; i++) {
@@ -42,7 +42,7 @@ describe('a kind is quick', () => {
     assert.ok(quick > 1200, `after ${quick} of 2000 answers`)
   })
 
-  it('also when one answer in forty takes 45 ms, which may be the scheduler, but not when one in ten does', () => {
+  it('even if one answer in forty takes 45 ms, as the scheduler may cause, but not if one in ten does', () => {
     const quickOf = (every: number): number => {
       const { answer, isQuick } = service()
       for (let i = 1; i <= 400; i++) answer(i % every === 0 ? 45 : 1)
@@ -58,14 +58,14 @@ describe('a kind is quick', () => {
     assert.equal(often, 0)
   })
 
-  it('also right after one answer of 45 ms: to forget it takes answers, and a kind that is shed has none', () => {
+  it('even right after a single answer of 45 ms', () => {
     const { answer, isQuick } = service()
     for (let i = 0; i < 100; i++) answer(0.3)
     answer(45)
     assert.equal(isQuick(), true)
   })
 
-  it('but not when one in forty is slow: each of them would pass by the limit', () => {
+  it('but not if one answer in forty takes 500 ms', () => {
     const { answer, isQuick } = service()
     for (let i = 1; i <= 400; i++) answer(i % 40 === 0 ? 500 : 2)
     let passed = 0

@@ -6,7 +6,7 @@ import { ShedBudget } from '../../src/admission/shed-budget.ts'
 interface Options {
   readonly rests?: boolean
   readonly handlers?: boolean
-  /** Half of the core is somebody else's. */
+  /** Half of the core goes to another process. */
   readonly stolen?: boolean
 }
 
@@ -32,37 +32,37 @@ function share(sheds: number, costMs: number, options: Options = {}): number {
   return may / asked
 }
 
-describe('the time for turning away', () => {
-  it('suffices while it takes less than its share of a busy loop', () => {
+describe('the shed budget', () => {
+  it('suffices while sheds take less than their share of a busy loop', () => {
     assert.equal(share(100, 0.02), 1)
     assert.equal(share(170, 0.02), 1)
   })
 
-  it('does not suffice when it takes far more', () => {
+  it('is exhausted when sheds take far more', () => {
     assert.ok(share(400, 0.02) < 0.1)
   })
 
-  it('is all that nobody else uses where the loop rests', () => {
+  it('is all the idle time of a loop that idles', () => {
     assert.equal(share(400, 0.02, { rests: true }), 1)
   })
 
-  it('is a share of what others leave of the core', () => {
+  it('is a share of the CPU time that other processes leave', () => {
     assert.equal(share(160, 0.02), 1)
     assert.ok(share(160, 0.02, { stolen: true }) < 0.2)
   })
 
-  it('counts nothing that handlers did in between', () => {
+  it('does not count what handlers did in between', () => {
     assert.equal(share(400, 0.02, { handlers: true }), 1)
   })
 
-  it('counts what was given out later', () => {
+  it('counts sheds that are sent later', () => {
     const time = new ShedBudget(() => 1000)
     assert.equal(time.hasTime(1000), true)
     time.spentAll(1000, 1200)
     assert.equal(time.hasTime(1000), false)
   })
 
-  it('is there again a fifth of a second after the load has ended, however much was owed', () => {
+  it('recovers within 150 ms after the load has ended, however much was owed', () => {
     let busyMs = 0
     const time = new ShedBudget(() => busyMs)
     for (busyMs = 0; busyMs < 10_000; busyMs += 10) {
@@ -74,7 +74,7 @@ describe('the time for turning away', () => {
     assert.equal(time.hasTime(busyMs), true)
   })
 
-  it('suffices where Node numbers no turns', () => {
+  it('suffices where Node does not number the turns of its loop', () => {
     const time = new ShedBudget(() => 0)
     for (let i = 0; i < 100_000; i++) time.spent(i * 0.02, Number.NaN)
     assert.equal(time.hasTime(2000), true)

@@ -7,15 +7,15 @@ import { Loop } from '../../sim/loop.ts'
 import { Random } from '../../sim/random.ts'
 import { simulate } from '../../sim/service.ts'
 
-/** Wall time of so much work, a millisecond at a time. */
+/** Wall time of `workMs` of work, a millisecond at a time. */
 function wallOf(core: Core, workMs: number): number {
   let nowMs = 0
   for (let i = 0; i < workMs; i++) nowMs += core(nowMs, 1)
   return nowMs
 }
 
-describe('the core', () => {
-  test('others leave what their slices do not take, whether they come alone or in a row', () => {
+describe('the simulated core', () => {
+  test('loses what slices of other processes take, single or in a row', () => {
     for (const slices of [
       { everyMs: 100, forMs: 1.1 },
       { everyMs: 76, forMs: 4 },
@@ -26,7 +26,7 @@ describe('the core', () => {
     }
   })
 
-  test('a slice that begins while we rest is over when we work', () => {
+  test('is not slowed by a slice that ended while it was idle', () => {
     const core = stolenSlices(new Random(1), { everyMs: 10, forMs: 10 })
     // Rests for a second between two milliseconds of work: hardly ever more than one slice meets them.
     let wall = 0
@@ -34,7 +34,7 @@ describe('the core', () => {
     assert.ok(wall > 3000 && wall < 12_000, `${wall} ms`)
   })
 
-  test('a pause at a known time is in what runs then, or in what runs next; once', () => {
+  test('adds a pause at a known time once, to the work then or to the next', () => {
     const core = interrupted([
       [5, 2],
       [6, 1],
@@ -47,7 +47,7 @@ describe('the core', () => {
   })
 })
 
-test('what a callback leaves for its end runs before the next one', () => {
+test('the simulated loop runs what a callback queues for its end before the next callback', () => {
   const loop = new Loop()
   const order: string[] = []
   for (const name of ['one', 'two']) {
@@ -63,7 +63,7 @@ test('what a callback leaves for its end runs before the next one', () => {
   assert.deepEqual(order, ['one', 'one ends', 'one ends again', 'two', 'two ends', 'two ends again'])
 })
 
-test('synchronous handlers that are started in a row are in service together', () => {
+test('synchronous handlers started in one turn are in service together', () => {
   let inService = 0
   let most = 0
   const limiter: Limiter = {
@@ -85,7 +85,7 @@ test('synchronous handlers that are started in a row are in service together', (
   assert.equal(inService, 0)
 })
 
-test('the first requests of a process cost more, and later ones what they cost', () => {
+test('the first requests of a process cost three times as much, later ones the usual', () => {
   const arrivals = Array.from({ length: 1000 }, (_, i) => ({ atMs: i * 100, kind: 0 }))
   const workload = { rate: () => 0, arrivals, steps: () => [{ cpu: 10 }], warmUp: { times: 3, requests: 50 } }
   const { latencies } = simulate(workload, { seconds: 100, limiter: undefined, parseCostMs: 0 })

@@ -16,7 +16,7 @@ const run = (workload: Partial<Workload>, seconds = 10): SimResult =>
 const atOnce = (clients: number, steps: () => Step[], rest: Partial<Workload> = {}): SimResult =>
   run({ steps, cohorts: [{ atMs: 1000, clients, requests: 1 }], ...rest })
 
-describe('pools with names', () => {
+describe('named pools', () => {
   test('each has its own places', () => {
     const { latencies } = atOnce(8, () => [{ pool: 100, of: 'threads' }], { pools: { threads: 4, lock: 1 } })
     assert.deepEqual([...latencies], [100, 100, 100, 100, 200, 200, 200, 200])
@@ -24,13 +24,13 @@ describe('pools with names', () => {
     assert.deepEqual([...locked.latencies], [100, 200, 300])
   })
 
-  test('one that is not there is an error that names it', () => {
+  test('an unknown one throws an error that names it', () => {
     assert.throws(() => atOnce(1, () => [{ pool: 1, of: 'thread' }]), /no pool is called thread/)
   })
 })
 
-describe('answers', () => {
-  test('a refusal is an answer in its time, and no goodput', () => {
+describe('simulated responses', () => {
+  test('a 401 counts as answered in time, but not as goodput', () => {
     const { good, inItsTime, late, offered, mostLeft } = atOnce(5, () => [{ cpu: 1 }, { status: 401 }])
     assert.deepEqual(
       { good, inItsTime, late, offered, mostLeft },
@@ -38,28 +38,28 @@ describe('answers', () => {
     )
   })
 
-  test('who is answered 500 or above tries again, who is answered 400 does not', () => {
+  test('a 503 is retried, a 400 is not', () => {
     const offered = (status: number): number => atOnce(50, () => [{ status }], { retries: 2 }).offered
     assert.equal(offered(503), 150)
     assert.equal(offered(400), 50)
   })
 })
 
-describe('late answers', () => {
-  test('are late because of others: not what takes long by nature', () => {
+describe('late responses', () => {
+  test('do not include requests that take long on their own', () => {
     for (const slow of [{ wait: 5000 }, { upload: 5000 }, { stream: 5000 }, { timer: 5000 }] as Step[]) {
       const { late, good, inItsTime } = atOnce(50, () => [slow])
       assert.deepEqual({ late, good, inItsTime }, { late: 0, good: 0, inItsTime: 50 })
     }
   })
 
-  test('what takes 2 s alone is late after 3', () => {
+  test('include a request of 2 s only after 3 s', () => {
     const { late, inItsTime } = atOnce(3, () => [{ pool: 900 }, { wait: 1100 }], { poolSize: 1 })
     // After 2000, 2900 and 3800 ms.
     assert.deepEqual({ late, inItsTime }, { late: 1, inItsTime: 2 })
   })
 
-  test('so are those that are never answered, and those who left after the promise', () => {
+  test('include unanswered requests, and clients that left after the promised time', () => {
     const endless = run({ steps: () => [{ pool: 1000 }], rate: () => 100, poolSize: 1 })
     assert.ok(endless.inflightAtEnd > 500)
     assert.equal(endless.late + endless.inItsTime, endless.offered)
@@ -70,8 +70,8 @@ describe('late answers', () => {
   })
 })
 
-describe('the census', () => {
-  test('who waits for a connection contends, who holds one or waits for something with room does not', () => {
+describe('the census of contention', () => {
+  test('counts requests that wait for a connection, but none that holds one or waits without contention', () => {
     const pooled = atOnce(30, () => [{ cpu: 0.1 }, { pool: 100 }], { poolSize: 10 })
     assert.equal(pooled.mostInService, 30)
     assert.ok(pooled.mostContending >= 20 && pooled.mostContending <= 21, `${pooled.mostContending}`)
@@ -81,13 +81,13 @@ describe('the census', () => {
     assert.equal(waiting.mostLeft, 30)
   })
 
-  test('who waits for the core contends', () => {
+  test('counts requests that wait for the core', () => {
     const { mostContending } = atOnce(30, () => burns(50))
     assert.equal(mostContending, 30)
   })
 })
 
-test('each client of a cohort sends its next request when the one before was answered', () => {
+test('each client of a cohort sends its next request after the response to the one before', () => {
   const cohorts = [{ atMs: 0, withinMs: 1000, clients: 10, requests: 3, kind: (n: number) => (n === 0 ? 0 : 1) }]
   const kinds = [
     { share: 1, steps: () => [{ cpu: 1 }] },
@@ -100,7 +100,7 @@ test('each client of a cohort sends its next request when the one before was ans
   assert.equal(seconds[2]!.offered + seconds[3]!.offered, 10)
 })
 
-test('a cache that was flushed has a key again once it was read', () => {
+test('a flushed cache has a key again once it was filled', () => {
   const cache = new FlushedCache(3, 1000)
   cache.reset()
   assert.ok(cache.has(2, 999))
@@ -110,7 +110,7 @@ test('a cache that was flushed has a key again once it was read', () => {
   assert.ok(!cache.has(1, 1001))
 })
 
-test('operations of one path come as often as they say, on one path and of one route', () => {
+test('operations on one path arrive at their rates, with one path and one route', () => {
   const workload = onePath(
     '/rpc',
     { perSecond: 300, steps: () => burns(0.1) },
@@ -133,7 +133,7 @@ test('the mean of a bounded Pareto distribution is what its formula says', () =>
   assert.ok(Math.abs(sum / 200_000 / mean - 1) < 0.05, `${sum / 200_000}, not ${mean}`)
 })
 
-test('uniform admission: hits and misses, 300/s each, of which a pool can do 100 misses', () => {
+test('uniform admission of hits and misses at 300/s each serves 200/s with ten places, all with a hundred', () => {
   const parts = [
     { rate: 300, ms: 0 },
     { rate: 300, ms: 100 },
@@ -142,7 +142,7 @@ test('uniform admission: hits and misses, 300/s each, of which a pool can do 100
   assert.equal(uniformly(100, parts), 600)
 })
 
-test('forty mixes, each with a name of its own; without admission all that have enough are answered', () => {
+test('forty mixes have distinct names, and those with enough capacity are all answered without admission control', () => {
   const all = [...MIXED, ...MIXED_HELD_OUT]
   assert.equal(MIXED.length, 20)
   assert.equal(MIXED_HELD_OUT.length, 20)
@@ -156,7 +156,7 @@ test('forty mixes, each with a name of its own; without admission all that have 
   }
 })
 
-test('an oracle that sees who contends reaches the ideal of a mix, and does not exceed it', () => {
+test('an oracle that sees contention reaches the ideal of a mix within 5 %, with none late', () => {
   const mix = MIXED.find(({ name }) => name.startsWith('hits of 2 ms'))!
   const door = (census: { contending: number }): boolean => census.contending < 16
   const result = simulate(mix.workload, { seconds: mix.seconds, limiter: undefined, door })

@@ -54,14 +54,14 @@ describe('a queue', () => {
   const tolerated = (drains * promiseMs) / gapMs
   const hopeless = maxWaitMs / gapMs
 
-  it('that drains within six tenths of the promise never stands', () => {
+  it('never stands if it drains within 0.6 of the promise', () => {
     assert.equal(drains * promiseMs, 600)
     const { queue, run, shed } = queueOf(gapMs)
     run(60_000, tolerated - 1)
     assert.deepEqual([queue.standing, shed], [false, []])
   })
 
-  it('that is longer, and does not get shorter, stands after some intervals', () => {
+  it('stands after some intervals if it is longer and does not shrink', () => {
     const { queue, run, warmUp } = queueOf(gapMs)
     warmUp()
     run(intervalsToStand * intervalMs - 2 * gapMs, 1.2 * tolerated)
@@ -70,7 +70,7 @@ describe('a queue', () => {
     assert.equal(queue.standing, true)
   })
 
-  it('of one longest wait stands at once', () => {
+  it('stands at once if its expected wait exceeds the maximum', () => {
     assert.equal(maxWaitMs, 2000)
     const { queue, push, warmUp } = queueOf(gapMs)
     warmUp()
@@ -80,7 +80,7 @@ describe('a queue', () => {
     assert.equal(queue.standing, true)
   })
 
-  it('of one longest wait does not stand while departures come faster and faster, but one of half as much again does', () => {
+  it('stands only beyond 1.5 times the maximum wait while departures speed up', () => {
     const queue = new StandingQueue<Entry>(fixedLimit(1), { shed: () => undefined })
     let nowMs = 0
     const push = (count: number): void => {
@@ -102,7 +102,7 @@ describe('a queue', () => {
     assert.equal(queue.standing, true)
   })
 
-  it('counts those in service above the limit: they leave first', () => {
+  it('counts requests in service above the limit, because they leave first', () => {
     const { queue, push, warmUp } = queueOf(gapMs, { excess: hopeless - few })
     warmUp()
     push(few)
@@ -111,7 +111,7 @@ describe('a queue', () => {
     assert.equal(queue.standing, true)
   })
 
-  it('does not stand before a limit that is only suspected', () => {
+  it('does not stand while the limit is only suspected', () => {
     const { queue, push, run, warmUp } = queueOf(gapMs, { searching: true })
     warmUp()
     push(hopeless + 100)
@@ -119,7 +119,7 @@ describe('a queue', () => {
     assert.equal(queue.standing, false)
   })
 
-  it('that stood a moment ago stands again at a much smaller backlog, and is forgiven later', () => {
+  it('stands again at a much smaller backlog soon after it stood, but not later', () => {
     for (const [pauseMs, stands] of [
       [2 * intervalMs, true],
       [rememberMs + intervalMs, false],

@@ -11,7 +11,7 @@ const PAGED: Look = { moved: true, waits: true }
 
 interface Watched {
   readonly stream: Stream
-  /** Looks at it every 5 ms for so long; what it gives back first, and after how long. */
+  /** Looks at it every 5 ms for `forMs`; what it gives back first, and after how long. */
   readonly goesOn: (forMs: number, ...looks: Look[]) => { gives: string; atMs: number } | undefined
 }
 
@@ -41,19 +41,19 @@ function endsSteadily(streams: Streams, announced: Announced = 'neither'): void 
   streams.ended(stream)
 }
 
-describe('a streaming answer', () => {
-  it('keeps its permit while it is written now and then', () => {
+describe('a streaming response', () => {
+  it('keeps its permit while it is written to now and then', () => {
     assert.equal(begin(new Streams()).goesOn(9_000, WRITES, ...Array.from({ length: 18 }, () => SILENT)), undefined)
   })
 
-  it('gives it back, to take it again, when it waits for its client for most of the time', () => {
+  it('lends its permit if it waits for its client most of the time', () => {
     assert.deepEqual(begin(new Streams()).goesOn(200, WAITS), { gives: 'again', atMs: 50 })
     assert.deepEqual(begin(new Streams(), 'finite').goesOn(200, WAITS), { gives: 'again', atMs: 50 })
     assert.equal(begin(new Streams()).goesOn(400, PAGED, PAGED, WRITES)?.gives, 'again')
     assert.equal(begin(new Streams()).goesOn(9_000, WAITS, WRITES, WRITES), undefined)
   })
 
-  it('is at work again when it has been for long enough', () => {
+  it('works again only after enough steady writes', () => {
     const { stream, goesOn } = begin(new Streams())
     assert.equal(goesOn(200, WAITS)?.gives, 'again')
     stream.rests()
@@ -65,7 +65,7 @@ describe('a streaming answer', () => {
     assert.equal(stream.worksAgain, true)
   })
 
-  it('gives it back for good when it falls silent, and a second later others of its kind do from their head on', () => {
+  it('gives up its permit after a silence of 100 ms, and later ones of its kind do at their head', () => {
     const streams = new Streams()
     assert.deepEqual(begin(streams).goesOn(1_000, SILENT), { gives: 'for good', atMs: 100 })
     assert.equal(begin(streams).goesOn(1_200, WRITES), undefined)
@@ -73,7 +73,7 @@ describe('a streaming answer', () => {
     assert.equal(begin(streams, 'neither', 2).goesOn(95, SILENT), undefined)
   })
 
-  it('keeps it while silent when as many as there are permits were let go on doubt, and none for long enough', () => {
+  it('keeps its permit while silent if as many streams as permits were let go in doubt', () => {
     const streams = new Streams()
     const doubted = Array.from({ length: PERMITS }, () => begin(streams))
     for (const { goesOn } of doubted) assert.equal(goesOn(200, SILENT)?.atMs, 100)
@@ -83,7 +83,7 @@ describe('a streaming answer', () => {
     assert.deepEqual(next.goesOn(100, SILENT), { gives: 'for good', atMs: 805 })
   })
 
-  it('is no feed when it ends while that is doubted', () => {
+  it('does not make its kind a feed if it ends while in doubt', () => {
     const streams = new Streams()
     const { stream, goesOn } = begin(streams)
     assert.equal(goesOn(200, SILENT)?.gives, 'for good')
@@ -93,17 +93,17 @@ describe('a streaming answer', () => {
     assert.equal(begin(streams).goesOn(400, SILENT), undefined)
   })
 
-  it('gives it back from its head on when it announces events', () => {
+  it('gives up its permit at its head if it announces events', () => {
     assert.deepEqual(begin(new Streams(), 'events').goesOn(100, WRITES), { gives: 'for good', atMs: 5 })
   })
 
-  it('keeps it while silent when those of its kind ended without a silence: something behind it hangs', () => {
+  it('keeps its permit while silent if others of its kind ended without a silence', () => {
     const streams = new Streams()
     endsSteadily(streams)
     assert.equal(begin(streams).goesOn(9_900, SILENT), undefined)
   })
 
-  it('keeps it while silent when its head says that it has an end', () => {
+  it('keeps its permit while silent if its head announces an end', () => {
     const streams = new Streams()
     assert.deepEqual(begin(streams).goesOn(1_000, SILENT), { gives: 'for good', atMs: 100 })
     const { stream, goesOn } = begin(streams, 'finite', 2)
@@ -116,7 +116,7 @@ describe('a streaming answer', () => {
     )
   })
 
-  it('gives it back in its silences when those of its kind ended after one', () => {
+  it('lends its permit while silent if others of its kind ended after a silence', () => {
     for (const announced of ['neither', 'events'] as const) {
       const streams = new Streams()
       const { stream, goesOn } = begin(streams, announced)
@@ -127,7 +127,7 @@ describe('a streaming answer', () => {
     }
   })
 
-  it('holds it for no longer than 10 s, whatever it does and announces', () => {
+  it('holds its permit for at most 10 s', () => {
     for (const announced of ['neither', 'finite'] as const) {
       assert.deepEqual(begin(new Streams(), announced).goesOn(20_000, WRITES), { gives: 'for good', atMs: 10_000 })
     }
@@ -139,7 +139,7 @@ describe('a streaming answer', () => {
     assert.deepEqual(begin(streams).goesOn(20_000, SILENT), { gives: 'again', atMs: 500 })
   })
 
-  it('may hold it for 10 s each time that it takes it again', () => {
+  it('may hold its permit for another 10 s each time it takes it again', () => {
     const { stream, goesOn } = begin(new Streams(), 'finite')
     assert.equal(goesOn(6_000, WRITES), undefined)
     assert.deepEqual(goesOn(200, WAITS), { gives: 'again', atMs: 6_050 })
@@ -150,13 +150,13 @@ describe('a streaming answer', () => {
     assert.deepEqual(goesOn(20_000, WRITES), { gives: 'for good', atMs: 6_550 + 10_000 })
   })
 
-  it('that was written for 10 s is a feed, and so are others of its kind', () => {
+  it('makes its kind a feed after 10 s of writes', () => {
     const streams = new Streams()
     begin(streams).goesOn(20_000, WRITES)
     assert.deepEqual(begin(streams).goesOn(100, WRITES), { gives: 'for good', atMs: 5 })
   })
 
-  it('is not silent while the loop stalls, nor while nobody waits', () => {
+  it('is not silent while the loop stalls between two checks', () => {
     const streams = new Streams()
     const stream = streams.begun(1, 'neither', () => SILENT, 0)
     for (let nowMs = 0; nowMs < 5 * 2_000; nowMs += 2_000) stream.look(nowMs)

@@ -10,26 +10,26 @@ const quiet = (): void => {}
 const byAddress = clientsBy('address', quiet, 1).ofHead!
 const address = (text: string | undefined): number => byAddress(text, [])
 
-describe('a client by its address', () => {
-  it('is the address, however an IPv4 one is written', () => {
+describe("clientKey: 'address'", () => {
+  it('takes an IPv4 address and its IPv4-mapped form for one client', () => {
     assert.equal(address('::ffff:10.0.0.1'), address('10.0.0.1'))
     assert.notEqual(address('10.0.0.1'), address('10.0.0.2'))
   })
 
-  it('is the network of an IPv6 one, of which one client has 2^64', () => {
+  it('takes an IPv6 /64 network for one client', () => {
     assert.equal(address('2001:db8:1:2:3:4:5:6'), address('2001:DB8:1:2:ffff::1'))
     assert.equal(address('2001:db8::1'), address('2001:db8:0:0:5::'))
     assert.notEqual(address('2001:db8:1:2::1'), address('2001:db8:1:3::1'))
     assert.notEqual(address('::1'), address('2001:db8::1'))
   })
 
-  it('that is not known is one client', () => {
+  it('takes all requests without an address for one client', () => {
     assert.equal(address(undefined), address(undefined))
     assert.notEqual(address(undefined), address('10.0.0.1'))
   })
 })
 
-describe('a client by a field that proxies write', () => {
+describe('clientKey: a header that proxies write', () => {
   const of = (proxies: number, ...values: string[]): number =>
     clientsBy({ header: 'X-Forwarded-For', proxies }, quiet, 1).ofHead!('127.0.0.1', [
       'Host',
@@ -38,7 +38,7 @@ describe('a client by a field that proxies write', () => {
     ])
   const expected = address('203.0.113.7')
 
-  it('is what the outermost trusted proxy wrote, whatever the client wrote before', () => {
+  it('uses the entry of the outermost trusted proxy, and ignores what the client wrote', () => {
     assert.equal(of(1, '203.0.113.7'), expected)
     assert.equal(of(1, 'forged, 203.0.113.7'), expected)
     assert.equal(of(2, '1.1.1.1, 203.0.113.7, 10.0.0.2'), expected)
@@ -46,29 +46,29 @@ describe('a client by a field that proxies write', () => {
     assert.equal(of(2, 'forged, 203.0.113.7', '10.0.0.2'), expected)
   })
 
-  it('is the address without a port', () => {
+  it('ignores the port of an address', () => {
     assert.equal(of(1, '203.0.113.7:5678'), expected)
     assert.equal(of(1, '[2001:db8::1]:443'), address('2001:db8::2'))
   })
 
-  it('is nobody in particular where fewer have written than there are', () => {
+  it('takes requests with fewer entries than trusted proxies for those of an unknown address', () => {
     assert.equal(of(2, '203.0.113.7'), address(undefined))
     assert.equal(of(1), address(undefined))
     assert.equal(of(1, ''), address(undefined))
   })
 })
 
-describe('a client by a function', () => {
+describe('clientKey: a function', () => {
   const request = { headers: { 'x-key': 'a' } } as unknown as http.IncomingMessage
 
-  it('is what it answers', () => {
+  it('uses the key that it returns', () => {
     const of = (key: string | undefined): number => clientsBy(() => key, quiet, 1).of(request)
     assert.equal(of('a'), of('a'))
     assert.notEqual(of('a'), of('b'))
     assert.notEqual(of('a'), of(undefined))
   })
 
-  it('that throws or answers nonsense is said once, and its requests are of one client', () => {
+  it('warns once if it throws or returns no string, and takes its requests for one client', () => {
     const none = clientsBy(() => undefined, quiet, 1).of(request)
     for (const [key, what] of [
       [
@@ -97,7 +97,7 @@ describe('the option clientKey', () => {
     [{ clientKey: { name: 'x' } }, /clientKey does not know 'name'/],
     [{ clientKey: 'address', criticality: () => 'critical' }, /without criticality/],
   ] as const) {
-    it(`says what is wrong: ${JSON.stringify(options)}`, () => {
+    it(`throws a message that says what is wrong with ${JSON.stringify(options)}`, () => {
       assert.throws(() => protect(http.createServer(), options as unknown as ProtectOptions), message)
     })
   }
@@ -107,14 +107,14 @@ describe('a client that floods', () => {
   const flood = (): Asked => ({ headers: forwardedFor('203.0.113.9') })
   const others = (n: number): Asked => ({ headers: forwardedFor(`203.0.113.${100 + (n % 10)}`) })
 
-  it('leaves the others what they ask for', async () => {
+  it('leaves the other clients over 80 % of their requests when clientKey names a header', async () => {
     const held = await servedBeside(flood, others, { clientKey: { header: 'x-forwarded-for' } })
     const free = await servedBeside(flood, others, {})
     assert.ok(held > 0.8, `${(100 * held).toFixed(0)} % of the others are served`)
     assert.ok(free < held - 0.2, `with it ${(100 * held).toFixed(0)} %, without it ${(100 * free).toFixed(0)} %`)
   })
 
-  it('the same by a function of the request', async () => {
+  it('leaves the other clients over 80 % of their requests when clientKey is a function', async () => {
     const held = await servedBeside(flood, others, { clientKey: req => String(req.headers['x-forwarded-for']) })
     assert.ok(held > 0.8, `${(100 * held).toFixed(0)} % of the others are served`)
   })

@@ -22,7 +22,7 @@ async function serve(options: ProtectOptions, handler: RequestListener): Promise
 
 const forever = (): Promise<never> => new Promise(() => {})
 
-test('an answer in time is as without, and nothing of the budget stays', async () => {
+test('with deadlineMs, a response in time is unchanged, and no timer is left', async () => {
   const seen: number[] = []
   const url = await serve({ deadlineMs: 3000 }, (_, response) => {
     seen.push(remaining())
@@ -33,12 +33,12 @@ test('an answer in time is as without, and nothing of the budget stays', async (
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('without deadlineMs there is no budget', async () => {
+test('without deadlineMs, remaining() is Infinity', async () => {
   const url = await serve({}, (_, response) => response.end(String(remaining())))
   assert.equal(await (await fetch(url, { headers: { 'grpc-timeout': '5m' } })).text(), 'Infinity')
 })
 
-test('504 in time, the work is cancelled, and what the handler still writes is dropped without an exception', async () => {
+test('answers 504 at the deadline, cancels the work, and drops what the handler still writes', async () => {
   const reason = Promise.withResolvers<unknown>()
   const late = Promise.withResolvers<string>()
   const url = await serve({ deadlineMs: 150 }, (_, response) => {
@@ -75,7 +75,7 @@ test('504 in time, the work is cancelled, and what the handler still writes is d
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('the connection is kept for the next request, and browsers get a page', async () => {
+test('keeps the connection after a 504, and sends browsers an HTML page', async () => {
   const server = http.createServer((request, response) => {
     if (request.url === '/quick') response.end('quick')
   })
@@ -89,7 +89,7 @@ test('the connection is kept for the next request, and browsers get a page', asy
   assert.equal(String((await connection.answer()).body), 'quick')
 })
 
-test('an answer that has begun goes on past the deadline, with no limit from then on', async () => {
+test('a response that has begun continues past the deadline, without a limit', async () => {
   const url = await serve({ deadlineMs: 100 }, async (_, response) => {
     response.write('one ')
     await sleep(250)
@@ -102,7 +102,7 @@ test('an answer that has begun goes on past the deadline, with no limit from the
   assert.equal(await answer.text(), 'one two Infinity')
 })
 
-test('work left running after the answer is not limited by it', async () => {
+test('work left running after the response is not limited by the deadline', async () => {
   const done = Promise.withResolvers<string>()
   const url = await serve({ deadlineMs: 80 }, async (_, response) => {
     response.end('accepted')
@@ -113,7 +113,7 @@ test('work left running after the answer is not limited by it', async () => {
   assert.equal(await done.promise, 'finished')
 })
 
-test('after a 504 the connection serves on when all of the request had come, also one with Expect', async () => {
+test('after a 504 to a request that had arrived whole, the connection serves the next one, also with Expect', async () => {
   const url = await serve({ deadlineMs: 100 }, (request, response) => {
     if (request.method === 'GET') response.end('served')
     else request.resume()
@@ -129,7 +129,7 @@ test('after a 504 the connection serves on when all of the request had come, als
   assert.equal((await client.answer()).body, 'served')
 })
 
-test('an upload at the client’s pace is not cut', async () => {
+test('an upload that takes longer than the deadline is not cut off', async () => {
   const url = new URL(
     await serve({ deadlineMs: 100 }, (request, response) => {
       let bytes = 0
@@ -154,7 +154,7 @@ const leftOf =
     Number(await (await fetch(url, { headers })).text())
 const tellsRemaining: RequestListener = (_, response) => response.end(String(remaining()))
 
-test('trusted callers shorten it, never lengthen it, and nonsense is as if it were not there', async () => {
+test('trusted callers shorten the deadline, never lengthen it, and malformed headers are ignored', async () => {
   const left = leftOf(await serve({ deadlineMs: 2000, trustCallersFrom: ['127.0.0.0/8'] }, tellsRemaining))
   assert.ok((await left({ 'x-envoy-expected-rq-timeout-ms': '500' })) <= 500)
   assert.ok((await left({ 'grpc-timeout': '1S' })) <= 1000)
@@ -174,7 +174,7 @@ test('trusted callers shorten it, never lengthen it, and nonsense is as if it we
   assert.ok((await own({ 'x-left': '400' })) <= 400)
 })
 
-test('anybody else is told in the time it asks for, and its work goes on', async () => {
+test('an untrusted caller gets a 504 after the timeout it set, but the work continues', async () => {
   for (const trustCallersFrom of [false, ['10.0.0.0/8']]) {
     const untold = leftOf(await serve({ deadlineMs: 2000, trustCallersFrom }, tellsRemaining))
     assert.ok((await untold({ 'grpc-timeout': '500m' })) > 1000)
@@ -189,7 +189,7 @@ test('anybody else is told in the time it asks for, and its work goes on', async
   }
 })
 
-test('the deadline of the server ends the work of a caller that was told before', async () => {
+test('the deadline of the server cancels the work of a caller that got its 504 earlier', async () => {
   const reason = Promise.withResolvers<unknown>()
   const url = await serve({ deadlineMs: 200 }, async () => {
     reason.resolve(await rejection(within(30_000, forever)))
@@ -199,7 +199,7 @@ test('the deadline of the server ends the work of a caller that was told before'
   await eventually('no timer is left', () => pendingFairTimers() === 0)
 })
 
-test('who can not be served in time is told so at once, with a 503', async () => {
+test('a request that cannot be served before its deadline is shed with a 503 without waiting', async () => {
   const held: http.ServerResponse[] = []
   const server = http.createServer((_, response) => held.push(response))
   const guard = protect(server, { lanes: 1, deadlineMs: 60_000, limit: 1 })
@@ -216,7 +216,7 @@ test('who can not be served in time is told so at once, with a 503', async () =>
   assert.equal((await first).status, 200)
 })
 
-test('when the client leaves, its work is cancelled', async () => {
+test('the work is cancelled when the client disconnects', async () => {
   const reason = Promise.withResolvers<unknown>()
   const started = Promise.withResolvers<void>()
   const url = new URL(
@@ -235,7 +235,7 @@ test('when the client leaves, its work is cancelled', async () => {
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('an exception of the handler under its budget surfaces as it does without', async () => {
+test('an exception of the handler surfaces as without a deadline', async () => {
   const app = express()
   app.get('/throws', () => {
     throw new Error('from the handler')
@@ -253,7 +253,7 @@ test('an exception of the handler under its budget surfaces as it does without',
   assert.equal(await (await fetch(`${url}throws`)).text(), 'handled')
 })
 
-test('closing in flight: the deadline still answers, and the server ends', async () => {
+test('after guard.close(), the deadline still answers requests in service, and the server closes', async () => {
   const server = http.createServer(() => {})
   const guard = protect(server, { lanes: 1, deadlineMs: 150 })
   const { port } = await listen(server)
@@ -268,7 +268,7 @@ test('closing in flight: the deadline still answers, and the server ends', async
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('pipelined requests keep their order and their own answers', async () => {
+test('pipelined requests keep their order and their own responses', async () => {
   const server = http.createServer((request, response) => {
     if (request.url !== '/slow') response.end(request.url)
   })
@@ -283,7 +283,7 @@ test('pipelined requests keep their order and their own answers', async () => {
   assert.equal(String(answers[2]!.body), '/b')
 })
 
-test('options out of range say so', () => {
+test('options out of range throw', () => {
   const server = http.createServer()
   for (const deadlineMs of [0, -1, Number.NaN, 1e12, '3s'] as number[]) {
     assert.throws(() => protect(server, { deadlineMs }), /deadlineMs must be a number of ms from 1 to 86400000/)

@@ -1,5 +1,5 @@
 /**
- * A server that is busy all the time stops accepting: who connected while the loop was at work, and is still in the
+ * A server that is busy all the time stops accepting: clients that connected while the loop was busy, and are still in the
  * kernel, must not be reset.
  */
 import assert from 'node:assert/strict'
@@ -26,7 +26,7 @@ parentPort.on('message', () => {
 /** Far more turns than a drain takes to find out that none is empty. */
 const MOST_SLICES = 2000
 
-it('a server whose loop never rests resets nobody when it stops accepting', async () => {
+it('a server whose event loop is always busy resets no connection when it stops accepting', async () => {
   const sent = new Int32Array(new SharedArrayBuffer(4))
   const fates: string[] = []
   let slices = 0

@@ -1,4 +1,4 @@
-/** drain(): who comes while the server leaves, what answers say then, and what is closed or cut, when. */
+/** drain(): which requests are still accepted, what responses say, and which connections are closed when. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http, { type ServerResponse } from 'node:http'
@@ -36,8 +36,8 @@ async function ask(house: Protected, path: string): Promise<{ status: number; he
 /** Longer than any drain here takes; a drain that waits for it has failed. */
 const LONG_MS = 60_000
 
-describe('while balancers learn of it', () => {
-  it('the server is not ready, and still accepts and serves', async () => {
+describe('drain(), before the server stops accepting', () => {
+  it('reports not ready, but still accepts and serves', async () => {
     const house = await open({ readiness: '/ready' })
     await ask(house, '/before')
     const drained = house.guard.drain(LONG_MS)
@@ -49,14 +49,14 @@ describe('while balancers learn of it', () => {
     assert.equal(house.server.listening, false)
   })
 
-  it('a server that nobody has asked anything for some time stops at once', async () => {
+  it('stops at once if there were no recent requests', async () => {
     const house = await open()
     const beganAt = performance.now()
     assert.equal(await house.guard.drain(LONG_MS), true)
     assert.ok(performance.now() - beganAt < 500)
   })
 
-  it('it accepts for exactly as long as the operator says', async () => {
+  it('accepts for drainDelayMs', async () => {
     const house = await open({ drainDelayMs: 400 })
     const beganAt = performance.now()
     const drained = house.guard.drain(LONG_MS)
@@ -66,14 +66,14 @@ describe('while balancers learn of it', () => {
     assert.equal(await drained, true)
   })
 
-  it('half of the time is left for who comes last, which is said', async () => {
+  it('limits drainDelayMs to half of the drain timeout, with a warning', async () => {
     const house = await open({ drainDelayMs: 10_000 })
     assert.equal(await house.guard.drain(100), true)
     assert.equal(house.notes.length, 1)
     assert.match(house.notes[0]!, /drainDelayMs \(10000\) is more than half of drain\(100\).* after 50 ms/)
   })
 
-  it('0 stops at once', async () => {
+  it('stops at once with drainDelayMs: 0', async () => {
     const house = await open({ drainDelayMs: 0 })
     await ask(house, '/before')
     const drained = house.guard.drain(LONG_MS)
@@ -81,7 +81,7 @@ describe('while balancers learn of it', () => {
     assert.equal(await drained, true)
   })
 
-  it('an app that closes the server itself is not told that all has ended before it has', async () => {
+  it('does not resolve before the last request has ended if the app closed the server itself', async () => {
     const house = await open()
     const client = (await house.connect()).get('/slow')
     const { response } = await house.holding.take('/slow')
@@ -97,8 +97,8 @@ describe('while balancers learn of it', () => {
   })
 })
 
-describe('an answer that begins during a drain is the last of its connection', () => {
-  it('of a request that was in service, one that waited and one that comes', async () => {
+describe('during a drain, Connection: close is sent', () => {
+  it('to requests in service, waiting, exempt and new', async () => {
     const house = await open({ limit: 1, exempt: ['/exempt'], drainDelayMs: 0 })
     const [first, second, third, exempt] = [
       await house.connect(),
@@ -130,7 +130,7 @@ describe('an answer that begins during a drain is the last of its connection', (
     assert.equal(await drained, true)
   })
 
-  it('of one that is shed', async () => {
+  it('to a request that is shed', async () => {
     const house = await open({ limit: 1 })
     const waiting = await house.connect()
     ;(await house.connect()).get('/for-ever')
@@ -149,9 +149,9 @@ describe('an answer that begins during a drain is the last of its connection', (
       'writeHead() with a reason and a list',
       r => r.writeHead(200, 'OK', ['x-a', 'b', 'connection', 'keep-alive']).end(),
     ],
-    ['neither', r => r.writeHead(200, { 'x-a': 'b' }).end()],
+    ['none', r => r.writeHead(200, { 'x-a': 'b' }).end()],
   ] as [string, (response: ServerResponse) => void][]) {
-    it(`whatever the app says of it by ${how}`, async () => {
+    it(`whatever Connection header the app sets: ${how}`, async () => {
       const house = await open({ drainDelayMs: 0 })
       const client = (await house.connect()).get('/')
       const { response } = await house.holding.take()
@@ -162,7 +162,7 @@ describe('an answer that begins during a drain is the last of its connection', (
     })
   }
 
-  it('but for those with requests behind them that are in service', async () => {
+  it('only with the last of several pipelined responses', async () => {
     const house = await open({ drainDelayMs: 0 })
     const client = (await house.connect()).get('/first').get('/second').get('/third')
     const [first, second, third] = [await house.holding.take(), await house.holding.take(), await house.holding.take()]
@@ -182,7 +182,7 @@ describe('an answer that begins during a drain is the last of its connection', (
     assert.equal(await drained, true)
   })
 
-  it('and reaches a client that is still uploading', async () => {
+  it('to a client that is still uploading, which is not reset', async () => {
     const house = await open({ drainDelayMs: 0 })
     const client = await house.connect()
     const body = 'x'.repeat(2_000_000)
@@ -201,8 +201,8 @@ describe('an answer that begins during a drain is the last of its connection', (
   })
 })
 
-describe('an idle connection', () => {
-  it('that has just been used gets the time to be used once more', async () => {
+describe('during a drain, an idle connection', () => {
+  it('stays open for another request if it has just been used', async () => {
     const house = await open({ drainDelayMs: 0 })
     const client = (await house.connect()).get('/first')
     ;(await house.holding.take()).response.end()
@@ -218,7 +218,7 @@ describe('an idle connection', () => {
   })
 
   for (const secure of [false, true]) {
-    it(`is kept for as long as its client was told, when nobody has asked for a while, ${secure ? 'https' : 'http'}`, async () => {
+    it(`stays open for its keep-alive timeout while no requests arrive, ${secure ? 'https' : 'http'}`, async () => {
       const server = secure ? https.createServer(CERTIFICATE) : http.createServer()
       server.keepAliveTimeout = LONG_MS
       const house = await open({ drainDelayMs: 0 }, server)
@@ -227,7 +227,7 @@ describe('an idle connection', () => {
       assert.equal((await client.answer()).headers['keep-alive'], 'timeout=60')
       const drained = house.guard.drain(LONG_MS)
       await eventually('it accepts no more', () => !house.server.listening)
-      // Longer than the second after which nobody is taken to ask.
+      // Longer than the second after which the server counts as quiet.
       await new Promise(resolve => setTimeout(resolve, 1500))
       client.get('/second')
       const second = await Promise.race([house.holding.take('/second'), client.closed.then(() => undefined)])
@@ -238,7 +238,7 @@ describe('an idle connection', () => {
     })
   }
 
-  it('whose client may still use it is closed when time is up, and nothing was cut', async () => {
+  it('is closed when the drain times out, which counts as complete', async () => {
     const server = http.createServer()
     server.keepAliveTimeout = LONG_MS
     const house = await open({ drainDelayMs: 0 }, server)
@@ -249,7 +249,7 @@ describe('an idle connection', () => {
     await client.closed
   })
 
-  it('is served when it asks while others are closed', async () => {
+  it('is served if it sends a request while others are closed', async () => {
     const server = http.createServer((_request, response) => void response.end('served'))
     server.keepAliveTimeout = 1
     const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
@@ -281,7 +281,7 @@ describe('an idle connection', () => {
     assert.ok(served >= 24, `${served} of 40`)
   })
 
-  it('on which a request has begun is not closed', async () => {
+  it('stays open if a request has begun on it', async () => {
     const house = await open()
     const client = (await house.connect()).send('GET /slow HTTP/1.1\r\n')
     const drained = house.guard.drain(LONG_MS)
@@ -293,7 +293,7 @@ describe('an idle connection', () => {
   })
 
   for (const secure of [false, true]) {
-    it(`that was never used does not hold the drain up, ${secure ? 'https' : 'http'}`, async () => {
+    it(`does not delay the drain if it was never used, ${secure ? 'https' : 'http'}`, async () => {
       const server = secure ? https.createServer(CERTIFICATE) : http.createServer()
       const house = await open({}, server)
       const client = await house.connect()
@@ -304,7 +304,7 @@ describe('an idle connection', () => {
   }
 })
 
-describe('an upgraded connection', () => {
+describe('during a drain, an upgraded connection', () => {
   const HANDSHAKE = 'GET /chat HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'
 
   async function upgrade(house: Protected): Promise<{ socket: Duplex; client: Awaited<ReturnType<House['connect']>> }> {
@@ -315,7 +315,7 @@ describe('an upgraded connection', () => {
     return { socket, client }
   }
 
-  it('may end by itself as long as there is time', async () => {
+  it('may end by itself before the timeout', async () => {
     const house = await open()
     const { socket, client } = await upgrade(house)
     const drained = house.guard.drain(LONG_MS)
@@ -326,7 +326,7 @@ describe('an upgraded connection', () => {
     assert.equal(await drained, true)
   })
 
-  it('is cut when time is up, and the server closes', async () => {
+  it('is cut off at the timeout, and the server closes', async () => {
     const house = await open()
     const { client } = await upgrade(house)
     const closed = once(house.server, 'close')
@@ -335,7 +335,7 @@ describe('an upgraded connection', () => {
     await closed
   })
 
-  it('that an app invents does no harm', async () => {
+  it('does no harm if the app emitted it without a socket', async () => {
     const house = await open()
     house.server.on('upgrade', () => undefined)
     house.server.emit('upgrade', {} as never, undefined as never, Buffer.alloc(0))
@@ -343,8 +343,8 @@ describe('an upgraded connection', () => {
   })
 })
 
-describe('a TLS handshake that hangs', () => {
-  it('is cut when time is up, and the server closes', async () => {
+describe('during a drain, a TLS handshake that hangs', () => {
+  it('is cut off at the timeout, and the server closes', async () => {
     const house = await open({}, https.createServer(CERTIFICATE))
     const socket = net.connect(house.port, '127.0.0.1').on('error', () => undefined)
     await eventually('it is there', async () => (await count(house.server)) === 1)

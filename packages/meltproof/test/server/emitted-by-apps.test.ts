@@ -74,7 +74,7 @@ const RESPONSES: Readonly<Record<string, () => unknown>> = {
 
 describe('a request that an app emits itself', () => {
   for (const [request, makeRequest] of Object.entries(REQUESTS)) {
-    it(`passes as it is: one ${request}`, async () => {
+    it(`is passed on unchanged, outside the gate: one ${request}`, async () => {
       const { emit, door, seen } = emitting({ limit: 1 })
       for (const event of ['request', 'checkContinue', 'checkExpectation', 'connection', 'upgrade', 'connect']) {
         for (const makeResponse of Object.values(RESPONSES)) {
@@ -91,7 +91,7 @@ describe('a request that an app emits itself', () => {
     })
   }
 
-  it('passes while the server drains', () => {
+  it('is passed on while the server drains', () => {
     const { emit, door, seen } = emitting()
     door.lastAnswers()
     for (const makeRequest of Object.values(REQUESTS)) {
@@ -100,7 +100,7 @@ describe('a request that an app emits itself', () => {
     assert.equal(seen.length, Object.keys(REQUESTS).length * Object.keys(RESPONSES).length)
   })
 
-  it('on a stream of its own asks at the gate, and gives its permit back with its answer', async () => {
+  it('takes a permit if it has a stream of its own, and returns it with its response', async () => {
     const { emit, door, seen } = emitting({ limit: 1 })
     const [request, response] = onADuplex()
     emit('request', request, response)
@@ -119,7 +119,7 @@ describe('a request that an app emits itself', () => {
     assert.equal(door.stats().inflight, 0)
   })
 
-  it('does not cost those from the network their door', async () => {
+  it('does not switch the gate off for other requests', async () => {
     const { emit, door } = emitting({ limit: 1 })
     emit('request', new IncomingMessage(nobody), withoutSocket())
     for (let i = 0; i < 2; i++) {
@@ -177,7 +177,7 @@ function odd(random: () => number): unknown {
   return thing
 }
 
-it('ten thousand odd objects, emitted as anything, all arrive, and the door stays', () => {
+it('ten thousand malformed objects, emitted as any event, are passed on, and the gate stays on', () => {
   let seed = 1
   const random = (): number => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff

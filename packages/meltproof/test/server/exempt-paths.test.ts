@@ -5,7 +5,7 @@ import { exemptPaths } from '../../src/server/request/exempt-paths.ts'
 
 const exempt = exemptPaths(['/internal/*', '/health'])!
 
-test('no paths are no predicate', () => {
+test('an empty list gives no predicate', () => {
   assert.equal(exemptPaths([]), undefined)
 })
 
@@ -26,7 +26,7 @@ for (const path of [
 }
 
 for (const path of [
-  // Elsewhere, whatever somebody makes of it: only a path as it is named.
+  // Another path, even if an app takes it for the same one.
   '/',
   '/healthy',
   '/health/',
@@ -57,7 +57,7 @@ for (const path of [
   '/internal/%252e%252E/checkout',
   '/internal/.%25252e%252fcheckout',
   '/internal/a%255c..%255ccheckout',
-  // Ended by what somebody may leave out, or may take for an end.
+  // Ended by characters that an app may strip, or may take for the end.
   '/internal/..%00',
   '/internal/..%3fx',
   '/internal/..%23x',
@@ -78,7 +78,7 @@ test('not exempt: dot segments, plain and encoded, between slashes of any kind',
   }
 })
 
-test('what is exempt lies in the exempt folder, as WHATWG URLs see it, also decoded before once or twice', () => {
+test('an exempt path lies in the exempt folder as WHATWG URLs parse it, even when decoded once or twice', () => {
   const parts = [
     '..',
     '.',
@@ -111,7 +111,7 @@ test('what is exempt lies in the exempt folder, as WHATWG URLs see it, also deco
         try {
           path = decodeURIComponent(path)
         } catch {
-          return // nobody can
+          return // It cannot be decoded.
         }
       }
     }),

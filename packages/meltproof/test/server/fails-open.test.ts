@@ -1,4 +1,4 @@
-/** Whatever fails inside, the app answers, and it is said once. */
+/** If meltproof fails inside, the app still answers, and the failure is reported once. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
@@ -21,7 +21,7 @@ function brokenLimiter(part: keyof Limiter, armed: () => boolean): Limiter {
 }
 
 for (const part of PARTS) {
-  it(`a limiter whose ${part} throws: everybody is answered`, async () => {
+  it(`after a limiter throws in ${part}, every request is answered, and the failure is reported once`, async () => {
     const failures: unknown[] = []
     const holding = new Holding()
     // The first to wait makes the limiter bound; everything else breaks with a full house.
@@ -37,7 +37,7 @@ for (const part of PARTS) {
     const inService = await holding.take()
     second!.get('/').get('/behind').get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
     others[0]!.get('/upgrade', 'Connection: Upgrade', 'Upgrade: x')
-    await eventually('somebody waits', () => house.door.stats().queued > 0 || failures.length > 0)
+    await eventually('a request waits', () => house.door.stats().queued > 0 || failures.length > 0)
     armed = true
     for (const client of others.slice(1)) client.get('/').get('/behind')
     inService.response.end()
@@ -55,7 +55,7 @@ for (const part of PARTS) {
   })
 }
 
-describe('a door that fails', () => {
+describe('a failure inside meltproof', () => {
   it('keeps the order of pipelined requests', async () => {
     const failures: unknown[] = []
     const holding = new Holding()

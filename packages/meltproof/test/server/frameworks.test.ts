@@ -114,7 +114,7 @@ for (const [name, make] of Object.entries(MAKES)) {
       return { ...house, door: door!, holding, holds }
     }
 
-    it('serves through the door', async () => {
+    it('serves requests through the gate', async () => {
       const house = await start(100)
       const client = await house.connect()
       const text = JSON.stringify({ long: 'x'.repeat(20_000) })
@@ -129,7 +129,7 @@ for (const [name, make] of Object.entries(MAKES)) {
       await eventually('nothing is held', () => house.door.stats().inflight === 0)
     })
 
-    it('sheds and queues below the framework', async () => {
+    it('queues and sheds requests before the framework sees them', async () => {
       const house = await start(1)
       const [first, second, third] = [await house.connect(), await house.connect(), await house.connect()]
       first.get('/hold')
@@ -148,7 +148,7 @@ for (const [name, make] of Object.entries(MAKES)) {
 }
 
 describe('a tracer that patches http.Server.prototype.emit after the door was made', () => {
-  it('still sees every request that is admitted', async () => {
+  it('still sees every admitted request', async () => {
     const server = http.createServer((_, response) => response.end())
     doorOn(server, { limit: 10 })
     const emit = http.Server.prototype.emit as Emit

@@ -43,7 +43,7 @@ for (const [name, library] of Object.entries(LIBRARIES)) {
     // It cuts every connection of https, also where nothing of ours is.
     if (secure && name === 'http-graceful-shutdown') continue
     describe(`${name}, ${secure ? 'https' : 'http'}`, () => {
-      it('closes idle connections, and none on which a request waits', async () => {
+      it('closes idle connections, but none with a waiting request', async () => {
         const holding = new Holding()
         const server = secure ? https.createServer(CERTIFICATE, holding.handler) : http.createServer(holding.handler)
         const shutDown = library(server)

@@ -149,10 +149,10 @@ async function wordsOf(call: grpc.ClientReadableStream<Buffer>): Promise<string>
 }
 
 const idle = (door: RequestPath): Promise<void> =>
-  eventually('nobody is in service', () => door.stats().inflight + door.stats().queued === 0)
+  eventually('nothing is in service', () => door.stats().inflight + door.stats().queued === 0)
 
-describe('a service of grpc-js', () => {
-  it('answers calls of each kind, and those that fail', async () => {
+describe('a grpc-js service', () => {
+  it('answers calls of each kind, and failing ones', async () => {
     const { door, calls, port } = await withDoor({ limit: 4 })
     const client = clientOf(port)
     const unary = ask(client, 'one')
@@ -179,7 +179,7 @@ describe('a service of grpc-js', () => {
     assert.equal(door.stats().admitted, 5)
   })
 
-  it('gets a call that waited whole', async () => {
+  it('receives a call whole after it has waited', async () => {
     const { door, calls, port } = await withDoor()
     const client = clientOf(port)
     const first = ask(client, 'first')
@@ -196,7 +196,7 @@ describe('a service of grpc-js', () => {
     await idle(door)
   })
 
-  it('lends the permit of a client that streams slowly, and gets the end of it with a permit', async () => {
+  it('frees the permit of a slow upload stream, whose end waits for a permit', async () => {
     const { door, calls, port } = await withDoor()
     const client = clientOf(port)
     let upload!: grpc.ClientWritableStream<Buffer>
@@ -215,7 +215,7 @@ describe('a service of grpc-js', () => {
     await idle(door)
   })
 
-  it('forgets a client that streams slowly and leaves', async () => {
+  it('forgets a slow upload stream whose client cancels it', async () => {
     const { door, calls, port } = await withDoor()
     const client = clientOf(port)
     for (const isComplete of [false, true]) {
@@ -231,14 +231,14 @@ describe('a service of grpc-js', () => {
         await eventually('the end of the upload waits', () => door.stats().queued === 1)
       }
       upload.cancel()
-      await eventually('nobody waits', () => door.stats().queued === 0)
+      await eventually('nothing waits', () => door.stats().queued === 0)
       calls.answer()
       assert.equal((await unary).code, status.OK)
       await idle(door)
     }
   })
 
-  it('does not see a call that was cancelled while it waited', async () => {
+  it('never sees a call that was cancelled while it waited', async () => {
     const { door, calls, port } = await withDoor()
     const client = clientOf(port)
     const first = ask(client, 'first')
@@ -255,7 +255,7 @@ describe('a service of grpc-js', () => {
     assert.equal(calls.started, 1)
   })
 
-  it('whose client cancels a call that has started works on with a permit, for a while', async () => {
+  it('holds the permit of a started call that its client cancels, for a while', async () => {
     const { door, calls, port } = await withDoor()
     const call = clientOf(port).unary(Buffer.from('first'), () => {})
     await eventually('it has started', () => calls.started === 1)
@@ -265,7 +265,7 @@ describe('a service of grpc-js', () => {
     await idle(door)
   })
 
-  it('keeps the permit of a call that grpc-js itself answers when its time is up, for a while', async () => {
+  it('holds the permit of a call that grpc-js ends at its deadline, for a while', async () => {
     const { door, calls, port } = await withDoor()
     const session = http2.connect(`http://127.0.0.1:${port}`)
     try {
@@ -289,7 +289,7 @@ describe('a service of grpc-js', () => {
     }
   })
 
-  it('sheds with UNAVAILABLE', async () => {
+  it('sheds with UNAVAILABLE and a retry pushback', async () => {
     const { calls, port, door } = await withDoor({ tuning: { maxWaitMs: 5 } })
     const client = clientOf(port)
     void ask(client, 'first')
@@ -302,7 +302,7 @@ describe('a service of grpc-js', () => {
     assert.equal(calls.started, 1)
   })
 
-  it('is asked again by clients with a retry policy when they were told to', async () => {
+  it('is retried by clients with a retry policy after its retry pushback', async () => {
     const { calls, port, door } = await withDoor({ tuning: { maxWaitMs: 5 }, answer: { retryAfterS: [1, 1] } })
     const client = clientOf(port, {
       'grpc.service_config': JSON.stringify({
@@ -332,7 +332,7 @@ describe('a service of grpc-js', () => {
     assert.deepEqual(await second, { code: status.OK, text: 'got second' })
   })
 
-  it('goes on with unary calls while streams that do not end are open', async () => {
+  it('answers unary calls while more endless streams than permits are open', async () => {
     const { door, calls, port } = await withDoor({ limit: 2 })
     const client = clientOf(port)
     for (let n = 0; n < 10; n++) {
@@ -360,8 +360,8 @@ async function protectedService(options: ProtectOptions) {
 
 type Protected = Awaited<ReturnType<typeof protectedService>>
 
-describe('a protected service of grpc-js', () => {
-  it('cancels its work when the deadline has passed, and the client is told so', async () => {
+describe('a protected grpc-js service', () => {
+  it('answers DEADLINE_EXCEEDED when the deadline has passed', async () => {
     const { port } = await protectedService({ deadlineMs: 50 })
     const client = clientOf(port)
     const { code, text } = await ask(client, 'slow')
@@ -370,9 +370,9 @@ describe('a protected service of grpc-js', () => {
   })
 
   for (const [how, shutDown] of [
-    ['is drained: calls in service and waiting ones are answered', ({ guard }: Protected) => guard.drain(5000)],
+    ['drain() answers calls in service and waiting ones', ({ guard }: Protected) => guard.drain(5000)],
     [
-      'loses no call in its own shutdown',
+      'tryShutdown() of grpc-js loses no call',
       ({ server }: Protected) => new Promise<boolean>(resolve => server.tryShutdown(() => resolve(true))),
     ],
   ] as const) {

@@ -17,7 +17,7 @@ import { requests } from '../../src/channels.ts'
 import { type Guard, type ProtectOptions, protect } from '../../src/index.ts'
 import { connect, eventually, Holding, openDoor } from './harness.ts'
 
-/** A dependency that answers nobody until it is told to, and counts who is at work with it. */
+/** A dependency that hangs until it recovers, and counts the calls at work. */
 class Dependency {
   working = 0
   most = 0
@@ -89,7 +89,7 @@ const answering =
     void dependency.call().then(() => response.end('done'))
   }
 
-/** So many come over a second, and each is told or leaves. */
+/** Sends `count` requests over a second, each of which is answered or leaves. */
 async function flood(count: number, ask: () => Promise<number>): Promise<Map<number, number>> {
   const asked: Promise<number>[] = []
   for (let i = 0; i < count; i++) {
@@ -102,7 +102,7 @@ async function flood(count: number, ask: () => Promise<number>): Promise<Map<num
 }
 
 describe('a permit lasts as long as its handler works', () => {
-  it('where clients lose patience with a dependency that hangs', async t => {
+  it('when clients disconnect from handlers whose dependency hangs', async t => {
     const { guard, dependency, ask } = await serve(t, { limit: 16 })
     await flood(200, () => ask(50))
     // A few are presumed over meanwhile (abandoned.ts): one after half a second, four within a slow machine's eight.
@@ -114,7 +114,7 @@ describe('a permit lasts as long as its handler works', () => {
     assert.equal(await ask(), 200)
   })
 
-  it('where the deadline has passed and the client was told 504', async t => {
+  it('when the deadline has passed and the client got a 504', async t => {
     const { guard, dependency, ask } = await serve(t, { limit: 16, deadlineMs: 50 })
     const byStatus = await flood(200, () => ask())
     assert.ok(dependency.most <= 20, `${dependency.most} at work`)
@@ -125,7 +125,7 @@ describe('a permit lasts as long as its handler works', () => {
     assert.equal(await ask(), 200)
   })
 
-  it('where callers say that they wait for a millisecond', async t => {
+  it('when callers set a timeout of one millisecond', async t => {
     const { guard, dependency, ask } = await serve(t, { limit: 16, deadlineMs: 5000 })
     await flood(200, () => ask(5000, { 'x-envoy-expected-rq-timeout-ms': '1' }))
     assert.ok(dependency.most <= 20, `${dependency.most} at work`)
@@ -133,7 +133,7 @@ describe('a permit lasts as long as its handler works', () => {
     await eventually('every permit is back', () => guard.stats().inflight === 0)
   })
 
-  it('where clients leave, and handlers end without a word: who is quick again lets all go', async t => {
+  it('when clients disconnect and their handlers end silently, until requests are quick again', async t => {
     const silently =
       (dependency: Dependency): RequestListener =>
       (_, response) => {
@@ -145,14 +145,14 @@ describe('a permit lasts as long as its handler works', () => {
     await flood(100, () => ask(50))
     assert.ok(dependency.most <= 10, `${dependency.most} at work`)
     dependency.recover()
-    await eventually('somebody is served again', async () => (await ask(1000)) === 200)
+    await eventually('a request is served again', async () => (await ask(1000)) === 200)
     await eventually('every permit is back', async () => {
       const together = await Promise.all(Array.from({ length: 20 }, () => ask()))
       return together.every(status => status === 200) && guard.stats().abandoned === 0
     })
   })
 
-  it('where clients leave whose handlers stop at once and say nothing: the others are served', async t => {
+  it('when clients disconnect and their handlers stop silently, and other clients are still served', async t => {
     const { ask } = await serve(t, { limit: 16 }, () => (_, response) => {
       const gone = new AbortController()
       response.on('close', () => gone.abort())
@@ -173,9 +173,9 @@ describe('a permit lasts as long as its handler works', () => {
 
   /** More than would be presumed over within the time of a test. */
   const MANY = 64
-  /** So many may be, where the machine is slow. */
+  /** How many may be presumed over where the machine is slow. */
   const PROBED = 4
-  it('where one in a few hangs and the rest are quick: twice as many as there are permits at most', async t => {
+  it('when one handler in four hangs and the rest are quick: at most twice the limit is at work', async t => {
     let came = 0
     const { dependency, ask } = await serve(t, { limit: 8 }, dependency => (_, response) => {
       if (++came % 4 === 0 && came > 10) void dependency.call().then(() => response.end('done'))
@@ -187,7 +187,7 @@ describe('a permit lasts as long as its handler works', () => {
     assert.ok(dependency.most > 8 && dependency.most <= 16, `${dependency.most} at work`)
   })
 
-  it('where requests are observed: twice as many at most while calls of handlers are under way', async t => {
+  it('when requests are observed: at most twice the limit is at work while handlers make calls', async t => {
     const held: ServerResponse[] = []
     const upstream = http.createServer((_, response) => void held.push(response))
     await new Promise<void>(resolve => upstream.listen(0, '127.0.0.1', resolve))
@@ -264,15 +264,15 @@ describe('a permit lasts as long as its handler works', () => {
   for (const [name, listenerOf] of Object.entries(frameworks)) {
     for (const [what, options] of [
       ['left', {}],
-      ['were told 504', { deadlineMs: 1000 }],
+      ['got a 504', { deadlineMs: 1000 }],
     ] as const) {
-      it(`of ${name}, whose clients ${what}`, async t => {
+      it(`in ${name}, when clients ${what}`, async t => {
         const { guard, dependency, ask, leave } = await serve(t, { limit: MANY, ...options }, listenerOf)
         const asked = Array.from({ length: MANY }, () => ask(60_000))
         await eventually('all are at work', () => dependency.working === MANY)
         if (what === 'left') leave()
         await Promise.all(asked)
-        await eventually('nobody waits any more', () => guard.stats().abandoned >= MANY - PROBED)
+        await eventually('the clients have left', () => guard.stats().abandoned >= MANY - PROBED)
         await sleep(100)
         dependency.recover()
         await eventually('every permit is back', () => guard.stats().inflight === 0)
@@ -280,7 +280,7 @@ describe('a permit lasts as long as its handler works', () => {
     }
   }
 
-  it('and comes back when the handler closes the connection itself', async () => {
+  it('until the handler closes the connection itself', async () => {
     const house = await openDoor((request, response) => {
       if (request.url === '/socket') request.socket.destroy()
       else response.destroy()
@@ -292,7 +292,7 @@ describe('a permit lasts as long as its handler works', () => {
     assert.equal(house.door.stats().abandoned, 0)
   })
 
-  it('however the client leaves: by closing, by half-closing, by a reset', async () => {
+  it('when the client closes, half-closes or resets the connection', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { limit: 3 })
     const held = []
@@ -312,7 +312,7 @@ describe('a permit lasts as long as its handler works', () => {
     assert.equal(house.door.stats().abandoned, 0)
   })
 
-  it('when Node closes a connection on which nothing moves', async () => {
+  it('when Node closes a connection on its idle timeout', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { limit: 1 })
     house.server.timeout = 60
@@ -325,7 +325,7 @@ describe('a permit lasts as long as its handler works', () => {
   })
 })
 
-describe('a permit does not stay with what only served a client that has gone', () => {
+describe('a permit is returned after its client has disconnected', () => {
   /** Sixteen come, one after the other, and `leave`; then nothing is held. */
   async function come(handler: RequestListener, send: string, leave: 'destroy' | 'wait'): Promise<void> {
     const house = await openDoor(handler, { limit: 4 })
@@ -342,14 +342,14 @@ describe('a permit does not stay with what only served a client that has gone', 
   }
   const GET = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n'
 
-  it('an event source', () =>
+  it('from an event stream', () =>
     come(
       (_, response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hi\n\n'),
       GET,
       'destroy',
     ))
 
-  it('an answer whose source failed', () =>
+  it('during a response whose source failed', () =>
     come(
       (_, response) => {
         const source = new Readable({ read() {} })
@@ -361,7 +361,7 @@ describe('a permit does not stay with what only served a client that has gone', 
       'wait',
     ))
 
-  it('half of a body', () =>
+  it('after half of a request body', () =>
     come(
       (request, response) =>
         void request
@@ -372,7 +372,7 @@ describe('a permit does not stay with what only served a client that has gone', 
       'destroy',
     ))
 
-  it('an answer over HTTP/2 that was given on its stream', async t => {
+  it('a permit is returned after an HTTP/2 response on the raw stream', async t => {
     const server = http2.createServer((_, { stream }) => {
       stream.respond({ ':status': 200 })
       stream.end('raw')
@@ -390,8 +390,8 @@ describe('a permit does not stay with what only served a client that has gone', 
   })
 })
 
-describe('uploads whose deadline passes while their ends wait', () => {
-  it('are told so, and their handlers do not start on them', async t => {
+describe('uploads whose deadline passes while their ends wait for a permit', () => {
+  it('get a 503 or 504, and at most three of their handlers work', async t => {
     const { port, dependency } = await serve(t, { limit: 2, deadlineMs: 400 }, dependency => (request, response) => {
       request.on('error', () => {})
       request.resume().on('end', () => void dependency.call().then(() => response.end('thanks')))
@@ -409,7 +409,7 @@ describe('uploads whose deadline passes while their ends wait', () => {
 })
 
 describe('an upload that takes longer than its deadline', () => {
-  it('has its deadline again when all has come', async t => {
+  it('gets a new deadline once its body has arrived', async t => {
     const { port, dependency } = await serve(t, { deadlineMs: 100 }, dependency => (request, response) => {
       request.resume().on('end', () => void dependency.call().then(() => response.end('thanks')))
     })
@@ -423,12 +423,12 @@ describe('an upload that takes longer than its deadline', () => {
   })
 })
 
-describe('an upload that takes longer than its caller waits', () => {
+describe('an upload that takes longer than the timeout of its caller', () => {
   for (const [who, trustCallersFrom] of [
-    ['anybody', undefined],
-    ['one who is trusted', true],
+    ['an untrusted caller', undefined],
+    ['a trusted caller', true],
   ] as const) {
-    it(`is answered in that time when all has come: ${who}`, async t => {
+    it(`gets a 504 after that timeout once its body has arrived: ${who}`, async t => {
       const options = { deadlineMs: 60_000, ...(trustCallersFrom && { trustCallersFrom }) }
       const { port } = await serve(t, options, dependency => (request, response) => {
         request.resume().on('end', () => void dependency.call().then(() => response.end('thanks')))
@@ -442,9 +442,9 @@ describe('an upload that takes longer than its caller waits', () => {
   }
 })
 
-describe('a permit comes back though nobody tells', () => {
+describe('a permit is returned without a close event', () => {
   const takesOver: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
-    'when the app takes the connection from Node': (request, response) => response.detachSocket(request.socket),
+    'when the app detaches the socket': (request, response) => response.detachSocket(request.socket),
     'when the app removes the listeners of the connection': request => {
       request.socket.removeAllListeners('close')
     },
@@ -476,8 +476,8 @@ describe('a permit comes back though nobody tells', () => {
   }
 })
 
-describe('uploads', () => {
-  it('that end all at once work no more at a time than there are permits; whom there is no room for is told', async () => {
+describe('slow uploads', () => {
+  it('run no more handlers than the limit when they all end together; those without room get a 503', async () => {
     let working = 0
     let most = 0
     const aborted: string[] = []
@@ -512,7 +512,7 @@ describe('uploads', () => {
     await eventually('nothing is held', () => house.door.stats().inflight === 0)
   })
 
-  it('whose bodies never come keep nobody out', async () => {
+  it('do not block other requests if their bodies never arrive', async () => {
     const house = await openDoor((request, response) => void request.resume().on('end', () => response.end('served')), {
       limit: 2,
       tuning: { maxWaitMs: 400 },

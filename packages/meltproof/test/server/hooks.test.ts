@@ -1,6 +1,6 @@
 /**
  * What the operator's own functions do to a server when they fail, answer late, or answer what throws when it is looked
- * at. A rejection that nobody catches fails the test that runs when it is noticed.
+ * at. An unhandled rejection fails the test that runs when it is noticed.
  */
 import assert from 'node:assert/strict'
 import http from 'node:http'
@@ -50,7 +50,7 @@ describe('onWarning', () => {
     ['rejects', later, 'rejected with Error: boom'],
     ['throws', boom, 'threw Error: boom'],
   ] as const) {
-    it(`that ${what}: its warnings go to process.emitWarning`, async test => {
+    it(`hands its warnings to process.emitWarning if it ${what}`, async test => {
       const emitWarning = test.mock.method(process, 'emitWarning', () => undefined)
       const house = await openProtected({ onWarning, exempt: boom })
       await serveTwo(house)
@@ -62,7 +62,7 @@ describe('onWarning', () => {
   }
 })
 
-describe('criticality that answers what throws when it is looked at', () => {
+describe('criticality that returns a value which throws when it is read', () => {
   for (const [what, answer] of [
     [
       'a key',
@@ -74,16 +74,16 @@ describe('criticality that answers what throws when it is looked at', () => {
     ],
     ['a criticality', withGetter('criticality')],
     ['a then', withGetter('then')],
-    ['all of it', hostile],
+    ['every property', hostile],
     ['a promise that rejects', later],
     [
-      'an exception of the kind',
+      'an exception that throws when it is read',
       () => {
         throw hostile
       },
     ],
   ] as const) {
-    it(`costs the request its class and nothing else: ${what}`, async () => {
+    it(`counts the request as critical, with one warning: ${what}`, async () => {
       const criticality = (): never => (typeof answer === 'function' ? answer() : answer) as never
       const house = await openProtected({ criticality })
       await serveTwo(house)
@@ -96,19 +96,19 @@ describe('criticality that answers what throws when it is looked at', () => {
   }
 })
 
-describe('exempt that answers what throws when it is looked at', () => {
+describe('exempt that returns a value which throws when it is read', () => {
   for (const [what, exempt] of [
     ['a then', () => withGetter('then')],
-    ['all of it', () => hostile],
+    ['every property', () => hostile],
     ['a thenable that throws', () => Object.fromEntries([['then', boom]])],
     [
-      'an exception of the kind',
+      'an exception that throws when it is read',
       () => {
         throw hostile
       },
     ],
   ] as const) {
-    it(`says no: ${what}`, async () => {
+    it(`exempts no request: ${what}`, async () => {
       const house = await openProtected({ exempt: exempt as never })
       await serveTwo(house)
       assert.equal(house.guard.stats().exempt, 0)

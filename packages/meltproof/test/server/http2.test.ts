@@ -93,7 +93,7 @@ describe('over HTTP/2', () => {
     })
   }
 
-  it('what a handler writes after its 504 is nothing, without a warning', async () => {
+  it('what a handler writes after its 504 is ignored without a warning', async () => {
     const done = Promise.withResolvers<void>()
     const { session } = await serve({ deadlineMs: 40 }, (_request, response) => {
       response.on('finish', () => {
@@ -108,7 +108,7 @@ describe('over HTTP/2', () => {
     await assertNoWarning()
   })
 
-  it('a client that leaves before its answer is known to have left', async () => {
+  it('a client that disconnects before its response is recorded as aborted', async () => {
     const messages: RequestMessage[] = []
     const keep = (message: RequestMessage): void => void messages.push(message)
     requests.subscribe(keep)
@@ -125,7 +125,7 @@ describe('over HTTP/2', () => {
     assert.deepEqual([messages[0]!.record.status, messages[0]!.record.outcome], [0, 'aborted'])
   })
 
-  it('a server that drains answers without a warning', async () => {
+  it('a draining server answers without a warning', async () => {
     const { session, guard } = await serve({ drainDelayMs: 200, readiness: '/ready' }, (_request, response) =>
       response.end('ok'),
     )
@@ -139,7 +139,7 @@ describe('over HTTP/2', () => {
     await drained
   })
 
-  it('a drain does not wait for a body whose client has reset the stream without an error', async () => {
+  it('a drain does not wait for a body whose client reset the stream with NO_ERROR', async () => {
     const server = http2.createServer()
     let upload: http2.ServerHttp2Stream | undefined
     server.on('stream', stream => {
@@ -156,7 +156,7 @@ describe('over HTTP/2', () => {
     assert.equal(await guard.drain(60_000), true)
   })
 
-  it('a drain tells the client that the server leaves, also when the app has closed the server itself', async () => {
+  it('a drain sends GOAWAY, even if the app has closed the server itself', async () => {
     const server = http2.createServer((_request, response) => response.end('ok'))
     const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
     const session = await sessionWith(server)
@@ -168,7 +168,7 @@ describe('over HTTP/2', () => {
     assert.equal(await drained, true)
   })
 
-  it('a drain does not wait for a client that does not hang up', async () => {
+  it('a drain does not wait for a client that never closes its stream', async () => {
     const server = http2.createServer((_request, response) => response.end('ok'))
     const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
     const session = await sessionWith(server)

@@ -28,8 +28,8 @@ const pool: Service = { holdsMs: request => (operationOf(request) === 'Report' ?
 const report = (): Asked => operation('Report')
 const viewer = (): Asked => operation('Viewer')
 
-describe('a cheap operation beside twelve times the capacity of a heavy one on its path', () => {
-  it('keeps its goodput with `kind`; each request is asked about once, and served or shed', async () => {
+describe('a cheap operation beside a heavy one on its path, sent at twelve times its capacity', () => {
+  it('keeps 90 % of its goodput with kind, which is called once per request', async () => {
     let asked = 0
     const counting = (request: http.IncomingMessage): string | undefined => {
       asked++
@@ -47,12 +47,12 @@ describe('a cheap operation beside twelve times the capacity of a heavy one on i
     assert.equal(served + shed, statuses.length)
   })
 
-  it('loses most of it without', async () => {
+  it('loses over 40 % of its goodput without kind', async () => {
     const share = await servedBeside(report, viewer, {}, pool)
     assert.ok(share < 0.6, percent(share))
   })
 
-  it('keeps it on a path of its own when the function throws, which is reported once', async () => {
+  it('keeps 90 % on a path of its own if the kind function throws, with one warning', async () => {
     const warnings: string[] = []
     const share = await servedBeside(
       () => ({ path: '/reports' }),
@@ -70,8 +70,8 @@ describe('a cheap operation beside twelve times the capacity of a heavy one on i
   })
 })
 
-describe('an honest operation is served beside', () => {
-  it('a flood of names that a client makes up', async () => {
+describe('over 80 % of an honest operation is served beside', () => {
+  it('a flood of made-up names', async () => {
     const share = await servedBeside(n => operation(word(n * 7919)), viewer, { kind })
     assert.ok(share > 0.8, percent(share))
   })
@@ -82,8 +82,8 @@ describe('an honest operation is served beside', () => {
   })
 })
 
-describe('the function', () => {
-  it('gets the head of each request before its handler and its body, and no exempt one', async () => {
+describe('the kind function', () => {
+  it('is called with the head of each request before its handler and its body, and not for exempt ones', async () => {
     const seen: [string | undefined, boolean, number][] = []
     const holding = new Holding()
     const server = http.createServer(holding.handler)
@@ -108,7 +108,7 @@ describe('the function', () => {
     assert.deepEqual(seen, [['Viewer', false, 0]])
   })
 
-  it('is asked about requests and streams of HTTP/2', async () => {
+  it('is called for requests over HTTP/2', async () => {
     const seen: unknown[] = []
     const server = http2.createServer((_, response) => response.end())
     protect(server, {
@@ -127,7 +127,7 @@ describe('the function', () => {
     server.close()
   })
 
-  it('is not asked again about the end of an upload, when the handler has changed the request', async () => {
+  it('is not called again for the end of an upload, even if the handler changed the request', async () => {
     const asked: (string | undefined)[] = []
     const policy: RequestPolicy = {
       kindName: request => {
@@ -153,7 +153,7 @@ describe('the function', () => {
     assert.deepEqual(asked, ['/upload', '/other'])
   })
 
-  it('has named the end of an upload with its beginning', () => {
+  it('gives the end of an upload the kind of its beginning', () => {
     const request = { push: (_chunk: unknown) => true }
     const upload = new Exchange(request as never, undefined, true, 0, '/upload')
     upload.response = {} as never
@@ -166,7 +166,7 @@ describe('the function', () => {
     assert.equal(end?.kindKey, 7)
   })
 
-  it('that throws or answers nonsense is reported once, and the path tells the kind', () => {
+  it('is reported once if it throws or returns a wrong type, and the path is used instead', () => {
     const request = { url: PATH } as http.IncomingMessage
     for (const [call, what] of [
       [
@@ -188,7 +188,7 @@ describe('the function', () => {
     }
   })
 
-  it('may answer any string, or undefined', () => {
+  it('may return any string, or undefined', () => {
     const nameOf = kindNames(operationOf, () => assert.fail())
     for (const name of ['Viewer', '', undefined]) {
       assert.equal(nameOf({ headers: { 'x-operation': name } } as never), name)
@@ -196,14 +196,14 @@ describe('the function', () => {
   })
 })
 
-describe('the option', () => {
+describe('the option kind', () => {
   for (const [options, message] of [
     [{ kind: 'x-operation' }, /kind must be a function; got 'x-operation'/],
     [{ kind: { header: 'x-operation' } }, /kind must be a function; got an object/],
     [{ kind: null }, /kind must be a function; got null/],
     [{ kinds: operationOf }, /does not know 'kinds'\. Did you mean 'kind'\?/],
   ] as const) {
-    it(`says what is wrong: ${String(message)}`, () => {
+    it(`throws a message that says what is wrong: ${String(message)}`, () => {
       assert.throws(() => protect(http.createServer(), options as unknown as ProtectOptions), message)
     })
   }

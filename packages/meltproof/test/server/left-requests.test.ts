@@ -101,9 +101,9 @@ async function nothingHeld({ guard }: Served): Promise<void> {
 
 const NOTHING = JSON.stringify({ abandoned: 0, inflight: 0, queued: 0 })
 
-describe('3,000 clients leave, and their handlers never answer', () => {
+describe('3,000 clients disconnect, and their handlers never answer', () => {
   for (const protocol of ['http', 'http2', 'raw streams'] as const) {
-    it(`${protocol}: at most 20 requests stay in memory, as bare, and the limit is not theirs`, async t => {
+    it(`${protocol}: at most 20 requests stay in memory, as without meltproof, and no permit is held`, async t => {
       for (const options of [undefined, {}]) {
         const served = await serve(t, protocol, options)
         await comeAndLeave(served, protocol, options === undefined ? 300 : 3000)
@@ -118,7 +118,7 @@ describe('3,000 clients leave, and their handlers never answer', () => {
   }
 })
 
-describe('of clients who leave nothing stays in memory', () => {
+describe('requests whose clients disconnected are freed', () => {
   const observes = (t: TestContext): void => {
     const ignore = (): void => {}
     requests.subscribe(ignore)
@@ -130,27 +130,27 @@ describe('of clients who leave nothing stays in memory', () => {
   > = {
     'with a limit of 16': { options: { limit: 16 } },
     'under a deadline': { options: { deadlineMs: 60_000 } },
-    'whose deadline has passed': { options: { deadlineMs: 1 } },
-    'whom the operator trusts': { options: { deadlineMs: 60_000, trustCallersFrom: true } },
+    'after their deadline has passed': { options: { deadlineMs: 1 } },
+    'from trusted callers': { options: { deadlineMs: 60_000, trustCallersFrom: true } },
     'in a dry run': { options: { dryRun: true } },
     'while requests are observed': { prepare: observes },
-    'and whose answers had begun': {
+    'after their responses have begun': {
       handler: (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders(),
     },
-    'and who had sent half a body': {
+    'after half of a request body': {
       handler: (request, response) => {
         request.on('error', () => {}).on('data', () => {})
         request.on('end', () => response.end())
       },
       send: 'POST /poll HTTP/1.1\r\nHost: test\r\nContent-Length: 20\r\n\r\n1',
     },
-    'and whose handlers wait for what never comes': {
+    'while their handlers wait forever': {
       handler: async (_, response) => {
         await new Promise(() => {})
         response.end()
       },
     },
-    'and whose handlers have taken the connection from Node': {
+    'after their handlers detached the socket': {
       handler: (request, response) => response.detachSocket(request.socket),
     },
   }
@@ -166,17 +166,17 @@ describe('of clients who leave nothing stays in memory', () => {
   }
 })
 
-describe('a handler that works on is not taken for one that gave up', () => {
+describe('a permit is kept after the client has disconnected', () => {
   const handlers: Record<string, (work: Promise<void>) => RequestListener> = {
-    'and will answer': work => (_, response) => void work.then(() => response.end()),
-    'and knows its request alone': work => request => void work.then(() => request.url),
-    'and is an async function that is done with both': work => async (request, response) => {
+    'while the handler will still answer': work => (_, response) => void work.then(() => response.end()),
+    'while the handler still refers to its request': work => request => void work.then(() => request.url),
+    'while an async handler runs that needs neither request nor response': work => async (request, response) => {
       response.setHeader('x', request.url!)
       await work
     },
   }
   const MANY = 64
-  /** So many may be presumed over (abandoned.ts) while a slow machine runs the test. */
+  /** How many may be presumed over (abandoned.ts) while a slow machine runs the test. */
   const PRESUMED = 6
   for (const [name, handlerOf] of Object.entries(handlers)) {
     it(name, async t => {
@@ -193,7 +193,7 @@ describe('a handler that works on is not taken for one that gave up', () => {
   }
 })
 
-it('a handler that takes the connection from Node gives its permit back, though no other request waits for it', async t => {
+it('a handler that detaches the socket returns its permit, even if no other request waits', async t => {
   const sockets: net.Socket[] = []
   const served = await serve(t, 'http', { limit: 2 }, (request, response) => {
     sockets.push(request.socket)

@@ -7,17 +7,17 @@ import { type ProtectOptions, protect } from '../../src/index.ts'
 import { eventually, type Held, openDoor } from './harness.ts'
 
 describe('requests that take far longer than others', () => {
-  it('do not hold up the others where the limit is learned: a third of all takes 3 s', async t => {
+  it('are left out of a learned limit: at most 5 % of the quick ones are shed', async t => {
     const { shed, all } = await shedOfQuick(t)
     assert.ok(shed <= all / 20, `${shed} of ${all} quick ones were shed`)
   })
 
-  it('take their places where the limit was set', async t => {
+  it('take permits from the quick ones under a fixed limit', async t => {
     const { shed, all } = await shedOfQuick(t, { limit: 8 })
     assert.ok(shed >= all / 4, `only ${shed} of ${all} quick ones were shed`)
   })
 
-  it('keep all permits where the limit was set, until they end', async () => {
+  it('keep all permits of a fixed limit until they end', async () => {
     const slow: Held[] = []
     const { connect, door } = await openDoor(
       (request, response) => {
@@ -44,7 +44,7 @@ describe('requests that take far longer than others', () => {
     await eventually('every permit is back', () => door.stats().inflight === 0)
   })
 
-  it('are told as stragglers while a learned limit leaves them out', async () => {
+  it('are counted as stragglers while a learned limit leaves them out', async () => {
     const slow: Held[] = []
     const limiter = {
       ...fixedLimit(4),
@@ -62,7 +62,7 @@ describe('requests that take far longer than others', () => {
     for (const client of clients) await client.answer()
   })
 
-  it('because they upload have their permits again when their handlers go on: no more work than there are', async () => {
+  it('take a permit again after a slow upload: no more handlers than the limit are at work', async () => {
     let working = 0
     let most = 0
     const { connect, door } = await openDoor(

@@ -11,8 +11,8 @@ const empty = (house: Pick<DoorHouse, 'door'>): Promise<void> =>
 
 const total = (counts: Record<string, number>): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
 
-describe('a permit comes back', () => {
-  it('when the handlers of pipelined requests have ended whose client went away', async () => {
+describe('a permit is returned', () => {
+  it('when the handlers of pipelined requests end after their client disconnected', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { limit: 10 })
     const client = await house.connect()
@@ -27,7 +27,7 @@ describe('a permit comes back', () => {
     assert.equal(house.door.stats().abandoned, 0)
   })
 
-  it('when Node answers by itself', async () => {
+  it('when Node itself answers 400 or 417', async () => {
     const house = await openDoor(() => assert.fail('the handler has no part in this'))
     const client = await house.connect()
     assert.equal((await client.send('GET / HTTP/1.1\r\n\r\n').answer()).status, 400)
@@ -67,7 +67,7 @@ describe('a permit comes back', () => {
     await empty(house)
   })
 
-  it('once, when a checkContinue listener emits the request itself', async () => {
+  it('only once, when a checkContinue listener emits the request itself', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     house.server.on('checkContinue', (request: http.IncomingMessage, response: http.ServerResponse) => {
@@ -85,7 +85,7 @@ describe('a permit comes back', () => {
     await empty(house)
   })
 
-  it('when a ServerResponse of the app’s own can not be made', async () => {
+  it('when the constructor of a custom ServerResponse throws', async () => {
     const thrown: Error[] = []
     class Broken extends http.ServerResponse {
       constructor(...args: ConstructorParameters<typeof http.ServerResponse>) {
@@ -124,8 +124,8 @@ async function uploadWhoseEndWaits(house: DoorHouse, holding: Holding): Promise<
   return { slow, ...held }
 }
 
-describe('a permit is given back early', () => {
-  it('by event streams, so that others are served', async () => {
+describe('a permit is returned early', () => {
+  it('by event streams, so that other requests are served', async () => {
     const house = await openDoor(
       (request, response) => {
         if (request.url === '/events')
@@ -154,7 +154,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('by uploads that the app reads as they come', async () => {
+  it('by uploads that the app reads as they arrive', async () => {
     const house = await openDoor(
       (request, response) => {
         request.resume()
@@ -169,7 +169,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('by streams of events from their head on', async () => {
+  it('by event streams as soon as their heads are sent', async () => {
     const house = await openDoor(
       (request, response) => {
         if (request.url === '/events')
@@ -192,7 +192,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('by an answer that has begun and goes on with what its client sends', async () => {
+  it('by a response that has begun and echoes what its client sends', async () => {
     const house = await openDoor(
       (request, response) => {
         if (request.method !== 'POST') return void response.end('served')
@@ -208,7 +208,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('by an upload, but its handler needs one again when the body is over', async () => {
+  it('by an upload, whose handler takes a permit again at the end of the body', async () => {
     let working = 0
     let most = 0
     const house = await openDoor(
@@ -236,7 +236,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('by an upload whose client goes away while the end of its body waits', async () => {
+  it('by an upload whose client disconnects while the end of its body waits', async () => {
     const holding = new Holding()
     const house = await openDoor(
       (request, response) => {
@@ -254,7 +254,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('by an upload whose end is shed, which is told once: as a request', async () => {
+  it('by an upload whose end is shed, which is recorded once, as a request', async () => {
     const told: string[] = []
     const note = ({ record, server }: RequestMessage | ShedMessage): void => {
       if (server === house.server) told.push('reason' in record ? record.reason : `${record.method} ${record.status}`)
@@ -280,7 +280,7 @@ describe('a permit is given back early', () => {
     sheds.unsubscribe(note)
   })
 
-  it('by an upload whose handler answers while the end of the body waits, and it gets the end nevertheless', async () => {
+  it('by an upload whose handler answers while the end of its body waits, and still gets the end', async () => {
     const holding = new Holding()
     const seen: string[] = []
     const house = await openDoor(
@@ -299,7 +299,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('by an upload whose handler has begun its answer when its end can not wait longer, and it gets the end', async () => {
+  it('by an upload whose end times out after its response has begun, and which still gets the end', async () => {
     const holding = new Holding()
     const house = await openDoor(
       (request, response) => {
@@ -316,7 +316,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('by an upload, and what its reader throws at the end is the app’s affair', async () => {
+  it('by an upload, whose exception at the end of the body surfaces in the app', async () => {
     const holding = new Holding()
     const failures: unknown[] = []
     const house = await openDoor(
@@ -351,7 +351,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('but not by a body that the handler reads slowly', async () => {
+  it('not by a body that the handler reads slowly', async () => {
     const house = await openDoor(
       async (request, response) => {
         if (request.method === 'POST') {
@@ -373,7 +373,7 @@ describe('a permit is given back early', () => {
     await empty(house)
   })
 
-  it('but not by a body that is never finished and that nobody reads', async () => {
+  it('not by an unfinished body that the handler does not read', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 300 } })
     const trick = await house.connect()
@@ -387,7 +387,7 @@ describe('a permit is given back early', () => {
 })
 
 describe('after thousands of requests', () => {
-  it('served, shed, pipelined and aborted, nothing is held', async () => {
+  it('served, shed, pipelined and aborted, no permit is held', async () => {
     const house = await openDoor(
       (request, response) => {
         if (request.url === '/slow') setTimeout(() => response.end('slow'), 3)
@@ -413,8 +413,8 @@ describe('after thousands of requests', () => {
     const { admitted, shed } = house.door.stats()
     assert.ok(admitted > 100, `${admitted} admitted`)
     assert.ok(total(shed) > 100, JSON.stringify(shed))
-    // Four milliseconds are soon waited on a busy machine; what must not be is that nobody is served any more.
-    await eventually('somebody is served', async () => {
+    // Four milliseconds are soon waited on a busy machine; what must not be is that no request is served any more.
+    await eventually('a request is served', async () => {
       const client = await house.connect()
       const { body } = await client.get('/').answer()
       client.destroy()

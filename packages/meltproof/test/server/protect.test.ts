@@ -29,14 +29,14 @@ describe('protect() refuses', () => {
     ['a plain object', {}, /got an object/],
     ['a net.Server', net.createServer(), /got an object/],
   ] as const) {
-    it(`${what} as a server, and says what it wants`, () => {
+    it(`${what} as a server, and says what it expects`, () => {
       const { code, message } = thrown(() => protect(value as unknown as http.Server))
       assert.equal(code, 'MELTPROOF_SERVER_INVALID')
       assert.match(message, shown)
     })
   }
 
-  it('a server that listens already', async () => {
+  it('a server that already listens', async () => {
     const { server } = await listen(http.createServer())
     const { code, message } = thrown(() => protect(server))
     assert.equal(code, 'MELTPROOF_SERVER_LISTENING')
@@ -44,7 +44,7 @@ describe('protect() refuses', () => {
     assert.equal(guardOf(server), undefined)
   })
 
-  it('options a second time', () => {
+  it('options for a server that is already protected', () => {
     const server = http.createServer()
     protect(server)
     assert.equal(thrown(() => protect(server, { lanes: 1 })).code, 'MELTPROOF_SERVER_PROTECTED')
@@ -56,7 +56,7 @@ describe('protect() refuses', () => {
     [{ shedbody: 4 }, /Did you mean 'shedBody'\?/],
     [{ zzz: 4 }, /'zzz'\. Known: lanes, /],
   ] as [object, RegExp][]) {
-    it(`the option ${Object.keys(given)[0]}`, () => {
+    it(`the unknown option ${Object.keys(given)[0]}`, () => {
       const { code, message } = thrown(() => protect(http.createServer(), given as ProtectOptions))
       assert.equal(code, 'MELTPROOF_OPTION_UNKNOWN')
       assert.match(message, expected)
@@ -91,7 +91,7 @@ describe('protect() refuses', () => {
   }
 
   for (const options of [null, 5, 'on']) {
-    it(`${JSON.stringify(options)} for options`, () => {
+    it(`${JSON.stringify(options)} as options`, () => {
       assert.equal(
         thrown(() => protect(http.createServer(), options as unknown as ProtectOptions)).code,
         'MELTPROOF_OPTION_INVALID',
@@ -108,7 +108,7 @@ describe('the guard', () => {
     assert.ok(guardOf(server))
   })
 
-  it('is found by another installed copy of meltproof, which does not gate a second time', async () => {
+  it('is shared with another installed copy of meltproof, which adds no second gate', async () => {
     const copy = (await import(`${new URL('../../src/server/protect.ts', import.meta.url).href}?copy`)) as {
       protect: typeof protect
     }
@@ -120,7 +120,7 @@ describe('the guard', () => {
     assert.equal(server.emit, emit)
   })
 
-  it('counts what passes', async () => {
+  it('counts requests in service and admitted', async () => {
     const holding = new Holding()
     const server = http.createServer(holding.handler)
     const guard = protect(server)
@@ -139,7 +139,7 @@ describe('the guard', () => {
     await eventually('it has left', () => guard.stats().inflight === 0)
   })
 
-  it('tells its load to balancers: permits that are held, and what it sheds', async () => {
+  it('reports load and demand to balancers from held permits and sheds', async () => {
     const holding = new Holding()
     const server = http.createServer(holding.handler)
     const guard = protect(server, { limit: 2 })
@@ -157,11 +157,11 @@ describe('the guard', () => {
     await Promise.all([first.answer(), second.answer()])
   })
 
-  it('does not tell a limit that never bound', () => {
+  it('reports limitKnown: false while the limit was never reached', () => {
     assert.equal(protect(http.createServer()).stats().limitKnown, false)
   })
 
-  it('leaves the server as it was when it closes, and it can be protected again', async () => {
+  it('restores the server on close(), after which it can be protected again', async () => {
     const server = http.createServer((_, response) => response.end('ok'))
     const before = Reflect.ownKeys(server)
     for (let i = 0; i < 3; i++) {
@@ -182,7 +182,7 @@ describe('the guard', () => {
     assert.equal(second.stats().admitted, 1)
   })
 
-  it('keeps serving connections that were open when it closed', async () => {
+  it('keeps serving connections that were open when it was closed', async () => {
     const server = http.createServer((_, response) => response.end('ok'))
     const guard = protect(server)
     const house = await listen(server)
@@ -209,7 +209,7 @@ describe('the guard', () => {
     }
   })
 
-  it('stands at an https server, too', async () => {
+  it('gates an https server', async () => {
     const server = https.createServer(CERTIFICATE, (_, response) => response.end('secret'))
     const guard = protect(server)
     const house = await listen(server)
@@ -218,8 +218,8 @@ describe('the guard', () => {
   })
 })
 
-describe('a rejection in the app', () => {
-  it('is answered by Node where the server captures rejections', async () => {
+describe('a rejected promise of the request listener', () => {
+  it('gets a 500 from Node if the server captures rejections', async () => {
     EventEmitter.captureRejections = true
     const server = http.createServer(async () => {
       throw new Error('the app’s own')

@@ -1,4 +1,4 @@
-/** Whoever makes up paths takes nobody's share of a real server. */
+/** A client that makes up paths does not take the share of other routes on a real server. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { servedBeside } from './flood.ts'
@@ -12,7 +12,7 @@ const FLOODS: Readonly<Record<string, (n: number) => string>> = {
   'deep random paths': n => `/${word(n)}/${word(n * 31)}/${word(n * 17)}`,
 }
 
-describe('an honest route is served beside a flood of', () => {
+describe('over 80 % of an honest route is served beside a flood of', () => {
   for (const [name, path] of Object.entries(FLOODS)) {
     it(name, async () => {
       const share = await servedBeside(
@@ -24,7 +24,7 @@ describe('an honest route is served beside a flood of', () => {
     })
   }
 
-  it('random slugs, where a framework says which paths are of one route', async () => {
+  it('random slugs, where a framework says which paths belong to one route', async () => {
     const share = await servedBeside(
       n => ({ path: `/${word(n * 7919)}` }),
       n => ({ path: `/users/${word(n * 7919)}/orders` }),

@@ -95,7 +95,7 @@ async function answerOf(stream: ClientHttp2Stream): Promise<Answered> {
   return { headers, endsAtHead: (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0, body }
 }
 
-/** One in service, so that whatever comes next waits, or is shed where nobody may wait. */
+/** One in service, so that the next one waits, or is shed with `NOBODY_WAITS`. */
 async function fill({ session, started, door }: House): Promise<ServerHttp2Stream> {
   ask(session, '/first')
   const first = await started.take('/first')
@@ -106,7 +106,7 @@ async function fill({ session, started, door }: House): Promise<ServerHttp2Strea
 const NOBODY_WAITS: DoorOptions = { tuning: { maxWaitMs: 5 } }
 const GRPC = { ':method': 'POST', 'content-type': 'application/grpc+proto', te: 'trailers' }
 
-describe('a raw stream', () => {
+describe('a raw HTTP/2 stream', () => {
   it('holds a permit until the app has ended it', async () => {
     const house = await open()
     const first = await fill(house)
@@ -118,7 +118,7 @@ describe('a raw stream', () => {
     assert.equal(house.door.stats().admitted, 1)
   })
 
-  it('waits with its headers and its body, and starts in its turn', async () => {
+  it('waits with its headers and its body, and starts in order', async () => {
     const house = await open()
     const first = await fill(house)
     const client = ask(house.session, '/second', { ':method': 'POST', 'x-kept': 'yes' }, 'the body')
@@ -132,10 +132,10 @@ describe('a raw stream', () => {
     second.respond()
     second.end(`got ${body} ${second.sentHeaders![':status']}`)
     assert.equal((await answerOf(client)).body, 'got the body 200')
-    await eventually('nobody is in service', () => house.door.stats().inflight === 0)
+    await eventually('nothing is in service', () => house.door.stats().inflight === 0)
   })
 
-  it('has the trailers that came while it waited', async () => {
+  it('gets the trailers that arrived while it waited', async () => {
     const house = await open()
     const first = await fill(house)
     const client = house.session.request(
@@ -157,7 +157,7 @@ describe('a raw stream', () => {
     client.close()
   })
 
-  it('is not started when its client left while it waited, with whatever code', async () => {
+  it('is not started if its client reset it while it waited, with any code', async () => {
     const house = await open()
     const first = await fill(house)
     const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = http2.constants
@@ -169,7 +169,7 @@ describe('a raw stream', () => {
     }
     first.respond()
     first.end()
-    await eventually('nobody is in service', () => house.door.stats().inflight === 0)
+    await eventually('nothing is in service', () => house.door.stats().inflight === 0)
     assert.deepEqual(house.started.paths, ['/first'])
   })
 
@@ -187,7 +187,7 @@ describe('a raw stream', () => {
     assert.deepEqual(house.started.paths, ['/first'])
   })
 
-  it('of gRPC is shed with a status that its client may retry, and when', async () => {
+  it('is shed over gRPC with UNAVAILABLE and a retry pushback', async () => {
     const house = await open(NOBODY_WAITS)
     await fill(house)
     const { headers, endsAtHead, body } = await answerOf(ask(house.session, '/a.B/C', GRPC, 'message'))
@@ -201,7 +201,7 @@ describe('a raw stream', () => {
     assert.equal(house.door.stats().shed.late, 1)
   })
 
-  it('whose client cancels keeps its permit while the app works on', async () => {
+  it('keeps its permit while the app works on after its client cancelled it', async () => {
     const house = await open()
     const client = ask(house.session, '/first')
     const first = await house.started.take('/first')
@@ -213,7 +213,7 @@ describe('a raw stream', () => {
     assert.equal(house.door.stats().inflight, 0)
   })
 
-  it('whose connection goes away, closed or reset, keeps its permit while the app works on', async () => {
+  it('keeps its permit while the app works on after its connection was closed or reset', async () => {
     for (const leave of [(socket: net.Socket) => socket.destroy(), (socket: net.Socket) => socket.resetAndDestroy()]) {
       const started = new Started()
       const server = http2.createServer()
@@ -232,7 +232,7 @@ describe('a raw stream', () => {
     }
   })
 
-  it('that the app closes or destroys is over', async () => {
+  it('returns its permit when the app closes, destroys or answers it with a 204', async () => {
     const house = await open()
     for (const end of [
       (stream: ServerHttp2Stream) => stream.close(http2.constants.NGHTTP2_REFUSED_STREAM),
@@ -242,12 +242,12 @@ describe('a raw stream', () => {
       const path = `/${house.started.paths.length}`
       ask(house.session, path)
       end(await house.started.take(path))
-      await eventually('nobody is in service', () => house.door.stats().inflight === 0)
+      await eventually('nothing is in service', () => house.door.stats().inflight === 0)
       assert.equal(house.door.stats().abandoned, 0)
     }
   })
 
-  it('whose upload is cut while it is read is over', async () => {
+  it('returns its permit when its upload is cut off while it is read', async () => {
     const house = await open()
     const client = house.session.request({ ':path': '/first', ':method': 'POST' }, { endStream: false })
     client.on('error', () => {})
@@ -260,7 +260,7 @@ describe('a raw stream', () => {
     assert.deepEqual([house.door.stats().inflight, abandoned], [0, 0])
   })
 
-  it('is exempt by its path, and asked about by the names of node:http', async () => {
+  it('is exempt by its path, and given to a policy with the properties of a node:http request', async () => {
     const asked: unknown[] = []
     const house = await open({
       ...NOBODY_WAITS,
@@ -292,17 +292,17 @@ describe('a raw stream', () => {
     assert.equal((await answerOf(client)).body, 'late')
   })
 
-  it('of a server that takes requests as well asks once', async () => {
+  it('takes one permit on a server that also listens for requests', async () => {
     const server = http2.createServer((_request, response) => response.end('by request'))
     const door = doorOn(server as unknown as http.Server)
     server.on('stream', () => {})
     const session = await sessionWith(server)
     assert.equal((await answerOf(ask(session, '/'))).body, 'by request')
-    await eventually('nobody is in service', () => door.stats().inflight === 0)
+    await eventually('nothing is in service', () => door.stats().inflight === 0)
     assert.equal(door.stats().admitted, 1)
   })
 
-  it('that the app emits again passes', async () => {
+  it('is passed on without a permit if the app emits it again', async () => {
     const house = await open(NOBODY_WAITS)
     const { server, session, started } = house
     ask(session, '/first')
@@ -312,10 +312,10 @@ describe('a raw stream', () => {
     assert.deepEqual([house.door.stats().admitted, house.door.stats().inflight], [1, 1])
     first.respond()
     first.end()
-    await eventually('nobody is in service', () => house.door.stats().inflight === 0)
+    await eventually('nothing is in service', () => house.door.stats().inflight === 0)
   })
 
-  it('of a server that takes nothing is not counted', async () => {
+  it('is not counted on a server without a listener for it', async () => {
     const server = http2.createServer()
     const door = doorOn(server as unknown as http.Server)
     const session = await sessionWith(server)
@@ -327,7 +327,7 @@ describe('a raw stream', () => {
     client.close()
   })
 
-  it('that is a tunnel passes', async () => {
+  it('is passed on without a permit if it is a CONNECT tunnel', async () => {
     const house = await open(NOBODY_WAITS)
     await fill(house)
     const client = house.session.request({ ':method': 'CONNECT', ':authority': 'there:443' } as never)
@@ -336,7 +336,7 @@ describe('a raw stream', () => {
     client.close()
   })
 
-  it('in a dry run starts, and is counted as if it had been shed', async () => {
+  it('starts in a dry run, and is counted as if it had been shed', async () => {
     const server = http2.createServer()
     const guard = protect(server, { lanes: 1, dryRun: true, limit: 1 })
     const started = new Started()
@@ -350,7 +350,7 @@ describe('a raw stream', () => {
 })
 
 describe('an observer of raw streams', () => {
-  it('has a record of each, as of any request', async () => {
+  it('gets a record of each, as of any request', async () => {
     const house = await open()
     const messages: RequestMessage[] = []
     const keep = (message: RequestMessage): void => void messages.push(message)
@@ -381,10 +381,10 @@ describe('an observer of raw streams', () => {
   })
 
   for (const [when, status] of [
-    ['before its head', 0],
-    ['amid its body', 200],
+    ['before the response head', 0],
+    ['amid the response body', 200],
   ] as const) {
-    it(`knows that a client has left ${when}`, async () => {
+    it(`sees as aborted a client that disconnects ${when}`, async () => {
       const house = await open()
       const messages: RequestMessage[] = []
       const keep = (message: RequestMessage): void => void messages.push(message)
@@ -414,7 +414,7 @@ async function deadlineServer(
 }
 
 describe('the deadline of a raw stream', () => {
-  it('is a 504, after which the app may write what it likes', async () => {
+  it('gives a 504, after which the app may still write', async () => {
     const { guard, session, started } = await deadlineServer({ deadlineMs: 30 })
     const client = ask(session, '/')
     const stream = await started.take('/')
@@ -428,13 +428,13 @@ describe('the deadline of a raw stream', () => {
     assert.equal(guard.stats().inflight, 0)
   })
 
-  it('of a gRPC call is DEADLINE_EXCEEDED', async () => {
+  it('gives DEADLINE_EXCEEDED to a gRPC call', async () => {
     const { session } = await deadlineServer({ deadlineMs: 30 })
     const { headers, endsAtHead } = await answerOf(ask(session, '/a.B/C', GRPC, ''))
     assert.deepEqual([headers[':status'], headers['grpc-status'], endsAtHead], [200, '4', true])
   })
 
-  it('shrinks with grpc-timeout, and never stretches', async () => {
+  it('is shortened by grpc-timeout, never lengthened', async () => {
     const { session } = await deadlineServer({ deadlineMs: 20_000 })
     const sooner = await answerOf(ask(session, '/a.B/C', { ...GRPC, 'grpc-timeout': '30m' }, ''))
     assert.equal(sooner.headers['grpc-status'], '4')
@@ -459,9 +459,9 @@ const [HEADERS, RST_STREAM] = [1, 3]
 const [END_STREAM, END_HEADERS] = [1, 4]
 const CANCEL = Buffer.from([0, 0, 0, 8])
 
-describe('streams that are opened and reset at once, thousands of them', () => {
+describe('thousands of streams that are opened and reset at once', () => {
   for (const takes of ['stream', 'request'] as const) {
-    it(`leave nothing in the books of a server that takes '${takes}' events`, async () => {
+    it(`leave no request counted on a server that takes '${takes}' events`, async () => {
       let served = 0
       const server = http2.createServer()
       const door = doorOn(server as unknown as http.Server, { limit: 4 })
@@ -493,7 +493,7 @@ describe('streams that are opened and reset at once, thousands of them', () => {
       const session = http2.connect(`http://127.0.0.1:${port}`)
       sessions.push(session)
       assert.equal((await answerOf(ask(session, '/'))).body, 'ok')
-      await eventually('nobody is in service and nobody waits', () => {
+      await eventually('nothing is in service and nothing waits', () => {
         const { inflight, queued, abandoned } = door.stats()
         return inflight + queued + abandoned === 0
       })

@@ -48,12 +48,12 @@ const CONVERSATIONS: Record<string, string> = {
   'no content': `GET /no-content HTTP/1.1\r\n${host}\r\n${end}`,
   'an app that closes': `GET /close HTTP/1.1\r\n${host}\r\n`,
   'Expect: 100-continue': `POST /1 HTTP/1.1\r\n${host}Expect: 100-continue\r\nContent-Length: 2\r\n\r\nhi${end}`,
-  'an Expect nobody knows': `GET /1 HTTP/1.1\r\n${host}Expect: miracles\r\n\r\n${end}`,
+  'an unknown Expect': `GET /1 HTTP/1.1\r\n${host}Expect: miracles\r\n\r\n${end}`,
   'HTTP/1.0': 'GET /1 HTTP/1.0\r\n\r\n',
   'HTTP/1.0 kept alive': `GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /2 HTTP/1.0\r\n\r\n`,
   'no Host': 'GET /1 HTTP/1.1\r\n\r\n',
-  'an upgrade nobody listens for': `GET /1 HTTP/1.1\r\n${host}${upgrade}\r\n${end}`,
-  'CONNECT nobody listens for': `CONNECT a:1 HTTP/1.1\r\n${host}\r\n`,
+  'an upgrade without a listener': `GET /1 HTTP/1.1\r\n${host}${upgrade}\r\n${end}`,
+  'CONNECT without a listener': `CONNECT a:1 HTTP/1.1\r\n${host}\r\n`,
   'not HTTP': 'HELO mail.example\r\n\r\n',
   'a bad header': `GET /1 HTTP/1.1\r\n${host}Bad Name: 1\r\n\r\n`,
   'two lengths': `POST /1 HTTP/1.1\r\n${host}Content-Length: 1\r\nContent-Length: 2\r\n\r\nhi`,
@@ -85,12 +85,12 @@ async function talk(house: House, bytes: string, piece: number): Promise<string>
 }
 
 const ARMS = {
-  'with room for all': (made: http.Server) => doorOn(made, { limit: 1000 }),
-  'where all but one wait': (made: http.Server) => doorOn(made, { limit: 1 }),
+  'with a limit of 1000': (made: http.Server) => doorOn(made, { limit: 1000 }),
+  'with a limit of one': (made: http.Server) => doorOn(made, { limit: 1 }),
 }
 
 for (const [arm, protect] of Object.entries(ARMS)) {
-  describe(`a server with a door ${arm} answers the same as a bare one`, () => {
+  describe(`a server with a gate ${arm} answers like a bare one`, () => {
     let bare: House
     let guarded: House
     before(async () => {

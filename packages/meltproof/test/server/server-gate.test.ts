@@ -34,7 +34,7 @@ async function house(options: DoorOptions = {}): Promise<House> {
 const counted = ({ door }: House): number[] => [door.stats().inflight, door.stats().queued]
 
 describe('the gate of a server', () => {
-  it('starts one, has one wait, and starts that when the first is answered', async () => {
+  it('starts one request, queues the next, and starts that when the first is answered', async () => {
     const here = await house()
     const first = await here.come('/1')
     const { response } = await here.holding.take('/1')
@@ -60,14 +60,14 @@ describe('the gate of a server', () => {
     assert.deepEqual([stats.exempt, admitted, inflight, shed.memory], [1, 0, 0, 1])
   })
 
-  it('does not ask for the kind of a request that is shed for want of memory', async () => {
+  it('does not call kind for a request that it sheds for lack of memory', async () => {
     const here = await house({ policy: { kindName: () => assert.fail(), memory: memoryThat(() => true) } })
     const client = await here.come('/1')
     assert.equal((await client.answer()).status, 503)
     assert.equal((await client.get('/2').answer()).status, 503)
   })
 
-  it('forgets one whose client went away while it waited', async () => {
+  it('drops a waiting request whose client disconnects', async () => {
     const here = await house()
     const first = await here.come('/1')
     const { response } = await here.holding.take('/1')
@@ -81,7 +81,7 @@ describe('the gate of a server', () => {
     assert.deepEqual([counted(here), here.holding.started], [[0, 0], ['/1']])
   })
 
-  it('sheds those who wait when it closes; one that can not be answered is started, with all others', async () => {
+  it('starts all waiting requests and fails open if it cannot answer a shed', async () => {
     const failures: string[] = []
     const pressure = (): number => {
       throw new Error('no answer')
@@ -101,7 +101,7 @@ describe('the gate of a server', () => {
     assert.equal(here.door.gate.failOpen.isOpen, true)
   })
 
-  it('starts everybody in a dry run, whose shadows wait and are counted', async () => {
+  it('starts every request in a dry run, and counts the shadows that would wait or be shed', async () => {
     const here = await house({ policy: { dryRun: true } })
     const clients = [await here.come('/1')]
     const { response } = await here.holding.take('/1')
@@ -115,7 +115,7 @@ describe('the gate of a server', () => {
     for (const client of clients) assert.equal((await client.answer()).status, 200)
   })
 
-  it('ends the shadow of one that goes on without its permit when its handler has ended', async () => {
+  it('ends the shadow of a request without a permit when its handler has ended', async () => {
     const failOpen = new FailOpen({
       stepAside: () => undefined,
       startWaiting: () => undefined,
@@ -142,7 +142,7 @@ describe('the gate of a server', () => {
   })
 })
 
-describe('whether a handler has ended whose response is closed', () => {
+describe('handlerHasEnded() after the response has closed', () => {
   const socket = { errored: null, readableEnded: false }
   for (const [what, exchange, connection, pipelined, ended] of [
     ['Node answered by itself', { response: undefined }, undefined, false, true],
@@ -162,7 +162,7 @@ describe('whether a handler has ended whose response is closed', () => {
   }
 })
 
-describe('a function of the operator’s', () => {
+describe('a function in the options', () => {
   const ask = (call: (request: IncomingMessage) => unknown): { answers: unknown[]; warnings: string[] } => {
     const warnings: string[] = []
     const asked = safely(
@@ -178,7 +178,7 @@ describe('a function of the operator’s', () => {
     return { answers: [asked(request('/')), asked(request('/'))], warnings }
   }
 
-  it('is believed when its answer makes sense, or is none', () => {
+  it('is used if it returns an allowed value or undefined', () => {
     assert.deepEqual(
       ask(() => 'red'),
       { answers: [1, 1], warnings: [] },
@@ -189,7 +189,7 @@ describe('a function of the operator’s', () => {
     )
   })
 
-  it('that answers nonsense, a promise that rejects, or throws is reported once', async () => {
+  it('is reported once if it throws or returns anything else', async () => {
     const boom = (): never => {
       throw new Error('boom')
     }

@@ -17,7 +17,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 interface Place {
   readonly door: RequestPath
-  /** Sends a GET; resolves with its answer's body, which nobody reads before `read()`. */
+  /** Sends a GET; resolves with its answer's body, which is not read before `read()`. */
   readonly get: (path: string) => Asked
 }
 
@@ -110,10 +110,10 @@ async function proxied(response: ServerResponse, type: string): Promise<void> {
 }
 
 for (const protocol of PROTOCOLS) {
-  describe(`a streaming answer over ${protocol} keeps its permit`, () => {
+  describe(`a streaming response over ${protocol} keeps its permit`, () => {
     const working: Readonly<Record<string, (response: ServerResponse) => Promise<void>>> = {
       'while its page is rendered': response => rendered(response, 'text/html; charset=utf-8'),
-      'while something without a type is rendered': response => rendered(response, undefined),
+      'while a page without a content type is rendered': response => rendered(response, undefined),
       'while a model behind it writes NDJSON': response => proxied(response, 'application/x-ndjson'),
     }
     for (const [what, stream] of Object.entries(working)) {
@@ -128,7 +128,7 @@ for (const protocol of PROTOCOLS) {
       })
     }
 
-    it('while a model behind it writes events, once such an answer has come to its end', async t => {
+    it('while a model behind it writes events, once such responses have ended', async t => {
       const work = new Work()
       const { get } = await serve(t, protocol, LIMIT, (_, response) => {
         void work.during(() => proxied(response, 'text/event-stream')).then(() => response.end('all'))
@@ -140,7 +140,7 @@ for (const protocol of PROTOCOLS) {
       assert.equal(work.most, LIMIT)
     })
 
-    it('but for as many more as there are permits, when a model is slow to begin and none has come to its end', async t => {
+    it('except that twice the limit may work while a model is slow and no such response has ended', async t => {
       const work = new Work()
       const { get } = await serve(t, protocol, LIMIT, (_, response) => {
         response.setHeader('Content-Type', 'application/x-ndjson')
@@ -151,7 +151,7 @@ for (const protocol of PROTOCOLS) {
       assert.ok(work.most <= 2 * LIMIT, `${work.most} at work`)
     })
 
-    it('while its page waits for something slow', async t => {
+    it('while it waits for a slow call', async t => {
       const work = new Work()
       const { get, door } = await serve(t, protocol, LIMIT, (_, response) => {
         response.setHeader('Content-Type', 'text/html')
@@ -163,7 +163,7 @@ for (const protocol of PROTOCOLS) {
       await eventually('nothing is held', () => door.stats().inflight === 0)
     })
 
-    it('while it writes on although its client is behind', async t => {
+    it('while it writes faster than its client reads', async t => {
       const work = new Work()
       const { get } = await serve(t, protocol, 1, (request, response) => {
         if (request.url === '/other') {
@@ -184,7 +184,7 @@ for (const protocol of PROTOCOLS) {
       assert.equal(await get('/other').read(), 'beside 0')
     })
 
-    it('again, when its client has kept it waiting and then reads all at once', async t => {
+    it('again when its client reads all at once after a pause', async t => {
       let written = 0
       const { get, door } = await serve(t, protocol, 1, (request, response) => {
         if (request.url === '/other') response.end('served')
@@ -205,7 +205,7 @@ for (const protocol of PROTOCOLS) {
     })
   })
 
-  describe(`a streaming answer over ${protocol} gives its permit back`, () => {
+  describe(`a streaming response over ${protocol} returns its permit`, () => {
     const slow: Readonly<Record<string, Handler>> = {
       'when it has ended and its client does not read': (_, response) => response.end(Buffer.alloc(64 << 20)),
       'when its source waits for its client': (_, response) => {
@@ -232,12 +232,12 @@ for (const protocol of PROTOCOLS) {
 
     const watches = {
       'a thousand event sources': { count: 1000, type: 'text/event-stream' },
-      'an event source in capitals': { count: 1, type: 'Text/Event-Stream' },
+      'an event source with its type in capitals': { count: 1, type: 'Text/Event-Stream' },
       '200 watches of NDJSON': { count: 200, type: 'application/x-ndjson' },
-      '200 watches that do not say what they are': { count: 200, type: 'application/json' },
+      '200 watches of application/json': { count: 200, type: 'application/json' },
     } as const
     for (const [what, { count, type }] of Object.entries(watches)) {
-      it(`as ${what}, beside others`, async t => {
+      it(`while it waits for events, so that other requests are served: ${what}`, async t => {
         const limit = count > 1 ? 16 : 1
         const { get } = await serve(t, protocol, limit, (request, response) => {
           if (request.url === '/other') setTimeout(() => response.end('served'), 5)

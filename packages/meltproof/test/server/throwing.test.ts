@@ -21,13 +21,13 @@ function run(...args: string[]): { code: number | null; said: unknown[]; complai
 for (const kind of ['sync', 'async']) {
   for (const arm of ['at-once', 'queued']) {
     describe(`a handler that throws, ${kind}, started ${arm}`, () => {
-      it('ends the process as it does bare', () => {
+      it('ends the process as it does without meltproof', () => {
         const bare = run('bare', kind)
         assert.deepEqual(bare, { code: 1, said: [], complaint: 'Error: the app’s own' })
         assert.deepEqual(run(arm, kind), bare)
       })
 
-      it('reaches an uncaughtException listener as it does bare, and the server goes on', () => {
+      it('reaches an uncaughtException listener as without meltproof, and the server keeps serving', () => {
         const bare = run('bare', kind, 'caught')
         assert.equal(bare.said.length, 2)
         assert.deepEqual(bare.said[1], { status: 200 })

@@ -69,7 +69,7 @@ async function serve({ protocol, way }: Case, isProtected = true) {
   return { dependency, server, guard, port, close }
 }
 
-describe('no more than twice the limit work', { concurrency: 4 }, () => {
+describe('however clients leave, at most twice the limit of handlers work', { concurrency: 4 }, () => {
   for (const each of CASES) {
     it(each.name, async t => {
       const { dependency, server, guard, port, close } = await serve(each)
@@ -114,7 +114,7 @@ async function begun({ protocol, way }: Case, port: number, dependency: Dependen
   }
 }
 
-describe('what a client sees is what it sees bare', { concurrency: 4 }, () => {
+describe('a client sees the same with and without meltproof', { concurrency: 4 }, () => {
   for (const each of CASES) {
     it(each.name, async t => {
       const seen: string[] = []

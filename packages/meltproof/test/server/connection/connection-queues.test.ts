@@ -15,7 +15,7 @@ function named(name: string): Named {
   return { name, request: {} as IncomingMessage, response: undefined, keepAlive: true, arrivedAt: 0 }
 }
 
-/** A line whose requests wait when their turn comes, but for those of `starting`. */
+/** A queue whose requests wait when their turn comes, except those in `starting`. */
 function open(...starting: string[]) {
   const socket = { parser: { onIncoming: () => 0, resume() {} }, _paused: false, pause() {}, resume() {} }
   const connection = Connection.attach<Named>(socket as unknown as HttpSocket, {
@@ -30,8 +30,8 @@ function open(...starting: string[]) {
   return { lines, connection, socket, asked }
 }
 
-describe('a line', () => {
-  it('moves on to the next one that waits, and not at once', async () => {
+describe('a connection queue', () => {
+  it('starts the next requests after a turn of the loop, up to one that has to wait', async () => {
     const { lines, connection, asked } = open('b', 'c')
     lines.wait(connection, named('a'))
     for (const name of ['b', 'c', 'd', 'e']) lines.join(connection, named(name))
@@ -49,7 +49,7 @@ describe('a line', () => {
     assert.equal(lines.connections.size, 0)
   })
 
-  it('stands still while an answer is put off', async () => {
+  it('does not move while a delayed 503 is pending', async () => {
     const { lines, connection, asked } = open('b')
     connection.owed = { preflight: false, page: false, head: false, keepAlive: true }
     assert.equal(connection.hasQueue, true)
@@ -64,7 +64,7 @@ describe('a line', () => {
     assert.equal(connection.hasQueue, false)
   })
 
-  it('is forgotten when all that stood in it has started', async () => {
+  it('is dropped from the list of queues once all its requests have started', async () => {
     const { lines, connection, asked } = open('b', 'c')
     lines.wait(connection, named('a'))
     for (const name of ['b', 'c']) lines.join(connection, named(name))
@@ -89,7 +89,7 @@ describe('a line', () => {
     })
   }
 
-  it('is read no further behind sixteen, until it has moved', async () => {
+  it('pauses its socket at sixteen requests behind the first, until it moves on', async () => {
     const { lines, connection, socket } = open(...Array.from({ length: 16 }, (_, i) => `${i}`))
     lines.wait(connection, named('first'))
     for (let i = 0; i < 15; i++) lines.join(connection, named(`${i}`))
@@ -101,7 +101,7 @@ describe('a line', () => {
     assert.equal(socket._paused, false)
   })
 
-  it('is taken whole, in order, and is over then', () => {
+  it('gives up all its requests in order with takeAll(), and is empty afterwards', () => {
     const { lines, connection } = open()
     lines.wait(connection, named('a'))
     lines.join(connection, named('b'))
@@ -113,7 +113,7 @@ describe('a line', () => {
     assert.equal(lines.connections.size, 0)
   })
 
-  it('asks nobody behind an answer that was the last', async () => {
+  it('starts no request once its connection is closing', async () => {
     const { lines, connection, asked } = open()
     lines.wait(connection, named('a'))
     lines.join(connection, named('b'))
@@ -124,7 +124,7 @@ describe('a line', () => {
     assert.equal(connection.hasQueue, false)
   })
 
-  it('asks nobody behind one whose client has gone, and gives them out as what it left', async () => {
+  it('starts no request once its client has disconnected, and gives them out with takeAll()', async () => {
     const { lines, connection, asked } = open()
     const behind = named('b')
     lines.wait(connection, named('a'))

@@ -5,8 +5,8 @@ import { describe, it } from 'node:test'
 import { Connection } from '../../../src/server/connection/connection.ts'
 import { Holding, listen } from '../harness.ts'
 
-describe('a request that the parser is told to forget', () => {
-  it('leaves neither body nor trailers to the next request of its connection', async () => {
+describe('a request that the parser forgets', () => {
+  it('leaves neither its body nor its trailers to the next request on the connection', async () => {
     const holding = new Holding()
     const server = http.createServer(holding.handler)
     server.on('connection', socket => {

@@ -26,7 +26,7 @@ function connections(count: number, keepAliveTimeout: number, bytesRead = 10) {
 }
 
 for (const timeoutMs of [500, 5000, 65_000]) {
-  it(`while its client may use it, ${timeoutMs} ms and the second that Node adds, one is kept, whether or not others ask`, () => {
+  it(`closes a used connection after ${timeoutMs} ms plus the second that Node adds, not before`, () => {
     for (const quietMs of [50, 3000]) {
       const { all, server, open } = connections(3, timeoutMs)
       const idle = new IdleConnections(server, all, 0, QUIET_MS)
@@ -50,7 +50,7 @@ for (const timeoutMs of [500, 5000, 65_000]) {
   })
 }
 
-it('one whose client was told no limit is kept until all are closed', () => {
+it('without a keep-alive timeout, idle connections stay open until closeAll()', () => {
   const { all, server, open } = connections(3, 0)
   const idle = new IdleConnections(server, all, 0, QUIET_MS)
   assert.equal(idle.hasSome(3_600_000, 0), false)
@@ -58,7 +58,7 @@ it('one whose client was told no limit is kept until all are closed', () => {
   assert.equal(open(), 0)
 })
 
-it('those that were never used are closed when nobody asks for anything, a few at a time', () => {
+it('closes connections that were never used, a few at a time, only while no requests arrive', () => {
   const { all, server, open } = connections(20, 65_000, 0)
   const idle = new IdleConnections(server, all, 0, QUIET_MS)
   idle.look(999)
@@ -72,7 +72,7 @@ it('those that were never used are closed when nobody asks for anything, a few a
   assert.equal(idle.hasSome(2000, 0), false)
 })
 
-it('so are those that have been used, when their clients may use them no more', () => {
+it('closes connections past their keep-alive timeout a few at a time, even while requests arrive', () => {
   const { all, server, open } = connections(20, 5000)
   const idle = new IdleConnections(server, all, 0, QUIET_MS)
   const left: number[] = []

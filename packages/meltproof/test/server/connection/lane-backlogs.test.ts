@@ -27,7 +27,7 @@ class FakeLane implements ListenHandle {
   }
 }
 
-/** Turns of 10 ms, in each of which so many of 32 lanes accept. Answers the lengths of the queues after each turn. */
+/** Turns of 10 ms, in each of which `acceptedIn(turn)` of 32 lanes accept. Returns the backlog after each turn. */
 function lengths(acceptedIn: (turn: number) => number, turns: number, turnMs = 10): number[] {
   let turn = 1
   const main = new FakeLane()
@@ -49,29 +49,29 @@ function lengths(acceptedIn: (turn: number) => number, turns: number, turnMs = 1
   return seen
 }
 
-describe('the queues before lanes', () => {
-  it('are as long as what is accepted in a fifth of a second, where every lane accepts in every turn', () => {
+describe('accept queues of lanes', () => {
+  it('shrink to what is accepted in 200 ms while every lane accepts in every turn of the loop', () => {
     const last = lengths(() => 32, 200).at(-1)!
     assert.ok(last >= 20 && last < 30, `${last}`)
   })
 
-  it('have their length again when the lanes have kept up for a second', () => {
+  it('regain their length after the lanes have kept up for a second', () => {
     const seen = lengths(turn => (turn <= 50 ? 32 : 1), 400)
     const long = seen.indexOf(BACKLOG, 50)
     assert.ok(seen[50]! < 30 && long > 140 && long < 220, `${seen[50]}, ${long}`)
     assert.equal(seen.at(-1), BACKLOG)
   })
 
-  it('keep it where chance leaves a third of the lanes without, and where full turns and empty ones take turns', () => {
+  it('keep their length if a third of the lanes accept nothing in a turn, or if full and empty turns alternate', () => {
     assert.ok(lengths(() => 20, 200).every(length => length === BACKLOG))
     assert.ok(lengths(turn => (turn % 2 === 0 ? 32 : 0), 200).every(length => length === BACKLOG))
   })
 
-  it('hold two at least', () => {
+  it('never shrink below two', () => {
     assert.equal(lengths(() => 32, 20, 300).at(-1), 2)
   })
 
-  it('keep their length where Node numbers no turns', () => {
+  it('keep their length where Node does not number the turns of its loop', () => {
     let ms = 0
     const main = new FakeLane()
     const backlogs = new LaneBacklogs(
@@ -85,7 +85,7 @@ describe('the queues before lanes', () => {
     assert.equal(main.backlog, BACKLOG)
   })
 
-  it('lose nobody on a real server whose turns are long', { skip: !canShareAddresses() }, async () => {
+  it('lose no connection on a real server with long turns of the loop', { skip: !canShareAddresses() }, async () => {
     const server = net.createServer(socket => socket.on('error', () => {}))
     const warnings: string[] = []
     const lanes = openLanes(server, { lanes: 3, onWarning: warning => warnings.push(warning) })

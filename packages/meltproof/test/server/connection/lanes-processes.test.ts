@@ -64,7 +64,7 @@ for (const kinds of [
   ['lanes', 'plain'],
 ] as const) {
   describe(`two processes on one port (${kinds.join(' and ')})`, () => {
-    it('whoever comes second gets EADDRINUSE', async () => {
+    it('the second to listen gets EADDRINUSE', async () => {
       const pair = kinds.map(kind => start('race', kind))
       await Promise.all(pair.map(child => next(child)))
       for (const options of [{}, { host: '127.0.0.1' }]) {
@@ -75,7 +75,7 @@ for (const kinds of [
       for (const child of pair) child.disconnect()
     })
 
-    it('never both, when they come in the same instant', async () => {
+    it('never listen both when they start in the same instant', async () => {
       const pair = kinds.map(kind => start('race', kind))
       await Promise.all(pair.map(child => next(child)))
       for (let i = 0; i < 40; i++) {
@@ -93,17 +93,17 @@ for (const kinds of [
 for (const kind of ['plain', 'lanes']) {
   describe(`a process whose server has ${kind === 'plain' ? 'one listener' : 'accept lanes'}`, () => {
     for (const part of ['unref', 'unrefFirst', 'close']) {
-      it(`ends by itself: ${part}`, async () => {
+      it(`exits by itself: ${part}`, async () => {
         const [code] = await once(start(part, kind), 'exit', { signal: AbortSignal.timeout(10_000) })
         assert.equal(code, 0)
       })
     }
 
-    it('stays while a server that was unref’d is ref’d again', async () => {
+    it('stays alive while a server is referenced again after unref()', async () => {
       assert.equal(await next(start('ref', kind)), 'still here')
     })
 
-    it('listens even where descriptors are scarce', { skip: process.platform === 'win32' }, async () => {
+    it('listens even when file descriptors run short', { skip: process.platform === 'win32' }, async () => {
       interface Report {
         count: number
         warnings: string[]
@@ -119,7 +119,7 @@ for (const kind of ['plain', 'lanes']) {
   })
 }
 
-it('an inherited descriptor is used as it is', { skip: process.platform === 'win32' }, async () => {
+it('lanes use an inherited file descriptor as it is, and warn', { skip: process.platform === 'win32' }, async () => {
   const server = net.createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { fd } = (server as unknown as { _handle: { fd: number } })._handle
@@ -135,7 +135,7 @@ interface ClusterReport {
 }
 
 describe('cluster workers', () => {
-  it('share the socket of the primary, one listener each, and say so', async () => {
+  it('share the socket of the primary, with one listener each, and warn that lanes do not apply', async () => {
     for (const kind of ['plain', 'lanes']) {
       const { reports, pids } = await next<ClusterReport>(start('cluster', kind))
       assert.equal(reports[0]?.port, reports[1]?.port)
@@ -163,7 +163,7 @@ describe('cluster workers', () => {
     for (const { count } of reports) assert.equal(count, LANES)
   })
 
-  it('get EADDRINUSE for a taken port when exclusive', async () => {
+  it('get EADDRINUSE for a port in use when they listen exclusively', async () => {
     const server = net.createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as net.AddressInfo

@@ -30,7 +30,7 @@ function wrap<S extends net.Server>(server: S, kind: string, notes: string[] = [
   return { server, lanes }
 }
 
-/** On a port that nobody else gets by chance when it is closed again. */
+/** On a port that no other process gets by chance when it is closed again. */
 async function listening(server: net.Server, options: net.ListenOptions = {}): Promise<number> {
   server.listen({ host: '127.0.0.1', ...options, port: options.port ?? (await freePort()) })
   await once(server, 'listening')
@@ -59,7 +59,7 @@ async function eventually(holds: () => boolean | Promise<boolean>, what: string)
   assert.fail(`did not happen within 2 s: ${what}`)
 }
 
-/** Nobody listens on the port: an unshared bind, which any leftover lane would refuse, succeeds. */
+/** No process listens on the port: an unshared bind, which any leftover lane would refuse, succeeds. */
 async function assertFree(port: number, host: string | undefined = '127.0.0.1'): Promise<void> {
   const other = net.createServer()
   other.listen({ port, ...(host === undefined ? {} : { host }) })
@@ -157,7 +157,7 @@ for (const kind of ['plain', 'lanes']) {
       server.close()
     })
 
-    it('raises EADDRINUSE, with the same words, whoever holds the port', async () => {
+    it('raises EADDRINUSE with the message of Node, whether a plain server or lanes hold the port', async () => {
       for (const holder of ['plain', 'lanes']) {
         for (const host of [undefined, '127.0.0.1']) {
           const { server: first } = wrap(net.createServer(), holder)
@@ -192,7 +192,7 @@ for (const kind of ['plain', 'lanes']) {
       first.close()
     })
 
-    it('raises EADDRNOTAVAIL for an address that is not ours', async () => {
+    it('raises EADDRNOTAVAIL for an address that is not local', async () => {
       const { server } = wrap(http.createServer(), kind)
       server.listen(18_080, '192.0.2.1') // TEST-NET-1
       const error = await errorOf(server)
@@ -279,7 +279,7 @@ for (const kind of ['plain', 'lanes']) {
       server.close()
     })
 
-    it('close() stops listening at once and calls back when the last connection of any listener ended', async () => {
+    it('close() stops listening at once, and calls back after the last connection of any listener has ended', async () => {
       const { server, lanes } = wrap(net.createServer(), kind)
       const port = await listening(server)
       const sockets = await connect(40, port)
@@ -374,7 +374,7 @@ for (const kind of ['plain', 'lanes']) {
       await assertFree(port)
     })
 
-    it('IPv6 and dual stack', { skip: !hasIPv6 }, async () => {
+    it('listens on IPv6, alone or as dual stack', { skip: !hasIPv6 }, async () => {
       const answer = http.createServer((_, response) => response.end('ok'))
       const dual = wrap(answer, kind)
       dual.server.listen(0)
@@ -409,7 +409,7 @@ for (const kind of ['plain', 'lanes']) {
       literal.server.close()
     })
 
-    it('Unix socket', { skip: process.platform === 'win32' }, async () => {
+    it('listens on a Unix socket with one listener', { skip: process.platform === 'win32' }, async () => {
       const { server, lanes } = wrap(
         http.createServer((_, response) => response.end('ok')),
         kind,
@@ -423,7 +423,7 @@ for (const kind of ['plain', 'lanes']) {
       await once(server, 'close')
     })
 
-    it('emits an error of accept() on the server', async () => {
+    it('emits an error of accept() as an error event', async () => {
       // UV_EMFILE as libuv would report it; through the handle, since the real thing needs an exhausted process.
       const { server } = wrap(net.createServer(), kind)
       await listening(server)
@@ -435,7 +435,7 @@ for (const kind of ['plain', 'lanes']) {
       server.close()
     })
 
-    it('serves https and keeps requests apart', async () => {
+    it('serves HTTPS without mixing up responses', async () => {
       const { server, lanes } = wrap(
         https.createServer(tlsServer, (request, response) => response.end(request.url)),
         kind,
@@ -492,7 +492,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     assert.ok((await mostPerTurn(4)) <= 4)
   })
 
-  it('share a port only when both ask for it with reusePort, e.g. for a rolling restart', async () => {
+  it('share a port only if both servers set reusePort, e.g. for a rolling restart', async () => {
     const old = wrap(
       http.createServer((_, response) => response.end('old')),
       'lanes',
@@ -515,7 +515,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     next.server.close()
   })
 
-  it('close(): extra listeners go, the server stays, later listens are plain', async () => {
+  it('end with close(): the server keeps listening, and later listen() calls open one listener', async () => {
     const { server, lanes } = wrap(
       http.createServer((_, response) => response.end('ok')),
       'lanes',
@@ -535,7 +535,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     server.close()
   })
 
-  it('close() keeps a wrapper that somebody else put around ours', async () => {
+  it('close() leaves a wrapper in place that other code put around the one of the lanes', async () => {
     type Wrapped = { _listen2: (...args: unknown[]) => void }
     const { server, lanes } = wrap(net.createServer(), 'lanes')
     const ours = (server as unknown as Wrapped)._listen2
@@ -552,7 +552,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     server.close()
   })
 
-  it('follow an onconnection that is replaced after listen(), as node:cluster does', async () => {
+  it('use an onconnection that is replaced after listen(), as node:cluster does', async () => {
     const { server } = wrap(net.createServer(), 'lanes')
     const port = await listening(server)
     type Internals = { _handle: { onconnection: (status: number, client: { close(): void }) => void } }
@@ -567,7 +567,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     server.close()
   })
 
-  it('close one by one, and the others go on', async () => {
+  it('closeOne() closes one lane at a time, and the last one still accepts', async () => {
     const server = net.createServer()
     open.add(server)
     const lanes = openLanes(server, { lanes: 3 })
@@ -585,7 +585,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     server.close()
   })
 
-  it('say why there is one listener', async () => {
+  it('warn why only one listener was opened', async () => {
     const warningOf = async (options: net.ListenOptions): Promise<string> => {
       const warnings: string[] = []
       const server = net.createServer()
@@ -605,7 +605,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     assert.match(await warningOf(bound as net.ListenOptions), /handle that another module created/)
   })
 
-  it('say nothing where they are not wanted', async () => {
+  it('do not warn when one lane is configured', async () => {
     const server = net.createServer()
     const lanes = openLanes(server, { lanes: 1, onWarning: () => assert.fail('a warning') })
     await listening(server)
@@ -613,7 +613,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     server.close()
   })
 
-  it('survive a warning that throws', async () => {
+  it('survive an onWarning that throws', async () => {
     const server = net.createServer()
     openLanes(server, {
       lanes: 16,
@@ -626,7 +626,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     server.close()
   })
 
-  it('divide a backlog below the default, keep the rest', { skip: process.platform !== 'linux' }, async () => {
+  it('divide a backlog below the default, and keep a longer one', { skip: process.platform !== 'linux' }, async () => {
     const backlogs = async (backlog: number | undefined): Promise<number[]> => {
       const server = net.createServer()
       const listen = spyOnListen()

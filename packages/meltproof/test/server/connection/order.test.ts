@@ -1,6 +1,6 @@
 /**
  * Random pipelined conversations under overload: the n-th answer on a connection belongs to its n-th request, whatever
- * was served, queued, shed or closed. Answers that change places are answers to somebody else's request.
+ * was served, queued, shed or closed. Answers that change places are answers to another client's request.
  */
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -49,7 +49,7 @@ const answered = { served: 0, shed: 0 }
 
 async function converse(house: DoorHouse, name: string, random: (below: number) => number): Promise<void> {
   const client = await house.connect()
-  // An upgrade comes last: Node reads no further behind one that nobody listens for.
+  // An upgrade comes last: Node reads no further behind one without a listener.
   const last = random(8)
   const asked = Array.from({ length: last + 1 }, (_, i) => ask(`${name}-${i}`, random(i === last ? 8 : 7)))
   const bytes = asked.map(({ bytes }) => bytes).join('')
@@ -101,9 +101,9 @@ function handler(request: IncomingMessage, response: ServerResponse): void {
 
 describe('answers keep the order of their requests', () => {
   for (const [how, limit, tuning] of [
-    ['with room for all', 1000, {}],
+    ['when the limit is never reached', 1000, {}],
     ['when one is served at a time', 1, {}],
-    ['when whoever waits is soon shed', 1, { maxWaitMs: 2 }],
+    ['when waiting requests are soon shed', 1, { maxWaitMs: 2 }],
     ['when the queue is short', 2, { maxQueued: 2, maxWaitMs: 5 }],
   ] as const) {
     it(how, async () => {

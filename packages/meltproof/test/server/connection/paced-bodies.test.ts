@@ -25,8 +25,8 @@ function uploads(count: number) {
   return { all, bodies, sources, read: () => all.map(each => (each.isRead ? 1 : 0)).join('') }
 }
 
-describe('bodies while memory is full', () => {
-  it('are read one, two, four more at a time while it does not grow', () => {
+describe('request bodies while memory is full', () => {
+  it('are read on one, two, then four connections while memory does not grow', () => {
     const { bodies, read } = uploads(8)
     bodies.onFull(true)
     assert.equal(read(), '10000000')
@@ -40,14 +40,14 @@ describe('bodies while memory is full', () => {
     assert.equal(read(), '11111111')
   })
 
-  it('wait only in connections that are in the middle of one', () => {
+  it('are paused only on connections in the middle of a body', () => {
     const { all, bodies, read } = uploads(3)
     for (const each of all) each.isMidBody = false
     bodies.onFull(true)
     assert.equal(read(), '111')
   })
 
-  it('are known to what watches memory while a connection is open', () => {
+  it('are registered with the memory watcher while a connection is open', () => {
     const { all, bodies, sources } = uploads(2)
     assert.equal(sources.size, 1)
     for (const each of all) bodies.ended(each)

@@ -41,7 +41,7 @@ async function crowd(
   return answers
 }
 
-describe('at a door whose queue stands', () => {
+describe('while a queue stands', () => {
   it('a plain GET is shed without an IncomingMessage, and its connection is kept', async () => {
     const house = await openSlowDoor()
     const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
@@ -58,10 +58,10 @@ describe('at a door whose queue stands', () => {
   })
 
   for (const [what, request] of [
-    ['with a body', 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\nhi'],
+    ['POST with a body', 'POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\nhi'],
     ['GET with a body', 'GET / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\nhi'],
   ] as const) {
-    it(`a request ${what} takes the way of all others`, async () => {
+    it(`a ${what} is shed only after an IncomingMessage was made`, async () => {
       const house = await openSlowDoor()
       const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
       made = 0
@@ -89,7 +89,7 @@ describe('at a door whose queue stands', () => {
     await loading
   })
 
-  it('what is pipelined is answered in order', async () => {
+  it('pipelined requests are answered in order', async () => {
     const house = await openSlowDoor()
     const clients = await Promise.all(Array.from({ length: 60 }, () => house.connect()))
     const counts = () => house.door.stats()
@@ -107,7 +107,7 @@ describe('at a door whose queue stands', () => {
     await loading
   })
 
-  it("leaves the pooled parsers fit for the process's own requests", async () => {
+  it('after shedding, the pooled parsers still serve the HTTP client of the process', async () => {
     const house = await openSlowDoor()
     const status = await new Promise((resolve, reject) => {
       http

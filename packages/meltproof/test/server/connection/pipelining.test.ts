@@ -6,7 +6,7 @@ import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`
 
 describe('pipelined requests', () => {
-  it('behind one in service are answered after it, also when they are shed', async () => {
+  it('behind one in service are answered after it, even if they are shed', async () => {
     const house = await openFullDoor()
     await house.make()
     const client = (await house.connect()).get('/a')
@@ -22,7 +22,7 @@ describe('pipelined requests', () => {
     assert.equal((await client.answer()).status, 503)
   })
 
-  it('behind one that waits are answered after it', async () => {
+  it('behind a waiting one are answered after it', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     ;(await house.connect()).get('/first')
@@ -38,7 +38,7 @@ describe('pipelined requests', () => {
     await eventually('all are done', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
   })
 
-  it('behind one that is shed after waiting get their own decision', async () => {
+  it('behind one that is shed after waiting are admitted or shed on their own', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 50 } })
     ;(await house.connect()).get('/first')
@@ -54,7 +54,7 @@ describe('pipelined requests', () => {
     assert.deepEqual(holding.started, ['/first', '/c'])
   })
 
-  it('behind a shed that closes are never handled', async () => {
+  it('behind a shed that closes the connection are never handled', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 50 } })
     ;(await house.connect()).get('/first')
@@ -67,7 +67,7 @@ describe('pipelined requests', () => {
     assert.deepEqual(holding.started, ['/first'])
   })
 
-  it('come in order when more arrive while their line moves', async () => {
+  it('are answered in order when more arrive while their queue moves', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     ;(await house.connect()).get('/first')
@@ -86,7 +86,7 @@ describe('pipelined requests', () => {
     }
   })
 
-  it('that nobody upgrades do not overtake one that waits', async () => {
+  it('are answered before a later upgrade without a listener', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { limit: 2 })
     ;(await house.connect()).get('/1')
@@ -102,7 +102,7 @@ describe('pipelined requests', () => {
     assert.equal((await client.answer()).body, 'plain')
   })
 
-  it('of many connections whose lines move at one instant are all answered', async () => {
+  it('are all answered on 200 connections whose queues move in the same instant', async () => {
     const failures: unknown[] = []
     const holding = new Holding()
     const house = await openDoor(holding.handler, {
@@ -120,7 +120,7 @@ describe('pipelined requests', () => {
 })
 
 describe('a client that does not read', () => {
-  it('makes Node stop reading from it, waiting or not', async () => {
+  it('is not read from any more, so that under a fifth of its requests are handled', async () => {
     const house = await openDoor((_, response) => response.end('x'.repeat(100_000)), { limit: 1 })
     const client = await house.connect()
     client.socket.pause()

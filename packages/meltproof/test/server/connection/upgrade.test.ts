@@ -32,7 +32,7 @@ function accept(socket: Duplex, head: Buffer): void {
 
 for (const secure of [false, true]) {
   describe(`a WebSocket handshake, ${secure ? 'https' : 'http'}`, () => {
-    it('reaches its listener with the bytes behind it, also where requests are shed', async () => {
+    it('is passed to its listener with the bytes behind it, even while requests are shed', async () => {
       const house = await openFullDoor({ secure })
       house.server.on('upgrade', (_request, socket, head) => accept(socket, head))
       const client = await house.connect()
@@ -45,7 +45,7 @@ for (const secure of [false, true]) {
       await eventually('both come back', () => client.received === 'early bytes, late bytes')
     })
 
-    it('leaves no idle timeout of ours on its socket', async () => {
+    it('leaves no idle timeout of meltproof on its socket', async () => {
       const house = await openFullDoor({ secure })
       let timeout: number | undefined
       house.server.on('upgrade', (_request, socket, head) => {
@@ -60,8 +60,8 @@ for (const secure of [false, true]) {
   })
 }
 
-describe('an upgrade nobody listens for', () => {
-  it('is asked at the gate like any request', async () => {
+describe('an upgrade without a listener', () => {
+  it('is admitted or shed like any request', async () => {
     const house = await openFullDoor()
     const client = await house.connect()
     assert.equal((await client.send(HANDSHAKE).answer()).status, 503)
@@ -74,7 +74,7 @@ describe('an upgrade nobody listens for', () => {
     assert.deepEqual(house.holding.started, ['/in-service', '/waiting', '/chat'])
   })
 
-  it('leaves the queue when its client goes away', async () => {
+  it('leaves the queue when its client disconnects', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     ;(await house.connect()).get('/first')
@@ -87,7 +87,7 @@ describe('an upgrade nobody listens for', () => {
     await eventually('the permit is back', () => house.door.stats().inflight === 0)
   })
 
-  it('gives its permit back when its client goes away before its turn to answer', async () => {
+  it('returns its permit if its client disconnects before its turn to be answered', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { limit: 2 })
     const client = (await house.connect()).get('/first').send(HANDSHAKE)
@@ -98,7 +98,7 @@ describe('an upgrade nobody listens for', () => {
     await eventually('both permits are back', () => house.door.stats().inflight === 0)
   })
 
-  it('leaves the queue when its client goes away before its turn to answer', async () => {
+  it('leaves the queue if its client disconnects before its turn to be answered', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { limit: 1 })
     const client = (await house.connect()).get('/first').send(HANDSHAKE)
@@ -113,7 +113,7 @@ describe('an upgrade nobody listens for', () => {
 })
 
 describe('an upgrade pipelined behind a request in service', () => {
-  it('takes its permit back, for nobody may ever see its client leave', async () => {
+  it('returns the permit of that request, because its client may disconnect unseen', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     const sockets: Duplex[] = []
@@ -130,8 +130,8 @@ describe('an upgrade pipelined behind a request in service', () => {
   })
 })
 
-describe('an upgrade pipelined behind requests that wait', () => {
-  it('has them shed for that reason, in order, before it is answered', async () => {
+describe('an upgrade pipelined behind waiting requests', () => {
+  it('sheds them in order, with the upgrade as the reason, before it is answered itself', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     house.server.on('upgrade', (_request, socket, head) => accept(socket, head))
@@ -149,7 +149,7 @@ describe('an upgrade pipelined behind requests that wait', () => {
 })
 
 describe('CONNECT', () => {
-  it('reaches its listener', async () => {
+  it('is passed to its listener', async () => {
     const house = await openFullDoor()
     house.server.on('connect', (request, socket, head) => {
       assert.equal(request.url, 'example.com:443')
@@ -165,7 +165,7 @@ describe('CONNECT', () => {
 })
 
 for (const secure of [false, true]) {
-  describe(`a socket that was not read when it was upgraded, ${secure ? 'https' : 'http'}`, () => {
+  describe(`a socket that was paused at its upgrade, ${secure ? 'https' : 'http'}`, () => {
     const get = 'GET /a HTTP/1.1\r\nHost: test\r\n\r\n'
     for (const [what, count] of [
       ['two requests behind one that waits', 2],
@@ -175,7 +175,7 @@ for (const secure of [false, true]) {
     ] as const) {
       // Where writes end later, Node lets the answer to an upgrade overtake those that it queues itself.
       if (secure && count === 400) continue
-      it(`is read on, and closes when its client does: ${what}`, async () => {
+      it(`resumes, and closes when its client does: ${what}`, async () => {
         const holding = new Holding()
         const house = await openDoor(holding.handler, { secure })
         const sockets: Duplex[] = []
@@ -195,7 +195,7 @@ for (const secure of [false, true]) {
       })
     }
 
-    it('is read on where a body had stopped it', async () => {
+    it('resumes after a request body had paused it', async () => {
       const holding = new Holding()
       const house = await openDoor(holding.handler, { secure })
       const sockets: Duplex[] = []

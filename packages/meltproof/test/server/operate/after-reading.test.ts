@@ -16,7 +16,7 @@ class FakeGate {
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-it('closes one after the other, each in a turn of its own, while what comes is held', async () => {
+it('closes one connection per turn of the loop, while new requests are held', async () => {
   const gate = new FakeGate()
   let turns = 0
   let counting = true
@@ -42,7 +42,7 @@ it('closes one after the other, each in a turn of its own, while what comes is h
   assert.equal(gate.held, false)
 })
 
-it('closes nothing after a turn in which something came', async () => {
+it('closes nothing after a turn in which a request arrived', async () => {
   const gate = new FakeGate()
   let closed = false
   const done = new Promise<void>(resolve =>
@@ -64,7 +64,7 @@ it('closes nothing after a turn in which something came', async () => {
   assert.equal(closed, true)
 })
 
-it('lets go of what it held when closing fails', async () => {
+it('releases the held requests when closing throws', async () => {
   const gate = new FakeGate()
   const fails = (): boolean => {
     throw new Error('an app closes its server otherwise')

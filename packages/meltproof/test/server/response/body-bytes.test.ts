@@ -96,16 +96,16 @@ async function received(
   return all.length - all.indexOf('\r\n\r\n', head) - 4
 }
 
-describe('bytes of a body on HTTP/1', () => {
+describe('record.bytes over HTTP/1', () => {
   for (const path of Object.keys(HANDLERS)) {
-    it(`are what follows the head: ${path}`, async () => {
+    it(`counts what follows the head: ${path}`, async () => {
       const { port, until } = await serve(http.createServer(handle))
       const count = await received(net.connect(port), path)
       assert.deepEqual(await until(1), [count])
     })
   }
 
-  it('are those of the body alone when its length is known', async () => {
+  it('counts the body alone when its length is known', async () => {
     const { port, until } = await serve(http.createServer(handle))
     for (const path of ['/plain', '/utf8', '/announced', '/umlaut', '/later', '/hints', '/304']) {
       await received(net.connect(port), path)
@@ -113,26 +113,26 @@ describe('bytes of a body on HTTP/1', () => {
     assert.deepEqual(await until(7), [5, 7, 5, 7, 5, 5, 0])
   })
 
-  it('are none for HEAD', async () => {
+  it('is 0 for HEAD', async () => {
     const { port, until } = await serve(http.createServer(handle))
     for (const path of ['/plain', '/announced', '/streamed']) await received(net.connect(port), path, 'HEAD')
     assert.deepEqual(await until(3), [0, 0, 0])
   })
 
-  it('are the same for HTTP/1.0, whose streams end with the connection', async () => {
+  it('counts the bodies of HTTP/1.0, which have no chunks', async () => {
     const { port, until } = await serve(http.createServer(handle))
     await received(net.connect(port), '/streamed', 'GET', '1.0')
     await received(net.connect(port), '/plain', 'GET', '1.0')
     assert.deepEqual(await until(2), [5002, 5])
   })
 
-  it('are those before encryption', async () => {
+  it('counts bytes before encryption', async () => {
     const { port, until } = await serve(https.createServer(CERTIFICATE, handle))
     const count = await received(tls.connect({ port, rejectUnauthorized: false }), '/streamed')
     assert.deepEqual(await until(1), [count])
   })
 
-  it('are told apart on a connection that is kept', async () => {
+  it('counts each response of a kept-alive connection on its own', async () => {
     const { port, until } = await serve(http.createServer(handle))
     // Node 26 makes one chunk of two small writes.
     const framed = await received(net.connect(port), '/streamed')
@@ -145,7 +145,7 @@ describe('bytes of a body on HTTP/1', () => {
     assert.deepEqual((await until(7)).slice(1), [framed, 5, framed, 5 + '5\r\n\r\n0\r\n\r\n'.length, 0, 5])
   })
 
-  it('of pipelined answers are right or, where chunks hide them, unknown', async () => {
+  it('is right for pipelined responses, or undefined if another response hides their chunks', async () => {
     const { port, until } = await serve(http.createServer(handle))
     const framed = await received(net.connect(port), '/streamed')
     const socket = net.connect(port).resume()
@@ -159,7 +159,7 @@ describe('bytes of a body on HTTP/1', () => {
     assert.equal(told[3], framed)
   })
 
-  it('of an aborted answer are what had been given to the connection', async () => {
+  it('counts what was written before the client disconnected', async () => {
     const { port, until } = await serve(
       http.createServer((request, response) => {
         if (request.url === '/never') return
@@ -179,8 +179,8 @@ describe('bytes of a body on HTTP/1', () => {
   })
 })
 
-describe('bytes of a body on HTTP/2', () => {
-  it('are those of the body, without frames', async () => {
+describe('record.bytes over HTTP/2', () => {
+  it('counts the body without frames', async () => {
     const handler = handle as never
     const { port, until } = await serve(http2.createServer(handler))
     const session = http2.connect(`http://localhost:${port}`)
@@ -205,7 +205,7 @@ describe('bytes of a body on HTTP/2', () => {
     session.close()
   })
 
-  it('are not known when the raw stream was answered', async () => {
+  it('is undefined when the app answered on the raw stream', async () => {
     const { port, until } = await serve(
       http2.createServer((_, response) => {
         response.stream.respond({ ':status': 200 })
@@ -218,7 +218,7 @@ describe('bytes of a body on HTTP/2', () => {
     session.close()
   })
 
-  it('of an aborted answer are what had been written', async () => {
+  it('counts what was written before the client reset the stream', async () => {
     const { port, until } = await serve(
       http2.createServer((request, response) => {
         if (request.url === '/part') response.write('hello')
@@ -233,13 +233,13 @@ describe('bytes of a body on HTTP/2', () => {
   })
 })
 
-describe('bytes of a shed answer', () => {
-  /** One in service, and nobody waits for long. */
+describe('record.bytes of a shed', () => {
+  /** One in service, and the next one waits for 10 ms. */
   const full = (server: net.Server): void => void doorOn(server as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
   const problem = Buffer.byteLength(PROBLEM_JSON)
   const page = Buffer.byteLength(HTML_PAGE)
 
-  it('are those of its body on HTTP/1', async () => {
+  it('counts its body over HTTP/1', async () => {
     let held = (): void => undefined
     const holds = new Promise<void>(resolve => (held = resolve))
     const { port, until } = await serve(
@@ -256,7 +256,7 @@ describe('bytes of a shed answer', () => {
     assert.deepEqual(await until(4), [problem, 0, problem, page])
   })
 
-  it('are those of its body on HTTP/2', async () => {
+  it('counts its body over HTTP/2', async () => {
     let held = (): void => undefined
     const holds = new Promise<void>(resolve => (held = resolve))
     const { port, until } = await serve(

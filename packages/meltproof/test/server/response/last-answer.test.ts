@@ -23,15 +23,15 @@ function open({ isLast = true, uploading = false } = {}) {
   return { response, connection, said }
 }
 
-describe('an answer that is made the last', () => {
+describe('the last response of a connection', () => {
   for (const [how, write] of [
-    ['says nothing of its connection', r => r.writeHead(200, { 'x-a': 'b' })],
-    ['has set the field', r => r.setHeader('Connection', 'keep-alive').writeHead(200)],
-    ['names it in an object', r => r.writeHead(200, { CONNECTION: 'keep-alive', 'x-a': 'b' })],
-    ['names it in a list', r => r.writeHead(200, 'OK', ['connection', 'keep-alive', 'x-a', 'b'])],
-    ['names it in a list of pairs', r => r.writeHead(200, [['Connection', 'keep-alive']] as never)],
+    ['sets no Connection header', r => r.writeHead(200, { 'x-a': 'b' })],
+    ['calls setHeader() with keep-alive', r => r.setHeader('Connection', 'keep-alive').writeHead(200)],
+    ['passes keep-alive in an object', r => r.writeHead(200, { CONNECTION: 'keep-alive', 'x-a': 'b' })],
+    ['passes keep-alive in a list', r => r.writeHead(200, 'OK', ['connection', 'keep-alive', 'x-a', 'b'])],
+    ['passes keep-alive in a list of pairs', r => r.writeHead(200, [['Connection', 'keep-alive']] as never)],
   ] as [string, (response: ServerResponse) => void][]) {
-    it(`says close where the app ${how}`, () => {
+    it(`has Connection: close if the app ${how}`, () => {
       const { response, connection, said } = open()
       write(response)
       assert.deepEqual(said(), ['close'])
@@ -39,21 +39,21 @@ describe('an answer that is made the last', () => {
     })
   }
 
-  it('says what it would have said where others have to be answered behind it', () => {
+  it('keeps the header of the app while other responses must follow it', () => {
     const { response, connection, said } = open({ isLast: false })
     response.writeHead(200, { connection: 'keep-alive' })
     assert.deepEqual(said(), ['keep-alive'])
     assert.equal(connection.closing, false)
   })
 
-  it('leaves it to the client to close while it uploads', () => {
+  it('leaves closing to the client while it uploads', () => {
     const { response, connection, said } = open({ uploading: true })
     response.writeHead(200)
     assert.deepEqual(said(), ['close'])
     assert.deepEqual([connection.closing, response.shouldKeepAlive], [true, true])
   })
 
-  it('is as the app says while its client uploads', () => {
+  it('keeps the header of the app while its client uploads', () => {
     const { response, connection, said } = open({ uploading: true })
     response.writeHead(200, { connection: 'keep-alive' })
     assert.deepEqual(said(), ['keep-alive'])

@@ -24,17 +24,17 @@ async function sendAll(client: RawConnection, head: string, body: Buffer = BODY)
 const length = `Content-Length: ${BODY.length}\r\n`
 const UPLOADS: Readonly<Record<string, string>> = {
   'HTTP/1.1': `POST /shed HTTP/1.1\r\nHost: test\r\n${length}\r\n`,
-  'HTTP/1.1 that closes': `POST /shed HTTP/1.1\r\nHost: test\r\nConnection: close\r\n${length}\r\n`,
+  'HTTP/1.1 with Connection: close': `POST /shed HTTP/1.1\r\nHost: test\r\nConnection: close\r\n${length}\r\n`,
   'HTTP/1.0': `POST /shed HTTP/1.0\r\n${length}\r\n`,
   'HTTP/1.0 kept alive': `POST /shed HTTP/1.0\r\nConnection: keep-alive\r\n${length}\r\n`,
-  'with an upgrade nobody listens for': `POST /shed HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: x\r\n${length}\r\n`,
-  'that waits for no leave': `POST /shed HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\n${length}\r\n`,
+  'with an upgrade without a listener': `POST /shed HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: x\r\n${length}\r\n`,
+  'sent without waiting for 100 Continue': `POST /shed HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\n${length}\r\n`,
 }
 
 for (const secure of [false, true]) {
   describe(`a shed upload of 10 MB, ${secure ? 'https' : 'http'}`, { timeout: 60_000 }, () => {
     for (const [what, head] of Object.entries(UPLOADS)) {
-      it(`has its answer: ${what}`, async () => {
+      it(`gets its response: ${what}`, async () => {
         const house = await openFullDoor({ secure })
         const client = await house.connect()
         await sendAll(client, head)
@@ -45,7 +45,7 @@ for (const secure of [false, true]) {
       })
     }
 
-    it('has its answer behind another one', async () => {
+    it('gets its response behind another one', async () => {
       const house = await openFullDoor({ secure })
       await house.make()
       const client = (await house.connect()).get('/a')
@@ -64,7 +64,7 @@ for (const secure of [false, true]) {
   })
 }
 
-it('no request is taken behind a shed upload that is answered behind another one', async () => {
+it('no request is started behind a shed upload that is answered after another response', async () => {
   const house = await openFullDoor()
   await house.make()
   const client = (await house.connect()).get('/a')
@@ -81,7 +81,7 @@ it('no request is taken behind a shed upload that is answered behind another one
   assert.ok(!house.holding.started.includes('/stowaway'))
 })
 
-it('a 504 reaches a client that still uploads, and no request is taken behind it', { timeout: 60_000 }, async () => {
+it('a 504 reaches a client that still uploads, and no request behind it is started', { timeout: 60_000 }, async () => {
   const started: string[] = []
   const server = http.createServer(request => started.push(request.url!))
   protect(server, { lanes: 1, deadlineMs: 60 })
@@ -94,7 +94,7 @@ it('a 504 reaches a client that still uploads, and no request is taken behind it
   assert.deepEqual(started, ['/late'])
 })
 
-it('a connection that is not closed by its client is closed by us, a moment after its answer', async () => {
+it('meltproof closes a connection after its last response if the client does not', async () => {
   const house = await openFullDoor()
   const client = await house.connect()
   client.send(`POST /shed HTTP/1.0\r\n${length}\r\n`)

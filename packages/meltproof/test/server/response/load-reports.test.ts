@@ -1,4 +1,4 @@
-/** Who is told of the load, on which answers, and what the app's own fields and objects have to do with it. */
+/** Which clients get load reports, on which responses, and that the app's own fields and objects stay as they are. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -67,18 +67,18 @@ async function answers(peers: readonly string[], path = '/', method = 'GET'): Pr
   return told
 }
 
-describe('over HTTP/1', () => {
-  it('peers are told, on the answers of the app and on sheds', async () => {
+describe('load reports over HTTP/1', () => {
+  it('are sent to peers, with responses of the app and with sheds', async () => {
     assert.deepEqual(await answers(LOCAL), [TEXT, TEXT])
     assert.deepEqual(await answers(LOCAL, '/', 'POST'), [TEXT, TEXT], 'which is shed another way')
   })
 
-  it('strangers are not', async () => {
+  it('are not sent to other clients', async () => {
     assert.deepEqual(await answers(STRANGERS), [null, null])
     assert.deepEqual(await answers(STRANGERS, '/', 'POST'), [null, null])
   })
 
-  it('a shed to a stranger does not have what a peer was told', () => {
+  it('are not left in a shed for another client', () => {
     const reports = reportsTo(LOCAL)
     const from = (remoteAddress: string): string => reports.line({ socket: { remoteAddress } as never }, 0)
     assert.deepEqual(
@@ -87,7 +87,7 @@ describe('over HTTP/1', () => {
     )
   })
 
-  it('whatever way the app writes its head, and what it says itself stays', async () => {
+  it('are added however the app writes its head, unless it sets the field itself', async () => {
     const ways: Readonly<Record<string, http.RequestListener>> = {
       '/implicit': (_, response) => void response.write('x'),
       '/object': (_, response) => void response.writeHead(200, { 'x-more': '1' }),
@@ -112,7 +112,7 @@ describe('over HTTP/1', () => {
     }
   })
 
-  it('the head is otherwise what it is without reports', async () => {
+  it('leave the rest of the head as it is', async () => {
     const heads = [
       [
         ['x-a', '1'],
@@ -154,7 +154,7 @@ describe('over HTTP/1', () => {
     }
   })
 
-  it('the report is that of the moment in which the answer goes out', async () => {
+  it('show the load at the moment the response is sent', async () => {
     let answered!: () => void
     const server = http.createServer((_, response) => {
       answered = () => response.end()
@@ -170,7 +170,7 @@ describe('over HTTP/1', () => {
   })
 })
 
-it('figures are asked for ten times a second at most, and few answers of many are told', () => {
+it('figures are computed at most ten times a second, and some of a thousand responses carry them', () => {
   let asked = 0
   const reports = reportsTo(LOCAL, () => {
     asked++
@@ -188,7 +188,7 @@ it('figures are asked for ten times a second at most, and few answers of many ar
   assert.ok(told >= 100 && told <= Math.min(999, 100 * tenths), `${told} in ${tenths} tenths of a second`)
 })
 
-describe('over HTTP/2', () => {
+describe('load reports over HTTP/2', () => {
   /** @param answer of the raw stream */
   async function head(
     peers: readonly string[],
@@ -215,7 +215,7 @@ describe('over HTTP/2', () => {
     return headers
   }
 
-  it('raw streams', async () => {
+  it('are sent on raw streams to peers only, unless the app sets the field itself', async () => {
     const shared = Object.freeze({ ':status': 200, 'x-more': '1' })
     const plain = (stream: ServerHttp2Stream): void => {
       stream.respond(shared)
@@ -231,14 +231,14 @@ describe('over HTTP/2', () => {
     assert.equal((await head(LOCAL, own, false))[FIELD], 'own')
   })
 
-  it('a list of fields keeps what it says of secrets', () => {
+  it('keep the sensitive headers of a list', () => {
     const list = Object.assign(['x-a', '1'], { [http2.sensitiveHeaders]: ['x-a'] })
     const told = withField(list, FIELD, TEXT)
     assert.deepEqual([...told], ['x-a', '1', FIELD, TEXT])
     assert.deepEqual((told as typeof list)[http2.sensitiveHeaders], ['x-a'])
   })
 
-  it('the compatibility API', async () => {
+  it('are sent by the compatibility API to peers only', async () => {
     for (const peers of [LOCAL, STRANGERS]) {
       for (const short of [false, true]) {
         const server = http2.createServer((_, response) => void response.end('ok'))
@@ -249,7 +249,7 @@ describe('over HTTP/2', () => {
   })
 })
 
-describe('over gRPC', () => {
+describe('load reports over gRPC', () => {
   const asIs = (message: Buffer): Buffer => message
   const SERVICE = {
     unary: {
@@ -301,7 +301,7 @@ describe('over gRPC', () => {
     return report && Array.from({ length: report.length / 9 }, (_, i) => report.readDoubleLE(9 * i + 1))
   }
 
-  it('peers are told in the trailers, of a call that fails or is shed as well', async () => {
+  it('are sent to peers only, in the trailers, also of failed and shed calls', async () => {
     for (const [text, short] of [
       ['fine', false],
       ['fail', false],
@@ -313,7 +313,7 @@ describe('over gRPC', () => {
   })
 })
 
-it('in service counts also before a limit is known: as if there were room for a few more', async () => {
+it('utilisation counts requests in service before a limit is known', async () => {
   let came = 0
   const server = http.createServer(() => void came++)
   const limiter = limiterOf(undefined)
@@ -330,7 +330,7 @@ it('in service counts also before a limit is known: as if there were room for a 
   assert.ok(utilisation > 0.3 && utilisation <= 0.5, `${utilisation} with a loop that was busy for ${loop}`)
 })
 
-describe('protect()', () => {
+describe('protect() with reportLoadTo', () => {
   async function asking(options: ProtectOptions): Promise<(path: string) => Promise<string | null>> {
     const server = http.createServer((request, response) => {
       if (!request.url!.startsWith('/late')) response.end('ok')
@@ -345,7 +345,7 @@ describe('protect()', () => {
     }
   }
 
-  it('tells peers the figures of their server, and neither strangers nor, by default, anybody', async () => {
+  it('sends peers the figures of their server, and nothing to other clients or by default', async () => {
     const peer = await asking({ reportLoadTo: true, limit: 8 })
     const others = [await asking({}), await asking({ reportLoadTo: STRANGERS })]
     // The loop of this test is busy enough to tell of.
@@ -363,12 +363,12 @@ describe('protect()', () => {
     assert.ok(Number(figures.rps_fractional) > 1 && Number(figures.eps) === 0, told)
   })
 
-  it('tells peers with a 504 as well', async () => {
+  it('sends peers a report with a 504', async () => {
     const peer = await asking({ reportLoadTo: true, limit: 1000, deadlineMs: 20 })
     for (let i = 0; (await peer(`/late${i}`)) === null; i++) while ((await peer('/')) === null);
   })
 
-  it('takes no field of that name for its sheds', () => {
+  it('rejects shedHeaders that contain the field of the report', () => {
     const shedHeaders = { 'endpoint-load-metrics': 'x' }
     assert.throws(() => protect(http.createServer(), { shedHeaders }), /not a field that meltproof or Node writes/)
   })

@@ -30,7 +30,7 @@ function parse(message: string): {
 
 describe('the message of a shed', () => {
   for (const kind of KINDS) {
-    it(`has its length, its body and what becomes of the connection: ${JSON.stringify(kind)}`, () => {
+    it(`has its length, its body and its connection headers: ${JSON.stringify(kind)}`, () => {
       const { start, fields, body } = parse(answers.message(kind, DATE, 5000))
       const text = kind.page ? '<p>später</p>' : 'später 🫠'
       assert.equal(start, 'HTTP/1.1 503 Service Unavailable')
@@ -51,7 +51,7 @@ describe('the message of a shed', () => {
     [0.75, [2, 3, 4]],
     [1, [3, 4, 5]],
   ] as const) {
-    it(`spreads Retry-After over half of its range, at pressure ${pressure} over ${expected}`, () => {
+    it(`spreads Retry-After over half of its range: ${expected} at pressure ${pressure}`, () => {
       const spread = new OwnAnswers({ ...OPTIONS, retryAfterS: [1, 5], pressure: () => pressure })
       const seen = new Set<number>()
       const kind = { preflight: false, page: false, head: false, keepAlive: true }
@@ -61,7 +61,7 @@ describe('the message of a shed', () => {
   }
 
   for (const keepAlive of [false, true]) {
-    it(`is the operator’s headers alone for a preflight, keep-alive ${keepAlive}`, () => {
+    it(`has only the configured headers for a preflight, keep-alive ${keepAlive}`, () => {
       const kind = { preflight: true, page: false, head: false, keepAlive }
       const { start, fields, body } = parse(answers.message(kind, DATE, 5000))
       assert.equal(start, 'HTTP/1.1 204 No Content')
@@ -78,18 +78,18 @@ describe('the message of a shed', () => {
     [0.8, [2, 3, 4]],
     [1, [2, 3, 4]],
   ] as const) {
-    it(`spreads Retry-After over no less than half of an odd range, at pressure ${pressure} over ${expected}`, () => {
+    it(`spreads Retry-After over at least half of an odd range: ${expected} at pressure ${pressure}`, () => {
       const seen = new Set<number>()
       for (let i = 0; i < 300; i++) seen.add(retryAfter([1, 4], pressure))
       assert.deepEqual([...seen].sort(), expected)
     })
   }
 
-  it('follows no range that is one number', () => {
+  it('has a fixed Retry-After if the range is one number', () => {
     for (const pressure of [0, 0.7, 1]) assert.equal(retryAfter([7, 7], pressure), 7)
   })
 
-  it('changes with the date and with how long connections are kept', () => {
+  it('changes with the date and the keep-alive timeout', () => {
     const kind = { preflight: false, page: false, head: true, keepAlive: true }
     const later = DATE.replace('12:00:00', '12:00:01')
     assert.equal(parse(answers.message(kind, later, 5000)).fields.get('date'), later)

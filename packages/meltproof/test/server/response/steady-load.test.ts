@@ -22,28 +22,28 @@ function weights(capacity: (nowMs: number) => number, untilMs: number): number[]
   })
 }
 
-test('a capacity that is what it was is told as it is', () => {
+test('a steady capacity is reported as it is', () => {
   for (const weight of weights(() => 200, 5000)) assert.ok(Math.abs(weight - 200) < 1e-6, `${weight}`)
 })
 
-test('what sways by a quarter from second to second hardly moves it', () => {
+test('a capacity that swings by a quarter each second moves the weight by less than 32 of 200', () => {
   const swaying = weights(nowMs => (Math.floor(nowMs / 1000) % 2 === 0 ? 250 : 160), 20_000).slice(100)
   assert.ok(Math.max(...swaying) - Math.min(...swaying) < 32, `${Math.min(...swaying)} to ${Math.max(...swaying)}`)
 })
 
-test('an instance that gets four times slower, or faster, is believed within two seconds', () => {
+test('an instance that becomes four times slower or faster is reported so within two seconds', () => {
   for (const times of [0.25, 4]) {
     const told = weights(nowMs => (nowMs < 10_000 ? 200 : 200 * times), 12_000).at(-1)!
     assert.ok(Math.abs(Math.log(told / (200 * times))) < 0.5, `${told}`)
   }
 })
 
-test('the first seconds of a process do not stick', () => {
+test('a slow first second no longer counts after two more', () => {
   const told = weights(nowMs => (nowMs < 1000 ? 150 : 200), 3000).at(-1)!
   assert.ok(told > 175, `${told}`)
 })
 
-test('whatever comes, it tells figures that a report can have', () => {
+test('utilisation and demand stay in range for any input', () => {
   const any = fc.double({ min: 0, max: 1e6 })
   fc.assert(
     fc.property(fc.array(fc.tuple(any, any, fc.nat(5000)), { minLength: 1 }), all => {

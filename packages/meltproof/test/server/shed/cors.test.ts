@@ -18,8 +18,8 @@ const CORS = {
 const PREFLIGHT = 'OPTIONS /cart HTTP/1.1\r\nHost: test\r\nOrigin: https://shop.example\r\n'
 const ASKS = 'Access-Control-Request-Method: PUT\r\n'
 
-describe('a shed with the headers of CORS', () => {
-  it('has them all beside its own', async () => {
+describe('a shed with CORS headers', () => {
+  it('sends them all beside its own', async () => {
     const house = await openFullDoor({ answer: { headers: CORS } })
     const { status, headers } = await (await house.connect()).get('/cart', 'Origin: https://shop.example').answer()
     assert.equal(status, 503)
@@ -27,7 +27,7 @@ describe('a shed with the headers of CORS', () => {
     assert.match(headers['retry-after']!, /^[1-5]$/)
   })
 
-  it('answers a preflight with what they allow, and the connection goes on', async () => {
+  it('answers a preflight with them, and keeps the connection', async () => {
     const house = await openFullDoor({ answer: { headers: CORS } })
     const client = (await house.connect()).send(`${PREFLIGHT}${ASKS}\r\n`)
     const { status, headers } = await client.answer()
@@ -43,20 +43,20 @@ describe('a shed with the headers of CORS', () => {
     ['a preflight where the operator allows no origin', `${PREFLIGHT}${ASKS}\r\n`, { vary: 'origin' }],
     ['a POST that only looks like one', `POST / HTTP/1.1\r\nHost: test\r\n${ASKS}\r\n`, CORS],
   ] as const) {
-    it(`sheds ${what} as any other request`, async () => {
+    it(`sheds ${what} like any other request`, async () => {
       const house = await openFullDoor({ answer: { headers } })
       assert.equal((await (await house.connect()).send(request).answer()).status, 503)
     })
   }
 })
 
-describe('over HTTP/2', () => {
+describe('a shed with CORS headers over HTTP/2', () => {
   const server = http2.createServer((request, response) => {
     if (request.url !== '/held') response.end()
   })
   after(() => server.close())
 
-  it('a shed and a preflight have them too', async () => {
+  it('sends them all, and answers a preflight with them', async () => {
     const guard = protect(server, { limit: 1, deadlineMs: 60_000, shedHeaders: CORS })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -85,7 +85,7 @@ describe('over HTTP/2', () => {
   })
 })
 
-describe('headers that would harm the message', () => {
+describe('shedHeaders', () => {
   for (const [headers, sentence] of [
     [{ 'x-a': 'one\r\nset-cookie: a=b' }, /printable ASCII/],
     [{ 'x-a': 'ümlaut' }, /printable ASCII/],
@@ -104,12 +104,12 @@ describe('headers that would harm the message', () => {
     [{ 'x-a': 'a'.repeat(8190) }, /at most 8192 bytes/],
     [['x-a'], /an object of header fields/],
   ] as const) {
-    it(`are refused: ${JSON.stringify(headers).slice(0, 60)}`, () => {
+    it(`rejects ${JSON.stringify(headers).slice(0, 60)}`, () => {
       assert.throws(() => checkProtectOptions({ shedHeaders: headers as never }), sentence)
     })
   }
 
-  it('are not those that merely look odd', () => {
+  it('accepts unusual but valid headers', () => {
     const odd = { constructor: 'a', __proto__x: 'b', 'x-list': 'a, "b\\"', Vary: 'Origin' }
     const { Vary: vary, ...rest } = odd
     assert.deepEqual(checkShedHeaders('shedHeaders', odd), { ...rest, vary })

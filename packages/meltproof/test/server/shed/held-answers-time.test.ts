@@ -41,8 +41,8 @@ function putOff(t: TestContext) {
   }
 }
 
-describe('an answer that is put off', () => {
-  it(`is given within 10 ms of ${MOST_HELD_MS} ms when there is never time`, t => {
+describe('a delayed 503', () => {
+  it(`is sent within 10 ms of ${MOST_HELD_MS} ms if there is never time`, t => {
     const { given, hold, pass } = putOff(t)
     hold()
     pass(700)
@@ -52,11 +52,11 @@ describe('an answer that is put off', () => {
     for (const { afterMs } of given) assert.ok(afterMs >= MOST_HELD_MS && afterMs <= MOST_HELD_MS + 10, `${afterMs} ms`)
   })
 
-  it('is held for two seconds at most: after those clients come again over a new connection', () => {
+  it('is held for at most two seconds, after which clients would open a new connection', () => {
     assert.ok(MOST_HELD_MS <= 2_000)
   })
 
-  it('is given in the next round when there is time, oldest first, and the rounds end with the last', t => {
+  it('is sent in the next round once there is time, oldest first', t => {
     const { time, given, hold, pass } = putOff(t)
     const clients = [hold(), hold(), hold()]
     pass(100)
@@ -74,7 +74,7 @@ describe('an answer that is put off', () => {
     assert.equal(given.length, 4)
   })
 
-  it('is given at once at the end, and not again', t => {
+  it('is sent at once by end(), and not again', t => {
     const { given, answers, hold, pass } = putOff(t)
     hold()
     hold()

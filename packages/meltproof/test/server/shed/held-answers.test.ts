@@ -5,15 +5,15 @@ import { type DoorOptions, eventually, openFullDoor } from '../harness.ts'
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`
 
-/** A door that sheds whoever comes next, and has time for that when the test says so. */
+/** A door that sheds every further request, and has time for that when the test says so. */
 async function openBusyDoor(options: DoorOptions = {}) {
   const time = { has: false, spent: () => {}, spentAll: () => {}, interrupted: () => {}, hasTime: () => time.has }
   const house = await openFullDoor({ ...options, policy: { ...options.policy, shedBudget: time } })
   return { ...house, time }
 }
 
-describe('an answer that is put off', () => {
-  it('is given when there is time, in the order of the requests', async () => {
+describe('a delayed 503', () => {
+  it('is sent once there is time, in the order of the requests', async () => {
     const { door, connect, time } = await openBusyDoor()
     const first = (await connect()).get('/first')
     await eventually('it is shed', () => door.stats().shed.full === 1)
@@ -25,7 +25,7 @@ describe('an answer that is put off', () => {
     assert.equal((await second.answer()).status, 503)
   })
 
-  it('is given before an upgrade that comes behind it, and so are the answers between', async () => {
+  it('is sent before an upgrade behind it, as are the responses between', async () => {
     const { server, door, connect, holding } = await openBusyDoor({ tuning: { maxQueued: 4 } })
     server.on('upgrade', (_, socket) => {
       socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
@@ -37,7 +37,7 @@ describe('an answer that is put off', () => {
     assert.deepEqual(holding.started, ['/in-service'])
   })
 
-  it('outlasts an idle timeout that is shorter', async () => {
+  it('outlasts a shorter idle timeout', async () => {
     const { door, connect, time } = await openBusyDoor({ server: { keepAliveTimeout: 10 } })
     const client = (await connect()).get('/')
     await eventually('it is shed', () => door.stats().shed.full === 1)
@@ -47,7 +47,7 @@ describe('an answer that is put off', () => {
     assert.equal((await client.answer()).status, 503)
   })
 
-  it('keeps what is pipelined behind it in order', async () => {
+  it('keeps pipelined requests behind it in order', async () => {
     const house = await openBusyDoor()
     const client = (await house.connect()).send(get('/a') + get('/b') + get('/c'))
     await eventually('the first is shed', () => house.door.stats().shed.full === 1)
@@ -62,13 +62,13 @@ describe('an answer that is put off', () => {
     await eventually('nothing is left', () => house.door.stats().queued === 0 && house.door.stats().inflight === 0)
   })
 
-  it('is given at once to a client that closes after it', async () => {
+  it('is sent at once to a client that sends Connection: close', async () => {
     const { connect } = await openBusyDoor()
     const client = (await connect()).send('GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n')
     assert.equal((await client.answer()).status, 503)
   })
 
-  it('is forgotten with its client', async () => {
+  it('is dropped when its client disconnects', async () => {
     const { door, connect, time } = await openBusyDoor()
     const gone = (await connect()).get('/')
     await eventually('it is shed', () => door.stats().shed.full === 1)
@@ -79,7 +79,7 @@ describe('an answer that is put off', () => {
     assert.equal((await next.answer()).status, 503)
   })
 
-  it('is given when the door opens', async () => {
+  it('is sent when meltproof steps aside', async () => {
     const { door, connect } = await openBusyDoor()
     const client = (await connect()).get('/')
     await eventually('it is shed', () => door.stats().shed.full === 1)
@@ -87,7 +87,7 @@ describe('an answer that is put off', () => {
     assert.equal((await client.answer()).status, 503)
   })
 
-  it('is not cut by closing idle connections', async () => {
+  it('survives closeIdleConnections()', async () => {
     const { door, server, connect, time } = await openBusyDoor()
     const client = (await connect()).get('/')
     await eventually('it is shed', () => door.stats().shed.full === 1)

@@ -1,4 +1,4 @@
-/** What is told of requests whose handler never ran: each is in one record, and many cost as little as few. */
+/** Records of requests whose handler never ran: each is in one record, and many cost as little as few. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, describe, it } from 'node:test'
@@ -22,8 +22,8 @@ function told(server: http.Server) {
   return { messages, counts }
 }
 
-describe('records of sheds', () => {
-  it('are one a request while there are few', async () => {
+describe('shed records', () => {
+  it('are one per request while there are few', async () => {
     const house = await openFullDoor()
     const records = told(house.server)
     await (await house.connect()).send('DELETE /x?y HTTP/1.1\r\nHost: test\r\n\r\n').answer()
@@ -33,7 +33,7 @@ describe('records of sheds', () => {
     assert.ok(record.waitedMs >= 0 && record.bytes > 0)
   })
 
-  it('are the first few of a second, and then one for all others that are alike', async () => {
+  it('are single for the first 20 requests a second, and one for all others that are alike', async () => {
     const house = await openFullDoor()
     const records = told(house.server)
     const began = Date.now()
@@ -52,7 +52,7 @@ describe('records of sheds', () => {
     for (const { record } of single) assert.equal(record.count, 1)
   })
 
-  it('know of those that are shed at their head, of which no request is made', async () => {
+  it('include sheds at the request head, for which no request object is made', async () => {
     const house = await openDoor((_, response) => void setTimeout(() => response.end('served'), 10), {
       tuning: { intervalMs: 20, targetMs: 1, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
     })
@@ -70,7 +70,7 @@ describe('records of sheds', () => {
     assert.ok(records.messages.length < standing() / 2, `${records.messages.length} records`)
   })
 
-  it('are all told when the server has drained', async () => {
+  it('are all published when the server has drained', async () => {
     const server = http.createServer(() => undefined)
     const guard = protect(server, { limit: 1, drainDelayMs: 0 })
     const { connect } = await listen(server)
@@ -82,7 +82,7 @@ describe('records of sheds', () => {
     assert.deepEqual(records.counts(), { closing: 79 })
   })
 
-  it('are none in a dry run, which only counts', async () => {
+  it('are not published in a dry run', async () => {
     const server = http.createServer(() => undefined)
     const guard = protect(server, { limit: 1, dryRun: true })
     const { connect } = await listen(server)
@@ -95,12 +95,12 @@ describe('records of sheds', () => {
   })
 })
 
-describe('records of clients that leave while they wait', () => {
+describe('records of clients that disconnect while they wait', () => {
   const UPGRADE = ['Connection: Upgrade', 'Upgrade: nothing-anybody-listens-for']
 
   for (const [what, headers] of [
-    ['in the line of their connection', []],
-    ['apart from it', UPGRADE],
+    ['in the queue of their connection', []],
+    ['outside it, with an upgrade', UPGRADE],
   ] as const) {
     it(`are one each: ${what}`, async () => {
       const holding = new Holding()
@@ -128,7 +128,7 @@ describe('records of clients that leave while they wait', () => {
     })
   }
 
-  it('are one each also for what was pipelined behind', async () => {
+  it('include one for each request pipelined behind', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     ;(await house.connect()).get('/first')

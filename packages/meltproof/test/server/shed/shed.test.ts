@@ -7,8 +7,8 @@ import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
 import type { RawConnection } from '../raw.ts'
 
 for (const secure of [false, true]) {
-  describe(`the answer of a shed, ${secure ? 'https' : 'http'}`, () => {
-    it('is a 503 with problem details, a whole Retry-After, a date and the hint of keep-alive', async () => {
+  describe(`the response of a shed, ${secure ? 'https' : 'http'}`, () => {
+    it('is a 503 with problem details, Retry-After, Date and Keep-Alive', async () => {
       const house = await openFullDoor({ secure })
       const answer = await (await house.connect()).get('/shed').answer()
       assert.equal(answer.status, 503)
@@ -23,7 +23,7 @@ for (const secure of [false, true]) {
       assert.equal(house.door.stats().shed.full, 1)
     })
 
-    it('spreads Retry-After over its range and never leaves it', async () => {
+    it('spreads Retry-After over its configured range', async () => {
       const house = await openFullDoor({ secure, answer: { retryAfterS: [3, 9] } })
       const client = await house.connect()
       const seen = new Set<number>()
@@ -32,7 +32,7 @@ for (const secure of [false, true]) {
       for (const seconds of seen) assert.ok(Number.isInteger(seconds) && seconds >= 3 && seconds <= 9, `${seconds}`)
     })
 
-    it('lets the connection be used again, by a request that is served', async () => {
+    it('leaves the connection usable for a request that is served', async () => {
       const house = await openFullDoor({ secure })
       const client = await house.connect()
       for (let i = 0; i < 5; i++) assert.equal((await client.get(`/shed-${i}`).answer()).status, 503)
@@ -46,7 +46,7 @@ for (const secure of [false, true]) {
 }
 
 describe('the body of a shed', () => {
-  it('is a page for a browser', async () => {
+  it('is an HTML page for browsers only', async () => {
     const house = await openFullDoor()
     const client = await house.connect()
     const browser = 'Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
@@ -59,7 +59,7 @@ describe('the body of a shed', () => {
     }
   })
 
-  it('is left out for HEAD, its length is not', async () => {
+  it('is omitted for HEAD, but its Content-Length is sent', async () => {
     const house = await openFullDoor()
     const client = await house.connect()
     const head = await client.send('HEAD /shed HTTP/1.1\r\nHost: test\r\n\r\n').answer('HEAD')
@@ -68,7 +68,7 @@ describe('the body of a shed', () => {
     assert.equal((await client.get('/shed').answer()).status, 503, 'nothing follows the head but the next answer')
   })
 
-  it('may be the operator’s, and is counted in bytes', async () => {
+  it('can be configured, and its length is counted in bytes', async () => {
     const text = '{"lage":"überlastet – bitte später 🫠"}'
     const house = await openFullDoor({ answer: { body: { type: 'application/json', text }, page: '<p>später</p>' } })
     const client = await house.connect()
@@ -81,11 +81,11 @@ describe('the body of a shed', () => {
   })
 })
 
-describe('a request without a host that comes to a full door', () => {
+describe('a request without a Host header at a full gate', () => {
   for (const [what, version, requireHostHeader, status] of [
-    ['is refused by Node, and no shed', '1.1', true, 400],
-    ['is shed where Node refuses nobody for it', '1.1', false, 503],
-    ['is shed when it needs none', '1.0', true, 503],
+    ['gets a 400 from Node, and is not shed', '1.1', true, 400],
+    ['is shed if Node does not require the header', '1.1', false, 503],
+    ['is shed if its version needs none', '1.0', true, 503],
   ] as const) {
     it(`${what}: HTTP/${version}`, async () => {
       const house = await openFullDoor({ server: { requireHostHeader } })
@@ -105,7 +105,7 @@ describe('a request without a host that comes to a full door', () => {
 })
 
 describe('the connection after a shed', () => {
-  it('is kept when a small body is still on its way', async () => {
+  it('is kept while a small body is still arriving', async () => {
     const house = await openFullDoor()
     const client = await house.connect()
     client.send('POST /shed HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n12345')
@@ -123,7 +123,7 @@ describe('the connection after a shed', () => {
     ['a chunked body', 'Transfer-Encoding: chunked\r\n', Buffer.from('5\r\nhello\r\n0\r\n\r\n')],
     ['a body that waits for 100 Continue', 'Expect: 100-continue\r\nContent-Length: 5\r\n', Buffer.from('hello')],
   ] as const) {
-    it(`is closed when ${what} is to come, and the answer can be read all the same`, async () => {
+    it(`is closed if ${what} is to come, and the response can still be read`, async () => {
       const house = await openFullDoor()
       const client = await house.connect()
       client.send(`POST /shed HTTP/1.1\r\nHost: test\r\n${head}\r\n`)
@@ -135,7 +135,7 @@ describe('the connection after a shed', () => {
     })
   }
 
-  it('is closed when the client asks for it', async () => {
+  it('is closed if the client sends Connection: close', async () => {
     const house = await openFullDoor()
     const client = await house.connect()
     const answer = await client.get('/shed', 'Connection: close').answer()
@@ -144,7 +144,7 @@ describe('the connection after a shed', () => {
     await client.rest()
   })
 
-  it('is closed for HTTP/1.0, kept when that asks to keep it', async () => {
+  it('is closed for HTTP/1.0, unless the client asks for keep-alive', async () => {
     const house = await openFullDoor()
     const closing = await house.connect()
     assert.equal((await closing.send('GET /shed HTTP/1.0\r\n\r\n').answer()).status, 503)
@@ -157,14 +157,14 @@ describe('the connection after a shed', () => {
     }
   })
 
-  it('is closed by us when it stays idle, as Node does', async () => {
+  it('is closed after the idle timeout, as by Node', async () => {
     const house = await openFullDoor({ server: { keepAliveTimeout: 50, keepAliveTimeoutBuffer: 0 } as object })
     const client = await house.connect()
     assert.equal((await client.get('/shed').answer()).status, 503)
     assert.equal(await client.rest(), '')
   })
 
-  it('is not cut under a request that is admitted later', async () => {
+  it('has no idle timeout during a request that is admitted later', async () => {
     const house = await openFullDoor({ server: { keepAliveTimeout: 20_000, keepAliveTimeoutBuffer: 0 } as object })
     const client = await house.connect()
     assert.equal((await client.get('/shed').answer()).status, 503)
@@ -176,7 +176,7 @@ describe('the connection after a shed', () => {
     assert.equal((await client.answer()).body, 'done')
   })
 
-  it('is not cut under a request that is handed on after the door has opened', async () => {
+  it('has no idle timeout during a request that arrives after meltproof stepped aside', async () => {
     const house = await openFullDoor({ server: { keepAliveTimeout: 20_000, keepAliveTimeoutBuffer: 0 } as object })
     const client = await house.connect()
     assert.equal((await client.get('/shed').answer()).status, 503)
@@ -189,7 +189,7 @@ describe('the connection after a shed', () => {
     assert.equal((await client.answer()).body, 'done')
   })
 
-  it('is not cut by the idle timeout of Node under a request that waits', async () => {
+  it('is not closed by the idle timeout of Node while a request waits', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, {
       server: { keepAliveTimeout: 500, keepAliveTimeoutBuffer: 0 } as object,
@@ -211,7 +211,7 @@ describe('the connection after a shed', () => {
     assert.equal((await client.answer()).body, 'served')
   })
 
-  it('takes no request after a shed that closes', async () => {
+  it('starts no request after a shed that closes it', async () => {
     const house = await openFullDoor()
     const client = await house.connect()
     const closing = 'POST /shed HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n'
@@ -223,7 +223,7 @@ describe('the connection after a shed', () => {
     assert.deepEqual(house.holding.started, ['/in-service', '/waiting'])
   })
 
-  it('keeps no socket after the client has gone', async () => {
+  it('is released once the client has disconnected', async () => {
     const house = await openFullDoor()
     const clients: RawConnection[] = []
     for (let i = 0; i < 20; i++) {
@@ -240,8 +240,8 @@ describe('the connection after a shed', () => {
   })
 })
 
-describe('a body that nobody will read', () => {
-  it('does not stop a connection whose buffer it filled while its request waited', async () => {
+describe('the unread body of a shed request', () => {
+  it('is discarded even if it filled the buffer, so that the next request is read', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 150 }, server: { highWaterMark: 1024 } })
     ;(await house.connect()).get('/in-service')
@@ -255,7 +255,7 @@ describe('a body that nobody will read', () => {
     assert.equal((await client.answer()).body, 'read on')
   })
 
-  it('is not mistaken for a short one when a lenient parser obeys another header', async () => {
+  it('makes a lenient parser close the connection if Content-Length and Transfer-Encoding disagree', async () => {
     const house = await openFullDoor({ server: { insecureHTTPParser: true } })
     for (const head of [
       'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n',
@@ -268,9 +268,9 @@ describe('a body that nobody will read', () => {
   })
 })
 
-describe('a shed on a server that Node was told to be strict or lenient on', () => {
+describe('a request at a full gate, under options of node:http', () => {
   for (const requireHostHeader of [true, false]) {
-    it(`without a Host has its ${requireHostHeader ? '400 of Node’s' : '503, and keeps its connection'}`, async () => {
+    it(`without a Host header gets ${requireHostHeader ? 'a 400 from Node' : 'a 503, and keeps its connection'}`, async () => {
       const house = await openFullDoor({ server: { requireHostHeader } })
       const client = await house.connect()
       for (let i = 0; i < 2 && !client.isClosed; i++) {
@@ -282,7 +282,7 @@ describe('a shed on a server that Node was told to be strict or lenient on', () 
     })
   }
 
-  it('does not count towards maxRequestsPerSocket', async () => {
+  it('does not count towards maxRequestsPerSocket if it is shed', async () => {
     const house = await openFullDoor()
     house.server.maxRequestsPerSocket = 2
     const client = await house.connect()
