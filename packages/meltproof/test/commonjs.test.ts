@@ -1,4 +1,4 @@
-/** require() of the built package: one copy of it a process, whoever's require() that is. */
+/** require() of the built package: one copy of it a process, with any require(). */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
@@ -13,12 +13,12 @@ for (const entry of entries) {
   const specifier = `meltproof${entry.slice(1)}`
   if (specifier === 'meltproof/register') continue // It would protect the servers of this process.
 
-  test(`${specifier}: require() and import give the same`, async () => {
+  test(`${specifier}: require() and import return the same module`, async () => {
     const required: unknown = require(specifier)
     assert.equal(required, await imported(specifier))
   })
 
-  test(`${specifier}: a test runner whose require() and process are its own gets the same`, async () => {
+  test(`${specifier}: a test runner with its own require() and process gets the same module`, async () => {
     const filename = require.resolve(specifier)
     const module = { exports: {} }
     const run = vm.runInNewContext(`(function (module, require, __filename) {${readFileSync(filename, 'utf8')}\n})`)

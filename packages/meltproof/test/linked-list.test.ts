@@ -8,7 +8,7 @@ import { LinkedList } from '../src/linked-list.ts'
 
 const exchange = (): Exchange => new Exchange({ url: '/' } as IncomingMessage, undefined, true, 0)
 
-test('keeps the order of starts, whoever leaves, as a Set does', () => {
+test('LinkedList keeps the order of insertion like a Set, whatever is removed', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat(), { nil: undefined })), steps => {
       const list = new LinkedList<Exchange>()
@@ -34,7 +34,7 @@ test('keeps the order of starts, whoever leaves, as a Set does', () => {
   )
 })
 
-test('finds from the oldest up to where it is told to end', () => {
+test('find() returns matching items from the oldest up to the end condition', () => {
   const list = new LinkedList<Exchange>()
   const all = [1, 2, 3, 4].map(at => {
     const comes = exchange()

@@ -68,8 +68,8 @@ function bySymbol(of: object, description: string): unknown {
 
 const GET = 'GET /path HTTP/1.1\r\nHost: x\r\n\r\n'
 
-describe('the parser of a connection', () => {
-  it('has onIncoming, which makes a response of a request and emits both', async () => {
+describe('the parser of a server connection', () => {
+  it('has onIncoming, which makes a response for a request and emits both', async () => {
     const { server, port } = await listen(http.createServer((_, response) => response.end('served')))
     const seen: unknown[] = []
     server.on('connection', ({ parser }: HttpSocket) => {
@@ -87,7 +87,7 @@ describe('the parser of a connection', () => {
     assert.deepEqual(seen, ['/path', true, true, 1, 0])
   })
 
-  it('has a callback named parserOnHeadersComplete with these arguments, which then sets `incoming`', async () => {
+  it('has a callback parserOnHeadersComplete with known arguments, which then sets incoming', async () => {
     const { server, port } = await listen(http.createServer((_, response) => response.end()))
     let got: readonly unknown[] = []
     let incoming: IncomingMessage | null = null
@@ -113,7 +113,7 @@ describe('the parser of a connection', () => {
     assert.equal(ownSocket, true)
   })
 
-  it('gives the rest of a request to whatever is its `incoming`', async () => {
+  it('passes the rest of a request to its incoming, whatever that is', async () => {
     const urls: (string | undefined)[] = []
     const { server, port } = await listen(
       http.createServer(({ url }, response) => {
@@ -156,7 +156,7 @@ describe('a socket of node:http', () => {
     assert.equal(socket._httpMessage, null)
   })
 
-  it('is not idle to closeIdleConnections() while it has one', async () => {
+  it('is not closed by closeIdleConnections() while it has one', async () => {
     const { server, port } = await listen(http.createServer((_, response) => response.end()))
     const { client, socket } = await send(server, port, GET)
     await once(client, 'data')
@@ -168,7 +168,7 @@ describe('a socket of node:http', () => {
     assert.equal(socket.destroyed, true)
   })
 
-  it('that is _paused stays so when it is resumed, and its parser goes on with resume()', async () => {
+  it('stays paused while _paused is set, and its parser continues with resume()', async () => {
     let requests = 0
     const { server, port } = await listen(
       http.createServer((_, response) => {
@@ -201,7 +201,7 @@ describe('a socket of node:http', () => {
 })
 
 describe('a message of node:http', () => {
-  it('has its head as _header, _headerSent, _hasBody and _contentLength', async () => {
+  it('has its head in _header, _headerSent, _hasBody and _contentLength', async () => {
     const facts: unknown[] = []
     const { server, port } = await listen(
       http.createServer((request, response) => {
@@ -222,7 +222,7 @@ describe('a message of node:http', () => {
     assert.equal(facts[10], false, '_hasBody of an answer to HEAD')
   })
 
-  it("emits 'prefinish' when its answer is complete, before it is sent", async () => {
+  it("emits 'prefinish' when its response is complete, before 'finish'", async () => {
     let order: string[] = []
     const { server, port } = await listen(
       http.createServer((_, response) => {
@@ -238,7 +238,7 @@ describe('a message of node:http', () => {
     assert.deepEqual(order, ['prefinish', 'end', 'finish'])
   })
 
-  it('says in _readableState.ended that all of it came, before it is read', async () => {
+  it('sets _readableState.ended when all of it has arrived, before it is read', async () => {
     const { server, port } = await listen(http.createServer())
     const came = once(server, 'request')
     await send(server, port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc')
@@ -247,7 +247,7 @@ describe('a message of node:http', () => {
     assert.deepEqual([request._readableState.ended, request.readableEnded], [true, false])
   })
 
-  it('of a client gets its body by push(), and is the `res` of its request', async () => {
+  it('gets its body through push() in a client, and is the res of its request', async () => {
     const { port } = await listen(http.createServer((_, response) => response.end('body')))
     const request = http.get({ port, host: '127.0.0.1', agent: false })
     const pushed: unknown[] = []
@@ -282,7 +282,7 @@ describe('a listening socket', () => {
     assert.ok(Number.isInteger(Number(flags) || 0), `${flags}`)
   })
 
-  it('has a _handle that looks its onconnection up for each connection', async () => {
+  it('reads the onconnection of its _handle for each connection', async () => {
     const { server, port } = await listen(net.createServer())
     const handle = (server as unknown as { _handle: { onconnection: (...args: unknown[]) => unknown } })._handle
     const { onconnection } = handle
@@ -299,7 +299,7 @@ describe('a listening socket', () => {
     client.destroy()
   })
 
-  it('comes from net._createServerHandle(), for abstract names too, and 2 shares a port', t => {
+  it('is made by net._createServerHandle(), also for abstract names, and flag 2 shares a port', t => {
     const { _createServerHandle: create } = net as unknown as {
       _createServerHandle(...args: unknown[]): Record<string, (...args: unknown[]) => unknown> | number
     }
@@ -328,8 +328,8 @@ describe('a listening socket', () => {
   })
 })
 
-describe('the modules of Node', () => {
-  it('that are loaded stand in process.moduleLoadList', async () => {
+describe('modules of Node', () => {
+  it('are listed in process.moduleLoadList when they are loaded', async () => {
     const program = `
 const names = ['events', 'net', 'cluster', '_http_server', 'https']
 const { moduleLoadList } = process
@@ -339,12 +339,12 @@ console.log(JSON.stringify([before[0], before[2], before[4], ...names.map(name =
     assert.deepEqual(JSON.parse(await printed(program)), [true, false, false, true, true, true, true, true])
   })
 
-  it('give net.Server.prototype its _listen2 just before its listen', () => {
+  it('define net.Server.prototype._listen2 just before its listen', () => {
     const names = Object.getOwnPropertyNames(net.Server.prototype)
     assert.equal(names.indexOf('listen') - names.indexOf('_listen2'), 1, names.join())
   })
 
-  it('hand signals to process.emit() as it is when the first listener comes', async () => {
+  it('pass signals to the process.emit() of the moment when the first listener was added', async () => {
     const program = `
 const { emit } = process
 process.emit = function (name, ...args) {
@@ -358,8 +358,8 @@ process.kill(process.pid, 'SIGUSR2')`
   })
 })
 
-describe('what is written to stdout', () => {
-  it('by console.log comes with console._stdoutErrorHandler', () => {
+describe('output to stdout', () => {
+  it('by console.log has console._stdoutErrorHandler as its callback', () => {
     const { write } = process.stdout
     let got: readonly unknown[] = []
     process.stdout.write = ((...args: unknown[]) => {
@@ -377,7 +377,7 @@ describe('what is written to stdout', () => {
     assert.ok(got[0] === 'line\n' && got.includes(handler), 'it is the callback')
   })
 
-  it('to a pipe goes through a _handle with setBlocking(), and _writableState has the default encoding', async () => {
+  it('to a pipe uses a _handle with setBlocking(), and _writableState has the default encoding', async () => {
     const program = `
 const { fd, _handle } = process.stdout
 const before = process.stdout._writableState.defaultEncoding
@@ -389,8 +389,8 @@ console.log(fd, typeof _handle.setBlocking, before, defaultEncoding)`
   })
 })
 
-describe('a request of a client', () => {
-  it('is given to Agent.prototype.addRequest(), and names its authority', async () => {
+describe('a client request', () => {
+  it('is passed to Agent.prototype.addRequest(), and has its authority', async () => {
     const { port } = await listen(http.createServer((_, response) => response.end()))
     const prototype = http.Agent.prototype as unknown as { addRequest(...args: unknown[]): unknown }
     const { addRequest } = prototype
@@ -412,7 +412,7 @@ describe('a request of a client', () => {
     }
   })
 
-  it('has a socket that knows whether it asks its peer (kSetKeepAlive)', async () => {
+  it('has a socket with kSetKeepAlive after setKeepAlive()', async () => {
     const { server, port } = await listen(net.createServer())
     const socket = net.connect(port, '127.0.0.1')
     await Promise.all([once(socket, 'connect'), once(server, 'connection')])
@@ -422,7 +422,7 @@ describe('a request of a client', () => {
     socket.destroy()
   })
 
-  it('of undici leaves its handler, its URL, its Client and its global dispatcher where they are found', async () => {
+  it('of undici has its handler, URL, Client and global dispatcher where meltproof expects them', async () => {
     const { port } = await listen(http.createServer((_, response) => response.end('served')))
     let handler: unknown
     let client: object | undefined
@@ -450,7 +450,7 @@ describe('a request of a client', () => {
     for (const { dispatch } of dispatchers) assert.equal(typeof dispatch, 'function')
   })
 
-  it('that has several addresses tells of each attempt before its _handle connects, with a request that has oncomplete', async () => {
+  it('to several addresses emits connectionAttempt before its _handle connects, with a request that has oncomplete', async () => {
     const { port } = await listen(net.createServer(socket => socket.destroy()))
     const socket = net.connect({
       port,

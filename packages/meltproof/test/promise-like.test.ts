@@ -10,7 +10,7 @@ const hostile = new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownK
 const { proxy: revoked, revoke } = Proxy.revocable({}, {})
 revoke()
 
-test('a promise is one, and its rejection goes to whom it is given to', async () => {
+test('caughtPromise() recognises a promise, and passes its rejection on', async () => {
   const reasons: unknown[] = []
   assert.equal(caughtPromise(Promise.reject(1)), true)
   assert.equal(
@@ -22,13 +22,13 @@ test('a promise is one, and its rejection goes to whom it is given to', async ()
   assert.deepEqual(reasons, [2])
 })
 
-test('nothing else is one, whatever it does when it is looked at', () => {
+test('caughtPromise() returns false for anything else, even if reading it throws', () => {
   for (const value of [undefined, null, 0, 'then', {}, Object.fromEntries([['then', 1]]), () => 1, hostile, revoked]) {
     assert.equal(caughtPromise(value), false)
   }
 })
 
-test('values that throw when they are looked at have a name all the same', () => {
+test('show() names values that throw when they are read', () => {
   const error = Object.defineProperties(new Error('x'), { name: { get: boom }, stack: { get: boom } })
   for (const value of [hostile, revoked, Object.create(null), error]) {
     assert.equal(show(value), 'an object')

@@ -1,4 +1,4 @@
-/** A request crosses tiers: one retry in the whole chain, budgets that shrink, and nothing that a stranger can forge. */
+/** A request crosses tiers: one retry in the whole chain, budgets that shrink, and nothing that an untrusted caller can forge. */
 import assert from 'node:assert/strict'
 import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
@@ -98,7 +98,7 @@ const failing: Listener = (_, response) => {
 
 for (const [name, ask] of Object.entries(CLIENTS)) {
   describe(`three tiers, ${name}`, () => {
-    test('one request is tried again once in all, and its answer says so', async () => {
+    test('one request is retried once in the whole chain, and the response says so', async () => {
       const seen: IncomingHttpHeaders[] = []
       const bottom = await start((request, response) => {
         seen.push(request.headers)
@@ -117,7 +117,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
       )
     })
 
-    test('an answer that is lost on its way up costs one call more', async () => {
+    test('a response lost on its way up costs one more retry', async () => {
       let calls = 0
       const bottom = await start((request, response) => {
         calls++
@@ -138,7 +138,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
       assert.equal(calls, 3, 'two of the tier whose answer was lost, one of the retry')
     })
 
-    test('budget and criticality come down, each tier with less', async () => {
+    test('budget and criticality are passed down, with less time in each tier', async () => {
       const seen: IncomingHttpHeaders[] = []
       const bottom = await start((request, response) => {
         seen.push(request.headers)
@@ -161,7 +161,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
       )
     })
 
-    test('who is not named is told nothing, also by a retry, and so nobody by default', async () => {
+    test('an origin outside tellTo gets no fields, also on a retry', async () => {
       const seen: IncomingHttpHeaders[] = []
       const bottom = await start((request, response) => {
         seen.push(request.headers)
@@ -178,7 +178,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
       }
     })
 
-    test('fields and baggage of the app stay, and ours is there once', async () => {
+    test('fields and baggage of the app stay, and those of meltproof appear once', async () => {
       const seen: IncomingHttpHeaders[] = []
       const bottom = await start((request, response) => {
         seen.push(request.headers)
@@ -193,7 +193,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
       assert.equal(seen[1]![CRITICALITY_FIELD], 'sheddable_plus')
     })
 
-    test('a shed answer is not tried again, by nobody', async () => {
+    test('a shed response is not retried in any tier', async () => {
       const { port } = await openDoor(() => assert.fail('it is shed'), { policy: { memory: memoryThat(() => true) } })
       let calls = 0
       const counted: Ask = url => {
@@ -212,7 +212,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
   })
 }
 
-describe('a call that waits for its connection tells what is left when it goes out', () => {
+describe('a call that waits for its connection sends the time left when it goes out', () => {
   const askBy: Readonly<Record<string, (url: string, used: (() => unknown)[]) => () => Promise<unknown>>> = {
     'node:http': (url, used) => {
       const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
@@ -272,8 +272,8 @@ describe('a call that waits for its connection tells what is left when it goes o
   }
 })
 
-describe('what goes on after the request', () => {
-  test('is no part of it: an interval that began in a retry is none', () => {
+describe('work that continues after its request', () => {
+  test('is not part of the chain once that has ended', () => {
     const chain = new Chain({ retried: true })
     const later = runInChain(chain, () => AsyncResource.bind(currentChain))
     assert.equal(later(), chain)
@@ -281,7 +281,7 @@ describe('what goes on after the request', () => {
     assert.equal(later(), undefined)
   })
 
-  test('a request ends with its answer', async () => {
+  test('is not part of the chain once the response has been sent', async () => {
     let later: (() => Chain | undefined) | undefined
     let within: Chain | undefined
     let finished: Promise<unknown> | undefined
@@ -301,7 +301,7 @@ describe('what goes on after the request', () => {
   })
 })
 
-test('a failure whose retry was spent says so beside whatever the app gives writeHead()', async () => {
+test('a failure whose retry was spent has the field, whatever the app passes to writeHead()', async () => {
   const forms: readonly unknown[] = [
     { 'x-app': 'a' },
     ['x-app', 'a'],
@@ -323,7 +323,7 @@ test('a failure whose retry was spent says so beside whatever the app gives writ
   }
 })
 
-test('over HTTP/2, a failure whose retry was spent says so, and no success does', async () => {
+test('over HTTP/2, a failure whose retry was spent has the field, and a success has not', async () => {
   const server = http2.createServer((request, response) => {
     currentChain()!.spend()
     response.statusCode = Number(request.url.slice(1))
@@ -349,7 +349,7 @@ test('over HTTP/2, a failure whose retry was spent says so, and no success does'
   }
 })
 
-test('through a forward proxy it is the target that counts, whoever the client is', async () => {
+test('through a forward proxy, the target decides whether fields are sent', async () => {
   const seen: [url: string, left: string | undefined][] = []
   const proxy = await start((request, response) => {
     seen.push([request.url!, request.headers[DEADLINE_FIELD] as string | undefined])
@@ -368,8 +368,8 @@ test('through a forward proxy it is the target that counts, whoever the client i
   for (const [url, left] of seen) assert.equal(left !== undefined, url.startsWith('http://prices.internal:8080/'), url)
 })
 
-describe('redirects to another origin', () => {
-  test('take nothing along', async () => {
+describe('a redirect to another origin', () => {
+  test('does not carry fields along', async () => {
     const seen: IncomingHttpHeaders[] = []
     const stranger = await start((request, response) => {
       seen.push(request.headers)
@@ -399,10 +399,10 @@ describe('redirects to another origin', () => {
   })
 })
 
-describe('a stranger', () => {
+describe('an untrusted caller', () => {
   const forged = { [CRITICALITY_FIELD]: 'critical_plus', baggage: 'meltproof.retry=1', [DEADLINE_FIELD]: '30000' }
 
-  test('changes nothing but how long it waits itself', async () => {
+  test('changes nothing but its own timeout', async () => {
     const seen: IncomingHttpHeaders[] = []
     const bottom = await start((request, response) => {
       seen.push(request.headers)
@@ -420,7 +420,7 @@ describe('a stranger', () => {
     for (const headers of seen) assert.ok(Number(headers[DEADLINE_FIELD]) > 30_000)
   })
 
-  test('is not believed at the gate, whatever the name of the field', () => {
+  test('is not believed at the gate, whatever the name of the criticality header', () => {
     const request = { headers: { 'x-class': 'critical_plus' } } as unknown as IncomingMessage
     const levelFor = (trusts: boolean): number =>
       criticalityLevels(undefined, 'x-class', assert.fail, () => trusts)!(request)
@@ -430,10 +430,10 @@ describe('a stranger', () => {
 
   for (const [name, options] of [
     ['trusts others', { trustCallersFrom: ['192.0.2.1'] }],
-    ['trusts nobody', {}],
-    ['trusts nobody, and has a field of its own', { criticalityHeader: 'x-class' }],
+    ['trusts none', {}],
+    ['trusts none, and has a criticality header of its own', { criticalityHeader: 'x-class' }],
   ] as const) {
-    test(`is not vouched for by an app that passes on all it was sent, and ${name}`, async () => {
+    test(`is not vouched for by an app that forwards all headers, and ${name}`, async () => {
       const seen: Pick<IncomingMessage, 'headers' | 'headersDistinct' | 'rawHeaders'>[] = []
       const tellers = install({ tellTo: ['http://somewhere.else'] })
       const proxy = await start((request, response) => {
@@ -459,7 +459,7 @@ describe('a stranger', () => {
     })
   }
 
-  test('is not vouched for over HTTP/2 either', async () => {
+  test('is not vouched for over HTTP/2', async () => {
     const server = http2.createServer((request, response) => {
       response.end(JSON.stringify([request.headers, request.rawHeaders]))
     })
@@ -476,7 +476,7 @@ describe('a stranger', () => {
     assert.match(text, /x-other":"stays".*x-other","stays"/)
   })
 
-  test('is believed where the operator names the field, and nobody else', async () => {
+  test('is believed if the criticality header is configured and no callers are trusted', async () => {
     const seen: IncomingHttpHeaders[] = []
     const first = await start(
       (request, response) => {
@@ -491,7 +491,7 @@ describe('a stranger', () => {
   })
 
   for (const [name, ask] of Object.entries(CLIENTS)) {
-    test(`has no longer than we wait, where an app passes on what it was sent by ${name}`, async () => {
+    test(`cannot extend the time left if an app forwards its headers with ${name}`, async () => {
       const seen: IncomingHttpHeaders[] = []
       const bottom = await start((request, response) => {
         seen.push(request.headers)
@@ -513,7 +513,7 @@ describe('a stranger', () => {
     })
   }
 
-  test('that is trusted can only have less: no retry', async () => {
+  test('is retried no more if it is trusted and marks a retry', async () => {
     let calls = 0
     const bottom = await start((request, response) => {
       calls++
@@ -526,7 +526,7 @@ describe('a stranger', () => {
   })
 })
 
-describe('marks of a retry', () => {
+describe('isRetry()', () => {
   for (const [headers, marked] of [
     [{ baggage: 'meltproof.retry=1' }, true],
     [{ baggage: 'a=b;c , meltproof.retry = 1 ;p=1' }, true],
@@ -548,7 +548,7 @@ describe('marks of a retry', () => {
       assert.equal(isRetry(headers as IncomingHttpHeaders), marked))
   }
 
-  test('ours does not grow the baggage however many tiers write it', () => {
+  test('the baggage of a retry does not grow, however many tiers write it', () => {
     const once = baggageOfRetry(' user=1 , b=2')
     assert.equal(once, 'meltproof.retry=1, user=1 , b=2')
     assert.equal(baggageOfRetry(once), once)
@@ -557,7 +557,7 @@ describe('marks of a retry', () => {
   })
 })
 
-describe('bad options', () => {
+describe('protect() and install() reject', () => {
   for (const trustCallersFrom of ['10.0.0.0/8', [], ['10.0.0.0/33'], ['localhost'], 1, null]) {
     test(`trustCallersFrom ${JSON.stringify(trustCallersFrom)}`, () => {
       const wrong = { trustCallersFrom } as unknown as ProtectOptions

@@ -25,13 +25,13 @@ const turns = (): Turns<One> =>
     onFailure: error => failures.push(error),
   })
 
-test('one that began without a permit is not taken for one whose permit was taken back too early', () => {
+test('a turn that began without a permit does not count as abandoned', () => {
   const nested = new One()
   turns().giveUp(nested)
   assert.equal(nested.abandoned, false)
 })
 
-test('one whose turn has come starts, also when it can not be given a permit', async () => {
+test('a waiting turn starts even if giving it a permit throws', async () => {
   const here = turns()
   const [first, second] = [new One(), new One()]
   assert.deepEqual([here.ask(first), here.ask(second)], ['start', 'wait'])

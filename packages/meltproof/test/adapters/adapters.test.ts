@@ -108,7 +108,7 @@ const apps: Record<string, App> = {
 }
 
 for (const [name, { server: make, tellsEnd }] of Object.entries(apps)) {
-  test(`${name}: routes, deadlines, other errors`, async t => {
+  test(`${name}: names routes, answers 504 for a passed deadline, and leaves other errors to the app`, async t => {
     t.mock.method(console, 'error', () => undefined)
     const asking = async (own: boolean): Promise<(path: string) => Promise<number>> => {
       const server = await make(own)
@@ -139,7 +139,7 @@ for (const [name, { server: make, tellsEnd }] of Object.entries(apps)) {
   })
 }
 
-test('hono: a 500 that is the app’s own stays what it is', async () => {
+test('hono: a 500 answered by the error handler of the app stays as it is', async () => {
   const app = new Hono()
   app.use(forHono())
   app.get('/late', () => late())

@@ -35,7 +35,7 @@ async function kill(worker: Worker): Promise<void> {
 }
 
 describe('a warning of a cluster', () => {
-  it('is said by one, whoever begins late, and again when that one has gone', async () => {
+  it('is printed by one worker, also for late ones, and again when that worker has gone', async () => {
     const workers = [await fork(), await fork(), await fork()]
     const texts = Array.from({ length: 100 }, (_, i) => `text ${i}`)
     const said = await Promise.all(workers.map(worker => say(worker, ...texts)))
@@ -49,12 +49,12 @@ describe('a warning of a cluster', () => {
     for (const worker of rest) assert.deepEqual(await say(worker, 'its own'), [false])
   })
 
-  it('that the primary has said is not repeated, and a process that is no worker always says it', async () => {
+  it('is not repeated if the primary printed it, and is always printed outside a worker', async () => {
     assert.deepEqual([isFirstToSay('set up wrongly'), isFirstToSay('set up wrongly')], [true, true])
     assert.deepEqual(await say(await fork(), 'set up wrongly', 'another'), [false, true])
   })
 
-  it('is said by a process that has the id of one before, and apart for each app of PM2', async () => {
+  it('is printed by a process that reuses an earlier process id, and once for each app of PM2', async () => {
     const worker = await fork()
     assert.deepEqual(await say(worker, 'again'), [true])
     const [meeting] = readdirSync(folder)
@@ -69,14 +69,14 @@ describe('a warning of a cluster', () => {
     assert.deepEqual(await say(other, 'again'), [true])
   })
 
-  it('of each process is said each time, and leaves nothing behind', async () => {
+  it('is printed each time if it is about one process, and leaves no file behind', async () => {
     const names = readdirSync(folder, { recursive: true })
     const worker = await fork()
     assert.deepEqual(await say(worker, 'each: shed 1 of 2', 'each: shed 1 of 2'), [true, true])
     assert.deepEqual(readdirSync(folder, { recursive: true }), names)
   })
 
-  it('is said by each where they can not meet', async () => {
+  it('is printed by each worker if they cannot meet', async () => {
     const workers = [await fork({ TMPDIR: '/dev/null' }), await fork({ TMPDIR: '/dev/null' })]
     for (const worker of workers) assert.deepEqual(await say(worker, 'unmet'), [true])
   })

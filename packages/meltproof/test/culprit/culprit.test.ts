@@ -50,7 +50,7 @@ async function named(port: number, form: string): Promise<Answer> {
 
 describe('MELTPROOF_CULPRIT=on', () => {
   for (const form of ['loop', 'regex', 'json', 'later']) {
-    it(`names the line and the request: ${form}`, async () => {
+    it(`names the line and the request of a stall: ${form}`, async () => {
       const child = startApp({ MELTPROOF_CULPRIT: 'on' })
       const { records } = await named(await child.port(), form)
       // Node 22 knows it up to the first await.
@@ -61,7 +61,7 @@ describe('MELTPROOF_CULPRIT=on', () => {
     })
   }
 
-  it('lets nothing of the app run early, and stops at no debugger statement', async () => {
+  it('runs nothing of the app early, and does not stop at a debugger statement', async () => {
     const child = startApp({ MELTPROOF_CULPRIT: 'on' })
     const { early, warnings } = await named(await child.port(), 'loop')
     assert.equal(early[0], 'end')
@@ -70,7 +70,7 @@ describe('MELTPROOF_CULPRIT=on', () => {
     child.process.kill('SIGKILL')
   })
 
-  it('leaves a session of the app alone', async () => {
+  it('leaves an inspector session of the app alone', async () => {
     const child = startApp({ MELTPROOF_CULPRIT: 'on', OWN_SESSION: 'on' })
     const port = await child.port()
     await named(port, 'loop')
@@ -78,7 +78,7 @@ describe('MELTPROOF_CULPRIT=on', () => {
     assert.deepEqual((await child.ended).code, 0)
   })
 
-  it('keeps no process alive', async () => {
+  it('does not keep the process alive', async () => {
     const child = startApp({ MELTPROOF_CULPRIT: 'on' })
     await ask(await child.port(), 'loop')
     child.process.kill('SIGTERM')
@@ -86,10 +86,10 @@ describe('MELTPROOF_CULPRIT=on', () => {
   })
 
   for (const [what, node] of [
-    ['may start no thread', ['--permission', '--allow-fs-read=*', ...ALLOW_NET]],
+    ['may not start threads', ['--permission', '--allow-fs-read=*', ...ALLOW_NET]],
     ['is open to a debugger', ['--inspect=127.0.0.1:0']],
   ] as const) {
-    it(`says so once where the process ${what}, and serves`, async () => {
+    it(`warns once and serves if the process ${what}`, async () => {
       const child = startApp({ MELTPROOF_CULPRIT: 'on' }, node)
       const port = await child.port()
       await ask(port, '')
@@ -113,13 +113,13 @@ describe('MELTPROOF_CULPRIT=on', () => {
 })
 
 describe('watchStalls()', () => {
-  it('says what is wrong with its options', () => {
+  it('rejects invalid options', () => {
     assert.throws(() => watchStalls({ thresholdMS: 1 } as never), /Did you mean 'thresholdMs'/)
     assert.throws(() => watchStalls({ thresholdMs: 10 }), MeltproofError)
     assert.throws(() => watchStalls({ onWarning: 1 } as never), /onWarning must be a function/)
   })
 
-  it('takes away what it has put in the place of others', async () => {
+  it('restores the functions that it replaced', async () => {
     const { parse, stringify } = JSON
     const stop = watchStalls()
     assert.notEqual(JSON.parse, parse)
@@ -141,7 +141,7 @@ describe('watchStalls()', () => {
     ['stopped', 1, /^$/],
     ['at rest', 0, /^$/],
   ] as const) {
-    it(`ends the watcher's session before the process does: ${how}`, async () => {
+    it(`closes the session of the watcher before the process exits: ${how}`, async () => {
       const seen: string[] = []
       for (let i = 0; i < EXITS; i++) {
         const ended = await start('../../culprit/apps/exits.mjs', { node: [], env: { HOW: how } }).ended

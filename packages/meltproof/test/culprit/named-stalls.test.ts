@@ -5,7 +5,7 @@ import { NamedStalls } from '../../src/culprit/named-stalls.ts'
 const stall = (place: string, fromMs = 0, toMs = 500) =>
   ({ fromMs, toMs, place, route: 'GET /a', request: undefined }) as const
 
-it('counts the seconds of 50 places, and those of all others together', () => {
+it('counts the seconds of 50 places, and of all others together', () => {
   const named = new NamedStalls()
   for (let i = 0; i < 60; i++) named.add(stall(`place ${i}`))
   named.add(stall('place 0'))
@@ -15,7 +15,7 @@ it('counts the seconds of 50 places, and those of all others together', () => {
   assert.equal(seconds['other'], 5)
 })
 
-it('says a place once a minute, and no more than 50 places in one', () => {
+it('reports a place once a minute, and at most 50 places a minute', () => {
   const named = new NamedStalls()
   assert.equal(named.isToBeSaid('a', 0), true)
   assert.equal(named.isToBeSaid('a', 59_999), false)
@@ -24,7 +24,7 @@ it('says a place once a minute, and no more than 50 places in one', () => {
   assert.equal(said.filter(Boolean).length, 49)
 })
 
-it('tells the last stall, and those of a time', () => {
+it('explain() describes the last stall, and between() returns the stalls of a time', () => {
   const named = new NamedStalls()
   assert.equal(named.explain(0), 'The event loop has not stalled.')
   named.add(stall('a, src/a.js:1', 1000, 1500))

@@ -27,12 +27,12 @@ function looks(at: Readonly<Record<number, readonly Frame[]>>, more: Partial<Sam
 const textOf = (samples: readonly Sample[], toMs: number): string => placeText(judge(samples, 0, toMs), '/app/')
 
 describe('the place that held the loop', () => {
-  it('is where the looks agree', () => {
+  it('is where the samples agree', () => {
     const stack = [frame('main', 3), frame('render', 88)]
     assert.equal(textOf(looks({ 30: stack, 50: stack, 70: stack, 90: stack }), 100), 'render, src/a.js:88')
   })
 
-  it('is the caller, where it called many', () => {
+  it('is the caller if it called many functions', () => {
     const calls = (name: string, line: number): Frame[] => [frame('main', 3), frame(name, line)]
     assert.equal(
       textOf(looks({ 20: calls('a', 10), 40: calls('b', 20), 60: calls('c', 30), 80: calls('d', 40) }), 90),
@@ -40,36 +40,36 @@ describe('the place that held the loop', () => {
     )
   })
 
-  it('is a range of lines, where none of them held it for half of the stall', () => {
+  it('is a range of lines if none of them held the loop for half of the stall', () => {
     const at = (line: number): Frame[] => [frame('render', line)]
     assert.equal(textOf(looks({ 20: at(88), 40: at(89), 60: at(90), 80: at(88) }), 90), 'render, src/a.js:88-90')
   })
 
-  it('is unknown for a turn of many short pieces, and for one look alone', () => {
+  it('is unknown for a turn of many short functions, and for a single sample', () => {
     const pieces = looks({ 20: [frame('a', 1)], 40: [frame('b', 2)], 60: [frame('c', 3)], 80: [frame('d', 4)] })
     assert.equal(textOf(pieces, 100), 'unknown')
     assert.equal(textOf(looks({ 50: [frame('a', 1)] }), 100), 'unknown')
     assert.equal(textOf([], 100), 'unknown')
   })
 
-  it('is unknown where it was seen only at the end', () => {
+  it('is unknown if it was seen only at the end', () => {
     const stack = [frame('after', 12)]
     assert.equal(textOf(looks({ 960: stack, 970: stack, 980: stack, 990: stack }), 1000), 'unknown')
   })
 
-  it('is not the line that follows native code: late looks do not vouch for the time before', () => {
+  it('is not the line after native code, which late samples show', () => {
     const next = [frame('main', 12)]
     const late = Array.from({ length: 10 }, (_, i) => looks({ [(i + 1) * 100]: next }, { askedAtMs: i * 100 + 10 })[0]!)
     assert.equal(textOf(late, 1010), 'unknown')
   })
 
-  it('is the caller of a native function for the time in which that function is known to have run', () => {
+  it('is the caller of a native function for the time in which that is known to have run', () => {
     const call = { askedAtMs: 60, fromMs: 60, toMs: 400, frames: [frame('load', 7)], request: undefined }
     assert.equal(textOf([{ ...call, cause: 'JSON.parse' }], 400), 'load, src/a.js:7 (JSON.parse)')
     assert.equal(textOf([{ ...call, cause: 'JSON.parse' }], 1000), 'unknown')
   })
 
-  it('has a cause and a request only if all that was seen of it had', () => {
+  it('has a cause and a request only if all samples agree on them', () => {
     const request = {}
     const stack = [frame('render', 88)]
     const seen = [...looks({ 20: stack, 40: stack }, { request, cause: 'in ejs' }), ...looks({ 60: stack, 80: stack })]
@@ -79,7 +79,7 @@ describe('the place that held the loop', () => {
     assert.equal(judge(all, 0, 70).cause, 'in ejs')
   })
 
-  it('says that a module was loaded, but not of the module that the process was started with', () => {
+  it('mentions that a module was loaded, except the main module', () => {
     const main = frame('', 3, { loads: true })
     const late = frame('', 1, { file: '/app/src/late.js', loads: true })
     assert.equal(textOf(looks({ 20: [main], 40: [main], 60: [main] }), 70), 'src/a.js:3')

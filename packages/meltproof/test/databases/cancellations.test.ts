@@ -8,7 +8,7 @@ import { type CancellationOutcome, Cancellations } from '../../src/databases/can
 import { pgCancellation } from '../../src/databases/pg-cancel.ts'
 import type { PgClient } from '../../src/databases/pg-shapes.ts'
 
-test('eight cancellations at once, the others in turn; one that is taken back in time is never made', () => {
+test('at most eight cancellations run at once, and one withdrawn in time is never sent', () => {
   const cancellations = new Cancellations()
   const begun: ((outcome: CancellationOutcome) => void)[] = []
   const over: string[] = []
@@ -31,7 +31,7 @@ test('eight cancellations at once, the others in turn; one that is taken back in
   assert.deepEqual(over, ['0 processed', '9 processed'])
 })
 
-test('a cancellation that throws counts as unsent, and the next begins', () => {
+test('a cancellation that throws counts as unsent, and the next one begins', () => {
   const cancellations = new Cancellations()
   const over: CancellationOutcome[] = []
   for (let i = 0; i < 20; i++) {
@@ -46,7 +46,7 @@ test('a cancellation that throws counts as unsent, and the next begins', () => {
   assert.equal(over.length, 20)
 })
 
-test('a quarter of a pool is replaced at once, one at least', () => {
+test('at most a quarter of a pool is replaced at once, and at least one connection', () => {
   for (const [size, most] of [
     [1, 1],
     [10, 2],
@@ -70,7 +70,7 @@ test('a quarter of a pool is replaced at once, one at least', () => {
   }
 })
 
-test('a cancel request whose TLS handshake is not over has not been sent', async () => {
+test('a cancel request counts as unsent until its TLS handshake is over', async () => {
   const server = net.createServer(socket => {
     socket.on('error', () => undefined)
     socket.once('data', () => socket.write('S'))

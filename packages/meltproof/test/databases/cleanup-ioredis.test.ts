@@ -74,7 +74,7 @@ async function until(what: string, check: () => Promise<boolean>): Promise<void>
 }
 
 for (const [arm, wrap] of ARMS) {
-  test(`${arm}: DEL of a lock in a finally still runs after the deadline`, { skip }, () =>
+  test(`${arm}: DEL of a lock in a finally block still runs after the deadline`, { skip }, () =>
     withRedis(wrap, async redis => {
       await late(async () => {
         await redis.set('lock', 'mine', 'NX')
@@ -108,7 +108,7 @@ for (const [arm, wrap] of ARMS) {
     }),
   )
 
-  test(`${arm}: QUIT in a finally closes a connection that is made only after the deadline`, { skip }, async () => {
+  test(`${arm}: QUIT in a finally block closes a connection that is made only after the deadline`, { skip }, async () => {
     server.child!.kill('SIGSTOP')
     const redis = wrap(new Redis({ port: server.port, host: '127.0.0.1' }))
     redis.on('error', () => {})
@@ -124,7 +124,7 @@ for (const [arm, wrap] of ARMS) {
     }
   })
 
-  test(`${arm}: QUIT closes the connection also when the grace is over`, { skip }, () =>
+  test(`${arm}: QUIT closes the connection even after the grace period`, { skip }, () =>
     withRedis(wrap, async redis => {
       await late(async () => {
         await sleep(LONGER_MS)
@@ -139,7 +139,7 @@ for (const [arm, wrap] of ARMS) {
 
 for (const begin of ['multi', 'watch'] as const) {
   test(
-    `a ${begin.toUpperCase()} that nobody ends: the connection is closed after the grace, with one warning`,
+    `a ${begin.toUpperCase()} that is never ended: the connection is closed after the grace period, with one warning`,
     { skip },
     () =>
       withRedis(bound, async redis => {
@@ -158,7 +158,7 @@ for (const begin of ['multi', 'watch'] as const) {
   )
 }
 
-test('an interactive MULTI of which a command was late is not executed by halves', { skip }, () =>
+test('an interactive MULTI with a late command is not executed in part', { skip }, () =>
   withRedis(bound, async redis => {
     await redis.multi({ pipeline: false })
     await redis.set('half', '1')
@@ -173,7 +173,7 @@ test('an interactive MULTI of which a command was late is not executed by halves
   }),
 )
 
-test('BLPOP past its deadline takes no job: it is kept for the next', { skip }, () =>
+test('a BLPOP past its deadline takes no job, which is kept for the next', { skip }, () =>
   withRedis(bound, async redis => {
     for (let i = 0; i < 5; i++) {
       const settled = Promise.withResolvers<unknown>()
@@ -192,7 +192,7 @@ test('BLPOP past its deadline takes no job: it is kept for the next', { skip }, 
   }),
 )
 
-test('a job that Redis had given when the deadline passed is delivered', { skip }, () =>
+test('a job that Redis had sent when the client left is delivered', { skip }, () =>
   withRedis(bound, async redis => {
     const controller = new AbortController()
     let pop: Promise<unknown> | undefined
@@ -217,7 +217,7 @@ test('a job that Redis had given when the deadline passed is delivered', { skip 
   }),
 )
 
-test('a job that comes as the deadline passes is delivered or kept', { skip }, () =>
+test('a job that arrives as the client leaves is delivered or kept', { skip }, () =>
   withRedis(bound, async redis => {
     for (let i = 0; i < 20; i++) {
       const controller = new AbortController()
@@ -240,7 +240,7 @@ test('a job that comes as the deadline passes is delivered or kept', { skip }, (
   }),
 )
 
-test('a late BLPOP costs no connection', { skip }, () =>
+test('a late BLPOP keeps its connection', { skip }, () =>
   withRedis(bound, async redis => {
     const id = await redis.client('ID')
     assert.ok((await rejection(within(DEADLINE_MS, () => redis.blpop('empty', 0)))) instanceof DeadlineExceededError)
@@ -248,7 +248,7 @@ test('a late BLPOP costs no connection', { skip }, () =>
   }),
 )
 
-test('where CLIENT UNBLOCK is not allowed, the connection of a late BLPOP is closed', { skip }, () =>
+test('without permission for CLIENT UNBLOCK, the connection of a late BLPOP is closed', { skip }, () =>
   withRedis(bound, async redis => {
     await watcher.call('ACL', 'SETUSER', 'limited', 'on', 'nopass', '~*', '&*', '+@all', '-client|unblock')
     const limited = bound(redis.duplicate({ username: 'limited', password: 'any' }))
@@ -264,7 +264,7 @@ test('where CLIENT UNBLOCK is not allowed, the connection of a late BLPOP is clo
   }),
 )
 
-test('what else was sent on the connection of a late BLPOP is done, once', { skip }, () =>
+test('other commands on the connection of a late BLPOP are run once', { skip }, () =>
   withRedis(bound, async redis => {
     await watcher.del('n')
     const pop = rejection(within(DEADLINE_MS, () => redis.blpop('empty', 0)))
@@ -274,7 +274,7 @@ test('what else was sent on the connection of a late BLPOP is done, once', { ski
   }),
 )
 
-test('SUBSCRIBE that was not answered in time does not turn the connection to it later', { skip }, () =>
+test('a SUBSCRIBE that was not answered in time does not subscribe the connection later', { skip }, () =>
   withRedis(bound, async redis => {
     server.child!.kill('SIGSTOP')
     const subscribing = rejection(within(DEADLINE_MS, () => redis.subscribe('news')))
@@ -285,7 +285,7 @@ test('SUBSCRIBE that was not answered in time does not turn the connection to it
   }),
 )
 
-test('a command that was given up while there was no connection is not sent later', { skip }, () =>
+test('a command given up while there was no connection is not sent later', { skip }, () =>
   withRedis(bound, async redis => {
     await watcher.del('given up')
     redis.disconnect(true)
@@ -297,7 +297,7 @@ test('a command that was given up while there was no connection is not sent late
   }),
 )
 
-test('a pipeline whose time was up before it was sent is not sent at all', { skip }, () =>
+test('a pipeline whose time was up before it was sent is not sent', { skip }, () =>
   withRedis(bound, async redis => {
     await watcher.del('piped')
     const outcome = Promise.withResolvers<unknown>()

@@ -96,7 +96,7 @@ function transaction(connection: Connection, work: () => Promise<unknown>): Prom
 
 for (const [arm, wrap] of ARMS) {
   test(
-    `a lone connection, ${arm}: the deadline passes between two queries, and COMMIT and ROLLBACK still run`,
+    `a lone connection, ${arm}: COMMIT and ROLLBACK still run if the deadline passes between two queries`,
     { skip },
     () =>
       withConnection(wrap, async connection => {
@@ -111,7 +111,7 @@ for (const [arm, wrap] of ARMS) {
       }),
   )
 
-  test(`a pool, ${arm}: the cleanup in a finally still runs after the deadline`, { skip }, () =>
+  test(`a pool, ${arm}: cleanup in a finally block still runs after the deadline`, { skip }, () =>
     withPool(wrap, async pool => {
       const id = await one(pool, 'select connection_id()')
       let over: Promise<void> | undefined
@@ -138,7 +138,7 @@ for (const [arm, wrap] of ARMS) {
     }),
   )
 
-  test(`a pool, ${arm}: end() while others wait for a connection ends, and tells them`, { skip }, async () => {
+  test(`a pool, ${arm}: end() rejects callers that wait for a connection`, { skip }, async () => {
     const pool = wrap(mysql.createPool({ ...config(), connectionLimit: 1 }))
     const held = await pool.getConnection()
     const waiting = Promise.all([rejection(pool.getConnection()), rejection(pool.query('select 1'))])
@@ -148,7 +148,7 @@ for (const [arm, wrap] of ARMS) {
   })
 }
 
-test('half a transaction is never committed: bare mysql2 does so after KILL QUERY, bound COMMIT is refused', {
+test('COMMIT of a transaction with a late query is refused, where bare mysql2 commits half of it after KILL QUERY', {
   skip,
 }, async () => {
   await withConnection(
@@ -180,7 +180,7 @@ test('half a transaction is never committed: bare mysql2 does so after KILL QUER
   })
 })
 
-test('a statement that never left the line breaks its transaction; ROLLBACK TO a savepoint mends it', { skip }, () =>
+test('a statement dropped from the queue breaks its transaction until ROLLBACK TO a savepoint', { skip }, () =>
   withConnection(bound, async connection => {
     await connection.beginTransaction()
     await connection.query('INSERT INTO written VALUES (1)')
@@ -199,7 +199,7 @@ test('a statement that never left the line breaks its transaction; ROLLBACK TO a
 )
 
 test(
-  'a broken transaction that nobody rolls back: nothing is lost, and the connection is closed, with one warning',
+  'a broken transaction without a ROLLBACK is not committed, and its connection is closed, with one warning',
   { skip },
   () =>
     withConnection(bound, async connection => {
@@ -218,7 +218,7 @@ test(
     }),
 )
 
-test('a COMMIT that runs when its deadline passes is not killed, and its caller learns what came of it', { skip }, () =>
+test('a COMMIT under way when its deadline passes is not killed, and its caller gets the result', { skip }, () =>
   withConnection(bound, async connection => {
     await connection.beginTransaction()
     await connection.query('INSERT INTO written VALUES (1)')
@@ -235,7 +235,7 @@ test('a COMMIT that runs when its deadline passes is not killed, and its caller 
   }),
 )
 
-test('a pool: a connection on which something was killed is closed; one of a single query goes on', { skip }, () =>
+test('a pool: a checked-out connection with a killed query is closed, that of pool.query() is kept', { skip }, () =>
   withPool(bound, async pool => {
     const connection = await pool.getConnection()
     const id = await one(connection, 'select connection_id()')
@@ -250,7 +250,7 @@ test('a pool: a connection on which something was killed is closed; one of a sin
   }),
 )
 
-test('a cleanup that takes longer than its grace: the connection is closed, with one warning', { skip }, () =>
+test('a cleanup that exceeds its grace period closes the connection, with one warning', { skip }, () =>
   withPool(bound, async pool => {
     warnings.length = 0
     for (let i = 0; i < 2; i++) {
@@ -280,7 +280,7 @@ test('a cleanup that takes longer than its grace: the connection is closed, with
   }),
 )
 
-test('pool.releaseConnection() waits for the killed query as release() does', { skip }, () =>
+test('pool.releaseConnection() waits for the killed query, as release() does', { skip }, () =>
   withPool(bound, async pool => {
     const connection = await pool.getConnection()
     await rejection(within(DEADLINE_MS, () => connection.query('select sleep(30)')))
@@ -290,7 +290,7 @@ test('pool.releaseConnection() waits for the killed query as release() does', { 
 )
 
 test(
-  'a pool: an app that a deadline takes out of its transaction, without a ROLLBACK, leaves none behind',
+  'a pool: a transaction that a deadline leaves without a ROLLBACK is not committed',
   { skip },
   () =>
     withPool(bound, async pool => {
@@ -315,7 +315,7 @@ test(
 )
 
 test(
-  'a lone connection: a broken transaction still lets its session be put in order, and not be committed',
+  'a lone connection: a broken transaction allows session cleanup, but no implicit commit',
   { skip },
   () =>
     withConnection(bound, async connection => {
@@ -333,7 +333,7 @@ test(
     }),
 )
 
-test('a pool that ends while a killed query is waited for ends without an error', { skip }, () =>
+test('a pool that ends while a killed query is pending ends without an error', { skip }, () =>
   withPool(bound, async pool => {
     const connection = await pool.getConnection()
     await rejection(within(DEADLINE_MS, () => connection.query('select sleep(30)')))

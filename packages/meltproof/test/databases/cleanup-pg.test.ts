@@ -108,7 +108,7 @@ function transaction(client: pg.ClientBase, work: () => Promise<unknown>): Promi
 }
 
 for (const [arm, wrap] of ARMS) {
-  test(`a lone client, ${arm}: the deadline passes between two queries, and COMMIT and ROLLBACK still run`, () =>
+  test(`a lone client, ${arm}: COMMIT and ROLLBACK still run if the deadline passes between two queries`, () =>
     withClient(wrap, async client => {
       assert.equal(await transaction(client, () => sleep(LONGER_MS)), 'committed')
       const thrown = await transaction(client, async () => {
@@ -121,7 +121,7 @@ for (const [arm, wrap] of ARMS) {
     }))
 
   for (const leaves of ['the deadline passes', 'the client leaves'] as const) {
-    test(`a pool, ${arm}: ${leaves} between two queries, and the cleanup in a finally still runs`, () =>
+    test(`a pool, ${arm}: cleanup in a finally block still runs if ${leaves} between two queries`, () =>
       withPool(wrap, async pool => {
         const pid = await pidOf(pool)
         const controller = new AbortController()
@@ -156,7 +156,7 @@ for (const [arm, wrap] of ARMS) {
       }))
   }
 
-  test(`a lone client, ${arm}: with no deadline its events and errors are those of pg`, () =>
+  test(`a lone client, ${arm}: without a deadline its events and errors are those of pg`, () =>
     withClient(wrap, async client => {
       let drains = 0
       client.on('drain', () => drains++)
@@ -182,7 +182,7 @@ for (const [arm, wrap] of ARMS) {
     }))
 }
 
-test('COMMIT in a transaction whose statement failed: bare pg says it is done; where we cut it short, COMMIT says so', async () => {
+test('COMMIT of a transaction with a late query is refused, where bare pg reports a ROLLBACK', async () => {
   await withClient(
     client => client,
     async client => {
@@ -209,7 +209,7 @@ test('COMMIT in a transaction whose statement failed: bare pg says it is done; w
   })
 })
 
-test('what is queued behind a cancelled statement of the transaction does not run either', () =>
+test('statements queued behind a cancelled one in its transaction do not run before ROLLBACK', () =>
   withClient(bound, async client => {
     await client.query('BEGIN')
     const late = within(DEADLINE_MS, () => client.query('select pg_sleep(30)')).catch(() => {})
@@ -228,7 +228,7 @@ test('what is queued behind a cancelled statement of the transaction does not ru
     assert.deepEqual(await written(), [2])
   }))
 
-test('a statement that never left the line breaks its transaction; ROLLBACK TO a savepoint mends it', () =>
+test('a statement dropped from the queue breaks its transaction until ROLLBACK TO a savepoint', () =>
   withClient(bound, async client => {
     await client.query('BEGIN')
     await client.query('INSERT INTO written VALUES (1)')
@@ -243,7 +243,7 @@ test('a statement that never left the line breaks its transaction; ROLLBACK TO a
     assert.deepEqual(await written(), [1, 3])
   }))
 
-test('a broken transaction that nobody rolls back: nothing is lost, and the client is closed, with one warning', () =>
+test('a broken transaction without a ROLLBACK is not committed, and its client is closed, with one warning', () =>
   withClient(bound, async client => {
     warnings.length = 0
     await client.query('BEGIN')
@@ -259,7 +259,7 @@ test('a broken transaction that nobody rolls back: nothing is lost, and the clie
     assert.equal(warnings.filter(text => text.includes('its broken transaction was not rolled back')).length, 1)
   }))
 
-test('a COMMIT that runs when its deadline passes is not cancelled, and its caller learns what came of it', async () => {
+test('a COMMIT under way when its deadline passes is not cancelled, and its caller gets the result', async () => {
   await watcher.query(`
     create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return null; end $$;
     create table slowly (n int);
@@ -286,7 +286,7 @@ test('a COMMIT that runs when its deadline passes is not cancelled, and its call
   await proxy.stop()
 })
 
-test('a pool: a connection on which something was cancelled is closed, and the next has been through the hook', () =>
+test('a pool: a checked-out connection with a cancelled query is closed, and the next has run the connect hook', () =>
   withPool(bound, async pool => {
     pool.on('connect', client => void client.query('SET lock_timeout TO 4321'))
     const client = await pool.connect()
@@ -300,7 +300,7 @@ test('a pool: a connection on which something was cancelled is closed, and the n
     assert.equal(pool.totalCount, 1)
   }))
 
-test('a pool: the transaction of a checkout whose statement was cut short cannot be committed by halves', () =>
+test('a pool: a transaction with a statement dropped from the queue cannot be committed', () =>
   withPool(bound, async pool => {
     const client = await pool.connect()
     await client.query('BEGIN')
@@ -314,7 +314,7 @@ test('a pool: the transaction of a checkout whose statement was cut short cannot
     assert.deepEqual(await written(), [3])
   }))
 
-test('a pool: an ended budget gets no connection, and pool.query() is refused, not sent', () =>
+test('a pool: after the deadline connect() and query() are refused, and nothing is sent', () =>
   withPool(bound, async pool => {
     const ended = Promise.withResolvers<unknown[]>()
     const late = within(DEADLINE_MS, async () => {
@@ -328,7 +328,7 @@ test('a pool: an ended budget gets no connection, and pool.query() is refused, n
     assert.deepEqual(await written(), [])
   }))
 
-test('a cleanup that takes longer than its grace: the connection is closed, with one warning, and what follows is refused', () =>
+test('a cleanup that exceeds its grace period closes the connection, with one warning, and later queries are refused', () =>
   withPool(bound, async pool => {
     warnings.length = 0
     const pid = await pidOf(pool)
@@ -360,7 +360,7 @@ test('a cleanup that takes longer than its grace: the connection is closed, with
     )
   }))
 
-test('unbounded() takes a cleanup out of the budget: it needs no grace', () =>
+test('unbounded() runs a cleanup outside the budget and its grace period', () =>
   withPool(bound, async pool => {
     let over: Promise<unknown> | undefined
     const late = within(DEADLINE_MS, () => {
@@ -378,7 +378,7 @@ test('unbounded() takes a cleanup out of the budget: it needs no grace', () =>
     assert.equal(await unbounded(() => 5), 5)
   }))
 
-test('a database that dies in the middle of a cleanup: the cleanup fails, and the pool works on', async () => {
+test('if the database dies during a cleanup, the cleanup fails, and the pool drops the connection', async () => {
   const proxy = await cancelProxy(server.port)
   const behind = bound(new pg.Pool({ ...config(proxy.port), max: 1 }))
   behind.on('error', () => {})
@@ -402,7 +402,7 @@ test('a database that dies in the middle of a cleanup: the cleanup fails, and th
   await behind.end()
 })
 
-test('a BEGIN that is late is not cut short: who is told that it failed sends no ROLLBACK', () =>
+test('a late BEGIN is not cut short', () =>
   withClient(bound, async client => {
     const over = Promise.withResolvers<unknown>()
     const late = within(DEADLINE_MS, async () => {
@@ -417,7 +417,7 @@ test('a BEGIN that is late is not cut short: who is told that it failed sends no
     assert.deepEqual(await written(), [1])
   }))
 
-test('a single query of a pool that leaves a transaction open when it is cancelled: the connection is closed', () =>
+test('a connection is closed if a cancelled pool.query() left a transaction open on it', () =>
   withPool(bound, async pool => {
     const pid = await pidOf(pool)
     await rejection(within(DEADLINE_MS, () => pool.query('BEGIN; INSERT INTO written VALUES (1); select pg_sleep(30)')))
@@ -426,7 +426,7 @@ test('a single query of a pool that leaves a transaction open when it is cancell
     assert.deepEqual(await written(), [2])
   }))
 
-test('a ROLLBACK that waits for a late query longer than its grace: the query is not left running', async () => {
+test('a late query whose ROLLBACK exceeds the grace period is not left running', async () => {
   const proxy = await cancelProxy(server.port)
   const pool = bound(new pg.Pool({ ...config(proxy.port), max: 1 }))
   proxy.treatment = 'swallow'
@@ -452,7 +452,7 @@ test('a ROLLBACK that waits for a late query longer than its grace: the query is
   await proxy.stop()
 })
 
-test('a pool: an app that a deadline takes out of its transaction, without a ROLLBACK, leaves none behind', () =>
+test('a pool: a transaction that a deadline leaves without a ROLLBACK is not committed', () =>
   withPool(bound, async pool => {
     const released = Promise.withResolvers<void>()
     const late = within(DEADLINE_MS, async () => {
@@ -473,7 +473,7 @@ test('a pool: an app that a deadline takes out of its transaction, without a ROL
     assert.deepEqual(await written(), [2])
   }))
 
-test('a lone client: a RESET that its broken transaction refuses is not forgotten by the ROLLBACK', () =>
+test('a lone client: a RESET refused in a broken transaction discards the client after ROLLBACK', () =>
   withClient(bound, async client => {
     await client.query("SET search_path TO 'tenant_a'")
     await client.query('BEGIN')
@@ -483,7 +483,7 @@ test('a lone client: a RESET that its broken transaction refuses is not forgotte
     assert.equal(codeOf(await rejection(client.query('SHOW search_path'))), 'MELTPROOF_CLIENT_DISCARDED')
   }))
 
-test('a lone client: a ROLLBACK that was dropped from the line has not mended the transaction', async () => {
+test('a lone client: a ROLLBACK dropped from the queue leaves the transaction broken', async () => {
   const proxy = await cancelProxy(server.port)
   proxy.treatment = 'swallow'
   await withClient(
@@ -516,7 +516,7 @@ test('release(err) destroys the connection, whatever the error', () =>
     }
   }))
 
-test('two copies of meltproof: the second leaves alone what the first has bound', async () => {
+test('with two copies of meltproof, the second leaves alone what the first has bound', async () => {
   const copy = (await import(`../../src/databases/pg.ts?copy=${process.pid}`)) as { bound: Wrap }
   await withPool(
     client => copy.bound(bound(client)),

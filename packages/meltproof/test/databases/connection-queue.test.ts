@@ -1,4 +1,4 @@
-/** The line in front of a pool: who gets the next connection. */
+/** The queue in front of a pool: which caller gets the next connection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConnectionQueue } from '../../src/databases/connection-queue.ts'
@@ -39,13 +39,13 @@ class FakePool {
     this.#budgets.get(name)?.cancel(new Error('left'))
   }
 
-  /** The pool answers whom it was asked by first. */
+  /** The pool answers the oldest request for a connection. */
   connect(error?: Error): void {
     this.asked.shift()!(error, error === undefined ? 1 : undefined)
   }
 }
 
-test('first come, first served; no more connections are asked for than wanted, and than there may be', () => {
+test('serves callers in order of arrival, and requests no more connections than are wanted and allowed', () => {
   const pool = new FakePool(2)
   pool.wait('a')
   assert.equal(pool.asked.length, 1)
@@ -61,7 +61,7 @@ test('first come, first served; no more connections are asked for than wanted, a
   assert.deepEqual(pool.served, ['a', 'b', 'c'])
 })
 
-test('once a deadline has passed the newest goes first, until the line is empty', () => {
+test('serves the newest caller first once a deadline has passed, until the queue is empty', () => {
   const pool = new FakePool(1)
   pool.wait('a', 'b', 'c', 'd')
   pool.timeout('a')
@@ -80,7 +80,7 @@ test('once a deadline has passed the newest goes first, until the line is empty'
   assert.equal(pool.served.at(-1), 'f')
 })
 
-test('a deadline that passes on a connection counts; with an empty line it does not, and neither does a cancelled wait', () => {
+test('a deadline on a connection also switches to newest first, unless the queue is empty or the wait was cancelled', () => {
   const pool = new FakePool(1)
   const late = new DeadlineExceededError({ phase: 'query', limitMs: 1, waitedMs: 1, ownStallMs: 0 })
   pool.line.ended(late)
@@ -96,7 +96,7 @@ test('a deadline that passes on a connection counts; with an empty line it does 
   assert.deepEqual(pool.served, ['c: left', 'a', 'b', 'e'])
 })
 
-test('a connection that nobody waits for goes back; a failed one is an error for the longest wait', () => {
+test('returns a connection that no caller waits for, and rejects the longest wait if connecting fails', () => {
   const pool = new FakePool(2)
   pool.wait('a')
   pool.leave('a')

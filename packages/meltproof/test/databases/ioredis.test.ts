@@ -69,7 +69,7 @@ test('quick commands work as without bound(): alone, in pipelines and in transac
 )
 
 test(
-  'a command past its deadline rejects on time and the connection goes on, every answer to its own command',
+  'a command past its deadline rejects in time, and later answers reach their own commands on the same connection',
   { skip },
   () =>
     withRedis(async redis => {
@@ -91,7 +91,7 @@ test(
 )
 
 test(
-  'each command of a pipeline and a transaction has the deadline, and their answers are not mixed up',
+  'a pipeline or transaction past its deadline rejects, and later answers reach their own commands',
   { skip },
   () =>
     withRedis(async redis => {
@@ -118,7 +118,7 @@ test(
     }),
 )
 
-test('the budget around shrinks it, and a command with no time left is refused once the grace is over', { skip }, () =>
+test('a command outside the budget runs within the grace period, and is refused after it', { skip }, () =>
   withRedis(async redis => {
     bound(redis)
     await redis.set('k', 'v')
@@ -138,7 +138,7 @@ test('the budget around shrinks it, and a command with no time left is refused o
   }),
 )
 
-test('commands that wait on purpose have the budget alone', { skip }, () =>
+test('blocking commands are limited by the budget alone', { skip }, () =>
   withRedis(async redis => {
     bound(redis, { commandMs: 80 })
     assert.equal(await redis.blpop('empty', 0.4), null)
@@ -147,7 +147,7 @@ test('commands that wait on purpose have the budget alone', { skip }, () =>
   }),
 )
 
-test('while there is no connection the deadline counts too, and the client connects when it can', {
+test('without a connection, commandMs still applies', {
   skip,
 }, async () => {
   const port = await freePort()
@@ -161,7 +161,7 @@ test('while there is no connection the deadline counts too, and the client conne
   )
 })
 
-test('subscriptions live on', { skip }, () =>
+test('subscriptions outlast commandMs', { skip }, () =>
   withRedis(redis =>
     withRedis(async publisher => {
       bound(redis, { commandMs: 50 })
@@ -174,7 +174,7 @@ test('subscriptions live on', { skip }, () =>
   ),
 )
 
-test('a server that is loading or was restarted: the handshake has no deadline', { skip }, async () => {
+test('the handshake after a reconnect works under commandMs', { skip }, async () => {
   const own = await startRedis('--requirepass', 'secret')
   await withRedis(
     async redis => {
@@ -188,7 +188,7 @@ test('a server that is loading or was restarted: the handshake has no deadline',
   await own.stop()
 })
 
-test('auto-pipelining: one request’s budget is not another’s', { skip }, () =>
+test('auto-pipelined commands each have the budget of their own request', { skip }, () =>
   withRedis(
     async redis => {
       bound(redis)
@@ -204,7 +204,7 @@ test('auto-pipelining: one request’s budget is not another’s', { skip }, () 
   ),
 )
 
-test('an answer in the socket wins over a deadline that our own stall let pass, 30 of 30', { skip }, () =>
+test('an answer in the socket wins over a deadline that passed in a stall of the own loop, 30 of 30', { skip }, () =>
   withRedis(async redis => {
     // Connecting takes as long as it takes, and is not what this is about.
     await redis.ping()
@@ -217,7 +217,7 @@ test('an answer in the socket wins over a deadline that our own stall let pass, 
   }),
 )
 
-test('anything but a known client is refused, and the error says what was expected', () => {
+test('bound() rejects anything but a known client, and says what it expects', () => {
   assert.throws(() => bound({}), /needs a client of the package ioredis \(5 or later\); got an object/)
   assert.throws(() => bound(new Redis({ lazyConnect: true }), { commandMs: -1 }), /commandMs must be/)
 })

@@ -71,7 +71,7 @@ async function isLate(call: Promise<unknown>): Promise<void> {
   assert.ok(error instanceof DeadlineExceededError, String(error))
 }
 
-test('the connection is occupied until the server is done with the late query, and then used again', () =>
+test('the connection of a late query is used again once the server is done with it', () =>
   withPool({ max: 1 }, async pool => {
     let pid = await pidOf(pool)
     for (let i = 0; i < 5; i++) {
@@ -87,7 +87,7 @@ test('the connection is occupied until the server is done with the late query, a
     await until('all timers are gone', () => pendingFairTimers() === 0)
   }))
 
-test('a late query that ends by itself is waited for as well', () =>
+test('a late query that ends by itself frees its connection, too', () =>
   withProxy({ max: 1 }, async (pool, proxy) => {
     proxy.treatment = 'swallow'
     const pid = await pidOf(pool)
@@ -98,18 +98,18 @@ test('a late query that ends by itself is waited for as well', () =>
     assert.equal(proxy.connections, 1)
   }))
 
-test('a cancel that comes after its query has ended does not hit the next one', () =>
+test('a cancel that arrives after its query has ended does not hit the next one', () =>
   withProxy({ max: 1 }, async (pool, proxy) => {
     proxy.treatment = 700
     const pid = await pidOf(pool)
     await isLate(within(50, () => pool.query('select pg_sleep(0.4)')))
-    // It is sent once the cancel has struck nobody.
+    // It is sent once the cancel has hit no query.
     const { rows } = await pool.query('select pg_sleep(0.6), pg_backend_pid() as pid')
     assert.equal(rows[0].pid, pid)
     assert.equal(proxy.cancels, 1)
   }))
 
-test('a cancel that comes about when its query ends never hits the next one', () =>
+test('a cancel that arrives about when its query ends never hits the next one', () =>
   withProxy({ max: 1 }, async (pool, proxy) => {
     const pid = await pidOf(pool)
     // A busy machine gives its stalls back to the queries, and cancels fewer.
@@ -123,7 +123,7 @@ test('a cancel that comes about when its query ends never hits the next one', ()
     assert.equal(proxy.connections, 1)
   }))
 
-test('a transaction goes on with the same client: what comes next waits for the cancelled query', () =>
+test('a client continues its transaction after a late query, and is not pooled again', () =>
   withPool({ max: 1 }, async pool => {
     const client = await pool.connect()
     const pid = await pidOf(client)
@@ -134,10 +134,10 @@ test('a transaction goes on with the same client: what comes next waits for the 
     assert.equal((await client.query("select to_regclass('kept') as kept")).rows[0].kept, null)
     assert.equal(await pidOf(client), pid)
     client.release()
-    assert.notEqual(await pidOf(pool), pid, 'nobody else gets it')
+    assert.notEqual(await pidOf(pool), pid, 'no other request gets it')
   }))
 
-test('a savepoint outlives the late query', () =>
+test('a savepoint survives a late query', () =>
   withPool({ max: 1 }, async pool => {
     const client = await pool.connect()
     await client.query('begin')
@@ -149,7 +149,7 @@ test('a savepoint outlives the late query', () =>
     client.release()
   }))
 
-test('an app with no time left to roll back leaves no transaction behind', () =>
+test('an app without time left for a ROLLBACK leaves no transaction open', () =>
   withPool({ max: 1 }, async pool => {
     for (const statement of ['select pg_sleep(30)', 'select 1']) {
       const pid = await pidOf(pool)
@@ -174,7 +174,7 @@ test('an app with no time left to roll back leaves no transaction behind', () =>
     }
   }))
 
-test('what the app releases with an error of its own is not used again; releasing twice is an error', () =>
+test('a client released with an error is not used again, and a second release() throws', () =>
   withPool({ max: 1 }, async pool => {
     const client = await pool.connect()
     const pid = await pidOf(client)
@@ -189,7 +189,7 @@ test('what the app releases with an error of its own is not used again; releasin
     assert.equal(pool.totalCount, 1)
   }))
 
-test('queries whose time was up before they were sent cost the others nothing, and no cancel', () =>
+test('queries whose time was up before they were sent cause no cancel', () =>
   withProxy({ max: 1 }, async (pool, proxy) => {
     const client = await pool.connect()
     const pid = await pidOf(client)
@@ -203,7 +203,7 @@ test('queries whose time was up before they were sent cost the others nothing, a
     assert.equal(proxy.connections, 2)
   }))
 
-test('when cancels go to nobody only a quarter of the pool is replaced at a time', () =>
+test('if cancels are lost, only a quarter of the pool is replaced at a time', () =>
   withProxy({ max: 4 }, async (pool, proxy) => {
     proxy.treatment = 'swallow'
     const startMs = performance.now()
@@ -228,7 +228,7 @@ test('connections that wait to be replaced are used again when their query ends'
     assert.equal(proxy.connections, 5)
   }))
 
-test('after a cancel that may still arrive the connection is not used again', () =>
+test('a connection is not used again while a cancel may still arrive', () =>
   withProxy({ max: 1 }, async (pool, proxy) => {
     proxy.treatment = 'silent'
     const pid = await pidOf(pool)
@@ -237,7 +237,7 @@ test('after a cancel that may still arrive the connection is not used again', ()
     assert.equal(proxy.connections, 2)
   }))
 
-test('many late at once are cancelled in turn, eight at a time, and all connections are kept', () =>
+test('twenty late queries are cancelled eight at a time, and all connections are kept', () =>
   withProxy({ max: 20 }, async (pool, proxy) => {
     proxy.treatment = 20
     await Promise.all(Array.from({ length: 20 }, () => pool.query('select pg_sleep(0.1)')))
@@ -250,7 +250,7 @@ test('many late at once are cancelled in turn, eight at a time, and all connecti
     assert.ok(proxy.mostCancelling <= 8, `${proxy.mostCancelling} at once`)
   }))
 
-test('a connection that breaks while its late query is waited for harms nobody', () =>
+test('a connection that breaks while its late query is pending leaves the pool, without harm to another', () =>
   withPool({ max: 1 }, async pool => {
     const proxy = await cancelProxy(server.port)
     const behind = bound(new pg.Pool({ ...config(proxy.port), max: 1 }))
@@ -263,7 +263,7 @@ test('a connection that breaks while its late query is waited for harms nobody',
     assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
   }))
 
-test('a lone client: what comes next waits; when the server does not answer in time it is discarded', async () => {
+test('a lone client waits for a late query, and is discarded if the server does not answer in time', async () => {
   const proxy = await cancelProxy(server.port)
   const client = bound(new pg.Client(config(proxy.port)))
   client.on('error', () => {})
@@ -277,7 +277,7 @@ test('a lone client: what comes next waits; when the server does not answer in t
   await proxy.stop()
 })
 
-test('over TLS a cancel is encrypted, and strikes', async () => {
+test('over TLS, a cancel is encrypted, and ends the query', async () => {
   const secure = await startPostgres(CERTIFICATE)
   const proxy = await cancelProxy(secure.port)
   const pool = bound(new pg.Pool({ ...config(proxy.port), max: 1, ssl: { rejectUnauthorized: false } }))
@@ -287,7 +287,7 @@ test('over TLS a cancel is encrypted, and strikes', async () => {
   await isLate(within(60, () => pool.query('select pg_sleep(30)')))
   assert.equal(await pidOf(pool), pid)
   assert.ok(performance.now() - startMs < 1500, 'the server was told at once')
-  assert.equal(proxy.cancels, 0, 'nobody on the way can read it')
+  assert.equal(proxy.cancels, 0, 'it cannot be read on the way')
   await pool.end()
   await proxy.stop()
   await secure.stop()
@@ -317,7 +317,7 @@ test('a cursor or stream waits for the cancel, and has no deadline', async () =>
   await pool.end()
 })
 
-test('asked for four times what it can do, a pool answers what it can in time', () =>
+test('at four times its capacity, a pool answers at least half of what it can in time', () =>
   withPool({ max: 5 }, async pool => {
     let connections = 0
     pool.on('connect', () => connections++)

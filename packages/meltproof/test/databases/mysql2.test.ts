@@ -78,7 +78,7 @@ test('quick queries work as without bound(): results, errors, parameters, prepar
 )
 
 test(
-  'a query past its deadline rejects on time, is killed at the server, and its connection is used again',
+  'a query past its deadline rejects in time, is killed at the server, and its connection is used again',
   { skip },
   () =>
     withPool({ connectionLimit: 1 }, async pool => {
@@ -97,7 +97,7 @@ test(
     }),
 )
 
-test('its own limit counts without any budget, and says what it was', { skip }, () =>
+test('queryMs applies without a budget, and the error names it', { skip }, () =>
   withPool({ connectionLimit: 1 }, async pool => {
     bound(pool, { queryMs: 500 })
     await one(pool)
@@ -108,7 +108,7 @@ test('its own limit counts without any budget, and says what it was', { skip }, 
   }),
 )
 
-test('the end of a budget before its time kills the query', { skip }, () =>
+test('aborting the budget kills the query', { skip }, () =>
   withPool({ connectionLimit: 1 }, async pool => {
     bound(pool)
     const controller = new AbortController()
@@ -121,7 +121,7 @@ test('the end of a budget before its time kills the query', { skip }, () =>
   }),
 )
 
-test('a transaction goes on with the same connection: what comes next waits for the killed query', { skip }, () =>
+test('a connection continues its transaction after a killed query', { skip }, () =>
   withPool({ connectionLimit: 1, database: 'mysql' }, async pool => {
     bound(pool)
     await pool.query('create or replace table kept (n int) engine=innodb')
@@ -136,7 +136,7 @@ test('a transaction goes on with the same connection: what comes next waits for 
   }),
 )
 
-test('an app with no time left to roll back leaves no transaction behind', { skip }, () =>
+test('an app without time left for a ROLLBACK leaves no transaction open', { skip }, () =>
   withPool({ connectionLimit: 1, database: 'mysql' }, async pool => {
     bound(pool)
     await pool.query('create or replace table kept (n int) engine=innodb')
@@ -157,7 +157,7 @@ test('an app with no time left to roll back leaves no transaction behind', { ski
   }),
 )
 
-test('a kill that comes about when its query ends never hits the next one', { skip }, () =>
+test('a kill that arrives about when its query ends never hits the next one', { skip }, () =>
   withPool({ connectionLimit: 1 }, async pool => {
     bound(pool)
     await one(pool)
@@ -168,7 +168,7 @@ test('a kill that comes about when its query ends never hits the next one', { sk
   }),
 )
 
-test('more late queries than can be done: newest first, and no connection is lost', { skip }, () =>
+test('under overload a pool serves the newest queries first, and loses no connection', { skip }, () =>
   withPool({ connectionLimit: 2 }, async pool => {
     bound(pool)
     let connections = 0
@@ -193,7 +193,7 @@ test('more late queries than can be done: newest first, and no connection is los
   }),
 )
 
-test('waiting for a connection has a deadline, and a wait that was given up takes none', { skip }, () =>
+test('acquireMs limits the wait for a connection, and a caller that gave up takes none', { skip }, () =>
   withPool({ connectionLimit: 1 }, async pool => {
     bound(pool, { acquireMs: 100 })
     const held = await pool.getConnection()
@@ -207,7 +207,7 @@ test('waiting for a connection has a deadline, and a wait that was given up take
   }),
 )
 
-test('a pool with callbacks: callbacks run in the caller’s async context', { skip }, async () => {
+test('a callback pool runs callbacks in the async context of the caller', { skip }, async () => {
   const pool = bound(mysql.createPool({ ...config(), connectionLimit: 1 }))
   const store = new AsyncLocalStorage<string>()
   const held = await new Promise<mysql.PoolConnection>((resolve, reject) =>
@@ -219,7 +219,7 @@ test('a pool with callbacks: callbacks run in the caller’s async context', { s
   await new Promise(resolve => pool.end(resolve))
 })
 
-test('a lone connection: what still waits in line is taken out without harm to the others', { skip }, async () => {
+test('a lone connection: a late query in the queue is dropped without harm to the others', { skip }, async () => {
   const connection = bound(await mysqlPromise.createConnection(config()))
   const slow = connection.query('select sleep(0.3)')
   const impatient = rejection(within(60, () => connection.query('select 2')))
@@ -234,7 +234,7 @@ test('a lone connection: what still waits in line is taken out without harm to t
   await connection.end()
 })
 
-test('a call with no time left is refused without harm', { skip }, () =>
+test('a query that is late on arrival rejects without harm', { skip }, () =>
   withPool({ connectionLimit: 1 }, async pool => {
     bound(pool)
     await one(pool)
@@ -254,7 +254,7 @@ test('a call with no time left is refused without harm', { skip }, () =>
   }),
 )
 
-test('an answer in the socket wins over a deadline that our own stall let pass, 20 of 20', { skip }, () =>
+test('an answer in the socket wins over a deadline that passed in a stall of the own loop, 20 of 20', { skip }, () =>
   withPool({ connectionLimit: 1 }, async pool => {
     bound(pool)
     await one(pool)
@@ -266,7 +266,7 @@ test('an answer in the socket wins over a deadline that our own stall let pass, 
   }),
 )
 
-test('a connection that comes when nobody waits any more goes back to the pool', { skip }, () =>
+test('a connection that arrives after its caller gave up returns to the pool', { skip }, () =>
   withPool({ connectionLimit: 1, queueLimit: 10 }, async pool => {
     bound(pool, { acquireMs: 100 })
     const held = await pool.getConnection()
@@ -277,7 +277,7 @@ test('a connection that comes when nobody waits any more goes back to the pool',
   }),
 )
 
-test('anything but a known client is refused, and the error says what was expected', () => {
+test('bound() rejects anything but a known client, and says what it expects', () => {
   for (const other of [{}, { query() {} }, []]) {
     assert.throws(() => bound(other), /needs a pool or connection of the package mysql2 \(version 3\); got/)
   }

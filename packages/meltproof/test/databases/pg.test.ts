@@ -84,7 +84,7 @@ test('quick queries work as without bound(): results, errors, parameters, callba
     assert.equal(pendingFairTimers(), 0)
   }))
 
-test('a query past its deadline rejects on time, and is cancelled at the server', () =>
+test('a query past its deadline rejects in time, and is cancelled at the server', () =>
   withPool({ max: 2 }, async pool => {
     bound(pool, { queryMs: 800 })
     await pool.query('select 1')
@@ -100,7 +100,7 @@ test('a query past its deadline rejects on time, and is cancelled at the server'
     assert.equal(pendingFairTimers(), 0)
   }))
 
-test('without a limit of its own a query has that of its budget', () =>
+test('without queryMs, a query is limited by its budget', () =>
   withPool({ max: 1 }, async pool => {
     bound(pool, { queryMs: false, acquireMs: false })
     assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
@@ -108,7 +108,7 @@ test('without a limit of its own a query has that of its budget', () =>
     assert.ok((await rejection(within(100, () => pool.query('select pg_sleep(30)')))) instanceof DeadlineExceededError)
   }))
 
-test('the budget around shrinks it, and ends it early', () =>
+test('a query is cancelled when its budget ends or is aborted', () =>
   withPool({ max: 2 }, async pool => {
     bound(pool)
     const error = await rejection(within(120, () => pool.query('select pg_sleep(30)')))
@@ -122,7 +122,7 @@ test('the budget around shrinks it, and ends it early', () =>
     await until('cancelled', async () => (await running()) === 0)
   }))
 
-test('waiting for a connection has a deadline, and a wait that was given up takes none', () =>
+test('acquireMs limits the wait for a connection, and a caller that gave up takes none', () =>
   withPool({ max: 1 }, async pool => {
     bound(pool, { acquireMs: 80 })
     const held = await pool.connect()
@@ -139,7 +139,7 @@ test('waiting for a connection has a deadline, and a wait that was given up take
     assert.equal(pool.waitingCount, 0)
   }))
 
-test('metrics say how many connections are lent, and how many callers wait', () =>
+test('namedPools() reports connections in use and callers that wait', () =>
   withPool({ max: 2, database: 'template1' }, async pool => {
     bound(pool)
     const named = `127.0.0.1:${server.port}/template1`
@@ -152,7 +152,7 @@ test('metrics say how many connections are lent, and how many callers wait', () 
     assert.deepEqual(figures(), { name: named, used: 0, waiting: 0, most: 2 })
   }))
 
-test('a query taken over by another request runs in its own budget and context', () =>
+test('a query that waits for a connection runs in its own async context', () =>
   withPool({ max: 1 }, async pool => {
     bound(pool)
     const store = new AsyncLocalStorage<string>()
@@ -172,7 +172,7 @@ test('a configured statement_timeout is kept', () =>
     assert.equal((await pool.query('show statement_timeout')).rows[0].statement_timeout, '2s')
   }))
 
-test('a lone client: bounded, and its queries still in line are not sent', async () => {
+test('a lone client: a late query in the queue is not sent, and the client stays usable', async () => {
   const client = bound(new pg.Client(config()), { queryMs: 5000 })
   await client.connect()
   const slow = client.query('select pg_sleep(0.3)')
@@ -187,7 +187,7 @@ test('a lone client: bounded, and its queries still in line are not sent', async
   await client.end()
 })
 
-test('an answer in the socket wins over a deadline that our own stall let pass, 20 of 20', () =>
+test('an answer in the socket wins over a deadline that passed in a stall of the own loop, 20 of 20', () =>
   withPool({ max: 1 }, async pool => {
     bound(pool)
     await pool.query('select 1')
@@ -198,7 +198,7 @@ test('an answer in the socket wins over a deadline that our own stall let pass, 
     }
   }))
 
-test('many at once: all report, all are cancelled, the pool works on', () =>
+test('twenty late queries all reject and are cancelled, and the pool stays usable', () =>
   withPool({ max: 20 }, async pool => {
     bound(pool)
     const outcomes = await Promise.all(
@@ -209,7 +209,7 @@ test('many at once: all report, all are cancelled, the pool works on', () =>
     assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
   }))
 
-test('a server that does not answer the connection at all', async () => {
+test('acquireMs ends a connect() that the server never answers', async () => {
   const { createServer } = await import('node:net')
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await new Promise(resolve => silent.once('listening', resolve))
@@ -221,7 +221,7 @@ test('a server that does not answer the connection at all', async () => {
   silent.close()
 })
 
-test('anything but a known client is refused, and the error says what was expected', () => {
+test('bound() rejects anything but a known client, and says what it expects', () => {
   for (const other of [{}, { query() {} }, [], new Map()]) {
     assert.throws(() => bound(other), /needs a Pool or Client of the package pg \(version 8, not pg-native\); got/)
   }

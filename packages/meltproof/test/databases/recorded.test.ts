@@ -40,7 +40,7 @@ async function waitsForConnection(pool: { query(sql: string): Promise<unknown> }
   assert.ok(waited!.queuedMs > 150 && waited!.queuedMs < took(waited!), `${waited!.queuedMs} of ${took(waited!)}`)
 }
 
-test('PostgreSQL: a query that waits for a connection, and one that gets none', async () => {
+test('PostgreSQL: the wait for a connection is recorded, also if none is obtained', async () => {
   const server = await startPostgres()
   const connectionString = `postgres://postgres:secret@127.0.0.1:${server.port}/postgres`
   const pool = boundPg(new pg.Pool({ connectionString, max: 1 }))
@@ -67,7 +67,7 @@ test('PostgreSQL: a query that waits for a connection, and one that gets none', 
   await server.stop()
 })
 
-test('PostgreSQL: a record has the peer, the time, the outcome and the request, and never the password', async () => {
+test('PostgreSQL: a record has peer, time, outcome and request, and never the password', async () => {
   const server = await startPostgres()
   const config = { host: '127.0.0.1', port: server.port, user: 'postgres', password: 'secret', database: 'postgres' }
   const pool = boundPg(new pg.Pool({ ...config, max: 1 }))
@@ -91,7 +91,7 @@ test('PostgreSQL: a record has the peer, the time, the outcome and the request, 
   await server.stop()
 })
 
-test('MySQL: the same', { skip: skipWithout('mariadbd', 'mariadb-server') }, async () => {
+test('MySQL: a record has peer, time and outcome, and the wait for a connection', { skip: skipWithout('mariadbd', 'mariadb-server') }, async () => {
   const server = await startMariadb()
   const connection = boundMysql(await mysql.createConnection({ host: '127.0.0.1', port: server.port, user: 'root' }))
   seen.splice(0)
@@ -109,7 +109,7 @@ test('MySQL: the same', { skip: skipWithout('mariadbd', 'mariadb-server') }, asy
   await server.stop()
 })
 
-test('Redis: the same', { skip: skipWithout('redis-server', 'redis-server') }, async () => {
+test('Redis: a record has peer, command and outcome', { skip: skipWithout('redis-server', 'redis-server') }, async () => {
   const server = await startRedis()
   const redis = boundRedis(new Redis({ host: '127.0.0.1', port: server.port }))
   redis.on('error', () => {})

@@ -18,7 +18,7 @@ const holds = (says: (text: string) => boolean, yes: readonly string[], no: read
   for (const text of no) assert.equal(says(text), false, text)
 }
 
-test('ROLLBACK in all its forms, and nothing that only looks like it', () => {
+test('rollsBack() recognises ROLLBACK in all its forms, and nothing that only looks like it', () => {
   holds(
     rollsBack,
     ['ROLLBACK', 'ROLLBACK;', 'ROLLBACK WORK', 'ROLLBACK TO SAVEPOINT a', 'ABORT', "XA END 'x'", "XA ROLLBACK 'x'"],
@@ -34,14 +34,14 @@ test('ROLLBACK in all its forms, and nothing that only looks like it', () => {
   )
 })
 
-test('cleanup and BEGIN are never cancelled; work is', () => {
+test('cleansUp() and mustFinish() recognise cleanup and BEGIN, and not work', () => {
   const cleanup = ['COMMIT', 'END', 'RELEASE SAVEPOINT a', 'RESET ALL', 'SELECT pg_advisory_unlock(1)', 'UNLOCK TABLES']
   const work = ['SELECT 1', 'INSERT INTO commits VALUES (1)', 'UPDATE a SET b = 1', 'WITH a AS (SELECT 1) SELECT 1']
   holds(cleansUp, [...cleanup, "SELECT RELEASE_LOCK('a')"], [...work, 'BEGIN'])
   holds(mustFinish, [...cleanup, 'BEGIN', 'START TRANSACTION READ ONLY', 'SAVEPOINT a'], work)
 })
 
-test('what a broken transaction lets through does not commit it', () => {
+test('tidiesSession() allows nothing that commits a broken transaction', () => {
   holds(
     tidiesSession,
     ['SET search_path TO DEFAULT', 'RESET ROLE', 'SET @a = NULL', "SELECT RELEASE_LOCK('a')", 'DROP TEMPORARY TABLE a'],
@@ -56,7 +56,7 @@ test('what a broken transaction lets through does not commit it', () => {
   )
 })
 
-test('what may outlive its statement in the session', () => {
+test('mayChangeSession() recognises what outlives its statement', () => {
   holds(
     mayChangeSession,
     [
@@ -70,12 +70,12 @@ test('what may outlive its statement in the session', () => {
   )
 })
 
-test('a message has the first word alone', () => {
+test('nameOf() returns the first word alone', () => {
   assert.equal(nameOf('/* who */ insert into a values (1)'), 'INSERT')
   assert.equal(nameOf(''), 'statement')
 })
 
-test('a text that is a million characters long is read in no time', () => {
+test('a text of a million characters is read within five seconds', () => {
   const startMs = performance.now()
   for (const text of ['/*'.repeat(500_000), ' '.repeat(1_000_000), '-- a\n'.repeat(200_000)]) cleansUp(text)
   assert.ok(performance.now() - startMs < 5000)

@@ -7,7 +7,7 @@ import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { kept } from './kept.ts'
 import { block } from '../block.ts'
 
-test('property: however budgets nest, none has more left than the one around it', () => {
+test('property: however budgets nest, none has more left than its parent', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.integer({ min: 1, max: 10_000 }), fc.constant(Number.POSITIVE_INFINITY)), { minLength: 1 }),
@@ -24,7 +24,7 @@ test('property: however budgets nest, none has more left than the one around it'
   )
 })
 
-test('the context carries the innermost budget, also across awaits', async () => {
+test('the async context has the innermost budget, also after an await', async () => {
   assert.equal(currentBudget(), undefined)
   const outer = new Budget(1000)
   const inner = new Budget(500, { parent: outer })
@@ -38,13 +38,13 @@ test('the context carries the innermost budget, also across awaits', async () =>
   assert.equal(currentBudget(), undefined)
 })
 
-test('without a listener and before its signal is read a budget has no timer', () => {
+test('a budget has no timer until it has a listener or its signal is read', () => {
   const budget = new Budget(1000, { parent: new Budget(2000) })
   assert.ok(budget.remainingMs() > 900)
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('when the time is up the signal aborts, and so does that of every budget within, with the same reason', async () => {
+test('at the deadline the signals of a budget and of all nested ones abort with the same reason', async () => {
   const outer = new Budget(30)
   const inner = new Budget(1000, { parent: outer })
   assert.ok(inner.limitMs <= 30)
@@ -55,7 +55,7 @@ test('when the time is up the signal aborts, and so does that of every budget wi
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('cancelling ends all within at once, and what is asked afterwards is ended already', () => {
+test('cancelling ends all nested budgets at once, and later ones have no time left', () => {
   const outer = new Budget(1000)
   const inner = new Budget(500, { parent: outer })
   const { signal } = inner
@@ -75,7 +75,7 @@ test('cancelling ends all within at once, and what is asked afterwards is ended 
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('settled work is never aborted, and leaves no timer', () => {
+test('a settled budget is never aborted, and leaves no timer', () => {
   const outer = new Budget(1000)
   const inner = new Budget(500, { parent: outer })
   const { signal } = inner
@@ -87,7 +87,7 @@ test('settled work is never aborted, and leaves no timer', () => {
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('own stalls are given back to a soft budget and not to a hard one', async () => {
+test('stalls of the own loop are given back to a soft budget, but not to a hard one', async () => {
   const soft = new Budget(100)
   const hard = new Budget(100, { hard: true })
   soft.watch() // Stalls are known while something watches.

@@ -1,4 +1,4 @@
-/** What a passed deadline says, and whom it blames. */
+/** The message of a passed deadline, and what it blames. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeadlineFacts, DeadlineExceededError } from '../../src/deadline/deadline-error.ts'
@@ -6,16 +6,16 @@ import { type DeadlineFacts, DeadlineExceededError } from '../../src/deadline/de
 const said = (facts: Partial<DeadlineFacts>): string =>
   new DeadlineExceededError({ phase: 'first-byte', limitMs: 3000, waitedMs: 3002, ownStallMs: 0, ...facts }).message
 
-test('without a stall it is the other side', () => {
+test('without a stall the error blames the other side', () => {
   assert.match(said({}), /took more than 3000 ms\. Waited 3002 ms .* not stalled meanwhile: the other side/)
 })
 
-test('a stall that was given back is not the reason, one that was not is', () => {
+test('the error blames a stall that was not given back, and not one that was', () => {
   assert.match(said({ waitedMs: 3202, ownStallMs: 200 }), /stalled for 200 ms of that\. The limit was extended/)
   assert.match(said({ ownStallMs: 200 }), /which left 2802 ms: the stall is at least part of the cause/)
 })
 
-test('a stall that cost the call nothing is not the reason either', () => {
+test('the error does not blame a stall that cost the call nothing', () => {
   const message = said({ ownStallMs: 200, heldUpMs: 0 })
   assert.match(
     message,
@@ -28,6 +28,6 @@ test('a stall that cost the call nothing is not the reason either', () => {
   assert.match(said({ ownStallMs: 200, heldUpMs: 50 }), /which left 2952 ms/)
 })
 
-test('what was never started says so', () => {
+test('the error says if the call was never started', () => {
   assert.match(said({ phase: 'refused', limitMs: -4, what: 'the call' }), /the call was not started, because only 0 ms/)
 })

@@ -5,7 +5,7 @@ import { creditDue } from '../../src/deadline/fair-rule.ts'
 
 const STATE = { limitMs: 200, elapsedMs: 200, stalledMs: 0, givenMs: 0, creditCapMs: Number.POSITIVE_INFINITY }
 
-test('without a stall nothing is given back', () => {
+test('without a stall no time is given back', () => {
   assert.equal(creditDue(STATE), 0)
   assert.equal(creditDue({ ...STATE, elapsedMs: 205 }), 0)
 })
@@ -15,16 +15,16 @@ test('stalls within the limit are given back', () => {
   assert.equal(creditDue({ ...STATE, elapsedMs: 200, stalledMs: 50 }), 50)
 })
 
-test('after one long stall the whole limit is still to come, never more', () => {
+test('after a long stall at most the whole limit is given back', () => {
   assert.equal(creditDue({ ...STATE, elapsedMs: 5000, stalledMs: 5000 }), 200)
 })
 
-test('the end of an inherited deadline ends the credit', () => {
+test('no time is given back beyond an inherited deadline', () => {
   assert.equal(creditDue({ ...STATE, elapsedMs: 250, stalledMs: 250, creditCapMs: 120 }), 70)
   assert.equal(creditDue({ ...STATE, elapsedMs: 400, stalledMs: 300, creditCapMs: 120 }), 0)
 })
 
-test('property: however it stalls, a timer is given back its limit at most, and ends', () => {
+test('property: a timer gives back at most its limit, however the loop stalls, and ends', () => {
   const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 60, maxLength: 60 })
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 10_000 }), shares, (limitMs, stalledShare) => {

@@ -17,20 +17,20 @@ function expiry(ms: number, options?: { creditCapMs?: number }): Promise<Expiry>
   return promise
 }
 
-test('expires after its time, not before', async () => {
+test('a fair timer expires after its time, not before', async () => {
   const startMs = now()
   const verdict = await kept(expiry(50))
   assert.ok(now() - startMs >= 49)
   assert.ok(verdict.waitedMs >= 49 && verdict.waitedMs <= now() - startMs + 1)
 })
 
-test('in order of when they are due, whatever the order of arming', async () => {
+test('fair timers expire in the order in which they are due', async () => {
   const order: number[] = []
   await kept(Promise.all([90, 30, 60].map(ms => expiry(ms).then(() => order.push(ms)))))
   assert.deepEqual(order, [30, 60, 90])
 })
 
-test('a cancelled timer never calls, even when another timer cancels it at the last moment', async () => {
+test('a cancelled timer never calls back, even if another timer cancels it at the last moment', async () => {
   const called: string[] = []
   const cleared = startFairTimer(20, () => called.push('cleared'))
   cleared.cancel()
@@ -45,7 +45,7 @@ test('a cancelled timer never calls, even when another timer cancels it at the l
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('a stall is given back: the verdict comes after the limit in unstalled time', async () => {
+test('a stall is given back: the timer expires after its limit in unstalled time', async () => {
   const pending = expiry(250)
   await sleep(20)
   block(300)
@@ -57,7 +57,7 @@ test('a stall is given back: the verdict comes after the limit in unstalled time
   )
 })
 
-test('with no credit left to give the verdict comes two turns after the stall', async () => {
+test('without credit the timer expires within a few turns after the stall', async () => {
   const pending = expiry(300, { creditCapMs: 0 })
   await sleep(20)
   block(400)
@@ -73,7 +73,7 @@ test('with no credit left to give the verdict comes two turns after the stall', 
   assert.ok(ticks <= 10, `${ticks} ticks`)
 })
 
-test('an answer that lies in the socket wins, 30 of 30, even without credit', async () => {
+test('an answer in the socket wins over the timer, 30 of 30, even without credit', async () => {
   // In a thread of its own, so that it answers while this loop is blocked, and says when it has.
   const written = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(
@@ -106,7 +106,7 @@ test('an answer that lies in the socket wins, 30 of 30, even without credit', as
   assert.equal(answered, 30)
 })
 
-test('an error thrown by a listener is uncaught, and the other timers go on', async () => {
+test('an error thrown by a callback is uncaught, and the other timers still expire', async () => {
   const uncaught = once(process, 'uncaughtException')
   // The runner's own listener would report it as a failure of this test.
   const listeners = process.listeners('uncaughtException').slice(0, -1)
@@ -123,7 +123,7 @@ test('an error thrown by a listener is uncaught, and the other timers go on', as
   }
 })
 
-test('0 and below expire at once, Infinity and the enormous never', async () => {
+test('0 and negative times expire at once, Infinity and huge ones never', async () => {
   const never = [Number.POSITIVE_INFINITY, 1e15, 2 ** 31].map(ms =>
     startFairTimer(ms, () => assert.fail(`${ms} expired`)),
   )
@@ -132,7 +132,7 @@ test('0 and below expire at once, Infinity and the enormous never', async () => 
   for (const timer of never) timer.cancel()
 })
 
-test('ten thousand timers share one Node timer, and leave nothing when they are cancelled', async () => {
+test('ten thousand timers share one Node timer, and leave nothing after they are cancelled', async () => {
   const before = process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
   const timers = Array.from({ length: 10_000 }, (_, i) => startFairTimer(5000 + (i % 7) * 1000, () => {}))
   assert.equal(pendingFairTimers(), 10_000)
@@ -142,7 +142,7 @@ test('ten thousand timers share one Node timer, and leave nothing when they are 
   assert.ok(process.getActiveResourcesInfo().filter(name => name === 'Timeout').length <= before + 1)
 })
 
-test('a pending timer keeps no process alive', async () => {
+test('a pending timer does not keep the process alive', async () => {
   const { execFileSync } = await import('node:child_process')
   const url = new URL('../../src/deadline/fair-timer.ts', import.meta.url)
   const startMs = now()

@@ -12,7 +12,7 @@ import { isMeltproofError } from '../../src/errors.ts'
 
 const ENVOY = 'x-envoy-expected-rq-timeout-ms'
 
-test('what Envoy and gRPC write', () => {
+test('readDeadline() reads the fields of Envoy and gRPC', () => {
   assert.equal(readDeadline({ [ENVOY]: '250' }), 250)
   assert.equal(readDeadline({ 'grpc-timeout': '250m' }), 250)
   assert.deepEqual(
@@ -22,7 +22,7 @@ test('what Envoy and gRPC write', () => {
   assert.equal(readDeadline({}), undefined)
 })
 
-test('the smallest counts, of several names and of one repeated', () => {
+test('the smallest of several deadlines counts, also in a repeated field', () => {
   assert.equal(readDeadline({ [ENVOY]: '250', 'grpc-timeout': '100m' }), 100)
   assert.equal(readDeadline({ [ENVOY]: '250, 90,300' }), 90)
   assert.equal(readDeadline({ [ENVOY]: ['250', '80'] }), 80)
@@ -56,7 +56,7 @@ test('a field that is not exactly a duration is ignored', () => {
   assert.equal(readDeadline({ [ENVOY]: Array(1000).fill('x').concat('5').join(',') }), undefined)
 })
 
-test('nothing is written without a limit, or with nothing left', () => {
+test('formatDeadline() returns nothing without a limit or with no time left', () => {
   for (const format of ['milliseconds', 'grpc'] as const) {
     for (const left of [Number.POSITIVE_INFINITY, Number.NaN, 0, 0.9, -5])
       assert.equal(formatDeadline(left, format), undefined)
@@ -66,7 +66,7 @@ test('nothing is written without a limit, or with nothing left', () => {
   assert.equal(formatDeadline(200_000_500, 'grpc'), '200000S')
 })
 
-test('property: what is written is read back, never longer, and never by more than a second shorter', () => {
+test('property: a written deadline is read back never longer, and less than a second shorter', () => {
   const format = fc.constantFrom<DeadlineFormat>('milliseconds', 'grpc')
   fc.assert(
     fc.property(fc.double({ min: 1, max: 9e10, noNaN: true }), format, (leftMs, kind) => {
@@ -76,7 +76,7 @@ test('property: what is written is read back, never longer, and never by more th
   )
 })
 
-test('property: no text makes it throw, or yield anything but a positive number', () => {
+test('property: parseDeadline() never throws, and returns a positive number or undefined', () => {
   const format = fc.constantFrom<DeadlineFormat>('milliseconds', 'grpc')
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), format, (text, kind) => {
@@ -86,7 +86,7 @@ test('property: no text makes it throw, or yield anything but a positive number'
   )
 })
 
-test('names and formats are checked', () => {
+test('checkDeadlineHeaders() rejects invalid names and formats', () => {
   assert.deepEqual(checkDeadlineHeaders('headers', [{ name: 'X-Left', format: 'milliseconds' }]), [
     { name: 'x-left', format: 'milliseconds' },
   ])

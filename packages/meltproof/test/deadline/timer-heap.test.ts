@@ -10,7 +10,7 @@ const step = fc.oneof(
   fc.constant({ takeFirst: true }),
 )
 
-test('property: against a plain list, under any additions and removals', () => {
+test('property: the heap behaves like a plain list under any additions and removals', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200, size: 'max' }), steps => {
       const heap = new TimerHeap<HeapEntry>()

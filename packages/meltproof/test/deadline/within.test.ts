@@ -12,7 +12,7 @@ import { kept } from './kept.ts'
 /** Work that never ends, and ignores its signal. */
 const forever = (): Promise<never> => new Promise(() => {})
 
-test('settles as the work does', async () => {
+test('within() settles as the work does', async () => {
   assert.equal(await within(1000, async () => 'done'), 'done')
   assert.equal(await within(1000, () => 'not even a promise'), 'not even a promise')
   const failure = new Error('from the work')
@@ -29,7 +29,7 @@ test('settles as the work does', async () => {
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('a callback that ignores its signal is not waited for, and its late failure is dropped', async () => {
+test('work that ignores its signal is not waited for, and its late rejection is dropped', async () => {
   let fail: (error: Error) => void = () => {}
   let given: AbortSignal | undefined
   const error = await kept(
@@ -48,7 +48,7 @@ test('a callback that ignores its signal is not waited for, and its late failure
   await new Promise(setImmediate)
 })
 
-test('the error says in words what was waited for, how long and whether it was our own loop', async () => {
+test('the error says what was waited for, how long, and whether the own loop stalled', async () => {
   const error = await kept(rejection(within(40, forever, { what: 'the price service' })))
   assert.ok(error instanceof DeadlineExceededError && isMeltproofError(error))
   assert.equal(error.name, 'DeadlineExceededError')
@@ -64,7 +64,7 @@ test('the error says in words what was waited for, how long and whether it was o
   )
 })
 
-test('stalls are given back and told', async () => {
+test('stalls are given back and reported in the error', async () => {
   const pending = rejection(within(250, forever))
   await kept(sleep(20))
   block(150)
@@ -80,7 +80,7 @@ test('stalls are given back and told', async () => {
   }
 })
 
-test('nested limits only shrink, and the end of the outer one ends all', async () => {
+test('nested limits only shrink, and the outer deadline ends all', async () => {
   await kept(
     within(80_000, async () => {
       assert.ok(remaining() <= 80_000)
@@ -128,7 +128,7 @@ test('a call whose budget is too small is refused, not started', async () => {
   assert.deepEqual(started, [])
 })
 
-test('after a stall longer than the limit a nested call still gets its turn', async () => {
+test('after a stall longer than the limit, a nested call still runs', async () => {
   const result = await kept(
     within(100, async () => {
       await sleep(20)
@@ -142,7 +142,7 @@ test('after a stall longer than the limit a nested call still gets its turn', as
   assert.equal(result, 'served')
 })
 
-test('wrong arguments are rejections that say what is wrong', async () => {
+test('invalid arguments reject with a message that names them', async () => {
   const work = async (): Promise<void> => assert.fail('started')
   const calls: [() => Promise<unknown>, RegExp][] = [
     [() => within(Number.NaN, work), /ms must be a number of milliseconds.*got NaN/],
@@ -161,13 +161,13 @@ test('wrong arguments are rejections that say what is wrong', async () => {
   }
 })
 
-test('an enormous limit works like any other', async () => {
+test('a huge limit works like any other', async () => {
   for (const ms of [2 ** 31, Number.MAX_SAFE_INTEGER, Number.MAX_VALUE]) {
     assert.equal(await within(ms, () => sleep(5, 'done')), 'done')
   }
 })
 
-test('an outside signal ends it early; one that has aborted already keeps it from starting', async () => {
+test('an aborted signal ends the work, or keeps it from starting', async () => {
   const aborted = AbortSignal.abort(new Error('before'))
   await assert.rejects(
     within(1000, () => assert.fail('started'), { signal: aborted }),
@@ -192,7 +192,7 @@ test('an outside signal ends it early; one that has aborted already keeps it fro
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('the awaiting code goes on in its own async context', async () => {
+test('awaiting code continues in its own async context', async () => {
   const store = new AsyncLocalStorage<string>()
   const seen = await kept(
     store.run('request 7', async () => {
@@ -203,7 +203,7 @@ test('the awaiting code goes on in its own async context', async () => {
   assert.equal(seen, 'request 7')
 })
 
-test('thousands in flight leave nothing behind', async () => {
+test('three thousand calls leave no timer behind', async () => {
   const outcomes = await kept(
     Promise.allSettled(
       Array.from({ length: 3000 }, (_, i) =>
@@ -218,7 +218,7 @@ test('thousands in flight leave nothing behind', async () => {
   while (isBeating()) await kept(sleep(5))
 })
 
-test('instanceof holds across duplicate installs', () => {
+test('instanceof works across duplicate installs', () => {
   const stranger = Object.defineProperty(new Error('x'), Symbol.for('meltproof.deadline-exceeded'), { value: true })
   assert.ok(stranger instanceof DeadlineExceededError)
   assert.ok(!(new Error('x') instanceof DeadlineExceededError))

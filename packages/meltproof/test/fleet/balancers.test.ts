@@ -1,4 +1,4 @@
-/** The balancers of simulated fleets choose as those do that they are named after. */
+/** The balancers of simulated fleets choose like the ones they are named after. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Balancer, Server } from '../../sim/fleet/balancers/balancer.ts'
@@ -13,8 +13,8 @@ const chosen = (balancer: Balancer, count: number): (number | undefined)[] =>
   Array.from({ length: count }, () => balancer.choose()?.id)
 const report = (fields: string) => ({ text: `TEXT ${fields}`, binary: '' })
 
-describe('in turn', () => {
-  test('passes over who is full, and who has just refused', () => {
+describe('RoundRobin', () => {
+  test('skips full servers and the one that has just refused', () => {
     const all = servers(3)
     const balancer = new RoundRobin()
     balancer.rotation(all)
@@ -26,8 +26,8 @@ describe('in turn', () => {
   })
 })
 
-describe('least connections', () => {
-  test('the one with the fewest, and the others in turn', () => {
+describe('LeastConnections', () => {
+  test('chooses the server with the fewest connections, and round robin among equals', () => {
     const all = servers(3)
     const balancer = new LeastConnections()
     balancer.rotation(all)
@@ -38,15 +38,15 @@ describe('least connections', () => {
   })
 })
 
-describe('by report', () => {
-  test('the weight is that of Envoy: a whole number, with a penalty for errors', () => {
+describe('WeightedByReport', () => {
+  test('has the weights of Envoy: integers with a penalty for errors', () => {
     assert.equal(weightOf(report('application_utilization:0.3,rps_fractional:100,eps:0'), 1), 333)
     assert.equal(weightOf(report('application_utilization:0.5,rps_fractional:100,eps:50'), 1), 100)
     assert.equal(weightOf(report('cpu_utilization:0.25,rps_fractional:100'), 1), 400, 'without the other')
     assert.equal(weightOf(report('application_utilization:0.5,rps_fractional:0'), 1), undefined)
   })
 
-  test('nobody is believed in the blackout, then each has its share; who tells no more has the median', () => {
+  test('uses equal weights in the blackout, then those of the reports, and the median for servers without one', () => {
     const all = servers(3)
     const balancer = new WeightedByReport(new Random(1))
     balancer.rotation(all, 0)

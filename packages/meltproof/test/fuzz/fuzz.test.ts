@@ -5,7 +5,7 @@ import { Random } from '../../sim/random.ts'
 import { makeConversation } from '../../fuzz/conversations.ts'
 import { fuzz, SMALL } from './run-fuzz.ts'
 
-test('passes on a healthy server', async () => {
+test('the fuzz run passes on a healthy server', async () => {
   const { code, out, errors } = await fuzz(undefined, ...SMALL)
   assert.equal(errors, '')
   assert.equal(code, 0)
@@ -14,7 +14,7 @@ test('passes on a healthy server', async () => {
   assert.match(out, /passed: \d+ requests/)
 })
 
-test('a bad option is an error that names it', async () => {
+test('an invalid option is an error that names it', async () => {
   const { code, errors } = await fuzz(undefined, '--requests', 'many')
   assert.equal(code, 2)
   assert.match(errors, /--requests must be a whole number from 1, got 'many'/)

@@ -1,4 +1,4 @@
-/** What HAProxy is told, figure by figure. */
+/** The line that HAProxy gets, figure by figure. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -65,20 +65,20 @@ class Asked {
   }
 }
 
-describe('the number of a service that is not overloaded', () => {
-  it('is not said until two seconds have shown that it rests: nothing is known before', () => {
+describe('maxconn without overload', () => {
+  it('is not sent until the service has been idle enough for two seconds', () => {
     const asked = new Asked({ ...IDLE, inflight: 3, open: 3 })
     for (let i = 0; i < REST; i++) assert.equal(asked.line(), NOTHING)
     for (let i = 0; i < 5; i++) assert.equal(asked.maxconn(), OPEN)
   })
 
-  it('is not said while the service is busy, or somebody waits: a process that has just started looks idle for a while', () => {
+  it('is not sent while the service is busy or requests wait', () => {
     const busy = new Asked({ ...IDLE, inflight: 3, open: 3, utilisation: 1 })
     const waits = new Asked({ ...IDLE, inflight: 16, queued: 4, open: 20, utilisation: 0.5 })
     for (let i = 0; i < 30; i++) assert.deepEqual([busy.line(), waits.line()], [NOTHING, NOTHING])
   })
 
-  it('leaves a burst to the service', () => {
+  it('is large enough to leave a burst to the service', () => {
     const asked = Asked.released()
     for (const queued of [300, 200, 100, 8]) {
       assert.equal(
@@ -90,42 +90,42 @@ describe('the number of a service that is not overloaded', () => {
     assert.equal(asked.maxconn({ shed: others }), OPEN, 'no want of capacity')
   })
 
-  it('is twice what is open, where that is more', () => {
+  it('is twice the number of open requests if that is more', () => {
     const asked = Asked.released()
     for (const open of [390, 780, 1560]) assert.equal(asked.maxconn({ inflight: open, open }), 2 * open)
   })
 
-  it('is out of the way in a dry run, in which nobody is held up, also by what was said before', () => {
+  it('is released in a dry run, also from an earlier value', () => {
     const asked = new Asked({ ...FULL, dryRun: true })
     for (let i = 0; i < 10; i++) assert.equal(asked.line(sheds(i * 100)), RELEASE)
   })
 })
 
-describe('the number under overload', () => {
-  it('is there with the first sheds: the limit, and room, so that it still binds here', () => {
+describe('maxconn under overload', () => {
+  it('is sent with the first sheds: the limit and room for a queue of four', () => {
     assert.equal(Asked.overloaded(FULL).maxconn(), 14)
     const asked = Asked.released()
     assert.equal(asked.maxconn({ ...FULL, queued: 300, open: 310 }), OPEN)
     assert.equal(asked.maxconn({ queued: 200, open: 210, ...sheds(1) }), 14)
   })
 
-  it('is there when the limit is known and some wait, though nobody is shed: a predecessor may have said less', () => {
+  it('is sent when the limit is known and requests wait, even without sheds', () => {
     assert.equal(new Asked({ ...FULL, queued: 10, open: 20 }).maxconn(), 14)
   })
 
-  it('has room for 30 ms of work, however quick that is', () => {
+  it('leaves room for 30 ms of work, however quick that is', () => {
     const asked = Asked.overloaded(FULL)
     for (let i = 0; i < 40; i++) asked.maxconn({ queued: 60, open: 70 }, 400)
     assert.equal(asked.maxconn({ queued: 60, open: 70 }, 400), 10 + 60)
   })
 
-  it('has room for what flows without a permit, and none for requests whose client has left', () => {
+  it('leaves room for requests without a permit, and none for those whose client has left', () => {
     assert.equal(Asked.overloaded({ ...FULL, open: 114 }).maxconn(), 114)
     assert.equal(Asked.overloaded({ ...FULL, abandoned: 6, open: 8 }).maxconn(), 4 + 4)
     assert.equal(Asked.overloaded({ ...FULL, abandoned: 10, queued: 5, open: 5 }).maxconn(), 1 + 4)
   })
 
-  it('falls where handlers never wait: their loop is busy, and no limit is ever found', () => {
+  it('falls where handlers never wait, although no limit is ever found', () => {
     const asked = Asked.overloaded({ ...IDLE, inflight: 20, open: 20, utilisation: 1 })
     const told = [16, asked.maxconn({ inflight: 16, open: 16 })]
     for (let i = 0; i < 15; i++) told.push(asked.maxconn({ inflight: told.at(-1)!, open: told.at(-1)! }))
@@ -133,14 +133,14 @@ describe('the number under overload', () => {
     assert.equal(told.at(-1), 1 + 4)
   })
 
-  it('stays while the service is busy, and in one so slow that none is admitted between two looks', () => {
+  it('stays while the service is busy, even if none is admitted between two checks', () => {
     const asked = Asked.overloaded(FULL)
     for (let i = 0; i < 50; i++) assert.equal(asked.maxconn(), 14)
     for (let i = 0; i < 50; i++) assert.equal(asked.maxconn({ queued: 0, open: 10 }), 14, 'not all of them were read')
     for (let i = 0; i < 10; i++) assert.equal(asked.maxconn({}, 0), 14)
   })
 
-  it('goes when the service has rested for two seconds, also when meltproof has stepped aside and sees nobody', () => {
+  it('rises again after two idle seconds, also when meltproof has stepped aside', () => {
     const asked = Asked.overloaded(FULL)
     for (let i = 1; i < REST; i++)
       assert.equal(asked.maxconn({ inflight: 6, queued: 0, open: 6, utilisation: 0.6 }), 14)
@@ -149,7 +149,7 @@ describe('the number under overload', () => {
 })
 
 describe('balancers', () => {
-  it('are those that have asked lately', () => {
+  it('are those that asked within the last ten seconds', () => {
     const balancers = new Balancers()
     balancers.asks('10.0.0.1', 0)
     balancers.asks('10.0.0.2', 9000)
@@ -158,20 +158,20 @@ describe('balancers', () => {
     assert.deepEqual(balancers.addresses, ['10.0.0.2'])
   })
 
-  it('that are made up are not kept', () => {
+  it('are not kept without bound if addresses are made up', () => {
     const balancers = new Balancers()
     for (let i = 0; i < 10_000; i++) balancers.asks(String(i), i / 100)
     assert.ok(balancers.addresses.length < 100)
   })
 })
 
-it('a server that drains, or none, gets nothing; the word is none that only `ready` takes back', () => {
+it("a draining server, or no server, gets a weight of 0 %, which needs no 'ready' to be undone", () => {
   assert.equal(new Asked(FULL).line({ draining: true }), DRAIN)
   assert.equal(new Advice().line(undefined, 0), DRAIN)
   assert.match(DRAIN, /^up 0%\n$/)
 })
 
-it('whatever the figures, HAProxy understands the line, and is never told 0, which means no end', () => {
+it('property: HAProxy can parse every line, and maxconn is never 0', () => {
   const count = fc.nat({ max: 20_000 })
   const figures = fc.record({
     ...{ abandoned: count, admitted: count, inflight: count, limit: count, open: count, queued: count },

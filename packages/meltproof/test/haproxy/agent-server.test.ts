@@ -1,4 +1,4 @@
-/** The agent's port, whoever asks and however. */
+/** The agent's port, with any client. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -45,15 +45,15 @@ async function ask(port: number, says?: string): Promise<string> {
   return heard
 }
 
-describe('the port', () => {
-  it('says a line and hangs up, whatever is said to it', async () => {
+describe('the agent port', () => {
+  it('sends a line and closes, whatever it receives', async () => {
     const { port } = await served(() => FIGURES)
     for (const says of [undefined, 'app/app1\n', 'half a li', 'GET / HTTP/1.1\r\n\r\n'.repeat(5000)]) {
       assert.equal(await ask(port, says), LINE)
     }
   })
 
-  it('looks ten times a second, also when it is asked a thousand times', async () => {
+  it('reads the figures at most ten times a second, however often it is asked', async () => {
     let looks = 0
     const { port } = await served(() => {
       looks++
@@ -68,7 +68,7 @@ describe('the port', () => {
     assert.ok(looks <= 2 + tookMs / 100, `${looks} looks in ${tookMs} ms`)
   })
 
-  it('answers a balancer while a thousand others never hang up', async () => {
+  it('answers a balancer while a thousand clients keep their connections half-open', async () => {
     const { agent, port } = await served(() => FIGURES)
     const silent: net.Socket[] = []
     ends.push(() => {
@@ -86,7 +86,7 @@ describe('the port', () => {
     assert.ok(count <= 101, `${count} are open`)
   })
 
-  it('says when a balancer has read that it is held, and not before there is an overload', async () => {
+  it('reports when a balancer has read a maxconn, and not before an overload', async () => {
     let held = 0
     let shed = 0
     const figures = (): Figures => ({ ...FIGURES, shed: { standing: shed } as Figures['shed'] })
@@ -102,7 +102,7 @@ describe('the port', () => {
     await eventually('it is said', () => held > 0)
   })
 
-  it('holds nobody when its own figures fail, and tells the balancer that it is over when the guard closes', async () => {
+  it('releases maxconn if the figures throw or the guard closes', async () => {
     const { agent, port } = await served(() => {
       throw new Error('no figures')
     })
@@ -125,7 +125,7 @@ describe('agent(guard, options)', () => {
   }
 
   // That it is taken later is the same as for the admin port (admin-cluster.test.ts).
-  it('says that its port is taken, and harms nobody', async () => {
+  it('warns that its port is in use, and the service still answers', async () => {
     const { guard, port } = await service()
     const stranger = net.createServer().listen(0, '127.0.0.1')
     await once(stranger, 'listening')
@@ -146,7 +146,7 @@ describe('agent(guard, options)', () => {
     }
   })
 
-  it('says what is wrong with its options', async () => {
+  it('rejects invalid options', async () => {
     const { guard } = await service()
     for (const [given, expected] of [
       [[guard, { port: 70_000 }], /port must be a whole number from 0 to 65535; got 70000/],
@@ -167,8 +167,8 @@ describe('agent(guard, options)', () => {
   })
 })
 
-describe('what clients have open', () => {
-  it('counts requests in service and waiting and upgraded connections, and neither idle nor shed ones', async () => {
+describe('stats().open', () => {
+  it('counts requests in service, waiting and upgraded connections, but no idle or shed ones', async () => {
     const responses: http.ServerResponse[] = []
     const server = http.createServer((_, response) => responses.push(response))
     server.on('upgrade', (_, socket) => {

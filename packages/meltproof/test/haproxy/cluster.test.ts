@@ -22,7 +22,7 @@ async function ask(port: number): Promise<string> {
 
 const isTold = (port: number, what: (line: string) => boolean): Promise<boolean> => ask(port).then(what, () => false)
 
-it('one worker has the port and tells the sum, and another one when it dies', async () => {
+it('one worker owns the agent port and reports the sum, and another one takes over when it dies', async () => {
   const agent = await freePort()
   const child = start('workers.mjs', {
     env: {
@@ -55,5 +55,5 @@ it('one worker has the port and tells the sum, and another one when it dies', as
   for (let i = 0; i < 2; i++) await child.port()
   await eventually('it is told again', () => isTold(agent, line => line.startsWith('up 100%')))
   child.process.kill('SIGKILL')
-  assert.ok(!(await child.ended).stderr.includes('agent checks'), 'nobody complains of a port that one of them has')
+  assert.ok(!(await child.ended).stderr.includes('agent checks'), 'no worker warns of a port that another one owns')
 })

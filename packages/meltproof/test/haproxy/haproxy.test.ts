@@ -54,14 +54,14 @@ async function reached(): Promise<number> {
 const open = async (): Promise<number> => JSON.parse(await get(ADMIN, '/stats')).open
 
 describe('HAProxy', { skip }, () => {
-  it('takes the configuration without a warning', () => {
+  it('accepts the configuration without a warning', () => {
     const { status, stdout, stderr } = spawnSync(pathOf('haproxy')!, ['-c', '-f', CONFIGURATION], { encoding: 'utf8' })
     assert.deepEqual([status, stdout.trim(), stderr], [0, 'Configuration file is valid', ''])
   })
 
   let child: Child
   let port: number
-  it('sends all there is while the service is not overloaded', async () => {
+  it('sends all requests while the service is not overloaded', async () => {
     child = service()
     port = await child.port()
     await eventually('the admin port is there', () => get(ADMIN, '/ready').then(Boolean, () => false))
@@ -71,7 +71,7 @@ describe('HAProxy', { skip }, () => {
     assert.equal((await ask('/')).body, 'served')
   })
 
-  it('is told what the service takes when it sheds, sends no more than that, and turns the rest away itself', async () => {
+  it('applies maxconn when the service sheds, and sheds the rest itself', async () => {
     // The first of them reach the service.
     await eventually('a wave is turned away at the door', async () => {
       const before = await reached()
@@ -86,7 +86,7 @@ describe('HAProxy', { skip }, () => {
     })
   })
 
-  it('sends nothing to a service that drains, loses nothing of what it has, and sends again to the next', async () => {
+  it('sends nothing to a draining service, loses no request, and uses the next one', async () => {
     const last = ask('/slow')
     // So that the drain takes as long as we need.
     const stays = http.get({ port, host: '127.0.0.1', path: '/slower', agent: false }).on('error', () => undefined)

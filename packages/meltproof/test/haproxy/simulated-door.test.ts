@@ -9,7 +9,7 @@ import type { Workload } from '../../sim/workload.ts'
 
 interface Door {
   readonly asksAgents?: boolean
-  /** Until somebody tells another. */
+  /** Until the agent sends another one. */
   readonly maxconn?: number
   readonly balancers?: number
 }
@@ -33,9 +33,9 @@ const goodFrom = ({ seconds }: FleetResult, s: number): number => {
   return later.reduce((sum, { good }) => sum + good, 0) / later.length
 }
 
-describe('the door that is told', () => {
+describe('HAProxy with agent checks, simulated', () => {
   for (const times of [20, 50, 100]) {
-    it(`keeps the whole capacity at ${times} times of it, from the first second on, with a p99 below 250 ms`, () => {
+    it(`keeps the capacity at ${times} times of it from the first second, with a p99 below 250 ms`, () => {
       const workload: Workload = { rate: () => times * CPU5, steps: cpu5 }
       const result = told(workload, 6)
       const untold = behind({}, workload, 6)
@@ -47,7 +47,7 @@ describe('the door that is told', () => {
     })
   }
 
-  it('keeps the capacity when half of the core is taken, when the loop stalls, and of a process that has just started', () => {
+  it('keeps the capacity with half of the core, with stalls of the loop, and after a cold start', () => {
     const rate = (): number => 50 * CPU5
     const slow = told({ rate, steps: cpu5, core: () => (_, ms) => 2 * ms }, 8)
     assert.ok(goodFrom(slow, 0) >= 0.97 * (CPU5 / 2), `${goodFrom(slow, 0)}/s`)
@@ -58,7 +58,7 @@ describe('the door that is told', () => {
     assert.ok(goodFrom(cold, 4) >= 0.97 * CPU5, `${goodFrom(cold, 4)}/s`)
   })
 
-  it('keeps the capacity when the overload comes after a calm, and when it comes and goes', () => {
+  it('keeps the capacity when overload begins after a calm, and when it comes and goes', () => {
     const comes = told({ rate: nowMs => (nowMs < 6000 ? 0.5 : 50) * CPU5, steps: cpu5 }, 12)
     // What came before the door was told could be a burst: it is answered within two seconds, and one second is late for it.
     assert.ok(goodFrom(comes, 8) >= 0.97 * CPU5, `${goodFrom(comes, 8)}/s`)
@@ -72,20 +72,20 @@ describe('the door that is told', () => {
     }
   })
 
-  it('shares with another balancer that was told the same', () => {
+  it('shares the capacity with another balancer that gets the same maxconn', () => {
     const result = told({ rate: () => 50 * CPU5, steps: cpu5 }, 8, { balancers: 2 })
     assert.ok(goodFrom(result, 0) >= 0.97 * CPU5, `${goodFrom(result, 0)}/s`)
     assert.ok(p99(result) <= 500, `${p99(result)} ms`)
   })
 
-  it('keeps a pool full, as soon as it is known', () => {
+  it('keeps a pool full once its limit is known', () => {
     const result = told({ rate: () => 2000, steps: pool50 }, 12)
     // The door opens until there is evidence of the pool, and a second or two are late for what it has let in.
     assert.ok(goodFrom(result, 0) >= 160, `${goodFrom(result, 0)}/s`)
     assert.ok(goodFrom(result, 5) >= 198, `${goodFrom(result, 5)}/s`)
   })
 
-  it('leaves a burst to the service, which has time for it, also after an overload', () => {
+  it('leaves a burst to the service, also after an overload', () => {
     const burst = (nowMs: number): boolean => nowMs >= 14_000 && nowMs < 14_100
     const rate = (nowMs: number): number => (nowMs < 2000 ? 2000 : burst(nowMs) ? 1500 : 20)
     const result = told({ rate, steps: cpu5 }, 17)
@@ -94,14 +94,14 @@ describe('the door that is told', () => {
     assert.ok(result.seconds[14]!.offered > 120, 'a burst')
   })
 
-  it('turns away nobody of a burst of 300 whom the service would have served', () => {
+  it('turns away none of a burst of 300 requests that the service can serve', () => {
     const rate = (nowMs: number): number => (nowMs >= 10_000 && nowMs < 10_100 ? 3000 : 40)
     const result = told({ rate, steps: cpu5 }, 13)
     assert.equal(turnedAway(result), 0)
     assert.ok(sum(result.seconds.slice(10, 12).map(({ offered }) => offered)) > 200, 'a burst')
   })
 
-  it('turns nobody away below capacity', () => {
+  it('turns away no request below capacity', () => {
     for (const [rate, steps] of [
       [0.9 * CPU5, cpu5],
       [180, pool50],
@@ -114,20 +114,20 @@ describe('the door that is told', () => {
     }
   })
 
-  it('lets handlers that never wait work one by one', () => {
+  it('keeps the capacity of handlers that never wait', () => {
     const workload: Workload = { rate: () => 5000, steps: () => [{ cpu: 1 }] }
     const result = told(workload, 4)
     assert.ok(goodFrom(result, 2) >= 960, `${goodFrom(result, 2)}/s of about 970`)
     assert.ok(goodFrom(result, 2) > goodFrom(behind({}, workload, 4), 2))
   })
 
-  it('holds nobody by what a predecessor said, when requests wait for something with room for all', () => {
+  it('is not held back by the maxconn of a predecessor if requests only wait', () => {
     const workload: Workload = { rate: () => 600, steps: () => waits(200) }
     assert.ok(goodFrom(behind({ maxconn: 12 }, workload, 12), 5) < 70, 'without an agent it is held')
     assert.ok(goodFrom(told(workload, 12, { maxconn: 12 }), 5) > 570)
   })
 
-  it('holds nobody when a dependency gets ten times as fast', () => {
+  it('is not held back when a dependency becomes ten times faster', () => {
     const workload: Workload = {
       rate: () => 1500,
       steps: (_, nowMs) => (nowMs < 5000 ? pool50() : poolOf(5)),

@@ -1,4 +1,4 @@
-/** limiter(): who runs, who waits, who is told what, and when a permit comes back. */
+/** limiter(): what runs, what waits, what is shed, and when a permit comes back. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { getEventListeners } from 'node:events'
@@ -53,7 +53,7 @@ const shedWith = (reason: string) => (error: unknown) => {
 }
 
 describe('run()', () => {
-  it('starts at once what has a permit, and settles as the function does', async () => {
+  it('starts at once with a free permit, and settles as the function does', async () => {
     const jobs = limiter()
     const failure = new Error('theirs')
     assert.equal(await jobs.run(() => 7), 7)
@@ -73,13 +73,13 @@ describe('run()', () => {
     assert.match(jobs.explain(), /^Nothing was shed\. (?:At most \d+ may be in service: |Concurrency is not limited)/)
   })
 
-  it('calls the function before it returns when a permit is free', () => {
+  it('calls the function synchronously if a permit is free', () => {
     const calls: number[] = []
     void limiter().run(() => calls.push(1))
     assert.deepEqual(calls, [1])
   })
 
-  it('lets wait what finds no permit, and starts it in order of arrival', async () => {
+  it('queues runs without a permit, and starts them in order of arrival', async () => {
     const jobs = limiter({ limit: 2 })
     const held = new Held()
     const all = ['a', 'b', 'c', 'd'].map(name => jobs.run(held.work(name)))
@@ -100,7 +100,7 @@ describe('run()', () => {
     assert.deepEqual(figures(jobs), [0, 0, 4])
   })
 
-  it('runs what waited where its caller is', async () => {
+  it('runs a queued function in the async context of its caller', async () => {
     const storage = new AsyncLocalStorage<string>()
     const jobs = limiter({ limit: 1 })
     const held = new Held()
@@ -111,7 +111,7 @@ describe('run()', () => {
     assert.equal(await second, 'mine')
   })
 
-  it('needs no permit of its own inside of a run of the same limiter', async () => {
+  it('needs no second permit within a run of the same limiter', async () => {
     const jobs = limiter({ limit: 1 })
     const other = limiter({ limit: 1 })
     const nested = jobs.run(() => other.run(() => jobs.run(async () => jobs.stats().inflight)))
@@ -119,7 +119,7 @@ describe('run()', () => {
     assert.deepEqual(figures(jobs), [0, 0, 1])
   })
 
-  it('needs one when the run around it is over, though the context is still its', async () => {
+  it('needs a permit after the surrounding run has ended, even in its async context', async () => {
     const jobs = limiter({ limit: 1 })
     const held = new Held()
     let later: (() => Promise<string>) | undefined
@@ -136,7 +136,7 @@ describe('run()', () => {
     assert.equal(await waits, 'later')
   })
 
-  it('needs none inside of a run that is over, which was inside of one that is not', async () => {
+  it('needs no permit within an ended run inside one that still runs', async () => {
     const jobs = limiter({ limit: 1, sheds: false })
     const outer = jobs.run(async () => {
       const { promise: inner, resolve } = Promise.withResolvers<void>()
@@ -152,7 +152,7 @@ describe('run()', () => {
     assert.equal(await outer, 'later')
   })
 
-  it('sheds what its turn does not come for, and says why', async () => {
+  it('sheds a run whose turn does not come, and explains why, unless sheds is false', async () => {
     const jobs = limiter({ limit: 1 })
     const patient = limiter({ limit: 1, sheds: false })
     const held = new Held()
@@ -174,7 +174,7 @@ describe('run()', () => {
     assert.deepEqual(held.started, ['hangs', 'hangs too', 'waits'])
   })
 
-  it('starts what matters more first, and sheds what matters less', async () => {
+  it('starts more critical runs first', async () => {
     const jobs = limiter({ limit: 1, sheds: false })
     const held = new Held()
     const first = jobs.run(held.work('first'))
@@ -191,7 +191,7 @@ describe('run()', () => {
     assert.deepEqual(held.started, ['first', 'plus', 'plain', 'sheddable'])
   })
 
-  it('lets the lowest class of a consumer get on where nothing is shed, however much of the best comes', async () => {
+  it('lets the lowest class advance with sheds: false, however much of the best arrives', async () => {
     const jobs = limiter({ limit: 1, sheds: false })
     const done = { critical_plus: 0, sheddable: 0 }
     let pulled = 0
@@ -206,7 +206,7 @@ describe('run()', () => {
     assert.ok(done.sheddable >= 90 && done.critical_plus >= 280, JSON.stringify(done))
   })
 
-  it('rejects what makes no sense', async () => {
+  it('rejects invalid arguments and options', async () => {
     const jobs = limiter()
     const invalid = (code: string, message: RegExp) => (error: unknown) =>
       isMeltproofError(error) && error.code === code && message.test(error.message)
@@ -232,8 +232,8 @@ describe('run()', () => {
   })
 })
 
-describe('a run that nobody waits for any more', () => {
-  it('is not started when it waited', async () => {
+describe('a run that its caller has given up', () => {
+  it('is not started if it waited', async () => {
     const jobs = limiter({ limit: 1 })
     const held = new Held()
     const leaving = new AbortController()
@@ -250,7 +250,7 @@ describe('a run that nobody waits for any more', () => {
     assert.deepEqual(held.started, ['first'])
   })
 
-  it('keeps its permit until it settles when it has begun', async () => {
+  it('keeps its permit until it settles if it has begun', async () => {
     const jobs = limiter({ limit: 2 })
     const held = new Held()
     const leaving = new AbortController()
@@ -263,7 +263,7 @@ describe('a run that nobody waits for any more', () => {
     assert.deepEqual([jobs.stats().inflight, jobs.stats().abandoned], [0, 0])
   })
 
-  it('counts neither as in flight nor as given up once it seems never to settle', async () => {
+  it('counts neither as in flight nor as abandoned once it seems never to settle', async () => {
     const jobs = limiter({ limit: 1 })
     const gone = new AbortController()
     const hung = jobs.run(() => new Promise(() => undefined), { signal: gone.signal })
@@ -283,7 +283,7 @@ interface Waiting {
   readonly deadline: WatchedBudget
 }
 
-describe('a run listens to its signal and its deadline until it is over', () => {
+describe('a run removes its listeners from signal and deadline when it is', () => {
   const listening = ({ leaving, deadline }: Waiting): number[] => [
     getEventListeners(leaving.signal, 'abort').length,
     deadline.listeners.size,
@@ -335,13 +335,13 @@ describe('a run listens to its signal and its deadline until it is over', () => 
 })
 
 describe('a run under a deadline', () => {
-  it('works under the budget of its caller', async () => {
+  it('sees the budget of its caller', async () => {
     const jobs = limiter()
     const left = await within(60_000, () => jobs.run(() => remaining()))
     assert.ok(left > 50_000 && left <= 60_000)
   })
 
-  it('is shed when its turn cannot come in time', async () => {
+  it('is shed or rejected if its turn cannot come in time', async () => {
     const jobs = limiter({ limit: 1, sheds: false })
     const held = new Held()
     void jobs.run(held.work('hangs'))
@@ -353,7 +353,7 @@ describe('a run under a deadline', () => {
     assert.deepEqual(held.started, ['hangs'])
   })
 
-  it('is not started when the time is up', async () => {
+  it('is not started after the deadline', async () => {
     const jobs = limiter()
     const calls: string[] = []
     await assert.rejects(
@@ -367,7 +367,7 @@ describe('a run under a deadline', () => {
     assert.deepEqual(calls, ['inner', 'MELTPROOF_DEADLINE_EXCEEDED'])
   })
 
-  it('keeps its permit when the time passes while it works', async () => {
+  it('keeps its permit if the deadline passes while it works', async () => {
     const jobs = limiter()
     const held = new Held()
     await assert.rejects(
@@ -382,7 +382,7 @@ describe('a run under a deadline', () => {
 })
 
 describe('drain()', () => {
-  it('takes nothing new, and waits for what it has', async () => {
+  it('rejects new runs, and waits for those in progress and queued', async () => {
     const jobs = limiter({ limit: 1 })
     const held = new Held()
     const first = jobs.run(async () => {
@@ -402,11 +402,11 @@ describe('drain()', () => {
     assert.equal(await drained, true)
   })
 
-  it('resolves at once when there is nothing', async () => {
+  it('resolves at once if nothing runs', async () => {
     assert.equal(await limiter().drain(), true)
   })
 
-  it('sheds what waits when the time is up, and leaves alone what runs', async () => {
+  it('sheds queued runs after the timeout, and leaves running ones alone', async () => {
     const jobs = limiter({ limit: 1 })
     const held = new Held()
     const first = jobs.run(held.work('first'))
@@ -421,7 +421,7 @@ describe('drain()', () => {
 })
 
 describe('close()', () => {
-  it('starts what waits, and all that comes later', async () => {
+  it('starts queued runs and all later ones at once', async () => {
     const jobs = limiter({ limit: 1 })
     const held = new Held()
     const all = ['a', 'b', 'c'].map(name => jobs.run(held.work(name)))
@@ -433,7 +433,7 @@ describe('close()', () => {
     assert.deepEqual(await Promise.all(all), ['a', 'b', 'c', 'd'])
   })
 
-  it('starts what waits once, whoever has started before', async () => {
+  it('starts each queued run once', async () => {
     const jobs = limiter({ limit: 2 })
     const held = new Held()
     const all = ['a', 'b', 'c', 'd', 'e'].map(name => jobs.run(held.work(name)))
@@ -448,7 +448,7 @@ describe('close()', () => {
     assert.deepEqual(figures(jobs).slice(0, 1), [0])
   })
 
-  it('starts everything when one that starts makes another leave', async () => {
+  it('starts all queued runs even if starting one aborts another', async () => {
     const jobs = limiter({ limit: 1 })
     const held = new Held()
     const leaving = new AbortController()
@@ -462,7 +462,7 @@ describe('close()', () => {
   })
 })
 
-it('a function that computes does not keep the loop: the next ones wait for the next turn', async () => {
+it('functions that compute are spread over several turns of the loop', async () => {
   const jobs = limiter()
   const startedIn: number[] = []
   let turn = 0

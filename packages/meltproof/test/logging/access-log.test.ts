@@ -56,8 +56,8 @@ const nasty = fc
   .map(parts => parts.join(''))
 const SAFE = /^[\x20-\x7e\u00a0-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ufefe\uff00-\uffff]*\n$/
 
-describe('a line', () => {
-  it('is JSON with what took time', () => {
+describe('a line of the access log', () => {
+  it('is JSON with the time that each part took', () => {
     assert.deepEqual(JSON.parse(jsonLine(ENTRY)), {
       time: '2026-11-21T10:00:00.000Z',
       method: 'GET',
@@ -75,7 +75,7 @@ describe('a line', () => {
     })
   })
 
-  it('is combined as Apache writes it', () => {
+  it("has Apache's combined format", () => {
     assert.equal(
       combinedLine({ ...ENTRY, referer: 'http://x/"q"', userAgent: 'a\\b' }),
       '127.0.0.1 - - [21/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 5 "http://x/\\"q\\"" "a\\\\b"\n',
@@ -84,7 +84,7 @@ describe('a line', () => {
     assert.match(combinedLine({ ...ENTRY, status: 0, outcome: 'aborted', bytes: undefined }), / 499 - "-" /)
   })
 
-  it('is one line, harmless and whole, whatever the client sent', () => {
+  it('is a single printable line with all fields escaped, whatever the client sent', () => {
     fc.assert(
       fc.property(nasty, nasty, nasty, nasty, (method, url, referer, userAgent) => {
         const entry = { ...ENTRY, method, url, referer, userAgent, route: userAgent }
@@ -103,7 +103,7 @@ describe('a line', () => {
     )
   })
 
-  it('is bounded', () => {
+  it('has a bounded length', () => {
     const long = 'x'.repeat(100_000)
     const entry = { ...ENTRY, method: long, url: long, referer: long, userAgent: long }
     assert.ok(jsonLine(entry).length < 8000)
@@ -111,8 +111,8 @@ describe('a line', () => {
   })
 })
 
-describe('sampling', () => {
-  it('goes down with pressure, in a straight line', () => {
+describe('access log sampling', () => {
+  it('falls linearly with pressure', () => {
     const sampling = { calm: 1, pressed: 0.1 }
     assert.deepEqual(
       [0, 0.5, 1, -1, 2].map(p => Math.round(shareAt(sampling, p) * 100)),
@@ -120,7 +120,7 @@ describe('sampling', () => {
     )
   })
 
-  it('never leaves out errors, sheds and aborted requests', () => {
+  it('never drops errors, sheds and aborted requests', () => {
     assert.ok(
       isAlwaysLogged(500, 'answered') &&
         isAlwaysLogged(404, 'answered') &&
@@ -198,7 +198,7 @@ describe('accessLog', () => {
     )
   })
 
-  it('lets no header make a line', async () => {
+  it('writes one safe line, whatever is in the request head', async () => {
     const { port, until } = await serve({ format: 'combined' })
     const head = ['GET /"x HTTP/1.1', 'host: x', 'user-agent: a"b\\\tc\u009b', 'connection: close', '', '']
     const socket = net.connect(port)
@@ -208,7 +208,7 @@ describe('accessLog', () => {
     assert.match(line!, SAFE)
   })
 
-  it('samples the ordinary ones under pressure and says so, never errors', async () => {
+  it('samples ordinary requests under pressure, but never errors', async () => {
     const { get, until, lines } = await serve({ sampleUnderPressure: 0 }, () => 1)
     for (let i = 0; i < 20; i++) await get('/')
     await get('/error')
@@ -217,14 +217,14 @@ describe('accessLog', () => {
     assert.equal((JSON.parse(lines[0]!) as { status: number }).status, 500)
   })
 
-  it('marks a line that stands for several', async () => {
+  it('marks a sampled line with its rate', async () => {
     const { get, until } = await serve({ sample: 0.9, sampleUnderPressure: 0.9 })
     for (let i = 0; i < 20; i++) await get('/')
     const [line] = await until(1)
     assert.equal((JSON.parse(line!) as { sampled: number }).sampled, 0.9)
   })
 
-  it('logs a shed with its reason, and those that share a record in one line', async () => {
+  it('logs a shed with its reason, and sheds that share a record in one line', async () => {
     const { server, guard, lines } = await serve({})
     const request = { method: 'GET', url: '/x?token=1', httpVersion: '1.1', headers: {}, socket: {} }
     const record = { atMs: 0, reason: 'queue', method: 'GET', waitedMs: 3, bytes: 7, count: 1 }
@@ -246,14 +246,14 @@ describe('accessLog', () => {
     })
   })
 
-  it("says in Apache's format how many share a line", async () => {
+  it('shows in the combined format how many requests share a line', async () => {
     const { server, guard, lines } = await serve({ format: 'combined' })
     const record = { atMs: 0, reason: 'late', method: 'GET', waitedMs: 3, bytes: 0, count: 4321 }
     sheds.publish({ record, server, guard, request: undefined })
     assert.match(lines[0]!, /^- - - \[.*\] "GET - HTTP\/1\.1" 503 - "-" "meltproof \(4321 such requests\)"\n$/)
   })
 
-  it('logs a client that left while it waited', async () => {
+  it('logs a client that disconnected while it waited', async () => {
     const { server, guard, lines } = await serve({})
     const request = { method: 'GET', url: '/x', httpVersion: '1.1', headers: {}, socket: {} }
     const record = { atMs: 0, reason: 'left', method: 'GET', waitedMs: 30, bytes: 0, count: 1 }
@@ -262,7 +262,7 @@ describe('accessLog', () => {
     assert.deepEqual([status, outcome, shed, queuedMs], [0, 'aborted', undefined, 30])
   })
 
-  it('has the trace that the caller names, if it is one', async () => {
+  it('has the trace id of a valid traceparent, and none of an invalid one', async () => {
     const { get, until } = await serve({})
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     for (const traceparent of [
@@ -281,7 +281,7 @@ describe('accessLog', () => {
     assert.deepEqual(logged, [traceId, traceId, none, none, none, none, none])
   })
 
-  it('logs a client that gave up', async () => {
+  it('logs a client that disconnected before the response', async () => {
     const { port, server, until } = await serve({})
     const socket = net.connect(port)
     socket.write('GET /never HTTP/1.1\r\nhost: x\r\n\r\n')
@@ -309,7 +309,7 @@ describe('accessLog', () => {
     )
   })
 
-  it('survives a destination that throws, and says so once', async () => {
+  it('survives a write() that throws, and warns once', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): number => warnings.push(warning)
     process.on('warning', onWarning)
@@ -328,7 +328,7 @@ describe('accessLog', () => {
     assert.equal(warnings.filter(({ name }) => name === 'MeltproofWarning').length, 1)
   })
 
-  it('has the requests that were under way, or waited, when meltproof was taken off the server', async () => {
+  it('logs the requests in service or waiting when the guard is closed', async () => {
     const held: http.ServerResponse[] = []
     const server = http.createServer((_, response) => void held.push(response))
     servers.push(server)
@@ -356,7 +356,7 @@ describe('accessLog', () => {
     assert.equal(started, 'meltproof_admitted_total 6')
   })
 
-  it('ends when told, and keeps to its own guard', async () => {
+  it('stops after close(), and logs requests of its own guard only', async () => {
     const one = await serve({})
     const two = await serve({})
     await one.get('/')

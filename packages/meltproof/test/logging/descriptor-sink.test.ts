@@ -8,7 +8,7 @@ import { descriptorSink, type Handle } from '../../src/logging/stdout/descriptor
 import { newFile, Pipe } from './child.ts'
 
 describe('the sink of a descriptor', () => {
-  it('never writes to the number it closed, which may be of another file', () => {
+  it('never writes to its closed file descriptor, which may belong to another file by then', () => {
     const pipe = new Pipe()
     const sink = descriptorSink(pipe.writeFd, false, undefined)
     sink.write('before\n')
@@ -24,7 +24,7 @@ describe('the sink of a descriptor', () => {
   })
 
   const skip = fs.existsSync('/proc/self/fdinfo') ? false : 'needs /proc'
-  it('leaves a socket as it found it after each write, and as Node wants it at its end', {
+  it('restores the blocking mode of a socket after each write, and sets it to non-blocking on close', {
     skip,
   }, async () => {
     const server = net.createServer(socket => socket.pause()).listen(newFile())

@@ -23,12 +23,12 @@ function spied(work: (said: string[]) => void): string[] {
 }
 
 const { pid } = process
-/** Nothing waits. */
+/** No lines wait. */
 const NOTHING = (): boolean => false
 const really = (code: number): void => (process as unknown as { reallyExit(code: number): void }).reallyExit(code)
 
 describe('the exit hook', () => {
-  it('runs before a signal that ends the process which sends it', () => {
+  it('runs before a signal that the process sends itself and that ends it', () => {
     assert.deepEqual(
       spied(() => {
         process.kill(pid, 'SIGKILL')
@@ -39,7 +39,7 @@ describe('the exit hook', () => {
     )
   })
 
-  it('does not run for other processes, signal 0, signals that end nothing, and those somebody listens for', () => {
+  it('does not run for other processes, signal 0, harmless signals, and signals with a listener', () => {
     const listener = (): void => undefined
     process.on('SIGALRM', listener)
     const said = spied(() => {
@@ -64,7 +64,7 @@ describe('the exit hook', () => {
     )
   })
 
-  it('is taken back, also where somebody has replaced the method since', () => {
+  it('is removed by undo(), even if other code has replaced the method since', () => {
     const { emit, kill } = process
     onExit(() => undefined, NOTHING).undo()
     assert.equal(process.emit, emit)
@@ -84,7 +84,7 @@ describe('the exit hook', () => {
     assert.deepEqual(said, [])
   })
 
-  it('takes SIGTERM for the default, and leaves SIGPROF to Node', () => {
+  it('maps a missing signal to SIGTERM, and ignores SIGPROF and unknown signals', () => {
     assert.equal(fatalSignal(undefined), 'SIGTERM')
     assert.equal(fatalSignal(constants.signals.SIGINT), 'SIGINT')
     for (const other of ['SIGPROF', 'SIGNONE', -1, 0]) assert.equal(fatalSignal(other), undefined)

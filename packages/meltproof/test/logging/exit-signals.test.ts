@@ -23,7 +23,7 @@ async function withSignals(
 ): Promise<void> {
   let waits = false
   mock.timers.enable({ apis: ['setTimeout'] })
-  // For those who import from node:timers.
+  // For modules that import from node:timers.
   syncBuiltinESMExports()
   const signals = new ExitSignals(
     () => undefined,
@@ -41,7 +41,7 @@ async function withSignals(
 }
 
 describe('signals that end a process', () => {
-  it('are listened to while something waits, SIGINT from the next turn on', async () => {
+  it('have listeners while lines wait, SIGINT from the next turn on', async () => {
     await withSignals(async signals => {
       assert.deepEqual(counts(), NONE)
       signals.watch()
@@ -52,7 +52,7 @@ describe('signals that end a process', () => {
     assert.deepEqual(counts(), NONE)
   })
 
-  it('are left alone one to two seconds after all is written', async () => {
+  it('have no listeners one to two seconds after all lines are written', async () => {
     await withSignals(async (signals, set) => {
       set(true)
       signals.watch()
@@ -73,7 +73,7 @@ describe('signals that end a process', () => {
     })
   })
 
-  it('are listened to for good once there are worker threads', async () => {
+  it('have listeners for good once there are worker threads', async () => {
     await withSignals(async () => {
       process.emit('worker', undefined as never)
       await turn()
@@ -83,7 +83,7 @@ describe('signals that end a process', () => {
     assert.equal(process.listenerCount('worker'), 0)
   })
 
-  it('are left alone for a turn when they are let through', async () => {
+  it('have no listener for one turn when they are let through', async () => {
     await withSignals(async signals => {
       signals.watch()
       await turn()

@@ -71,7 +71,7 @@ function numbered(pushes: readonly string[]): string[] {
   return pushes.map(push => push.replaceAll('\n', () => `#${line++}\n`))
 }
 
-it('holds no more for a thousand empty writes than its limit', () => {
+it('a thousand empty writes do not exceed the limit of the queue', () => {
   const b = bench(400)
   b.push('a line\n', 0)
   for (let i = 1; i <= 1000; i++) b.push('', i)
@@ -84,7 +84,7 @@ it('holds no more for a thousand empty writes than its limit', () => {
   assert.ok(b.settled.every(([, lost]) => !lost))
 })
 
-it('counts a line as written when its end is, also within lines that came at once', () => {
+it('a line counts as written when its end is written, also within a chunk of several lines', () => {
   const b = bench(4000)
   b.push('one\ntwo\nthree\n')
   b.write(6)
@@ -96,7 +96,7 @@ it('counts a line as written when its end is, also within lines that came at onc
   assert.partialDeepStrictEqual(b.queue.stats, { written: 2, waiting: 0, lost: 1, lostBytes: 3 })
 })
 
-it('holds the notice of a cut line alone after it was given up within one, and then nothing', () => {
+it('after abandon() within a line, only the notice of the cut line is held, then nothing', () => {
   const b = bench(4000)
   b.push('one\ntwo\nthree\n')
   b.write(6)
@@ -107,8 +107,8 @@ it('holds the notice of a cut line alone after it was given up within one, and t
   assert.equal(b.queue.stats.bufferedBytes, 0)
 })
 
-describe('whatever is logged and however it is read', () => {
-  it('no line is torn, out of order or unaccounted for', () => {
+describe('property: whatever is logged and however it is written', () => {
+  it('no line is torn, out of order or uncounted', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 400, max: 3000 }), (steps, maxBytes) => {
         const pushes = numbered(steps.flatMap(each => ('push' in each ? [each.push] : [])))
@@ -150,7 +150,7 @@ describe('whatever is logged and however it is read', () => {
     )
   })
 
-  it('given up at any moment, what was told and what was not are all that is missing', () => {
+  it('after abandon() at any moment, the reported and the unreported losses are all that is missing', () => {
     const steps = fc.array(step, { maxLength: 60 })
     fc.assert(
       fc.property(steps, steps, fc.integer({ min: 400, max: 3000 }), (first, second, maxBytes) => {
@@ -183,7 +183,7 @@ describe('whatever is logged and however it is read', () => {
 })
 
 describe('a full queue', () => {
-  it('keeps the first lines, and says in one place what it lost', () => {
+  it('keeps the first lines, and reports its losses in one place', () => {
     const b = bench(1700)
     for (let i = 0; i < 30; i++) b.push(`line ${i}\n`)
     b.write(1_000_000, 1_000_000)
@@ -192,7 +192,7 @@ describe('a full queue', () => {
     assert.match(b.out, /^line 0\n(line \d\n){5,9}~GAP \d\d\nafter\n$/)
   })
 
-  it('loses lines until it is half empty, so that gaps are few', () => {
+  it('drops lines until it is half empty, so that gaps are few', () => {
     const b = bench(10_000)
     for (let i = 0; i < 2000; i++) {
       b.push(`line ${i}\n`)
@@ -203,7 +203,7 @@ describe('a full queue', () => {
     assert.ok(gaps >= 2 && gaps < 80, `${gaps} gaps`)
   })
 
-  it('loses a line longer than itself, and nothing else', () => {
+  it('drops a line longer than itself, and nothing else', () => {
     const b = bench(1000)
     b.push('before\n')
     b.push(`${'x'.repeat(5000)}\n`)
@@ -212,7 +212,7 @@ describe('a full queue', () => {
     assert.equal(b.out, 'before\n~GAP 1\nafter\n')
   })
 
-  it('ends a line whose first part is out when the rest finds no room', () => {
+  it('ends a line whose first part is written when the rest has no room', () => {
     const b = bench(1000)
     b.push('loading')
     b.drain()
@@ -223,7 +223,7 @@ describe('a full queue', () => {
     assert.equal(b.out, `loading${CUT_NOTICE}~GAP 1\nnext\n`)
   })
 
-  it('takes a line back whose parts all still wait', () => {
+  it('drops a whole line whose parts all still wait', () => {
     const b = bench(1000)
     b.push('loading')
     b.push('.'.repeat(2000))
@@ -232,7 +232,7 @@ describe('a full queue', () => {
     assert.equal(b.out, '~GAP 1\nnext\n')
   })
 
-  it('does not grow by the notices of long lines that come while nothing is read', () => {
+  it('does not grow from notices of long lines while nothing is read', () => {
     const b = bench(1000)
     for (let i = 0; i < 1000; i++) {
       b.push(`${'x'.repeat(5000)}\n`)
@@ -245,7 +245,7 @@ describe('a full queue', () => {
 })
 
 describe('an empty write', () => {
-  it('is a barrier: done when all before it is', () => {
+  it('settles when all lines before it are written', () => {
     const b = bench(1000)
     b.push('line\n', 1)
     b.push('', 2)

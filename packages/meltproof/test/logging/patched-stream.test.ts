@@ -46,13 +46,13 @@ function make({ room = 0, bufferBytes = 1_000_000 } = {}) {
 }
 
 describe('a stream with a buffered writer', () => {
-  it('writes in the call what the kernel takes', () => {
+  it('writes synchronously what the kernel accepts', () => {
     const { kernel, stream } = make({ room: 100 })
     assert.equal(stream.write('now\n'), true)
     assert.equal(kernel.text, 'now\n')
   })
 
-  it('says false when more waits than its mark, and drain when that is gone', async () => {
+  it('returns false above its highWaterMark, and emits drain when the backlog is gone', async () => {
     const { kernel, stream } = make()
     let writes = 0
     while (stream.write(`${'x'.repeat(99)}\n`)) writes++
@@ -77,7 +77,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(writer.stats.lost, 0)
   })
 
-  it('calls back each write once, in order, after it is written and never within write()', async () => {
+  it('calls the callback of each write once, in order, after it is written and never synchronously', async () => {
     const { kernel, stream } = make({ room: 2 })
     const called: number[] = []
     stream.write('a\n', () => called.push(1))
@@ -92,7 +92,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(kernel.text, 'a\nb\n')
   })
 
-  it('calls the others back when one callback throws', async () => {
+  it('calls the other callbacks when one throws', async () => {
     const { stream } = make({ room: 100 })
     const called: number[] = []
     // The test runner listens too, and would fail this test for the error.
@@ -108,7 +108,7 @@ describe('a stream with a buffered writer', () => {
     assert.deepEqual(called, [0, 2])
   })
 
-  it('keeps encodings, binary data and characters that the kernel takes in halves', async () => {
+  it('keeps encodings, binary data and characters that the kernel accepts in halves', async () => {
     const { kernel, stream, writer } = make()
     stream.write('68c3a9', 'hex')
     stream.write('aGk=', 'base64')
@@ -124,7 +124,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(kernel.bytes.toString('hex'), `${Buffer.from('h\u00e9hi!?\u20ac').toString('hex')}e90a`)
   })
 
-  it('does not keep a buffer that its caller fills anew', async () => {
+  it('copies a buffer that its caller reuses', async () => {
     const { kernel, stream } = make()
     const buffer = Buffer.from('first\n')
     stream.write(buffer)
@@ -134,7 +134,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(kernel.text, 'first\n')
   })
 
-  it('answers bad arguments and writes after end() as Node does', () => {
+  it('throws the errors of Node for bad arguments', () => {
     const { stream } = make({ room: 100 })
     const plain = new PassThrough()
     for (const bad of [[null], [undefined], [5], [{}], ['x', 'no-such-encoding']]) {
@@ -150,7 +150,7 @@ describe('a stream with a buffered writer', () => {
     }
   })
 
-  it('end() comes after what waits, its own chunk included', async () => {
+  it('finishes end() after pending data, including its own chunk', async () => {
     const { kernel, stream } = make()
     stream.write('a\n')
     stream.end('b\n')
@@ -160,7 +160,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(kernel.text, 'a\nb\n')
   })
 
-  it('tells an error once, keeps lines while there is room, and writes them when it is over', async () => {
+  it('emits an error once, keeps lines while there is room, and writes them when it is over', async () => {
     const { kernel, stream, failures, writer } = make({ bufferBytes: 65_536 })
     kernel.error = 'ENOSPC'
     const errors: (Error | null | undefined)[] = []
@@ -177,7 +177,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(writer.stats.written + writer.stats.lost, 1000)
   })
 
-  it('keeps of a write longer than the buffer what fits', () => {
+  it('keeps as much of a write larger than the buffer as fits', () => {
     const { kernel, stream, writer } = make({ bufferBytes: 100_000 })
     stream.write(`${'x'.repeat(99)}\n`.repeat(10_000))
     const { waiting, lost, bufferedBytes } = writer.stats
@@ -189,7 +189,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(kernel.text.match(/^x+$/gm)!.length, waiting)
   })
 
-  it('gives back what the stream was', () => {
+  it('undo() restores the stream', () => {
     const { kernel, stream, patch } = make({ room: 100 })
     patch.undo()
     assert.equal(Object.hasOwn(stream, 'write'), false)
@@ -198,7 +198,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(stream.read()?.toString(), 'x\n')
   })
 
-  it('leaves a write() that somebody else put in front of it', () => {
+  it('undo() leaves a write() in place that other code put in front', () => {
     const { stream, patch } = make({ room: 100 })
     const theirs = (): boolean => true
     stream.write = theirs
@@ -206,7 +206,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(stream.write, theirs)
   })
 
-  it('passes on to the original what a copy of ours gets afterwards', async () => {
+  it('after undo(), a kept write() or end() is passed on to the original', async () => {
     const { kernel, stream, patch } = make({ room: 100 })
     const write = stream.write.bind(stream)
     const end = stream.end.bind(stream)
@@ -220,7 +220,7 @@ describe('a stream with a buffered writer', () => {
     assert.equal(stream.listenerCount('newListener') + stream.listenerCount('pipe'), 0)
   })
 
-  it('writes its notices as JSON among JSON', () => {
+  it('writes its notices as JSON if the lines are JSON', () => {
     const { kernel, stream, writer } = make({ bufferBytes: 65_536 })
     for (let i = 0; i < 2000; i++) stream.write(`${JSON.stringify({ i })}\n`)
     kernel.room = 1_000_000

@@ -24,7 +24,7 @@ function ofConsole(): unknown {
 }
 
 describe('a process is kept alive', () => {
-  it('by a write with a callback, until that is settled', () => {
+  it('by a write with a callback until it is settled', () => {
     const writes = new PendingWrites()
     writes.add(callback)
     assert.equal(writes.keepAlive(nobody), true)
@@ -32,7 +32,7 @@ describe('a process is kept alive', () => {
     assert.equal(writes.keepAlive(nobody), false)
   })
 
-  it('not by console.log and writes to the descriptor, whoever listens', () => {
+  it('but not by console.log or writes to the descriptor', () => {
     const writes = new PendingWrites()
     assert.equal(typeof ofConsole(), 'function')
     for (const done of [ofConsole(), undefined]) writes.add(done)
@@ -44,7 +44,7 @@ describe('a process is kept alive', () => {
   it('by a writer that waits for drain, and by its last writes', () => {
     const writes = new PendingWrites()
     writes.add(NO_CALLBACK)
-    assert.equal(writes.keepAlive(somebody), false, 'nobody heeds')
+    assert.equal(writes.keepAlive(somebody), false, 'no writer waits for drain')
     writes.heed()
     assert.equal(writes.keepAlive(nobody), true)
     writes.settle(NO_CALLBACK)

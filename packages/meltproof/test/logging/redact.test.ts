@@ -107,10 +107,10 @@ describe('an added name', () => {
   ]) {
     it(name, () => assert.ok(added(name)))
   }
-  it('is not the end of another, nor another without its digit', () => {
+  it('does not match the end of another name, nor the name without its digit', () => {
     assert.deepEqual(['home_phone_number', 'q', 'q2', 'mail', '__'].map(added), [false, false, false, false, false])
   })
-  it('may be without a letter', () => assert.ok(added('_')))
+  it('may have no letters', () => assert.ok(added('_')))
 })
 
 describe('redaction', () => {
@@ -163,7 +163,7 @@ describe('redaction', () => {
     unit: fc.constantFrom('a', '%', '%3d', '%26', '=', '&', ';', '?', '/', '.', '[', '+', 'é'),
   })
 
-  it('leaves nothing of a secret, whatever stands around it', () => {
+  it('leaves no part of a secret, whatever surrounds it', () => {
     fc.assert(
       fc.property(noise, names, noise, fc.nat(3), fc.boolean(), (before, name, after, times, within) => {
         let pair = `${name}=S3CRET`
@@ -175,7 +175,7 @@ describe('redaction', () => {
     )
   })
 
-  it('changes nothing where there is nothing to hide', () => {
+  it('changes nothing where there is no secret', () => {
     fc.assert(
       fc.property(
         fc.webSegment(),
@@ -188,7 +188,7 @@ describe('redaction', () => {
     )
   })
 
-  it('throws at nothing, and is done with what it has redacted', () => {
+  it('never throws, and is idempotent', () => {
     fc.assert(
       fc.property(fc.oneof(noise, fc.string({ unit: 'binary' })), text => {
         const shown = redactTarget(`/?${text}`, isSecret)
@@ -200,7 +200,7 @@ describe('redaction', () => {
 })
 
 describe('lenient percent-decoding', () => {
-  it('reads what decodeURIComponent reads', () => {
+  it('decodes what decodeURIComponent decodes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), text => {
         assert.equal(percentDecoded(encodeURIComponent(text)), text)
@@ -208,5 +208,5 @@ describe('lenient percent-decoding', () => {
     )
   })
 
-  it('leaves the rest', () => assert.equal(percentDecoded('%zz%4%41%'), '%zz%4A%'))
+  it('leaves invalid sequences as they are', () => assert.equal(percentDecoded('%zz%4%41%'), '%zz%4A%'))
 })

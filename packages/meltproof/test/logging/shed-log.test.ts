@@ -21,7 +21,7 @@ function record(over: object = {}) {
 }
 
 describe('morgan', () => {
-  it('has a line for every shed, its first 20 of a second and the number of the others, and for clients that left', async () => {
+  it('logs sheds, the first 20 of a second one by one and the others as a count, and clients that left', async () => {
     const lines: string[] = []
     const log = morgan('combined', { stream: { write: line => void lines.push(line) } })
     const server = http.createServer((request, response) => log(request, response, () => undefined))
@@ -48,7 +48,7 @@ describe('morgan', () => {
   })
 })
 
-test('the middleware sees a response that has finished and is closed', async () => {
+test('the middleware of logSheds() sees a response that has finished and closed', async () => {
   const server = http.createServer()
   const guard = protect(server)
   const seen: unknown[] = []
@@ -67,7 +67,7 @@ test('the middleware sees a response that has finished and is closed', async () 
   assert.equal(seen.length, 6)
 })
 
-test('one that throws, now or later, is told of once and harms nobody', async () => {
+test('a middleware of logSheds() that throws, now or later, is reported once', async () => {
   const server = http.createServer()
   const guard = protect(server)
   const warnings: Error[] = []
@@ -100,7 +100,7 @@ for (const [how, misbehave] of Object.entries<LoggingMiddleware>({
   'destroys its socket': (_, response) => void response.socket!.destroy(new Error('its own')),
   'answers too late': (_, response) => void setImmediate(() => response.end('its own')),
 })) {
-  test(`one that ${how} is told of, and the process lives`, async () => {
+  test(`a middleware of logSheds() that ${how} is reported, and the process lives`, async () => {
     const server = http.createServer()
     const guard = protect(server)
     const told = once(process, 'warning')
@@ -117,7 +117,7 @@ for (const [how, misbehave] of Object.entries<LoggingMiddleware>({
   })
 }
 
-test('it needs a guard and a function', () => {
+test('logSheds() requires a guard and a function', () => {
   const invalid = (error: unknown): boolean => isMeltproofError(error) && error.code === 'MELTPROOF_OPTION_INVALID'
   assert.throws(() => logSheds(undefined as never, () => undefined), invalid)
   assert.throws(() => logSheds({ pressure: () => 0 }, undefined as never), invalid)

@@ -14,7 +14,7 @@ const MANY = { LINES: String(LINES), PER_TURN: '500' }
 
 /** Small, so that a few megabytes of log are far too many. */
 const SMALL = { MELTPROOF_STDOUT_BUFFER: '1MB' }
-/** So many lines of 115 bytes the buffer holds at the end, however fast anybody is: lines are lost until it is half empty. */
+/** How many lines of 115 bytes the buffer holds at the end on any machine: lines are lost until it is half empty. */
 const fitting = (pieces: number): number => Math.floor(0.4e6 / (115 + pieces * PIECE_OVERHEAD))
 
 /** How logs.mjs can end, the signal it gets for that, and how it has ended then. */
@@ -39,9 +39,9 @@ function nobodyCan(): boolean {
   return spawnSync(process.execPath, [app], { uid: NOBODY, gid: NOBODY, env: { LINES: '1' } }).status === 3
 }
 
-describe('with a reader that keeps up, nothing is lost and nothing is added', () => {
+describe('with a fast reader, nothing is lost or added', () => {
   for (const HOW of ['console', 'write', 'descriptor', 'pieces']) {
-    it(`a pipe, ${HOW}`, async () => {
+    it(`in a pipe, ${HOW}`, async () => {
       const pipe = new Pipe()
       const app = run('logs.mjs', { stdout: pipe.writeFd, env: { LINES: '20000', PER_TURN: '50', HOW } })
       const text = await pipe.drain(app.ended, { everyMs: 1 })
@@ -52,7 +52,7 @@ describe('with a reader that keeps up, nothing is lost and nothing is added', ()
     })
   }
 
-  it('a file', async () => {
+  it('in a file', async () => {
     const path = newFile()
     const app = run('logs.mjs', { stdout: fs.openSync(path, 'w'), env: { ...MANY, END: 'throw' } })
     const { code, stderr } = await app.ended
@@ -61,14 +61,14 @@ describe('with a reader that keeps up, nothing is lost and nothing is added', ()
     assert.deepEqual(account(fs.readFileSync(path, 'utf8')), { lines: LINES, told: 0, torn: [] })
   })
 
-  it('a file that is appended to', async () => {
+  it('in a file opened for appending', async () => {
     const path = newFile()
     fs.writeFileSync(path, 'before\n')
     await run('logs.mjs', { stdout: fs.openSync(path, 'a'), env: { LINES: '10' } }).ended
     assert.match(fs.readFileSync(path, 'utf8'), /^before\nline 00000000 /)
   })
 
-  it('a socket, as a parent in Node gives its children', async () => {
+  it('in a socket, as Node gives to its children', async () => {
     const app = run('logs.mjs', { stdout: 'pipe', env: { LINES: '20000', PER_TURN: '50' } })
     let text = ''
     app.child.stdout!.setEncoding('utf8').on('data', chunk => {
@@ -78,7 +78,7 @@ describe('with a reader that keeps up, nothing is lost and nothing is added', ()
     assert.deepEqual(account(text), { lines: 20_000, told: 0, torn: [] })
   })
 
-  it('a terminal', () => {
+  it('in a terminal', () => {
     // `script` keeps up, on a machine that may give it the core late.
     const text = script(['logs.mjs'], { LINES: '20000', PER_TURN: '50', MELTPROOF_STDOUT_FLUSH: '20s' })
     assert.deepEqual(account(text), { lines: 20_000, told: 0, torn: [] })
@@ -86,10 +86,10 @@ describe('with a reader that keeps up, nothing is lost and nothing is added', ()
 })
 
 // They wait for their flush limit, more than they work.
-describe('with a reader that has stopped for good', { concurrency: 3 }, () => {
+describe('with a reader that has stopped', { concurrency: 3 }, () => {
   for (const [END, ends] of Object.entries(ENDS)) {
     for (const STREAM of ['stdout', 'stderr'] as const) {
-      it(`${END}: what the pipe holds and what the other stream tells are all lines of ${STREAM}`, async () => {
+      it(`${END}: the lines in the pipe and the losses reported on the other stream add up to all lines of ${STREAM}`, async () => {
         const pipe = new Pipe()
         const other = newFile()
         const otherFd = fs.openSync(other, 'w')
@@ -111,7 +111,7 @@ describe('with a reader that has stopped for good', { concurrency: 3 }, () => {
     }
   }
 
-  it('both streams on one pipe: the count goes to the file that is named', async () => {
+  it('with both streams on one pipe, the losses are reported in MELTPROOF_STDOUT_LOSS_FILE', async () => {
     const pipe = new Pipe()
     const lossFile = newFile()
     const env = { ...MANY, ...SMALL, MELTPROOF_STDOUT_LOSS_FILE: lossFile }
@@ -126,7 +126,7 @@ describe('with a reader that has stopped for good', { concurrency: 3 }, () => {
     assert.equal(said.pid, app.child.pid)
   })
 
-  it('ends within its limit', async () => {
+  it('the process ends within MELTPROOF_STDOUT_FLUSH', async () => {
     const pipe = new Pipe()
     const app = run('logs.mjs', { stdout: pipe.writeFd, env: { ...MANY, ...SMALL, MELTPROOF_STDOUT_FLUSH: '300ms' } })
     await app.reported
@@ -137,10 +137,10 @@ describe('with a reader that has stopped for good', { concurrency: 3 }, () => {
   })
 })
 
-describe('a program that heeds back-pressure and ends', { concurrency: 3 }, () => {
+describe('a program that respects back-pressure and ends', { concurrency: 3 }, () => {
   const env = { LINES: '5000', MELTPROOF_STDOUT_FLUSH: '50ms' }
   for (const HOW of ['pipe', 'drain', 'consoleThenDrain', 'callback', 'end', 'worker']) {
-    it(`${HOW}: is kept alive until all is read, far beyond its flush limit`, async () => {
+    it(`${HOW}: is kept alive until everything is read, beyond its flush limit`, async () => {
       const pipe = new Pipe()
       const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW } })
       await sleep(1500)
@@ -151,7 +151,7 @@ describe('a program that heeds back-pressure and ends', { concurrency: 3 }, () =
       assert.deepEqual(account(text), { lines: 5000, told: 0, torn: [] })
     })
 
-    it(`${HOW}: is not kept alive when the reader goes`, async () => {
+    it(`${HOW}: ends when the reader closes`, async () => {
       const pipe = new Pipe()
       const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW } })
       await sleep(500)
@@ -162,7 +162,7 @@ describe('a program that heeds back-pressure and ends', { concurrency: 3 }, () =
     })
   }
 
-  it('console.log keeps nobody alive', async () => {
+  it('console.log does not keep the process alive', async () => {
     const pipe = new Pipe()
     const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW: 'console' } })
     const { code, stderr } = await app.ended
@@ -172,9 +172,9 @@ describe('a program that heeds back-pressure and ends', { concurrency: 3 }, () =
   })
 })
 
-describe('a process whose loop is stalled', () => {
+describe('a process whose event loop is stalled', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`ends at once by ${signal} when nothing waits`, async () => {
+    it(`ends at once on ${signal} when no lines wait`, async () => {
       const app = run('stalls.mjs', { stdout: 'ignore', env: { LINES: '0' } })
       await app.reported
       app.child.kill(signal)
@@ -182,14 +182,14 @@ describe('a process whose loop is stalled', () => {
     })
   }
 
-  it('ends at once by Ctrl-C while it logs to nobody', async () => {
+  it('ends at once on Ctrl-C while nothing reads its log', async () => {
     const app = run('stalls.mjs', { stdout: new Pipe().writeFd, env: { LINES: '60000' } })
     await app.reported
     app.child.kill('SIGINT')
     assert.equal((await app.ended).signal, 'SIGINT')
   })
 
-  it('holds SIGTERM while something waits, and the count is exact', async () => {
+  it('delays SIGTERM while lines wait, and reports the exact losses', async () => {
     const pipe = new Pipe()
     const app = run('stalls.mjs', { stdout: pipe.writeFd, env: { ...SMALL, LINES: '60000', STALL_MS: '500' } })
     await app.reported
@@ -203,7 +203,7 @@ describe('a process whose loop is stalled', () => {
 
 describe('with a reader that is too slow', () => {
   for (const HOW of ['console', 'descriptor', 'pieces']) {
-    it(`whole lines are lost, counted and announced, ${HOW}`, async () => {
+    it(`drops whole lines, counts and reports them, ${HOW}`, async () => {
       const fits = fitting(HOW === 'pieces' ? 3 : 1)
       const pipe = new Pipe()
       const env = { ...MANY, ...SMALL, HOW, MELTPROOF_STDOUT_FLUSH: '20s' }
@@ -224,14 +224,14 @@ describe('with a reader that is too slow', () => {
     })
   }
 
-  it('a terminal stalls nobody', async () => {
+  it('does not block on a terminal', async () => {
     const path = newFile()
-    // `script` is the terminal, and nobody reads what it shows until the app has ended.
+    // `script` is the terminal, and its output is not read until the app has ended.
     assert.equal(await getsPastItsLog(path, [], 3000), false, 'without meltproof the app never gets past its log')
     assert.equal(await getsPastItsLog(path, [...IMPORTS], 30_000), true)
   })
 
-  it('a pipe that was set to block, as pipes were in 2013, stalls nobody', async () => {
+  it('does not block on a pipe that was set to blocking', async () => {
     const bare = new Pipe()
     const stalled = run('sets-blocking.mjs', { stdout: bare.writeFd, protect: false, env: MANY })
     const pipe = new Pipe()
@@ -245,7 +245,7 @@ describe('with a reader that is too slow', () => {
   })
 
   const skip = nobodyCan() ? false : 'needs root, and a Node that other users may run'
-  it("a pipe of another user's, as containers give a process that is not root, stalls nobody", { skip }, async () => {
+  it('does not block on the pipe of another user, as in a container without root', { skip }, async () => {
     const pipe = new Pipe()
     const app = run('logs.mjs', { stdout: pipe.writeFd, uid: NOBODY, env: { ...MANY, ...SMALL } })
     const { code, stderr } = await app.ended
@@ -254,7 +254,7 @@ describe('with a reader that is too slow', () => {
     assert.equal(account(pipe.text).lines + account(stderr).told, LINES)
   })
 
-  it('a socket that a child has set to block stalls nobody', async () => {
+  it('does not block on a socket that a child set to blocking', async () => {
     const app = run('child-inherits.mjs', { stdout: 'pipe', env: { ...MANY, ...SMALL } })
     app.child.stdout!.pause()
     await app.reported
@@ -264,7 +264,7 @@ describe('with a reader that is too slow', () => {
   })
 })
 
-describe('a child that writes to the stdout it inherits', () => {
+describe('a child that writes to its inherited stdout', () => {
   async function childSucceeds(): Promise<boolean> {
     const app = run('child-writes.mjs', { stdout: 'pipe', env: { LINES: '60000', MELTPROOF_STDOUT_FLUSH: '20s' } })
     const { stdout } = app.child
@@ -291,7 +291,7 @@ describe('a child that writes to the stdout it inherits', () => {
   })
 })
 
-describe('what fails does not stop the service, and is said once', () => {
+describe('a failure does not stop the service, and is reported once', () => {
   it('a full disk', async () => {
     const app = run('logs.mjs', { stdout: fs.openSync('/dev/full', 'w'), env: { LINES: '3000', PER_TURN: '10' } })
     const { code, stderr } = await app.ended
@@ -301,7 +301,7 @@ describe('what fails does not stop the service, and is said once', () => {
   })
 
   for (const HOW of ['console', 'write', 'descriptor']) {
-    it(`a reader that has gone, ${HOW}`, async () => {
+    it(`a reader that has closed, ${HOW}`, async () => {
       const pipe = new Pipe()
       pipe.closeReader()
       const app = run('logs.mjs', { stdout: pipe.writeFd, env: { LINES: '3000', PER_TURN: '10', HOW } })
@@ -312,7 +312,7 @@ describe('what fails does not stop the service, and is said once', () => {
     })
   }
 
-  it('a line of 10 MB is lost where it does not fit, alone', async () => {
+  it('a line of 10 MB that does not fit is dropped alone', async () => {
     const pipe = new Pipe()
     const app = run('long-line.mjs', { stdout: pipe.writeFd })
     const text = await pipe.drain(app.ended)
@@ -322,7 +322,7 @@ describe('what fails does not stop the service, and is said once', () => {
     assert.match(stderr, /^meltproof: stdout is read more slowly than it is written, or a line was longer/)
   })
 
-  it('a line of 10 MB reaches a file', async () => {
+  it('a line of 10 MB is written to a file', async () => {
     const path = newFile()
     await run('long-line.mjs', { stdout: fs.openSync(path, 'w') }).ended
     assert.ok(fs.readFileSync(path, 'utf8') === `before\n${'x'.repeat(10_000_000)}\nafter\n`)
@@ -330,7 +330,7 @@ describe('what fails does not stop the service, and is said once', () => {
 })
 
 describe('install()', () => {
-  it('counts, is one whoever calls it, takes other options, and gives everything back', async () => {
+  it('counts lines, returns one instance, accepts new options, and restores everything', async () => {
     const pipe = new Pipe()
     const app = run('installs.mjs', { stdout: pipe.writeFd, protect: false })
     const found = (await app.reported) as Record<string, unknown>
@@ -359,7 +359,7 @@ describe('install()', () => {
 })
 
 describe('after uninstall()', () => {
-  it('what somebody kept of ours writes where the original would, and into no other file', async () => {
+  it('kept methods write to the original stream, and to no other file', async () => {
     const pipe = new Pipe()
     const env = { VICTIM: newFile() }
     const app = run('kept-after-uninstall.mjs', { stdout: pipe.writeFd, protect: false, env })
@@ -388,7 +388,7 @@ function script([app]: string[], env: Record<string, string>): string {
   }).replaceAll('\r', '')
 }
 
-/** Whether an app in a terminal that shows nothing any more gets past its log within so many ms; it then writes REPORT. */
+/** Whether an app in a terminal that shows nothing any more gets past its log within `withinMs`; it then writes REPORT. */
 async function getsPastItsLog(path: string, node: string[], withinMs: number): Promise<boolean> {
   fs.rmSync(path, { force: true })
   const file = fileURLToPath(new URL('apps/logs-to-terminal.mjs', import.meta.url))

@@ -23,7 +23,7 @@ const patient = { ...env, MELTPROOF_STDOUT_BUFFER: '8MB' }
 
 describe('pino', () => {
   for (const HOW of ['default', 'destination', 'transport']) {
-    it(`${HOW}: with a reader that keeps up, all arrives`, async () => {
+    it(`${HOW}: with a fast reader, all lines arrive or are reported as lost`, async () => {
       const pipe = new Pipe()
       const app = run('pino.mjs', { stdout: pipe.writeFd, env: { ...patient, LINES: '5000', HOW } })
       const text = await pipe.drain(app.ended, { everyMs: 1 })
@@ -35,7 +35,7 @@ describe('pino', () => {
       else assert.deepEqual({ lines, stderr }, { lines: 5000, stderr: '' })
     })
 
-    it(`${HOW}: with a reader that has stopped, the count is exact and the memory bounded`, async () => {
+    it(`${HOW}: with a stopped reader, the reported losses are exact and memory is bounded`, async () => {
       const pipe = new Pipe()
       const app = run('pino.mjs', { stdout: pipe.writeFd, env: { ...env, HOW } })
       const { code, stderr, report } = await app.ended
@@ -53,7 +53,7 @@ describe('pino', () => {
 describe('a worker thread', () => {
   const inTime = { ...patient, LINES: '5000', MELTPROOF_STDOUT_FLUSH: '20s' }
 
-  it('that ends before its reader has caught up leaves nothing behind', async () => {
+  it('loses nothing if it ends before its reader has caught up', async () => {
     const pipe = new Pipe()
     const app = run('thread-ends.mjs', { stdout: pipe.writeFd, env: inTime })
     const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 2 })
@@ -63,7 +63,7 @@ describe('a worker thread', () => {
 
   // Most runs terminate it within a write.
   for (const attempt of [1, 2, 3, 4]) {
-    it(`that is terminated does not keep the process from its end (${attempt})`, async () => {
+    it(`does not keep the process alive when it is terminated (${attempt})`, async () => {
       const file = fs.openSync('/dev/null', 'w')
       const { code, signal } = await run('terminates.mjs', { stdout: file }).ended
       fs.closeSync(file)
@@ -71,7 +71,7 @@ describe('a worker thread', () => {
     })
   }
 
-  it('that logs to a reader that keeps up loses nothing, also at its end', async () => {
+  it('loses nothing with a fast reader, even at its end', async () => {
     const pipe = new Pipe()
     const app = run('thread.mjs', { stdout: pipe.writeFd, env: { ...patient, LINES: '5000', WAIT: '500' } })
     const text = await pipe.drain(app.ended, { everyMs: 1 })
@@ -79,7 +79,7 @@ describe('a worker thread', () => {
     assert.deepEqual(count(text), { lines: 5000, told: 0, inOrder: true })
   })
 
-  it('that writes many lines at once does not mix them with those of others', async () => {
+  it('does not mix its lines with those of other threads', async () => {
     const pipe = new Pipe()
     const app = run('mixes.mjs', { stdout: pipe.writeFd, env: { ...inTime, MELTPROOF_STDOUT_BUFFER: '64MB' } })
     const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 1 })
@@ -87,7 +87,7 @@ describe('a worker thread', () => {
     assert.equal(whole(text).lines.filter(name => name === 'b').length, 10_000)
   })
 
-  it('that is made of a text gets no `--import` of Node, but `--require`', async () => {
+  it('evaluated from a string inherits --require of Node', async () => {
     const pipe = new Pipe()
     const { resolve } = createRequire(import.meta.url)
     const node = ['meltproof/register', './apps/listens.cjs'].map(module => `--require=${resolve(module)}`)
@@ -99,7 +99,7 @@ describe('a worker thread', () => {
     assert.deepEqual(count(text), { lines: 5000, told: 0, inOrder: true })
   })
 
-  it('that logs to a reader that has stopped holds bounded memory', async () => {
+  it('holds bounded memory with a stopped reader', async () => {
     const pipe = new Pipe()
     const app = run('thread.mjs', { stdout: pipe.writeFd, env: { ...env, LINES: '400000' } })
     const { code, report } = await app.ended

@@ -44,7 +44,7 @@ function fakeLoop(t: TestContext) {
 
 type Utilization = ReturnType<typeof performance.eventLoopUtilization>
 
-test('one long stall is the most and not the median, and reading changes nothing', t => {
+test('a single long stall shows in the maximum and not in the median, and reading changes nothing', t => {
   const { rest, stall } = fakeLoop(t)
   const loop = new EventLoop()
   assert.equal(loop.delays.read(now()), undefined)
@@ -69,7 +69,7 @@ test('one long stall is the most and not the median, and reading changes nothing
   assert.equal(isBeating(), false)
 })
 
-test('a real stall is seen', async () => {
+test('a real stall of the event loop is measured', async () => {
   const loop = new EventLoop()
   const most = (): number => loop.delays.read(now())?.max ?? 0
   await eventually('the first beat', () => loop.delays.read(now()) !== undefined)

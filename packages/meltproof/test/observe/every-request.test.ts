@@ -33,8 +33,8 @@ async function open(options: ProtectOptions = {}) {
   return { ...watched(server, options), holding, ...(await listen(server)) }
 }
 
-describe('a request is told of, once', () => {
-  it('that its deadline ends', async () => {
+describe('a request is logged and counted once', () => {
+  it('when its deadline ends it', async () => {
     const { connect, counted, logged } = await open({ deadlineMs: 50 })
     const client = (await connect()).get('/')
     assert.equal((await client.answer()).status, 504)
@@ -42,7 +42,7 @@ describe('a request is told of, once', () => {
     assert.deepEqual([logged(), counted()], [['504 answered'], ['504 504']])
   })
 
-  it('whose client sends nonsense behind it, while it waits and while it is in service', async () => {
+  it('when its client sends invalid data behind it, waiting or in service', async () => {
     const { connect, counted, guard, holding, logged } = await open({ limit: 1 })
     const inService = (await connect()).get('/in-service')
     await holding.take('/in-service')
@@ -59,7 +59,7 @@ describe('a request is told of, once', () => {
     )
   })
 
-  it('that waits when an upgrade comes behind it', async () => {
+  it('when an upgrade arrives behind it while it waits', async () => {
     const { connect, counted, guard, holding, logged } = await open({ limit: 1 })
     const first = (await connect()).get('/in-service')
     const { response } = await holding.take('/in-service')
@@ -73,7 +73,7 @@ describe('a request is told of, once', () => {
     assert.ok(counted().includes('503 shed') && counted().includes('200'))
   })
 
-  it('that is cut or shed at the end of a drain, before the drain is over', async () => {
+  it('when the end of a drain cuts or sheds it, before the drain resolves', async () => {
     const { connect, counted, guard, holding, logged } = await open({ limit: 1 })
     for (const path of ['/in-service', '/waiting']) (await connect()).get(path)
     await holding.take('/in-service')
@@ -88,7 +88,7 @@ describe('a request is told of, once', () => {
     )
   })
 
-  it('over HTTP/2, at the end of a drain', async () => {
+  it('when the end of a drain cuts or sheds it over HTTP/2', async () => {
     const server = http2.createServer(() => undefined)
     const { counted, guard, logged } = watched(server as never, { limit: 1 })
     await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -107,7 +107,7 @@ describe('a request is told of, once', () => {
     session.destroy()
   })
 
-  it('of gRPC whose deadline passes: the status of HTTP alone would be 200', async () => {
+  it('when the deadline of a gRPC call passes, as a 504 despite its HTTP status of 200', async () => {
     const server = http2.createServer()
     server.on('stream', () => undefined)
     const { counted, logged } = watched(server as never, { deadlineMs: 50 })

@@ -41,8 +41,8 @@ h_count 2
 # EOF
 `
 
-describe('the reader', () => {
-  it('finds nothing wrong with what is right', () => {
+describe('the checker of expositions', () => {
+  it('accepts a correct exposition', () => {
     assert.deepEqual(wrongWith(GOOD, 'prometheus'), [])
     assert.deepEqual(wrongWith(GOOD_OPEN, 'openmetrics'), [])
   })
@@ -65,7 +65,7 @@ describe('the reader', () => {
     ['counts below 0', 'y=""} 0', 'y=""} -1'],
     ['does not end', 'h_count 2\n', 'h_count 2'],
   ] as const) {
-    it(`says: ${what}`, () => {
+    it(`reports: ${what}`, () => {
       assert.notEqual(GOOD.replace(from, to), GOOD)
       const said = wrongWith(GOOD.replace(from, to), 'prometheus').join('\n')
       assert.ok(said.includes(what), said)
@@ -78,7 +78,7 @@ describe('the reader', () => {
     ['do not stand before it', 'a_total', 'a'],
     ['not escaped', 'What it counts', 'What "it" counts'],
   ] as const) {
-    it(`says of OpenMetrics: ${what}`, () => {
+    it(`reports for OpenMetrics: ${what}`, () => {
       assert.match(wrongWith(GOOD_OPEN.replaceAll(from, to), 'openmetrics').join('\n'), new RegExp(what))
     })
   }
@@ -104,7 +104,7 @@ function watched(guard: GuardLike) {
   return { check, close }
 }
 
-test('no series is there twice when clients leave from the queue and from service', async () => {
+test('no series appears twice when clients leave from the queue and from service', async () => {
   const holding = new Holding()
   const server = http.createServer(holding.handler)
   const guard = protect(server, { limit: 1 })
@@ -125,7 +125,7 @@ test('no series is there twice when clients leave from the queue and from servic
 })
 
 let inManyStates = ''
-test('nor in any other state: sheds, dry runs, errors, calls, limiters and pools with names that need escapes', async () => {
+test('no series appears twice after sheds, dry runs, errors, calls, and names that need escapes', async () => {
   const server = http.createServer((request, response) => {
     if (request.url === '/cut') response.destroy()
     else response.writeHead(Number(request.url!.slice(1))).end()
@@ -182,7 +182,7 @@ test('nor in any other state: sheds, dry runs, errors, calls, limiters and pools
   close()
 })
 
-test("Prometheus' own reader takes it in that state", { skip: skipWithout('promtool', 'prometheus') }, () => {
+test('promtool accepts the exposition of that test', { skip: skipWithout('promtool', 'prometheus') }, () => {
   const options = { input: inManyStates, encoding: 'utf8' } as const
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], options)
   assert.notEqual(inManyStates, '')

@@ -22,7 +22,7 @@ test('a histogram counts each value once, in the first bucket that holds it', ()
   )
 })
 
-test('the text format: help, type, escaped labels', () => {
+test('the text format has help, type and escaped labels', () => {
   const counter = new SampledSeries({ a: 'quo"te\n\\', b: '' })
   counter.add(1, 2)
   counter.add(1, 1)
@@ -39,7 +39,7 @@ test('the text format: help, type, escaped labels', () => {
   )
 })
 
-test('names are bounded: the first so many, then other', () => {
+test("names are bounded: the first two, then 'other'", () => {
   const names = new BoundedNames(2)
   assert.deepEqual(
     ['a', 'b', 'c', 'a', 'd'].map(name => names.of(name)),
@@ -49,7 +49,7 @@ test('names are bounded: the first so many, then other', () => {
   assert.equal(METHODS[methodIndex('EVIL')], '_OTHER')
 })
 
-test('address and port of a peer', () => {
+test('addressOf() splits a peer into address and port', () => {
   assert.deepEqual(addressOf('https://api.example:8443'), { address: 'api.example', port: 8443 })
   assert.deepEqual(addressOf('https://api.example'), { address: 'api.example', port: 443 })
   assert.deepEqual(addressOf('http://[::1]:80'), { address: '[::1]', port: 80 })

@@ -13,7 +13,7 @@ const values = (families: readonly Family[]): number[] =>
 /** As one process tells it to another. */
 const told = (families: readonly Family[]): Figures => JSON.parse(JSON.stringify(figuresOf(families)))
 
-test('figures are joined by their kind', () => {
+test('figures are joined by their aggregator', () => {
   const kinds = ['sum', 'min', 'max', 'average'] as const
   const of = (value: number): Family[] => kinds.map(kind => family(kind, kind, 'gauge', value))
   assert.deepEqual(values(joined(of(0), [told(of(2)), told(of(4))])), [6, 2, 4, 3])
@@ -24,7 +24,7 @@ test('figures are joined by their kind', () => {
   )
 })
 
-test('a histogram has the sum of each bucket, series that only one knows, and the newest exemplar', () => {
+test('a joined histogram has the sum of each bucket, all series, and the newest exemplar', () => {
   const trace = (digit: string) => ({ headers: { traceparent: `00-${digit.repeat(32)}-b7ad6b7169203331-01` } })
   const of = (...series: SampledSeries[]): Family => ({
     ...{ name: 'h', help: '', type: 'histogram', aggregator: 'sum' },
@@ -55,7 +55,7 @@ test('a histogram has the sum of each bucket, series that only one knows, and th
   assert.equal(both!.samples()[0]!.exemplar?.traceId, '2'.repeat(32))
 })
 
-test('of those that have gone only what they counted stays', () => {
+test('of processes that have ended only the counters stay', () => {
   const families = [family('c', 'sum', 'counter', 5), family('g', 'sum', 'gauge', 7)]
   assert.deepEqual(Object.keys(countedOf(families, [told(families)])), ['c'])
 })
@@ -84,7 +84,7 @@ const NO_SUMS: Readonly<Record<number, readonly string[]>> = {
   0.25: ['nodejs_eventloop_delay_min_seconds'],
 }
 
-test('of what each process has for itself there is no sum', () => {
+test('per-process gauges are not summed', () => {
   const families = METRICS.map(({ prometheus, kind, aggregator = 'sum' }) => family(prometheus, aggregator, kind))
   const of = (value: number): Figures =>
     told(families.map(each => ({ ...each, samples: () => [{ suffix: '', labels: {}, value }] })))

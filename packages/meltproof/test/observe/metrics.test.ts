@@ -37,7 +37,7 @@ test('docs/metrics.md lists the labels', () => {
   assert.deepEqual(rowsBelow('label'), rows)
 })
 
-test('the name for Prometheus is what an exporter makes of the name for OpenTelemetry', () => {
+test('the Prometheus name is what an exporter makes of the OpenTelemetry name', () => {
   const suffixes: Readonly<Record<string, string>> = { s: '_seconds', '1': '_ratio' }
   for (const { prometheus, otel, kind, unit } of METRICS) {
     // Older than the rule, and read by dashboards; the pressure of a limiter is named as a guard's.
@@ -48,7 +48,7 @@ test('the name for Prometheus is what an exporter makes of the name for OpenTele
   }
 })
 
-test('each metric is either fed by events or read', () => {
+test('each metric is either fed by events or read, and only one of them', () => {
   for (const { otel, request, shed, call, stall, logLoss, loopDelay, read } of METRICS) {
     const fed = [request ?? shed, call, stall, logLoss, loopDelay, read]
     assert.equal(fed.filter(each => each !== undefined).length, 1, otel)

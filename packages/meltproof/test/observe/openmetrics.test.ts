@@ -1,4 +1,4 @@
-/** OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics): who gets it, its text, its exemplars. */
+/** OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics): which scrapers get it, its text, its exemplars. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it, test } from 'node:test'
@@ -16,7 +16,7 @@ const OTHER_TRACE = '11111111111111111111111111111111'
 const sampled = (id: string) => ({ headers: { traceparent: `00-${id}-b7ad6b7169203331-01` } })
 const unsampled = { headers: { traceparent: `00-${TRACE}-b7ad6b7169203331-00` } }
 
-describe('who gets OpenMetrics', () => {
+describe('prefersOpenMetrics()', () => {
   for (const [accept, expected] of [
     // Prometheus 2.42 and 3.
     [
@@ -42,7 +42,7 @@ describe('who gets OpenMetrics', () => {
 })
 
 describe('an exemplar', () => {
-  it('is a trace that was sampled, one a bucket, another after a second', () => {
+  it('is a sampled trace, one per bucket, replaced after a second', () => {
     const exemplars = new Exemplars(2)
     exemplars.offer(0, 0.1, 5000, { headers: {} })
     assert.equal(exemplars.of(0), undefined)
@@ -56,7 +56,7 @@ describe('an exemplar', () => {
     assert.equal(exemplars.of(0)?.traceId, OTHER_TRACE)
   })
 
-  it('costs next to nothing while nobody traces: a hundredth of the requests are asked', () => {
+  it('reads the headers of at most 1 % of the requests while none is traced', () => {
     const exemplars = new Exemplars(1)
     let asked = 0
     const request = {
@@ -74,7 +74,7 @@ describe('an exemplar', () => {
 const LINE =
   /^(?:# (?:HELP [a-z_:][\w:]* (?:[^\\"\n]|\\[\\"n])*|TYPE [a-z_:][\w:]* (?:counter|gauge|histogram)|EOF)|[a-z_:][\w:]*(?:\{(?:[a-z_]\w*="(?:[^\\"\n]|\\[\\"n])*",?)*\})? (?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|[+-]Inf)(?: # \{trace_id="[\da-f]{32}"\} \d+(?:\.\d+)?(?:e[+-]?\d+)? \d+\.\d{3})?)$/
 
-test('the text: types without _total, bounds with a point, an end', () => {
+test('the OpenMetrics text has types without _total, bounds with a point, and an EOF', () => {
   const counter = new SampledSeries({ a: 'quo"te\n\\' })
   counter.add(3, 1)
   const histogram = new SampledSeries({}, [0.5, 1], true)
@@ -111,7 +111,7 @@ async function scrape(port: number, accept: string): Promise<{ type: string | nu
   return { type: answer.headers.get('content-type'), text: await answer.text() }
 }
 
-test('a scraper that asks for it gets traces of requests, also of sheds; others get what they got', async () => {
+test('a scraper that accepts OpenMetrics gets exemplars of requests and sheds, others the classic text', async () => {
   const server = http.createServer((_, response) => response.end())
   const guard = protect(server)
   const register = new Registry<typeof Registry.OPENMETRICS_CONTENT_TYPE>()

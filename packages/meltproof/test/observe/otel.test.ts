@@ -66,7 +66,7 @@ function traced(server: http.Server): void {
   } as typeof server.emit
 }
 
-test('metrics by the conventions, verdicts and named stalls on spans', async t => {
+test('instrument() exports metrics by the conventions, and verdicts and stalls on spans', async t => {
   nameStalls({
     seconds: () => ({ 'render, src/a.js:88': 2 }),
     between: fromMs => [{ ...STALL, fromMs, toMs: fromMs + 80 }],
@@ -139,7 +139,7 @@ test('metrics by the conventions, verdicts and named stalls on spans', async t =
   assert.equal(server.listenerCount('request'), 1)
 })
 
-test('without a span, and with HTTP metrics left to another instrumentation', async () => {
+test('with httpMetrics: false, requests are not counted', async () => {
   const server = http.createServer((_, response) => response.end())
   const guard = protect(server)
   const stop = instrument(guard, { httpMetrics: false })
@@ -150,7 +150,7 @@ test('without a span, and with HTTP metrics left to another instrumentation', as
   stop()
 })
 
-test('sheds are in the histogram, whoever reports the others, and one a second is a span', async () => {
+test('with httpMetrics: false, sheds are counted, and at most one a second gets a span', async () => {
   const server = http.createServer(() => undefined)
   const guard = protect(server, { limit: 1 })
   const stop = instrument(guard, { httpMetrics: false })
@@ -188,7 +188,7 @@ test('sheds are in the histogram, whoever reports the others, and one a second i
   })
 })
 
-test('a missing peer is one clear sentence', () => {
+test('a missing peer dependency throws an error that names the command to install it', () => {
   const missing = (): never => {
     throw Object.assign(new Error('Cannot find package'), { code: 'MODULE_NOT_FOUND' })
   }

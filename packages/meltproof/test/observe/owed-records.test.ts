@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { OwedRecords } from '../../src/observe/owed-records.ts'
 
-test('records as often as is owed, in the right bucket, a thousand at once', () => {
+test('owed values are recorded in the right bucket, a thousand at a time', () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const [some, others]: [number[], number[]] = [[], []]
   const takeSome = (value: number): number => some.push(value)

@@ -37,7 +37,7 @@ function value(handler: MetricsHandler, start: string): number | undefined {
   return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ') + 1))
 }
 
-test('requests by route, status and verdict; guard and event loop; all in base units', async () => {
+test('requests are counted by route, status and verdict, beside guard and event loop', async () => {
   const { handler, url } = await measured(
     (request, response) => {
       nameRoute(request, '/users/:id')
@@ -68,7 +68,7 @@ test('requests by route, status and verdict; guard and event loop; all in base u
   handler.close()
 })
 
-test('calls by peer and verdict, log lines lost', async () => {
+test('calls are counted by peer and verdict, and lost log lines by stream', async () => {
   const { handler } = await measured((_, response) => response.end())
   await publishCall(400)
   await publishCall(400, { serverTiming: 'total;dur=5' })
@@ -91,7 +91,7 @@ test('calls by peer and verdict, log lines lost', async () => {
   assert.equal(slow(), 2, 'closed: counts no more')
 })
 
-test('no series is there twice, whatever labels OpenTelemetry has besides', async () => {
+test('no series appears twice, although OpenTelemetry has more labels', async () => {
   const { handler } = await measured((_, response) => response.end())
   for (const errorCode of ['ECONNREFUSED', 'ETIMEDOUT', 'ECONNRESET']) {
     await publishCall(4, { status: undefined, outcome: 'failed', errorCode, firstByteAtMs: undefined })
@@ -114,7 +114,7 @@ test('no series is there twice, whatever labels OpenTelemetry has besides', asyn
   handler.close()
 })
 
-test('whatever clients ask for, series stay bounded', async () => {
+test('series stay bounded, whatever clients request', async () => {
   const { handler, url } = await measured((_, response) => response.end(), {
     route: request => request.url,
     mostNames: 5,
@@ -132,7 +132,7 @@ test('whatever clients ask for, series stay bounded', async () => {
   handler.close()
 })
 
-test('a hook that throws, or names nothing, names no route', async () => {
+test('a route hook that throws leaves the route empty', async () => {
   const { handler, url } = await measured((_, response) => response.end(), {
     route: () => {
       throw new Error('no name')
@@ -144,7 +144,7 @@ test('a hook that throws, or names nothing, names no route', async () => {
   handler.close()
 })
 
-test('answers a scrape, and only a scrape', async () => {
+test('the handler answers GET with a scrape, and POST with a 405', async () => {
   const { handler } = await measured((_, response) => response.end())
   const { port } = await listen(http.createServer(handler))
   const scrape = await fetch(`http://127.0.0.1:${port}/metrics`)
@@ -154,7 +154,7 @@ test('answers a scrape, and only a scrape', async () => {
   handler.close()
 })
 
-test("prom-client: the same families beside the app's own, as prom-client writes them", async () => {
+test('prom-client gets the same families beside those of the app', async () => {
   const register = new Registry()
   const { handler, url } = await measured((_, response) => response.end(), { register })
   await fetch(url).then(answer => answer.text())
@@ -169,7 +169,7 @@ test("prom-client: the same families beside the app's own, as prom-client writes
   assert.equal(await register.metrics(), '\n')
 })
 
-test('sheds and clients that leave are in the histogram of requests, and their waits in that of waits', async () => {
+test('sheds and clients that left are in the histogram of requests, and waits of sheds in that of waits', async () => {
   const server = http.createServer(() => undefined)
   const guard = protect(server, { limit: 1 })
   const handler = metrics(guard)
@@ -198,14 +198,14 @@ test('sheds and clients that leave are in the histogram of requests, and their w
   handler.close()
 })
 
-test('the scheme is that of the server', () => {
+test('the url_scheme is that of the server', () => {
   assert.equal(schemeOf(http.createServer()), 'http')
   assert.equal(schemeOf(https.createServer()), 'https')
   assert.equal(schemeOf(http2.createServer() as never), 'http')
   assert.equal(schemeOf(http2.createSecureServer() as never), 'https')
 })
 
-test('the figures of all guards have the sheds of each, under the scheme of its server', () => {
+test('metrics of all guards contain the sheds of each, with the scheme of its server', () => {
   const handler = metrics({ ...protect(http.createServer()), ofAll: true })
   const record = { atMs: 0, reason: 'full', method: 'GET', waitedMs: 0, bytes: 0, count: 2 }
   for (const server of [http.createServer(), https.createServer()]) {
@@ -216,7 +216,7 @@ test('the figures of all guards have the sheds of each, under the scheme of its 
   handler.close()
 })
 
-test('a dry run says so, and is no 503 anywhere', async () => {
+test('a dry run is labelled as such, and counts no 503', async () => {
   const server = http.createServer(() => undefined)
   const guard = protect(server, { limit: 1, dryRun: true })
   const handler = metrics(guard)
@@ -229,7 +229,7 @@ test('a dry run says so, and is no 503 anywhere', async () => {
   handler.close()
 })
 
-test('a drain, and exempt requests, are told', async () => {
+test('draining and exempt requests are counted', async () => {
   const server = http.createServer((_, response) => response.end())
   const guard = protect(server, { exempt: ['/health'], drainDelayMs: 0 })
   const handler = metrics(guard)
@@ -243,7 +243,7 @@ test('a drain, and exempt requests, are told', async () => {
   handler.close()
 })
 
-test('a second Prometheus sees what the first one saw of the event loop', async () => {
+test('a second scrape sees the same event loop delay as the first', async () => {
   const { handler } = await measured((_, response) => response.end())
   block(200)
   await eventually('the stall is seen', () => value(handler, 'nodejs_eventloop_delay_max_seconds')! > 0.15)
@@ -252,7 +252,7 @@ test('a second Prometheus sees what the first one saw of the event loop', async 
   handler.close()
 })
 
-test("prom-client's cluster adds up what adds up, and takes the worst of what does not", async () => {
+test('the cluster aggregator of prom-client sums counters, and takes the worst or the mean of the others', async () => {
   const registers = [new Registry(), new Registry()]
   const workers = await Promise.all(registers.map(register => measured((_, response) => response.end(), { register })))
   for (const [i, { url }] of workers.entries()) {
@@ -290,7 +290,7 @@ interface Figures {
   readonly values: readonly { readonly value: number }[]
 }
 
-test('bad options are errors that say what to do', () => {
+test('invalid options throw an error with a code', () => {
   const guard = protect(http.createServer())
   const code = (expected: string) => (error: unknown) => isMeltproofError(error) && error.code === expected
   assert.throws(() => metrics(guard, { slowMS: 1 } as object), code('MELTPROOF_OPTION_UNKNOWN'))
@@ -299,7 +299,7 @@ test('bad options are errors that say what to do', () => {
   assert.throws(() => metrics(undefined as never), /the guard that protect\(\) returned/)
 })
 
-test('a scrape is answered during overload, on the port of the service too', async () => {
+test('a scrape on the port of the service is answered during overload', async () => {
   const server = http.createServer()
   const guard = protect(server, { limit: 1, exempt: ['/metrics'] })
   const handler = metrics(guard)
@@ -311,7 +311,7 @@ test('a scrape is answered during overload, on the port of the service too', asy
   const house = await listen(server)
   for (let i = 0; i < 20; i++) (await house.connect()).get('/work')
   // None leaves, so each is shed after the longest wait, 2 s.
-  await eventually('somebody was shed', () => guard.stats().shed.late > 0)
+  await eventually('a request was shed', () => guard.stats().shed.late > 0)
   assert.equal(guard.stats().inflight, 1)
   const scrape = await fetch(`http://127.0.0.1:${house.port}/metrics`)
   assert.equal(scrape.status, 200)
@@ -320,7 +320,7 @@ test('a scrape is answered during overload, on the port of the service too', asy
   handler.close()
 })
 
-test('a limiter with a name is in the metrics until it is closed, the later one of two with one name', async () => {
+test('a named limiter is in the metrics until it is closed, and the later one of two with one name wins', async () => {
   const { handler } = await measured((_, response) => response.end())
   const line = (limiter: string): number | undefined =>
     value(handler, `meltproof_limiter_admitted_total{limiter="${limiter}"}`)

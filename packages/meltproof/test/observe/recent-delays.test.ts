@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { waitsOf } from '../../src/observe/event-loop.ts'
 import { RecentDelays } from '../../src/observe/recent-delays.ts'
 
-/** A loop that beats every 10 ms, punctual but for stalls of `stallMs` after every `freeMs`, for so long. */
+/** A loop that beats every 10 ms, punctual but for stalls of `stallMs` after every `freeMs`, for `totalMs`. */
 function looked(stallMs: number, freeMs: number, totalMs: number): RecentDelays {
   const delays = new RecentDelays()
   let nowMs = 0
@@ -17,7 +17,7 @@ function looked(stallMs: number, freeMs: number, totalMs: number): RecentDelays 
   return delays
 }
 
-test('a loop that is blocked for 3 s of every 6 shows it in each figure', () => {
+test('a loop blocked for 3 s of every 6 s shows it in every figure', () => {
   const { max, p99, p90, mean, p50, min } = looked(3000, 3000, 60_000).read(60_000)!
   assert.equal(max, 3)
   assert.ok(p99 > 2.7 && p99 <= 3, `p99 ${p99}`)
@@ -28,7 +28,7 @@ test('a loop that is blocked for 3 s of every 6 shows it in each figure', () => 
   assert.equal(min, 0)
 })
 
-test('reading changes nothing, and what is older than a minute is forgotten', () => {
+test('reading changes nothing, and delays older than a minute are forgotten', () => {
   const delays = looked(3000, 3000, 6000)
   const first = delays.read(6000)
   assert.deepEqual(delays.read(6000), first)
@@ -38,7 +38,7 @@ test('reading changes nothing, and what is older than a minute is forgotten', ()
   assert.equal(delays.read(80_000)?.max, 0.005)
 })
 
-test('percentiles lie between the least and the most and are right to a twentieth', () => {
+test('property: percentiles lie between minimum and maximum, with an error below 5 %', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0.001, max: 60_000, noNaN: true }), { minLength: 1 }), values => {
       const delays = new RecentDelays()
@@ -58,7 +58,7 @@ test('percentiles lie between the least and the most and are right to a twentiet
   )
 })
 
-test('a stop of days is looked at a thousand times', () => {
+test('a pause of days is recorded in about a thousand steps', () => {
   let told = 0
   let waited = 0
   waitsOf(10, 3 * 86_400_000, (_, times) => {

@@ -31,7 +31,7 @@ async function recordOf(url: string): Promise<RequestMessage> {
   return seen.find(message => message.record.url === url)!
 }
 
-test('while nobody observes nothing is published, no scope is entered and no heartbeat runs', async () => {
+test('without a subscriber nothing is published, no scope is entered and no heartbeat runs', async () => {
   let scope: object | undefined = {}
   const { connect } = await openDoor((_, response) => {
     scope = currentScope()
@@ -42,7 +42,7 @@ test('while nobody observes nothing is published, no scope is entered and no hea
   assert.equal(isBeating(), false)
 })
 
-test('a record for each request: status, route, times that add up', async () => {
+test('a record has status and route, and times that add up', async () => {
   requests.subscribe(see)
   const { connect, server } = await openDoor(async (request, response) => {
     nameRoute(request, '/named/:id')
@@ -62,7 +62,7 @@ test('a record for each request: status, route, times that add up', async () => 
   near(queuedMs + stalledMs + dependencyMs + networkMs + ownMs, totalMs, 'together')
 })
 
-test('the target is as it came, also when its client leaves while a router has shortened it', async () => {
+test('the URL is as it arrived, even if a router has shortened it and the client disconnects', async () => {
   let target: string | undefined
   const { connect } = await openDoor(request => {
     request.url = target = '/shortened'
@@ -74,7 +74,7 @@ test('the target is as it came, also when its client leaves while a router has s
   assert.equal(record.outcome, 'aborted')
 })
 
-test('an HTTP/2 client that leaves is not answered, before its answer and in the middle of it', async () => {
+test('an HTTP/2 client that disconnects before or during the response is recorded as aborted', async () => {
   const server = http2.createServer((request, response) => {
     if (request.url === '/h2-begun') response.write('a')
     else request.stream.session!.destroy()
@@ -93,7 +93,7 @@ test('an HTTP/2 client that leaves is not answered, before its answer and in the
   }
 })
 
-test('a subscriber keeps its records, also where others read theirs in passing', async () => {
+test('a subscriber may keep its records, also beside a subscriber that does not', async () => {
   const read: string[] = []
   const inPassing = ({ record }: RequestMessage): void => {
     read.push(record.url)
@@ -112,7 +112,7 @@ test('a subscriber keeps its records, also where others read theirs in passing',
   assert.deepEqual(read, ['/kept', '/next'])
 })
 
-test('a client that goes away first is an abort, without a status when none was sent', async () => {
+test('a client that disconnects before the response is recorded as aborted, with status 0', async () => {
   const holding = new Holding()
   const { connect } = await openDoor(holding.handler)
   const connection = await connect()
@@ -123,7 +123,7 @@ test('a client that goes away first is an abort, without a status when none was 
   assert.deepEqual([record.outcome, record.status], ['aborted', 0])
 })
 
-test('a request that sat through a stall of somebody else says loop; the one whose handler blocks says self', async () => {
+test('the verdict is loop for a request stalled by another one, and self for the one that blocks', async () => {
   const holding = new Holding()
   const { connect } = await openDoor(
     (request, response) => {
@@ -149,7 +149,7 @@ test('a request that sat through a stall of somebody else says loop; the one who
   near(sat.stalledMs, 200, 'stalled')
 })
 
-test('a request whose bytes came during a stall says how long they may have lain there', async () => {
+test('lateMs is how long the bytes of a request may have waited during a stall', async () => {
   const holding = new Holding()
   const { connect } = await openDoor(
     (request, response) => {
@@ -164,7 +164,7 @@ test('a request whose bytes came during a stall says how long they may have lain
   const { response } = await holding.take('/slow')
   const other = await connect()
   await pass(50)
-  // Its bytes are in the socket, and nobody reads them before the stall is over.
+  // Its bytes are in the socket, and are not read before the stall is over.
   void other.get('/late')
   stall(250)
   const { record } = await recordOf('/late')
@@ -177,7 +177,7 @@ test('a request whose bytes came during a stall says how long they may have lain
   await pass(50)
 })
 
-test('calls published by anybody are counted towards the request they were made for', async () => {
+test('a published call counts towards the request in its scope', async () => {
   const { connect } = await openDoor(async (_, response) => {
     const startedAtMs = now()
     const scope = currentScope()
@@ -210,7 +210,7 @@ test('calls published by anybody are counted towards the request they were made 
   near(record.dependencyMs, 200, 'the dependency')
 })
 
-test('a client that leaves while a call is under way has waited for the dependency', async () => {
+test('a client that disconnects during a call has waited for the dependency', async () => {
   const dependency = await listen(http.createServer(() => undefined))
   let asked = false
   const { connect } = await openDoor(() => {
@@ -229,7 +229,7 @@ test('a client that leaves while a call is under way has waited for the dependen
   near(record.poolMs, 0, 'the pool')
 })
 
-test('so has one that leaves while the call waits for a connection', async () => {
+test('a client that disconnects while the call waits for a connection has waited for the pool', async () => {
   const dependency = await listen(http.createServer(() => undefined))
   const agent = new http.Agent({ maxSockets: 1 })
   let asked = 0
@@ -257,7 +257,7 @@ test('so has one that leaves while the call waits for a connection', async () =>
   near(record.ownMs, 0, 'its own')
 })
 
-test('a call whose name waits for a thread that our own work has is the work of its request', {
+test('a name lookup that waits for busy threads of the process counts as own time', {
   ...(process.platform === 'win32' ? { skip: 'no named pipes' } : {}),
 }, async () => {
   const dependency = await listen(http.createServer((_, response) => response.end()))
@@ -276,7 +276,7 @@ test('a call whose name waits for a thread that our own work has is the work of 
   near(record.networkMs, 0, 'the network')
 })
 
-test('a slow upload and a slow download are the network', async () => {
+test('a slow upload counts as network time', async () => {
   let begun = false
   const { port } = await openDoor(
     (request, response) => {
@@ -297,7 +297,7 @@ test('a slow upload and a slow download are the network', async () => {
   near(record.networkMs, 500, 'the network')
 })
 
-test('the handler runs in the scope of its request, also after it has waited at the gate', async () => {
+test('the handler runs in the scope of its request, even after it has waited', async () => {
   const scopes: (object | undefined)[] = []
   const answers: (() => void)[] = []
   const { connect, door } = await openDoor((_, response) => {
@@ -322,7 +322,7 @@ test('the handler runs in the scope of its request, also after it has waited at 
   near(record.queuedMs, 60, 'in the queue')
 })
 
-test('a request turned away is published as a shed, with its reason, and has no record', async () => {
+test('a shed request is published as a shed with its reason, and has no request record', async () => {
   const shed: ShedMessage[] = []
   const note = (message: ShedMessage): void => {
     shed.push(message)
@@ -338,7 +338,7 @@ test('a request turned away is published as a shed, with its reason, and has no 
   assert.ok(!seen.some(({ record }) => record.url === '/turned-away'))
 })
 
-test('when the last request is over the heartbeat ends', async () => {
+test('the heartbeat stops after the last request', async () => {
   requests.unsubscribe(see)
   await eventually('the heartbeat ends', () => !isBeating())
 })

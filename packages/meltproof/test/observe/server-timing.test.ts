@@ -1,4 +1,4 @@
-/** `Server-Timing` is said to whom it is meant for, and to nobody else. */
+/** `Server-Timing` is sent to the configured clients, and to no others. */
 import assert from 'node:assert/strict'
 import http, { type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
@@ -21,13 +21,13 @@ const slowly: http.RequestListener = (_, response) => {
   setTimeout(() => response.end('ok'), 50)
 }
 
-test('not unless asked, and not to strangers', async () => {
+test('Server-Timing is sent neither by default nor to other clients', async () => {
   assert.equal(await header({}, slowly), null)
   assert.equal(await header({ serverTiming: false }, slowly), null)
   assert.equal(await header({ serverTiming: ['10.0.0.0/8', '::2'] }, slowly), null)
 })
 
-test('to everybody, or to peers; beside an entry of the app', async () => {
+test('Server-Timing is sent to all or to peers, beside an entry of the app', async () => {
   for (const serverTiming of [true, ['127.0.0.0/8']]) {
     const claim = claimedMs((await header({ serverTiming }, slowly)) ?? undefined)
     assert.ok(claim !== undefined && claim >= 45, `${claim}`)
@@ -39,7 +39,7 @@ test('to everybody, or to peers; beside an entry of the app', async () => {
   assert.match(both ?? '', /^db;dur=7, total;dur=\d+\.\d, queue;dur=\d+\.\d, loop;dur=\d+\.\d$/)
 })
 
-test('beside a head that is a list of pairs', async () => {
+test('Server-Timing is sent beside a head given as a list of pairs', async () => {
   const pairs = [
     ['x-a', '1'],
     ['x-a', '2'],
@@ -50,7 +50,7 @@ test('beside a head that is a list of pairs', async () => {
   )
 })
 
-test('an IPv4 peer of a dual-stack socket is known by its IPv4 address', () => {
+test('an IPv4 peer of a dual-stack socket matches its IPv4 address', () => {
   const tells = checkPeers('serverTiming', ['10.0.0.0/8', 'fd00::/8', 'fe80::2'])!
   const from = (remoteAddress: string | undefined): boolean => tells({ socket: { remoteAddress } } as IncomingMessage)
   assert.deepEqual(
@@ -59,7 +59,7 @@ test('an IPv4 peer of a dual-stack socket is known by its IPv4 address', () => {
   )
 })
 
-test('what is no address or network is an error', () => {
+test('serverTiming rejects what is no address or network', () => {
   const wrong = [
     1,
     'yes',

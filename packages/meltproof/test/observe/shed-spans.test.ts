@@ -14,7 +14,7 @@ const tracers = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcesso
 tracers.register()
 after(() => tracers.shutdown())
 
-test('a span counts every shed of its guard since the last one', t => {
+test('a span counts every shed of its guard since the last span', t => {
   let nowMs = 1_000_000
   t.mock.method(performance, 'now', () => nowMs)
   const guard = {}

@@ -37,7 +37,7 @@ const isHeldBack = (error: unknown): boolean => codesOf(error).includes('MELTPRO
 for (const name of ['fetch', 'undici 8', 'node:http'] as const) {
   const client = CLIENTS[name]!
   describe(name, () => {
-    test('an origin that refuses all gets few calls, and all again when it serves', async () => {
+    test('an origin that refuses everything gets less than half of the calls, and all again when it serves', async () => {
       uninstall = install({ adaptive: true })
       answer = (_path, response) => refuse(response)
       came.length = 0
@@ -59,14 +59,14 @@ for (const name of ['fetch', 'undici 8', 'node:http'] as const) {
       })
     })
 
-    test('bare, each of them goes out', async () => {
+    test('without meltproof, every call to an origin that refuses goes out', async () => {
       answer = (_path, response) => refuse(response)
       came.length = 0
       for (let i = 0; i < 50; i++) await client(`${url}/work`)
       assert.equal(came.length, 50)
     })
 
-    test('a route that is refused alone is held back alone', async () => {
+    test('only the refused route of an origin is held back', async () => {
       uninstall = install({ adaptive: true })
       answer = (path, response) => (path.startsWith('/quota') ? refuse(response, 429) : void response.end('served'))
       came.length = 0
@@ -83,7 +83,7 @@ for (const name of ['fetch', 'undici 8', 'node:http'] as const) {
   })
 }
 
-test('a refused call is no answer by which the limit is learned', async () => {
+test('refused calls do not count towards learning the limit', async () => {
   uninstall = install({ adaptive: true, totalMs: false })
   let inFlight = 0
   let peak = 0
@@ -126,7 +126,7 @@ describe('gRPC over HTTP/2', () => {
       stream.end('message')
     },
   })) {
-    test(`a status that refuses counts ${where}`, async () => {
+    test(`a grpc-status that refuses counts ${where}`, async () => {
       const grpc = http2.createSecureServer({ key: CERTIFICATE.key, cert: CERTIFICATE.cert })
       let streams = 0
       grpc.on('stream', stream => {

@@ -133,7 +133,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
   // As fetch, and as axios.
   if (['ky', 'got'].includes(name)) continue
   describe(name, () => {
-    test('the excess waits for its turn, and what gets none in time fails', async () => {
+    test('excess calls wait, and fail with MELTPROOF_OUTBOUND_FULL if they get no turn in time', async () => {
       withLimits({ adaptive: true })
       const { answers, most } = await overload(client)
       assert.ok(most >= FEW && most <= MOST, `${most} were there at once, of ${answers.length}`)
@@ -149,7 +149,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       }
     })
 
-    test('a dead one gets a few probes, and all calls again when it answers', async () => {
+    test('a dead dependency gets a few probes, and all calls again once it answers', async () => {
       withLimits({ adaptive: true })
       behave = response => void response.destroy()
       const codes: string[][] = []
@@ -174,7 +174,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       assert.deepEqual(await Promise.all(Array.from({ length: 30 }, call)), new Array(30).fill(true))
     })
 
-    test('when the limits are taken off, what waits goes out', async () => {
+    test('uninstalling sends the calls that wait', async () => {
       withLimits({ adaptive: true })
       await overload(client)
       let refused = 0
@@ -200,7 +200,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
 }
 
 for (const name of ['fetch', 'node:http'] as const) {
-  test(`${name}: what gets no turn in time fails, and the error names the origin`, async () => {
+  test(`${name}: a call that gets no turn in time fails, and the error names the origin`, async () => {
     withLimits({ adaptive: true })
     await overload(CLIENTS[name]!)
     let settled = 0
@@ -223,7 +223,7 @@ for (const name of ['fetch', 'node:http'] as const) {
   })
 }
 
-test('a call that its caller gives up while it waits leaves the line', async () => {
+test('a call aborted while it waits leaves the queue', async () => {
   withLimits({ adaptive: true, totalMs: false })
   const client = CLIENTS['fetch']!
   await overload(client)
@@ -242,7 +242,7 @@ test('a call that its caller gives up while it waits leaves the line', async () 
 })
 
 for (const name of ['fetch', 'node:http'] as const) {
-  test(`${name}: an origin that hung gets calls again as soon as it answers, though what hangs does so for ever`, async () => {
+  test(`${name}: an origin that hung gets calls again once it answers, although the hung ones stay open`, async () => {
     const client = CLIENTS[name]!
     withLimits({ adaptive: true, totalMs: false, firstByteMs: false })
     // Its answers take so long that a stall of a busy machine does not stand out: among quick answers a few that a stall made
@@ -274,7 +274,7 @@ for (const name of ['fetch', 'node:http'] as const) {
   })
 }
 
-test('an event stream does not hold its place', async () => {
+test('event streams do not hold a place', async () => {
   withLimits({ adaptive: true })
   await overload(CLIENTS['fetch']!)
   behave = response => {
@@ -305,7 +305,7 @@ for (const [name, reason] of [
   ['destroys its requests', undefined],
   ['cancels them as axios does', Object.assign(new Error('canceled'), { code: 'ERR_CANCELED' })],
 ] as const) {
-  test(`a caller that ${name} says nothing about the origin`, async () => {
+  test(`a caller that ${name} does not make the origin count as dead`, async () => {
     withLimits({ adaptive: true })
     await giveUpMany(reason)
     answerAll()
@@ -313,7 +313,7 @@ for (const [name, reason] of [
   })
 }
 
-test('who answers and is then cut is not dead', async () => {
+test('an origin whose body is cut by a limit is not dead', async () => {
   withLimits({ adaptive: true, idleMs: 20 })
   behave = response => void response.writeHead(200).write('some')
   for (let i = 0; i < 12; i++) await assert.rejects(CLIENTS['fetch']!(url))
@@ -328,7 +328,7 @@ for (const [name, upgrade] of Object.entries({
   },
   undici: async (): Promise<unknown> => (await undici.upgrade(url, { protocol: 'x' })).socket,
 })) {
-  test(`${name}: an upgrade is an answer`, async () => {
+  test(`${name}: a successful upgrade counts as an answer`, async () => {
     withLimits({ adaptive: true })
     let dead = true
     const upgraded = (_request: http.IncomingMessage, socket: Socket): void => {
@@ -353,7 +353,7 @@ for (const [name, upgrade] of Object.entries({
   })
 }
 
-test('what Node throws for a request that it cannot make reaches its caller', async () => {
+test('what Node throws for an invalid request reaches its caller', async () => {
   const bad = { ...new URL(url), port: 99_999_999 }
   withLimits({ adaptive: true })
   const [error] = (await once(http.get(bad), 'error').catch((error: unknown) => [error])) as [{ code: string }]
@@ -366,7 +366,7 @@ test('what Node throws for a request that it cannot make reaches its caller', as
   await Promise.all(first)
 })
 
-test('nothing is limited unless it is asked for, for everything or for an origin', async () => {
+test('without adaptive: true nothing is limited, for all origins or for one', async () => {
   for (const limits of [{}, { adaptive: true, origins: { [url]: { adaptive: false } } }]) {
     withLimits(limits)
     const { answers } = await overloadOnce(CLIENTS['node:http']!)
@@ -379,7 +379,7 @@ test('nothing is limited unless it is asked for, for everything or for an origin
   assert.throws(() => install({ adaptive: 1 } as never), /adaptive must be true or false/)
 })
 
-test('origins that nobody calls any more are forgotten for new ones', () => {
+test('origins without calls are forgotten to make room for new ones', () => {
   const limits = new AdaptiveLimits(error => assert.fail(String(error)))
   const call = (origin: string): CallTurn =>
     new CallTurn(limits.of(origin)!, 'GET /', Number.POSITIVE_INFINITY, error => assert.fail(error))

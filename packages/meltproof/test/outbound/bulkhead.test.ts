@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Bulkhead } from '../../src/outbound/bulkhead.ts'
 
-test('refuses the call over the limit, and takes one again when one has left', () => {
+test('the bulkhead refuses a call over the limit, and takes one again when another has left', () => {
   const bulkhead = new Bulkhead()
   assert.equal(bulkhead.enter('a', 2), true)
   assert.equal(bulkhead.enter('a', 2), true)
@@ -17,7 +17,7 @@ test('refuses the call over the limit, and takes one again when one has left', (
   assert.equal(bulkhead.inFlight('a'), 2)
 })
 
-test('never holds more than its limit, and nothing once all have left', () => {
+test('the bulkhead never holds more than its limit, and nothing once all have left', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ origin: fc.constantFrom('a', 'b', 'c'), enters: fc.boolean() }), { maxLength: 200 }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { callRoute } from '../../src/outbound/call-route.ts'
 
-test('words stay, ids and queries go', () => {
+test('a route keeps words, and drops ids and queries', () => {
   for (const [path, route] of [
     ['/', '/'],
     ['', '/'],
@@ -22,7 +22,7 @@ test('words stay, ids and queries go', () => {
   }
 })
 
-test('whatever the path, its route is short', () => {
+test('a route is short, whatever the path', () => {
   for (const path of ['/x'.repeat(50_000), `/${'%20'.repeat(50_000)}`, '/'.repeat(100_000)]) {
     assert.ok(callRoute(path).length <= 4 * 33 + 2)
   }

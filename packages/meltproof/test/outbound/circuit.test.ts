@@ -13,7 +13,7 @@ function dead(tookMs = 1): Circuit {
   return circuit
 }
 
-test('opens after ten failures with no answer between them', () => {
+test('the circuit opens after ten failures with no answer between them', () => {
   const circuit = new Circuit()
   for (let i = 0; i < 100; i++) {
     for (let failure = 0; failure < 9; failure++) circuit.failed(i, 1)
@@ -23,7 +23,7 @@ test('opens after ten failures with no answer between them', () => {
   assert.equal(circuit.refuses(100), false)
 })
 
-test('stays closed while failures come together, however many', () => {
+test('the circuit stays closed while all failures come within 100 ms', () => {
   const circuit = new Circuit()
   for (let i = 0; i < 1000; i++) circuit.failed(99, 1)
   assert.equal(circuit.open, false)
@@ -33,7 +33,7 @@ test('stays closed while failures come together, however many', () => {
   assert.equal(circuit.open, true)
 })
 
-test('lets one probe out after each pause, which is as long as the last failure took, and an answer ends it', () => {
+test('an open circuit lets one probe out after each pause of at most a second, and an answer closes it', () => {
   const probesOf = (circuit: Circuit, tookMs: number): number[] => {
     const probes: number[] = []
     for (let ms = 0; ms <= 3000; ms += 10) {
@@ -51,14 +51,14 @@ test('lets one probe out after each pause, which is as long as the last failure 
   assert.deepEqual([circuit.open, circuit.refuses(3001), circuit.failures], [false, false, 0])
 })
 
-test('a probe that hangs does not hold up the next one', () => {
+test('a probe that hangs does not delay the next one', () => {
   const circuit = dead()
   const probes: number[] = []
   for (let ms = 0; ms <= 500; ms += 10) if (!circuit.refuses(ms)) probes.push(ms)
   assert.deepEqual(probes, [100, 200, 300, 400, 500])
 })
 
-test('calls that had begun before it was dead do not make the pause longer', () => {
+test('calls that began before the circuit opened do not lengthen the pause', () => {
   const circuit = dead()
   for (let i = 0; i < 100; i++) circuit.failed(50, 1000)
   assert.equal(circuit.refuses(99), true)

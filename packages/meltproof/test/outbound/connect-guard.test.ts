@@ -36,20 +36,20 @@ const overHttp = (options: http.RequestOptions, secure = false): Promise<number>
     }).on('error', reject)
   })
 
-describe('a loop that is blocked just after the first SYN', () => {
-  test('without us: AggregateError ETIMEDOUT', async () => {
+describe('an event loop that blocks just after the first SYN', () => {
+  test('without meltproof, node:http fails with ETIMEDOUT', async () => {
     await assert.rejects(overHttp({ port, path: '/hello', lookup: aliveThenStall }), {
       name: 'AggregateError',
       code: 'ETIMEDOUT',
     })
   })
 
-  test('node:http connects', async () => {
+  test('with meltproof, node:http connects', async () => {
     uninstall = install()
     assert.equal(await overHttp({ port, path: '/hello', lookup: aliveThenStall }), 200)
   })
 
-  test('undici connects', async () => {
+  test('with meltproof, undici connects', async () => {
     uninstall = install()
     const dispatcher = new Agent({ connect: { lookup: aliveThenStall } })
     const { statusCode, body } = await undiciRequest(`http://two.test:${port}/hello`, { dispatcher })
@@ -58,7 +58,7 @@ describe('a loop that is blocked just after the first SYN', () => {
     await dispatcher.close()
   })
 
-  test('a plain socket connects', async () => {
+  test('with meltproof, a plain socket connects', async () => {
     uninstall = install()
     await new Promise<void>((resolve, reject) => {
       const socket = connect({ host: 'two.test', port, lookup: aliveThenStall }, () => {
@@ -70,7 +70,7 @@ describe('a loop that is blocked just after the first SYN', () => {
     })
   })
 
-  test('TLS connects', async t => {
+  test('with meltproof, TLS connects', async t => {
     const [major, minor] = process.versions.node.split('.').map(Number) as [number, number]
     if (major === 22 && minor < 20) return t.skip('this Node does not announce TLS connections')
     uninstall = install()
@@ -91,7 +91,7 @@ describe('a loop that is blocked just after the first SYN', () => {
   })
 })
 
-describe('an address that is dead', () => {
+describe('a dead address', () => {
   /** The first is the black hole's; on the second its port is free. */
   const deadFirst: LookupFunction = (_name, _options, callback) =>
     callback(null, [
@@ -99,7 +99,7 @@ describe('an address that is dead', () => {
       { address: '127.0.0.2', family: 4 },
     ])
 
-  test('is still given up after its attempt, and the next one tried', async () => {
+  test('is given up after its attempt, and the next one is tried', async () => {
     const hole = await blackhole()
     const alive = http.createServer((_request, response) => response.end('alive'))
     await new Promise<void>((resolve, reject) => {
@@ -115,7 +115,7 @@ describe('an address that is dead', () => {
     }
   })
 
-  test('and with nothing else the error is the one of Node', async () => {
+  test('fails with the errors of Node if no other address answers', async () => {
     const hole = await blackhole()
     uninstall = install()
     try {

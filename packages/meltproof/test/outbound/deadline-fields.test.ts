@@ -1,4 +1,4 @@
-/** Telling the other side how long we wait: only whom the operator allows, never over what the app says itself. */
+/** Deadline fields on outgoing calls: only to origins in tellTo, and never over a field that the app sets itself. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { afterEach, describe, test } from 'node:test'
@@ -20,14 +20,14 @@ const fieldsOf = async (call: Promise<string>): Promise<Record<string, string>> 
 
 for (const [name, client] of Object.entries(CLIENTS)) {
   describe(name, () => {
-    test('tells nobody by default', async () => {
+    test('sends no deadline field unless the origin is in tellTo', async () => {
       uninstall = install({ tellTo: ['http://somewhere.else'] })
       assert.equal((await fieldsOf(client(`${dependency.url}/headers`)))[FIELD], undefined)
       uninstall = install({})
       assert.equal((await fieldsOf(client(`${dependency.url}/headers`)))[FIELD], undefined)
     })
 
-    test('tells an allowed origin what is left of the limit or of the budget', async () => {
+    test('sends an allowed origin what is left of the limit or of the budget', async () => {
       uninstall = install({
         totalMs: 5_000,
         tellTo: [dependency.url],
@@ -48,7 +48,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
   })
 }
 
-test('a field the app sets itself stays as it is', async () => {
+test('a deadline field set by the app stays as it is', async () => {
   uninstall = install({ tellTo: ['*'] })
   const own = { [FIELD.toUpperCase()]: '7' }
   const fetched = fetch(`${dependency.url}/headers`, { headers: own }).then(response => response.text())
@@ -74,7 +74,7 @@ test('a field the app sets itself stays as it is', async () => {
   await agent.close()
 })
 
-test('bound() tells it too', async () => {
+test('bound() sends the deadline field, too', async () => {
   const agent = bound(new Agent(), { totalMs: 3_000, tellTo: [dependency.url] })
   const { body } = await agent.request({ origin: dependency.url, path: '/headers', method: 'GET' })
   const { [FIELD]: left } = await fieldsOf(body.text())
@@ -82,7 +82,7 @@ test('bound() tells it too', async () => {
   await agent.close()
 })
 
-test('what is no list of origins or headers is refused', () => {
+test('invalid origins and headers are rejected', () => {
   for (const options of [
     { tellTo: 'http://a' },
     { tellTo: ['a'] },

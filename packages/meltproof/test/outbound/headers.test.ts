@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isStream } from '../../src/outbound/headers.ts'
 
-test('a body is a stream by its media type, whatever its case and its parameters', () => {
+test('isStream() recognises streaming media types, whatever their case and parameters', () => {
   for (const type of [
     'text/event-stream',
     'Text/Event-Stream; charset=utf-8',

@@ -32,7 +32,7 @@ afterEach(async () => {
 
 for (const [name, client] of Object.entries(CLIENTS)) {
   describe(name, () => {
-    test('an answer within the limits passes as it is', async () => {
+    test('a response within the limits passes unchanged', async () => {
       withLimits({})
       assert.equal(await client(`${dependency.url}/hello`), 'hello')
       assert.equal((await client(`${dependency.url}/big?bytes=3000000`)).length, 3_000_000)
@@ -41,7 +41,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       assert.equal(await client(`${dependency.url}/echo-length`, { body }), '1000000')
     })
 
-    test('no first byte', async () => {
+    test('firstByteMs ends a call without a first byte', async () => {
       withLimits({ firstByteMs: 100 })
       const startMs = now()
       const error = await exceeded(client(`${dependency.url}/silent`))
@@ -50,13 +50,13 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       assert.match(error.message, /for the first byte of the answer/)
     })
 
-    test('no next byte', async () => {
+    test('idleMs ends a call whose body stops', async () => {
       withLimits({ idleMs: 100 })
       const error = await exceeded(client(`${dependency.url}/stuck`))
       assert.match(error.message, /for the next byte of the answer \(100 bytes had arrived\)/)
     })
 
-    test('a body that takes too long in total', async () => {
+    test('totalMs ends a call whose body takes too long', async () => {
       withLimits({ totalMs: 200 })
       const call = client(`${dependency.url}/drip?ms=20`)
       if (name === HIDES_THE_CAUSE) {
@@ -67,7 +67,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       assert.match(error.message, /for the whole answer \([1-9]\d* bytes had arrived\)/)
     })
 
-    test('no connection', async () => {
+    test('connectMs ends a call that gets no connection', async () => {
       withLimits({ connectMs: 150 })
       const hole = await blackhole()
       try {
@@ -78,7 +78,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       }
     })
 
-    test('an answer that came while our own loop was blocked is never a timeout', async () => {
+    test('a response that arrived while the own loop was blocked is never a timeout', async () => {
       withLimits({ totalMs: 600, firstByteMs: 600 })
       await client(`${dependency.url}/hello`)
       for (let round = 0; round < 3; round++) {
@@ -90,7 +90,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       }
     })
 
-    test("the caller's own abort is the caller's own error", async () => {
+    test('an abort by the caller rejects with the error of the caller', async () => {
       withLimits({})
       const abort = new AbortController()
       const call = client(`${dependency.url}/silent`, { signal: abort.signal })
@@ -98,7 +98,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       await assert.rejects(call, error => !/Deadline/.test(String((error as Error).message)))
     })
 
-    test('more calls than one origin may have at once are refused, until a body has ended', async () => {
+    test('calls beyond maxInFlight of an origin are refused until a body has ended', async () => {
       withLimits({ origins: { [dependency.url]: { maxInFlight: 2, idleMs: 300 } } })
       const held = [client(`${dependency.url}/stuck`), client(`${dependency.url}/hello?ms=100`)]
       await assert.rejects(client(`${dependency.url}/hello`), error =>
@@ -111,7 +111,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
   })
 }
 
-test('a body that only drips, for all clients at once', async () => {
+test('minBytesPerSecond ends a body that only drips, for all clients', async () => {
   withLimits({ minBytesPerSecond: 64, totalMs: 20_000 })
   const errors = await Promise.all(
     Object.entries(CLIENTS)
@@ -121,13 +121,13 @@ test('a body that only drips, for all clients at once', async () => {
   for (const error of errors) assert.match(error.message, /for an answer that arrived too slowly \([1-9]\d* bytes/)
 })
 
-test('over TLS: handshake within the connect limit, and all the rest', async () => {
+test('over TLS, a handshake within connectMs succeeds, and firstByteMs applies', async () => {
   withLimits({ firstByteMs: 200, connectMs: 5_000 })
   assert.equal(await overHttp(`${dependency.secureUrl}/hello`), 'hello')
   assert.match((await exceeded(overHttp(`${dependency.secureUrl}/silent`))).message, /first byte/)
 })
 
-test('a TLS handshake that is not answered counts as no connection', async () => {
+test('connectMs covers a TLS handshake that gets no answer', async () => {
   withLimits({ connectMs: 200 })
   // Plain HTTP on the other side: the ClientHello is never answered by a deaf listener.
   const { createServer } = await import('node:net')

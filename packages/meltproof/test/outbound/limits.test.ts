@@ -5,7 +5,7 @@ import { isMeltproofError } from '../../src/errors.ts'
 import { DEFAULT_LIMITS, LimitTable, type OutboundLimits } from '../../src/outbound/limits.ts'
 
 describe('limits', () => {
-  test('defaults, overridden everywhere, overridden by origin', () => {
+  test('are the defaults, overridden for all origins, overridden by origin', () => {
     const table = new LimitTable({
       totalMs: 2_000,
       origins: {

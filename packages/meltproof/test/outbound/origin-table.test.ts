@@ -10,11 +10,11 @@ const tableOf = (...patterns: unknown[]): OriginTable<unknown> => {
   return table
 }
 
-test('nothing unless told', () => {
+test('an empty table has no value for any origin', () => {
   assert.equal(tableOf().of('http://prices'), undefined)
 })
 
-test('exactly these origins', () => {
+test('an exact origin matches itself alone', () => {
   const table = tableOf('http://prices:8080', 'https://API.example.com:443/', 'unix:/run/prices')
   assert.equal(table.of('http://prices:8080'), 'http://prices:8080')
   assert.equal(table.of('https://api.example.com'), 'https://API.example.com:443/')
@@ -31,7 +31,7 @@ test('exactly these origins', () => {
   }
 })
 
-test('all hosts below one, and none that only ends alike', () => {
+test('a wildcard matches all hosts below its domain, and none that only ends alike', () => {
   const table = tableOf('https://*.internal.example')
   assert.ok(table.of('https://a.internal.example'))
   assert.ok(table.of('https://a.b.internal.example'))
@@ -46,7 +46,7 @@ test('all hosts below one, and none that only ends alike', () => {
   }
 })
 
-test('an exact origin beats a wildcard, a longer wildcard a shorter one, each of them everywhere', () => {
+test("an exact origin beats a wildcard, a longer wildcard a shorter one, and any of them '*'", () => {
   const table = tableOf('*', 'https://*.example', 'https://*.deep.example', 'https://a.deep.example')
   assert.equal(table.of('https://a.deep.example'), 'https://a.deep.example')
   assert.equal(table.of('https://b.deep.example'), 'https://*.deep.example')
@@ -54,7 +54,7 @@ test('an exact origin beats a wildcard, a longer wildcard a shorter one, each of
   assert.equal(table.of('https://anything'), '*')
 })
 
-test('anything but an origin is an error', () => {
+test('anything but an origin throws', () => {
   for (const bad of [
     'prices',
     'ftp://prices',

@@ -50,14 +50,14 @@ for (const [name, copy] of Object.entries(copies)) {
         }
       }
 
-      test('is bounded from its first request on', async () => {
+      test('is limited from its first request on', async () => {
         withLimits({ firstByteMs: 400, idleMs: 100 })
         assert.equal((await exceeded(get('/silent'))).phase, 'first-byte')
         assert.equal((await exceeded(get('/stuck'))).phase, 'idle')
         assert.equal(await get('/hello'), 'hello')
       })
 
-      test('has no false timeout', async () => {
+      test('does not time out for a response that arrived during a stall of the own loop', async () => {
         const limitMs = 600
         withLimits({ totalMs: limitMs })
         const [came, written] = [dependency.came(), dependency.written()]
@@ -69,7 +69,7 @@ for (const [name, copy] of Object.entries(copies)) {
         assert.equal(await call, 'hello')
       })
 
-      test('is refused over maxInFlight', async () => {
+      test('is refused beyond maxInFlight', async () => {
         withLimits({ maxInFlight: 1, firstByteMs: 200 })
         const held = get('/silent')
         await assert.rejects(get('/hello'), error => codesOf(error).includes('MELTPROOF_OUTBOUND_FULL'))
@@ -80,7 +80,7 @@ for (const [name, copy] of Object.entries(copies)) {
   }
 
   describe(`bound() of an Agent of ${name}`, () => {
-    test('bounds that one and nothing else', async () => {
+    test('limits this Agent and no other', async () => {
       const agent = new undici.Agent()
       const own = new undici.Agent()
       assert.equal(bound(own, { firstByteMs: 100, maxInFlight: 2 }), own)
@@ -94,14 +94,14 @@ for (const [name, copy] of Object.entries(copies)) {
       for (const each of [agent, own]) void each.destroy().catch(() => undefined)
     })
 
-    test('stays as it was bound first', async () => {
+    test('keeps its first limits when it is bound again', async () => {
       const own = bound(bound(new undici.Agent(), { firstByteMs: 100 }), { firstByteMs: 5_000 })
       const error = await exceeded(own.request({ origin: dependency.url, path: '/silent', method: 'GET' }))
       assert.equal(error.limitMs, 100)
       void own.destroy().catch(() => undefined)
     })
 
-    test('has limits of its own while the process has others', async () => {
+    test('keeps its own limits while the process has others', async () => {
       withLimits({ firstByteMs: 50 })
       const own = bound(new undici.Agent(), { firstByteMs: 200 })
       const error = await exceeded(own.request({ origin: dependency.url, path: '/silent', method: 'GET' }))
@@ -109,14 +109,14 @@ for (const [name, copy] of Object.entries(copies)) {
       void own.destroy().catch(() => undefined)
     })
 
-    test('counts for a Pool, which knows its origin by itself', async () => {
+    test('limits a Pool, whose origin is its own', async () => {
       const own = bound(new undici.Pool(dependency.url), { firstByteMs: 100 })
       const error = await exceeded(own.request({ path: '/silent', method: 'GET' }))
       assert.match(error.message, new RegExp(`the call to ${dependency.url} took`))
       void own.destroy().catch(() => undefined)
     })
 
-    test('does not count the wait for a free connection of a Pool as time to connect', async () => {
+    test('does not count the wait for a free connection of a Pool towards connectMs', async () => {
       const own = bound(new undici.Pool(dependency.url, { connections: 1 }), { connectMs: 50, totalMs: 5_000 })
       const texts = await Promise.all(
         [300, 0].map(async ms => (await own.request({ path: `/hello?ms=${ms}`, method: 'GET' })).body.text()),
@@ -136,7 +136,7 @@ for (const [name, copy] of Object.entries(copies)) {
       deaf.close()
     })
 
-    test('records one call for each, also of those that waited in a Pool', async () => {
+    test('records one call per request, also for those that waited in a Pool', async () => {
       const seen: number[] = []
       const stop = watchCalls(({ status }) => seen.push(status!))
       const own = bound(new undici.Pool(dependency.url, { connections: 1 }))
@@ -148,7 +148,7 @@ for (const [name, copy] of Object.entries(copies)) {
       void own.destroy().catch(() => undefined)
     })
 
-    test('keeps its limits while it tries again, and records each attempt', async () => {
+    test('keeps one total limit over the attempts of a RetryAgent, and records each attempt', async () => {
       const seen: OutboundRecord[] = []
       const stop = watchCalls(record => seen.push(record))
       let attempts = 0
@@ -176,7 +176,7 @@ for (const [name, copy] of Object.entries(copies)) {
   })
 }
 
-test('bound() refuses anything but a dispatcher', () => {
+test('bound() rejects anything but a dispatcher', () => {
   for (const other of [{}, null, 'http://prices'] as object[]) {
     assert.throws(() => bound(other), {
       code: 'MELTPROOF_CLIENT_INVALID',

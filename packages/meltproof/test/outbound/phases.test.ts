@@ -41,7 +41,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(350, FLOWING).expired, 'connect')
   })
 
-  test('without code nothing is cut but a connection that is not made and an answer that does not begin', () => {
+  test('the zero-code limits end only a call without a connection or without a first byte', () => {
     const HOUR_MS = 3_600_000
     const silent = phases(ZERO_CODE_LIMITS)
     assert.equal(silent.at(10_000, FLOWING).expired, 'connect')
@@ -75,7 +75,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(1080, FLOWING).expired, 'first-byte')
   })
 
-  test('first byte: an upload that makes progress, or waits for its caller, gets a new limit', () => {
+  test('first byte: an upload that makes progress or waits for its caller gets a new limit', () => {
     const call = phases({ firstByteMs: 50 })
     call.connected(0)
     assert.deepEqual(call.at(50, { ...FLOWING, sentBytes: 10 }), { expired: undefined, nextMs: 100 })
@@ -84,7 +84,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(150, { ...FLOWING, sentBytes: 10 }).expired, 'first-byte')
   })
 
-  test('idle: between chunks, and not while we ask the peer to wait', () => {
+  test('idle: counts between chunks, and not while reading is paused', () => {
     const call = phases({ idleMs: 100 })
     call.connected(0)
     call.head(10, false)
@@ -98,7 +98,7 @@ describe('phases of a call', () => {
     assert.equal(call.bytesSeen, 1)
   })
 
-  test('drip: a byte every 80 ms passes every idle limit and not this one', () => {
+  test('drip: a byte every 80 ms passes the idle limit, but not the drip limit', () => {
     const call = phases({ idleMs: 1000, minBytesPerSecond: 64 })
     call.head(0, false)
     let expired: string | undefined
@@ -121,7 +121,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(2 * RATE_WINDOW_MS, FLOWING).expired, 'drip')
   })
 
-  test('drip: the asked rate passes window after window, and one byte less does not', () => {
+  test('drip: the configured rate passes in every window, and one byte less does not', () => {
     const call = phases({ minBytesPerSecond: 64 })
     const due = (64 * RATE_WINDOW_MS) / 1000
     call.head(0, false)
@@ -134,7 +134,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(3 * RATE_WINDOW_MS, FLOWING).expired, 'drip')
   })
 
-  test('what a client says of an earlier step puts no limit off', () => {
+  test('an event of an earlier phase does not restart a limit', () => {
     const call = phases({ firstByteMs: 50, idleMs: 100 })
     call.sent(0)
     call.connected(10)
@@ -155,7 +155,7 @@ describe('phases of a call', () => {
     assert.deepEqual(call.at(100, FLOWING), { expired: 'total', limitMs: 100 })
   })
 
-  test('an event stream that has begun has one limit, its own silence', () => {
+  test('an event stream that has begun has streamIdleMs as its only limit', () => {
     const call = phases({ ...DEFAULT_LIMITS, streamIdleMs: 1000 })
     call.head(10, true)
     assert.equal(call.nextMs(), 1010)
@@ -167,7 +167,7 @@ describe('phases of a call', () => {
   const stalled = (fromMs: number, toMs: number) => (from: number, to: number) =>
     Math.max(0, Math.min(to, toMs) - Math.max(from, fromMs))
 
-  test('stalls before the request is sent do not count, within a stage and across', () => {
+  test('stalls of the own loop before the request is sent do not count', () => {
     const call = new CallPhases({ ...NO_LIMITS, connectMs: 100, firstByteMs: 100, totalMs: 250 }, 0)
     assert.deepEqual(call.check(100, stalled(50, 90), FLOWING), { expired: undefined, inMs: 40 })
     call.connected(120)
@@ -178,7 +178,7 @@ describe('phases of a call', () => {
     assert.deepEqual(call.check(330, stalled(50, 130), FLOWING), { expired: 'total', limitMs: 250 })
   })
 
-  test('stalls while only the peer works count towards the limit', () => {
+  test('stalls of the own loop count while only the peer works', () => {
     const call = new CallPhases({ ...NO_LIMITS, firstByteMs: 100, totalMs: 200 }, 0)
     call.connected(0)
     call.sent(10)
@@ -187,7 +187,7 @@ describe('phases of a call', () => {
     assert.equal(call.check(200, stalled(20, 100), FLOWING).expired, 'total')
   })
 
-  test('a stall during which the head may have been here held up the body, and does not count', () => {
+  test('a stall during which the head may have arrived does not count', () => {
     const call = new CallPhases({ ...NO_LIMITS, totalMs: 200 }, 0)
     call.connected(0)
     call.sent(10)
@@ -200,7 +200,7 @@ describe('phases of a call', () => {
     assert.deepEqual(early.check(200, stalled(50, 149), FLOWING), { expired: undefined, inMs: 99 })
   })
 
-  test('stalls while a body comes do not count', () => {
+  test('stalls of the own loop while a body arrives do not count', () => {
     const call = new CallPhases({ ...NO_LIMITS, idleMs: 100, totalMs: 300 }, 0)
     call.connected(0)
     call.sent(0)
@@ -213,7 +213,7 @@ describe('phases of a call', () => {
     assert.deepEqual(call.check(340, stalled(60, 100), FLOWING), { expired: 'total', limitMs: 300 })
   })
 
-  test('without limits there is nothing to wait for', () => {
+  test('without limits there is no next check', () => {
     const call = phases({})
     for (const step of [() => call.connected(1), () => call.sent(2), () => call.head(3, false)]) {
       assert.equal(call.nextMs(), Number.POSITIVE_INFINITY)
@@ -222,7 +222,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(1e12, FLOWING).expired, undefined)
   })
 
-  test('property: asking again at nextMs always makes progress, and no limit passes early', () => {
+  test('property: checking at nextMs always makes progress, and no limit expires early', () => {
     const limit = fc.option(fc.integer({ min: 1, max: 5_000 }), { nil: false as const })
     const event = fc.record({
       afterMs: fc.integer({ min: 0, max: 2_000 }),

@@ -6,14 +6,14 @@ import { AdaptiveLimits, CallTurn } from '../../src/outbound/adaptive.ts'
 
 const ignore = (): void => undefined
 
-/** One that asks at a time of its own. What becomes of it when the loop turns is nobody's concern. */
+/** A turn that asks at the given time. What becomes of it afterwards does not matter here. */
 function turnAt(arrivedAt: number): CallTurn {
   const turn = Object.create(CallTurn.prototype) as CallTurn
   const asks = { arrivedAt, answerBy: Number.POSITIVE_INFINITY, left: false, line: 0, again: false }
   return Object.assign(turn, { ...asks, begin: ignore, refuse: ignore })
 }
 
-test('probes of an origin that hangs become rarer, and are few in a quarter of an hour', async () => {
+test('probes of an origin that hangs come at doubling intervals, fewer than 40 in 15 minutes', async () => {
   const limits = new AdaptiveLimits(error => assert.fail(String(error)))
   const origin = limits.of('http://127.0.0.1:1')!
   for (let last: CallTurn | undefined; last?.waits !== true; ) {

@@ -22,9 +22,9 @@ function goodput(make: (time: VirtualTime) => Origin, perSecond: number, limit?:
 const bestFixed = (make: (time: VirtualTime) => Origin, perSecond: number, callers = 1): number =>
   Math.max(...[1, 2, 4, 8, 16, 32].map(limit => goodput(make, perSecond, limit, callers)))
 
-describe('an origin that refuses what is too much', () => {
+describe('an origin that refuses excess calls', () => {
   for (const times of [3, 5, 9]) {
-    test(`keeps 95 % of what the best fixed limit keeps, at ${times} times its capacity`, () => {
+    test(`keeps 95 % of the goodput of the best fixed limit, at ${times} times its capacity`, () => {
       const make = (time: VirtualTime): Origin => processor(time, 20, 8)
       const [bare, best, adaptive] = [
         goodput(make, 50 * times, Number.POSITIVE_INFINITY),
@@ -36,7 +36,7 @@ describe('an origin that refuses what is too much', () => {
     })
   }
 
-  test('also when work is quick or slow, few or many are taken, and refusals are cheap or dear', () => {
+  test('keeps 93 % of it for quick or slow work, few or many places, and cheap or dear refusals', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -60,7 +60,7 @@ describe('an origin that refuses what is too much', () => {
   })
 
   for (const callers of [2, 4, 12]) {
-    test(`keeps it with ${callers} callers that know nothing of each other`, () => {
+    test(`keeps most of it with ${callers} independent callers`, () => {
       const make = (time: VirtualTime): Origin => processor(time, 20, 8)
       const best = bestFixed(make, 450, callers)
       const adaptive = goodput(make, 450, undefined, callers)
@@ -69,7 +69,7 @@ describe('an origin that refuses what is too much', () => {
   }
 })
 
-test('an origin that refuses by chance keeps most of what it keeps bare', () => {
+test('an origin that refuses at random keeps most of its goodput without meltproof', () => {
   for (const [share, least] of [
     [0.95, 0.95],
     [0.8, 0.75],
@@ -82,7 +82,7 @@ test('an origin that refuses by chance keeps most of what it keeps bare', () => 
   }
 })
 
-test('the limit is a whole number of 1 and more, or none, whatever ends when', () => {
+test('the limit is an integer of at least 1, or infinite, whatever calls end when', () => {
   const step = fc.record({
     refused: fc.boolean(),
     afterMs: fc.nat(300),
@@ -103,21 +103,21 @@ test('the limit is a whole number of 1 and more, or none, whatever ends when', (
   )
 })
 
-test('where nothing is refused there is no limit', () => {
+test('without refusals there is no limit', () => {
   const limit = new RefusalLimit()
   for (let ms = 0; ms < 10_000; ms++) limit.ended(false, ms, 500, ms + 1)
   assert.equal(limit.limit, Number.POSITIVE_INFINITY)
 })
 
-test('after 12 refusals of 16 calls, half as many may be in flight', () => {
+test('after 12 refusals in 16 calls, the limit is half of the calls in flight', () => {
   const limit = new RefusalLimit()
   for (let i = 0; i < 4; i++) limit.ended(false, 0, 16, 10)
   for (let i = 0; i < 12; i++) limit.ended(true, 0, 16, 10)
   assert.equal(limit.limit, 8)
 })
 
-describe('routes', () => {
-  test('one that is refused alone is held back alone, and lowers no limit', () => {
+describe('refusals by route', () => {
+  test('hold back a route that is refused alone, and lower no limit', () => {
     const refusals = new Refusals()
     let held = 0
     for (let ms = 0; ms < 20_000; ms += 10) {
@@ -135,7 +135,7 @@ describe('routes', () => {
     assert.ok(held > 1_700, `${held} of 2000 held back`)
   })
 
-  test('a table of them has 33 entries at most, also of paths that clients make up', () => {
+  test('are kept for at most 33 routes, even if clients make up paths', () => {
     const refusals = new Refusals()
     for (let i = 0; i < 10_000; i++) refusals.refused(`GET /${i}`, i)
     assert.ok(refusals.routes <= 33, String(refusals.routes))
@@ -147,27 +147,27 @@ describe('routes', () => {
   })
 })
 
-describe('is a refusal', () => {
+describe('isRefusal()', () => {
   for (const [what, status, headers] of [
-    ['503', 503, {}],
-    ['429', 429, {}],
-    ['x-envoy-ratelimited of gRPC', 200, { 'x-envoy-ratelimited': 'true' }],
-    ['x-envoy-ratelimited with 4xx', 420, ['X-Envoy-RateLimited', 'true']],
-    ['UNAVAILABLE', 200, { 'grpc-status': '14' }],
-    ['RESOURCE_EXHAUSTED, raw', 200, [Buffer.from('grpc-status'), Buffer.from('8')]],
+    ['counts 503', 503, {}],
+    ['counts 429', 429, {}],
+    ['counts x-envoy-ratelimited of gRPC', 200, { 'x-envoy-ratelimited': 'true' }],
+    ['counts x-envoy-ratelimited with 4xx', 420, ['X-Envoy-RateLimited', 'true']],
+    ['counts UNAVAILABLE', 200, { 'grpc-status': '14' }],
+    ['counts RESOURCE_EXHAUSTED, raw', 200, [Buffer.from('grpc-status'), Buffer.from('8')]],
   ] as const) {
     test(what, () => assert.equal(isRefusal(status, headers), true))
   }
   for (const [what, status, headers] of [
-    ['no 500', 500, {}],
-    ['no failure whose retry was spent', 500, { 'x-envoy-ratelimited': 'true' }],
-    ['no 404', 404, {}],
-    ['no 200', 200, { 'grpc-status': '0' }],
-    ['no other status of gRPC', 200, { 'grpc-status': '4' }],
+    ['does not count 500', 500, {}],
+    ['does not count a failure after spent retries', 500, { 'x-envoy-ratelimited': 'true' }],
+    ['does not count 404', 404, {}],
+    ['does not count 200', 200, { 'grpc-status': '0' }],
+    ['does not count another grpc-status', 200, { 'grpc-status': '4' }],
   ] as const) {
     test(what, () => assert.equal(isRefusal(status, headers), false))
   }
-  test('in trailers', () => {
+  test('isGrpcRefusal() recognises UNAVAILABLE and RESOURCE_EXHAUSTED in trailers', () => {
     assert.equal(isGrpcRefusal({ 'grpc-status': '14' }), true)
     assert.equal(isGrpcRefusal(['grpc-status', '8']), true)
     assert.equal(isGrpcRefusal({}), false)

@@ -18,7 +18,7 @@ for (const [value, expected] of [
   ['Tue, 24 Nov 2026 08:49:00 GMT', 0],
   ['Fri, 31 Dec 9999 23:59:59 GMT', Date.UTC(9999, 11, 31, 23, 59, 59) - SENT_MS],
 ] as const) {
-  test(`takes '${value.slice(0, 40)}'`, () => {
+  test(`retryAfterMs() reads '${value.slice(0, 40)}'`, () => {
     assert.equal(retryAfterMs(value, new Date(SENT_MS).toUTCString(), never), expected)
   })
 }
@@ -27,7 +27,7 @@ for (const value of [
   ...['', ' ', 'soon', '-1', '+1', '1.5', '1e3', '0x10', 'NaN', 'Infinity', '1, 2', '1h', '٣', '2026-11-24T08:49:40Z'],
   ...['Tue, 24 Foo 2026 08:49:40 GMT', 'Tue, 99 Nov 2026 08:49:40 GMT', 'Nov 24 2026', '1764.5 GMT'],
 ]) {
-  test(`leaves '${value}'`, () => {
+  test(`retryAfterMs() ignores '${value}'`, () => {
     assert.equal(
       retryAfterMs(value, undefined, () => SENT_MS),
       undefined,
@@ -35,7 +35,7 @@ for (const value of [
   })
 }
 
-test('without a Date that can be read, our own clock tells how far a date is', () => {
+test('without a readable Date field, a date in Retry-After is compared with the local clock', () => {
   for (const date of [undefined, '', 'now', '12']) {
     assert.equal(
       retryAfterMs('Tue, 24 Nov 2026 08:49:40 GMT', date, () => SENT_MS),
@@ -45,7 +45,7 @@ test('without a Date that can be read, our own clock tells how far a date is', (
   assert.equal(retryAfterMs(undefined, undefined, never), undefined)
 })
 
-test('a wait until a date is not cut to whole seconds: a client that comes sooner comes too soon', () => {
+test('a wait until a date is not rounded to whole seconds', () => {
   for (const lateMs of [1, 499, 500, 999]) {
     assert.equal(
       retryAfterMs('Tue, 24 Nov 2026 08:49:40 GMT', undefined, () => SENT_MS + lateMs),
@@ -54,7 +54,7 @@ test('a wait until a date is not cut to whole seconds: a client that comes soone
   }
 })
 
-test('never throws, and never asks for less than nothing', () => {
+test('retryAfterMs() never throws, and never returns a negative wait', () => {
   fc.assert(
     fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (value, date) => {
       const ms = retryAfterMs(value, date, () => SENT_MS)

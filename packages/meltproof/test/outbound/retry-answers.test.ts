@@ -77,7 +77,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
         if (bounded) uninstall = install({})
       }
 
-      test('Retry-After is the least wait', async () => {
+      test('waits at least as long as Retry-After says', async () => {
         start()
         answer = refuse({ 'retry-after': '1' })
         await assert.rejects(
@@ -88,7 +88,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
         assert.ok(came[1]!.atMs - came[0]!.atMs >= 990, `${came[1]!.atMs - came[0]!.atMs} ms between`)
       })
 
-      test('what does not fit into the deadline is given up at once, and costs no retry', async () => {
+      test('gives up at once if Retry-After exceeds the deadline, without spending a retry', async () => {
         start()
         answer = refuse({ 'retry-after': '20' }, 429)
         const budget = new RetryBudget({ minPerSecond: 0 })
@@ -105,7 +105,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
         assert.equal(budget.available, before)
       })
 
-      test('what is longer than maxRetryAfterMs is given up at once', async () => {
+      test('gives up at once if Retry-After exceeds maxRetryAfterMs', async () => {
         start()
         for (const huge of ['31', '99999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT']) {
           came.length = 0
@@ -122,7 +122,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
         assert.equal(came.length, 1)
       })
 
-      test('what is no Retry-After is as if it were not there', async () => {
+      test('ignores an invalid Retry-After', async () => {
         start()
         for (const bad of ['soon', '-5', '', '1h', 'Infinity', '0x10', 'Sun, 99 Nov 1994 08:49:37 GMT', '1, 2']) {
           came.length = 0
@@ -136,7 +136,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
       })
 
       for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) {
-        test(`${method} is tried again`, async () => {
+        test(`${method} is retried`, async () => {
           start()
           answer = refuse()
           await assert.rejects(retry(() => ask(method), new RetryBudget(), QUICK))
@@ -145,7 +145,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
       }
 
       for (const method of ['POST', 'PATCH']) {
-        test(`${method} is not, unless the caller says so`, async () => {
+        test(`${method} is not retried unless listed in methods`, async () => {
           start()
           for (const trouble of [refuse(), (response: http.ServerResponse) => void response.destroy()]) {
             came.length = 0
@@ -158,7 +158,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
         })
       }
 
-      test('a POST beside other calls, and in a retry within a retry, keeps all of it from being tried again', async () => {
+      test('a POST in an attempt, also in a nested retry(), is not sent again', async () => {
         start()
         let posts = 0
         answer = response => {
@@ -174,7 +174,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
         assert.equal(posts, 1)
       })
 
-      test('an answer that says so is not tried again', async () => {
+      test('a response with x-envoy-ratelimited is not retried', async () => {
         start()
         answer = refuse({ 'x-envoy-ratelimited': 'true' })
         await assert.rejects(retry(() => ask(), new RetryBudget(), QUICK))
@@ -184,7 +184,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
   }
 }
 
-test('a date in Retry-After is as good, by the clock of the server that answers', async () => {
+test('a date in Retry-After is measured by the Date field of the same response', async () => {
   const date = Date.parse('Sun, 06 Nov 1994 08:49:37 GMT')
   answer = refuse({ date: new Date(date).toUTCString(), 'retry-after': new Date(date + 1000).toUTCString() })
   await assert.rejects(
@@ -195,7 +195,7 @@ test('a date in Retry-After is as good, by the clock of the server that answers'
   assert.ok(came[1]!.atMs - came[0]!.atMs >= 990, `${came[1]!.atMs - came[0]!.atMs} ms between`)
 })
 
-test('a deadline that passes during the wait ends it', async () => {
+test('an abort of the deadline during the wait ends it', async () => {
   answer = refuse({ 'retry-after': '25' })
   const leaving = new AbortController()
   const beganAt = now()
@@ -208,7 +208,7 @@ test('a deadline that passes during the wait ends it', async () => {
   assert.equal(came.length, 1)
 })
 
-test('calls that are no part of an attempt are none of its business', async () => {
+test('calls outside an attempt do not affect retry()', async () => {
   answer = refuse({ 'retry-after': '20' })
   const post = CLIENTS['fetch']!('POST').catch(() => undefined)
   let attempts = 0
@@ -221,7 +221,7 @@ test('calls that are no part of an attempt are none of its business', async () =
   assert.equal(attempts, 3)
 })
 
-test('refuses options that are none', async () => {
+test('retry() rejects invalid options', async () => {
   const budget = new RetryBudget()
   await assert.rejects(
     retry(() => 1, budget, { methods: 'POST' as never }),
@@ -237,7 +237,7 @@ test('refuses options that are none', async () => {
   )
 })
 
-test('a dependency that answers 503 while our own loop stalls gets a tenth more than the calls, and no more', async () => {
+test('a dependency that answers 503 while the own loop stalls gets at most the calls, a tenth more, and the burst', async () => {
   answer = refuse()
   const ratio = 0.1
   const burst = 1
@@ -251,7 +251,7 @@ test('a dependency that answers 503 while our own loop stalls gets a tenth more 
   assert.ok(came.length <= calls * (1 + ratio) + burst, `${came.length} attempts of ${calls} calls`)
 })
 
-test('attempts never exceed 1.1 times the calls plus the minimum, whatever stalls and however calls end', async () => {
+test('property: attempts never exceed 1.1 times the calls plus the minimum, whatever stalls and however calls end', async () => {
   const outcome = fc.constantFrom('ok', '503', '503 with Retry-After', 'destroyed', 'thrown')
   const step = fc.record({
     calls: fc.integer({ min: 1, max: 12 }),

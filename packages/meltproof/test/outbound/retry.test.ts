@@ -14,7 +14,7 @@ import { WatchedBudget } from '../deadline/watched-budget.ts'
 import { eventually } from '../server/harness.ts'
 
 describe('RetryBudget', () => {
-  test('starts with its burst, earns a share of the attempts and a little with time', () => {
+  test('starts with its burst, and earns a share of the attempts and minPerSecond', () => {
     const budget = new RetryBudget({ ratio: 0.1, minPerSecond: 1, burst: 3 })
     assert.equal(budget.available, 3)
     for (let i = 0; i < 3; i++) assert.equal(budget.take(0), true)
@@ -27,7 +27,7 @@ describe('RetryBudget', () => {
     assert.equal(budget.available, 2)
   })
 
-  test('earns nothing while the clock goes back, and nothing twice when it goes on', () => {
+  test('earns nothing while the clock goes back, and nothing twice afterwards', () => {
     const budget = new RetryBudget({ ratio: 0, minPerSecond: 1, burst: 3 })
     for (let i = 0; i < 3; i++) assert.equal(budget.take(10_000), true)
     for (const nowMs of [9_000, 0, 5_000, 10_000, 10_999]) assert.equal(budget.take(nowMs), false, `${nowMs}`)
@@ -35,7 +35,7 @@ describe('RetryBudget', () => {
     assert.equal(budget.take(11_000), false)
   })
 
-  test('loses nothing that it has saved when the clock goes back', () => {
+  test('keeps its balance when the clock goes back', () => {
     const budget = new RetryBudget({ ratio: 0, minPerSecond: 1, burst: 3 })
     assert.equal(budget.take(10_000), true)
     assert.equal(budget.take(0), true)
@@ -77,7 +77,7 @@ describe('RetryBudget', () => {
 
 const down = new Error('down')
 const FAST: RetryOptions = { baseMs: 1, maxWaitMs: 2 }
-/** Fails so many times, then answers; counts its attempts. */
+/** Fails `times` times, then answers; counts its attempts. */
 function failing(times: number, error: unknown = down): { fn: (attempt: number) => string; attempts: number[] } {
   const attempts: number[] = []
   return {
@@ -91,7 +91,7 @@ function failing(times: number, error: unknown = down): { fn: (attempt: number) 
 }
 
 describe('retry()', () => {
-  test('tries until it succeeds or has used its attempts, and throws the last error', async () => {
+  test('retries until an attempt succeeds or attempts run out, and throws the last error', async () => {
     const twice = failing(2)
     assert.equal(await retry(twice.fn, new RetryBudget(), FAST), 'up')
     assert.deepEqual(twice.attempts, [1, 2, 3])
@@ -102,7 +102,7 @@ describe('retry()', () => {
     await assert.rejects(retry(once.fn, new RetryBudget(), { attempts: 1 }), down)
   })
 
-  test('many callers of a dependency that is down share the retries', async () => {
+  test('200 callers of a dead dependency share the retries of one budget', async () => {
     const budget = new RetryBudget({ ratio: 0.1, minPerSecond: 0, burst: 10 })
     let asked = 0
     const calls = Array.from({ length: 200 }, () =>
@@ -119,7 +119,7 @@ describe('retry()', () => {
     assert.ok(asked >= 210 && asked <= 200 + 10 + 20, `asked ${asked} times`)
   })
 
-  test('an attempt that our own stall spoiled costs a retry like any other', async () => {
+  test('an attempt delayed by a stall of the own loop costs a retry like any other', async () => {
     const budget = new RetryBudget({ ratio: 0, minPerSecond: 0, burst: 1 })
     assert.equal(budget.take(0), true)
     let attempts = 0
@@ -134,7 +134,7 @@ describe('retry()', () => {
     assert.equal(attempts, 1)
   })
 
-  test('does not retry an abort, a refused call, or a mistake in the code', async () => {
+  test('does not retry an abort, a refused call, or an error in the code', async () => {
     for (const error of [
       Object.assign(new Error('aborted'), { name: 'AbortError' }),
       new MeltproofError('MELTPROOF_OUTBOUND_FULL', 'full'),
@@ -151,7 +151,7 @@ describe('retry()', () => {
     assert.equal(await retry(fetchFailed.fn, new RetryBudget(), FAST), 'up')
   })
 
-  test('retryIf decides instead', async () => {
+  test('retryIf overrides which errors are retried', async () => {
     const { fn, attempts } = failing(9)
     await assert.rejects(retry(fn, new RetryBudget(), { ...FAST, retryIf: () => false }), down)
     assert.equal(attempts.length, 1)
@@ -169,7 +169,7 @@ describe('retry()', () => {
     spent.settle()
   })
 
-  test('leaves no listener at its deadline, and no heartbeat', async () => {
+  test('leaves no listener on its deadline, and stops its heartbeat', async () => {
     const deadline = new WatchedBudget(60_000)
     assert.equal(await runWithBudget(deadline, () => retry(failing(2).fn, new RetryBudget(), FAST)), 'up')
     assert.deepEqual([deadline.added, deadline.listeners.size], [2, 0])
@@ -177,7 +177,7 @@ describe('retry()', () => {
     await eventually('the heartbeat stops', () => !isBeating())
   })
 
-  test('leaves no timer when its deadline passes while it waits', async t => {
+  test('leaves no timer if its deadline passes while it waits', async t => {
     t.mock.method(Math, 'random', () => 0.5)
     const deadline = new WatchedBudget(60_000)
     const timers = (): number => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
@@ -192,7 +192,7 @@ describe('retry()', () => {
     assert.deepEqual([deadline.listeners.size, timers()], [0, before])
   })
 
-  test('what began in an attempt and goes on is a call of its own, with retries of its own', async () => {
+  test('retry() started in an attempt but running after it has its own attempts and retries', async () => {
     const budget = new RetryBudget({ ratio: 1, minPerSecond: 0, burst: 10 })
     while (budget.take(0));
     const goesOn = Promise.withResolvers<void>()
@@ -214,7 +214,7 @@ describe('retry()', () => {
     assert.equal(budget.available, 1, 'two more earned, one taken')
   })
 
-  test('refuses arguments of the wrong type and options out of range', async () => {
+  test('rejects arguments of the wrong type and options out of range', async () => {
     const budget = new RetryBudget()
     const ok = (): string => 'up'
     await assert.rejects(retry('fn' as never, budget), isMeltproofError)

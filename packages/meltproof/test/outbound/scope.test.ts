@@ -1,4 +1,4 @@
-/** Whose call is it, before and after somebody has first asked. Each test has a module of its own: it asks only once. */
+/** Which request a call belongs to, before and after the first lookup. Each test has its own module: the first lookup happens once. */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,11 +10,11 @@ beforeEach(async () => {
   scope = (await import(`../../src/outbound/scope.ts?copy=${copies++}`)) as Scope
 })
 
-test('outside of any request nobody is asked for', () => {
+test('outside of any request there is no scope', () => {
   assert.equal(scope.currentScope(), undefined)
 })
 
-test('the first call ever is that of the handler that runs', () => {
+test('the first call ever has the scope of the running handler', () => {
   const [one, other] = [{ openCalls: undefined }, { openCalls: undefined }]
   scope.runInScope(one, () => undefined)
   assert.equal(
@@ -23,7 +23,7 @@ test('the first call ever is that of the handler that runs', () => {
   )
 })
 
-test('so are those that it makes beside it', () => {
+test('further calls of that handler have its scope, too', () => {
   const [one, other] = [{ openCalls: undefined }, { openCalls: undefined }]
   scope.runInScope(one, () => undefined)
   const asked = scope.runInScope(other, () => [scope.currentScope(), scope.currentScope()])
@@ -31,7 +31,7 @@ test('so are those that it makes beside it', () => {
   assert.equal(asked[1], other)
 })
 
-test('the first calls ever, later, are those of the only open request, until it is over', async () => {
+test('the first calls ever, made asynchronously, have the scope of the only open request until it ends', async () => {
   const [gone, open] = [{ openCalls: undefined }, { openCalls: undefined }]
   scope.runInScope(gone, () => undefined)
   scope.leaveScope(gone)
@@ -47,7 +47,7 @@ test('the first calls ever, later, are those of the only open request, until it 
   assert.equal(scope.currentScope(), undefined)
 })
 
-test('with several open nobody knows whose the first is, and from the next request on everybody does', async () => {
+test('with several open requests the first call has no scope, and requests after it have theirs', async () => {
   const ask = async (): Promise<object | undefined> => {
     await sleep(1)
     return scope.currentScope()
@@ -66,7 +66,7 @@ test('with several open nobody knows whose the first is, and from the next reque
   assert.equal(fourth, four)
 })
 
-test('after a call that was made before any request came, every request is known', async () => {
+test('after a call made before any request, every request has its scope', async () => {
   assert.equal(scope.currentScope(), undefined)
   const one = { openCalls: undefined }
   const asked = scope.runInScope(one, async () => {

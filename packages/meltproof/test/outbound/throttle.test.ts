@@ -6,7 +6,7 @@ import { Throttle } from '../../src/outbound/throttle.ts'
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-9, `${actual}, not ${expected}`)
 
-test('refuses nothing until more than half is refused, then by the formula', () => {
+test('refuses nothing until more than half was refused, then by the formula', () => {
   const throttle = new Throttle()
   assert.equal(throttle.probability(0), 0)
   for (let i = 0; i < 5; i++) throttle.served(0)
@@ -16,7 +16,7 @@ test('refuses nothing until more than half is refused, then by the formula', () 
   near(throttle.probability(0), (20 - 2 * 5) / (20 + 1))
 })
 
-test('what is refused here counts as asked for', () => {
+test('calls that were held back count as requests', () => {
   const throttle = new Throttle()
   for (let i = 0; i < 3; i++) throttle.refused(0)
   assert.equal(throttle.refuses(0, 0), false, 'one goes out')
@@ -25,7 +25,7 @@ test('what is refused here counts as asked for', () => {
   assert.equal(throttle.refuses(0, 0.99), false)
 })
 
-test('forgets within two seconds', () => {
+test('forgets refusals within two seconds', () => {
   const throttle = new Throttle()
   for (let ms = 0; ms < 1000; ms += 10) throttle.refused(ms)
   assert.ok(throttle.probability(1_000) > 0.9)
@@ -33,7 +33,7 @@ test('forgets within two seconds', () => {
   assert.equal(throttle.isIdle(3_000), true)
 })
 
-test('the probability is that of the window, whatever comes when', () => {
+test('property: the probability is that of the last two seconds', () => {
   const step = fc.record({ afterMs: fc.nat(500), served: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), steps => {
@@ -64,7 +64,7 @@ test('the probability is that of the window, whatever comes when', () => {
   )
 })
 
-test('an origin that refuses all gets few calls, and all of them within seconds of its return', () => {
+test('an origin that refuses everything gets few calls, and all of them within four seconds of its return', () => {
   for (const perSecond of [1, 10, 100, 1000]) {
     const throttle = new Throttle()
     let sent = 0
@@ -86,7 +86,7 @@ test('an origin that refuses all gets few calls, and all of them within seconds 
   }
 })
 
-test('where it does not help, it stops', () => {
+test('throttling stops where it does not help', () => {
   const throttle = new Throttle()
   let sent = 0
   for (let ms = 0; ms < 300_000; ms += 10) {

@@ -44,12 +44,12 @@ setGlobalDispatcher(new Agent())
 const APPS: Readonly<Record<string, string>> = {
   'a request that gets no connection': `http.get('http://localhost:${port}', neverLookedUp)`,
   'a request that gets no answer': `http.get(url)`,
-  'a request that waits for its turn in its agent': `
+  'a request that waits in its agent': `
     const agent = new http.Agent({ maxSockets: 1 })
     http.get(url, { agent }).on('error', () => {})
     http.get(url, { agent })`,
   'a body that stops': `http.get(url + 'begins', response => response.resume())`,
-  'a body that nobody reads': `http.get(url + 'begins', () => {})`,
+  'a body that is not read': `http.get(url + 'begins', () => {})`,
   'an error that is passed on to an emitter without a listener': `
     const { EventEmitter } = await import('node:events')
     const own = new EventEmitter()
@@ -63,7 +63,7 @@ const APPS: Readonly<Record<string, string>> = {
     http.get(url)
     http.get(url)
     http.get(url)`,
-  'a body of undici that nobody reads': `await undiciRequest(url + 'begins')`,
+  'a body of undici that is not read': `await undiciRequest(url + 'begins')`,
   'a call of undici that is refused, with a body': `
     undiciRequest(url).catch(() => {})
     for (let i = 0; i < 3; i++) {
@@ -98,9 +98,9 @@ async function run(app: string, limits: string | undefined): Promise<{ stdout: s
 }
 
 for (const [what, app] of Object.entries(APPS)) {
-  describe(`${what}, and nobody who listens for its error`, { concurrency: true }, () => {
+  describe(`${what}, without an error listener`, { concurrency: true }, () => {
     for (const [name, limits] of [['bare', undefined], ...Object.entries(LIMITS)] as const) {
-      test(`${name}: the process goes on`, async () => {
+      test(`${name}: the process does not end`, async () => {
         const { stdout } = await run(app, limits)
         assert.equal(stdout, 'went on\n')
       })
@@ -108,13 +108,13 @@ for (const [what, app] of Object.entries(APPS)) {
   })
 }
 
-test('it is said once', async () => {
+test('an error without a listener is reported once', async () => {
   const { stderr } = await run('http.get(url); http.get(url); http.get(url)', LIMITS.plain)
   assert.equal(stderr.split('MeltproofWarning').length - 1, 1, stderr)
   assert.match(stderr, /took more than 100 ms/)
 })
 
-test('who listens gets the error as ever, and what he throws ends the process as ever', async () => {
+test('an error listener gets the error, and what it throws ends the process', async () => {
   const { stdout, stderr } = await run(`http.get(url).on('error', error => console.log(error.code))`, LIMITS.plain)
   assert.equal(stdout, 'MELTPROOF_DEADLINE_EXCEEDED\nwent on\n')
   assert.equal(stderr, '')
@@ -122,7 +122,7 @@ test('who listens gets the error as ever, and what he throws ends the process as
   await assert.rejects(run(other, LIMITS.plain), /of the app/)
 })
 
-test('an error of the connection that is not ours is not swallowed', async () => {
+test('a connection error of Node still ends the process', async () => {
   await assert.rejects(run(`http.get('http://127.0.0.1:1')`, LIMITS.plain), /ECONNREFUSED/)
   await assert.rejects(run(`http.get('http://127.0.0.1:1')`, undefined), /ECONNREFUSED/)
 })

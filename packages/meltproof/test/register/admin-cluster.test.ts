@@ -11,7 +11,7 @@ import { type Child, get, start } from './child.ts'
 
 const WORKERS = 3
 
-/** Of a worker's own, the one who answers. */
+/** A cluster whose workers share the admin port. */
 function cluster(admin: number, env: Record<string, string> = {}): Child {
   return start('workers.mjs', { env: { WORKERS: String(WORKERS), MELTPROOF_ADMIN: `127.0.0.1:${admin}`, ...env } })
 }
@@ -35,7 +35,7 @@ async function served(port: number, times: number): Promise<Set<number>> {
 }
 
 describe('the admin port of a cluster', () => {
-  it('has the sums of all workers, by kind, and goes on from there when the one that has it dies', async () => {
+  it('sums the figures of all workers, and keeps them when workers die', async () => {
     const admin = await freePort()
     const child = cluster(admin)
     const port = await child.port()
@@ -56,7 +56,7 @@ describe('the admin port of a cluster', () => {
     for (const pid of pids) {
       child.process.send(pid)
       await child.port()
-      // On a busy machine one that lives may not answer who has just taken the port.
+      // On a busy machine a live worker may not answer the one that has just taken the port.
       await eventually('what the dead have counted stays', async () => (await figure(admin, ADMITTED)) === 30)
     }
     child.process.kill('SIGKILL')
@@ -72,7 +72,7 @@ describe('the admin port of a cluster', () => {
     )
   })
 
-  it('has a primary that listens itself, too, whoever has the port', async () => {
+  it('includes a primary that listens itself', async () => {
     const admin = await freePort()
     const child = cluster(admin, { PRIMARY: 'on' })
     const port = await child.port()
@@ -87,7 +87,7 @@ describe('the admin port of a cluster', () => {
     assert.ok(!(await child.ended).stderr.includes('admin port'))
   })
 
-  it('is told of once when a stranger has it, and is taken when that goes', async () => {
+  it('is reported once when another process has it, and is taken over when that closes', async () => {
     const stranger = http.createServer((_, response) => response.end('stranger'))
     stranger.listen(0, '127.0.0.1')
     await once(stranger, 'listening')
@@ -107,7 +107,7 @@ describe('the admin port of a cluster', () => {
     assert.equal(stderr.split('has no admin port').length, 2, stderr)
   })
 
-  it('says once that it has the figures of one worker only, where the workers cannot connect', async () => {
+  it('warns once that it has the figures of one worker only if the workers cannot connect', async () => {
     const admin = await freePort()
     const child = cluster(admin, { TMPDIR: '/dev/null' })
     await child.port()

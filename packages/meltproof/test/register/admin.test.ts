@@ -23,7 +23,7 @@ async function statusOf(port: number, path: string): Promise<number> {
 }
 
 describe('the admin port', () => {
-  it('has the figures of all servers, and is none of them', async () => {
+  it('has the figures of all servers of the app, and does not count its own', async () => {
     const { child, admin } = withAdmin('two-servers.mjs')
     const ports = [await child.port(), await child.port()]
     await eventually('it listens', () => get(admin, '/ready').then(Boolean, () => false))
@@ -45,7 +45,7 @@ describe('the admin port', () => {
     child.process.kill('SIGKILL')
   })
 
-  it('says that the process is not ready while it drains', async () => {
+  it('reports not ready while the process drains', async () => {
     const { child, admin } = withAdmin('slow.mjs', { MELTPROOF_DRAIN: 'on' })
     const slow = get(await child.port(), '/slow')
     await eventually('it is ready', () =>
@@ -66,7 +66,7 @@ describe('the admin port', () => {
     assert.equal((await child.ended).signal, 'SIGTERM')
   })
 
-  it('has room again when more than its connections have sent half a request', async () => {
+  it('answers again after half-open clients have taken all its connections', async () => {
     const { child, admin } = withAdmin('slow.mjs')
     await child.port()
     await eventually('it listens', () => get(admin, '/ready').then(Boolean, () => false))
@@ -79,12 +79,12 @@ describe('the admin port', () => {
     child.process.kill('SIGKILL')
   })
 
-  it('keeps no process alive', async () => {
+  it('does not keep the process alive', async () => {
     const { child } = withAdmin('calls-out.mjs', { CLIENT: 'http' })
     assert.equal((await child.ended).code, 0)
   })
 
-  it('is told of once when it is taken, and the app runs', async () => {
+  it('is reported once if the port is in use, and the app runs', async () => {
     const other = net.createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const taken = `127.0.0.1:${(other.address() as net.AddressInfo).port}`
@@ -114,7 +114,7 @@ describe('the access log', () => {
 })
 
 describe('limits of outbound calls', () => {
-  it('are those of the operator, and told', async () => {
+  it('are those in the variables, and are reported', async () => {
     const env = { CLIENT: 'http', MELTPROOF_OUTBOUND_TOTAL: '5s', MELTPROOF_OUTBOUND_IN_FLIGHT: '9' }
     const { stdout, stderr } = await start('calls-out.mjs', { env }).ended
     assert.equal(stdout, 'hello\n'.repeat(3))

@@ -8,7 +8,7 @@ import { METRICS } from '../../src/observe/metrics.ts'
 import type { GuardStats } from '../../src/server/guard.ts'
 import { protect } from '../../src/server/protect.ts'
 
-test('what a server has counted stays when it listens no more, and its gauges go', () => {
+test('the counters of a server stay when it stops listening, and its gauges go', () => {
   const [first, second] = [2, 3].map(admitted => {
     const guard = protect(http.createServer())
     const { stats } = guard
@@ -27,7 +27,7 @@ test('what a server has counted stays when it listens no more, and its gauges go
   assert.deepEqual(figures(), [5, 1, 20])
 })
 
-test('no counter of the guards falls when a server listens no more', () => {
+test('no counter of the guards falls when a server stops listening', () => {
   const [first, second] = [0, 1].map(() => {
     const guard = protect(http.createServer())
     const stats = sevens(guard.stats()) as GuardStats
@@ -89,7 +89,7 @@ test('a server that listens again counts once', () => {
   }
 })
 
-test('sheds of a dry run are apart from those of servers that shed, also when they listen no more', () => {
+test('sheds of a dry run are counted apart, even after its server stops listening', () => {
   const [dry, real, other] = [true, false, false].map((dryRun, i) => {
     const guard = protect(http.createServer(), { dryRun })
     const { stats } = guard
@@ -132,7 +132,7 @@ const SUMS = {
 }
 const TRUE_OF_ONE = { limitKnown: true, draining: true, dryRun: true }
 
-test('of servers of one process each figure is the sum or the greatest', () => {
+test('figures of the servers of one process are joined as sum or maximum', () => {
   const listening = [AT_REST, BUSY].map(stats => ({ ...protect(http.createServer()), stats: () => stats }))
   assert.deepEqual(new AllGuards(() => listening).stats(), {
     ...SUMS,
@@ -141,7 +141,7 @@ test('of servers of one process each figure is the sum or the greatest', () => {
   })
 })
 
-test('of processes each figure is the sum, the greatest pressure, the average of their loads, and what has ended counts', () => {
+test('figures of processes are joined as sum, maximum or mean, and include ended ones', () => {
   const joined = { ...TRUE_OF_ONE, pressure: 0.9, utilisation: 0.625, demand: 2, load: 1.625 }
   assert.deepEqual(oneOf([AT_REST, BUSY], []), { ...SUMS, ...joined })
   assert.deepEqual(oneOf([AT_REST, BUSY], [BUSY]), {

@@ -12,12 +12,12 @@ const figures = (admitted: number, shed: Partial<Figures['shed']> = {}): Figures
   shed: { ...NONE, ...shed },
 })
 
-it('nobody would have been shed: no line', () => {
+it('without would-be sheds there is no line', () => {
   const lines = new DryRunLines(0)
   for (let s = 5; s < 600; s += 5) assert.equal(lines.look(figures(s * 100), s * 1000), undefined)
 })
 
-it('says how many of how many, why, and since when; what was before does not count', () => {
+it('a line says how many requests would have been shed, why, and in which time', () => {
   const lines = new DryRunLines(0)
   assert.equal(lines.look(figures(1500), 5000), undefined)
   assert.equal(
@@ -26,13 +26,13 @@ it('says how many of how many, why, and since when; what was before does not cou
   )
 })
 
-it('docs/register.md shows a line as it is', () => {
+it('docs/register.md shows a line as it is printed', () => {
   const page = readFileSync(new URL('../../../../docs/register.md', import.meta.url), 'utf8')
   const line = new DryRunLines(0).look(figures(606, { standing: 3904 }), 10_000)
   assert.ok(page.includes(`MeltproofWarning: meltproof/register ${line}\n`), line)
 })
 
-it('an overload of an hour is a line a minute, and its lines add up', () => {
+it('an overload of an hour prints about one line a minute, and the lines add up', () => {
   const lines = new DryRunLines(0)
   const told: { atMs: number; shed: number }[] = []
   for (let s = 5; s <= 3600; s += 5) {
@@ -50,7 +50,7 @@ it('an overload of an hour is a line a minute, and its lines add up', () => {
   )
 })
 
-it('looks every five seconds; that it is one is said for all workers, the lines for each', t => {
+it('the dry run is checked every five seconds, announced once for all workers, and reported by each', t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const [ofAll, ofEach]: [string[], string[]] = [[], []]
   let now: Figures | undefined

@@ -48,14 +48,14 @@ describe('register in a process without a server', () => {
       ['--require', REQUIRE, ['--require', EMPTY_CJS]],
     ] as const) {
       for (const [name, env] of Object.entries({ on: EVERYTHING, off: { MELTPROOF: 'off' } })) {
-        it(`loads nothing of Node with ${how} and ${app}, ${name}`, async () => {
+        it(`loads no further module of Node with ${how} and ${app}, ${name}`, async () => {
           assert.deepEqual(await loadedBy(app, node, env), await loadedBy(app, empty))
         })
       }
     }
   }
 
-  it('loads nothing in a worker thread until that listens, and protects it then', async () => {
+  it('loads nothing in a worker thread until it listens, and then protects it', async () => {
     const [bare, registered] = await Promise.all(
       [['--import', pathToFileURL(EMPTY_MJS).href], IMPORT].map(async node => {
         const { code, stdout, stderr } = await start('thread.mjs', {
@@ -75,7 +75,7 @@ describe('register in a process without a server', () => {
     assert.equal(out, '600000')
   })
 
-  it('ends a command as Node does whose reader has gone', async () => {
+  it('ends a command whose reader has closed as Node does', async () => {
     const [bare, registered] = await Promise.all(
       [[], IMPORT].map(node => piped('head -2', { ...EVERYTHING, LINES: 'Infinity' }, node)),
     )
@@ -95,7 +95,7 @@ describe('register in a process without a server', () => {
 
 describe('register', () => {
   for (const EARLY of ['node:net', 'node:http', 'node:cluster']) {
-    it(`protects servers of a process that has loaded ${EARLY} before`, async () => {
+    it(`protects servers of a process that loaded ${EARLY} before`, async () => {
       const preload = `data:text/javascript,process.getBuiltinModule('${EARLY}')`
       const child = start('http.cjs', { node: ['--import', preload, ...IMPORT] })
       assert.equal(await get(await child.port(), '/stop'), 'admitted 1')
@@ -103,7 +103,7 @@ describe('register', () => {
     })
   }
 
-  it('lets servers run bare, and says so once, when the rest of it cannot be loaded', async t => {
+  it('leaves servers unprotected, with one warning, when the rest of it cannot be loaded', async t => {
     const folder = mkdtempSync(join(tmpdir(), 'alone-'))
     t.after(() => rmSync(folder, { recursive: true }))
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}')

@@ -35,15 +35,15 @@ async function besideASlowOne(env: Record<string, string>, path: string): Promis
 }
 
 describe('register, set up by variables', () => {
-  it('has the limit and the deadline of the operator', async () => {
+  it('applies MELTPROOF_LIMIT and MELTPROOF_DEADLINE', async () => {
     assert.ok((await besideASlowOne({}, '/slow')) >= 503)
   })
 
-  it('serves all in a dry run', async () => {
+  it('serves every request in a dry run', async () => {
     assert.equal(await besideASlowOne({ MELTPROOF_DRY_RUN: 'on', MELTPROOF_DEADLINE: '10s' }, '/slow'), 200)
   })
 
-  it('says of a dry run that it is one, once', async () => {
+  it('announces a dry run once', async () => {
     const child = start('two-servers.mjs', { env: { MELTPROOF_DRY_RUN: 'on' } })
     for (let server = 0; server < 2; server++) assert.equal(await get(await child.port()), 'served')
     child.process.kill()
@@ -85,17 +85,17 @@ describe('SIGTERM', () => {
     return [await answer, await child.ended]
   }
 
-  it('ends the process at once, as Node does, unless it is to drain', async () => {
+  it('ends the process at once, as in Node, without MELTPROOF_DRAIN', async () => {
     const [answer, { signal }] = await signalled(start('slow.mjs'))
     assert.deepEqual([answer, signal], ['ECONNRESET', 'SIGTERM'])
   })
 
-  it('drains, and ends the process by the signal', async () => {
+  it('drains, and then ends the process by the signal', async () => {
     const [answer, { signal, stderr }] = await signalled(start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } }))
     assert.deepEqual([answer, signal, stderr], ['served', 'SIGTERM', ''])
   })
 
-  it('SIGINT does the same: PM2 sends it', async () => {
+  it('and SIGINT, as PM2 sends it, do the same', async () => {
     const [answer, { signal, stderr }] = await signalled(
       start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } }),
       'SIGINT',
@@ -104,7 +104,7 @@ describe('SIGTERM', () => {
   })
 
   for (const ON_SIGTERM of ['exit', 'exit before']) {
-    it(`drains, and then the app does what it does: ${ON_SIGTERM}`, async () => {
+    it(`drains before the listener of the app takes effect: ${ON_SIGTERM}`, async () => {
       const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on', ON_SIGTERM } })
       const [answer, { code }] = await signalled(child)
       assert.deepEqual([answer, code], ['served', 3])
@@ -115,14 +115,14 @@ describe('SIGTERM', () => {
     ['ends by the signal', {}, [null, 'SIGTERM']],
     ['does what the app does', { ON_SIGTERM: 'exit' }, [3, null]],
   ] as const) {
-    it(`drains the workers of a cluster whose primary alone is signalled, as by Kubernetes, which then ${name}`, async () => {
+    it(`drains the workers of a cluster when only the primary gets it, which then ${name}`, async () => {
       const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on', WORKERS: '2', ...env } })
       const [answer, { code, signal }] = await signalled(child)
       assert.deepEqual([answer, code, signal], ['served', ...expected])
     })
   }
 
-  it('leaves nothing of the places where its workers met', async t => {
+  it('removes the sockets through which workers met', async t => {
     const TMPDIR = mkdtempSync(join(tmpdir(), 'met-'))
     t.after(() => rmSync(TMPDIR, { recursive: true }))
     const ports = {
@@ -137,7 +137,7 @@ describe('SIGTERM', () => {
     assert.deepEqual(readdirSync(TMPDIR), [])
   })
 
-  it('a second time does not wait', async () => {
+  it('ends the process at once when sent again', async () => {
     const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } })
     const port = await child.port()
     const answer = get(port, '/slower').catch((error: NodeJS.ErrnoException) => String(error.code))
@@ -149,7 +149,7 @@ describe('SIGTERM', () => {
     assert.equal((await child.ended).signal, 'SIGTERM')
   })
 
-  it('comes twice at once when npm passes on the SIGINT of a Ctrl-C: that is one', async () => {
+  it('sent twice within 20 ms, as npm does on Ctrl-C, counts as one', async () => {
     const child = start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } })
     const port = await child.port()
     const answer = get(port, '/slow').catch((error: NodeJS.ErrnoException) => String(error.code))
@@ -161,7 +161,7 @@ describe('SIGTERM', () => {
     assert.equal((await child.ended).signal, 'SIGINT')
   })
 
-  it('ends a process that serves nothing at once', async () => {
+  it('ends a process without requests at once', async () => {
     const child = start('idle.mjs', { env: { MELTPROOF_DRAIN: 'on' } })
     await child.port()
     child.process.kill('SIGTERM')

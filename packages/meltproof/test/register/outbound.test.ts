@@ -5,7 +5,7 @@ import { start } from './child.ts'
 
 for (const CLIENT of ['fetch', 'http', 'undici']) {
   describe(`register and calls of ${CLIENT}`, () => {
-    it('bounds them, and says so once', async () => {
+    it('limits them, and reports that once', async () => {
       const env = { CLIENT, MELTPROOF_OUTBOUND: 'on' }
       const { code, stdout, stderr } = await start('calls-out.mjs', { env }).ended
       assert.deepEqual({ code, stdout }, { code: 0, stdout: 'hello\n'.repeat(3) })
@@ -27,7 +27,7 @@ for (const CLIENT of ['fetch', 'http', 'undici']) {
     }
 
     for (const EARLY of ['', 'on']) {
-      it(`makes way for limits that the app installs ${EARLY ? 'before' : 'after'} its first listen()`, async () => {
+      it(`gives way to limits that the app installs ${EARLY ? 'before' : 'after'} its first listen()`, async () => {
         const env = { CLIENT, EARLY, INSTALL: '100', MELTPROOF_OUTBOUND: 'on' }
         const { code, stdout, stderr } = await start('calls-out.mjs', { env }).ended
         assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'first-byte\n', stderr: '' })

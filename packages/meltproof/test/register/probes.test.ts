@@ -21,7 +21,7 @@ async function statusOf(port: number, path: string): Promise<number> {
   return response.statusCode!
 }
 
-it('has not started before a server of the app listens', async () => {
+it('the startup probe fails before a server of the app listens', async () => {
   const admin = nextPort++
   const child = start('blocks.mjs', { env: { MELTPROOF_ADMIN: `127.0.0.1:${admin}`, WAITS: 'on' } })
   await once(child.process, 'message')
@@ -37,7 +37,7 @@ it('has not started before a server of the app listens', async () => {
   child.process.kill('SIGKILL')
 })
 
-it('is live, started and ready while it sheds', async () => {
+it('the process is live, started and ready while it sheds', async () => {
   const admin = nextPort++
   const env = { MELTPROOF_ADMIN: `127.0.0.1:${admin}`, MELTPROOF_LIMIT: '1', RELEASE: '/nowhere' }
   const child = start('blocks.mjs', { env })
@@ -66,7 +66,7 @@ it('is live, started and ready while it sheds', async () => {
   }
 })
 
-it('answers, late, who asked whether it lives while its event loop was blocked', async context => {
+it('a liveness probe sent while the event loop was blocked is answered afterwards', async context => {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-blocks-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   const release = join(folder, 'release')

@@ -8,7 +8,7 @@ for (const app of ['http.cjs', 'http.mjs', 'https.mjs', 'express.cjs', 'fastify.
   describe(`register and ${app}`, () => {
     const secure = app === 'https.mjs'
 
-    it('protects its server, and lets the process end when that closes', async () => {
+    it('protects its server, and lets the process end when it closes', async () => {
       const child = start(app)
       const port = await child.port()
       assert.equal(await get(port, '/', secure), 'admitted 1')
@@ -18,7 +18,7 @@ for (const app of ['http.cjs', 'http.mjs', 'https.mjs', 'express.cjs', 'fastify.
       assert.deepEqual({ code, signal, stderr }, { code: 0, signal: null, stderr: '' })
     })
 
-    it('changes nothing when it is off', async () => {
+    it('changes nothing with MELTPROOF=off', async () => {
       const child = start(app, { env: { MELTPROOF: 'off' } })
       const port = await child.port()
       assert.equal(await get(port, '/stop', secure), 'bare')
@@ -50,7 +50,7 @@ describe('register', () => {
     })
   }
 
-  it('given twice, protects once', async () => {
+  it('protects once when it is loaded twice', async () => {
     const child = start('http.mjs', { node: [...IMPORT, '--import', `${REGISTER}?copy`] })
     assert.equal(await get(await child.port(), '/stop'), 'admitted 1')
     const { code, stderr } = await child.ended
@@ -96,7 +96,7 @@ describe('register', () => {
     assert.deepEqual({ code, signal }, { code: 0, signal: null })
   })
 
-  it('does not keep an app alive that has no server', async () => {
+  it('does not keep an app without a server alive', async () => {
     const { code, stdout, stderr } = await start('quiet.mjs').ended
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'ran\n', stderr: '' })
   })

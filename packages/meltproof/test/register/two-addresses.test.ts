@@ -31,7 +31,7 @@ async function started(env: Record<string, string>): Promise<Started> {
 
 // Elsewhere 127.0.0.2 is no address.
 describe('two addresses, one port and one handler', { skip: process.platform !== 'linux' }, () => {
-  it('have one limit', async () => {
+  it('share one limit', async () => {
     const { child, port, stats } = await started({ MELTPROOF_LIMIT: '1' })
     const both = [from('127.0.0.1', port, '/slow'), from('127.0.0.2', port, '/slow')]
     await eventually('one is served and one waits', async () => {
@@ -51,7 +51,7 @@ describe('two addresses, one port and one handler', { skip: process.platform !==
     assert.equal((await child.ended).signal, 'SIGTERM')
   })
 
-  it('close together, and nothing keeps the process alive', async () => {
+  it('close together, and do not keep the process alive', async () => {
     const { child, port, stats } = await started({})
     const slow = from('127.0.0.2', port, '/slow')
     await eventually('it is served', async () => (await stats()).inflight === 1)
@@ -60,13 +60,13 @@ describe('two addresses, one port and one handler', { skip: process.platform !==
     assert.equal((await child.ended).code, 0)
   })
 
-  it('are two servers when each has a handler of its own', async () => {
+  it('are two servers if each has its own handler', async () => {
     const { child, stats } = await started({ SAME: 'no', MELTPROOF_LIMIT: '1' })
     assert.equal((await stats()).limit, 2)
     child.process.kill('SIGKILL')
   })
 
-  it('are two servers when one has upgrades that the other has not', async () => {
+  it('are two servers if only one handles upgrades', async () => {
     const { child, port } = await started({ UPGRADES: 'second' })
     const socket = net.connect(port, '127.0.0.2').setEncoding('utf8')
     socket.end('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: any\r\n\r\n')
@@ -75,7 +75,7 @@ describe('two addresses, one port and one handler', { skip: process.platform !==
     child.process.kill('SIGKILL')
   })
 
-  it('are two servers when the second had to listen elsewhere', async () => {
+  it('are two servers if the second had to listen on another port', async () => {
     const { child, port, stats } = await started({ TAKEN: 'yes', MELTPROOF_LIMIT: '1' })
     const other = await child.port()
     assert.equal((await stats()).limit, 2)

@@ -1,4 +1,4 @@
-/** MELTPROOF_* variables: good values work; bad ones, and names nobody knows, are told of once and end nothing. */
+/** MELTPROOF_* variables: valid values work; invalid ones and unknown names are reported once, and the process runs. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PROBES, settingsFrom, VARIABLES } from '../../src/register/options.ts'
@@ -7,7 +7,7 @@ import { get, start } from './child.ts'
 
 const DEFAULTS = settingsFrom({})
 
-it('protects and exempts probes without any variable, and does nothing else', () => {
+it('without variables, register protects and exempts probes, and does nothing else', () => {
   assert.deepEqual(DEFAULTS, {
     on: true,
     protect: { exempt: PROBES },
@@ -23,7 +23,7 @@ it('protects and exempts probes without any variable, and does nothing else', ()
   })
 })
 
-describe('variables that are right', () => {
+describe('valid variables', () => {
   for (const [variables, changed] of [
     [{ MELTPROOF: 'on' }, {}],
     [{ MELTPROOF: '', MELTPROOF_LANES: '', MELTPROOF_SPEED: '' }, {}],
@@ -92,7 +92,7 @@ describe('variables that are options of protect()', () => {
   }
 })
 
-describe('a value out of range leaves the default and is told of', () => {
+describe('a value out of range keeps the default, with a warning', () => {
   for (const [name, value, sentence] of [
     ['MELTPROOF', 'no', /^MELTPROOF must be `on` or `off`; got 'no'\. Using the default\.$/],
     ['MELTPROOF_OUTBOUND', '5s', /^MELTPROOF_OUTBOUND must be `on` or `off`; got '5s'/],
@@ -158,7 +158,7 @@ describe('a value out of range leaves the default and is told of', () => {
   }
 })
 
-describe('a variable that nobody knows', () => {
+describe('an unknown variable', () => {
   for (const [name, sentence] of [
     ['MELTPROOF_LANE', 'MELTPROOF_LANE is not known. Did you mean MELTPROOF_LANES?'],
     ['MELTPROOF_RETRYAFTER', 'MELTPROOF_RETRYAFTER is not known. Did you mean MELTPROOF_RETRY_AFTER?'],
@@ -170,12 +170,12 @@ describe('a variable that nobody knows', () => {
     ],
     ['MELTPROOF_SPEED_OF_LIGHT', 'MELTPROOF_SPEED_OF_LIGHT is not known.'],
   ] as const) {
-    it(`${name} is told of`, () => {
+    it(`${name} is reported, with the nearest name if there is one`, () => {
       assert.deepEqual(settingsFrom({ [name]: '9401' }), { ...DEFAULTS, warnings: [sentence] })
     })
   }
 
-  it('is nobody’s business when Kubernetes has set it for a Service', () => {
+  it('is ignored if Kubernetes sets it for a Service', () => {
     const ofServices = Object.fromEntries(
       ['MELTPROOF', 'MELTPROOF_API', 'MELTPROOF_LANE', 'MELTPROOF_ADMIN'].flatMap(service =>
         Object.entries({
@@ -197,10 +197,10 @@ describe('a variable that nobody knows', () => {
   })
 })
 
-describe('a process with variables that are wrong', () => {
+describe('a process with invalid variables', () => {
   const WRONG = { MELTPROOF_LANE: '4', MELTPROOF_LIMIT: 'many', MELTPROOF_STDOUT: 'no' }
 
-  it('runs, and says so once for each when it listens', async () => {
+  it('runs, and warns once for each when it listens', async () => {
     const child = start('http.mjs', { env: WRONG })
     assert.equal(await get(await child.port(), '/stop'), 'admitted 1')
     const { code, stderr } = await child.ended
@@ -209,12 +209,12 @@ describe('a process with variables that are wrong', () => {
       assert.equal(stderr.split(`is configured wrongly: ${name} `).length, 2, stderr)
   })
 
-  it('says nothing when it never listens', async () => {
+  it('does not warn when it never listens', async () => {
     const { code, stdout, stderr } = await start('quiet.mjs', { env: WRONG }).ended
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'ran\n', stderr: '' })
   })
 
-  it('says nothing at all when meltproof is off', async () => {
+  it('does not warn with MELTPROOF=off', async () => {
     const child = start('http.mjs', { env: { ...WRONG, MELTPROOF: 'off' } })
     assert.equal(await get(await child.port(), '/stop'), 'bare')
     const { code, stderr } = await child.ended

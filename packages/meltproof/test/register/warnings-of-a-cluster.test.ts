@@ -29,13 +29,13 @@ async function warnings(env: Record<string, string>): Promise<Map<string, number
   return times
 }
 
-describe('a cluster says once', () => {
-  it('what is wrong with its variables, that it is a dry run, that calls have limits, why there are no lanes', async () => {
+describe('a cluster warns once', () => {
+  it('about variables, a dry run, limits of calls, and missing lanes', async () => {
     const found = await warnings({ MELTPROOF_LIMT: '3', MELTPROOF_DEADLINE: '5', MELTPROOF_DRY_RUN: 'on' })
     assert.deepEqual([...found.values()], [1, 1, 1, 1, 1], JSON.stringify([...found]))
   })
 
-  it('that the address of its ports is none of this machine', async () => {
+  it('about an address that is not of this machine', async () => {
     const port = await freePort()
     const found = await warnings({
       MELTPROOF_ADMIN: `192.0.2.1:${port}`,

@@ -43,7 +43,7 @@ async function kill(worker: Worker): Promise<void> {
   await once(worker, 'exit')
 }
 
-test('what the dead have counted stays, also when one asks next that has come after their death', async () => {
+test('counts of dead workers stay, also for a worker forked after their death', async () => {
   const [first, second, third] = [await fork('heirs', 1), await fork('heirs', 10), await fork('heirs', 100)]
   assert.equal(await ask(first), 111)
   await kill(third)
@@ -57,7 +57,7 @@ test('what the dead have counted stays, also when one asks next that has come af
   await kill(second)
 })
 
-test('of a load each has for itself the page has the average, as the metrics have', async () => {
+test('the stats of a cluster have the mean of per-process loads', async () => {
   const [first] = [await fork('averages', 2), await fork('averages', 4)]
   first.send('ask')
   const { stats } = await said(first)
@@ -66,13 +66,13 @@ test('of a load each has for itself the page has the average, as the metrics hav
   assert.ok(Math.abs(stats.load - 0.6) < 1e-9, `${stats.load}`)
 })
 
-test('a container that starts again has the same process ids and finds what it left', async () => {
+test('a container that starts again with the same process ids keeps the counts it left', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'left-'))
   await fork('left', 1, { TMPDIR: folder, LEFT: 'on' })
   assert.equal(await ask(await fork('left', 10, { TMPDIR: folder })), 11)
 })
 
-test('names of machines keep those apart that share a folder', async () => {
+test('machine names keep clusters apart that share a folder', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'shared-'))
   const first = await fork('shared', 1, { TMPDIR: folder, MACHINE: 'one' })
   await fork('shared', 10, { TMPDIR: folder, MACHINE: 'two' })

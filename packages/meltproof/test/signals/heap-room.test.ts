@@ -7,11 +7,11 @@ import { oldSpaceLimit } from '../../src/signals/old-space.ts'
 
 describe('the limit of the old generation', () => {
   const MB = 1024 * 1024
-  it('is the last that was asked for', () => {
+  it('is the last --max-old-space-size flag', () => {
     const flags = ['--max-old-space-size=100', '--inspect', '--max_old_space_size=200']
     assert.equal(oldSpaceLimit(flags, 500 * MB, 24), 200 * MB)
   })
-  it("is the heap's without the young one otherwise", () => {
+  it('is the heap limit without the young generation if there is no flag', () => {
     // As Node 22, 24 and 26 report it in containers of 1, 2, 4 and 16 GB.
     const limits = { 22: [524, 1048, 2096, 4144], 24: [560, 1120, 2240, 4288], 26: [536, 1072, 2144, 4192] }
     for (const [major, heaps] of Object.entries(limits)) {
@@ -21,7 +21,7 @@ describe('the limit of the old generation', () => {
       )
     }
   })
-  it('is nearly all of the heap in a small container, whose young generation is small', () => {
+  it('is nearly the whole heap in a small container, whose young generation is small', () => {
     for (const major of [22, 24, 26]) {
       assert.ok(oldSpaceLimit([], 259 * MB, major) / MB >= 256)
       assert.equal(oldSpaceLimit([], 200 * MB, major), 200 * MB)
@@ -29,8 +29,8 @@ describe('the limit of the old generation', () => {
   })
 })
 
-describe('the room in the heap', () => {
-  it('is short above 85 % of live objects, and until they have fallen by 15 %', () => {
+describe('HeapRoom', () => {
+  it('is short above 85 % of live objects, until they have fallen by 15 %', () => {
     const room = new HeapRoom()
     const seen = [50, 84, 91, 85, 78, 77, 84, 95].map((percent, second) => {
       room.collected(percent, 100, second * 1000)
@@ -39,7 +39,7 @@ describe('the room in the heap', () => {
     assert.deepEqual(seen, [false, false, true, true, true, false, false, true])
   })
 
-  it('is short when it is half full and full collections follow each other', () => {
+  it('is short if the heap is over half full and full collections follow each other closely', () => {
     const shortAfterFive = (percent: number, everyMs: number): boolean => {
       const room = new HeapRoom()
       for (let i = 0; i < 5; i++) room.collected(percent, 100, i * everyMs)
@@ -48,7 +48,7 @@ describe('the room in the heap', () => {
     assert.deepEqual([shortAfterFive(60, 10), shortAfterFive(60, 50), shortAfterFive(40, 10)], [true, false, false])
   })
 
-  it('is seen in a real process, and seen again when it is back', () => {
+  it('is short in a real process with a full heap, and not after the heap was freed', () => {
     const script = `
       import { heapRoom } from ${JSON.stringify(new URL('../../src/signals/heap.ts', import.meta.url).href)}
       const room = heapRoom()

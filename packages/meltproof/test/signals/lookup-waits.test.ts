@@ -69,7 +69,7 @@ function history(
 
 const work = fc.array(fc.tuple(ms(0, 300), ms(1, 400)), { maxLength: 40 })
 
-test('a lookup that is alone waited as long as is said, however busy the pool and however slow the resolver', () => {
+test('property: the reported wait of a single lookup is right within 2.1 ms, with any pool and resolver', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 8 }), work, ms(0, 500), ms(0.1, 2000), (threads, works, atMs, runMs) => {
       const [{ truthMs, toldMs }] = history(threads, works, [[atMs, runMs]]) as [Told]
@@ -79,7 +79,7 @@ test('a lookup that is alone waited as long as is said, however busy the pool an
   )
 })
 
-test('lookups behind a slow resolver, beside one another in a pool that is free, wait for no thread of ours', () => {
+test('property: lookups behind a slow resolver in a free pool have not waited for a thread', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 2, max: 8 }),
@@ -99,7 +99,7 @@ const starved = fc.record({
   lookups: fc.uniqueArray(ms(50, 250), { minLength: 3, maxLength: 12 }),
 })
 
-test('many lookups at once in a pool that is full of our own work: nearly all of their time is ours', () => {
+test('property: lookups in a pool full of other work have waited nearly all of their time', () => {
   fc.assert(
     fc.property(starved, fc.boolean(), ({ threads, works, lookups }, isKnown) => {
       // One that was alone, before: what the name takes is known.
@@ -116,7 +116,7 @@ test('many lookups at once in a pool that is full of our own work: nearly all of
   )
 })
 
-test('the same with a resolver that is known to be slow: what it takes is not ours', () => {
+test('property: with a resolver known to be slow, its time does not count as waiting', () => {
   fc.assert(
     fc.property(starved, ms(300, 900), ({ threads, works, lookups }, runMs) => {
       const told = history(threads, works, [[-3000, runMs], ...lookups.map(atMs => [atMs, runMs] as const)])
@@ -126,13 +126,13 @@ test('the same with a resolver that is known to be slow: what it takes is not ou
   )
 })
 
-test('a lookup that is over before the probe that came before it has not been in the pool', () => {
+test('a lookup that ends before its probe has not been in the pool', () => {
   const waits = new LookupWaits()
   waits.end(waits.begin('cached.example', 0), 500)
   assert.deepEqual(waits.between('cached.example', 0, 1000), [])
 })
 
-test('one that is under way has waited until now, as long as its probe has not run; another name has not', () => {
+test('a pending lookup has waited until now if its probe has not run, another name has not', () => {
   const waits = new LookupWaits()
   const lookup = waits.begin('peer.example', 100)
   assert.deepEqual(waits.between('peer.example', 0, 400), [{ fromMs: 100, toMs: 400 }])
@@ -144,7 +144,7 @@ test('one that is under way has waited until now, as long as its probe has not r
   assert.deepEqual(waits.between('peer.example', 300, 900), [], 'before the time that is asked about')
 })
 
-test('what is remembered is bounded', () => {
+test('at most 512 waits are remembered', () => {
   const waits = new LookupWaits()
   for (let i = 0; i < 5000; i++) {
     const lookup = waits.begin('peer.example', i * 10)

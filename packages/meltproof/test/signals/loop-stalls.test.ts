@@ -19,7 +19,7 @@ function nextBeat(): Promise<number> {
   })
 }
 
-test('a blocked loop is measured while it is held, and the heartbeat ends with the hold', async t => {
+test('a blocked loop is measured while a hold exists, and the heartbeat ends with the last hold', async t => {
   assert.equal(isBeating(), false)
   const release = hold()
   t.after(release)
@@ -46,7 +46,7 @@ test('a blocked loop is measured while it is held, and the heartbeat ends with t
   while (isBeating()) await sleep(5)
 })
 
-test('beats come seldom while the loop rests, and often again after a stall; each tells how late it was', async t => {
+test('beats are rare while the loop is idle, frequent after a stall, and each reports its lateness', async t => {
   const beats: { periodMs: number; lateMs: number }[] = []
   const unwatch = watchDelays((periodMs, lateMs) => beats.push({ periodMs, lateMs }))
   t.after(unwatch)
@@ -66,7 +66,7 @@ test('beats come seldom while the loop rests, and often again after a stall; eac
   assert.equal(beats.length, heard)
 })
 
-test('many short things before a stall do not hide it', async () => {
+test('many short callbacks before a stall do not hide it', async () => {
   const release = hold()
   let churning = true
   const churn = (): void => {

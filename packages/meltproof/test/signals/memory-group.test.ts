@@ -23,7 +23,7 @@ const denied = Object.assign(new Error('permission denied'), { code: 'EACCES' })
 const found = (files: Readonly<Record<string, string | Error>>) => findMemoryGroup(tree(files), MACHINE)
 
 describe('the memory cgroup of this process', () => {
-  it('is its own of version 1', () => {
+  it('is its own one in version 1', () => {
     assert.deepEqual(
       found({
         '/proc/self/mountinfo': `${CPU_MOUNT}\n${V1_MOUNT}\n`,
@@ -41,7 +41,7 @@ describe('the memory cgroup of this process', () => {
     )
   })
 
-  it('is what is mounted, in a container of version 1 that shows the path of the host', () => {
+  it('is the mounted one in a version 1 container that shows the path of the host', () => {
     const group = found({
       '/proc/self/mountinfo': V1_MOUNT.replace(' / ', ' /docker/abc '),
       '/proc/self/cgroup': '4:memory:/docker/abc\n',
@@ -52,7 +52,7 @@ describe('the memory cgroup of this process', () => {
     assert.deepEqual([group.limitBytes / MB, group.usageFile], [512, '/sys/fs/cgroup/memory/memory.usage_in_bytes'])
   })
 
-  it('is the root of the namespace, in a container of version 2', () => {
+  it('is the root of the namespace in a version 2 container', () => {
     const group = found({
       '/proc/self/mountinfo': V2_MOUNT,
       '/proc/self/cgroup': '0::/\n',
@@ -63,7 +63,7 @@ describe('the memory cgroup of this process', () => {
     assert.deepEqual(group.reclaimable, ['inactive_file', 'active_file', 'slab_reclaimable'])
   })
 
-  it('is the narrowest one above it, nested in version 2', () => {
+  it('is the nearest one above it with a limit in nested version 2', () => {
     const group = found({
       '/proc/self/mountinfo': V2_MOUNT,
       '/proc/self/cgroup': '0::/pods/pod 1/app\n',
@@ -76,7 +76,7 @@ describe('the memory cgroup of this process', () => {
     assert.deepEqual([group.limitBytes / MB, group.usageFile], [300, '/sys/fs/cgroup/pods/pod 1/memory.current'])
   })
 
-  it('is of version 1 in a hybrid tree, wherever it is mounted', () => {
+  it('is the one of version 1 in a hybrid tree, wherever that is mounted', () => {
     const group = found({
       '/proc/self/mountinfo': `${V2_MOUNT.replace('/sys/fs/cgroup', '/sys/fs/cgroup/unified')}\n${V1_MOUNT.replace('/sys/fs/cgroup/memory', '/my\\040groups')}\n`,
       '/proc/self/cgroup': '4:memory:/\n0::/\n',
@@ -87,7 +87,7 @@ describe('the memory cgroup of this process', () => {
     assert.equal(group.limitBytes, 128 * MB)
   })
 
-  it('is none without a limit, with one above what the machine has, and without cgroups', () => {
+  it('is undefined without a limit, with a limit above the memory of the machine, and without cgroups', () => {
     const v1 = { '/proc/self/mountinfo': V1_MOUNT, '/proc/self/cgroup': '4:memory:/\n' }
     assert.equal(found({ ...v1, '/sys/fs/cgroup/memory/memory.limit_in_bytes': NO_LIMIT }), undefined)
     assert.equal(found({ ...v1, '/sys/fs/cgroup/memory/memory.limit_in_bytes': `${2 * MACHINE}\n` }), undefined)
@@ -97,7 +97,7 @@ describe('the memory cgroup of this process', () => {
     assert.equal(found({}), undefined)
   })
 
-  it('gives the reason when its limit can not be read', () => {
+  it('has a reason if its limit or usage cannot be read', () => {
     const v2 = { '/proc/self/mountinfo': V2_MOUNT, '/proc/self/cgroup': '0::/app\n' }
     assert.deepEqual(found({ ...v2, '/sys/fs/cgroup/app/memory.max': denied }), {
       why: '/sys/fs/cgroup/app/memory.max: EACCES',
@@ -115,7 +115,7 @@ describe('the memory cgroup of this process', () => {
     })
   })
 
-  it('can give back its page cache', () => {
+  it('can reclaim its page cache', () => {
     const stat = 'anon 9000\nfile 500\ninactive_file 300\nactive_file 100\nslab_reclaimable 7\nshmem 100\n'
     assert.equal(reclaimableBytes(stat, ['inactive_file', 'active_file', 'slab_reclaimable']), 407)
     assert.equal(reclaimableBytes('', ['inactive_file']), 0)

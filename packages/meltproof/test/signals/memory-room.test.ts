@@ -1,4 +1,4 @@
-/** Who is refused while memory fills, for how long, and who is not. */
+/** Which requests are refused while memory fills, for how long, and which are not. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryRoom } from '../../src/signals/memory-room.ts'
@@ -30,14 +30,14 @@ class Filling {
 }
 const NEITHER = { body: false, none: false }
 
-describe('the room in the memory of a container', () => {
-  it('refuses no request at half of it, however quickly it came there', () => {
+describe('MemoryRoom', () => {
+  it('refuses no request at half of the limit, however fast usage has grown', () => {
     const filling = new Filling().at(128, { all: 70, bodies: 70 })
     assert.deepEqual(filling.refuses({ all: 500, bodies: 500 }), NEITHER)
     assert.equal(filling.room.mayRefuse, false)
   })
 
-  it('refuses those with bodies first, beyond as many as were in service then', () => {
+  it('refuses requests with bodies first, beyond the number that was in service', () => {
     const many = { all: 110, bodies: 100 }
     const filling = new Filling().at(150, many, { forMs: 500 })
     for (let used = 155; used <= 195; used += 5) filling.at(used, many, { forMs: 100 })
@@ -47,7 +47,7 @@ describe('the room in the memory of a container', () => {
     assert.deepEqual(filling.refuses(many), { body: true, none: true })
   })
 
-  it('takes fewer while it goes on growing', () => {
+  it('admits fewer requests while usage keeps growing', () => {
     const filling = new Filling()
     for (let used = 195; used < 230; used += 5) filling.at(used, { all: 100, bodies: 100 }, { forMs: 100 })
     assert.deepEqual(
@@ -61,20 +61,20 @@ describe('the room in the memory of a container', () => {
     )
   })
 
-  it('expects growth to go on for a moment, so that a quick one is met in time', () => {
+  it('anticipates growth, so that a fast one is met in time', () => {
     const filling = new Filling()
     for (let used = 60; used <= 160; used += 10) filling.at(used, { all: used, bodies: used })
     assert.equal(filling.refuses({ all: 160, bodies: 160 }).body, true)
   })
 
-  it('lets as many in as before when usage stays high, which is what allocators keep', () => {
+  it('admits as many as before while usage stays high without requests, as allocators keep memory', () => {
     const filling = new Filling().at(195, { all: 100, bodies: 100 }, { forMs: 200 })
     filling.at(195, { all: 0, bodies: 0 }, { forMs: 3000 })
     assert.deepEqual(filling.refuses({ all: 80, bodies: 80 }), NEITHER)
     assert.equal(filling.refuses({ all: 100, bodies: 100 }).body, true)
   })
 
-  it('lets ever more in while usage stays flat under them, and forgets its limit when none meets it', () => {
+  it('admits more and more while usage stays flat, and forgets its limit when it is not reached', () => {
     const filling = new Filling().at(195, { all: 100, bodies: 100 }, { forMs: 200 })
     filling.at(195, { all: 200, bodies: 200 }, { forMs: 12_000 })
     assert.equal(filling.refuses({ all: 150, bodies: 150 }).body, false)
@@ -82,20 +82,20 @@ describe('the room in the memory of a container', () => {
     assert.equal(filling.room.mayRefuse, false)
   })
 
-  it('takes one at least, however full it is', () => {
+  it('always admits one request, however full it is', () => {
     const filling = new Filling().at(255, { all: 20, bodies: 20 }, { forMs: 200 })
     assert.deepEqual(filling.refuses({ all: 20, bodies: 0 }), { body: true, none: true })
     assert.deepEqual(filling.refuses({ all: 0, bodies: 0 }), NEITHER)
   })
 
-  it('refuses none when another process fills the group', () => {
+  it('refuses no request if another process fills the group', () => {
     const busy = { all: 100, bodies: 100 }
     const filling = new Filling().at(252, busy, { own: 60, forMs: 2000 })
     assert.deepEqual(filling.refuses(busy), NEITHER)
     assert.deepEqual([filling.room.isFullOfOthers, filling.room.pacesBodies], [true, false])
   })
 
-  it('leaves a large container more of its memory than a small one: what matters is how many bytes are left', () => {
+  it('leaves a large container more of its memory than a small one', () => {
     const room = new MemoryRoom(16_384 * MB)
     room.sampled({ nowMs: 0, usedBytes: 50 * MB, ownBytes: 50 * MB }, { all: 0, bodies: 0 })
     for (let used = 50; used < 15_900; used += 20) {
@@ -104,7 +104,7 @@ describe('the room in the memory of a container', () => {
     assert.equal(room.mayRefuse, false)
   })
 
-  it('asks V8 to collect garbage before it refuses requests, and asks less and less often while collections free little', () => {
+  it('requests a garbage collection before it refuses, less and less often while that frees little', () => {
     const filling = new Filling()
     const asked: number[] = []
     for (let at = 0; at < 60_000; at += 20) {
@@ -116,7 +116,7 @@ describe('the room in the memory of a container', () => {
     assert.equal(new Filling().at(100, { all: 50, bodies: 50 }).room.wantsCollection(1e9), false)
   })
 
-  it('is looked at the more often the less is left', () => {
+  it('is checked more often the less memory is left', () => {
     const filling = new Filling()
     const every = [60, 120, 180, 250].map(used => filling.at(used, { all: 1, bodies: 1 }).room.nextInMs)
     assert.deepEqual(

@@ -76,7 +76,7 @@ async function figures(server: ChildProcess): Promise<{ shed: number; explain: s
 }
 
 describe('a server in a memory cgroup', { skip: skip ?? false }, () => {
-  it('sheds what does not fit, says what is full, and goes on', async () => {
+  it('sheds what does not fit, says that memory is full, and keeps serving', async () => {
     const { server, port } = await startServer()
     const posts: Promise<number | undefined>[] = []
     while (posts.length < 300) {
@@ -94,7 +94,7 @@ describe('a server in a memory cgroup', { skip: skip ?? false }, () => {
     await once(server, 'exit')
   })
 
-  it('sheds none for a page cache that fills the group', async () => {
+  it('sheds nothing if the page cache fills the group', async () => {
     const file = join(scratch, 'read')
     writeFileSync(file, Buffer.alloc(2 * LIMIT_MB * MB))
     const [command, args] = inGroup('sh', '-c', `cp ${file} ${scratch}/copy && cat ${scratch}/copy > /dev/null`)

@@ -15,7 +15,7 @@ const options = process.platform === 'win32' ? { skip: 'no named pipes' } : {}
 const waited = (fromMs: number, host = 'localhost'): number =>
   lookupWaits(host, fromMs, now()).reduce((sum, wait) => sum + wait.toMs - wait.fromMs, 0)
 
-test('a lookup that waits because our own work has all threads', options, async () => {
+test('a lookup that waits for busy threads of the pool is measured', options, async () => {
   const unwatch = watchLookups()
   const held = new HeldThreads(THREADS)
   const fromMs = now()
@@ -31,7 +31,7 @@ test('a lookup that waits because our own work has all threads', options, async 
   unwatch()
 })
 
-test('a slow resolver has a thread and takes its time: nobody has waited', options, async () => {
+test('a lookup that has a thread and a slow resolver has not waited', options, async () => {
   const resolver = new HeldThreads(0)
   const slow = (_: string, callback: (error: null, address: string, family: number) => void): void =>
     void resolver.hold().then(() => callback(null, '127.0.0.1', 4))
@@ -51,7 +51,7 @@ test('a slow resolver has a thread and takes its time: nobody has waited', optio
   dns.lookup = own
 })
 
-test('errors, wrong arguments and addresses are as they were', async () => {
+test('errors, invalid arguments and addresses of dns.lookup() stay as they are', async () => {
   const unwatch = watchLookups()
   assert.notEqual(dns.lookup, own)
   for (const [args, code] of [

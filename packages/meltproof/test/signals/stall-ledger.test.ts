@@ -30,13 +30,13 @@ test('a loop that turns has no stalls', () => {
   assert.deepEqual(ledger.stallsBetween(0, 1000), [])
 })
 
-test('a stall is known with its exact beginning, though beats come every 10 ms', () => {
+test('a stall has its exact beginning, although beats come every 10 ms', () => {
   const ledger = fed([[103, 406]], 1000)
   assert.deepEqual(ledger.stallsBetween(0, 1000), [{ fromMs: 103, toMs: 406 }])
   assert.equal(ledger.stalledBetween(0, 1000), 303)
 })
 
-test('only what lies inside the interval counts', () => {
+test('only the part of a stall inside the interval counts', () => {
   const ledger = fed([[103, 406]], 1000)
   assert.equal(ledger.stalledBetween(0, 103), 0)
   assert.equal(ledger.stalledBetween(200, 300), 100)
@@ -45,11 +45,11 @@ test('only what lies inside the interval counts', () => {
   assert.equal(ledger.stalledBetween(300, 200), 0)
 })
 
-test('work too short to delay a beat by the slack is no stall', () => {
+test('work that delays a beat by less than the slack is no stall', () => {
   assert.equal(fed([[103, 111.5]], 1000).stalledBetween(0, 1000), 0)
 })
 
-test('what is read after a stall may have lain since it began; what is read later has not', () => {
+test('lainSince() is the beginning of the stall for data read right after it, and the read time later', () => {
   const ledger = fed([[103, 406]], 1000)
   assert.equal(ledger.lainSince(406), 103)
   assert.equal(ledger.lainSince(417), 103)
@@ -62,7 +62,7 @@ test('what is read after a stall may have lain since it began; what is read late
   assert.equal(fed([[500, 800]], 505).lainSince(700, 500), 500)
 })
 
-test('after a beat that says so, the next is awaited longer', () => {
+test('a beat may announce that the next one comes later', () => {
   const ledger = new StallLedger(TUNING)
   ledger.start(0, 0)
   ledger.beat(10, 10, 20)
@@ -75,7 +75,7 @@ test('after a beat that says so, the next is awaited longer', () => {
   assert.equal(ledger.idleSince(80, 35), 0.5)
 })
 
-test('a stall that is still on counts up to the moment of the question', () => {
+test('a stall that still lasts counts up to the time of the query', () => {
   const ledger = fed([[500, 800]], 505)
   assert.equal(ledger.overdue(700), true)
   assert.equal(ledger.stalledBetween(0, 700, 500), 200)
@@ -85,7 +85,7 @@ test('a stall that is still on counts up to the moment of the question', () => {
   assert.deepEqual(ledger.stallsBetween(0, 700), [])
 })
 
-test('nothing is known before the first beat and after the last', () => {
+test('there are no stalls before the first beat and after the last', () => {
   const ledger = new StallLedger(TUNING)
   assert.equal(ledger.stalledBetween(0, 5000), 0)
   ledger.start(5000, 4000)
@@ -97,7 +97,7 @@ test('nothing is known before the first beat and after the last', () => {
   assert.equal(ledger.stalledBetween(0, 9010), 0)
 })
 
-test('the ring forgets the oldest and keeps counting the rest right', () => {
+test('the ring forgets the oldest stalls, and counts the rest correctly', () => {
   const stalls = Array.from({ length: 100 }, (_, i) => [i * 100 + 3, i * 100 + 43] as const)
   const ledger = fed(stalls, 10_000)
   assert.equal(ledger.stallsBetween(0, 10_000).length, 64)

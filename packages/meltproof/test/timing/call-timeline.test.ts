@@ -21,7 +21,7 @@ const call = (more: Partial<CallFacts> = {}): CallFacts => ({
   ...more,
 })
 
-test('whatever is claimed or seen, shares are not negative and add up to the wall time', () => {
+test('property: shares are not negative and add up to the wall time', () => {
   fc.assert(
     fc.property(facts, given => {
       const { shares, wallMs, dependencyMs } = callTimeline(given)
@@ -41,7 +41,7 @@ test('whatever is claimed or seen, shares are not negative and add up to the wal
   )
 })
 
-test('the truth lies within [low, high] whenever the network took nothing', () => {
+test('property: the true time of the dependency lies within [low, high], without or with network time', () => {
   fc.assert(
     fc.property(
       histories.filter(({ wayMs }) => wayMs === 0),
@@ -60,7 +60,7 @@ test('the truth lies within [low, high] whenever the network took nothing', () =
   )
 })
 
-test('an honest Server-Timing gives the exact figure, and the network never more than it took', () => {
+test('property: an honest Server-Timing gives the exact time, and the network never more than it took', () => {
   fc.assert(
     fc.property(
       histories.filter(history => history.facts.claimedMs !== undefined),
@@ -73,13 +73,13 @@ test('an honest Server-Timing gives the exact figure, and the network never more
   )
 })
 
-test('a stall that was over before the answer came is not held against us', () => {
+test('a stall that ended before the answer arrived does not count as loop time', () => {
   const { verdict, dependencyMs, shares } = callTimeline(call({ stalls: [{ fromMs: 1050, toMs: 1250 }] }))
   assert.equal(verdict, 'dependency')
   assert.deepEqual([dependencyMs.low, dependencyMs.high, shares.loopMs], [300, 300, 0])
 })
 
-test('an answer seen as a stall ends may have come any time in it; what the peer usually takes decides', () => {
+test('for an answer seen at the end of a stall, the usual time of the peer decides', () => {
   const stalls = [{ fromMs: 1020, toMs: 1300 }]
   const blind = callTimeline(call({ stalls }))
   assert.deepEqual([blind.dependencyMs.low, blind.dependencyMs.high], [20, 300])
@@ -94,7 +94,7 @@ test('an answer seen as a stall ends may have come any time in it; what the peer
   assert.equal(callTimeline(call({ stalls, usualMs: () => 5 })).dependencyMs.best, 20, 'never below what is certain')
 })
 
-test('stalls that follow one another are one', () => {
+test('stalls in close succession count as one', () => {
   const stalls = [
     { fromMs: 1020, toMs: 1150 },
     { fromMs: 1155, toMs: 1298 },
@@ -102,20 +102,20 @@ test('stalls that follow one another are one', () => {
   assert.equal(callTimeline(call({ stalls })).dependencyMs.low, 20)
 })
 
-test('a lying peer can not claim more than the call took, nor make a stall of ours its network', () => {
+test('a lying peer cannot claim more than the call took, nor turn a stall into network time', () => {
   assert.equal(callTimeline(call({ claimedMs: 1e9 })).dependencyMs.best, 300)
   const modest = callTimeline(call({ claimedMs: 0, stalls: [{ fromMs: 1100, toMs: 1300 }] }))
   assert.equal(modest.shares.networkMs, 100)
   assert.equal(modest.shares.loopMs, 200)
 })
 
-test('what the peer did not take and what did not lie here was on the way', () => {
+test('time neither claimed by the peer nor spent in a stall is network time', () => {
   const { shares, verdict } = callTimeline(call({ claimedMs: 20 }))
   assert.equal(shares.networkMs, 280)
   assert.equal(verdict, 'network')
 })
 
-test('making a connection is the network, the queue for one is the dependency that holds the others', () => {
+test('connecting is network time, and queueing for a connection is dependency time', () => {
   const connecting = callTimeline(call({ connectMs: 250, sentAtMs: undefined }))
   assert.equal(connecting.verdict, 'network')
   assert.equal(connecting.shares.dependencyMs, 50)
@@ -127,7 +127,7 @@ test('making a connection is the network, the queue for one is the dependency th
   assert.equal(refused.shares.dependencyMs, 0)
 })
 
-test('a stall while it is queued is ours: no connection could be handed on', () => {
+test('a stall while a call is queued is loop time', () => {
   const stalls = [{ fromMs: 1010, toMs: 1210 }]
   for (const failedToConnect of [true, false]) {
     const { shares } = callTimeline(call({ queuedMs: 250, sentAtMs: undefined, failedToConnect, stalls }))
@@ -135,7 +135,7 @@ test('a stall while it is queued is ours: no connection could be handed on', () 
   }
 })
 
-test('the time in which the name of the peer waited for a thread of ours is ours, in the queue too', () => {
+test('waiting for a pool thread to look up the peer is own time, also in the queue', () => {
   const threadWaits = [{ fromMs: 1010, toMs: 1210 }]
   const connecting = callTimeline(call({ connectMs: 250, sentAtMs: undefined, threadWaits }))
   const { selfMs, networkMs } = connecting.shares
@@ -148,12 +148,12 @@ test('the time in which the name of the peer waited for a thread of ours is ours
   assert.deepEqual([refused.verdict, refused.shares.selfMs, refused.shares.networkMs], ['self', 200, 100])
 })
 
-test('a lookup that waited for a thread for a short time was slow by itself, and is the network', () => {
+test('a lookup that waited only briefly for a thread is network time', () => {
   const threadWaits = [{ fromMs: 1000, toMs: 1030 }]
   assert.equal(callTimeline(call({ connectMs: 250, sentAtMs: undefined, threadWaits })).verdict, 'network')
 })
 
-test('a stall while a lookup waits for a thread is the loop', () => {
+test('a stall while a lookup waits for a thread is loop time', () => {
   const seen = { connectMs: 300, sentAtMs: undefined, threadWaits: [{ fromMs: 1000, toMs: 1300 }] }
   for (const failedToConnect of [false, true]) {
     const stalls = [{ fromMs: 1100, toMs: 1280 }]
@@ -162,13 +162,13 @@ test('a stall while a lookup waits for a thread is the loop', () => {
   }
 })
 
-test('a stall that held up the sending is ours', () => {
+test('a stall that delayed the sending is loop time', () => {
   const { shares, dependencyMs } = callTimeline(call({ sentAtMs: undefined, stalls: [{ fromMs: 995, toMs: 1200 }] }))
   assert.equal(shares.loopMs, 200)
   assert.equal(dependencyMs.high, 100)
 })
 
-test('no answer: the whole wait was the dependency, however the loop did at the end', () => {
+test('without an answer the whole wait is dependency time, even if the loop stalls at the end', () => {
   const { verdict, dependencyMs } = callTimeline(
     call({ firstByteAtMs: undefined, stalls: [{ fromMs: 1250, toMs: 1300 }] }),
   )

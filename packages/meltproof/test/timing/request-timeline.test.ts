@@ -13,7 +13,7 @@ const intervals: fc.Arbitrary<Interval[]> = fc.array(
 )
 const covers = (list: readonly Interval[], at: number): boolean => list.some(i => i.fromMs <= at && at < i.toMs)
 
-test('union, subtract and within agree with asking at every point', () => {
+test('property: union, subtract and within agree with checking every point', () => {
   fc.assert(
     fc.property(intervals, intervals, (a, b) => {
       const [left, right] = [union(a), union(b)]
@@ -32,7 +32,7 @@ test('union, subtract and within agree with asking at every point', () => {
 
 const at = fc.double({ min: 1000, max: 2500, noNaN: true })
 
-test('every moment of a request belongs to exactly one', () => {
+test('property: the parts of a request add up to its total time', () => {
   fc.assert(
     fc.property(
       fc.record({ started: at, returned: at, received: at, answered: at, ended: at }),
@@ -59,7 +59,7 @@ test('every moment of a request belongs to exactly one', () => {
   )
 })
 
-test('the short way for requests without calls and stalls comes to the same as the general one', () => {
+test('property: the shortcut for requests without calls and stalls gives the same result', () => {
   const sometimes = fc.option(at, { nil: Number.NaN })
   fc.assert(
     fc.property(
@@ -113,7 +113,7 @@ const slowCall = (
     ...more,
   })
 
-test('calls at the same time count once', () => {
+test('concurrent calls count once', () => {
   const { dependencyMs, ownMs, verdict } = request(times => {
     times.addCall(slowCall(1010, 1210))
     times.addCall(slowCall(1010, 1310))
@@ -123,7 +123,7 @@ test('calls at the same time count once', () => {
   assert.equal(verdict, 'dependency')
 })
 
-test('a stall beside a slow dependency is the dependency, alone it is the loop, in the own handler it is the work', () => {
+test('a stall beside a slow dependency counts as dependency, alone as loop, in the own handler as self', () => {
   const stall = [{ fromMs: 1020, toMs: 1300 }]
   assert.equal(request(times => times.addCall(slowCall(1010, 1310)), 1320, stall).verdict, 'dependency')
   assert.equal(request(() => undefined, 1320, stall).verdict, 'loop')
@@ -138,7 +138,7 @@ test('a stall beside a slow dependency is the dependency, alone it is the loop, 
   assert.equal(own.stalledMs, 0)
 })
 
-test('waiting at the gate is the queue, a stall meanwhile is the loop', () => {
+test('waiting at the gate is queue time, and a stall meanwhile is loop time', () => {
   const waited = (around: Interval[]): RequestTimeline =>
     request(() => undefined, 1410, around, new RequestTimes(1000, 1400))
   assert.deepEqual([waited([]).queuedMs, waited([]).verdict], [400, 'self'])
@@ -146,7 +146,7 @@ test('waiting at the gate is the queue, a stall meanwhile is the loop', () => {
   assert.deepEqual([stalled.queuedMs, stalled.stalledMs, stalled.verdict], [20, 380, 'loop'])
 })
 
-test('a call that waits for a thread of ours is the work of its request, whether it makes a connection or waits for one', () => {
+test('a call that waits for a pool thread is own time of its request', () => {
   const threadWaits = [{ fromMs: 1020, toMs: 1310 }]
   for (const more of [{ connectMs: 300 }, { queuedMs: 300 }]) {
     const seen = { ...more, sentAtMs: 1310, threadWaits }
@@ -155,7 +155,7 @@ test('a call that waits for a thread of ours is the work of its request, whether
   }
 })
 
-test('a slow client is the network, coming and going', () => {
+test('a slow upload or download is network time', () => {
   const upload = request(times => {
     times.receivedAtMs = 1500
   }, 1510)
@@ -166,14 +166,14 @@ test('a slow client is the network, coming and going', () => {
   assert.deepEqual([download.networkMs, download.verdict], [500, 'network'])
 })
 
-test('what a request waited before it could even be read is the loop', () => {
+test('the wait before a request could be read is loop time', () => {
   const { shares, totalMs, verdict } = request(() => undefined, 1010, [], new RequestTimes(1000, 1000, 250))
   assert.deepEqual([shares.loopMs, totalMs, verdict], [250, 10, 'loop'])
   assert.equal(stallBefore([{ fromMs: 700, toMs: 995 }], 1000), 700)
   assert.equal(stallBefore([{ fromMs: 700, toMs: 900 }], 1000), 1000)
 })
 
-test('a request with thousands of calls holds no more than a few hundred of them', () => {
+test('a request with thousands of calls keeps only a bounded number of them', () => {
   const note = (times: RequestTimes): void => {
     for (let i = 0; i < 5000; i++) times.addCall(slowCall(1000 + i, 1000.5 + i))
   }
@@ -182,7 +182,7 @@ test('a request with thousands of calls holds no more than a few hundred of them
   assert.equal(dependencyMs, 128)
 })
 
-test('a record that is finished does not change when a call outlives its request', () => {
+test('a finished record does not change when a call outlives its request', () => {
   const times = new RequestTimes(1000)
   const timeline = request(() => times.addCall(slowCall(1010, 1110)), 1200, [], times)
   times.addCall(slowCall(1020, 1900))

@@ -30,16 +30,16 @@ const cases: readonly [header: string | undefined, expected: number | undefined]
 ]
 
 for (const [header, expected] of cases) {
-  test(`claims of ${header === undefined ? 'no header' : JSON.stringify(header.slice(0, 50))}`, () => {
+  test(`claimedMs() of ${header === undefined ? 'no header' : JSON.stringify(header.slice(0, 50))}`, () => {
     assert.equal(claimedMs(header), expected)
   })
 }
 
-test('entries beyond the sixty-fourth are not read', () => {
+test('entries beyond the 64th are not read', () => {
   assert.equal(claimedMs(`${'a;dur=1,'.repeat(64)}total;dur=9`), 1)
 })
 
-test('no header throws, takes long, or yields anything but a duration', () => {
+test('property: claimedMs() never throws, and returns a duration or undefined', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string({ maxLength: MOST_HEADER * 2 }), fc.stringMatching(/^[a-d;=",\\ .0-9]{0,300}$/)),
@@ -52,7 +52,7 @@ test('no header throws, takes long, or yields anything but a duration', () => {
   )
 })
 
-test('what we emit is what we read', () => {
+test('claimedMs() reads what serverTimingHeader() writes', () => {
   const header = serverTimingHeader(12.34, 1, 3)
   assert.equal(header, 'total;dur=12.3, queue;dur=1.0, loop;dur=3.0')
   assert.equal(claimedMs(header), 12.3)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UsualTimes } from '../../src/timing/usual.ts'
 
-test('the median of the last calls, not moved by a few slow ones', () => {
+test('the usual time is the median of the last calls, not moved by a few slow ones', () => {
   const usual = new UsualTimes()
   assert.equal(usual.of('a'), undefined)
   for (let i = 0; i < 20; i++) usual.note('a', undefined, 50)
@@ -14,7 +14,7 @@ test('the median of the last calls, not moved by a few slow ones', () => {
   assert.equal(usual.of('a'), 200, 'it follows a peer that has become slower')
 })
 
-test('each route of a peer has its own; one that is hardly known has that of those like it, or of its peer', () => {
+test('each route has its own usual time, and a rare one that of similar routes or of its peer', () => {
   const usual = new UsualTimes()
   for (let i = 0; i < 10; i++) {
     usual.note('a', '/quick', 5)
@@ -29,7 +29,7 @@ test('each route of a peer has its own; one that is hardly known has that of tho
   assert.equal(usual.of('a', '/never', 2, 900), 500)
 })
 
-test('peers are forgotten, the one unheard of for longest first', () => {
+test('the peer that was not called for longest is forgotten first', () => {
   const usual = new UsualTimes()
   usual.note('old', undefined, 1)
   usual.note('kept', undefined, 2)
@@ -41,7 +41,7 @@ test('peers are forgotten, the one unheard of for longest first', () => {
   assert.equal(usual.of('kept'), 2)
 })
 
-test('ten thousand routes that somebody makes up cost no other peer what is known of it, and a route in use nothing', () => {
+test('ten thousand made-up routes affect neither other peers nor a route in use', () => {
   const usual = new UsualTimes()
   for (let i = 0; i < 5; i++) usual.note('other', '/route', 40)
   for (let i = 0; i < 5; i++) usual.note('peer', '/users/list', 10)

@@ -12,7 +12,7 @@ const shares: fc.Arbitrary<Shares> = fc.record({
   selfMs: share,
 })
 
-test('nobody took more than the one who is named', () => {
+test('property: the verdict names a part with the largest share', () => {
   fc.assert(
     fc.property(shares, given => {
       const named = given[`${verdictOf(given)}Ms`]
@@ -21,7 +21,7 @@ test('nobody took more than the one who is named', () => {
   )
 })
 
-test('the verdict does not depend on the unit, and more of the same does not change it', () => {
+test('property: the verdict does not depend on the unit, and more of the same part does not change it', () => {
   fc.assert(
     fc.property(shares, fc.double({ min: 0.5, max: 100, noNaN: true }), (given, factor) => {
       const verdict = verdictOf(given)

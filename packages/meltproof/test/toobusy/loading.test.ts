@@ -8,7 +8,7 @@ import { test } from 'node:test'
 const FORMS = ['require.cjs', 'import.mjs', 'both.mjs']
 
 for (const form of FORMS) {
-  test(`${form}: the function itself, a stall is seen, and the process ends by itself`, async () => {
+  test(`${form}: exports the function, which sees a stall, and the process ends by itself`, async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, 'apps', form)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_OPTIONS: '' },

@@ -22,7 +22,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
       mock.restoreAll()
     })
 
-    test('is a function with seven others, started', () => {
+    test('is a function with seven properties, and is started', () => {
       assert.equal(typeof toobusy, 'function')
       assert.deepEqual(Object.keys(toobusy).sort(), [
         'interval',
@@ -36,7 +36,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
       assert.equal(toobusy.started(), true)
     })
 
-    test('its functions have the names and lengths they always had, and it can be constructed', () => {
+    test('has functions with the original names and lengths, and can be constructed', () => {
       assert.equal(toobusy.name, 'toobusy')
       assert.equal(toobusy.length, 0)
       const lengths = { interval: 1, lag: 0, maxLag: 1, smoothingFactor: 1, shutdown: 0, started: 0, onLag: 2 }
@@ -56,7 +56,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
       assert.equal(toobusy.smoothingFactor(), 1 / 3)
     })
 
-    test('sets and reads; what is falsy reads', () => {
+    test('sets and returns settings, and only returns them for a falsy argument', () => {
       assert.equal(toobusy.maxLag(50.4), 50)
       assert.equal(toobusy.maxLag(9.5), 10)
       assert.equal(toobusy.interval(15.5), 16)
@@ -98,7 +98,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
       })
     }
 
-    test('a listener that is no function is a TypeError', () => {
+    test('rejects a listener that is no function with a TypeError', () => {
       assert.throws(() => toobusy.onLag('derp' as never), { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' })
     })
 
@@ -108,7 +108,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
       assert.equal(toobusy(), false)
     })
 
-    test('smooths the lag and forgets it', () => {
+    test('smooths the lag, and forgets it', () => {
       toobusy.smoothingFactor(0.5)
       loop.run(500)
       loop.stall(500 + 400)
@@ -119,7 +119,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
       assert.equal(toobusy.lag(), 50)
     })
 
-    test('says busy as often as the lag is beyond maxLag', () => {
+    test('is busy with a probability that grows with the lag beyond maxLag', () => {
       toobusy.smoothingFactor(1)
       toobusy.maxLag(100)
       loop.run(500)
@@ -136,7 +136,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
       assert.equal(toobusy(), false)
     })
 
-    test('tells its listeners above the last threshold that was given', () => {
+    test('calls its listeners above the last threshold that was set', () => {
       const seen: string[] = []
       toobusy.smoothingFactor(1)
       toobusy.onLag(lag => seen.push(`first ${lag}`), 200)
@@ -151,7 +151,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
       assert.equal(seen.length, 2)
     })
 
-    test('a threshold of -1 silences it', () => {
+    test('does not call listeners with a threshold of -1', () => {
       const seen: number[] = []
       toobusy.onLag(lag => seen.push(lag), 0)
       toobusy.onLag(lag => seen.push(lag), -1)
@@ -160,7 +160,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
       assert.deepEqual(seen, [])
     })
 
-    test('shutdown stops it, interval() starts it again', () => {
+    test('stops on shutdown(), and starts again on interval()', () => {
       loop.run(500)
       loop.stall(2_000)
       assert.ok(toobusy.lag() > 0)
@@ -182,7 +182,7 @@ for (const { name, load } of IMPLEMENTATIONS) {
 
 const fresh = (): Promise<TooBusy[]> => Promise.all(IMPLEMENTATIONS.map(({ load }) => load()))
 
-test('both read the same after any history', async () => {
+test('property: both implementations return the same after any history', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('run' as const), ms: fc.integer({ min: 0, max: 3_000 }) }),
     fc.record({ do: fc.constant('stall' as const), ms: fc.integer({ min: 0, max: 10_000 }) }),
@@ -223,7 +223,7 @@ test('both read the same after any history', async () => {
   )
 })
 
-test('ours counts no lag for the time after shutdown(); toobusy-js does', async () => {
+test('meltproof counts no lag for the time after shutdown(), unlike toobusy-js', async () => {
   const loop = new FakeLoop()
   try {
     const both = await fresh()
@@ -240,7 +240,7 @@ test('ours counts no lag for the time after shutdown(); toobusy-js does', async 
   }
 })
 
-test('our errors are meltproof errors', async () => {
+test('meltproof throws errors with a code', async () => {
   const [, ours] = await fresh()
   assert.throws(
     () => ours!.maxLag(1),

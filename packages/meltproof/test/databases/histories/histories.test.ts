@@ -37,7 +37,7 @@ for (const { name, skip } of DATABASES) {
     })
     after(() => arena?.stop())
 
-    test('without meltproof a history leaves what it reported, and nothing else', async () => {
+    test('without meltproof, a history leaves what it reported, and nothing else', async () => {
       const { ran, faults, counts } = await runCampaign(arena, [bareArm(open)], {
         seed: SEED,
         firstIndex: 0,
@@ -51,7 +51,7 @@ for (const { name, skip } of DATABASES) {
       assert.ok(counts.get('bare: writes expected absent')! > 0)
     })
 
-    test('bounded, under deadlines and with clients that leave, neither', async () => {
+    test('with bound() under deadlines and disconnects, a history leaves what it reported, and nothing else', async () => {
       const arm = boundArm('bound', BOUND[name]!, guarded)
       const { ran, faults, counts } = await runCampaign(arena, [arm], {
         seed: SEED,

@@ -15,7 +15,7 @@ function pair(commit: Outcome): { ledger: Ledger; transaction: Transaction } {
   return { ledger, transaction }
 }
 
-test('what was reported as done is there exactly once, what was refused is not, what is unknown is either', () => {
+test('a write reported as done is there exactly once, a refused one is not, an unknown one may be', () => {
   const ledger = new Ledger()
   for (const outcome of ['done', 'refused', 'unknown'] as const) ledger.write('user 1').outcome = outcome
   assert.deepEqual(ledger.faults(there(1)), [])
@@ -26,7 +26,7 @@ test('what was reported as done is there exactly once, what was refused is not, 
   assert.match(ledger.faults(there(1, 4)).join(), /^invented: write 4/)
 })
 
-test('a write in a transaction has the fate of its COMMIT, and none is there by half', () => {
+test('writes of a transaction share the fate of its COMMIT, and are never there in part', () => {
   assert.deepEqual(pair('done').ledger.faults(there(1, 2)), [])
   assert.match(pair('done').ledger.faults(there(1)).join(), /^lost: .*wrote 2/)
   for (const commit of ['pending', 'refused'] as const) {
@@ -38,7 +38,7 @@ test('a write in a transaction has the fate of its COMMIT, and none is there by 
   assert.deepEqual(pair('unknown').ledger.faults(there(2)), ['torn: transaction 1 is there with 1 of 2 writes'])
 })
 
-test('what a savepoint took back is not there, unless that is unknown as well', () => {
+test('a write undone by a savepoint is not there, unless the outcome is unknown', () => {
   const { ledger } = pair('done')
   ledger.writes[1]!.undone = 'done'
   assert.deepEqual(ledger.faults(there(1)), [])
@@ -47,7 +47,7 @@ test('what a savepoint took back is not there, unless that is unknown as well', 
   assert.deepEqual(ledger.faults(there(1, 2)), [])
 })
 
-test('a job is got by one user, or waits; one pop in doubt explains one that is missing', () => {
+test('a job is delivered once or waits, and one pop in doubt explains one missing job', () => {
   const jobs = new Jobs()
   const ids = jobs.make('user 1', 3)
   assert.deepEqual(ids, [1, 2, 3])
