@@ -9,7 +9,7 @@ import { PAGES } from './docs/pages.ts'
 
 const read = (file: string): string => readFileSync(file, 'utf8')
 
-test('every npm script that a document names exists', () => {
+test('every npm script named in a document exists', () => {
   const scripts = Object.assign(
     {},
     ...globSync(['package.json', 'examples/*/package.json']).map(file => JSON.parse(read(file)).scripts ?? {}),
@@ -21,7 +21,7 @@ test('every npm script that a document names exists', () => {
   }
 })
 
-test('every relative link in a document leads somewhere', () => {
+test('every relative link in a document leads to an existing file', () => {
   for (const file of globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md', 'examples/*/*.md'])) {
     for (const [, target] of read(file).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)) {
       assert.ok(existsSync(join(dirname(file), target!)), `${file} links to ${target}, which does not exist`)
@@ -29,7 +29,7 @@ test('every relative link in a document leads somewhere', () => {
   }
 })
 
-test('every link to a heading finds it', () => {
+test('every link to a heading leads to an existing one', () => {
   const slugs = (file: string): string[] =>
     [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, title]) => githubSlug(title!))
   for (const file of globSync(['*.md', 'docs/**/*.md'])) {
@@ -40,7 +40,7 @@ test('every link to a heading finds it', () => {
   }
 })
 
-test('no page is longer than three screens, but those that a script writes', () => {
+test('no page except generated ones is longer than 150 lines', () => {
   const long = PAGES.filter(({ path }) => path !== 'CHANGELOG.md').map(({ path, text, generated }) => ({
     path,
     generated,
@@ -53,7 +53,7 @@ test('no page is longer than three screens, but those that a script writes', () 
   assert.ok(long.filter(({ generated }) => generated).length >= 9, 'a generated page has lost its "Written by"')
 })
 
-test('every path that ARCHITECTURE.md names exists', () => {
+test('every path named in ARCHITECTURE.md exists', () => {
   const roots = ['.', 'packages/meltproof', 'packages/meltproof/src']
   const named = [...read('ARCHITECTURE.md').matchAll(/`([\w@./-]+(?:\/|\.(?:ts|js|mjs|md|json)))`/g)].map(
     match => match[1]!,
@@ -65,7 +65,7 @@ test('every path that ARCHITECTURE.md names exists', () => {
   )
 })
 
-test('docs/audit.md has the causes that meltlab audit finds, and their severity', () => {
+test('docs/audit.md has the causes that meltlab audit finds, with their severity', () => {
   const documented = [...read('docs/audit.md').matchAll(/^\| `([\w-]+)` \| (\w+) \|/gm)].map(([, cause, how]) => [
     cause,
     how,

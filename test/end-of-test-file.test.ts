@@ -18,7 +18,7 @@ function run(body: string, env: Record<string, string>) {
   return spawnSync(process.execPath, [...flags, file], { encoding: 'utf8', env: { ...rest, ...env }, timeout: 120_000 })
 }
 
-test('one whose failed test has left a server open', () => {
+test('a file whose failed test left a server open is ended, and says what held it', () => {
   const body = "test('fails', () => { http.createServer().listen(0); throw new Error('mine') })"
   const { status, stdout, stderr } = run(body, { TEST_FILE_END_MS: '200' })
   assert.equal(status, 1)
@@ -29,19 +29,19 @@ test('one whose failed test has left a server open', () => {
   )
 })
 
-test('one whose tests passed and left a server open: it fails', () => {
+test('a file whose tests passed but left a server open fails', () => {
   const { status } = run("test('passes', () => void http.createServer().listen(0))", { TEST_FILE_END_MS: '200' })
   assert.equal(status, 1)
 })
 
-test('one in which a test waits in vain', () => {
+test('a file with a test that never ends is ended, and named', () => {
   const body = "test('waits', async () => { http.createServer().listen(0); await new Promise(() => {}) })"
   const { status, stderr } = run(body, { TEST_FILE_MS: '2000' })
   assert.equal(status, 1)
   assert.match(stderr, /planted\.test\.mjs did not end within 2 s, and was ended/)
 })
 
-test('one that ends by itself is left alone', () => {
+test('a file that ends by itself is left alone', () => {
   const { status, stderr } = run("test('passes', () => {})", {})
   assert.deepEqual([status, stderr], [0, ''])
 })

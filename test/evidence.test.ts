@@ -35,7 +35,7 @@ const cohort = (work: string, ownMs: number, clients: number, requests: number):
 })
 
 for (const over of ['http1', 'http2'] as const) {
-  test(`what became of each request, ${over}`, { concurrency: true }, async () => {
+  test(`the fate of each request is counted, ${over}`, { concurrency: true }, async () => {
     const { became } = await asked(over, [
       cohort('fine', 0, 5, 3),
       cohort('refused', 0, 5, 1),

@@ -58,7 +58,7 @@ const stable = new Set(
   entries.flatMap(({ name, file }) => (STABLE.includes(name) ? exportsOf(file).map(each => each.name) : [])),
 )
 
-describe('what an entry exports', () => {
+describe('the exports of an entry', () => {
   for (const { name, file } of entries) {
     const isStable = STABLE.includes(name)
     test(`${name} is ${isStable ? 'stable' : 'experimental'}`, () => {
@@ -73,7 +73,7 @@ describe('what an entry exports', () => {
   }
 })
 
-test('docs/README.md names every entry where it belongs', () => {
+test('docs/README.md lists every entry as stable or experimental', () => {
   const [, text = ''] = readFileSync('docs/README.md', 'utf8').split('## Experimental')
   const [ofStable = '', ofExperimental = ''] = text.split('All other entries')
   const nameOf = (entry: string): string => (entry === '.' ? '`protect()`' : `${entry.slice(1)}\``)
@@ -87,7 +87,7 @@ test('docs/README.md names every entry where it belongs', () => {
   }
 })
 
-test('the options of protect() that are experimental are so in docs/protect.md too', () => {
+test('docs/protect.md marks the experimental options of protect()', () => {
   const source = readFileSync(join(PACKAGE, 'src/server/protect-options.ts'), 'utf8')
   const inTypes = [...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n {2}readonly (\w+)\?/g)]
     .filter(([, comment]) => comment!.includes('@experimental'))
@@ -98,7 +98,7 @@ test('the options of protect() that are experimental are so in docs/protect.md t
   assert.deepEqual(inTypes.sort(), inDocs.sort())
 })
 
-test('the pages of experimental parts say so', () => {
+test('pages of experimental parts say so', () => {
   for (const page of [
     'outbound',
     'retries',

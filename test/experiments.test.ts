@@ -73,7 +73,7 @@ function unproven(text: string, result: ScenarioResult): string[] {
     .map(({ words }) => words)
 }
 
-test('there is a result of every scenario', () => {
+test('every scenario has a result', () => {
   assert.deepEqual(results.map(({ name }) => name).sort(), catalogue.map(({ name }) => name).sort())
 })
 
@@ -81,30 +81,30 @@ for (const result of results) {
   const scenario = catalogue.find(({ name }) => name === result.name)!
   const { incomplete, conditions, measured } = result
 
-  test(`${result.name}: measured by the script and the apps of today`, () => {
+  test(`${result.name}: was measured by the present script and apps`, () => {
     const again = 'npm run experiments measures it again'
     assert.equal(conditions.script, scriptDigest(result.name), again)
     assert.equal(incomplete, false)
   })
 
-  test(`${result.name}: all that is said and drawn is made of what was measured`, () => {
+  test(`${result.name}: all texts and plots match what was measured`, () => {
     const said = JSON.parse(JSON.stringify(saidOf(scenario, measured, result)))
     for (const key of Object.keys(said)) {
       assert.deepEqual(result[key as keyof ScenarioResult], said[key], `${key}: npm run experiments:page says it anew`)
     }
   })
 
-  test(`${result.name}: each published figure stands beside ours, or beside why there is none`, () => {
+  test(`${result.name}: each published figure is shown beside ours, or beside the reason why there is none`, () => {
     for (const { what, ours } of result.published) assert.match(ours ?? '', /\w{3}/, what)
   })
 
-  test(`${result.name}: every figure of its finding and of its verdict strip was measured`, () => {
+  test(`${result.name}: every figure of its finding and of its verdicts was measured`, () => {
     const strip = (result.standings ?? []).map(({ says, figure, of }) => `${says} ${figure} ${of}`)
     assert.ok(strip.length > 1, 'a verdict for each arm')
     for (const text of [result.finding, ...strip]) assert.deepEqual(unproven(text, result), [], text)
   })
 
-  test(`${result.name}: what is judged is said with figures, and what is drawn names its arms`, () => {
+  test(`${result.name}: verdicts have figures, and plots name their arms`, () => {
     for (const { name, measured } of result.verdicts) assert.match(measured, /\d|named|Meltproof\w/, name)
     const arms = new Set(result.arms.map(arm => arm.name))
     for (const plot of result.plots) {
@@ -113,7 +113,7 @@ for (const result of results) {
   })
 }
 
-test('a figure that nothing bears out is found', () => {
+test('a figure without support in the result is found', () => {
   const result = results.find(({ name }) => name === 'burst')!
   const [, kept, percent] = /keeps (\d+), (\d+) %/.exec(result.finding)!
   for (const figure of [kept!, `${percent} %`]) {
@@ -122,7 +122,7 @@ test('a figure that nothing bears out is found', () => {
   }
 })
 
-test('the pages and the pictures are what the results make of them', t => {
+test('pages and pictures match the results', t => {
   const docs = mkdtempSync(path.join(tmpdir(), 'experiments-'))
   t.after(() => rmSync(docs, { recursive: true, force: true }))
   const index = markdownReport([FOLDER], path.join(docs, 'images'), path.join(docs, 'experiments'))

@@ -19,39 +19,39 @@ const at = (steps: State['steps'], commit = 'abc'): State => ({ commit, steps })
 const begun = '2026-11-27T12:00:00.000Z'
 const todos = (state: State, choice = {}) => planOf(some, state, 'abc', choice).map(({ todo }) => todo)
 
-describe('the plan', () => {
-  test('everything runs, but what is apart', () => {
+describe('the plan of npm run figures', () => {
+  test('runs all steps except those kept apart', () => {
     assert.deepEqual(todos(at({})), ['run', 'run', 'run', 'apart'])
     assert.deepEqual(todos(at({}), { all: true }), ['run', 'run', 'run', 'run'])
   })
 
-  test('what has ended at this commit is not repeated, what was interrupted is resumed', () => {
+  test('skips steps completed at this commit, and resumes an interrupted one', () => {
     assert.deepEqual(todos(at({ one: { begun, tookS: 3 }, two: { begun } })), ['run', 'done', 'resume', 'apart'])
   })
 
-  test('another commit begins anew', () => {
+  test('starts again at another commit', () => {
     assert.deepEqual(todos(at({ one: { begun, tookS: 3 } }, 'def')), ['run', 'run', 'run', 'apart'])
   })
 
-  test('when no step is left, what always runs is left out too', () => {
+  test('leaves out the steps that always run when no other step is left', () => {
     const ended = at({ one: { begun, tookS: 3 }, two: { begun, tookS: 3 } })
     assert.deepEqual(left(planOf(some, ended, 'abc', {})), [])
     assert.deepEqual(todos(ended, { only: ['build'] }), ['run'])
   })
 
-  test('--only runs the named steps, even if they are left out by default, and the steps that always run', () => {
+  test('runs the steps named by --only, even if left out by default, and those that always run', () => {
     const names = left(planOf(some, at({}), 'abc', { only: ['far'] })).map(({ name }) => name)
     assert.deepEqual(names, ['build', 'far'])
   })
 
-  test('files that no step writes are changes by hand', () => {
+  test('takes files that no step writes for changes by hand', () => {
     const steps = [step('one', { results: ['bench/results/one.json', 'apps/results/*.json'], pages: ['docs/one.md'] })]
     const porcelain =
       ' M bench/results/one.json\n M apps/results/koa.json\n?? docs/one.md\nR  a.ts -> packages/b.ts\n M docs/two.md\n'
     assert.deepEqual(changedByHand(porcelain, steps), ['packages/b.ts', 'docs/two.md'])
   })
 
-  test('commits are those of the parts, and of a result of the lab as it was once named', () => {
+  test('commitsIn() finds the commits in all parts of a result', () => {
     assert.deepEqual(
       commitsIn({ clients: { fetch: { commit: 'a' }, got: { commit: 'b' } }, measured: { commit: 'c' } }),
       ['a', 'b'],
@@ -65,7 +65,7 @@ describe('the plan', () => {
     ])
   })
 
-  test('only what was measured at this commit is certified, and only on a quiet machine', () => {
+  test('certifies only what was measured at this commit on a quiet machine', () => {
     const result = { a: { commit: 'abc', loadBefore: 1 }, b: { commit: 'old', loadBefore: 1 } }
     const quiet = { mean: 0.05, worst: 0.2 }
     assert.deepEqual(certify(result, 'abc', quiet, 0.1), {
@@ -79,14 +79,14 @@ describe('the plan', () => {
   })
 })
 
-describe('the steps', () => {
-  test('each has a name of its own, and those that run by default fit in two hours', () => {
+describe('the steps of npm run figures', () => {
+  test('have distinct names, and the default ones fit in two hours', () => {
     assert.equal(new Set(STEPS.map(({ name }) => name)).size, STEPS.length)
     const minutes = minutesOf(left(planOf(STEPS, at({}), 'abc', {})))
     assert.ok(minutes <= 120, `${minutes} minutes`)
   })
 
-  test('each has three rounds or more where its script has rounds', () => {
+  test('have at least three rounds if their script has rounds', () => {
     assert.deepEqual(
       STEPS.filter(({ rounds = 3 }) => rounds < 3).map(({ name }) => name),
       [],
@@ -95,7 +95,7 @@ describe('the steps', () => {
     for (const [, rounds] of options) assert.ok(Number(rounds) >= 3)
   })
 
-  test('every script, every result and every page that they name exists', () => {
+  test('name only scripts, results and pages that exist', () => {
     for (const { name, run, results, pages, quotedBy = [] } of STEPS) {
       const scripts = run.flatMap(each => each.match(/bench\/[\w-]+\.ts/g) ?? [])
       for (const path of [...scripts, ...results, ...pages.filter(page => page.endsWith('.md')), ...quotedBy]) {
@@ -104,14 +104,14 @@ describe('the steps', () => {
     }
   })
 
-  test('every committed result is made by a step, or is named with the reason why not', () => {
+  test('make every committed result, or it is listed with a reason', () => {
     const made = STEPS.flatMap(({ results }) => globSync([...results], { cwd: ROOT }))
     const committed = globSync(['bench/results/**/*.{json,txt}', 'apps/results/*.json'], { cwd: ROOT })
     const others = committed.filter(file => !made.includes(file))
     assert.deepEqual(others.map(file => basename(file)).sort(), Object.keys(BY_HAND).sort())
   })
 
-  test('every scenario and every workload of the scoreboard that was published has a step', () => {
+  test('include every scenario and every published workload of the scoreboard', () => {
     const names = STEPS.map(({ name }) => name)
     for (const { name } of catalogue) assert.ok(names.includes(`experiment-${name}`), name)
     const published = globSync('bench/results/overload/*.json', { cwd: ROOT }).map(file => basename(file, '.json'))
@@ -124,7 +124,7 @@ describe('the steps', () => {
   })
 })
 
-describe('a run', () => {
+describe('a run of npm run figures', () => {
   const folders: string[] = []
   after(() => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true })
@@ -142,7 +142,7 @@ describe('a run', () => {
     return { place, said, again, ran: () => readFileSync(join(root, 'ran'), 'utf8').trim().split('\n') }
   }
 
-  test('a step that fails ends it; the next run goes on from there, without what has ended', async () => {
+  test('ends at a step that fails, and the next run continues there without the completed ones', async () => {
     const { place, said, again, ran } = placeAt()
     const fails = 'echo two >> ran; [ -e well ]'
     const steps = [step('one'), step('two', { run: [fails, 'echo three >> ran'], leftovers: ['left'] })]
@@ -160,7 +160,7 @@ describe('a run', () => {
     assert.match(said[0]!, /^== one \(1 of 2\), about 1 min of 2 min left$/)
   })
 
-  test('on a machine that is not quiet nothing is begun, but what needs no clock', async () => {
+  test('begins no timed step on a machine that is not quiet', async () => {
     const { place, again, ran } = placeAt()
     const steps = [step('virtual', { untimed: true }), step('timed')]
     const busy = { ...place, whyBusy: async () => 'core 1 was 80 % busy' }
@@ -172,7 +172,7 @@ describe('a run', () => {
     )
   })
 
-  test('a result says whether the machine was quiet meanwhile', async () => {
+  test('records in the result whether the machine was quiet', async () => {
     const { place } = placeAt()
     const result = JSON.stringify({ commit: 'abc', loadBefore: 0.3, us: 12 })
     await runSteps([step('one', { run: [`sleep 1; echo '${result}' > one.json`], results: ['one.json'] })], place)
@@ -184,7 +184,7 @@ describe('a run', () => {
 
 const skip = existsSync(join(ROOT, '.git')) ? false : 'not a checkout'
 
-test('the command refuses options and steps that it does not know', { skip }, () => {
+test('npm run figures rejects unknown options and steps', { skip }, () => {
   const script = join(ROOT, 'bench/figures.ts')
   const run = (...args: string[]) =>
     spawnSync(process.execPath, ['--no-warnings', script, ...args], { encoding: 'utf8' })

@@ -8,7 +8,7 @@ import { openToPostgres } from '../scripts/folder-for-postgres.ts'
 
 const passes = (path: string): boolean => (statSync(path).mode & 0o001) !== 0
 
-test('root opens a closed temporary folder for the time of the tests, and no other folder', () => {
+test('root opens a closed temporary folder during the tests, and no other folder', () => {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-closed-'))
   const inner = join(folder, 'checkout')
   mkdirSync(inner)

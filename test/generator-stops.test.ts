@@ -9,7 +9,7 @@ const CASES: readonly StoppedCase[] = [
   { rate: 400, workMs: 2, durationMs: 500 },
 ]
 
-test('a generator that was stopped for 20 to 100 ms gives no wrong certificate', { timeout: 120_000 }, async () => {
+test('a generator that was stopped for 20 to 100 ms issues no wrong certificate', { timeout: 120_000 }, async () => {
   const generator = new StoppedGenerator()
   try {
     for (const kind of CASES) {

@@ -150,7 +150,7 @@ const RULES: Readonly<Record<string, Rules>> = {
 for (const [root, rules] of Object.entries(RULES)) {
   const source = join(root, 'src')
   for (const file of globSync(`${source}/**/*.ts`).sort()) {
-    test(`imports of ${file}`, () => {
+    test(`${file} imports only what it may`, () => {
       const unit = unitOf(relative(source, file))
       const may = rules.may[unit]
       assert.ok(may, `${unit} has no place in the import order; give it one in test/imports.test.ts`)
@@ -181,7 +181,7 @@ const SERVER_PARTS = [
   ...['connection', 'request', 'response', 'shed', 'permit', 'gate', 'handler', 'operate'],
 ]
 
-test('the parts of server/ import one way', () => {
+test('the parts of server/ import in one direction', () => {
   const server = 'packages/meltproof/src/server'
   for (const file of globSync(`${server}/**/*.ts`)) {
     const place = SERVER_PARTS.indexOf(unitOf(relative(server, file)))
@@ -208,12 +208,12 @@ test('no file of the repository imports itself through others', () => {
   assert.deepEqual(circlesOf(new Map(files.map(file => [file, imported(file)]))), [])
 })
 
-test('a circle is found, and what only hangs on it is not part of it', () => {
+test('circlesOf() finds a circle, without files that only point to it', () => {
   const graph = { a: ['b'], b: ['c', 'd'], c: ['b'], d: ['e'], e: [], f: ['a', 'f'] }
   assert.deepEqual(circlesOf(new Map(Object.entries(graph))), [['b', 'c']])
 })
 
-test('only clock.ts reads time in the runtime', () => {
+test('only clock.ts of the runtime reads the time', () => {
   const offenders = globSync('packages/meltproof/src/**/*.ts').filter(
     file =>
       !file.endsWith('/clock.ts') && /\bDate\.now\(|\bnew Date\(|\bperformance\.now\(|\bhrtime\b/.test(code(file)),

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 
 type Locked = { version?: string; optionalDependencies?: Record<string, string> }
 
-test('every optional dependency of a locked package is locked too', () => {
+test('every optional dependency of a locked package is locked, too', () => {
   const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
     packages: Record<string, Locked>
   }

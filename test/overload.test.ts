@@ -17,7 +17,7 @@ import { idealShare } from '../packages/lab/src/scenarios/overload/ideal.ts'
 const folder = mkdtempSync(join(tmpdir(), 'meltproof-overload-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-test('the ideal is the figure of DESIGN.md, all of it at the capacity, and never below nothing', () => {
+test('the ideal share is 1 at the capacity, matches DESIGN.md beyond it, and is never negative', () => {
   // r = 3.8 us and S = 5 ms leave 92 % at 100 times the capacity.
   assert.equal(Math.round(100 * idealShare(100, 3.8, 5000)), 92)
   assert.equal(Math.round(100 * idealShare(10, 12, 5000)), 98)
@@ -26,7 +26,7 @@ test('the ideal is the figure of DESIGN.md, all of it at the capacity, and never
   assert.equal(idealShare(1000, 12, 5000), 0)
 })
 
-test('a kept run that is stopped goes on with what it has measured', async () => {
+test('a partial run that was stopped resumes with its measurements', async () => {
   const counting = scenario<{ steps: number[] }>({
     ...{ name: 'counting', title: 'Counting', story: 'It counts.', published: [], arms: [], expects: [] },
     resumes: true,
@@ -56,7 +56,7 @@ test('a kept run that is stopped goes on with what it has measured', async () =>
   assert.equal(existsSync(file), false)
 })
 
-test('the pages of the scoreboard are what the lab makes of the kept results', () => {
+test('the pages of the scoreboard match the results', () => {
   const docs = join(import.meta.dirname, '../docs')
   const index = markdownReport(['bench/results/overload'], join(folder, 'images'), join(folder, 'scoreboard'))
   const again = 'node bench/overload.ts --report writes it'
@@ -86,7 +86,7 @@ test('the pages of the scoreboard are what the lab makes of the kept results', (
   )
 })
 
-test('all that the kept results say and draw is made of what was measured, in the words of today', () => {
+test('all texts and plots of the results match what was measured', () => {
   const kept = join(import.meta.dirname, '../bench/results/overload')
   for (const name of readdirSync(kept).filter(file => file.endsWith('.json'))) {
     const result = JSON.parse(readFileSync(join(kept, name), 'utf8')) as ScenarioResult
@@ -96,7 +96,7 @@ test('all that the kept results say and draw is made of what was measured, in th
   }
 })
 
-test('every row in which an arm is above and to the left of meltproof says why', () => {
+test('every row in which an arm is above and to the left of meltproof has a reason', () => {
   const index = readFileSync(join(import.meta.dirname, '../docs/scoreboard.md'), 'utf8')
   const [, table = ''] = index.split(/^## Above and to the left of meltproof$/m)
   const rows = table.split(/^## /m)[0]!.match(/^\| \[.*\|$/gm) ?? []
@@ -108,7 +108,7 @@ for (const [args, message] of [
   [['--workload', 'stepz'], /--workload knows steps, .*; got 'stepz'/],
   [['--loads', '1,x'], /--loads takes numbers above 0; got '1,x'/],
 ] as const) {
-  test(`${args.join(' ')} is refused before anything is measured`, () => {
+  test(`${args.join(' ')} is rejected before anything is measured`, () => {
     const main = join(import.meta.dirname, '../bench/overload.ts')
     const { status, stderr } = spawnSync(process.execPath, ['--no-warnings', main, ...args], { encoding: 'utf8' })
     assert.equal(status, 2)

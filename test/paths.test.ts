@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..')
 /** What it is written as in a URL is not what a folder is called: `my%20code`. */
 const WRONG = /new URL\([^()]*import\.meta\.url\)\.pathname|import\.meta\.url\.(slice|replace)/
 
-test('what becomes of a file URL is a path by fileURLToPath, never by its pathname', () => {
+test('file URLs become paths by fileURLToPath, never by their pathname', () => {
   const files = globSync('{packages,examples,bench,scripts,test}/**/*.{ts,js,mjs,cjs}', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],

@@ -50,7 +50,7 @@ const entries = Object.entries(exports).flatMap(([name, entry]) =>
   typeof entry === 'string' ? [] : [{ name, file: entry.default.replace('./dist', SOURCE).replace(/\.js$/, '.ts') }],
 )
 
-describe('what an entry reaches', () => {
+describe('the source reached from an entry is bounded', () => {
   for (const { name, file } of entries) {
     test(name, t => {
       const most = MOST[name]
@@ -66,7 +66,7 @@ describe('what an entry reaches', () => {
   }
 
   for (const name of ['.', './limiter']) {
-    test(`none of the extras by ${name}`, () => {
+    test(`${name} reaches none of the extras`, () => {
       const { file } = entries.find(entry => entry.name === name)!
       const folders = [...reachedFrom(file)].map(each => relative(SOURCE, each).split('/')[0]!)
       assert.deepEqual(

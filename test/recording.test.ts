@@ -16,7 +16,7 @@ const [CPU, YIELD, POOL] = [0, 1, 2]
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) <= 0.0051, `${actual}, not ${expected}`)
 
-test('what is written is read again, to a hundredth of a millisecond', () => {
+test('packed recordings are read back with an error of at most a hundredth of a millisecond', () => {
   const steps: RecordedStep[] = [
     ['cpu', 0.12],
     ['next turn', 1.03],
@@ -42,7 +42,7 @@ test('what is written is read again, to a hundredth of a millisecond', () => {
   assert.deepEqual(unpackPauses(packPauses([])), [])
 })
 
-test('a slice is its own CPU: not the garbage in it, nor what others took', () => {
+test('a recorded slice has its own CPU time, without garbage collection and stolen time', () => {
   // The second request: 7 ms of the wall, 2 of them garbage and 1 a neighbour's; then 50 ms in the pool.
   const notes = {
     requests: [

@@ -32,7 +32,7 @@ function run(files: Readonly<Record<string, string>>, variables: Readonly<Record
 
 const PASSES = "test('passes', () => {})"
 
-test('a file that never prints, because its event loop never turns, is killed and named; the others run', () => {
+test('a file whose event loop never turns is killed and named, and the others run', () => {
   const { status, stdout, stderr } = run({ spins: 'for (;;);', passes: PASSES }, { TEST_FILE_MS: '3000' })
   assert.match(
     stderr,
@@ -43,7 +43,7 @@ test('a file that never prints, because its event loop never turns, is killed an
   assert.equal(status, 1)
 })
 
-test('a file that waits for nothing in vain, before any test, ends itself and is named', () => {
+test('a file that waits before any test is ended and named', () => {
   const { status, stdout } = run(
     { waits: 'globalThis.setInterval(() => {}, 1000)\nawait new Promise(() => {})' },
     { TEST_FILE_MS: '3000' },
@@ -52,7 +52,7 @@ test('a file that waits for nothing in vain, before any test, ends itself and is
   assert.equal(status, 1)
 })
 
-test('what is skipped is counted at the end, by what it needs, and fails nothing', () => {
+test('skipped tests are counted at the end by reason, and do not fail the run', () => {
   const skip = (reason: string): string => `test('a', { skip: ${reason} }, () => {})\n`
   const files = { one: skip("'no haproxy'").repeat(2) + PASSES, two: skip("'no haproxy'") + skip('true') }
   const { status, stdout } = run(files)
@@ -60,7 +60,7 @@ test('what is skipped is counted at the end, by what it needs, and fails nothing
   assert.equal(status, 0)
 })
 
-test('a run in which nothing is skipped says nothing of it', () => {
+test('a run without skipped tests does not mention them', () => {
   const { status, stdout } = run({ passes: PASSES })
   assert.doesNotMatch(stdout, /SKIPPED/)
   assert.equal(status, 0)
@@ -80,7 +80,7 @@ for (const [how, signal, code] of [
   ['SIGINT', 'SIGINT', 130],
   ['SIGTERM to npm, which ends its shell', 'SIGKILL', null],
 ] as const) {
-  test(`what the files have started ends with the run: ${how}`, { skip: process.platform === 'win32' }, async () => {
+  test(`processes started by the files end with the run: ${how}`, { skip: process.platform === 'win32' }, async () => {
     const { cwd, args, env } = planted({ starts: STARTS })
     const isNpm = code === null
     const command = [process.execPath, ...args].map(each => `'${each}'`).join(' ')

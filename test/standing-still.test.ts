@@ -16,7 +16,7 @@ const why = (...mediansMs: number[]): string | undefined =>
     SLO_MS,
   )
 
-test('a load stands still while each second is answered in time, and the median answer does not grow', () => {
+test('a load is steady if each second is answered in time and the median response time does not grow', () => {
   assert.equal(why(5, 5, 5, 5), undefined)
   assert.equal(why(150, 160, 170, 180), undefined)
   // A short answer may take several times as long, as beside a collection of garbage.
@@ -26,7 +26,7 @@ test('a load stands still while each second is answered in time, and the median 
   assert.equal(whyNotStill([second(5), second(5, 99)], SLO_MS), undefined)
 })
 
-test('a lower capacity is the next that the search would tell from the one before', () => {
+test('a lowered capacity is the next that the search would distinguish', () => {
   assert.ok(agree([100, lowered(100) + 0.01]))
   assert.ok(!agree([100, lowered(100) - 0.01]))
 })
@@ -45,7 +45,7 @@ const appOf = (most: number) => {
   }
 }
 
-test('the capacity is lowered step by step until 0.8x of it stands still, and it is said why', async () => {
+test('the capacity is lowered step by step until 0.8x of it is steady, with reasons', async () => {
   const plenty = appOf(100)
   assert.deepEqual(await standingCapacity(plenty, 110), { capacity: 110, lowered: [], stands: true })
   assert.deepEqual(plenty.asked, [88])
@@ -56,7 +56,7 @@ test('the capacity is lowered step by step until 0.8x of it stands still, and it
   assert.match(why[0]!, /^at 93\/s its median answer went from \d+ to \d+ ms$/)
 })
 
-test('it is not lowered for ever', async () => {
+test('the capacity is not lowered below a third', async () => {
   const { capacity, stands } = await standingCapacity(appOf(1), 100)
   assert.equal(stands, false)
   assert.ok(capacity >= 30 && capacity < 34, `${capacity}`)

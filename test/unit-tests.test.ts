@@ -26,7 +26,7 @@ const reason = (files: Readonly<Record<string, string>>): string | undefined =>
 
 const ofTest = (text: string): string | undefined => reason({ 'test/a.test.ts': text })
 
-test('a test that loads what is pure is one, with types of whatever it likes', () => {
+test('a test that loads only pure code is a unit test, even with types of other modules', () => {
   const pure = {
     'test/a.test.ts': `import fc from 'fast-check'
 import { test } from 'node:test'
@@ -39,7 +39,7 @@ import { a } from '../src/a.ts' // 'node:net'
   assert.equal(reason(pure), undefined)
 })
 
-test('what it loads may lie several files away', () => {
+test('a test is no unit test if a file it loads indirectly imports node:net', () => {
   const files = {
     'test/a.test.ts': `import { b } from '../src/b.ts'`,
     'src/b.ts': `import './c.ts'`,
@@ -48,7 +48,7 @@ test('what it loads may lie several files away', () => {
   assert.equal(reason(files), 'test/a.test.ts > src/b.ts > src/c.ts > node:net')
 })
 
-test('processes, threads, packages and waits are none of it', () => {
+test('a test with processes, threads, packages or waits is no unit test', () => {
   assert.equal(ofTest(`import { spawn } from 'node:child_process'`), 'test/a.test.ts > node:child_process')
   assert.equal(ofTest(`const { Worker } = await import('node:worker_threads')`), 'test/a.test.ts > node:worker_threads')
   assert.equal(ofTest(`import pg from 'pg'`), 'test/a.test.ts > pg')
@@ -61,12 +61,12 @@ test('processes, threads, packages and waits are none of it', () => {
   assert.equal(ofTest(`const require = createRequire(import.meta.url)`), 'test/a.test.ts requires')
 })
 
-test('a helper of the test that waits makes the test wait', () => {
+test('a test whose helper waits is no unit test', () => {
   const files = { 'test/a.test.ts': `import './helper.ts'`, 'test/helper.ts': `setInterval(() => {}, 5)` }
   assert.equal(reason(files), 'test/helper.ts waits')
 })
 
-test('a unit test that calls Node beyond what every test needs, itself or in a file that it loads, may show another thing there', () => {
+test('showsTheSame() is false for a unit test that calls Node, itself or in a file it loads', () => {
   const same = (source: string, ofTest = '', path = 'src/a.ts'): boolean =>
     asked(
       { 'test/a.test.ts': `import { test } from 'node:test'\nimport '../${path}'\n${ofTest}`, [path]: source },
@@ -79,7 +79,7 @@ test('a unit test that calls Node beyond what every test needs, itself or in a f
   assert.equal(same('', `import http from 'node:http'`, 'sim/a.ts'), false, 'nor is that a simulation')
 })
 
-test('that a check finds faults shows the same on every Node', () => {
+test('showsTheSame() is true for tests that a check finds faults', () => {
   assert.equal(showsTheSame('packages/meltproof/test/fuzz/finds.test.ts'), true)
   assert.equal(showsTheSame('packages/meltproof/test/fuzz/fuzz.test.ts'), false)
 })

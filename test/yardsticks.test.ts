@@ -26,8 +26,8 @@ const of = (
   })
 const broken = (...given: Parameters<typeof of>): readonly Rule[] => of(...given).broken
 
-describe('rules', () => {
-  test('a run without fault breaks none', () => {
+describe('the rules', () => {
+  test('accept a run without faults', () => {
     assert.deepEqual(broken(true, [{}]), [])
     assert.deepEqual(broken(false, [{}]), [])
   })
@@ -38,7 +38,7 @@ describe('rules', () => {
     assert.deepEqual(broken(false, [{ shed: 0.5 }]), [])
   })
 
-  test('late: 3 % in the worst seed; where no request may be shed, 2 points more than bare', () => {
+  test('late: at most 3 % in the worst seed, or 2 points more than bare where no request may be shed', () => {
     assert.deepEqual(broken(false, [{ late: 0.029 }, {}]), [])
     assert.deepEqual(broken(false, [{ late: 0.031 }, {}]), ['late'])
     assert.deepEqual(broken(false, [{ late: 0.31 }], [{ late: 0.4 }]), ['late'])
@@ -46,7 +46,7 @@ describe('rules', () => {
     assert.deepEqual(broken(true, [{ late: 0.33 }], [{ late: 0.3 }]), ['late'])
   })
 
-  test('in service: twice what left in a second may contend, in every seed', () => {
+  test('in service: at most twice the departures of a second may contend, in every seed', () => {
     assert.deepEqual(broken(false, [{ mostContending: 200 }]), [])
     assert.deepEqual(broken(false, [{ mostContending: 201 }, {}]), ['in service'])
     // Those that progress by themselves are in no other request's way.
@@ -55,7 +55,7 @@ describe('rules', () => {
     assert.deepEqual(broken(true, [{ mostContending: 501 }], [{ mostContending: 500 }]), ['in service'])
   })
 
-  test('below bare: two points of goodput, or of what is answered in its own time', () => {
+  test('below bare: at most two points of goodput, or of responses in their own time', () => {
     assert.deepEqual(broken(true, [{ good: 0.985 }]), [])
     assert.deepEqual(broken(true, [{ good: 0.975 }]), ['below bare'])
     assert.deepEqual(broken(true, [{ inItsTime: 0.97 }]), ['below bare'])
@@ -63,7 +63,7 @@ describe('rules', () => {
     assert.deepEqual(broken(true, [{ good: 0.99 }], [{ good: 1.1 }]), [])
   })
 
-  test('where capacity is scarce bare is a yardstick as far as it answers in time', () => {
+  test('where capacity is scarce, bare counts only as far as it answers in time', () => {
     assert.deepEqual(broken(false, [{ good: 0.9 }], [{ good: 1, late: 0.03 }]), ['below bare'])
     const noted = of(false, [{ good: 0.95 }], [{ good: 1.5, late: 0.5 }])
     assert.deepEqual(noted.broken, [])
@@ -71,7 +71,7 @@ describe('rules', () => {
   })
 })
 
-test('a set: the mean is of what is scarce, and no share counts above 1', () => {
+test('the mean of a set covers scarce scenarios, and no share counts above 1', () => {
   const summary = summaryOf([
     of(false, [{ good: 1.2 }]),
     of(false, [{ good: 0.7, late: 0.05 }]),
@@ -84,7 +84,7 @@ test('a set: the mean is of what is scarce, and no share counts above 1', () => 
   assert.deepEqual(summary.breaking, { 'false sheds': 1, late: 1, 'in service': 0, 'below bare': 2 })
 })
 
-test('a comparison names what changed by more than a point, and rules that are kept or broken', () => {
+test('a comparison lists changes of more than a point, and rules newly broken or kept', () => {
   const before = [of(false, [{ good: 0.9 }]), { ...of(false, [{ good: 0.9 }]), name: 'two' }]
   const after = [of(false, [{ good: 0.905 }]), { ...of(false, [{ good: 0.99, late: 0.04 }]), name: 'two' }]
   assert.deepEqual(changes(before, after), [
@@ -95,7 +95,7 @@ test('a comparison names what changed by more than a point, and rules that are k
 
 const RESULT = { date: '2026-01-01', node: 'v24.0.0', cpu: 'a core', cores: 2, loadBefore: 0, kernel: '6', seeds: [1] }
 
-test('the page names who breaks which rule, and fits', () => {
+test('the page lists limiters and the rules they break, within 150 lines', () => {
   const yardsticks = Array.from({ length: 200 }, (_, i) => ({ ...of(false, [{ late: 0.1 }]), name: `scenario ${i}` }))
   const page = yardsticksPage({ ...RESULT, yardsticks })
   assert.match(page, /\| scenario 0 \| mixed \|/)
@@ -107,12 +107,12 @@ test('the page names who breaks which rule, and fits', () => {
   )
 })
 
-test('the page in docs is what the results say', () => {
+test('docs/admission-yardsticks.md matches the results', () => {
   const result = JSON.parse(readFileSync('bench/results/admission-yardsticks.json', 'utf8')) as YardstickResult
   assert.equal(readFileSync('docs/admission-yardsticks.md', 'utf8'), yardsticksPage(result))
 })
 
-test('runs without admission are kept until the simulator changes', () => {
+test('runs without admission control are cached until the simulator changes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'bare-runs-'))
   try {
     const file = join(folder, 'kept/runs.json')
@@ -129,7 +129,7 @@ test('runs without admission are kept until the simulator changes', () => {
   }
 })
 
-test('on threads a run is what it is alone', async () => {
+test('runs on threads give the same results as alone', async () => {
   const scenario = ALL_SETS.mixed.findIndex(({ name }) => name.startsWith('a dashboard of 75'))
   const simulations: Simulation[] = [BARE, 'Vegas'].map(arm => ({ set: 'mixed', scenario, arm, seed: 1 }))
   assert.deepEqual(

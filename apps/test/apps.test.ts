@@ -9,10 +9,10 @@ import { dependencyVersion } from '../runner/manifest.ts'
 
 const names = globSync('*/app.ts', { cwd: join(import.meta.dirname, '..') }).map(dirname)
 
-test('there are twelve', () => assert.equal(names.length, 12))
+test('there are twelve apps', () => assert.equal(names.length, 12))
 
 for (const name of [...names, 'companions']) {
-  test(`${name} names exact versions`, () => {
+  test(`${name} pins exact versions of its dependencies`, () => {
     const manifest = JSON.parse(readFileSync(join(sourceFolder(name), 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>
     }
@@ -24,7 +24,7 @@ for (const name of [...names, 'companions']) {
 }
 
 for (const name of names) {
-  test(`${name} says what to run, what to ask and what costs it most`, async () => {
+  test(`${name} declares what to run, what to request and which requests cost most`, async () => {
     const { app } = (await import(`../${name}/app.ts`)) as { app: AppDefinition }
     assert.match(dependencyVersion(name, app.main), /^\d/)
     assert.ok(app.run.length > 0)
@@ -35,7 +35,7 @@ for (const name of names) {
   })
 }
 
-test('a registry that can not be reached is told from a package that is wrong', () => {
+test('noNetwork() distinguishes an unreachable registry from an invalid package', () => {
   assert.ok(noNetwork('npm error code EAI_AGAIN\nnpm error request to https://registry failed'))
   assert.ok(!noNetwork('npm error code ETARGET\nnpm error notarget No matching version found'))
 })

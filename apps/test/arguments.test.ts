@@ -4,12 +4,12 @@ import { pick } from '../runner/arguments.ts'
 
 const known = ['json-server', 'next', 'verdaccio'] as const
 
-test('all when none is named, else those named, in their order', () => {
+test('pick() returns all known names if none is given, else the given ones in known order', () => {
   assert.deepEqual(pick('app', [], known), [...known])
   assert.deepEqual(pick('app', ['verdaccio', 'next', 'next'], known), ['next', 'verdaccio'])
 })
 
-test('an unknown name is refused with the nearest one', () => {
+test('pick() rejects an unknown name, and suggests the nearest one', () => {
   assert.throws(() => pick('app', ['verdacio'], known), /there is no app 'verdacio'; did you mean verdaccio\?/)
   assert.throws(() => pick('app', ['postgres'], known), /there are json-server, next, verdaccio/)
 })

@@ -17,7 +17,7 @@ const load = (more: Partial<Load>): Load => ({
   ...more,
 })
 
-test('what was not answered, and what was answered in another way, is told', () => {
+test('failures and unexpected statuses are counted', () => {
   assert.deepEqual([...failedOf(load({})), ...otherOf(load({}))], [])
   assert.deepEqual(failedOf(load({ failed: { reset: 2, refused: 1 } })), [
     '3 of 100 requests had no answer: reset 2, refused 1',
@@ -25,11 +25,11 @@ test('what was not answered, and what was answered in another way, is told', () 
   assert.deepEqual(otherOf(load({ other: { 500: 4 } })), ['4 of 100 requests were answered 500 4'])
 })
 
-test('a refused connection is no lost request', () => {
+test('a refused connection does not count as a lost request', () => {
   assert.equal(lostOf(load({ failed: { reset: 2, 'response-timeout': 1, refused: 40 } })), 3)
 })
 
-test('more is lost only when chance does not explain it', () => {
+test('a difference counts only if it exceeds chance', () => {
   assert.ok(!beyondChance(5, 0))
   assert.ok(!beyondChance(27, 20))
   assert.ok(!beyondChance(0, 90))
@@ -37,7 +37,7 @@ test('more is lost only when chance does not explain it', () => {
   assert.ok(beyondChance(80, 30))
 })
 
-test('the median is a value that was measured', () => {
+test('the median is one of the measured values', () => {
   assert.equal(median([300, 4, 5]), 5)
   assert.equal(median([7]), 7)
 })

@@ -63,21 +63,21 @@ const lines = (path: string): Stream => ({
   silenceMs: SILENCE_MS,
 })
 
-test('pieces: whole, cut, ended too soon, without the silence', async () => {
+test('lines: a whole stream passes, one that was cut, ended early or had no silence fails', async () => {
   assert.equal(await lived(lines('/whole')), '200\ndata: 1\ndata: 2')
   await assert.rejects(lived(lines('/cut')), /after 1 of 2 lines/)
   await assert.rejects(lived(lines('/ended')), /it ended after 1 of 2 lines/)
   await assert.rejects(lived(lines('/hasty')), /too short to show anything/)
 })
 
-test('a long poll: answered in time, and too early', async () => {
+test('a long poll passes if answered in time, and fails if answered too early', async () => {
   const poll = (path: string): Stream => ({ kind: 'long-poll', name: path, ask: { path }, waitMs: SILENCE_MS })
   assert.equal(await lived(poll('/late')), '200\nlate')
   await assert.rejects(lived(poll('/hasty')), /answered 200 after \d+ ms, not after 600/)
   await assert.rejects(lived(poll('/cut')), /aborted/)
 })
 
-test('an upload: taken whole, and refused before it was sent', async () => {
+test('an upload passes if received whole, and fails if refused before it was sent', async () => {
   const upload = (path: string): Stream => ({
     kind: 'upload',
     name: path,
@@ -89,7 +89,7 @@ test('an upload: taken whole, and refused before it was sent', async () => {
   await assert.rejects(lived(upload('/refuse')), /answered 503 .* before the body was sent: busy/)
 })
 
-test('a download: read whole, and shorter than it should be', async () => {
+test('a download passes if read whole, and fails if it is too short', async () => {
   const download = (path: string): Stream => ({
     kind: 'download',
     name: path,
@@ -101,7 +101,7 @@ test('a download: read whole, and shorter than it should be', async () => {
   await assert.rejects(lived(download('/hasty')), /only 18 bytes/)
 })
 
-test('a WebSocket that is refused does not live', async () => {
+test('a WebSocket that is refused fails', async () => {
   const socket: Stream = { kind: 'websocket', name: 'refused', path: '/refuse', steps: [{ send: 'hello' }] }
   await assert.rejects(lived(socket), /could not be opened|closed/)
 })

@@ -20,7 +20,7 @@ const result = (title: string, checks: AppResult['checks']): AppResult => ({
   checks,
 })
 
-test('a row says what passed, what failed and what was not run', () => {
+test('a row shows what passed, what failed and what was not run', () => {
   const failed = recorded({ ok: false, summary: '1 of 3 cut', failures: ['ndjson: cut *after* 10 s'] })
   const page = appsPage(
     [result('Stranger', { 'same-answers': recorded({}), streams: failed })],
@@ -31,7 +31,7 @@ test('a row says what passed, what failed and what was not run', () => {
   assert.match(page, /0 of 1 pass every check/)
 })
 
-test('the page names each machine once, with its days', () => {
+test('the page lists each machine once, with its dates', () => {
   const checks = { 'same-answers': recorded({}), streams: recorded({ date: '2026-11-20' }) }
   const page = appsPage([result('One', checks), result('Two', checks)], ['same-answers', 'streams'])
   assert.match(page, /2 of 2 pass every check/)

@@ -9,7 +9,7 @@ import { ROOT } from './pages.ts'
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
-test('docs/admission-curves.md is the page of its result, and names every rule: with figures, or as not measured', () => {
+test('docs/admission-curves.md matches its result, and names every rule', () => {
   const page = read('docs/admission-curves.md')
   const result = JSON.parse(read('bench/results/admission.json')) as AdmissionResult
   assert.equal(page, admissionCurves(result), 'node bench/admission.ts --write writes it')

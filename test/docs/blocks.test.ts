@@ -56,7 +56,7 @@ const FAULTS: Readonly<Record<string, (code: string) => readonly string[]>> = {
 }
 
 const reasonsUsed = new Set<number>()
-describe('every block', { concurrency: 3 }, () => {
+describe('every code block of the documents', { concurrency: 3 }, () => {
   for (const { path, text, generated } of PAGES) {
     if (generated) continue
     for (const block of blocksOf(text)) {
@@ -69,19 +69,19 @@ describe('every block', { concurrency: 3 }, () => {
 
 const DEBIAN_PACKAGES: Readonly<Record<string, string>> = { promtool: 'prometheus', 'systemd-analyze': 'systemd' }
 
-test('what validates blocks is installed', t => {
+test('the validators of blocks are installed', t => {
   const [missing] = notInstalled
   if (missing !== undefined) t.skip(`${missing} is not installed: apt-get install ${DEBIAN_PACKAGES[missing]}`)
 })
 
-test('every reason not to run a block is of a block', () => {
+test('every entry of NOT_RUN matches a block', () => {
   assert.deepEqual(
     NOT_RUN.filter((_, i) => !reasonsUsed.has(i)),
     [],
   )
 })
 
-test('a block that is wrong is found out', async () => {
+test('an invalid block fails', async () => {
   await assert.rejects(runs('protect(server, { lnaes: 3 })'), /Did you mean 'lanes'/)
   await assert.rejects(runs('protect(server).statistics()'))
   await assert.rejects(runs("import { instal } from 'meltproof/outbound'"))

@@ -10,11 +10,11 @@ const root = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const found = JSON.parse(read('bench/results/fleet.json')) as FleetFile
 
-test('docs/fleet-figures.md is what bench/results/fleet.json says', () => {
+test('docs/fleet-figures.md matches bench/results/fleet.json', () => {
   assert.equal(read('docs/fleet-figures.md'), fleetPage(found), 'run node bench/fleet.ts --pages')
 })
 
-test('docs/fleet.md shows every picture, and each is of these figures', () => {
+test('docs/fleet.md shows every picture, and each matches bench/results/fleet.json', () => {
   for (const { file, svg } of fleetPictures(found)) {
     assert.ok(read('docs/fleet.md').includes(`](images/${file})`), `${file} is not shown`)
     assert.equal(read(`docs/images/${file}`), svg, 'run node bench/fleet.ts --pages')

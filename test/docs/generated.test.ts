@@ -19,7 +19,7 @@ const results = <T>(pattern: string): T[] =>
 /** What a program prints for a value that is missing, and what only an editor resolves. */
 const HOLES = /\bundefined\b|\bNaN\b|\[object |\{@link/
 
-test('no page that a script writes has a hole', () => {
+test('no generated page contains undefined, NaN or an unresolved link', () => {
   const generated = PAGES.filter(page => page.generated)
   assert.ok(generated.length >= 35, `${generated.length} pages`)
   const holes = generated.flatMap(({ path, text }) =>
@@ -28,7 +28,7 @@ test('no page that a script writes has a hole', () => {
   assert.deepEqual(holes, [])
 })
 
-test('a hole is found', () => {
+test('the pattern for such a hole finds each kind', () => {
   for (const text of ['for undefined s in', '| 3461 |  NaN |', '[object Object]', 'see {@link limit}']) {
     assert.match(text, HOLES)
   }

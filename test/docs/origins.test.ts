@@ -46,7 +46,7 @@ function daysIn(part: unknown): string[] {
   return [...new Set(Object.values(rest).flatMap(daysIn))]
 }
 
-test('figures of one page come from one commit, unless the page is listed; and each that is listed needs it', () => {
+test('the figures of a page come from one commit, unless it is listed, and every listed page needs it', () => {
   const pages = [...new Set(STEPS.flatMap(({ pages, quotedBy = [] }) => [...pages, ...quotedBy]))]
   const mixed = pages
     .filter(page => page.endsWith('.md'))
@@ -61,12 +61,12 @@ const WITH_ITSELF =
 /** Not yet measured again: the step beyond what meltproof carries is the one with its best rate. */
 const STILL_WITH_ITSELF: readonly string[] = ['docs/experiments/tide.md']
 
-test('no generated page compares a figure with itself, but those that were not yet measured again', () => {
+test('no generated page compares a figure with itself, except those not yet measured again', () => {
   const found = PAGES.filter(({ generated, text }) => generated && WITH_ITSELF.test(text)).map(({ path }) => path)
   assert.deepEqual(found, STILL_WITH_ITSELF)
 })
 
-test('finds a figure that a sentence compares with itself, and accepts a count of all, such as 20 of 20', () => {
+test('the pattern finds a figure compared with itself, and accepts a count such as 20 of 20', () => {
   for (const text of ['10,116/s of 10,116/s', '91 % against the 91 %', '9.1 ms, instead of 9.1 ms']) {
     assert.match(text, WITH_ITSELF)
   }
@@ -112,12 +112,12 @@ function unproven(text: string): string[] {
 }
 
 for (const file of ['README.md', 'README.zh-CN.md']) {
-  test(`${file}: every figure with a unit is on a page that is linked beside it`, () => {
+  test(`${file}: every figure with a unit is on a page linked beside it`, () => {
     assert.deepEqual(unproven(read(file)), [])
   })
 }
 
-test('a figure that no page has is found', () => {
+test('a figure that is on no page is found', () => {
   const text = read('README.md')
   assert.deepEqual(unproven(text.replace(/, 94 %\./, ', 93.7 %.')), ['93.7 %'])
 })

@@ -14,7 +14,7 @@ const READMES = ['README.md', 'README.zh-CN.md'] as const
 const burst = JSON.parse(read('bench/results/experiments/burst.json')) as ScenarioResult
 
 for (const file of READMES) {
-  test(`${file}: the first screen has the picture, the line, the figure and the two commands`, () => {
+  test(`${file}: the first screen has the picture, the install line, protect(server) and the two commands`, () => {
     const screen = read(file).split('\n').slice(0, 40).join('\n')
     assert.match(screen, /!\[.+\]\(docs\/images\/readme\.svg\)/)
     assert.match(screen, /^npm i meltproof$/m)
@@ -22,7 +22,7 @@ for (const file of READMES) {
     assert.match(screen, /^npm ci && npm run demo\nnpm ci && npm test$/m)
   })
 
-  test(`${file}: its figure is that of the burst experiment`, () => {
+  test(`${file}: the figures of the burst experiment match its result`, () => {
     const [, kept, share] = /protected, it keeps (\d+), (\d+ %)/.exec(burst.finding)!
     const measured = burst.tables.flatMap(({ columns, rows }) => (columns[0] === 'capacity' ? rows : []))
     const capacity = Number.parseFloat(measured[0]!.cells[0]!)
@@ -34,7 +34,7 @@ for (const file of READMES) {
     }
   })
 
-  test(`${file}: in how many rows of the scoreboard another is as good or better`, () => {
+  test(`${file}: says in how many rows of the scoreboard another arm is as good or better`, () => {
     const board = [...scores(read('docs/scoreboard.md')).values()]
     const paragraph = read(file)
       .split('\n\n')
@@ -43,7 +43,7 @@ for (const file of READMES) {
     assert.deepEqual(new Set(said), new Set([board.filter(isMatched).length, board.length]), paragraph)
   })
 
-  test(`${file}: what is not promised has the figures of the pages it names`, () => {
+  test(`${file}: the limitations have the figures of the pages they link`, () => {
     const [, passed, apps] = /(\d+) of (\d+) pass every check/.exec(read('docs/apps.md'))!
     const [, unseen] = /^\| thirty .*?\| ([\d.]+ %)/m.exec(read('docs/admission-results.md'))!
     const paragraph = (page: string): string =>
@@ -61,7 +61,7 @@ for (const file of READMES) {
       assert.match(paragraph('docs/apps.md'), new RegExp(`\\b${figure}\\b`), 'docs/apps.md')
   })
 
-  test(`${file}: what it costs and does to p99 is what the results say`, () => {
+  test(`${file}: costs and p99 match the results`, () => {
     const results = <T>(name: string): T => JSON.parse(read(`bench/results/${name}.json`)) as T
     const cell = (page: string): string[] => {
       const line = read(file)
@@ -102,7 +102,7 @@ for (const file of READMES) {
     }
   })
 
-  test(`${file}: the version of Node that services need, and the one for development, are said once`, () => {
+  test(`${file}: names the Node version for services and that for development once each`, () => {
     const { engines } = JSON.parse(read('packages/meltproof/package.json')) as { engines: { node: string } }
     const { engines: development } = JSON.parse(read('package.json')) as { engines: { node: string } }
     const text = read(file)
@@ -113,7 +113,7 @@ for (const file of READMES) {
   })
 }
 
-test('docs/alternatives.md: rows of the scoreboard, with every row in which another is as good or better', () => {
+test('docs/alternatives.md has rows of the scoreboard, including all in which another arm is as good or better', () => {
   const shown = scores(read('docs/alternatives.md'))
   const board = scores(read('docs/scoreboard.md'))
   assert.ok(shown.size >= 10, `${shown.size} rows`)
@@ -126,23 +126,23 @@ test('docs/alternatives.md: rows of the scoreboard, with every row in which anot
   }
 })
 
-test('README.zh-CN.md promises no more than README.md, and calls only node:cluster 集群', () => {
+test('README.zh-CN.md makes no stronger promises than README.md, and uses 集群 only for node:cluster', () => {
   const chinese = read('README.zh-CN.md')
   for (const word of ['零配置', '不丢请求', '雪上加霜']) assert.ok(!chinese.includes(word), word)
   for (const line of chinese.split('\n')) if (line.includes('集群')) assert.match(line, /node:cluster/)
 })
 
-test('both have the same code, commands, links and figures', () => {
+test('both READMEs have the same code, commands, links and figures', () => {
   const [english, chinese] = READMES.map(file => facts(file))
   assert.ok(english!.code.length >= 3 && english!.inline.length >= 8 && english!.figures.length >= 20)
   assert.deepEqual(chinese, english)
 })
 
-test('the picture is made of the committed result', () => {
+test('the picture of the README matches the committed result', () => {
   assert.equal(read('docs/images/readme.svg'), readmePicture(burst), 'run node bench/readme-picture.ts')
 })
 
-test('the picture is readable on a phone that is 360 px wide, in light and dark', () => {
+test('the picture of the README is readable on a phone 360 px wide, in light and dark mode', () => {
   const picture = readmePicture(burst)
   const width = Number(/viewBox="0 0 (\d+)/.exec(picture)![1])
   const sizes = [...picture.matchAll(/font-size:(\d+)px/g)].map(([, size]) => (Number(size) * (360 - 2 * 16)) / width)

@@ -12,11 +12,11 @@ const results = JSON.parse(read('bench/results/recovery.json')) as Record<string
 const known = globSync('apps/*/app.ts', { cwd: ROOT }).length
 const all = Object.values(results)
 
-test('docs/recovery.md is the page of its result', () => {
+test('docs/recovery.md matches its result', () => {
   assert.equal(read('docs/recovery.md'), recoveryPage(results, known), 'node bench/recovery.ts --page writes it')
 })
 
-test('docs/faq.md: how many apps are back, and after how long', () => {
+test('docs/faq.md has the number of recovered apps and their slowest time', () => {
   const { judged, back, bareBack, slowestS } = summaryOf(all)
   const paragraph = read('docs/faq.md')
     .split('\n\n')
@@ -36,7 +36,7 @@ const withProtected = (more: Partial<AppRecovery['protected']>): AppRecovery => 
   protected: { ...one.protected, ...more },
 })
 
-test('an app that was not judged, or back too late, does not count as back', () => {
+test('an app that was not judged or recovered too late does not count as recovered', () => {
   const counts = (app: AppRecovery): number[] => {
     const { judged, back } = summaryOf([app])
     return [judged.length, back.length]
@@ -48,7 +48,7 @@ test('an app that was not judged, or back too late, does not count as back', () 
   assert.deepEqual(counts(withProtected({ unsure: DISTURBED })), [0, 0])
 })
 
-test('a protected app that sheds before the spike, where bare does not, fails, also if the generator was late later', () => {
+test('a protected app that sheds before the spike, where bare does not, fails even if the generator was late', () => {
   const seconds = one.protected.seconds.map((each, s) => (s < 3 ? { ...each, goodput: each.offered / 2 } : each))
   for (const unsure of [LATE_BEFORE, 'the generator itself was late', null]) {
     const { judged, back } = summaryOf([withProtected({ unsure, seconds })])
@@ -59,7 +59,7 @@ test('a protected app that sheds before the spike, where bare does not, fails, a
   assert.match(recoveryPage({ one: withProtected({ seconds }) }, 1), /before the spike: .* shed, .* answered in time/)
 })
 
-test('the page names what was not measured, what was not judged, and each capacity that was lowered', () => {
+test('the page names what was not measured, what was not judged, and each lowered capacity', () => {
   const app = { ...withProtected({ unsure: 'the generator itself was late' }), title: 'One' }
   const page = recoveryPage({ one: { ...app, searched: 110, capacity: 100, lowered: ['at 88/s it was late'] } }, 3)
   assert.match(page, /Of One the run says nothing/)

@@ -10,7 +10,7 @@ import { ROOT } from './pages.ts'
 
 const link = (from: string, href: string): string => siteLink(ROOT, 'https://forge', from, href)
 
-test('a link leads to a page of the site, or to the forge', () => {
+test('a link leads to a page of the site or to the forge', () => {
   assert.equal(link('docs/faq.md', 'deploy/haproxy.md'), '/docs/deploy/haproxy.md')
   assert.equal(link('docs/deploy/envoy.md', '../README.md#experimental'), '/docs/index.md#experimental')
   assert.equal(link('README.zh-CN.md', 'README.md'), '/index.md')
@@ -18,11 +18,11 @@ test('a link leads to a page of the site, or to the forge', () => {
   assert.equal(link('ARCHITECTURE.md', 'packages/meltproof/README.md'), 'https://forge/packages/meltproof/README.md')
 })
 
-test('a link to what does not exist ends the build', () => {
+test('a link to a missing file fails the build', () => {
   assert.throws(() => link('docs/faq.md', 'nothing.md'), /docs\/faq\.md links to nothing\.md, which does not exist/)
 })
 
-test('the sidebar has the headings of docs/README.md, and its pages are or link all pages', () => {
+test('the sidebar has the headings of docs/README.md, and reaches all pages', () => {
   const groups = groupsOf(readFileSync(join(ROOT, 'docs/README.md'), 'utf8'))
   assert.deepEqual(
     groups.map(({ text }) => text),
@@ -39,7 +39,7 @@ test('the sidebar has the headings of docs/README.md, and its pages are or link 
   assert.deepEqual(missing, [])
 })
 
-test('headings have the ids that they have on GitHub', () => {
+test('headings have the same ids as on GitHub', () => {
   assert.equal(githubSlug('3. The queue alone sheds'), '3-the-queue-alone-sheds')
   assert.equal(githubSlug('`protect(server)`: options'), 'protectserver-options')
 })

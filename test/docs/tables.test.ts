@@ -129,7 +129,7 @@ const OPTIONS: readonly OptionTable[] = [
 
 describe('options', () => {
   for (const { page, heading, of, declared } of OPTIONS) {
-    test(`docs/${page}: ${heading}`, async () => {
+    test(`docs/${page}: ${heading} matches the code`, async () => {
       assert.deepEqual(firstNames(page, heading).sort(), (await known(of)).sort())
       const defaults = defaultsIn(declared)
       const plain = (text: string): string =>
@@ -143,7 +143,7 @@ describe('options', () => {
     })
   }
 
-  test('docs/outbound.md: the defaults of limits, with and without register', () => {
+  test('docs/outbound.md has the defaults of limits, with and without register', () => {
     const inMs = (text: string): number | false => {
       const [, number, unit] = /^`?([\d]+) ?(s|min)?`?$/.exec(text) ?? []
       return number === undefined ? false : Number(number) * (unit === 's' ? 1000 : unit === 'min' ? 60_000 : 1)
@@ -154,7 +154,7 @@ describe('options', () => {
     assert.deepEqual(column(2), ZERO_CODE_LIMITS)
   })
 
-  test('docs/databases.md: limits', async () => {
+  test('docs/databases.md has the limits of each client', async () => {
     const limits = read('docs/databases.md')
       .match(/^\| limits \|.*$/m)![0]
       .split('|')
@@ -168,13 +168,13 @@ describe('options', () => {
 /** What of ioredis is looked at. */
 const boundRedisShape = { sendCommand: () => undefined, status: 'wait', options: {}, on: () => undefined }
 
-test('docs/register.md: variables, probes', () => {
+test('docs/register.md has all variables and probes', () => {
   assert.deepEqual(firstNames('register.md', 'variable').sort(), [...VARIABLES].sort())
   const page = read('docs/register.md')
   for (const probe of PROBES) assert.ok(page.includes(`\`${probe}\``), `${probe} is missing`)
 })
 
-test('docs/register.md: the pages of the admin port', () => {
+test('docs/register.md has the pages of the admin port', () => {
   const paths = (pattern: RegExp) => [...source('admin/admin.ts').matchAll(pattern)].map(([, path]) => path)
   // The page that asks no other worker comes first, as in the list that the port shows.
   const pages = [...paths(/path === '(\/\w+)'/g), ...paths(/^ {2,4}'(\/\w+)':/gm)]
@@ -182,12 +182,12 @@ test('docs/register.md: the pages of the admin port', () => {
   assert.deepEqual(firstNames('register.md', 'page'), pages)
 })
 
-test('docs/guard.md: the guard and its figures', () => {
+test('docs/guard.md has the methods and figures of the guard', () => {
   assert.deepEqual(firstNames('guard.md', 'method').sort(), Object.keys(guard).sort())
   assert.deepEqual(firstNames('guard.md', 'figure of `stats()`').sort(), Object.keys(guard.stats()).sort())
 })
 
-test('docs/explain.md: the reasons and what is said of each', () => {
+test('docs/explain.md has the reasons and their texts', () => {
   const rows = rowsBelow('explain.md', 'reason')
   assert.deepEqual(namesIn(rows.map(([name]) => name)).sort(), Object.keys(guard.stats().shed).sort())
   const figures = { atMs: 0, inflight: 26, limit: 26, queued: 40 }
@@ -200,11 +200,11 @@ test('docs/explain.md: the reasons and what is said of each', () => {
   assert.ok(read('docs/explain.md').includes(`\n${example}\n`), example)
 })
 
-test('docs/errors.md: every code', () => {
+test('docs/errors.md has every code', () => {
   assert.deepEqual(firstNames('errors.md', 'code').sort(), Object.keys(ERROR_CODES).sort())
 })
 
-test('docs/records.md: channels', () => {
+test('docs/records.md has every channel', () => {
   const names = Object.values(channels).flatMap(each => (typeof each === 'function' ? [] : [each.name]))
   // For our own figures; its records are written over.
   const open = names.filter(name => name !== channels.passingRequests.name)
@@ -212,7 +212,7 @@ test('docs/records.md: channels', () => {
   assert.deepEqual(firstNames('records.md', 'channel').sort(), open.sort())
 })
 
-test('docs/records.md: the fields of records', () => {
+test('docs/records.md has the fields of each record', () => {
   const fields = (name: string): string[] => {
     const [, body] = new RegExp(`export interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source('record.ts'))!
     return [...body!.matchAll(/^ {2}readonly (\w+)/gm)].map(([, field]) => field!).sort()
@@ -232,7 +232,7 @@ test('docs/records.md: the fields of records', () => {
   }
 })
 
-test('figures that a page quotes beside a link to the scoreboard are there', () => {
+test('figures quoted beside a link to the scoreboard are on the linked page', () => {
   const quoted = ['under-pressure', 'overload-protection'].flatMap(rival =>
     read(`docs/from-${rival}.md`)
       .split(/\n\n|\n(?=- )/)
@@ -246,7 +246,7 @@ test('figures that a page quotes beside a link to the scoreboard are there', () 
   }
 })
 
-test('docs/alerts.md: the alerts and how severe they are', () => {
+test('docs/alerts.md has the alerts and their severities', () => {
   const { groups } = parse(read('deploy/prometheus/meltproof.rules.yml')) as {
     groups: { rules: { alert?: string; labels?: { severity: string } }[] }[]
   }
@@ -255,12 +255,12 @@ test('docs/alerts.md: the alerts and how severe they are', () => {
   assert.deepEqual(shown.sort(), alerts.map(({ alert, labels }) => [alert, labels!.severity]).sort())
 })
 
-test('docs/from-toobusy-js.md: every call', () => {
+test('docs/from-toobusy-js.md has every function', () => {
   const called = firstNames('from-toobusy-js.md', 'call').map(name => name.replace('toobusy.', ''))
   assert.deepEqual(called.sort(), ['toobusy', ...Object.keys(toobusy)].sort())
 })
 
-test('docs/observe.md: every framework adapter', () => {
+test('docs/observe.md has every framework adapter', () => {
   const { exports } = JSON.parse(read('packages/meltproof/package.json')) as {
     exports: Record<string, { default: string }>
   }

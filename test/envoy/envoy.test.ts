@@ -30,13 +30,13 @@ describe('deploy/envoy', options, () => {
     test(`${file} is valid`, () => assert.equal(fault(readFileSync(file, 'utf8')), ''))
   }
 
-  test('and one that is wrong is found out', () => {
+  test('an invalid configuration is rejected', () => {
     assert.equal(CONFIGS.length, 2)
     const text = readFileSync('deploy/envoy/envoy.yaml', 'utf8')
     assert.match(fault(text.replace('blackout_period', 'blackout_time')), /blackout_time/)
   })
 
-  test('each instance gets the share that it can serve, and clients see no report', async context => {
+  test('each instance gets the share that it can serve, and clients see no load report', async context => {
     // Of 100 requests a second that both can serve.
     const fast = await instance({ limit: 4 })
     const slow = await instance({ limit: 1 })
@@ -66,7 +66,7 @@ describe('deploy/envoy', options, () => {
     assert.ok(sum(both.map(each => each.came())) <= load.sent, `${load.sent} were sent`)
   })
 
-  test('gRPC tells in its trailers, and clients do not see them', async context => {
+  test('gRPC load reports are sent in trailers, and clients do not see them', async context => {
     const server = http2.createServer()
     let told = 0
     server.on('stream', stream => {

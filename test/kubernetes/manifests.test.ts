@@ -25,7 +25,7 @@ function validate(manifest: string): void {
 
 for (const file of FILES) test(`${file} is valid`, () => validate(readFileSync(file, 'utf8')))
 
-test('one that is wrong is found out', () => {
+test('an invalid manifest is rejected', () => {
   assert.equal(FILES.length, Object.keys(MODELS).length)
   assert.throws(() => validate(text('deployment').replace('periodSeconds: 1\n', 'periodSeconds: soon\n')))
   assert.throws(() => validate(text('pod-monitor').replace('selector:', 'select:')))
@@ -33,11 +33,11 @@ test('one that is wrong is found out', () => {
   assert.throws(() => validate(text('hpa').replace('maxReplicas', 'most')))
 })
 
-test('the Deployment has variables that exist, and no field that does not', () => {
+test('the Deployment has only known variables and fields', () => {
   assert.deepEqual(yamlFaults(text('deployment')), [])
 })
 
-test('they name each other, and one target', () => {
+test('the manifests refer to each other, and use one target', () => {
   const { metadata, spec } = parse(text('deployment'))
   const pod = spec.template
   const [container] = pod.spec.containers
@@ -71,11 +71,11 @@ test('they name each other, and one target', () => {
   assert.deepEqual(keda.advanced.horizontalPodAutoscalerConfig.behavior, hpa.behavior)
 })
 
-test('the query is one that Prometheus reads', () => {
+test('the query of the ScaledObject is valid PromQL', () => {
   assert.deepEqual(promqlFaults(parse(text('scaled-object')).spec.triggers[0].metadata.query), [])
 })
 
-test('a stall is no death, and a drain ends before its time', () => {
+test('the liveness probe tolerates a stall, and the grace period covers a drain', () => {
   const { spec } = parse(text('deployment')).spec.template
   const { periodSeconds, failureThreshold } = spec.containers[0].livenessProbe
   assert.ok(periodSeconds * failureThreshold >= 60)

@@ -21,7 +21,7 @@ async function portOf(server: net.Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('a real Prometheus finds the trace of a request', {
+test('a real Prometheus finds the exemplar of a request', {
   ...(missing ? { skip: 'prometheus is not installed: apt-get install prometheus' } : {}),
   timeout: 120_000,
 }, async context => {

@@ -40,11 +40,11 @@ function passes(rules: string, cases: string = CASES): boolean {
   return status === 0
 }
 
-test('the rules do what their cases say', options, () => {
+test('the rules pass their promtool tests', options, () => {
   assert.ok(passes(RULES))
 })
 
-test('the cases fail for every rule whose label, threshold or name is wrong', options, () => {
+test('the promtool tests fail for every rule with a wrong label, threshold or name', options, () => {
   const wrong: readonly (readonly [from: string, to: string])[] = [
     ['{verdict="dependency"} > 0.05', '{verdict="dependancy"} > 0.05'],
     ['{verdict="dependency"} > 0.05', '{verdict=~".+"} > 0.05'],
@@ -71,7 +71,7 @@ test('the cases fail for every rule whose label, threshold or name is wrong', op
   }
 })
 
-test('every metric that a rule reads is one that metrics() exports', () => {
+test('every metric read by a rule is exported by metrics()', () => {
   const handler = metrics(protect(http.createServer()))
   const exported = new Set([...handler.text().matchAll(/^# TYPE (\S+)/gm)].map(match => match[1]!))
   handler.close()
@@ -81,7 +81,7 @@ test('every metric that a rule reads is one that metrics() exports', () => {
   for (const name of names) assert.ok(exported.has(name), `${name} is not exported`)
 })
 
-test('the dashboard asks for metrics that exist, in expressions Prometheus understands', options, () => {
+test('the dashboard uses exported metrics in valid PromQL', options, () => {
   const file = join(import.meta.dirname, '../../deploy/grafana/meltproof.json')
   const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: { targets: { expr: string }[] }[] }
   const handler = metrics(protect(http.createServer()))
@@ -106,7 +106,7 @@ interface Alert {
   readonly labels: Readonly<Record<string, string>>
 }
 
-test('a real Prometheus sees the right alert fire for each fault, and no other', {
+test('a real Prometheus fires the right alert for each fault, and no other', {
   ...options,
   timeout: 170_000,
 }, async () => {

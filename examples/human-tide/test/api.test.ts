@@ -19,7 +19,7 @@ before(async () => {
 after(() => end())
 
 const newKey = (): string => randomBytes(24).toString('base64url')
-/** Of SHA-256, the first 128 bits: computed here once more, so that nobody changes whose walk is whose by accident. */
+/** Of SHA-256, the first 128 bits: computed here once more, so that no change assigns walks to other phones by accident. */
 const idOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 32)
 const position = (seq: number, change: object = {}) => ({
   seq,
@@ -63,7 +63,7 @@ async function onTheShore(name: string): Promise<Snapshot['walkers'][number] | u
 const rowsOf = (key: string) =>
   database.query('SELECT seq::int, lat FROM positions WHERE walker = $1::uuid ORDER BY seq', [idOf(key)])
 
-test('a 200 means stored', async () => {
+test('a 200 means that the positions are stored', async () => {
   const key = newKey()
   const answer = await post(key, report(position(1), position(2)))
   assert.equal(answer.status, 200)
@@ -76,7 +76,7 @@ test('a 200 means stored', async () => {
   assert.deepEqual(await database.query('SELECT name FROM walkers WHERE id = $1::uuid', [idOf(key)]), [{ name: 'Ada' }])
 })
 
-test('a resend is no duplicate, in whatever order, also at the same moment; the first one counts', async () => {
+test('a position sent again is not stored twice, and the first one counts, even if sent concurrently', async () => {
   const key = newKey()
   const bodies = [
     report(position(3), position(1)),
@@ -93,7 +93,7 @@ test('a resend is no duplicate, in whatever order, also at the same moment; the 
   ])
 })
 
-test('the answer and the live page tell what is stored: of a position that comes again, the first', async () => {
+test('the response and the live page show what is stored: the first of a repeated position', async () => {
   const key = newKey()
   const name = 'Twice'
   const counts = async (...positions: object[]) => {
@@ -112,7 +112,7 @@ test('the answer and the live page tell what is stored: of a position that comes
   assert.equal((await onTheShore(name))?.[1], 40)
 })
 
-test('a new name counts from then on', async () => {
+test('a new name applies from its report on', async () => {
   const key = newKey()
   await post(key, { ...report(position(1)), name: 'Ada' })
   await post(key, { ...report(position(2)), name: 'Augusta' })
@@ -137,7 +137,7 @@ for (const [what, body, status, code] of [
   ['a zero byte in a name', { ...report(position(1)), name: 'a\0b' }, 400, 'bad-name'],
   ['too large', { ...report(position(1)), more: 'x'.repeat(40_000) }, 413, 'too-large'],
 ] as const) {
-  test(`${what}: ${status} ${code}, and nothing of it is stored`, async () => {
+  test(`${what}: answers ${status} ${code}, and stores nothing of the report`, async () => {
     const key = newKey()
     const answer = await post(key, body)
     assert.equal(answer.status, status)
@@ -147,7 +147,7 @@ for (const [what, body, status, code] of [
   })
 }
 
-test('numbers at the edge of what a column holds are stored, and spoil nobody else’s report', async () => {
+test('numbers at the limits of a column are stored, and do not affect concurrent reports', async () => {
   const sentAt = Date.now()
   const edges = [
     { accuracy: 1e-46 },
@@ -167,7 +167,7 @@ test('numbers at the edge of what a column holds are stored, and spoil nobody el
   )
 })
 
-test('what the database refuses after all is a 400 for whoever sent it, and for nobody else', async context => {
+test('a report that the database refuses gets a 400, and concurrent reports are stored', async context => {
   const said = context.mock.method(console, 'error', () => {})
   await database.query(
     `ALTER TABLE positions ADD CONSTRAINT not_here CHECK (lat <> 13);
@@ -190,7 +190,7 @@ test('what the database refuses after all is a 400 for whoever sent it, and for 
   }
 })
 
-test('not JSON by its type, compressed, no key, a short key', async () => {
+test('a wrong content type or encoding gets a 415, a missing or short key a 401', async () => {
   const body = report(position(1))
   assert.equal((await post(newKey(), body, { 'content-type': 'text/plain' })).status, 415)
   assert.equal((await post(newKey(), 'x', { 'content-encoding': 'gzip' })).status, 415)
@@ -201,7 +201,7 @@ test('not JSON by its type, compressed, no key, a short key', async () => {
   }
 })
 
-test('a flood from one phone: 429 with the time to wait; another phone is served', async () => {
+test('a flood from one phone gets 429 with Retry-After, and another phone is served', async () => {
   const key = newKey()
   const answers: Response[] = []
   const answered = (status: number): number => answers.filter(answer => answer.status === status).length
@@ -220,7 +220,7 @@ test('a flood from one phone: 429 with the time to wait; another phone is served
   assert.equal((await postUntilTaken(newKey(), report(position(1)))).status, 200)
 })
 
-test('markup in a name is text: in the database, in the live view, in the replay', async () => {
+test('markup in a name is stored and returned as text', async () => {
   const key = newKey()
   const name = `<img src=x onerror=1>'"`
   assert.equal((await post(key, { ...report(position(1)), name })).status, 200)
@@ -230,7 +230,7 @@ test('markup in a name is text: in the database, in the live view, in the replay
   assert.ok(page.walkers.some(walker => walker.name === name))
 })
 
-test('a viewer sees the walkers at once, and who moves', { timeout: 20_000 }, async () => {
+test('a viewer gets the walkers at once, and then their moves', { timeout: 20_000 }, async () => {
   const key = newKey()
   await post(key, { ...report(position(1)), name: 'Before' })
   const stop = new AbortController()
@@ -246,10 +246,10 @@ test('a viewer sees the walkers at once, and who moves', { timeout: 20_000 }, as
   await post(key, { ...report(position(2, { lat: 54.5 })), name: 'After' })
   await reading
   stop.abort()
-  assert.ok(!text.includes(idOf(key).slice(0, 8)), 'the id of a walker is nobody else’s business')
+  assert.ok(!text.includes(idOf(key).slice(0, 8)), 'viewers do not get the id of a walker')
 })
 
-test('HEAD of the live page is answered at once, and watches nothing', { timeout: 20_000 }, async () => {
+test('HEAD of the live page is answered at once, and occupies no place', { timeout: 20_000 }, async () => {
   // More than there are places.
   for (let time = 0; time < 120; time++) {
     const { status, headers } = await fetch(`${origin}/api/live`, { method: 'HEAD' })
@@ -257,7 +257,7 @@ test('HEAD of the live page is answered at once, and watches nothing', { timeout
   }
 })
 
-test('so many viewers from one address, as the proxy saw it; others are not concerned', {
+test('at most a hundred viewers may watch from one client address, others are not affected', {
   timeout: 60_000,
 }, async () => {
   const stop = new AbortController()
@@ -277,7 +277,7 @@ test('so many viewers from one address, as the proxy saw it; others are not conc
   while ((await fetch(`${origin}/api/live`, { method: 'HEAD', headers })).status !== 200);
 })
 
-test('history: one position per walker and step, the latest; what lies outside is not there', async () => {
+test('history has the latest position per walker and step, and none outside the range', async () => {
   const key = newKey()
   const to = Date.now()
   const from = to - 3_600_000
@@ -305,12 +305,12 @@ for (const query of [
   '?from=1&to=2&after=x',
   '?from=1&from=2&to=3',
 ]) {
-  test(`history${query}: 400`, async () => {
+  test(`history${query} answers 400`, async () => {
     assert.equal((await fetch(`${origin}/api/history${query}`)).status, 400)
   })
 }
 
-test('forgotten: nothing of the phone is left', async () => {
+test('DELETE of a walker removes all data of the phone', async () => {
   const key = newKey()
   await post(key, report(position(1), position(2)))
   const answer = await fetch(`${origin}/api/walker`, { method: 'DELETE', headers: { authorization: `Bearer ${key}` } })
@@ -321,7 +321,7 @@ test('forgotten: nothing of the phone is left', async () => {
   assert.deepEqual(await database.query('SELECT name FROM walkers WHERE id = $1::uuid', [idOf(key)]), [{ name: 'Ada' }])
 })
 
-test('pages run nothing but our own files and hold no secret; unknown paths are a 404', async () => {
+test('pages have a strict content security policy and no secrets, and unknown paths get a 404', async () => {
   for (const path of ['/', '/shore', '/walk.js']) {
     const answer = await fetch(`${origin}${path}`)
     assert.equal(answer.status, 200)

@@ -28,7 +28,7 @@ test('without consent nothing is sent, and the page says why', { skip }, async (
   assert.deepEqual(await rows(), [])
 })
 
-test('two phones walk, the shore shows them; killed, cut off, back: nothing is lost', {
+test('two phones walk and the shore shows them; nothing is lost in a kill of the service or without signal', {
   skip,
   timeout: 150_000,
 }, async () => {
@@ -95,7 +95,7 @@ test('two phones walk, the shore shows them; killed, cut off, back: nothing is l
   assert.deepEqual([complaints, ...said], [[], [], []])
 })
 
-test('a name that is none is said before the walk; one the server refuses can be corrected while walking', {
+test('an invalid name is rejected before the walk, and one that the server refuses can be corrected during it', {
   skip,
   timeout: 60_000,
 }, async () => {
@@ -128,7 +128,7 @@ test('a name that is none is said before the walk; one the server refuses can be
   await gus.context.close()
 })
 
-test('a walk is deleted on request: here and there', { skip, timeout: 60_000 }, async () => {
+test('a walk is deleted on request, on the phone and on the server', { skip, timeout: 60_000 }, async () => {
   const cleo = await stage.walk('Cleo', 8.004)
   await walkUntilStored([cleo], 2)
   await cleo.page.getByRole('button', { name: 'Stop' }).click()
@@ -137,7 +137,7 @@ test('a walk is deleted on request: here and there', { skip, timeout: 60_000 }, 
   assert.ok(!(await rows()).some(({ name }) => name === 'Cleo'))
 })
 
-test('deleted while a report is under way: it does not outlive that; without a signal nothing is thrown away', {
+test('a deletion also covers a report under way, and is kept until there is a signal', {
   skip,
   timeout: 60_000,
 }, async () => {
@@ -171,7 +171,7 @@ test('deleted while a report is under way: it does not outlive that; without a s
   await dina.context.close()
 })
 
-test('deleted in one tab while another one walks: what follows is somebody elseâ€™s, and can be deleted too', {
+test('after a deletion in one tab, the walk in another tab gets a new id, and can be deleted, too', {
   skip,
   timeout: 60_000,
 }, async () => {
@@ -191,7 +191,7 @@ test('deleted in one tab while another one walks: what follows is somebody elseâ
   await emil.context.close()
 })
 
-test('both pages fit a phone, in light and dark', { skip }, async () => {
+test('both pages fit a small phone, in light and dark mode', { skip }, async () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const path of ['/', '/shore']) {
       const context = await stage.browser.newContext({ ...PHONE, viewport: { width: 320, height: 568 }, colorScheme })

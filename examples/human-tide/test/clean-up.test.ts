@@ -1,4 +1,4 @@
-/** What is older than it may be kept is gone, with its name; whoever walks on keeps theirs. */
+/** Positions beyond their retention time are deleted, with the name; a walker who walks on keeps theirs. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { connect, type Database } from '../src/database/connect.ts'
@@ -34,7 +34,7 @@ const keep = (walker: number, seq: number, ageMs: number) =>
 const names = async () => (await server.query('SELECT name FROM walkers ORDER BY id')).map(({ name }) => name)
 const positions = async () => (await server.query('SELECT count(*)::int FROM positions'))[0]?.['count']
 
-test('a name goes with the last position of its walker', async () => {
+test('a name is deleted with the last position of its walker', async () => {
   await keep(1, 1, 3 * DAY_MS)
   await keep(2, 1, 3 * DAY_MS)
   await keep(2, 2, DAY_MS / 2)
@@ -42,14 +42,14 @@ test('a name goes with the last position of its walker', async () => {
   assert.deepEqual([await names(), await positions()], [['Walker 2'], 1])
 })
 
-test('names of before are found too, however many there are', async () => {
+test('old names without positions are deleted in any number', async () => {
   await server.query(`INSERT INTO walkers SELECT gen_random_uuid(), 'long gone' FROM generate_series(1, 2500)`)
   await keep(1, 1, 0)
   await cleanUp(database.reader, store, 1)
   assert.deepEqual(await names(), ['Walker 1'])
 })
 
-test('whoever comes back has a name again, in the same service', async () => {
+test('a walker who comes back after the clean-up has a name again', async () => {
   await keep(1, 1, 3 * DAY_MS)
   await cleanUp(database.reader, store, 1)
   assert.deepEqual(await names(), [])
@@ -57,7 +57,7 @@ test('whoever comes back has a name again, in the same service', async () => {
   assert.deepEqual(await names(), ['Walker 1'])
 })
 
-test('whoever comes back at that very moment keeps their name', async () => {
+test('a walker who comes back during the clean-up keeps their name', async () => {
   for (let round = 0; round < 10; round++) {
     await keep(1, 2 * round + 1, 3 * DAY_MS)
     await server.query('DELETE FROM positions')
@@ -69,7 +69,7 @@ test('whoever comes back at that very moment keeps their name', async () => {
   }
 })
 
-test('who asks to be forgotten while a report still waits to be stored is forgotten with it', async () => {
+test('forget() also removes a report that still waits to be stored', async () => {
   const kept = keep(1, 1, 0)
   await Promise.all([kept, store.forget(idOf(1))])
   assert.deepEqual([await names(), await positions()], [[], 0])

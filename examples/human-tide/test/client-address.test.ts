@@ -15,5 +15,5 @@ for (const [ip, client] of [
   ['not an address', 'not an address'],
   [undefined, ''],
 ] as const) {
-  test(`${ip} is ${client}`, () => assert.equal(clientOf(ip), client))
+  test(`clientOf(${ip}) is ${client}`, () => assert.equal(clientOf(ip), client))
 }

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { readConfig } from '../src/config.ts'
 
-test('nothing set: this machine only, protected, a database of its own', () => {
+test('without variables, the service listens on this machine only, is protected, and has its own database', () => {
   const { host, port, databaseUrl, protect, log, tls } = readConfig({})
   assert.deepEqual([host, port, databaseUrl, protect, log, tls], ['127.0.0.1', 3000, undefined, true, 'off', undefined])
 })
@@ -19,17 +19,17 @@ for (const [variables, message] of [
   [{ PROTECT: 'no' }, /PROTECT expects on or off/],
   [{ TLS_CERT: 'a.pem' }, /TLS_CERT and TLS_KEY go together/],
 ] as const) {
-  test(`${JSON.stringify(variables)} is refused`, () => assert.throws(() => readConfig(variables), message))
+  test(`${JSON.stringify(variables)} is rejected`, () => assert.throws(() => readConfig(variables), message))
 }
 
-test('a wrong DATABASE_URL is not repeated: it may hold a password', () => {
+test('the error for an invalid DATABASE_URL does not repeat it, as it may contain a password', () => {
   assert.throws(
     () => readConfig({ DATABASE_URL: 'mysql://me:secret@host/db' }),
     (error: Error) => /DATABASE_URL/.test(error.message) && !error.message.includes('secret'),
   )
 })
 
-test('a checkout below "my 100% code": the data is kept there', async () => {
+test('data is kept in the checkout, even below "my 100% code"', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'my 100% code '))
   mkdirSync(path.join(folder, 'src'))
   const copy = path.join(folder, 'src/config.ts')

@@ -1,4 +1,4 @@
-/** What was acknowledged is in the database, whoever is killed in between. */
+/** What was acknowledged is in the database, whichever process is killed in between. */
 import assert from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ async function nothingIsMissing(phones: readonly Phone[]): Promise<void> {
   for (const phone of phones) assert.deepEqual(await phone.missing(database.url), [])
 }
 
-test('the service is killed with SIGKILL, twice', { timeout: 120_000 }, async () => {
+test('no acknowledged position is lost when the service is killed with SIGKILL, twice', { timeout: 120_000 }, async () => {
   const port = await freePort()
   let service = await startService(port, { DATABASE_URL: database.url })
   const phones = await walking(service, async () => {
@@ -60,7 +60,7 @@ test('the service is killed with SIGKILL, twice', { timeout: 120_000 }, async ()
   )
 })
 
-test('PostgreSQL crashes and comes back: 503 meanwhile, the service stays', { timeout: 120_000 }, async () => {
+test('no acknowledged position is lost when PostgreSQL crashes, and the service answers 503 meanwhile', { timeout: 120_000 }, async () => {
   const service = await startService(await freePort(), { DATABASE_URL: database.url })
   const phones = await walking(service, async () => {
     await database.crash()
@@ -78,7 +78,7 @@ test('PostgreSQL crashes and comes back: 503 meanwhile, the service stays', { ti
   )
 })
 
-test('no database at the start: 503 with Retry-After; it is used as soon as it is there', {
+test('without a database at the start, the service answers 503 with Retry-After until there is one', {
   timeout: 60_000,
 }, async () => {
   const down = new URL(database.url)
@@ -102,7 +102,7 @@ test('no database at the start: 503 with Retry-After; it is used as soon as it i
   await service.end()
 })
 
-test('the database of our own outlives a crash of the service and is found again', { timeout: 60_000 }, async () => {
+test('the embedded database survives a crash of the service, and is found again', { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'human-tide-own-'))
   chmodSync(folder, 0o755)
   const first = await startService(await freePort(), { DATA_DIR: folder, DATABASE_URL: '' })
@@ -116,7 +116,7 @@ test('the database of our own outlives a crash of the service and is found again
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('services that start at the same time on an empty database do not stumble over each other', async t => {
+test('services that start at the same time on an empty database do not fail', async t => {
   await database.query('CREATE DATABASE crowd')
   const url = new URL(database.url)
   url.pathname = '/crowd'

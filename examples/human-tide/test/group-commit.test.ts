@@ -23,7 +23,7 @@ const settledness = (promise: Promise<unknown>) => {
   return seen
 }
 
-test('nobody is told "stored" before the write that holds their rows has ended', async context => {
+test('no report is acknowledged before the write with its rows has ended', async context => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { writes, write } = slowWriter()
   const group = new GroupCommit(write)
@@ -44,7 +44,7 @@ test('nobody is told "stored" before the write that holds their rows has ended',
   assert.equal(later.is, 'stored')
 })
 
-test('a write that fails is told to those in it and to nobody else', async context => {
+test('a write that fails rejects the reports in it, and no others', async context => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { writes, write } = slowWriter()
   const group = new GroupCommit(write, { mostRows: 2 })
@@ -65,7 +65,7 @@ test('a write that fails is told to those in it and to nobody else', async conte
   assert.equal(after.is, 'stored')
 })
 
-test('whatever rows a database refuses, only their callers are told so; the others are written, in order, and each is told of its own', async () => {
+test('rows that the database refuses reject their own report, and all others are written in order', async () => {
   const BAD = -1
   const row = fc.oneof({ weight: 9, arbitrary: fc.nat() }, { weight: 1, arbitrary: fc.constant(BAD) })
   const calls = fc.array(fc.array(row, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 40 })
@@ -90,7 +90,7 @@ test('whatever rows a database refuses, only their callers are told so; the othe
   )
 })
 
-test('a database that goes away while a culprit is looked for: the rest is told so', async () => {
+test('if the database goes down while a bad row is searched, the remaining reports are rejected', async () => {
   let writes = 0
   const write = async (rows: readonly number[]) => {
     if (++writes > 4) throw new Error('the database is gone')
@@ -105,7 +105,7 @@ test('a database that goes away while a culprit is looked for: the rest is told 
   )
 })
 
-test('what waits is bounded', async context => {
+test('the number of waiting rows is bounded', async context => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { writes, write } = slowWriter()
   const group = new GroupCommit(write, { mostWaiting: 3 })

@@ -4,7 +4,7 @@ import { isThisComputer, lanAddressOf } from '../src/lan.ts'
 
 const ip = (address: string, internal = false) => [{ address, family: 'IPv4' as const, internal }]
 
-test('the address for phones is that of the network at home, not of a bridge to containers', () => {
+test('the address for phones is that of the home network, not of a container bridge', () => {
   const home = {
     lo: ip('127.0.0.1', true),
     docker0: ip('172.17.0.1'),
@@ -16,7 +16,7 @@ test('the address for phones is that of the network at home, not of a bridge to 
   assert.equal(lanAddressOf({ lo: ip('127.0.0.1', true), wlan0: undefined }), undefined)
 })
 
-test('this computer knows its addresses, however they are written', () => {
+test('isThisComputer() recognises local addresses in any form', () => {
   const interfaces = { lo: ip('127.0.0.1', true), wlan0: ip('192.168.1.5') }
   for (const [address, ours] of [
     ['127.0.0.1', true],

@@ -10,7 +10,7 @@ const at = (at: number, lat: number, name = 'Ada'): Report => ({
   positions: [{ seq: at, at, lat, lon: 8, accuracy: 5 }],
 })
 
-test('many positions between two ticks are one move, to the latest place', () => {
+test('many positions between two ticks are sent as one move to the latest place', () => {
   const shore = new Shore()
   shore.move('a', at(1000, 54.1), 1000)
   shore.move('a', at(3000, 54.3), 3000)
@@ -20,7 +20,7 @@ test('many positions between two ticks are one move, to the latest place', () =>
   assert.deepEqual(shore.tick(4500), { now: 4500, stored: 0, moved: [], left: [] })
 })
 
-test('who is silent for ten minutes leaves, who asks to be forgotten leaves at once', () => {
+test('a walker leaves after ten minutes of silence, or at once on forget()', () => {
   const shore = new Shore()
   shore.move('a', at(0, 54), 0)
   shore.move('b', at(300_000, 54), 300_000)
@@ -32,7 +32,7 @@ test('who is silent for ten minutes leaves, who asks to be forgotten leaves at o
   assert.equal(shore.size, 0)
 })
 
-test('a whole picture has the trails, bounded and apart; with many walkers it has none', () => {
+test('a snapshot has bounded trails with a minimum distance, and none with many walkers', () => {
   const shore = new Shore()
   for (let step = 0; step < 100; step++) shore.move('a', at(step, 54 + step * 5e-5), step)
   const trail = shore.snapshot(100).walkers[0]![5]!
@@ -47,7 +47,7 @@ test('a whole picture has the trails, bounded and apart; with many walkers it ha
   )
 })
 
-test('old positions put nobody on the shore, and the shore holds so many', () => {
+test('old positions do not add a walker, and the shore holds a maximum of walkers', () => {
   const shore = new Shore(3)
   shore.move('late', at(0, 54), 700_000)
   assert.equal(shore.size, 0)
@@ -58,7 +58,7 @@ test('old positions put nobody on the shore, and the shore holds so many', () =>
   )
 })
 
-test('what is restored does not overrule what came since', () => {
+test('restore() does not overwrite newer positions', () => {
   const shore = new Shore()
   shore.move('a', at(2000, 54.2), 2000)
   shore.restore(
@@ -80,7 +80,7 @@ test('what is restored does not overrule what came since', () => {
 const tick = (now: number) => ({ now, stored: 0, moved: [], left: [] })
 const empty = () => ({ now: 0, walkers: [] })
 
-test('a viewer that keeps up gets the whole picture, then every tick', () => {
+test('a viewer that keeps up gets a snapshot, then every tick', () => {
   const viewers = new Viewers(empty)
   const stream = new PassThrough()
   viewers.add(stream, 'me')
@@ -90,7 +90,7 @@ test('a viewer that keeps up gets the whole picture, then every tick', () => {
   assert.deepEqual(events, ['event: snapshot', 'event: tick', 'event: tick'])
 })
 
-test('a viewer that takes nothing costs one message, and is let go', () => {
+test('a viewer that does not read is sent at most one message at a time, and is disconnected', () => {
   let release: () => void = () => {}
   const written: string[] = []
   const slow = new Writable({
@@ -114,7 +114,7 @@ test('a viewer that takes nothing costs one message, and is let go', () => {
   assert.equal(viewers.size, 0)
 })
 
-test('a name can not end an event', () => {
+test('a name cannot end an event', () => {
   const shore = new Shore()
   shore.move('a', at(1, 54, '\n\ndata: evil'), 1)
   const viewers = new Viewers(() => shore.snapshot(1))
@@ -123,7 +123,7 @@ test('a name can not end an event', () => {
   assert.equal(String(stream.read()).match(/^data: /gm)?.length, 1)
 })
 
-test('one address can not take all places, and a place is free again once, however its viewer left', () => {
+test('one address cannot take all places, and a place is freed only once', () => {
   const viewers = new Viewers(empty, 3, 2)
   const leaves = [0, 1].map(() => viewers.add(new PassThrough(), 'a'))
   assert.deepEqual([viewers.fullFor('a'), viewers.fullFor('b')], ['for you', undefined])

@@ -7,7 +7,7 @@ import { lastNotAfter, Replay } from '../public/replay.js'
 import { Sender } from '../public/sender.js'
 import { surroundings, View } from '../public/view.js'
 
-test('the screen and the world: there and back', () => {
+test('screen coordinates convert to the world and back', () => {
   const view = new View()
   view.resize(800, 600)
   view.fit([
@@ -40,7 +40,7 @@ test('zooming keeps the place under the pointer', () => {
   assert.ok(Math.abs(before.lat - after.lat) < 1e-7 && Math.abs(before.lon - after.lon) < 1e-5)
 })
 
-test('a scale bar is a round number', () => {
+test('the scale bar shows a round number', () => {
   const view = new View()
   view.resize(800, 600)
   view.scale = 0.37
@@ -49,7 +49,7 @@ test('a scale bar is a round number', () => {
   assert.ok(Math.abs(pixels - 74) < 0.01)
 })
 
-test('who is far from the shoreline is not on it', () => {
+test('a place far from the shoreline is not on it', () => {
   const { holds } = surroundings([
     { lat: 54, lon: 8 },
     { lat: 54.01, lon: 8.1 },
@@ -58,7 +58,7 @@ test('who is far from the shoreline is not on it', () => {
   assert.equal(holds({ lat: 35, lon: 139 }), false)
 })
 
-test('a crowd: walkers glide, leave, and are replaced by the whole picture', () => {
+test('walkers of a crowd move smoothly, leave, and are replaced by a snapshot', () => {
   const crowd = new Crowd()
   crowd.replace({ walkers: [[1, 54, 8, 0, 'Ada']] }, 0)
   crowd.update(
@@ -88,7 +88,7 @@ test('a crowd: walkers glide, leave, and are replaced by the whole picture', () 
   assert.deepEqual([...crowd.walkers.keys()], [3])
 })
 
-test('a replay: positions in between, gone after a gap', () => {
+test('a replay interpolates positions, and hides a walker after a gap', () => {
   const replay = new Replay(0, 100_000)
   const walkers = [{ key: 'a', name: 'Ada' }]
   replay.take({
@@ -165,7 +165,7 @@ async function phone(
 }
 const stored = (count: number) => (sender: Sender) => sender.state.stored >= count
 
-test('nothing leaves the phone before it is acknowledged', async () => {
+test('no position is removed from the phone before it is acknowledged', async () => {
   const problem = (status: number) => () => Response.json({}, { status, headers: { 'retry-after': '1' } })
   const lost = () => new TypeError('Failed to fetch')
   const { sent, left } = await phone([lost, problem(503), problem(429), lost], 3, stored(3))
@@ -178,13 +178,13 @@ test('nothing leaves the phone before it is acknowledged', async () => {
     )
 })
 
-test('one position the server can not use does not hold up the others', async () => {
+test('a position that the server rejects does not hold up the others', async () => {
   const bad = () => Response.json({ code: 'bad-positions', invalid: [{ index: 1 }] }, { status: 400 })
   const { left, state } = await phone([bad], 3, stored(2))
   assert.deepEqual([left, state.stored, state.unusable], [[], 2, 1])
 })
 
-test('a position the database can not hold stays on the phone; those around it are stored', async () => {
+test('a position that the database refuses stays on the phone, and those around it are stored', async () => {
   const notStorable = (report: Sent) =>
     report.positions.some(({ seq }) => seq === 3)
       ? Response.json({ code: 'not-storable', title: 'can not be stored' }, { status: 400 })
@@ -197,7 +197,7 @@ test('a position the database can not hold stays on the phone; those around it a
   )
 })
 
-test('a name the server refuses: nothing is thrown away, the page is told why, and the next name is used', async () => {
+test('after a refused name nothing is discarded, the page shows why, and the next name is used', async () => {
   const refuse = (report: Sent) =>
     report.name === 'Ada'
       ? Response.json({ stored: report.positions.length, known: 0 })
@@ -214,13 +214,13 @@ test('a name the server refuses: nothing is thrown away, the page is told why, a
   assert.deepEqual([sent.map(report => report.name), left, state.code], [['Eve', 'Ada'], [], ''])
 })
 
-test('a clock that is years off is put right for what is sent', async () => {
+test('a clock that is years off is corrected in what is sent', async () => {
   const wrong = () => Response.json({ code: 'clock-wrong', serverTime: 900_005_000 }, { status: 400 })
   const { sent } = await phone([wrong], 1, stored(1))
   assert.deepEqual([sent[1]?.sentAt, sent[1]?.positions[0]?.at], [900_005_000, 900_001_000])
 })
 
-test('what is too large goes in smaller pieces, all of it', async () => {
+test('a report that is too large is sent in smaller parts, completely', async () => {
   const tooLarge = (report: Sent) =>
     report.positions.length > 30
       ? Response.json({}, { status: 413 })
@@ -229,13 +229,13 @@ test('what is too large goes in smaller pieces, all of it', async () => {
   assert.deepEqual(left, [])
 })
 
-test('what had been stored before is acknowledged too, and not sent again', async () => {
+test('positions that were stored before are acknowledged, and not sent again', async () => {
   const known = () => Response.json({ stored: 1, known: 2 })
   const { sent, left, state } = await phone([known], 3, stored(3))
   assert.deepEqual([sent.length, left, state.stored], [1, [], 3])
 })
 
-test('a sender that is stopped waits for what is under way, sends no more, and does not wait for its next turn', async () => {
+test('a stopped sender waits for the report under way, sends no more, and does not wait for a retry', async () => {
   let answer: (response: Response) => void = () => {}
   let posts = 0
   const removed: number[] = []
@@ -267,7 +267,7 @@ test('a sender that is stopped waits for what is under way, sends no more, and d
   assert.deepEqual([posts, removed], [1, []])
 })
 
-test('an answer that is not ours (a hotel’s login page) acknowledges nothing', async () => {
+test('a response that is not from the service, such as a login page, acknowledges nothing', async () => {
   const portal = () => new Response('<html>Welcome</html>', { status: 200 })
   const { sent, left } = await phone([portal], 1, stored(1))
   assert.equal(sent.length, 2)

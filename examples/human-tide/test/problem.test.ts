@@ -46,7 +46,7 @@ for (const [what, thrown, status] of [
   ],
   ['a text', 'oh no', 500],
 ] as const) {
-  test(`${what}: ${status}`, async context => {
+  test(`${what} is answered ${status} as a problem in JSON`, async context => {
     context.mock.method(console, 'error', () => {})
     const answer = await answerTo(thrown)
     const text = await answer.text()

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
 
-test('its figures are those of the latest result', () => {
+test('the figures of the README are those of the latest result', () => {
   const result = JSON.parse(read('../../../bench/results/experiments/tide.json')) as {
     finding: string
     verdicts: { name: string; measured: string }[]

@@ -19,7 +19,7 @@ const refusal = (body: unknown): Refusal => {
 }
 const withPosition = (change: object) => ({ ...report, positions: [position, { ...position, seq: 2, ...change }] })
 
-test('a report as the page sends it', () => {
+test('a report in the form that the page sends is parsed', () => {
   assert.deepEqual(parseReport(report, NOW), { name: 'Ada', positions: [position] })
 })
 
@@ -37,14 +37,14 @@ for (const [what, change] of Object.entries({
   'a time after it was sent': { at: NOW + 60_000 },
   'a time before last week': { at: NOW - 8 * 86_400_000 },
 })) {
-  test(`${what} is refused, with its place`, () => {
+  test(`${what} is rejected, with its index`, () => {
     const { status, code, more } = refusal(withPosition(change))
     assert.deepEqual([status, code], [400, 'bad-positions'])
     assert.equal((more['invalid'] as { index: number }[])[0]?.index, 1)
   })
 }
 
-test('the edges of the earth are on it', () => {
+test('the limits of latitude and longitude are accepted', () => {
   for (const [lat, lon] of [
     [90, 180],
     [-90, -180],
@@ -54,7 +54,7 @@ test('the edges of the earth are on it', () => {
   }
 })
 
-test('an accuracy is what the column can hold: centimetres', () => {
+test('an accuracy is rounded to centimetres, and rejected beyond what the column can hold', () => {
   for (const [accuracy, stored] of [
     [5e-324, 0],
     [1e-46, 0],
@@ -67,7 +67,7 @@ test('an accuracy is what the column can hold: centimetres', () => {
   for (const accuracy of [3.5e38, 1e308, 20_040_001]) assert.equal(refusal(withPosition({ accuracy })).status, 400)
 })
 
-test('bodies that are no report', () => {
+test('bodies that are no report are rejected', () => {
   for (const body of [
     null,
     [],
@@ -84,7 +84,7 @@ test('bodies that are no report', () => {
   assert.equal(refusal({ ...report, positions: [null] }).status, 400)
 })
 
-test('names: markup is text like any other, what is no name is refused (walker-name.test.ts)', () => {
+test('markup in a name is text, and an invalid name is rejected', () => {
   assert.equal(parseReport({ ...report, name: ' <b>&Ada</b> ' }, NOW).name, '<b>&Ada</b>')
   assert.equal(parseReport({ ...report, name: '' }, NOW).name, '')
   assert.equal(parseReport({ ...report, name: '🌊'.repeat(24) }, NOW).name, '🌊'.repeat(24))
@@ -93,7 +93,7 @@ test('names: markup is text like any other, what is no name is refused (walker-n
   for (const name of hostile) assert.equal(refusal({ ...report, name }).code, 'bad-name')
 })
 
-test('a refusal tells back which number was wrong, and nothing that could be large', () => {
+test('a rejection names the invalid sequence number, and repeats nothing large', () => {
   const seqs = [1.5, 'x'.repeat(30_000), JSON.parse('['.repeat(15_000) + ']'.repeat(15_000)), { toJSON: 1 }, true]
   const { more } = refusal({ ...report, positions: [null, ...seqs.map(seq => ({ ...position, seq }))] })
   assert.deepEqual(
@@ -103,7 +103,7 @@ test('a refusal tells back which number was wrong, and nothing that could be lar
   assert.ok(JSON.stringify(more).length < 1000)
 })
 
-test('a clock off by hours is corrected, one off by years is told the time', () => {
+test('a clock off by hours is corrected, one off by years is rejected with the server time', () => {
   const slow = NOW - 3_600_000
   const corrected = parseReport({ ...report, sentAt: slow, positions: [{ ...position, at: slow - 5000 }] }, NOW)
   assert.equal(corrected.positions[0]?.at, NOW - 5000)
@@ -113,7 +113,7 @@ test('a clock off by hours is corrected, one off by years is told the time', () 
   }
 })
 
-test('whatever comes, it is refused, or every position that is taken can be stored', () => {
+test('property: any body is rejected, or every accepted position can be stored', () => {
   const anything = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(null, undefined, '', '1', NOW, {}, []))
   const near = fc.record(
     { seq: anything, at: fc.oneof(anything, fc.constant(NOW)), lat: anything, lon: anything, accuracy: anything },

@@ -36,7 +36,7 @@ const sticksOut = (page: Page): Promise<string[]> =>
       return inside && each.scrollWidth <= each.clientWidth + 1 || inside && each.clientWidth === 0 ? [] : [each.outerHTML.slice(0, 80)]
     })`)
 
-test('who went silent does not count as a walker, and one position is no "positions"', {
+test('a silent walker is not counted, and a rate of one is "1 position"', {
   skip,
   timeout: 60_000,
 }, async () => {
@@ -52,7 +52,7 @@ test('who went silent does not count as a walker, and one position is no "positi
     /1 silent/.test((await page.locator('#count-what').textContent())!),
   )
   assert.equal(await page.locator('#count').textContent(), '0')
-  assert.equal(await page.locator('#empty').isVisible(), true, 'nobody walks')
+  assert.equal(await page.locator('#empty').isVisible(), true, 'no walker walks')
   await until('a second with one position', async () =>
     (await page.evaluate<string[]>('said')).some(each => each.startsWith('1 ')),
   )
@@ -88,7 +88,7 @@ test('the replay, its clock and the list fit 320 px', { skip, timeout: 60_000 },
   await page.context().close()
 })
 
-test('watching the shore does not end the walk, nor does coming back', { skip, timeout: 60_000 }, async () => {
+test('watching the shore and coming back does not end the walk', { skip, timeout: 60_000 }, async () => {
   const fay = await stage.walk('Fay', 8.012)
   await walkUntilStored([fay], 2)
   const { page } = fay
@@ -100,7 +100,7 @@ test('watching the shore does not end the walk, nor does coming back', { skip, t
   await until('she sees herself', async () => Number(await shore.locator('#count').textContent()) > 0)
   await page.goBack()
   await page.getByRole('button', { name: 'Stop' }).waitFor()
-  assert.equal(await page.locator('iframe[title="The shore"]').count(), 0, 'nobody watches what nobody sees')
+  assert.equal(await page.locator('iframe[title="The shore"]').count(), 0, 'a hidden shore is not watched')
   await page.getByRole('link', { name: 'Watch the shore' }).click()
   await page.getByRole('button', { name: 'Back to your walk' }).click()
   await page.getByRole('button', { name: 'Stop' }).waitFor()
@@ -108,7 +108,7 @@ test('watching the shore does not end the walk, nor does coming back', { skip, t
   await fay.context.close()
 })
 
-test('consent goes with the data it was given for', { skip, timeout: 60_000 }, async () => {
+test('consent and name are removed with the data', { skip, timeout: 60_000 }, async () => {
   const hana = await stage.walk('Hana', 8.014)
   await walkUntilStored([hana], 1)
   await hana.page.getByRole('button', { name: 'Stop' }).click()
@@ -121,7 +121,7 @@ test('consent goes with the data it was given for', { skip, timeout: 60_000 }, a
   await hana.context.close()
 })
 
-test('an empty shore offers simulated walkers, and each dot says who it is', { skip, timeout: 60_000 }, async () => {
+test('an empty shore offers simulated walkers, and each dot names its walker', { skip, timeout: 60_000 }, async () => {
   await stage.database.query('DELETE FROM positions')
   await stage.service.end('SIGKILL')
   await stage.start()
@@ -136,7 +136,7 @@ test('an empty shore offers simulated walkers, and each dot says who it is', { s
   // The map has moved so that he is in its middle, where a pointer finds him, or who stands closer to it.
   let y = 300
   // One of a hundred may just walk there.
-  await until('there is nobody in the sea', async () => {
+  await until('there is no walker in the sea', async () => {
     y += 10
     await page.locator('#sea').click({ position: { x: 20, y } })
     return !(await page.locator('#named').isVisible())
@@ -149,7 +149,7 @@ test('an empty shore offers simulated walkers, and each dot says who it is', { s
   await page.context().close()
 })
 
-test('the QR code reads as the address for phones', { skip, timeout: 60_000 }, async () => {
+test('the QR code contains the address for phones', { skip, timeout: 60_000 }, async () => {
   await stage.service.end()
   stage.service = await startService(stage.port, { DATABASE_URL: stage.database.url, HOST: '0.0.0.0' })
   const page = await stage.open('/shore', { viewport: { width: 1280, height: 720 } })

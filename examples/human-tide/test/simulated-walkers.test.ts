@@ -32,7 +32,7 @@ function slowStore() {
 
 const times = (count: number, what: string): string[] => Array.from({ length: count }, () => what)
 
-test('a step waits for the one before and for those that are forgotten first, and the last one for nothing', async t => {
+test('a step waits for the previous one and for leftovers to be deleted, and stop() for the last one', async t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { asked, store, takeAll } = slowStore()
   const walkers = new SimulatedWalkers(store, new Shore())

@@ -36,7 +36,7 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
   throw new Error(`waited for: ${what}`)
 }
 
-test('a hundred simulated walkers walk on an empty shore, and leave nothing behind', { timeout: 120_000 }, async () => {
+test('a hundred simulated walkers walk on an empty shore, and are deleted at the end', { timeout: 120_000 }, async () => {
   assert.equal((await ask('POST', { 'sec-fetch-site': 'cross-site' })).status, 403, 'not for any page that is open')
   assert.equal((await ask('POST')).status, 204)
   await until('each of them is stored twice', async () => (await storedTwice()) === 100)
@@ -54,14 +54,14 @@ test('a hundred simulated walkers walk on an empty shore, and leave nothing behi
   assert.equal(
     new Set((page as { walkers: { key: string }[] }).walkers.map(({ key }) => key)).size,
     100,
-    'each is somebody',
+    'each is a walker of its own',
   )
   assert.equal((await ask('DELETE')).status, 204)
   assert.equal(await rows(), 0)
   assert.equal((await database.query('SELECT 1 FROM walkers')).length, 0)
 })
 
-test('this computer is told the address for phones, others theirs; nobody but this computer may simulate', async () => {
+test('this computer gets the LAN address for phones and may simulate, other hosts get their own address', async () => {
   const about = async (headers: Record<string, string>) =>
     (await new Promise<unknown>((resolve, reject) => {
       http
@@ -84,7 +84,7 @@ test('this computer is told the address for phones, others theirs; nobody but th
 })
 
 const noPhones = lanAddress() === undefined || process.platform === 'win32'
-test('npm run phones: a certificate for this address, kept, and the service over https', {
+test('npm run phones makes a certificate for this address, keeps it, and serves https', {
   skip: noPhones || skipWithout('openssl', 'openssl'),
   timeout: 180_000,
 }, async t => {

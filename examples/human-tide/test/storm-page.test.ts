@@ -62,7 +62,7 @@ const setAndRead = (page: Page): Promise<string[]> =>
     return [...seen]
   })()`)
 
-test('states that arrive before the server has the change', { skip }, async t => {
+test('a state that arrives before the server has the change does not undo it', { skip }, async t => {
   const page = await open(t, page =>
     page.route('**/settings', async route => {
       await sleep(LATE_MS)
@@ -73,7 +73,7 @@ test('states that arrive before the server has the change', { skip }, async t =>
   assert.deepEqual(settings, { ...CALM, phones: 25, left: { protect: false, log: true } })
 })
 
-test('states from before the change that arrive after its answer', { skip }, async t => {
+test('a state from before the change that arrives after its response does not undo it', { skip }, async t => {
   const page = await open(t, page =>
     page.addInitScript(`{
       const { addEventListener } = EventSource.prototype
@@ -86,7 +86,7 @@ test('states from before the change that arrive after its answer', { skip }, asy
   assert.deepEqual(await setAndRead(page), ['true 2'])
 })
 
-test('what another page sets is shown, and what the server refuses is not', { skip }, async t => {
+test('a change made on another page is shown, and one that the server refuses is reverted', { skip }, async t => {
   const page = await open(t)
   const other = await browser.newPage()
   t.after(() => other.close())

@@ -13,7 +13,7 @@ const counts = (change: Partial<Counts>, ...latencies: number[]): Counts => {
   return { ms: 500, due: 0, stored: 0, inTime: 0, shed: 0, lost: 0, ...change, latencies: buckets }
 }
 
-test('figures: rates are a second, p99 is right to 5 %, given up counts as that long', () => {
+test('rates are per second, p99 is right to 5 %, and an abandoned request counts as its patience', () => {
   const figures = figuresOf([
     counts({ due: 50, stored: 40, inTime: 30, shed: 5, lost: 5 }, ...Array(99).fill(20), 3000),
   ])
@@ -26,7 +26,7 @@ test('figures: rates are a second, p99 is right to 5 %, given up counts as that 
   assert.equal(figuresOf([counts({})]).p99Ms, undefined)
 })
 
-test('what a side does, in a word', () => {
+test('the state of a side is calm, carries, sheds, strains or melts', () => {
   const state = (due: number, stored: number, inTime: number, shed: number) =>
     figuresOf([counts({ due, stored, inTime, shed, lost: due - stored - shed })]).state
   assert.equal(state(0, 0, 0, 0), 'calm')
@@ -36,11 +36,11 @@ test('what a side does, in a word', () => {
   assert.equal(state(100, 40, 10, 0), 'melts')
   assert.equal(state(100, 40, 10, 60), 'melts')
   assert.equal(state(100, 0, 0, 0), 'melts')
-  // Turning everybody away is no virtue.
+  // Shedding every request is no success.
   assert.equal(state(100, 0, 0, 100), 'melts')
 })
 
-test('a window is the last two seconds, or what there is', () => {
+test('recent() returns the last two seconds, or all if there are fewer', () => {
   const many = Array.from({ length: 9 }, (_, due) => counts({ due }))
   assert.deepEqual(
     recent(many).map(({ due }) => due),
@@ -49,7 +49,7 @@ test('a window is the last two seconds, or what there is', () => {
   assert.equal(recent(many.slice(0, 2)).length, 2)
 })
 
-test('settings: what is given is taken, the rest stays; nonsense is an error that says so', () => {
+test('changed() applies the given settings, keeps the rest, and rejects invalid ones', () => {
   assert.deepEqual(changed(CALM, { phones: 300, left: { log: true } }), {
     phones: 300,
     left: { protect: false, log: true },
@@ -67,13 +67,13 @@ test('settings: what is given is taken, the rest stays; nonsense is an error tha
   }
 })
 
-test('cores: a core each where there are four, else one for both, and never the load’s', () => {
+test('each side gets a core of its own if there are four, else they share one, apart from the load', () => {
   assert.deepEqual(coresOf([0, 1, 2, 3]), { left: 2, right: 3, rest: [0, 1] })
   assert.deepEqual(coresOf([0, 1]), { left: 1, right: 1, rest: [0] })
   assert.equal(coresOf([0]), undefined)
 })
 
-test('phones walk the bay at a walker’s pace, and send evenly over the second', () => {
+test('phones walk the bay at walking pace, and send evenly over the second', () => {
   const shoreline = JSON.parse(readFileSync(new URL('../public/shoreline.json', import.meta.url), 'utf8'))
   const beach = new Beach(shoreline, shoreline.properties.bay)
   for (const phone of [0, 1, 99, 5000]) {

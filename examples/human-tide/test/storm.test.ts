@@ -100,7 +100,7 @@ test('both shores store what the same phones send, and a line of log melts the b
   assert.match((await page.locator('#left .map').getAttribute('aria-label'))!, /^The shore, bare: [\d,]+ of 100 phones/)
 })
 
-test('by keyboard, on a small phone, in light and dark', { skip, timeout: 120_000 }, async t => {
+test('the page works by keyboard on a small phone, in light and dark mode', { skip, timeout: 120_000 }, async t => {
   for (const colorScheme of ['light', 'dark'] as const) {
     const phone = { ...PHONE, viewport: { width: 320, height: 568 } }
     const page = await open(t, { ...phone, colorScheme, reducedMotion: 'reduce' })
@@ -131,7 +131,7 @@ test('by keyboard, on a small phone, in light and dark', { skip, timeout: 120_00
   }
 })
 
-test('it takes no orders from elsewhere, and a port that is taken is said', { skip, timeout: 60_000 }, async () => {
+test('settings from another site are refused, and a port in use is reported', { skip, timeout: 60_000 }, async () => {
   const post = (headers: Record<string, string>, body: string) =>
     fetch(`http://127.0.0.1:${port}/settings`, {
       method: 'POST',
@@ -156,7 +156,7 @@ test('it takes no orders from elsewhere, and a port that is taken is said', { sk
   assert.match(said, /^The storm can not listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*\n$/)
 })
 
-test('Ctrl-C ends all of it', { skip, timeout: 60_000 }, async () => {
+test('Ctrl-C ends all processes', { skip, timeout: 60_000 }, async () => {
   const postmaster = Number(readFileSync(path.join(folder, 'storm/cluster/postmaster.pid'), 'utf8').split('\n')[0])
   const started = childrenOf(storm.pid!)
   assert.equal(started.length, 5, 'two services, their phones, and what runs PostgreSQL')
@@ -168,7 +168,7 @@ test('Ctrl-C ends all of it', { skip, timeout: 60_000 }, async () => {
   assert.deepEqual(errors, [])
 })
 
-test('at a desk the first screen of the service is the storm, running, then the way in; a phone has the form', {
+test('on a desktop the first screen shows the running storm, on a phone the form', {
   skip,
   timeout: 120_000,
 }, async t => {
@@ -201,7 +201,7 @@ test('at a desk the first screen of the service is the storm, running, then the 
   assert.deepEqual(errors, [])
 })
 
-test('the storm that a page started ends when nothing of it is read any more, and begins again', { skip }, async t => {
+test('a storm started by a page ends when it is no longer read, and can start again', { skip }, async t => {
   process.env['DATA_DIR'] = folder
   const storm = new Storm(0, 50)
   t.after(() => storm.end())
@@ -213,7 +213,7 @@ test('the storm that a page started ends when nothing of it is read any more, an
       () => true,
       () => false,
     )
-  // Its process lives a little longer than its page: who asks in between must not be sent there.
+  // Its process lives a little longer than its page: a request in between must not be sent there.
   while (await answers());
   assert.equal((await fetch(`http://127.0.0.1:${await storm.hold()}/`)).status, 200)
 })

@@ -21,7 +21,7 @@ for (const name of [
   'ශ්‍රී',
   '🌊'.repeat(24),
 ]) {
-  test(`${JSON.stringify(name)} is a name`, () => assert.equal(faultOfName(name), undefined))
+  test(`${JSON.stringify(name)} is a valid name`, () => assert.equal(faultOfName(name), undefined))
 }
 
 for (const [what, name] of Object.entries({
@@ -50,5 +50,5 @@ for (const [what, name] of Object.entries({
   'blanks and a filler': ' \u3164 ',
   '25 characters': 'x'.repeat(25),
 })) {
-  test(`${what} is refused`, () => assert.match(String(faultOfName(name)), /name/))
+  test(`${what} is rejected`, () => assert.match(String(faultOfName(name)), /name/))
 }
