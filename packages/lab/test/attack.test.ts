@@ -59,7 +59,7 @@ describe('meltlab attack', () => {
     assert.equal(checkAttack(document, 'stdout').seconds.length, 1)
   })
 
-  it('prints a report for people', async () => {
+  it('prints a human-readable report without --json', async () => {
     const { code, out } = await meltlab([
       'attack',
       server.url,
@@ -88,7 +88,7 @@ describe('meltlab attack', () => {
     }
   })
 
-  it('ends with 3 when an expectation is missed, and shows each with what was measured', async () => {
+  it('exits with code 3 when an expectation is missed, and prints each expectation with its measured value', async () => {
     const load = ['attack', server.url, '--rate', '50', '--duration', '200ms', '--quiet']
     const { code, out, err } = await meltlab([...load, '--expect', 'max>1h', '--expect', 'errors<=0%'])
     assert.deepEqual([code, err], [3, ''])
@@ -103,7 +103,7 @@ describe('meltlab attack', () => {
     assert.match(missed.err, /^meltlab: missed at 50\/s: max > 60m: .*\n$/)
   })
 
-  it('writes the report as a page, without the credentials it was given', async () => {
+  it('writes the report as an HTML page, without the credentials it was given', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'meltlab-page-'))
     const page = join(folder, 'page.html')
     const { code, out, err } = await meltlab([
@@ -119,7 +119,7 @@ describe('meltlab attack', () => {
     assert.doesNotMatch(html, /s3cret/)
   })
 
-  it('keeps what was measured when it cannot be written', { skip: process.platform !== 'linux' }, async () => {
+  it('keeps the results in a temporary file when the output cannot be written', { skip: process.platform !== 'linux' }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'meltlab-full-'))
     const page = join(folder, 'page.html')
     const full = openSync('/dev/full', 'w')
@@ -144,7 +144,7 @@ describe('meltlab attack', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('takes steps of rates, each judged, a row each', async () => {
+  it('--steps runs each rate in turn, judges each, and prints one row for each', async () => {
     const steps = [
       'attack',
       server.url,
@@ -172,7 +172,7 @@ describe('meltlab attack', () => {
     )
   })
 
-  it('sends body and headers, ramps, and takes fresh connections', async () => {
+  it('sends the given headers and body at a ramped Poisson rate, on a new connection per request', async () => {
     const seen = new Set<string>()
     const echo = await httpServer((req, res) => {
       seen.add(`${req.method} ${req.headers.a} ${req.headers.b} ${req.headers.connection}`)
@@ -189,7 +189,7 @@ describe('meltlab attack', () => {
     assert.deepEqual([...seen], ['POST 1 x: y close'])
   })
 
-  it('sends the targets of stdin in turn, their fields filled in, and tells them apart', async () => {
+  it('sends the targets from stdin in turn, fills in their template fields, and reports figures for each target', async () => {
     const seen: string[] = []
     const echo = await httpServer((req, res) => {
       seen.push(`${req.method} ${req.url} ${req.headers['x-id']}`)
@@ -219,7 +219,7 @@ describe('meltlab attack', () => {
     )
   })
 
-  it('ends at once on Ctrl-C, with what was measured, marked incomplete', async () => {
+  it('ends at once on Ctrl-C, and prints what was measured, marked incomplete', async () => {
     let stop = (): void => {}
     let stoppedAt = 0
     let asked = 0
@@ -291,7 +291,7 @@ describe('meltlab attack', () => {
     ],
     [[url, '--users', '2', '--threads', '3'], /threads must not exceed users/],
   ]
-  it('meets every mistake with one sentence on stderr and exit code 2', async () => {
+  it('answers every usage error with one sentence on stderr and exit code 2', async () => {
     for (const [args, sentence] of mistakes) {
       const { code, out, err } = await meltlab(['attack', ...args])
       assert.equal(code, 2, `${args.join(' ')}: ${err}`)
@@ -301,7 +301,7 @@ describe('meltlab attack', () => {
     }
   })
 
-  it('says in one sentence that nothing listens', async () => {
+  it('reports in one sentence that the server refuses connections', async () => {
     const port = await closedPort()
     const { code, out, err } = await meltlab(['attack', `http://127.0.0.1:${port}/`])
     assert.equal(code, 2)
@@ -309,7 +309,7 @@ describe('meltlab attack', () => {
     assert.equal(err, `meltlab: 127.0.0.1:${port} refuses connections: is the server running?\n`)
   })
 
-  it('says in one sentence that the server speaks no TLS', async () => {
+  it('reports in one sentence that the server does not speak TLS', async () => {
     const plain = await rawServer(socket => socket.end('hello'))
     const { code, err } = await meltlab(['attack', `https://127.0.0.1:${plain.port}/`])
     await plain.close()
@@ -317,7 +317,7 @@ describe('meltlab attack', () => {
     assert.match(err, /^meltlab: 127\.0\.0\.1:\d+ cannot be reached with these TLS options: .+\.\n$/)
   })
 
-  it('says that the server speaks TLS where nothing was answered without', async () => {
+  it('suggests https when a server that requires TLS answers nothing without it', async () => {
     const secure = createTls(SERVER).listen(0, '127.0.0.1')
     await once(secure, 'listening')
     const at = `127.0.0.1:${(secure.address() as AddressInfo).port}`
@@ -333,7 +333,7 @@ describe('meltlab attack', () => {
     assert.match(untrusted.err, /: --cacert FILE names .*, --insecure trusts any\.\n$/)
   })
 
-  it('speaks HTTP/2, and says before the load that a server does not', async () => {
+  it('speaks HTTP/2, and reports before the load when a server does not support it', async () => {
     const h2 = await http2Server(stream => {
       stream.respond({ ':status': 200 })
       stream.end('ok')
@@ -361,15 +361,15 @@ describe('meltlab attack', () => {
     )
   })
 
-  it('shows help on stdout', () => {
+  it('prints help on stdout', () => {
     const { status, stdout } = spawnSync(process.execPath, [CLI, 'attack', '--help'], { encoding: 'utf8' })
     assert.equal(status, 0)
     assert.match(stdout, /--duration <duration> +how long \(default: 10s\)/)
   })
 })
 
-describe('headers', () => {
-  it('given twice are a list, whatever the case of their name', () => {
+describe('headersOf()', () => {
+  it('collects headers of the same name into a list, ignoring case', () => {
     assert.deepEqual(headersOf(['Cookie: a', 'X: y: z', 'cookie: b', 'COOKIE: c']), {
       Cookie: ['a', 'b', 'c'],
       X: 'y: z',
@@ -378,7 +378,7 @@ describe('headers', () => {
 })
 
 describe('durations', () => {
-  it('are read with their unit', () => {
+  it('are parsed with their unit, and refused without one', () => {
     const cases: [string, number][] = [
       ['500ms', 500],
       ['10s', 10_000],
@@ -394,7 +394,7 @@ describe('durations', () => {
     }
   })
 
-  it('are written as they are read', () => {
+  it('are formatted as they were typed', () => {
     for (const text of ['500ms', '10s', '1.5s', '2m']) assert.equal(formatDuration(parseDuration(text, 'x')), text)
   })
 })

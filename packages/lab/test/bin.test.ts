@@ -30,7 +30,7 @@ function ran(files: Readonly<Record<string, string>>, build = 'false') {
   }
 }
 
-test('npm links a file that is in the repository', () => {
+test('package.json links a file that is in the repository', () => {
   const { bin, files } = JSON.parse(readFileSync(join(lab, 'package.json'), 'utf8')) as {
     bin: { meltlab: string }
     files: string[]
@@ -39,19 +39,19 @@ test('npm links a file that is in the repository', () => {
   assert.ok(existsSync(join(lab, bin.meltlab)) && files.includes('bin'))
 })
 
-test('what is built runs, and nothing else is said', () => {
+test('bin/meltlab.js runs the build if there is one, and prints nothing else', () => {
   const { status, stdout, stderr } = ran({ 'src/cli.ts': '', 'dist/cli.js': SAYS })
   assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: 'a,b', stderr: '' })
 })
 
-test('a checkout that is not built is built first, and says nothing of that on stdout', () => {
+test('bin/meltlab.js builds a checkout that is not built, and prints the build output on stderr only', () => {
   const build = 'echo building && mkdir packages/lab/dist && cp packages/lab/src/cli.ts packages/lab/dist/cli.js'
   const { status, stdout, stderr } = ran({ 'src/cli.ts': SAYS }, build)
   assert.deepEqual({ status, stdout }, { status: 0, stdout: 'a,b' })
   assert.match(stderr, /building/)
 })
 
-test('a checkout that cannot be built says what to do', () => {
+test('bin/meltlab.js says what to run if the build fails', () => {
   const { status, stdout, stderr } = ran({ 'src/cli.ts': SAYS })
   assert.deepEqual({ status, stdout }, { status: 2, stdout: '' })
   assert.match(stderr, /npm ci && npm run build/)

@@ -14,10 +14,10 @@ const help = async (...args: string[]): Promise<string> => {
 
 const commands = [...(await help()).split('Commands:')[1]!.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name!)
 
-test('the help names the commands', () => assert.ok(commands.length >= 8, commands.join(', ')))
+test('meltlab --help lists the commands', () => assert.ok(commands.length >= 8, commands.join(', ')))
 
 for (const name of commands.filter(each => each !== 'help')) {
-  test(`${name} --help fits 80 columns, has sentences, and shows defaults as they are typed`, async () => {
+  test(`${name} --help fits 80 columns, has full sentences, and shows defaults as they are typed`, async () => {
     const text = await help(name)
     assert.deepEqual(
       text.split('\n').filter(line => line.length > 80),
@@ -27,19 +27,19 @@ for (const name of commands.filter(each => each !== 'help')) {
     assert.doesNotMatch(text, /default: (?:\[|")/)
   })
 
-  test(`${name}: a wrong option is refused in one line that leads to its help`, async () => {
+  test(`${name}: an unknown option is refused in one line that points to its help`, async () => {
     const { code, stdout, stderr } = await runCli([name, '--wrong'])
     assert.deepEqual([code, stdout], [2, ''])
     assert.equal(stderr, `meltlab: unknown option '--wrong'; meltlab ${name} --help lists what there is\n`)
   })
 }
 
-test('without a command: the help, on stderr', async () => {
+test('meltlab without a command prints the help on stderr', async () => {
   const { code, stdout, stderr } = await runCli([])
   assert.deepEqual([code, stdout, stderr], [2, '', await help()])
 })
 
-test('a wrong command is refused in one line', async () => {
+test('an unknown command is refused in one line', async () => {
   const { code, stderr } = await runCli(['melts'])
   assert.deepEqual(
     [code, stderr],
@@ -52,7 +52,7 @@ test('the list of scenarios fits 80 columns', async () => {
   assert.ok(stdout.split('\n').every(line => line.length <= 80))
 })
 
-test('a reader that has seen enough is no fault', async () => {
+test('closing the pipe of stdout early is not an error', async () => {
   const child = spawn(process.execPath, [cli, 'list'], { stdio: ['ignore', 'pipe', 'pipe'] })
   child.stdout.destroy()
   const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])

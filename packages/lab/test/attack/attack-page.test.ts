@@ -30,7 +30,7 @@ const seconds = [0, 1].map(second => ({
   ...{ okLatency: histogramOf(second === 0 ? [5] : []), shedLatency: histogramOf([]) },
 }))
 
-test('of a run has its finding, its expectations and its seconds', () => {
+test('the page of one run has a finding, its expectations, and plots by second', () => {
   const outcome = madeOutcome({ seconds, certified: false, why: ['It was <late>.'] })
   const page = attackPage([{ plan: at(50), outcome, judged }], facts)
   assert.equal(
@@ -54,7 +54,7 @@ test('of a run has its finding, its expectations and its seconds', () => {
   assert.doesNotMatch(html, /NaN|undefined/)
 })
 
-test('of steps has a row and an expectation for each', () => {
+test('the page of several steps has a row and an expectation for each step', () => {
   const page = attackPage(
     [50, 100].map(rate => ({ plan: at(rate), outcome: madeOutcome({}), judged })),
     facts,
@@ -76,7 +76,7 @@ test('of steps has a row and an expectation for each', () => {
   )
 })
 
-test('draws latency by percentile on the axis of 1 / (1 - quantile), with a table that says the same', () => {
+test('latency by percentile is drawn on the axis 1 / (1 - quantile), and its table shows the same values', () => {
   const page = attackPage([{ plan: at(50), outcome: madeOutcome({ seconds }), judged: [] }], facts)
   const plot = page.plots.at(-1)!
   assert.ok(plot.kind === 'lines' && plot.x.scale === 'log')
@@ -99,7 +99,7 @@ test('draws latency by percentile on the axis of 1 / (1 - quantile), with a tabl
   )
 })
 
-test('the table has every percentile that the picture draws, and its values: also of 10, 1,000 and 10,000 answers', () => {
+test('the table has every percentile that is drawn, with the same value, for 10, 999, 1,000 and 10,000 answers', () => {
   for (const answers of [10, 999, 1000, 10_000]) {
     const okMs = Array.from({ length: answers }, (_, each) => 1 + each / 1000)
     const page = attackPage([{ plan: at(50), outcome: madeOutcome({ okMs, seconds }), judged: [] }], facts)
@@ -119,7 +119,7 @@ test('the table has every percentile that the picture draws, and its values: als
   }
 })
 
-test('draws at most five of many rates, the first and the last among them', () => {
+test('latency is drawn for at most five rates, the first and the last among them', () => {
   const rates = Array.from({ length: 12 }, (_, each) => (each + 1) * 10)
   const page = attackPage(
     rates.map(rate => ({ plan: at(rate), outcome: madeOutcome({}), judged: [] })),
@@ -132,7 +132,7 @@ test('draws at most five of many rates, the first and the last among them', () =
   assert.equal(page.tables.at(-1)!.rows.length, 12)
 })
 
-test('of several targets has a row for each, their name first', () => {
+test('the page of several targets has a row for each, labelled with method and URL', () => {
   const target = { ...madeOutcome({}), okLatency: histogramOf([5]) }
   const plan = { ...at(50), others: [{ url: 'http://b/', method: 'PUT', headers: {}, body: undefined }] }
   const page = attackPage([{ plan, outcome: madeOutcome({ targets: [target, target] }), judged: [] }], facts)
@@ -143,7 +143,7 @@ test('of several targets has a row for each, their name first', () => {
   )
 })
 
-test('of a run without any answer is a page, too', () => {
+test('the page of a run without any answer has no NaN and no undefined', () => {
   const none = madeOutcome({ okMs: [], scheduled: 0, sent: 0, good: 0, seconds: [] })
   assert.doesNotMatch(
     scenarioHtml(attackPage([{ plan: at(1), outcome: none, judged: [] }], facts), ''),

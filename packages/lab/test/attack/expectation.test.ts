@@ -9,7 +9,7 @@ const judged = (text: string, outcome = madeOutcome({}), plan = madePlan({})) =>
   judge(parseExpectation(text), plan, outcome)
 
 describe('an expectation', () => {
-  test('is read with or without blanks, in any case, and written one way', () => {
+  test('is parsed with or without blanks, in any case, and printed in one form', () => {
     const cases: readonly [string, string][] = [
       ['p99<250ms', 'p99 < 250ms'],
       [' P99.9 <= 1.5s ', 'p99.9 <= 1.5s'],
@@ -24,7 +24,7 @@ describe('an expectation', () => {
     for (const [text, written] of cases) assert.equal(expectationText(parseExpectation(text)), written)
   })
 
-  test('that can not be read says what can be', () => {
+  test('is refused with the list of valid forms if it cannot be parsed', () => {
     const cases: readonly [string, RegExp][] = [
       ['', /cannot parse "": .*p50, p90, p95, p99, p99\.9, max.*goodput.*errors.*shed.*failed/],
       ['p98<1s', /cannot parse "p98<1s".*p99/],
@@ -45,9 +45,9 @@ describe('an expectation', () => {
   })
 })
 
-describe('a judgement', () => {
+describe('the judgement of an expectation', () => {
   // 100 scheduled: 80 ok (1..80 ms), 10 shed, 4 of status 500, 4 reset, 2 never sent; 75 within the SLO; in 10 s.
-  test('holds every metric against its definition', () => {
+  test('compares each metric with its definition', () => {
     const cases: readonly [string, boolean, string][] = [
       ['p50<41ms', true, '40.13ms'],
       ['max<=80ms', true, '80ms'],
@@ -67,12 +67,12 @@ describe('a judgement', () => {
     }
   })
 
-  test('shares add up to all that was scheduled', () => {
+  test('shares of success, shed requests and errors add up to 100 % of what was scheduled', () => {
     const share = (metric: string): number => judged(`${metric}<100%`).value!
     assert.equal((100 * 80) / 100 + share('shed') + share('errors'), 100)
   })
 
-  test('shows digits enough to tell a figure from its limit', () => {
+  test('shows enough digits to tell a figure from its limit', () => {
     const outcome = madeOutcome({ scheduled: 100_000, good: 94_996, okMs: [250.4] })
     assert.equal(judged('p99<250ms', outcome).measured, '250.4ms')
     assert.equal(judged('goodput>=95%', outcome).measured, '94.996%')
@@ -80,7 +80,7 @@ describe('a judgement', () => {
     assert.equal(judged('goodput>=100%', almost).measured, '99.999%')
   })
 
-  test('of a run without an answer keeps no promise of latency', () => {
+  test('misses every latency expectation, and any goodput, for a run without an answer', () => {
     const none = madeOutcome({ okMs: [] })
     for (const text of ['p99<1h', 'max<1h', 'mean>1ms']) {
       const { met, measured, value } = judged(text, none)
@@ -89,7 +89,7 @@ describe('a judgement', () => {
     assert.equal(judged('goodput>=1%', madeOutcome({ scheduled: 0, good: 0 })).met, false)
   })
 
-  test('says when its figure is not certified, and between what the truth lies', () => {
+  test('says when the figure is not certified, and shows the interval of the true value if that is wide', () => {
     const late = madeOutcome({
       certified: false,
       certificate: { code: 'late', doubts: ['late'], intervals: { ok: intervals({ p99: [3, 79], p50: [40, 40.1] }) } },

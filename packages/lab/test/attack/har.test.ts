@@ -6,7 +6,7 @@ import { parseHar } from '../../src/attack/har.ts'
 const har = (...requests: unknown[]): string =>
   JSON.stringify({ log: { entries: requests.map(request => ({ request })) } })
 
-test('requests keep their order, their headers and their bodies', () => {
+test('parseHar() keeps the order, headers and bodies of requests, and skips entries that are not HTTP requests', () => {
   const { targets, skipped } = parseHar(
     `\ufeff${har(
       {
@@ -76,7 +76,7 @@ test('requests keep their order, their headers and their bodies', () => {
   ])
 })
 
-test('what is none says why', () => {
+test('parseHar() says what is wrong with an invalid file', () => {
   assert.throws(() => parseHar('{'), SyntaxError)
   assert.throws(() => parseHar('{}'), /it has no log\.entries/)
   assert.throws(() => parseHar('null'), /it has no log\.entries/)

@@ -36,8 +36,8 @@ const bad = madeOutcome({
   why: ['12,345 requests waited for one of 10,000 connections; allow more connections, or what else there is.'],
 })
 
-describe('the report of an attack', () => {
-  test('fits 80 columns and ends with what was expected', () => {
+describe('the report of one attack', () => {
+  test('fits 80 columns and includes each expectation and its result', () => {
     const plan = madePlan({ arrival: { kind: 'closed', users: 100, thinkMs: 0, durationMs: 60_000 } })
     const text = attackReport(plan, bad, judged)
     fits(text)
@@ -45,7 +45,7 @@ describe('the report of an attack', () => {
     assert.match(text, /^Goodput /m)
   })
 
-  test('certifies figure by figure in one line, and names the gravest doubt alone', () => {
+  test('certifies each figure on one line, and prints the reason of the gravest doubt only', () => {
     const interval = (clean: number, measured: number) => [clean, measured] as const
     const ok = {
       ...{ mean: interval(1, 1), p50: interval(1.19, 1.2), p90: interval(2, 2), p95: interval(2, 2) },
@@ -65,7 +65,7 @@ describe('the report of an attack', () => {
     assert.match(made(false, ['It was late.']), /max 9\.5 ms It was late\./)
   })
 
-  test('has colour where there is one, and only there', () => {
+  test('has ANSI colours only when asked for colour', () => {
     const text = attackReport(madePlan({}), madeOutcome({}), judged, true)
     assert.ok(text.includes('\u001b[32m✓\u001b[39m p99'))
     assert.ok(text.includes('\u001b[31m✗\u001b[39m goodput'))
@@ -73,7 +73,7 @@ describe('the report of an attack', () => {
   })
 })
 
-describe('the report of steps', () => {
+describe('the report of several steps', () => {
   const at = (rate: number) =>
     madePlan({
       arrival: {
@@ -81,7 +81,7 @@ describe('the report of steps', () => {
         schedule: { phases: [{ kind: 'constant', rate, durationMs: 10_000 }], spacing: 'even', seed: 1 },
       },
     })
-  test('has a row each, fits, and says which step missed what', () => {
+  test('has a row for each step, fits 80 columns, and names the step that missed an expectation', () => {
     const runs = [
       { plan: at(100), outcome: madeOutcome({}), judged },
       { plan: at(250_000), outcome: bad, judged },
@@ -95,14 +95,14 @@ describe('the report of steps', () => {
     assert.match(text, /✗ at 250,000\/s, goodput >= 95%: 94\.996%/)
   })
 
-  test('all of them certified is one line', () => {
+  test('says in one line that every step is certified', () => {
     const text = stepsReport([{ plan: at(100), outcome: madeOutcome({}), judged: [] }], 1, false)
     assert.match(text, /^Certified +yes, every step$/m)
     assert.doesNotMatch(text, /Expected|Incomplete/)
   })
 })
 
-describe('several targets', () => {
+describe('the report of several targets', () => {
   const get = (url: string) => ({ url, method: 'GET', headers: {}, body: undefined })
   const target = (okMs: readonly number[], answered: Readonly<Record<string, number>>) => ({
     scheduled: 10,
@@ -114,7 +114,7 @@ describe('several targets', () => {
   })
   const targets = [target([5, 5, 5, 5, 5], { 200: 5, 503: 3, 500: 2 }), target([], { 404: 10 })]
 
-  test('have a row each', () => {
+  test('has a row for each target', () => {
     const plan = madePlan({
       url: 'http://a/one?x=1',
       others: [{ ...get(`http://a/${'long/'.repeat(20)}`), method: 'PUT' }],
@@ -126,19 +126,19 @@ describe('several targets', () => {
     assert.match(text, /^ +10 +0 % +– +– +100 % {2}PUT \/long\/.*…$/m)
   })
 
-  test('on several servers are told apart by them', () => {
+  test('shows the origin of each target if they are on several servers', () => {
     const text = attackReport(madePlan({ others: [get('http://b/')] }), madeOutcome({ targets }))
     assert.match(text, /GET http:\/\/127\.0\.0\.1:3000\/$/m)
     assert.match(text, /GET http:\/\/b\/$/m)
   })
 
-  test('that are too many have no rows', () => {
+  test('has no rows if there are no figures by target', () => {
     const text = attackReport(madePlan({ others: [get('http://b/')] }), madeOutcome({ targets: [] }))
     assert.doesNotMatch(text, /http:\/\/b/)
   })
 })
 
-test('rows break at blanks, lists between their items', () => {
+test('rowsText() wraps text at blanks, and lists between items', () => {
   const text = rowsText([
     ['Name', 'word '.repeat(20).trim()],
     ['', ['one item', 'x'.repeat(60), 'last']],
@@ -152,7 +152,7 @@ test('rows break at blanks, lists between their items', () => {
   ])
 })
 
-test('the live line fits a terminal and drops what has no room', () => {
+test('the progress line fits a terminal, and drops what does not fit', () => {
   const line = progressLine('1,000/s', 60_000)
   const seen = {
     elapsedMs: 30_000,

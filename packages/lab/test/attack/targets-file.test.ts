@@ -22,7 +22,7 @@ const refused = (lines: readonly string[], line: number, message: RegExp): void 
   )
 
 describe("vegeta's http format", () => {
-  test('has a method and a URL, headers, bodies, comments and blank lines', () => {
+  test('reads method, URL, headers, bodies, comments and blank lines', () => {
     const targets = parsed(
       '# all of them',
       '',
@@ -50,12 +50,12 @@ describe("vegeta's http format", () => {
     ])
   })
 
-  test('of Windows is read, too', () => {
+  test('accepts a byte order mark and CRLF line ends', () => {
     const [target] = parseTargets('\ufeffGET http://a/\r\nA: b\r\n', readBody)
     assert.deepEqual([target!.url, target!.headers], ['http://a/', { A: ['b'] }])
   })
 
-  test('a bad line is named', () => {
+  test('refuses a malformed line, and gives its number', () => {
     refused(['http://a/'], 1, /expected a method and a URL/)
     refused(['GET http://a/', '', 'A: b'], 3, /expected a method and a URL.*got "A: b"/)
     refused(['GET http://a/', 'nonsense'], 2, /expected a header/)
@@ -66,11 +66,11 @@ describe("vegeta's http format", () => {
     refused(['GET http://a/', '@body.json', '@body.json'], 3, /one body/)
   })
 
-  test('a file without a target has none', () => assert.deepEqual(parsed('', '# nothing'), []))
+  test('yields no targets for a file without any', () => assert.deepEqual(parsed('', '# nothing'), []))
 })
 
 describe("vegeta's JSON format", () => {
-  test('has an object a line, bodies in base64', () => {
+  test('reads one object per line, with bodies in base64', () => {
     const targets = parsed(
       '',
       '{"method":"post","url":"http://a/","body":"AP8=","header":{"A":["b","c"],"D":"e"}}',
@@ -88,7 +88,7 @@ describe("vegeta's JSON format", () => {
     ])
   })
 
-  test('a bad line is named', () => {
+  test('refuses a malformed line, and gives its number', () => {
     const good = '{"method":"GET","url":"http://a/"}'
     refused([good, '{"method":'], 2, /^not JSON/)
     refused([good, '[]'], 2, /"method"/)

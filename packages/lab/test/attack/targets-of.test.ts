@@ -22,8 +22,8 @@ const flags = (given: Partial<Flags>): Flags => ({ ...usual, ...given })
 const refused = (act: () => Promise<unknown>, message: RegExp): Promise<void> =>
   assert.rejects(act, { name: UserError.name, message })
 
-describe('targets', () => {
-  test('of a URL are one, with its flags', async () => {
+describe('targetsOf()', () => {
+  test('returns one target for a URL, with the method, headers and body from the flags', async () => {
     const body = file('body.bin', new Uint8Array([0, 255]))
     assert.deepEqual((await targetsOf('http://a/', usual)).list, [
       { url: 'http://a/', method: 'GET', headers: {}, body: undefined },
@@ -37,7 +37,7 @@ describe('targets', () => {
     )
   })
 
-  test('come from one place', async () => {
+  test('accepts exactly one source of targets', async () => {
     await refused(
       () => targetsOf(undefined, usual),
       /one of a URL, --targets FILE, --har FILE and --journey FILE, got none/,
@@ -48,7 +48,7 @@ describe('targets', () => {
     await refused(() => targetsOf(undefined, flags({ targets: one, method: 'PUT' })), /--method needs a URL/)
   })
 
-  test('of a file have the headers of --header unless they have their own', async () => {
+  test('adds the headers of --header to targets from a file, unless a target sets its own', async () => {
     const targets = file('two.txt', 'GET http://a/\nx-a: own\n\nGET http://b/')
     const { list } = await targetsOf(undefined, flags({ targets, header: ['X-A: given', 'X-B: given'] }))
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe('targets', () => {
     )
   })
 
-  test('of a file that cannot be sent are named by their line', async () => {
+  test('refuses a target from a file that cannot be sent, and gives its line', async () => {
     const cases: readonly [string, RegExp][] = [
       ['GET http://a/\n\nGET nowhere', /bad\.txt, line 3: expected a URL such as http:.*got "nowhere"\.$/],
       ['GET ftp://a/', /line 1: expected a URL/],
@@ -84,7 +84,7 @@ describe('targets', () => {
     await refused(() => targetsOf(undefined, flags({ targets: folder })), /--targets .* cannot be read: EISDIR/)
   })
 
-  test('of a HAR are sent as they are, fields and all', async () => {
+  test('sends the entries of a HAR unchanged, with template fields left as they are', async () => {
     const entry = (url: string) => ({ request: { method: 'GET', url, headers: [{ name: 'A', value: '{{name}}' }] } })
     const written = (...entries: unknown[]) => file('x.har', JSON.stringify({ log: { entries } }))
     const { list, templated, note } = await targetsOf(
@@ -108,18 +108,18 @@ describe('targets', () => {
   })
 })
 
-describe('certificates', () => {
+describe('tlsOf()', () => {
   const [ca, cert, key] = [file('ca.pem', AUTHORITY), file('cert.pem', CLIENT.cert), file('key.pem', CLIENT.key)]
   const both = file('both.pem', `${CLIENT.cert}\n${CLIENT.key}`)
 
-  test('are read, from one file or two', async () => {
+  test('reads certificate and key from one file or from two', async () => {
     assert.equal(await tlsOf(usual), undefined)
     assert.deepEqual(await tlsOf(flags({ insecure: true })), { insecure: true })
     assert.deepEqual(await tlsOf(flags({ cacert: ca, cert, key })), { ca: AUTHORITY, ...CLIENT })
     assert.equal((await tlsOf(flags({ cert: both })))!.key, `${CLIENT.cert}\n${CLIENT.key}`)
   })
 
-  test('that cannot be used are refused, naming the flag and the file', async () => {
+  test('refuses unusable certificates and keys, and names the flag and the file', async () => {
     const other = file('other.pem', SERVER.key)
     await refused(() => tlsOf(flags({ key })), /--key needs --cert/)
     await refused(() => tlsOf(flags({ insecure: true, cacert: ca })), /exclude each other/)

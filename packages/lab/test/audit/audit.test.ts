@@ -30,7 +30,7 @@ describe('meltlab audit of real apps', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('finds everything that is planted, and where', async () => {
+  it('finds every planted fault, and its location', async () => {
     const routes = [
       'loadPrice',
       'loadStock',
@@ -75,7 +75,7 @@ describe('meltlab audit of real apps', () => {
     assert.deepEqual(ended.strays, [])
   })
 
-  it('is silent on Express and CommonJS, under npm start and meltproof/register', async () => {
+  it('finds nothing in an Express app in CommonJS, started by npm start with meltproof/register', async () => {
     const scripts = { start: `node --import ${import.meta.resolve('meltproof/register')} ${app('clean-express.cjs')}` }
     const packageFile = path.join(folder, 'package.json')
     writeFileSync(packageFile, JSON.stringify({ name: 'clean', scripts }))
@@ -90,7 +90,7 @@ describe('meltlab audit of real apps', () => {
     assert.deepEqual(ended.strays, [])
   })
 
-  it('is silent on Fastify, TypeScript and ES modules, where meltproof sets the bounds', async () => {
+  it('finds nothing in a Fastify app in TypeScript whose limits meltproof sets', async () => {
     const paths = ['/', '/user', '/orders', '/price'].flatMap(each => ['--path', each])
     const ended = await audit(['--json', '--duration', '5s', ...paths, '--', process.execPath, app('clean-fastify.ts')])
     const { findings, incomplete, worst } = resultOf(ended)
@@ -100,7 +100,7 @@ describe('meltlab audit of real apps', () => {
     assert.equal(ended.code, 0, ended.stderr)
   })
 
-  it('finds five routes that each hold the loop, and one that logs, beside quiet ones', async () => {
+  it('finds five routes that each block the event loop, and one that logs, among routes that do neither', async () => {
     const routes = ['one', 'quiet', 'two', 'three', 'four', 'log', 'five', 'still']
     const paths = routes.flatMap(route => ['--path', `/${route}`])
     const ended = await audit(['--json', '--duration', '5s', ...paths, '--', process.execPath, app('holds.mjs')])
@@ -113,7 +113,7 @@ describe('meltlab audit of real apps', () => {
     assert.deepEqual(tooFew, [])
   })
 
-  it('does not count what is refused after SIGTERM as errors', async () => {
+  it('does not count requests that are refused after SIGTERM as errors', async () => {
     const ended = await audit(['--json', '--duration', '5s', '--', process.execPath, app('slow-drain.mjs')])
     const { findings, notes } = resultOf(ended)
     assert.deepEqual(findings, [])

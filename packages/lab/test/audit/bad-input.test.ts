@@ -19,7 +19,7 @@ describe('meltlab audit ends with one sentence', () => {
   }
   const node = process.execPath
 
-  it('before anything starts', async () => {
+  it('for a missing command, a missing program or an invalid option, before anything starts', async () => {
     for (const [args, words] of [
       [[], /a command is needed/],
       [['--', 'nodee', 'x.js'], /there is no program 'nodee'/],
@@ -33,24 +33,24 @@ describe('meltlab audit ends with one sentence', () => {
     }
   })
 
-  it('for a command that is not a Node program', async () => {
+  it('for a command that is not a Node.js program', async () => {
     const listens = 'import socket,time\ns=socket.socket();s.bind(("127.0.0.1",0));s.listen();time.sleep(60)'
     refused(await audit(['--', 'python3', '-c', listens]), /'python3 .*' listens, but is not a Node program/s)
   })
 
-  it('for a Node program whose port is not that of an HTTP server of Node', async () => {
+  it('for a Node.js program whose port does not belong to an HTTP server of Node.js', async () => {
     const answers = `require('net').createServer(s => s.on('error', () => {}).once('data', () => s.end('HTTP/1.1 200 OK\\r\\ncontent-length: 0\\r\\nconnection: close\\r\\n\\r\\n'))).listen(0)`
     refused(await audit(['--', node, '-e', answers]), /not with an HTTP\/1 server of Node/)
   })
 
-  it('for an app that never listens, that ends, or that answers errors only', async () => {
+  it('for an app that never listens, that exits, or that answers with errors only', async () => {
     const never = await audit(['--start-timeout', '1s', '--', node, melted('never-listens')])
     refused(never, /listened on no TCP port within 1s/)
     refused(await audit(['--', node, melted('exits')]), /exited with code 3 before it listened/)
     refused(await audit(['--', node, melted('only-errors')]), /answered 500 to GET .* nothing to measure; --path/)
   })
 
-  it('for a port in use', async () => {
+  it('for a port that is already in use', async () => {
     const server = http.createServer((_request, response) => response.end('somebody else')).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -60,7 +60,7 @@ describe('meltlab audit ends with one sentence', () => {
     server.close().closeAllConnections()
   })
 
-  it('for a folder of temporary files that cannot be written', async () => {
+  it('for a temporary directory that cannot be written', async () => {
     const { TMPDIR } = process.env
     process.env['TMPDIR'] = '/proc/nowhere'
     try {
@@ -71,7 +71,7 @@ describe('meltlab audit ends with one sentence', () => {
     }
   })
 
-  it('and needs no write access to the working folder; Ctrl-C shows what was seen so far', async () => {
+  it('without needing write access to the working directory, and shows the findings so far on Ctrl-C', async () => {
     const before = process.cwd()
     process.chdir('/proc')
     try {

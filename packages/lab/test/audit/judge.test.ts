@@ -35,7 +35,7 @@ const causesOf = (facts: Partial<Facts>, shutdown: Partial<Shutdown> = {}): Caus
 describe('judge', () => {
   it('finds nothing in a clean app', () => assert.deepEqual(causesOf({}), []))
 
-  it('counts a hold that comes again and again and takes its share of the time', () => {
+  it('reports a function that blocks the loop at least three times and for a tenth of the time', () => {
     const hold = (tookMs: readonly number[]) => causesOf({ holds: [{ where: 'a.js:1', calls: '', path: '/', tookMs }] })
     assert.deepEqual(hold([130, 140, 150]), ['loop-held'])
     assert.deepEqual(hold([300, 300]), [], 'twice')
@@ -48,7 +48,7 @@ describe('judge', () => {
     assert.equal(found?.times, 3)
   })
 
-  it('counts writes that come with requests, not those of a start or an occasion', () => {
+  it('reports writes that come with requests, but not occasional ones or those at startup', () => {
     // 200 of the 500 requests came together.
     assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 19)] }), [])
     assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 20)] }), ['stdout-writes'])
@@ -57,7 +57,7 @@ describe('judge', () => {
 
   const five = ['/1', '/2', '/3', '/4', '/5']
 
-  it('judges the holds of each path by themselves, however many paths there are', () => {
+  it('judges the blocking on each path separately, however many paths there are', () => {
     // Five requests of 400 ms each: a tenth of the time would be less than each path has.
     const paths = five.map(path => ({ path, requests: 5, tookMs: 2050 }))
     const holds = paths.map(({ path }) => ({
@@ -83,7 +83,7 @@ describe('judge', () => {
     )
   })
 
-  it('does not dilute the writes of one path by quiet ones', () => {
+  it('does not dilute the writes on one path by requests to other paths', () => {
     const paths = [
       { path: '/log', requests: 5, tookMs: 2000 },
       { path: '/quiet', requests: 5000, tookMs: 2000 },
@@ -94,7 +94,7 @@ describe('judge', () => {
     assert.deepEqual(causesOf({ requests: 9000, paths, tallies: [written(4)] }), [], 'a timer that logs')
   })
 
-  it('says of which paths too few requests were seen', () => {
+  it('lists the paths with too few requests to judge', () => {
     const paths = [
       { path: '/slow', requests: 4, tookMs: 12_000 },
       { path: '/', requests: 5, tookMs: 900 },
@@ -102,14 +102,14 @@ describe('judge', () => {
     assert.deepEqual(tooFew([{ ...clean, paths }], ['/', '/slow', '/never']), ['/slow', '/never'])
   })
 
-  it('takes a timeout of 0 for none, whichever', () => {
+  it('reports a server whose headersTimeout or requestTimeout is 0', () => {
     const server = (headersTimeoutMs: number, requestTimeoutMs: number) =>
       judge([{ ...clean, servers: [{ address: 'port 80', headersTimeoutMs, requestTimeoutMs }] }], drained)
     assert.equal(server(0, 0)[0]?.what, 'headersTimeout and requestTimeout of the server on port 80 are off')
     assert.equal(server(1, 0)[0]?.what, 'requestTimeout of the server on port 80 is off')
   })
 
-  it('tells the ways not to drain apart', () => {
+  it('distinguishes the ways in which an app does not drain on SIGTERM', () => {
     const says = (facts: Partial<Facts>, shutdown: Partial<Shutdown> = {}) =>
       judge([{ ...clean, ...facts }], { ...drained, ...shutdown }).map(({ what }) => what)
     assert.deepEqual(says({ exit: null, listensToSigterm: false }, { cut: 3 }), [
@@ -124,7 +124,7 @@ describe('judge', () => {
     assert.deepEqual(judge([{ ...clean, exit: null, listensToSigterm: false }], null), [], 'not tried')
   })
 
-  it('puts the worst first, and what is seen most before what is seen less', () => {
+  it('sorts findings by severity, then by number of occurrences', () => {
     const tallies = [
       tally('stdout-writes', 99),
       tally('http-unbounded', 3),
@@ -141,7 +141,7 @@ describe('judge', () => {
     )
   })
 
-  it('takes processes that do the same for one', () => {
+  it('merges the same finding in several processes', () => {
     const facts = { ...clean, tallies: [tally('agent-endless', 4, 9)] }
     const found = judge([facts, { ...facts, pid: 2, tallies: [tally('agent-endless', 2, 20)] }], drained)
     assert.equal(found.length, 1)
@@ -150,7 +150,7 @@ describe('judge', () => {
   })
 })
 
-describe('the text of an audit', () => {
+describe('the text report of an audit', () => {
   const result = (findings: AuditResult['findings']): AuditResult => ({
     kind: 'audit',
     version: 1,
@@ -169,7 +169,7 @@ describe('the text of an audit', () => {
     notes: [],
   })
 
-  it('fits 80 columns with every cause, and shows its remedy in one line', () => {
+  it('fits 80 columns for every cause, and shows its remedy on one line', () => {
     const tallies = Object.keys(CAUSES).map(cause => ({
       ...tally(cause as Cause, 5000, 120),
       what: 'http://recommendations.production.svc.cluster.local:8080',

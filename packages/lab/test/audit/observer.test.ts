@@ -38,17 +38,17 @@ const held = (samples: readonly number[]) =>
   ])
 
 describe('heldBy', () => {
-  it('names the function of the app and what it called', () => {
+  it('names the function of the app, and the function it called', () => {
     assert.deepEqual(held([...times(10, 2), ...times(80, 6)]), [['handler', 'pbkdf2Sync', 80]])
     assert.deepEqual(held([...times(10, 2), ...times(80, 5)]), [['handler', undefined, 80]])
   })
 
-  it('names nobody where several share it, or the garbage collector ran', () => {
+  it('names no function if several share the time or the garbage collector ran', () => {
     assert.deepEqual(held([...times(40, 6), ...times(40, 7)]), [])
     assert.deepEqual(held(times(80, 3)), [])
   })
 
-  it('looks at the stall only', () => {
+  it('considers samples within the stall only', () => {
     const both = profile([...times(50, 7), ...times(100, 6)])
     const [found] = heldBy(both, [{ from: 51_000, to: 101_000 }], own)
     assert.equal(found?.node.callFrame.functionName, 'handler')
@@ -58,22 +58,22 @@ describe('heldBy', () => {
   })
 })
 
-describe('a call site', () => {
+describe('the call site', () => {
   const site = (lines: readonly string[], besides: readonly string[] = []) =>
     siteOf(framesOf(['Error', ...lines.map(line => `    at ${line}`)].join('\n')), besides)
   const app = path.resolve('src/a.js')
 
-  it("is the app's own innermost frame, in CommonJS and in ES modules", () => {
+  it('is the innermost frame of the app itself, in CommonJS and in ES modules', () => {
     assert.equal(site([`request (node:http:1:1)`, `load (${app}:3:7)`, `main (${app}:9:1)`]).where, 'src/a.js:3 (load)')
     assert.equal(site([`async load (file://${app}:3:7)`]).where, 'src/a.js:3 (load)')
     assert.equal(site([`Object.<anonymous> (${app}:3:7)`]).where, 'src/a.js:3')
   })
 
-  it('borrows the name of its caller where it has none', () => {
+  it('takes the name of its caller if its own function is anonymous', () => {
     assert.equal(site([`${app}:3:7`, 'new Promise (<anonymous>)', `load (${app}:2:1)`]).where, 'src/a.js:3 (load)')
   })
 
-  it('is that of the nearest package where the app is not on the stack, but not of the one that is called', () => {
+  it('is in the nearest package if no frame is in the app, but not in the called package itself', () => {
     const frames = ['send (/app/node_modules/pg/lib/client.js:1:1)', 'run (/app/node_modules/@a/orm/b.js:2:1)']
     assert.deepEqual(site(frames, ['pg']), { where: '@a/orm/b.js:2 (run)', own: false, throughMeltproof: false })
     assert.equal(site(frames.slice(0, 1), ['pg']).where, 'pg/lib/client.js:1 (send)')
@@ -81,7 +81,7 @@ describe('a call site', () => {
   })
 })
 
-it('counts are bounded', () => {
+it('the number of distinct tallies is bounded', () => {
   const tallies = new Tallies()
   for (let i = 0; i < 1000; i++) tallies.add('fetch-unbounded', `http://host-${i}`, 'a.js:1')
   tallies.add('fetch-unbounded', 'http://host-0', 'a.js:1', 7)

@@ -19,7 +19,7 @@ const scattered = (ms: number): number[][] =>
 const verdicts = (figures: readonly { readonly name: string; readonly verdict: string }[]): Record<string, string> =>
   Object.fromEntries(figures.map(({ name, verdict }) => [name, verdict]))
 
-test("Student's t is that of the tables", () => {
+test("twoSidedT() matches the published tables of Student's t", () => {
   for (const [confidence, df, expected] of [
     [0.95, 1, 12.706],
     [0.95, 2, 4.303],
@@ -33,7 +33,7 @@ test("Student's t is that of the tables", () => {
   }
 })
 
-test('the interval of five values is that of the book: the trimmed mean, the Winsorised deviation, two degrees of freedom', () => {
+test('trimmedInterval() of five values is the Yuen interval: trimmed mean, Winsorised deviation, 2 degrees of freedom', () => {
   // Trimmed: 2, 3, 4. Winsorised: 2, 2, 3, 4, 4, whose variance is 1. Error 1 / (0.6 * sqrt(5)).
   const { middle, low, high } = trimmedInterval([1, 2, 3, 4, 50], 0.95)
   assert.equal(middle, 3)
@@ -41,7 +41,7 @@ test('the interval of five values is that of the book: the trimmed mean, the Win
   assert.ok(Math.abs(low + high - 6) < 1e-9)
 })
 
-test('the interval moves with the values and grows with them', () => {
+test('trimmedInterval() shifts and scales with its values', () => {
   const values = fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 5, maxLength: 30 })
   fc.assert(
     fc.property(
@@ -63,7 +63,7 @@ test('the interval moves with the values and grows with them', () => {
   )
 })
 
-test('a change beyond the scatter is real, and its interval holds it', () => {
+test('a change larger than the scatter is reported as worse, with an interval that contains it', () => {
   const { figures, rounds, leftOut, remarks } = compare(...inTurns(scattered(10), scattered(11)))
   assert.deepEqual([rounds, leftOut, remarks], [8, [], []])
   assert.deepEqual(verdicts(figures), {
@@ -78,12 +78,12 @@ test('a change beyond the scatter is real, and its interval holds it', () => {
   assert.equal(finding({ figures }).startsWith('B is worse: p50 +10'), true)
 })
 
-test('the same the other way round is as much better', () => {
+test('the opposite change is reported as better', () => {
   const { figures } = compare(...inTurns(scattered(11), scattered(10)))
   assert.equal(verdicts(figures)['p50'], 'better')
 })
 
-test('scatter is no difference, nor is one round that was disturbed', () => {
+test('scatter alone, and one disturbed round, are not reported as a difference', () => {
   const a = scattered(10)
   const disturbed = scattered(10).toReversed()
   disturbed[3] = around(30)
@@ -94,7 +94,7 @@ test('scatter is no difference, nor is one round that was disturbed', () => {
   assert.equal(finding(quiet), 'No difference between A and B was found.')
 })
 
-test('what noise may hide is undecided, and says how much would have shown', () => {
+test('a change that noise may hide is undecided, and the report says how large a change would have shown', () => {
   const noisy = (ms: number): number[][] => [1, 1.2, 0.85, 1.1, 0.8, 1.15, 0.9, 1.05].map(share => around(ms * share))
   // A tenth slower, on a machine that scatters by 15 %.
   const comparison = compare(...inTurns(noisy(10), noisy(11).toReversed()))
@@ -112,7 +112,7 @@ test('what noise may hide is undecided, and says how much would have shown', () 
   assert.equal(verdicts(compare(...inTurns(noisy(10), noisy(11).toReversed()), 1).figures)['p50'], 'no difference seen')
 })
 
-test('--until ends when every figure is known well enough, and not because a difference shows for once', () => {
+test('--until ends when every figure is known precisely enough, not when a difference first shows', () => {
   const figures = (change: number, hides: number, verdict: 'worse' | 'no difference seen' | 'undecided') =>
     compare(...inTurns(scattered(10), scattered(10))).figures.map(each => ({ ...each, change, hides, verdict }))
   assert.equal(isPlain(figures(0.01, 0.04, 'no difference seen')), true)
@@ -121,18 +121,18 @@ test('--until ends when every figure is known well enough, and not because a dif
   assert.equal(isPlain(figures(0.5, 0.08, 'worse')), true)
 })
 
-test('one round that was disturbed does not hide a change', () => {
+test('one disturbed round does not hide a change', () => {
   const b = scattered(11)
   b[3] = around(2)
   assert.equal(verdicts(compare(...inTurns(scattered(10), b)).figures)['p50'], 'worse')
 })
 
-test('what lies within the resolution of a histogram is no difference, however often it comes', () => {
+test('a change within the resolution of the histogram is not a difference, even if every round shows it', () => {
   const { figures } = compare(...inTurns(Array<number[]>(8).fill(around(10)), Array<number[]>(8).fill(around(10.05))))
   assert.equal(verdicts(figures)['p50'], 'no difference seen')
 })
 
-test('errors are compared by their share, also from none', () => {
+test('errors are compared by their share of requests, even if one side has none', () => {
   const round = (errors: number) => ({ goodput: 100, p50: 1, p90: 1, p99: 1, errors })
   const same = <T>(figures: T) => ({ measured: figures, clean: figures })
   const rounds = [0.02, 0.021, 0.019, 0.02, 0.022].map(errors => ({ a: same(round(0)), b: same(round(errors)) }))
@@ -141,7 +141,7 @@ test('errors are compared by their share, also from none', () => {
   assert.ok(Math.abs(errors.change! - 0.02) < 0.001)
 })
 
-test('a side that answers nothing any more is worse, though it has no latency', () => {
+test('a side that answers nothing is worse, although it has no latency', () => {
   const [a] = inTurns(scattered(10), scattered(10))
   const dead = a.results.map((_, at) =>
     madeResult(`B ${at}`, 2 * at + 1, { okMs: [], failed: 5, plan: { arrival: constant(5, 4000) } }),
@@ -156,7 +156,7 @@ test('a side that answers nothing any more is worse, though it has no latency', 
   })
 })
 
-test('one run of each tells nothing, and says so', () => {
+test('one run of each side cannot tell a difference, and a remark says so', () => {
   const [a, b] = inTurns([around(10)], [around(20)])
   const comparison = compare(a, b)
   assert.ok(comparison.figures.every(({ verdict, interval }) => verdict === 'cannot tell' && interval === null))
@@ -165,7 +165,7 @@ test('one run of each tells nothing, and says so', () => {
   assert.equal(finding(comparison), 'Whether A and B differ is unknown.')
 })
 
-test('all of A before all of B: said', () => {
+test('a remark says if all runs of A came before all runs of B', () => {
   const side = (name: string, from: number) => ({
     name,
     results: scattered(10).map((okMs, at) => madeResult(name, from + at, { okMs })),
@@ -205,7 +205,7 @@ for (const [what, made, sentence] of [
   ],
   ['another lab', { origin: { labVersion: '0.2.0' } }, /: the version of meltlab is 0\.1\.0 in A, 0\.2\.0 in B\. /],
 ] as const satisfies readonly (readonly [string, Made, RegExp])[]) {
-  test(`${what} is refused`, () => {
+  test(`sides that differ in this are not compared: ${what}`, () => {
     const sides = [
       { name: 'A', results: [madeResult('A', 0)] },
       { name: 'B', results: [madeResult('B', 1, made)] },
@@ -214,7 +214,7 @@ for (const [what, made, sentence] of [
   })
 }
 
-test('another port, and another start, are not', () => {
+test('sides that differ only in port and start time are compared', () => {
   const b = madeResult('B', 1, { plan: { url: 'http://127.0.0.1:4000/' } })
   assert.equal(compare({ name: 'A', results: [madeResult('A', 0)] }, { name: 'B', results: [b] }).rounds, 1)
 })
@@ -228,7 +228,7 @@ const uncertified: Made = {
   },
 }
 
-test('a round that is not certified is left out, and said', () => {
+test('a round that is not certified is left out, with the reason', () => {
   const [a, b] = inTurns(scattered(10), scattered(11))
   const results = b.results.with(2, madeResult('B 3', 4, uncertified))
   const comparison = compare(a, { ...b, results })
@@ -249,7 +249,7 @@ const lateRounds = (a: readonly Made[], b: readonly Made[]) =>
     { name: 'B', results: b.map((made, at) => madeResult(`B ${at}`, 2 * at + 1, made)) },
   )
 
-test('lateness of the generator refuses nothing: the interval reaches as far as it may have moved the change', () => {
+test('lateness of the generator does not exclude a round, but widens the interval of the change', () => {
   const { rounds, leftOut, figures, remarks } = lateRounds(
     scattered(10).map(okMs => lateTail(okMs[0]!, 1)),
     scattered(11).map(okMs => lateTail(okMs[0]!, 4)),
@@ -269,7 +269,7 @@ test('lateness of the generator refuses nothing: the interval reaches as far as 
   )
 })
 
-test('a difference that only the lateness makes is none', () => {
+test('a difference that only the lateness of the generator makes is undecided', () => {
   // To the user B is slower, and what the server did is the same.
   const { figures } = lateRounds(
     scattered(10).map(okMs => lateTail(okMs[0]!, 0)),
@@ -279,7 +279,7 @@ test('a difference that only the lateness makes is none', () => {
   assert.equal(figures.find(({ name }) => name === 'p99')!.blurred, true)
 })
 
-test('users who wait would have had more answers of a generator on time', () => {
+test('the clean goodput of closed-loop users corrects for the lateness of the generator', () => {
   const closed = (made: Made): Made => ({
     ...made,
     plan: { arrival: { kind: 'closed', users: 1, durationMs: 4000, thinkMs: 0 } },
@@ -297,7 +297,7 @@ test('a run that is on both sides, or twice on one, is refused', () => {
   })
 })
 
-test('other hosts and ports of further requests are no other load, other paths are', () => {
+test('further requests may differ in host and port, but not in path', () => {
   const others = (url: string): Made => ({
     plan: { others: [{ url, method: 'GET', headers: {}, body: undefined }] },
   })
@@ -307,7 +307,7 @@ test('other hosts and ports of further requests are no other load, other paths a
   assert.throws(() => compare(a, b('http://127.0.0.1:3000/y')), { message: /: the list of further requests is / })
 })
 
-test('runs at the same time are said to be', () => {
+test('a remark says if runs were at the same time', () => {
   const [a, b] = [madeResult('A 1', 0), madeResult('B 1', 0)]
   assert.match(
     compare({ name: 'A', results: [a] }, { name: 'B', results: [b] }).remarks.join(' '),
@@ -315,7 +315,7 @@ test('runs at the same time are said to be', () => {
   )
 })
 
-test('too few that are certified are refused', () => {
+test('fewer than five certified rounds are refused', () => {
   const [a, b] = inTurns(scattered(10), scattered(11))
   const results = b.results.map((result, at) => (at < 4 ? madeResult(`B ${at + 1}`, 2 * at, uncertified) : result))
   assert.throws(() => compare(a, { ...b, results }), {
@@ -331,7 +331,7 @@ test('sides with different numbers of results are refused', () => {
   })
 })
 
-test('credentials that are hidden are not known to be the same', () => {
+test('a remark says that hidden credentials may differ', () => {
   const made = { plan: { headers: { authorization: 'a' } } }
   const { remarks } = compare(
     { name: 'A', results: [madeResult('A', 0, made)] },
@@ -340,13 +340,13 @@ test('credentials that are hidden are not known to be the same', () => {
   assert.ok(remarks.includes('Whether authorization was the same is unknown, because results hide credentials.'))
 })
 
-test('a percentile is not in steps of a bucket', () => {
+test('percentiles are interpolated within a histogram bucket', () => {
   const values = Array.from({ length: 1000 }, (_, at) => 1 + at / 100_000)
   const p = (percent: 'p50' | 'p90') => readRun(madeAttack({ okMs: values, seconds: 1 })).measured[percent]!
   assert.ok(Math.abs(p('p50') - 1.005) < 0.0003 && Math.abs(p('p90') - 1.009) < 0.0003, `${p('p50')} ${p('p90')}`)
 })
 
-test('the table fits 80 columns whatever is in it, and ends with the finding', () => {
+test('the comparison table fits 80 columns for any names and figures, and ends with the finding', () => {
   const [a, b] = inTurns(scattered(900), scattered(99_000))
   const text = comparisonText(compare({ ...a, name: 'x'.repeat(200) }, b))
   assert.deepEqual(

@@ -18,7 +18,7 @@ const launcher = `
 const familyOf = async (pgid: number): Promise<number> =>
   (await allProcesses()).filter(row => row.pgid === pgid && row.state !== 'Z').length
 
-test('kill -9 of the lab ends the app and what that has started', async () => {
+test('kill -9 of the lab ends the app and its child processes', async () => {
   const lab = spawn(process.execPath, ['--input-type=module', '-e', launcher])
   const [said] = (await once(lab.stdout, 'data')) as [Buffer]
   const pid = Number(String(said))
@@ -28,7 +28,7 @@ test('kill -9 of the lab ends the app and what that has started', async () => {
   while ((await familyOf(pid)) > 0) await sleep(20)
 })
 
-test('what guards an app does not keep the lab from ending, and ends with the app', async () => {
+test('the watchdog of an app does not keep the lab alive, and ends with the app', async () => {
   const lab = spawn(process.execPath, ['--input-type=module', '-e', launcher, 'stop'])
   const before = lab.pid!
   const [said] = (await once(lab.stdout, 'data')) as [Buffer]

@@ -31,7 +31,7 @@ describe('an app that speaks TLS', () => {
     plain.close()
   })
 
-  it('is asked with --insecure or --cacert, and refused without, with both of them named', async () => {
+  it('is accepted with --insecure or --cacert, and refused without them with a hint at both', async () => {
     await check('https', { insecure: true })
     await check('https', { ca: AUTHORITY })
     await assert.rejects(
@@ -40,7 +40,7 @@ describe('an app that speaks TLS', () => {
     )
   })
 
-  it('is reported when it was asked without TLS', async () => {
+  it('is detected when it was requested without TLS, with a hint at the options', async () => {
     await assert.rejects(check('http'), /the command uses TLS on port \d+: --cacert FILE names .*, --insecure/)
   })
 
@@ -53,7 +53,7 @@ describe('an app that speaks TLS', () => {
     assert.equal(untrustedHint('ECONNRESET'), '')
   })
 
-  it('is loaded by melt as it is asked', () => {
+  it('gets the TLS options in the load plan of melt', () => {
     const raw = {
       slo: '1s',
       rounds: '1',

@@ -26,7 +26,7 @@ Object.assign(globalThis, {
 const file = new URL('../../assets/live/lines.js', import.meta.url)
 const { Curve, Minute } = await import(file.href)
 
-test('a side that gives more than it was found to is drawn as high as it is, not at the edge', async () => {
+test('goodput above the capacity is drawn to scale, inside the canvas', async () => {
   const minute = new Minute(canvas)
   minute.within(50)
   for (const [atS, good] of [

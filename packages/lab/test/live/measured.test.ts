@@ -44,7 +44,7 @@ const measured = (over: Partial<LiveMeasured> = {}): LiveMeasured => ({
   ...over,
 })
 
-test('of each load, the seconds in which it had settled; the last one is not whole', () => {
+test('rows cover the settled seconds of each load, without the incomplete last second', () => {
   assert.deepEqual(
     measured().rows.map(row => [row.arm, row.multiple, row.seconds, row.offered, row.goodput, row.ofCapacity]),
     [
@@ -58,7 +58,7 @@ test('of each load, the seconds in which it had settled; the last one is not who
   assert.equal(measured().seconds[8]!.sides['protected']!.admittedP99Ms, 20)
 })
 
-test('it ends as melt does: a verdict on each side, the finding at the highest load, the curve against the ideal', () => {
+test('the report has a verdict on each side, the finding at the highest load, and a plot of goodput against load', () => {
   const { standings, finding, plots, tables } = liveView(measured(), arms)
   assert.deepEqual(
     standings!.map(({ arm, says, tone, figure, of }) => [arm, says, tone, figure, of]),
@@ -77,7 +77,7 @@ test('it ends as melt does: a verdict on each side, the finding at the highest l
   assert.equal(tables[0]!.rows.length, 4)
 })
 
-test('a load that both hold is told of as a share of the load, not of what they can do', () => {
+test('at a load below capacity, the finding gives the share of the load that was answered', () => {
   const low = measured().rows.filter(row => row.multiple < 1)
   assert.equal(
     liveView(measured({ rows: low }), arms).finding,
@@ -85,7 +85,7 @@ test('a load that both hold is told of as a share of the load, not of what they 
   )
 })
 
-test('two seconds of a load are shown, and not judged', () => {
+test('a load held for only two settled seconds is shown but not judged', () => {
   const rows = measured().rows.map(row => (row.multiple === 10 ? { ...row, seconds: 2, goodput: 74 } : row))
   const { standings, finding, tables } = liveView(measured({ rows }), arms)
   assert.deepEqual(
@@ -98,7 +98,7 @@ test('two seconds of a load are shown, and not judged', () => {
   assert.match(brief.finding, /^No load was held for 5 s after it had settled/)
 })
 
-test('what a high load has left behind is not charged to the low one after it', () => {
+test('answers missed because of a previous higher load do not count against the lower load after it', () => {
   // At 20x for four seconds; then half of what it can do, of which it answers nothing for four more.
   const held = [...Array<number>(4).fill(20), null, ...Array<number>(12).fill(0.5)]
   const outcome = (from: number) =>
@@ -112,7 +112,7 @@ test('what a high load has left behind is not charged to the low one after it', 
   assert.equal(low(99)?.goodput, 0)
 })
 
-test('the offered load is one line: both have the same', () => {
+test('the offered load is drawn once, because it is the same for both sides', () => {
   const plot = liveView(measured(), arms).plots.find(({ title }) => title === 'Offered load')
   assert.ok(plot?.kind === 'lines')
   assert.deepEqual(plot.series, [])
@@ -124,7 +124,7 @@ test('the offered load is one line: both have the same', () => {
   assert.doesNotMatch(plotSvg(plot, [], ['wide', 'narrow']), /NaN|undefined|Infinity/)
 })
 
-test('a process that has ended is the verdict, whatever it gave', () => {
+test('the verdict on a side whose process ended is that it died, with the load at that time', () => {
   const { standings } = liveView(measured({ died: { bare: { how: 'exited with code 7', load: 5 } } }), arms)
   assert.deepEqual(
     standings!.map(({ says, tone }) => [says, tone]),
@@ -135,7 +135,7 @@ test('a process that has ended is the verdict, whatever it gave', () => {
   )
 })
 
-test('a run that ended before anything was held says so', () => {
+test('the finding of a run that ended before any load was held says so', () => {
   assert.equal(liveView(measured({ capacity: null }), arms).finding, 'Nothing was measured before the run ended.')
   const brief = liveView(measured({ rows: [] }), arms)
   assert.match(brief.finding, /^No load was held for 5 s/)

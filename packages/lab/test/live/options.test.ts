@@ -11,14 +11,14 @@ const given = (more: Partial<RawLiveOptions> = {}): RawLiveOptions => ({
 })
 const check = (more: Partial<RawLiveOptions>, command = ['node', 'server.js']) => checkLiveOptions(given(more), command)
 
-test('the capacity is found unless it is given, and it lasts an hour unless said', () => {
+test('the capacity is searched for unless given, and the run lasts an hour unless --for is given', () => {
   const { capacity, longestMs, melt } = check({})
   assert.deepEqual([capacity, longestMs, melt.timeoutMs, melt.name], [undefined, 3_600_000, 2000, 'server'])
   assert.equal(check({ capacity: '190.5' }).capacity, 190.5)
   assert.equal(check({ for: '30s' }).longestMs, 30_000)
 })
 
-test('mistakes are named', () => {
+test('invalid options are refused with an error that names the option', () => {
   assert.throws(() => check({}, []), /a command is needed: meltlab live \[options\] -- node server\.js/)
   assert.throws(() => check({ capacity: '0' }), /--capacity must be a number from 1 to 1000000, got "0"/)
   assert.throws(() => check({ capacity: 'many' }), /--capacity must be a number/)
@@ -28,7 +28,7 @@ test('mistakes are named', () => {
   assert.throws(() => check({ path: 'x' }), /--path must start with a slash/)
 })
 
-test('a browser is opened for somebody at a terminal', () => {
+test('a browser is opened only on a terminal, outside CI, and unless switched off', () => {
   assert.equal(shouldOpen({ wanted: true, isTerminal: true, ci: undefined }), true)
   assert.equal(shouldOpen({ wanted: true, isTerminal: true, ci: 'false' }), true)
   assert.equal(shouldOpen({ wanted: false, isTerminal: true, ci: undefined }), false)

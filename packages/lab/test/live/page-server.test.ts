@@ -78,7 +78,7 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
   }
 }
 
-test('it listens on this computer only, and its page fetches nothing from elsewhere', async () => {
+test('the page server listens on 127.0.0.1 only, and the page loads nothing from elsewhere', async () => {
   assert.match(address, /^http:\/\/127\.0\.0\.1:\d+\/$/)
   const { status, text, headers } = await ask('/')
   assert.equal(status, 200)
@@ -93,7 +93,7 @@ test('it listens on this computer only, and its page fetches nothing from elsewh
   }
 })
 
-test('neither another site nor another name for this computer may read or steer', async () => {
+test('requests with a foreign Host, Origin or Sec-Fetch-Site get a 403, and change nothing', async () => {
   const own = address.slice(0, -1)
   const foreign: Record<string, string>[] = [
     { host: 'evil.example' },
@@ -114,7 +114,7 @@ test('neither another site nor another name for this computer may read or steer'
   assert.equal(load, 20)
 })
 
-test('what is no load is refused in one sentence, and changes nothing', async () => {
+test('an invalid load is refused in one sentence, and changes nothing', async () => {
   for (const body of [
     '{"load":0}',
     '{"load":21}',
@@ -138,7 +138,7 @@ test('what is no load is refused in one sentence, and changes nothing', async ()
   assert.deepEqual([loads, ends], [0, 0])
 })
 
-test('a thousand messages are a thousand answers, and the last one counts', async () => {
+test('a thousand messages over four connections are all answered, and the last one sent takes effect', async () => {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 4 })
   const statuses = await Promise.all(
     Array.from(
@@ -159,7 +159,7 @@ test('a thousand messages are a thousand answers, and the last one counts', asyn
   assert.equal(load, 7)
 })
 
-test('ten that watch are told the same; who goes away is forgotten', async () => {
+test('ten viewers get the same events, and their places are free again after they disconnect', async () => {
   const viewers = await Promise.all(Array.from({ length: 10 }, watch))
   for (const { told } of viewers) await until('the first message', () => told().includes('event: told'))
   page.tell({ atS: 2 })
@@ -173,7 +173,7 @@ test('ten that watch are told the same; who goes away is forgotten', async () =>
   }
 })
 
-test('who does not read is not waited for, and nothing is kept for him', async () => {
+test('a viewer that does not read is not waited for, and its events are not buffered without bound', async () => {
   const socket = net.connect(Number(new URL(address).port), '127.0.0.1')
   await once(socket, 'connect')
   socket.pause()
@@ -205,7 +205,7 @@ test('who does not read is not waited for, and nothing is kept for him', async (
   response.destroy()
 })
 
-test('in the end who watches is led to the report', async () => {
+test('viewers are sent to the report at the end', async () => {
   // Those of the other tests have left.
   await until('nobody watches', () => page.viewers === 0)
   const { told } = await watch()

@@ -36,7 +36,7 @@ function tickAt(atMs: number, load: number, lengthMs = 100): Tick {
 
 const session = () => new Session(CAPACITY, stops, () => false)
 
-test('rates are of the last two seconds, whatever the ticks’ length', () => {
+test('rates cover the last two seconds, whatever the length of the ticks', () => {
   const ticks = Array.from({ length: 50 }, (_, at) => ({ lengthMs: 100, at }))
   assert.deepEqual(
     windowOf(ticks).map(({ at }) => at),
@@ -54,7 +54,7 @@ test('rates are of the last two seconds, whatever the ticks’ length', () => {
   assert.deepEqual([figures.due, figures.good, figures.late, figures.refused, figures.lost], [200, 50, 0, 100, 50])
 })
 
-test('p99 is of what was answered, and says when too much of it is the generator’s', () => {
+test("p99 covers answered requests only, and the generator's share is shown if it is large", () => {
   const of = (counted: ReturnType<typeof counts>) => figuresOf([{ lengthMs: 100, counts: counted }], CAPACITY, false)
   assert.deepEqual([of(counts(10, 0)).p99Ms, of(counts(10, 0)).ownMs], [null, null])
   const clean = of(counts(2000, 2000, { ms: 100, ownMs: 5 }))
@@ -64,7 +64,7 @@ test('p99 is of what was answered, and says when too much of it is the generator
   assert.ok(Math.abs(late.ownMs! - 50) < 1)
 })
 
-test('a word for how a side fares, of what is possible as in the report', () => {
+test('the state of a side follows from its share of what is possible', () => {
   const nothing = { due: 0, good: 0, late: 0, refused: 0, lost: 0 }
   const word = (more: Partial<typeof nothing>) => stateOf({ ...nothing, ...more }, CAPACITY)
   assert.equal(word({}), 'waits')
@@ -81,7 +81,7 @@ test('a word for how a side fares, of what is possible as in the report', () => 
   assert.equal(figuresOf([], CAPACITY, true).state, 'ended')
 })
 
-test('a second in which the load was changed belongs to none, nor one that nothing was heard of', () => {
+test('seconds in which the load changed, and seconds without a tick, belong to no load', () => {
   const now = session()
   for (let at = 100; at <= 2500; at += 100) now.add(tickAt(at, 0.5))
   for (let at = 2600; at <= 4000; at += 100) now.add(tickAt(at, 10))
@@ -90,7 +90,7 @@ test('a second in which the load was changed belongs to none, nor one that nothi
   assert.deepEqual(now.loads, [0.5, 0.5, null, 10, null, null, null, 20])
 })
 
-test('a curve grows as loads are held, one point for each, and what is told stays small', () => {
+test('the curve has one point per load held, and the size of messages stays bounded', () => {
   const now = session()
   now.set(0.5)
   let most = 0
@@ -111,4 +111,4 @@ test('a curve grows as loads are held, one point for each, and what is told stay
   assert.deepEqual(everything.curve!.at(-1), [20, [0, 100]])
 })
 
-test('before anything is known there is nothing to tell', () => assert.equal(session().everything(), undefined))
+test('everything() is undefined before the first tick', () => assert.equal(session().everything(), undefined))

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Histogram } from '../../src/load/histogram.ts'
 import { SideCounter } from '../../src/live/side-counter.ts'
 
-test('every end has one fate, and only answers 2xx and 3xx have a latency', () => {
+test('each request is counted once, and only 2xx and 3xx responses have a latency', () => {
   const counter = new SideCounter(1000)
   for (let each = 0; each < 8; each++) counter.due()
   counter.ended(10, 200, 2)
@@ -22,7 +22,7 @@ test('every end has one fate, and only answers 2xx and 3xx have a latency', () =
   assert.equal(Histogram.fromJSON(taken.clean).min, 8)
 })
 
-test('what is taken is gone', () => {
+test('take() resets the counters', () => {
   const counter = new SideCounter(1000)
   counter.due()
   counter.ended(10, 200, 0)
@@ -31,7 +31,7 @@ test('what is taken is gone', () => {
   assert.deepEqual([due, good, dots, measured.count], [0, 0, [], 0])
 })
 
-test('however many there are, a sample of ten goes on, and every one is as likely to be in it', () => {
+test('the sample of ten per tick is uniform, whatever the number of requests', () => {
   let seed = 7
   const random = (): number => {
     seed = (seed * 16_807) % 2_147_483_647

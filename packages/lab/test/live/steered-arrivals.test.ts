@@ -25,7 +25,7 @@ function until(arrivals: SteeredArrivals, atMs: number): number[] {
   return dues
 }
 
-test('evenly spaced, as many as the rate says, and each is counted', () => {
+test('arrivals are evenly spaced at the given rate, and each is counted', () => {
   const { arrivals, dueCount } = made(100)
   const dues = until(arrivals, 10_000)
   assert.equal(dues.length, 1000)
@@ -33,7 +33,7 @@ test('evenly spaced, as many as the rate says, and each is counted', () => {
   assert.equal(dueCount(), 1000)
 })
 
-test('what is left of a gap passes at the new rate: from one a second to a thousand, and back, at once', () => {
+test('a new rate applies at once to the rest of the current gap', () => {
   const { arrivals } = made(1)
   arrivals.steer(1000, 100)
   // Of the half second until the first one 400 ms were left, which is 0.4 of a gap.
@@ -44,7 +44,7 @@ test('what is left of a gap passes at the new rate: from one a second to a thous
   assert.ok(Math.abs(arrivals.peek() - 1500) < 1e-6, String(arrivals.peek()))
 })
 
-test('set again and again, it neither loses nor gains arrivals', () => {
+test('frequent changes of the rate neither lose nor add arrivals', () => {
   const { arrivals } = made(500)
   let count = 0
   for (let at = 0; at < 10_000; at += 1) {
@@ -54,7 +54,7 @@ test('set again and again, it neither loses nor gains arrivals', () => {
   assert.ok(Math.abs(count - 10_000) <= 2, String(count))
 })
 
-test('a generator that was held up owes what was due meanwhile, at the rate of then', () => {
+test('arrivals that came due while the generator was held up are at the rate of that time', () => {
   const { arrivals } = made(1000)
   until(arrivals, 100)
   // Nothing was taken for 300 ms; meanwhile somebody dragged down and up again.
@@ -65,7 +65,7 @@ test('a generator that was held up owes what was due meanwhile, at the rate of t
   assert.equal(until(arrivals, 1900).length, 100)
 })
 
-test('after its end nothing is due, and a later end changes nothing', () => {
+test('nothing is due after the end, and a later end changes nothing', () => {
   const { arrivals } = made(100)
   assert.equal(arrivals.durationMs, Number.POSITIVE_INFINITY)
   until(arrivals, 90)
@@ -76,7 +76,7 @@ test('after its end nothing is due, and a later end changes nothing', () => {
   assert.equal(arrivals.durationMs, 100)
 })
 
-test('latency counts from when a request was due', () => {
+test('latency counts from the time at which a request was due', () => {
   const { arrivals, seen } = made(100)
   arrivals.ended(70, true, 20, 200, 3)
   arrivals.ended(2020, false, 20, 'refused', 0)

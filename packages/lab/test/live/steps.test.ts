@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadOf, stopsFor } from '../../src/live/steps.ts'
 
-test('from half of what the app can do to twenty times that, in steps that are the same for everybody', () => {
+test('the loads range from 0.5x to 20x the capacity, in the same steps for every app', () => {
   const stops = stopsFor(190)
   assert.deepEqual([stops[0], stops.at(-1)], [0.5, 20])
   assert.deepEqual(
@@ -13,12 +13,12 @@ test('from half of what the app can do to twenty times that, in steps that are t
   for (const load of [1, 2, 5, 10]) assert.ok(stops.includes(load), `${load}x`)
 })
 
-test('of a fast app, no more than the generator can send; of the fastest, half of it at least', () => {
+test('the highest load is limited by what the generator can send, and is at least 0.5x', () => {
   assert.equal(stopsFor(10_000).at(-1), 2)
   assert.deepEqual(stopsFor(100_000), [0.5])
 })
 
-test('a load is taken to the nearest stop, so that there are only so many figures to keep', () => {
+test('a load is rounded to the nearest step, and anything outside the range is refused', () => {
   const stops = stopsFor(190)
   assert.equal(loadOf(1.04, stops), 1)
   assert.equal(loadOf(20, stops), 20)

@@ -8,7 +8,7 @@ import { DueTimes } from '../../src/load/due-times.ts'
 const closed = (users: number, thinkMs: number, durationMs = 60_000) =>
   sourceOf({ kind: 'closed', users, durationMs, thinkMs }, 0, 1)
 
-describe('users', () => {
+describe('closed-loop users', () => {
   /** Of the requests of `users`, each answered in `answerMs`, the most that are due within 10 ms of each other. */
   const most = (users: number, thinkMs: number, answerMs: (due: number) => number, from: number): number => {
     const source = closed(users, thinkMs)
@@ -30,16 +30,16 @@ describe('users', () => {
     return Math.max(...late.map(due => late.filter(other => other >= due && other < due + 10).length))
   }
 
-  it('do not march in step: not from the start', () => {
+  it('are spread out from the start', () => {
     assert.ok(most(100, 1000, () => 5, 0) < 20)
   })
 
-  it('and not after a stall that answered them all at once', () => {
+  it('are spread out again after a stall that answered them all at once', () => {
     const stalled = (due: number): number => (due < 10_000 ? 10_000 - due : 5)
     assert.ok(most(100, 1000, stalled, 20_000) < 20)
   })
 
-  it('think as long as they are told on average', () => {
+  it('think for the configured time on average', () => {
     const source = closed(1, 100)
     source.advance()
     let sum = 0
@@ -51,7 +51,7 @@ describe('users', () => {
     assert.ok(Math.abs(sum / 1000 - 100) < 5, `${sum / 1000}`)
   })
 
-  it('want the next at once without thinking, but not when they got no connection', () => {
+  it('send the next request at once without think time, but not if they got no connection', () => {
     const source = closed(1, 0)
     assert.equal(source.peek(), 0)
     source.advance()
@@ -78,7 +78,7 @@ describe('clients that retry', () => {
     return found
   }
 
-  it('ask again as often as they are told, and not after the schedule has ended', () => {
+  it('retry as often as configured, but not after the schedule has ended', () => {
     for (const end of [503, 500, 'response-timeout', 'refused', 'unsent'] as const) {
       // The last one is due 500 ms before the end: its second retry at 9,800 ms at the earliest.
       const { length } = dues(2, () => end)
@@ -89,12 +89,12 @@ describe('clients that retry', () => {
     assert.equal(dues(0, () => 503).length, 10)
   })
 
-  it('are content with an answer, also with one that tells them that they are wrong', () => {
+  it('do not retry after a 2xx, 3xx or 4xx response', () => {
     for (const end of [200, 304, 404, 429]) assert.equal(dues(2, () => end).length, 10)
     assert.equal(dues(2, n => (n % 2 === 1 ? 503 : 200)).length, 20)
   })
 
-  it('wait longer the second time', () => {
+  it('wait longer before the second retry', () => {
     const all = dues(2, () => 503)
     for (let first = 0; first + 3 <= 27; first += 3) {
       const [due, once, twice] = all.slice(first) as [number, number, number]
@@ -104,7 +104,7 @@ describe('clients that retry', () => {
   })
 })
 
-it('due times come out in order', () => {
+it('DueTimes returns times in order', () => {
   const times = fc.array(fc.oneof(fc.double({ noNaN: true, min: 0, max: 1e6 }), fc.constant('first' as const)))
   fc.assert(
     fc.property(times, steps => {

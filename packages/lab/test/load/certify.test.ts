@@ -73,7 +73,7 @@ const ok = (measured: number, own: number): string =>
   })
 
 describe('certification', () => {
-  it('has no doubt about a generator that was on time', () => {
+  it('has no doubts about a generator that was on time', () => {
     assert.deepEqual(
       doubts(
         evidence({
@@ -90,7 +90,7 @@ describe('certification', () => {
     )
   })
 
-  it('ignores lateness that does not show: 20 ms under 3 s', () => {
+  it('ignores lateness that does not affect the figures: 20 ms of 3 s', () => {
     assert.equal(
       text({
         latencies: of({
@@ -105,7 +105,7 @@ describe('certification', () => {
     )
   })
 
-  it('tells the same lateness where it does show: 20 ms of 25 ms', () => {
+  it('reports the same lateness if it does affect the figures: 20 ms of 25 ms', () => {
     assert.match(
       text({
         latencies: of({
@@ -120,7 +120,7 @@ describe('certification', () => {
     )
   })
 
-  it('ignores one hiccup in the maximum, not one that makes it', () => {
+  it('ignores one late request in the maximum, unless it makes the maximum', () => {
     assert.equal(
       text({
         latencies: of({
@@ -147,7 +147,7 @@ describe('certification', () => {
     )
   })
 
-  it('allows lateness in proportion, not by a fixed time', () => {
+  it('tolerates lateness in proportion to the latency, down to the accuracy of the generator', () => {
     assert.equal(ok(29, 1.5), '')
     assert.match(ok(29, 4), /p50 of 29 ms by up to 4 ms/)
     assert.match(ok(0.2, 0.15), /p50 of 0\.2 ms by up to 0\.15 ms/)
@@ -155,7 +155,7 @@ describe('certification', () => {
     assert.equal(ok(0.2, 0.08), '')
   })
 
-  it('takes a percentile that rests on few requests for an extreme, but not the middle', () => {
+  it('treats a percentile of few requests as an extreme, but not the median or the mean', () => {
     const late = (count: number, from: number) =>
       text({
         latencies: of({
@@ -171,7 +171,7 @@ describe('certification', () => {
     assert.match(late(5, 2), /changed mean of 4\.2 ms by up to 1\.2 ms, p50 of 5/)
   })
 
-  it('doubts a late generator whose requests all failed', () => {
+  it('doubts a late generator although all its requests failed', () => {
     const failed = (own: number) =>
       doubts(
         evidence({
@@ -190,7 +190,7 @@ describe('certification', () => {
     assert.match(failed(900)[0]!.sentence, /lateness changed failed mean of 2000 ms by up to 900 ms/)
   })
 
-  it("says by how much each figure may be the generator's", () => {
+  it('gives the interval in which the clean value of each figure lies', () => {
     const { ok, shed, failed } = certificateOf(
       [],
       of({
@@ -212,7 +212,7 @@ describe('certification', () => {
     assert.equal(shed, undefined)
   })
 
-  it('looks at sheds as well', () => {
+  it('considers the latency of shed requests as well', () => {
     assert.match(
       text({
         latencies: of({
@@ -227,7 +227,7 @@ describe('certification', () => {
     )
   })
 
-  it('names the cap on connections as the cause when it is', () => {
+  it('names the connection limit as the cause if requests waited for a connection', () => {
     const wait = new Histogram()
     for (let k = 0; k < 5000; k++) wait.record(20)
     const said = text({
@@ -244,7 +244,7 @@ describe('certification', () => {
     assert.match(said, /5,000 requests waited for one of 500 connections; allow more connections/)
   })
 
-  it('names a saturated core, alone only in a closed loop', () => {
+  it('names a saturated core as the cause of lateness, and on its own only in a closed loop', () => {
     const workers = [worker({ cpuMs: 9800 })]
     assert.equal(text({ workers }), '')
     assert.match(
@@ -268,7 +268,7 @@ describe('certification', () => {
     assert.equal(text({ workers: [worker({ cpuMs: 9800, idleMs: 5000 })] }), '')
   })
 
-  it('has all the doubts of a run, the gravest first: a core that is used up is one beside lateness', () => {
+  it('lists every doubt about a run, the gravest first', () => {
     const arrival = { kind: 'closed', users: 5, durationMs: 10_000, thinkMs: 0 } as const
     const late = pair(
       5000,
@@ -287,13 +287,13 @@ describe('certification', () => {
     assert.deepEqual([code, codes], ['late', ['late', 'saturated', 'standing']])
   })
 
-  it('tells a freeze once, however many workers it stopped', () => {
+  it('reports a freeze once, however many workers it stopped', () => {
     const freezes = [{ atMs: 4000, lengthMs: 1000 }]
     const said = text({ workers: [worker({ freezes }), worker({ freezes: [{ atMs: 4001, lengthMs: 999 }] })] })
     assert.match(said, /frozen once, for 1000 ms at 4\.0 s/)
   })
 
-  it('tells what was never sent, never opened, stopped, or lost to the SLO', () => {
+  it('reports unsent requests, missing connections, an early stop, and answers that missed the SLO', () => {
     assert.match(
       text({ workers: [worker({ unsentForConnection: 3 })] }),
       /3 requests found none of 500 connections free/,
@@ -308,7 +308,7 @@ describe('certification', () => {
     assert.equal(text({ goodLost: 5 }), '')
   })
 
-  it('passes on what lay behind failures without a name', () => {
+  it('reports the reason of failures without a category', () => {
     assert.match(
       text({ reasons: { 'other: EADDRNOTAVAIL, no ports': 4 } }),
       /4 requests failed: EADDRNOTAVAIL, no ports\./,

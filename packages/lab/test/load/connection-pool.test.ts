@@ -28,13 +28,13 @@ const answered = (keptMs: number) => {
   return { pool, connection, made }
 }
 
-describe('a free connection', () => {
-  it('is used until shortly before its server closes it', () => {
+describe('a free connection in the pool', () => {
+  it('is used until shortly before the keep-alive timeout of its server', () => {
     const { pool, connection } = answered(5000)
     assert.equal(pool.takeFree(4999), connection)
   })
 
-  it('is not used in the last second, and makes room for another', () => {
+  it('is not used in the last second of the keep-alive timeout, and is replaced', () => {
     const { pool, made } = answered(5000)
     assert.equal(pool.takeFree(5001), undefined)
     assert.equal(pool.closing, 1)
@@ -46,13 +46,13 @@ describe('a free connection', () => {
     assert.equal(made[0]!.destroyed, true)
   })
 
-  it('is not used in the second half of a short time', () => {
+  it('is not used in the second half of a short keep-alive timeout', () => {
     assert.equal(answered(1000).pool.takeFree(1501), undefined)
     assert.notEqual(answered(1000).pool.takeFree(1499), undefined)
     assert.equal(answered(0).pool.takeFree(1000), undefined)
   })
 
-  it('is used for ever when its server says nothing', () => {
+  it('is used without a time limit if its server gives no keep-alive timeout', () => {
     assert.notEqual(answered(Number.POSITIVE_INFINITY).pool.takeFree(1e9), undefined)
   })
 })

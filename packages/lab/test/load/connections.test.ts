@@ -10,7 +10,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const FRESH = { kind: 'fresh' } as const
 
 describe('runLoad: connections', () => {
-  it('rotates over the whole standing set', async () => {
+  it('uses all standing connections in rotation', async () => {
     let connections = 0
     const used = new Map<number, number>()
     const server = await rawServer(socket => {
@@ -30,7 +30,7 @@ describe('runLoad: connections', () => {
     assert.ok(Math.max(...times) - Math.min(...times) <= 1, `${times}`)
   })
 
-  it('opens a standing set of 1,500 gently', async () => {
+  it('opens 1,500 standing connections without a failure', async () => {
     let connections = 0
     const server = await rawServer(socket => {
       connections++
@@ -44,7 +44,7 @@ describe('runLoad: connections', () => {
     assert.deepEqual(outcome.failed, {})
   })
 
-  it('opens more when all are busy, up to the cap; then requests wait, which is told', async () => {
+  it('opens more connections when all are busy, up to the limit, and reports that requests waited', async () => {
     const server = await waitingServer(100)
     const outcome = await against(server, {
       connections: { kind: 'keep-alive', count: 2, max: 8 },
@@ -84,7 +84,7 @@ describe('runLoad: connections', () => {
     })
   }
 
-  it('counts as unsent what found no free connection within the timeout', async () => {
+  it('counts requests as unsent if no connection was free within the timeout', async () => {
     const server = await rawServer(() => {})
     const outcome = await against(server, {
       connections: { kind: 'keep-alive', count: 4, max: 4 },
@@ -95,7 +95,7 @@ describe('runLoad: connections', () => {
     assert.match(outcome.why.join(' '), /found none of 4 connections free within 200 ms and never went out/)
   })
 
-  it('uses a new connection for every fresh request and lets the server close it', async () => {
+  it('uses a new connection for each request in fresh mode, and lets the server close it', async () => {
     let connections = 0
     let closedFirst = 0
     const server = await rawServer(socket => {
@@ -142,7 +142,7 @@ describe('runLoad: connections', () => {
     assert.ok(connections > 5 + asked + 1, `${connections} connections, ${asked} requests`)
   })
 
-  it('does not trust a connection on which bytes came unasked', async () => {
+  it('does not reuse a connection on which unexpected bytes arrived', async () => {
     const server = await rawServer(socket =>
       socket.on('data', () => socket.write(`${OK}HTTP/1.1 408 Request Timeout\r\n\r\n`)),
     )

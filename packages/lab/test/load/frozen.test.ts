@@ -28,7 +28,7 @@ class HeldEngine extends Engine {
   }
 }
 
-test('after a stop, answers are read before anybody is timed out', async () => {
+test('after a pause of the generator, responses are read before requests time out', async () => {
   const server = spawn(process.execPath, ['-e', SERVER], { stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     const [port] = (await once(server.stdout, 'data')) as [Buffer]

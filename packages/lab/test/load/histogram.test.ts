@@ -13,8 +13,8 @@ const of = (values: readonly number[]): Histogram => {
 const duration = fc.double({ min: Math.log(0.001), max: Math.log(1_000_000), noNaN: true }).map(Math.exp)
 const durations = fc.array(duration, { maxLength: 200 })
 
-describe('histogram', () => {
-  it('keeps every percentile within 0.4 % of the sorted truth', () => {
+describe('Histogram', () => {
+  it('keeps each percentile within 0.4 % of the exact one', () => {
     fc.assert(
       fc.property(
         fc.array(duration, { minLength: 1, maxLength: 300 }),
@@ -30,7 +30,7 @@ describe('histogram', () => {
     )
   })
 
-  it('keeps count, extremes and mean', () => {
+  it('keeps count, minimum, maximum and mean', () => {
     fc.assert(
       fc.property(fc.array(duration, { minLength: 1 }), values => {
         const histogram = of(values)
@@ -44,7 +44,7 @@ describe('histogram', () => {
     )
   })
 
-  it('merges in any order and grouping to the very same histogram as recording everything', () => {
+  it('merges in any order to the same histogram as recording all values', () => {
     fc.assert(
       fc.property(durations, durations, durations, (a, b, c) => {
         const whole = of([...a, ...b, ...c]).toJSON()
@@ -60,7 +60,7 @@ describe('histogram', () => {
     )
   })
 
-  it('survives JSON and structured clone', () => {
+  it('is the same after JSON and structured clone', () => {
     fc.assert(
       fc.property(durations, values => {
         const data = of(values).toJSON()
@@ -70,7 +70,7 @@ describe('histogram', () => {
     )
   })
 
-  it('clamps what lies outside of its range and keeps the exact extremes', () => {
+  it('clamps values outside its range, but keeps the exact extremes', () => {
     const histogram = of([-3, 0, 1e-9, 1e9, Number.POSITIVE_INFINITY])
     assert.equal(histogram.min, 0)
     assert.equal(histogram.max, Number.POSITIVE_INFINITY)
@@ -78,7 +78,7 @@ describe('histogram', () => {
     assert.ok(histogram.percentile(80) > 1_000_000)
   })
 
-  it('says NaN for figures of nothing', () => {
+  it('is NaN for every figure if it is empty', () => {
     const empty = new Histogram()
     assert.equal(empty.count, 0)
     for (const figure of [empty.mean, empty.min, empty.max, empty.percentile(50), empty.shareWithin(1)]) {
@@ -86,13 +86,13 @@ describe('histogram', () => {
     }
   })
 
-  it('tells the share within a bound', () => {
+  it('computes the share of values within a bound', () => {
     const histogram = of(Array.from({ length: 1000 }, (_, k) => k + 1))
     assert.ok(Math.abs(histogram.shareWithin(500) - 0.5) < 0.005)
     assert.equal(histogram.shareWithin(1000), 1)
   })
 
-  it('refuses what is no duration, no percentage, no histogram', () => {
+  it('refuses invalid values, percentages and serialised data', () => {
     assert.throws(() => of([Number.NaN]), RangeError)
     assert.throws(() => of([1]).percentile(101), RangeError)
     assert.throws(() => Histogram.fromJSON({ ...of([1]).toJSON(), count: 2 }), RangeError)

@@ -57,8 +57,8 @@ const watched = () => {
   return { seen, took }
 }
 
-describe('HTTP/2: answers', () => {
-  it('counts by status, and the bytes of bodies', async () => {
+describe('runLoad over HTTP/2: responses', () => {
+  it('counts responses by status, and the bytes of bodies', async () => {
     let n = 0
     const statuses = [200, 301, 404, 500, 503]
     const { answered, failed, good, bodyBytes, bytesRead, sendLag } = await against(
@@ -70,7 +70,7 @@ describe('HTTP/2: answers', () => {
     assert.ok(bytesRead > 50 * 2 * 9, `${bytesRead} bytes`)
   })
 
-  it('sends method, headers, fields and body', async () => {
+  it('sends method, headers and body, with template fields filled in', async () => {
     const seen: string[] = []
     const server = await http2Server((stream, headers) => {
       let body = ''
@@ -98,7 +98,7 @@ describe('HTTP/2: answers', () => {
     ])
   })
 
-  it('over TLS, whose server is verified', async () => {
+  it('verifies the certificate of a TLS server', async () => {
     const secure = { ...SERVER, ALPNProtocols: ['h2'] }
     const arrival = constant(20, 200)
     const trusted = await against(await http2Server(answer_, secure), { tls: { ca: AUTHORITY }, arrival })
@@ -108,7 +108,7 @@ describe('HTTP/2: answers', () => {
     assert.match(unknown.why.join(' '), /unable to verify|self-signed|issuer/)
   })
 
-  it('takes an answer of its head alone, and one that comes before the body was read', async () => {
+  it('accepts a response without a body, and one that comes before the request body was read', async () => {
     const server = await http2Server((stream, headers) => {
       if (headers[':method'] === 'HEAD') stream.respond({ ':status': 200, 'content-length': 5 }, { endStream: true })
       else answer(stream)
@@ -118,7 +118,7 @@ describe('HTTP/2: answers', () => {
     assert.deepEqual(answered, { 200: 20 })
   })
 
-  it('counts latency from when a request was due, through a stall of the server', async () => {
+  it('counts latency from the time at which a request was due, including a stall of the server', async () => {
     let stalled = false
     const { okLatency } = await against(
       await http2Server(stream => {
@@ -160,8 +160,8 @@ function onHeaders(socket: Socket, listener: (id: number) => void): void {
   })
 }
 
-describe('HTTP/2: connections', () => {
-  it('has so many streams on so many connections at once, and not one more; then requests wait, which is told', async () => {
+describe('runLoad over HTTP/2: connections', () => {
+  it('opens at most the configured streams and connections, and reports that requests waited', async () => {
     const { seen, took } = watched()
     const { answered, why, certificate } = await against(
       await http2Server(stream => {
@@ -176,7 +176,7 @@ describe('HTTP/2: connections', () => {
     assert.match(why.join(' '), /requests waited for one of 6 streams on 2 connections/)
   })
 
-  it('has no more streams on a connection than its server allows', async () => {
+  it('opens no more streams on a connection than its server allows', async () => {
     const { seen, took } = watched()
     const { answered, failed } = await against(
       await http2Server(
@@ -192,7 +192,7 @@ describe('HTTP/2: connections', () => {
     assert.deepEqual(seen, { sessions: 3, most: 6, mostOnOne: 2 })
   })
 
-  it('opens one stream, and no second one before the server has said how many it takes', async () => {
+  it("opens one stream on a new connection, and no second before the server's SETTINGS frame", async () => {
     const came: string[] = []
     const server = await rawServer(socket => {
       onHeaders(socket, id => {
@@ -216,7 +216,7 @@ describe('HTTP/2: connections', () => {
     assert.deepEqual([answered, failed], [{ 200: 20 }, {}])
   })
 
-  it('uses a connection for every fresh request', async () => {
+  it('uses a new connection for each request in fresh mode', async () => {
     const { seen, took } = watched()
     const { answered, failed } = await against(
       await http2Server(stream => {
@@ -228,7 +228,7 @@ describe('HTTP/2: connections', () => {
     assert.deepEqual([answered, failed, seen.sessions], [{ 200: 20 }, {}, 20])
   })
 
-  it('goes on elsewhere when the server says GOAWAY, and waits for what it has taken', async () => {
+  it('opens a new connection after a GOAWAY frame, and loses only refused requests', async () => {
     const { seen, took } = watched()
     let n = 0
     const { answered, failed } = await against(
@@ -245,7 +245,7 @@ describe('HTTP/2: connections', () => {
     assert.ok(seen.sessions > 2, `${seen.sessions} connections`)
   })
 
-  it('keeps users waiting for their answers', async () => {
+  it('sends one request at a time for each closed-loop user', async () => {
     const { seen, took } = watched()
     const outcome = await against(
       await http2Server(stream => {
@@ -262,7 +262,7 @@ describe('HTTP/2: connections', () => {
   })
 })
 
-describe('HTTP/2: failures', () => {
+describe('runLoad over HTTP/2: failures', () => {
   const { NGHTTP2_REFUSED_STREAM, NGHTTP2_INTERNAL_ERROR, NGHTTP2_HTTP_1_1_REQUIRED, NGHTTP2_ENHANCE_YOUR_CALM } =
     constants
   const acts: readonly [path: string, act: (stream: ServerHttp2Stream) => unknown, code: string][] = [
@@ -286,7 +286,7 @@ describe('HTTP/2: failures', () => {
     ],
     ['wants-http1', stream => stream.close(NGHTTP2_HTTP_1_1_REQUIRED), 'other'],
   ]
-  it('of a stream: refused, reset, broken', async () => {
+  it('counts failures of a stream as refused, reset, malformed or other', async () => {
     const server = await http2Server((stream, headers) => {
       acts.find(([path]) => headers[':path'] === `/${path}`)![1](stream)
     })
@@ -309,7 +309,7 @@ describe('HTTP/2: failures', () => {
     assert.match(outcome.why.join(' '), /4 requests failed: the server asks for HTTP\/1\.1/)
   })
 
-  it('of a connection: closed, and GOAWAY with an error', async () => {
+  it('counts requests as reset if their connection is closed or gets GOAWAY with an error', async () => {
     for (const act of [
       (session: ServerHttp2Session) => session.destroy(),
       (session: ServerHttp2Session) => session.goaway(NGHTTP2_ENHANCE_YOUR_CALM),
@@ -319,7 +319,7 @@ describe('HTTP/2: failures', () => {
     }
   })
 
-  it('a connection lives on when a request on it times out', async () => {
+  it('keeps using a connection after a request on it timed out', async () => {
     const { seen, took } = watched()
     let n = 0
     const outcome = await against(
@@ -339,7 +339,7 @@ describe('HTTP/2: failures', () => {
     assert.equal(seen.sessions, 1)
   })
 
-  it('a server that speaks only HTTP/1', async () => {
+  it('counts requests to a server that speaks only HTTP/1 as malformed, and gives the reason', async () => {
     const plain = await against(await httpServer((_, res) => res.end('ok')), { arrival: constant(40, 250) })
     assert.deepEqual(plain.failed, { malformed: 10 })
     assert.match(plain.why.join(' '), /10 answers broke HTTP: no valid HTTP\/2/)
@@ -359,7 +359,7 @@ describe('HTTP/2: failures', () => {
     assert.match(secure.why.join(' '), /the server does not offer HTTP\/2 \(h2\) over TLS/)
   })
 
-  it('garbage', async () => {
+  it('counts responses that are not HTTP/2 as malformed', async () => {
     const server = await rawServer(socket => socket.on('data', () => socket.write('\x00 garbage\n'.repeat(20))))
     const { failed, why } = await against(server, { arrival: constant(40, 250) })
     assert.deepEqual(failed, { malformed: 10 }, why.join(' '))
@@ -375,7 +375,7 @@ describe('HTTP/2: failures', () => {
     assert.deepEqual(Object.keys(outcome.failed), ['aborted'])
   })
 
-  it('refuses what HTTP/2 does not have before anything is sent', async () => {
+  it('refuses headers and settings that HTTP/2 does not allow before sending anything', async () => {
     const http2 = { streams: 10 }
     await assert.rejects(
       runLoad(planFor('http://127.0.0.1:1/', { http2, headers: { TE: 'gzip' } })),

@@ -22,8 +22,8 @@ const journeysOf = (steps: readonly JourneyStep[], atOnce = 100, worker = 0, wor
 const end = (journeys: Journeys, run: JourneyRun, atMs: number, how: number | 'reset'): void =>
   journeys.ended(atMs, true, 0, how, 0, run)
 
-describe('journeys', () => {
-  it('are due again their think time after each answer, in the order of time', () => {
+describe('Journeys', () => {
+  it('schedule the next step of a journey its think time after the last response, in order of time', () => {
     const journeys = journeysOf([step(0), step(30), step(500)])
     assert.equal(journeys.peek(), 50)
     const first = journeys.take()
@@ -40,7 +40,7 @@ describe('journeys', () => {
     assert.deepEqual([failedAt, cut, completed], [[1, 0, 0], 1, 0])
   })
 
-  it('share arrivals, numbers and places among workers', () => {
+  it('divide arrivals, numbers and places among workers', () => {
     const numbers = [0, 1].flatMap(worker => {
       const journeys = journeysOf([step(0)], 3, worker, 2)
       const runs = Array.from({ length: 5 }, () => journeys.take())
@@ -51,7 +51,7 @@ describe('journeys', () => {
     assert.deepEqual(numbers.toSorted(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  it('have books that balance, whatever answers come when', () => {
+  it('account for every journey, in any order of responses', () => {
     const act = fc.record({
       take: fc.boolean(),
       which: fc.nat(5),
@@ -79,7 +79,7 @@ describe('journeys', () => {
   })
 })
 
-describe('what is read out of an answer', () => {
+describe('a value extracted from a response', () => {
   const read = (answer: string, at: Extraction, pieces = 7): string | undefined => {
     const parser = new ResponseParser()
     const parts = new AnswerParts()
@@ -98,7 +98,7 @@ describe('what is read out of an answer', () => {
     `HTTP/1.1 200 OK\r\n${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
   const json = (at: string): Extraction => ({ name: 'x', from: 'json', at })
 
-  it('is a value of its JSON, in pieces and in chunks', () => {
+  it('can be a JSON value, with the body in pieces or chunked', () => {
     const body = '{"a/b":{"~":["ü",7,true,null,{}]},"":1}'
     assert.equal(read(answer(body), json('/a~1b/~0/0')), 'ü')
     assert.equal(read(answer(body), json('/a~1b/~0/1')), '7')
@@ -108,7 +108,7 @@ describe('what is read out of an answer', () => {
     assert.equal(read(chunked, json('/a')), 'b')
   })
 
-  it('is undefined where it is not there, no value, or no JSON', () => {
+  it('is undefined if it is absent, not a scalar, unsafe in a header, or in a body that is not JSON or is too long', () => {
     for (const pointer of ['/a~1b/~0/3', '/a~1b/~0/4', '/a~1b/~0/9', '/toString', '/a~1b/~0/length']) {
       assert.equal(read(answer('{"a/b":{"~":["ü",7,true,null,{}]}}'), json(pointer)), undefined, pointer)
     }
@@ -118,7 +118,7 @@ describe('what is read out of an answer', () => {
     assert.equal(read(answer(long), json('/a'), 4096), undefined)
   })
 
-  it('is a header or a cookie of the answer that counts, the last one given', () => {
+  it('can be a header, the last one of its name, or a cookie of the final response', () => {
     const head = 'X-Id:  7 \r\nx-id: 8\r\nSet-Cookie: sid=a=b; Path=/\r\nSet-Cookie: other=1\r\n'
     const early = 'HTTP/1.1 103 Early Hints\r\nX-Only: early\r\n\r\n'
     assert.equal(read(early + answer('', head), { name: 'x', from: 'header', at: 'X-ID' }), '8')

@@ -14,8 +14,8 @@ const started = (now = 0): Lateness => {
   return lateness
 }
 
-describe('lateness', () => {
-  it('of an answer is counted from the poll before the one that read it', () => {
+describe('Lateness', () => {
+  it('of a response counts from the poll before the one that read it', () => {
     const lateness = started()
     lateness.polls(10)
     lateness.alive(10.5)
@@ -25,7 +25,7 @@ describe('lateness', () => {
     assert.equal(lateness.unreadMs, 1)
   })
 
-  it('of a worker woken from a timer is what the scheduler made it wait', () => {
+  it('after a timer is the delay by the scheduler, or the whole sleep if that is not known', () => {
     const woken = (delayMs: number, turns = 1): number => {
       const lateness = started()
       lateness.sleeps(0.01, 5, { delayMs: 100, turns: 7 })
@@ -40,7 +40,7 @@ describe('lateness', () => {
     assert.equal(woken(0, 0), 4)
   })
 
-  it('of a worker woken from a timer is nothing where the scheduler does not tell, unless the timer was late', () => {
+  it('after a timer is 0 without scheduler statistics, unless the timer was late', () => {
     const woken = (now: number): number => {
       const lateness = started()
       lateness.sleeps(0.01, 5, undefined)
@@ -51,7 +51,7 @@ describe('lateness', () => {
     assert.equal(woken(30), 30)
   })
 
-  it('asks to read first after a gap, until a poll that began after it is over', () => {
+  it('requires reading first after a gap, until a poll that began after the gap is over', () => {
     const lateness = started()
     lateness.polls(1)
     assert.equal(lateness.mustRead, false)
@@ -68,7 +68,7 @@ describe('lateness', () => {
     assert.equal(lateness.catchingUp, false)
   })
 
-  it('records a freeze, and no nap', () => {
+  it('records a freeze, but not a nap', () => {
     const lateness = started()
     lateness.naps(500)
     lateness.polls(500.1)
@@ -79,7 +79,7 @@ describe('lateness', () => {
     assert.deepEqual(lateness.freezes, [{ atMs: 505, lengthMs: FREEZE_MS }])
   })
 
-  it('never claims less than an answer has waited, whatever the loop does and wherever it is held', () => {
+  it('is never less than a response has waited, whatever the loop does and wherever it is held', () => {
     // Turns that take `work`, polls that look at once, and answers that come at any time.
     const turn = fc.record({
       work: fc.double({ min: 0, max: 50, noNaN: true }),
@@ -115,8 +115,8 @@ describe('lateness', () => {
   })
 })
 
-describe('busy period', () => {
-  it('charges the lateness of its first request to all that follow, until nothing is in flight', () => {
+describe('BusyPeriod', () => {
+  it('charges the lateness of its first request to all that follow, until no request is in flight', () => {
     const period = new BusyPeriod()
     const sent: readonly [lateMs: number, inflight: number, own: number][] = [
       [0.1, 0, 0.1],
@@ -131,7 +131,7 @@ describe('busy period', () => {
     for (const [lateMs, inflight, own] of sent) assert.equal(period.delayOf(lateMs, inflight, 1), own)
   })
 
-  it('is over with as few in flight as the server always has', () => {
+  it('ends when the number in flight is back at the usual level', () => {
     const period = new BusyPeriod()
     let now = 0
     // A server that takes 5 ms whatever comes: five in flight at 1,000/s.
@@ -143,7 +143,7 @@ describe('busy period', () => {
     assert.equal(period.delayOf(0, 6, now + 57), 0)
   })
 
-  it('bounds what a server that serves in order owes to late requests', () => {
+  it('bounds the delay that late requests cause in a server that serves in order', () => {
     const times = fc.array(
       fc.record({
         gap: fc.double({ min: 0, max: 20, noNaN: true }),
@@ -174,13 +174,13 @@ describe('busy period', () => {
   })
 })
 
-describe('scheduling', () => {
-  it('reads the figures of the kernel, or none', () => {
+describe('the scheduler statistics of a thread', () => {
+  it('are parsed from schedstat, and undefined if that is missing or invalid', () => {
     assert.deepEqual(parseSchedstat('123 4500000 7\n'), { delayMs: 4.5, turns: 7 })
     for (const text of ['', '0 0 0\n', 'garbage', '1 2']) assert.equal(parseSchedstat(text), undefined)
   })
 
-  it('tells of this thread on Linux', { skip: process.platform !== 'linux' }, () => {
+  it('are read for the current thread on Linux', { skip: process.platform !== 'linux' }, () => {
     const read = schedulingOfThisThread()
     const before = read()
     if (before === undefined) return // A kernel without them.
@@ -189,7 +189,7 @@ describe('scheduling', () => {
   })
 })
 
-describe('a worker', () => {
+describe('a worker that shares its core', () => {
   /** It looks each millisecond, and was kept waiting for a share of the time. */
   const yieldsAfter = (shares: readonly number[]): boolean[] => {
     const sharing = new CoreSharing()
@@ -203,14 +203,14 @@ describe('a worker', () => {
     })
   }
 
-  it('with a core of its own turns, and yields it for ten seconds once another has wanted it', () => {
+  it('yields the core for ten seconds after another process has wanted it', () => {
     assert.deepEqual(yieldsAfter([0, 0.02, 0]), [false, false, false])
     assert.deepEqual(yieldsAfter([0, 0.2, 0]), [false, true, true])
     const tenSeconds = yieldsAfter([0.2, ...Array.from({ length: 101 }, () => 0)])
     assert.deepEqual([tenSeconds.at(-3), tenSeconds.at(-1)], [true, false])
   })
 
-  it('turns where the scheduler does not tell', () => {
+  it('does not yield without scheduler statistics', () => {
     const sharing = new CoreSharing()
     for (let now = 0; now < 1000; now++)
       assert.equal(
@@ -219,7 +219,7 @@ describe('a worker', () => {
       )
   })
 
-  it('that yields naps while answers are due, however quick they are, and wakes before it has to send', () => {
+  it('takes short naps while responses are due, and wakes before it has to send', () => {
     const quick = { behind: false, busy: true, answerScaleMs: 0.3, ratePerMs: 1 }
     assert.equal(napMs(1, quick, false), 0)
     const nap = napMs(1, quick, true)

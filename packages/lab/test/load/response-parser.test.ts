@@ -100,22 +100,22 @@ const BROKEN: readonly [name: string, text: string][] = [
   ['headers without end', `HTTP/1.1 200 OK\r\n${'A: b\r\n'.repeat(50_000)}`],
 ]
 
-describe('response parser', () => {
+describe('ResponseParser', () => {
   for (const [name, text, status, reusable, options] of COMPLETE) {
-    it(`completes: ${name}`, () => {
+    it(`parses a complete response: ${name}`, () => {
       assert.deepEqual(one(text, options), { status, complete: true, failed: false, reusable, extra: 0 })
     })
   }
 
   for (const [name, text] of BROKEN) {
-    it(`fails: ${name}`, () => {
+    it(`rejects an invalid response: ${name}`, () => {
       const verdict = one(text)
       assert.equal(verdict.failed, true)
       assert.equal(verdict.complete, false)
     })
   }
 
-  it('is incomplete, not failed, when cut anywhere before the end', () => {
+  it('is incomplete, but not failed, if a valid response is cut anywhere before its end', () => {
     for (const [, text, , , options] of COMPLETE) {
       if (options !== undefined) continue
       for (let cut = 0; cut < text.length; cut++) {
@@ -126,11 +126,11 @@ describe('response parser', () => {
     }
   })
 
-  it('leaves bytes beyond the answer alone', () => {
+  it('does not consume bytes after the end of the response', () => {
     assert.equal(one('HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\n').extra, 17)
   })
 
-  it('comes to the same verdict wherever the bytes are split', () => {
+  it('gives the same result wherever the bytes are split', () => {
     const texts = [
       ...COMPLETE.map(([, text, , , options]) => ({ text, options })),
       ...BROKEN.map(([, text]) => ({ text, options: {} })),
@@ -153,21 +153,21 @@ describe('response parser', () => {
     )
   })
 
-  it('comes to the same verdict byte by byte', () => {
+  it('gives the same result for one byte at a time', () => {
     for (const [, text, , , options] of COMPLETE) {
       const single = [...bytes(text)].map(byte => Uint8Array.of(byte))
       assert.deepEqual(parse(single, options), one(text, options))
     }
   })
 
-  it('never throws, whatever comes', () => {
+  it('never throws, whatever bytes it reads', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.boolean(), (noise, head) => void parse([noise], { head })),
     )
   })
 })
 
-describe('what an answer says besides', () => {
+describe('further properties of a parsed response', () => {
   const read = (text: string, pieces = 1): ResponseParser => {
     const parser = new ResponseParser()
     parser.start(false)
@@ -178,7 +178,7 @@ describe('what an answer says besides', () => {
     return parser
   }
 
-  it('for how long the server keeps the connection', () => {
+  it('include the timeout of the Keep-Alive header, or Infinity without a valid one', () => {
     const kept = (value: string): number =>
       read(`HTTP/1.1 200 OK\r\nKeep-Alive: ${value}\r\nContent-Length: 0\r\n\r\n`).keptMs
     assert.equal(kept('timeout=5'), 5000)
@@ -189,14 +189,14 @@ describe('what an answer says besides', () => {
     }
   })
 
-  it('forgets it with the next answer', () => {
+  it('are reset for the next response', () => {
     const parser = read('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Length: 2\r\n\r\nok')
     parser.start(false)
     assert.equal(parser.keptMs, Number.POSITIVE_INFINITY)
     assert.equal(parser.bodyBytes, 0)
   })
 
-  it('how long its body is, whatever its framing and its pieces', () => {
+  it('include the length of its body, for any framing and any pieces', () => {
     for (const pieces of [1, 3, 1000]) {
       assert.equal(read('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello', pieces).bodyBytes, 5)
       assert.equal(read('HTTP/1.1 200 OK\r\n\r\nhello', pieces).bodyBytes, 5)

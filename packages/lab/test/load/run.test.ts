@@ -26,8 +26,8 @@ const FRESH = { kind: 'fresh' } as const
 // They wait far more than they work, and count.
 const TOGETHER = { concurrency: 6 }
 
-describe('runLoad: answers', TOGETHER, () => {
-  it('counts by status and keeps sheds and errors out of the latency of successes', async () => {
+describe('runLoad: responses', TOGETHER, () => {
+  it('counts responses by status, and keeps sheds and errors out of the latency of successes', async () => {
     let n = 0
     const statuses = [200, 301, 404, 500, 503]
     const server = await httpServer((_, res) => {
@@ -68,7 +68,7 @@ describe('runLoad: answers', TOGETHER, () => {
     assert.deepEqual(seen, Array(2).fill(`PUT /a?b=c high 127.0.0.1:${port} größe`))
   })
 
-  it('sends a header given twice twice', async () => {
+  it('sends a header once for each value in its list', async () => {
     const seen: string[] = []
     const server = await httpServer((req, res) => {
       seen.push(req.rawHeaders.filter((_, at) => req.rawHeaders[at & ~1]?.toLowerCase() === 'cookie').join(' '))
@@ -78,7 +78,7 @@ describe('runLoad: answers', TOGETHER, () => {
     assert.deepEqual(seen, ['Cookie a=1 Cookie b=2'])
   })
 
-  it('counts the bytes of bodies apart from all that was read', async () => {
+  it('counts the bytes of bodies apart from all bytes read', async () => {
     const server = await httpServer((req, res) => (req.url === '/' ? res.end('hello') : res.end()))
     const outcome = await against(server)
     assert.equal(outcome.bodyBytes, 100 * 5)
@@ -93,7 +93,7 @@ describe('runLoad: answers', TOGETHER, () => {
     assert.equal(outcome.seconds.length, 1)
   })
 
-  it('counts an answer later than the SLO as answered but not good', async () => {
+  it('counts a response later than the SLO as answered, but not as good', async () => {
     const server = await httpServer((_, res) => void setTimeout(() => res.end(), 60))
     const outcome = await against(server, { sloMs: 50, arrival: constant(50, 200) })
     assert.deepEqual(outcome.answered, { 200: 10 })
@@ -104,39 +104,39 @@ describe('runLoad: answers', TOGETHER, () => {
 describe('runLoad: failures', TOGETHER, () => {
   for (const connections of [KEEP_ALIVE, FRESH]) {
     const kind = connections.kind
-    it(`refused (${kind})`, async () => {
+    it(`counts requests as refused if the connection is refused (${kind})`, async () => {
       const outcome = await runLoad(planFor(`http://127.0.0.1:${await closedPort()}/`, { ...PATIENT, connections }))
       booksBalance(outcome)
       assert.deepEqual(outcome.failed, { refused: 100 })
       assert.equal(outcome.okLatency.count, 0)
     })
 
-    it(`reset (${kind})`, async () => {
+    it(`counts requests as reset if the connection is reset (${kind})`, async () => {
       const server = await rawServer(socket => socket.on('data', () => socket.resetAndDestroy()))
       const outcome = await against(server, { connections })
       assert.deepEqual(outcome.failed, { reset: 100 })
     })
 
-    it(`closed without an answer (${kind})`, async () => {
+    it(`counts requests as reset if the connection is closed without a response (${kind})`, async () => {
       const server = await rawServer(socket => socket.on('data', () => socket.end()))
       assert.deepEqual((await against(server, { connections })).failed, { reset: 100 })
     })
 
-    it(`closed in the middle of an answer (${kind})`, async () => {
+    it(`counts requests as reset if the connection is closed within a response (${kind})`, async () => {
       const server = await rawServer(socket =>
         socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal')),
       )
       assert.deepEqual((await against(server, { connections })).failed, { reset: 100 })
     })
 
-    it(`silent (${kind})`, async () => {
+    it(`counts requests as timed out if the server sends nothing (${kind})`, async () => {
       const server = await rawServer(() => {})
       const outcome = await against(server, { connections, timeoutMs: SILENCE_MS })
       assert.deepEqual(outcome.failed, { 'response-timeout': 100 })
       assert.ok(outcome.elapsedMs < SILENCE_MS + 9_000, `${outcome.elapsedMs} ms`)
     })
 
-    it(`drips a byte at a time, for ever (${kind})`, async () => {
+    it(`counts requests as timed out if the server sends a byte at a time without end (${kind})`, async () => {
       const server = await rawServer(socket => {
         let timer: NodeJS.Timeout | undefined
         socket.on('data', () => {
@@ -149,7 +149,7 @@ describe('runLoad: failures', TOGETHER, () => {
       assert.deepEqual(outcome.failed, { 'response-timeout': 10 })
     })
 
-    it(`malformed (${kind})`, async () => {
+    it(`counts a response in another protocol as malformed, and quotes it (${kind})`, async () => {
       const server = await rawServer(socket => socket.on('data', () => socket.write('SSH-2.0-tide\r\n')))
       const outcome = await against(server, { connections })
       assert.deepEqual(outcome.failed, { malformed: 100 })
@@ -160,14 +160,14 @@ describe('runLoad: failures', TOGETHER, () => {
       )
     })
 
-    it(`garbage, without so much as a line of HTTP (${kind})`, async () => {
+    it(`counts binary garbage as malformed, and quotes its printable part (${kind})`, async () => {
       const server = await rawServer(socket => socket.on('data', () => socket.write('\x00 garbage\n')))
       const { failed, why } = await against(server, { connections })
       assert.deepEqual(failed, { malformed: 100 })
       assert.match(why.join(' '), /100 answers broke HTTP: expected an HTTP\/1\.1 status line, got "\? garbage"/)
     })
 
-    it(`accepts nothing: a backlog that is full drops every packet (${kind})`, async () => {
+    it(`counts requests as connect timeouts if the server's backlog is full (${kind})`, async () => {
       const hole = await blackhole()
       try {
         const outcome = await runLoad(
@@ -186,7 +186,7 @@ describe('runLoad: failures', TOGETHER, () => {
     })
   }
 
-  it('begins although the server closes each standing connection at once', async () => {
+  it('starts although the server closes each standing connection at once', async () => {
     let connections = 0
     const server = await rawServer(socket => {
       connections++
@@ -197,7 +197,7 @@ describe('runLoad: failures', TOGETHER, () => {
     assert.ok(connections < 100, `${connections} connections`)
   })
 
-  it('frees the places of standing connections that hang, before the start', async () => {
+  it('frees the places of standing connections that hang before the start', async () => {
     const hole = await blackhole()
     try {
       const outcome = await runLoad(
@@ -224,14 +224,14 @@ describe('runLoad: failures', TOGETHER, () => {
     ['half a body', () => 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal', 'response-timeout'],
   ]
   for (const [name, answer, code] of strange) {
-    it(`${name} is a failure like any other`, async () => {
+    it(`counts ${name} as a failed request`, async () => {
       const server = await rawServer(socket => socket.on('data', () => socket.write(answer())))
       const outcome = await against(server, code === 'response-timeout' ? { timeoutMs: SILENCE_MS } : {})
       assert.deepEqual(outcome.failed, { [code]: 100 })
     })
   }
 
-  it('takes 50 MB of headers for no answer, and keeps none of them', async () => {
+  it('fails a response with 50 MB of headers, and stops reading it', async () => {
     const lines = `${'X-Filler: '.padEnd(998, 'x')}\r\n`.repeat(1000)
     const server = await rawServer(socket => {
       let left = 50
@@ -250,26 +250,26 @@ describe('runLoad: failures', TOGETHER, () => {
     assert.ok(outcome.bytesRead < 100 * 1_000_000, `${outcome.bytesRead} bytes read`)
   })
 
-  it('unresolved', async () => {
+  it('counts requests as unresolved if the host name does not exist', async () => {
     const outcome = await runLoad(planFor('http://no-such-host.invalid/', PATIENT))
     booksBalance(outcome)
     assert.deepEqual(outcome.failed, { unresolved: 100 })
   })
 
-  it('says what TLS says, without where its source says it', () => {
+  it('explain() gives the reason of a TLS error without its source location', () => {
     const error = { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', reason: 'certificate required' }
     assert.equal(explain(Object.assign(new Error('40AD:error:rec_layer_s3.c:918'), error)), 'certificate required')
   })
 
-  it('says in words when this machine has no local port left', () => {
+  it('explain() says that the machine ran out of local ports for EADDRNOTAVAIL', () => {
     assert.equal(failureOf('EADDRNOTAVAIL', false), 'other')
     const error = Object.assign(new Error('connect EADDRNOTAVAIL'), { code: 'EADDRNOTAVAIL' })
     assert.match(explain(error), /ran out of local ports/)
   })
 })
 
-describe('runLoad: abort and mistakes', TOGETHER, () => {
-  it('ends at once when aborted and keeps what was measured', async () => {
+describe('runLoad: abort and invalid plans', TOGETHER, () => {
+  it('ends at once when aborted, and keeps what was measured', async () => {
     const server = await rawServer(socket => {
       let n = 0
       // The first answer comes, the second never does.
@@ -296,7 +296,7 @@ describe('runLoad: abort and mistakes', TOGETHER, () => {
     assert.ok(outcome.failed.aborted! > 0)
   })
 
-  it('ends at once when aborted before it began', async () => {
+  it('ends at once when aborted before it started', async () => {
     const server = await rawServer(() => {})
     const outcome = await runLoad(planFor(server.url), { signal: AbortSignal.abort() })
     await server.close()
@@ -304,7 +304,7 @@ describe('runLoad: abort and mistakes', TOGETHER, () => {
     assert.equal(outcome.incomplete, true)
   })
 
-  it('reports progress', async () => {
+  it('reports progress while it runs, and the final count', async () => {
     const server = await httpServer((_, res) => res.end('ok'))
     const seen: number[] = []
     await runLoad(planFor(server.url, { arrival: constant(100, 1500) }), {
@@ -315,7 +315,7 @@ describe('runLoad: abort and mistakes', TOGETHER, () => {
     assert.equal(seen.at(-1), 150)
   })
 
-  it('refuses a wrong plan before anything is sent', async () => {
+  it('refuses an invalid plan before sending anything', async () => {
     const wrong: Partial<LoadPlan>[] = [
       { timeoutMs: 0 },
       { timeoutMs: Number.NaN },

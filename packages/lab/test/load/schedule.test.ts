@@ -23,8 +23,8 @@ const schedule: fc.Arbitrary<Schedule> = fc.record({
   seed: fc.nat(),
 })
 
-describe('schedule', () => {
-  it('places a constant rate evenly', () => {
+describe('arrivalsOf(schedule)', () => {
+  it('spaces a constant rate evenly', () => {
     const times = all({ phases: [{ kind: 'constant', rate: 1000, durationMs: 10_000 }], spacing: 'even', seed: 1 })
     assert.equal(times.length, 10_000)
     times.forEach((time, k) => {
@@ -32,7 +32,7 @@ describe('schedule', () => {
     })
   })
 
-  it('counts right where the arithmetic does not', () => {
+  it('counts arrivals exactly in spite of floating-point rounding', () => {
     // 0.1 * 30 is 3.0000000000000004
     const times = all({ phases: [{ kind: 'constant', rate: 0.1, durationMs: 30_000 }], spacing: 'even', seed: 1 })
     assert.equal(times.length, 3)
@@ -63,7 +63,7 @@ describe('schedule', () => {
     )
   })
 
-  it('counts the integral of the rate when spaced evenly', () => {
+  it('has as many arrivals as the integral of the rate, if spaced evenly', () => {
     fc.assert(
       fc.property(schedule, given => {
         const count = all({ ...given, spacing: 'even' }).length
@@ -72,7 +72,7 @@ describe('schedule', () => {
     )
   })
 
-  it('has, up to every arrival, the integral of the rate behind it', () => {
+  it('places each arrival where the integral of the rate reaches its number', () => {
     fc.assert(
       fc.property(rate, rate, lengthMs, (fromRate, toRate, ms) => {
         const times = all({ phases: [{ kind: 'ramp', fromRate, toRate, durationMs: ms }], spacing: 'even', seed: 1 })
@@ -84,7 +84,7 @@ describe('schedule', () => {
     )
   })
 
-  it('is partitioned exactly among workers', () => {
+  it('divides the arrivals among workers exactly', () => {
     fc.assert(
       fc.property(schedule, fc.integer({ min: 1, max: 7 }), (given, workers) => {
         const parts = Array.from({ length: workers }, (_, worker) => all(given, worker, workers))
@@ -98,7 +98,7 @@ describe('schedule', () => {
     )
   })
 
-  it('repeats with its seed and differs with another', () => {
+  it('repeats with the same seed and differs with another', () => {
     const poisson = (seed: number): Schedule => ({
       phases: [{ kind: 'constant', rate: 100, durationMs: 1000 }],
       spacing: 'poisson',
@@ -109,7 +109,7 @@ describe('schedule', () => {
     assert.notDeepEqual(all(poisson(7)), all(poisson(7 + 2 ** 32)))
   })
 
-  it('is Poisson: mean and variance of counts agree, gaps are exponential', () => {
+  it('is a Poisson process: mean and variance of counts agree, and gaps are exponential', () => {
     const times = all({
       phases: [{ kind: 'constant', rate: 1000, durationMs: 200_000 }],
       spacing: 'poisson',
@@ -126,7 +126,7 @@ describe('schedule', () => {
     assert.ok(Math.abs(long - Math.exp(-1)) < 0.006, `share of gaps over the mean ${long}`)
   })
 
-  it('names the option, the range and the value of what is wrong', () => {
+  it('refuses an invalid schedule, and names the option, the range and the value', () => {
     const bad = (phases: readonly Phase[], more: Partial<Schedule> = {}) =>
       assert.throws(() => all({ phases, spacing: 'even', seed: 1, ...more }), RangeError)
     bad([])
@@ -141,7 +141,7 @@ describe('schedule', () => {
     )
   })
 
-  it('passes through phases in which nothing is due', () => {
+  it('skips phases in which nothing is due', () => {
     const times = all({
       phases: [0, 10, 0, 10].map(rate => ({ kind: 'constant', rate, durationMs: 100 })),
       spacing: 'even',

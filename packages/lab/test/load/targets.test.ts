@@ -39,7 +39,7 @@ const targetsBalance = (outcome: LoadOutcome): void => {
 }
 
 for (const threads of [1, 2]) {
-  it(`requests go round in order, each server on connections of its own (${threads} threads)`, async () => {
+  it(`targets are requested round robin, each server on its own connections (${threads} threads)`, async () => {
     const seen = { one: new Map<string, number>(), other: new Map<string, number>() }
     const sockets = { one: new Set(), other: new Set() }
     const listen = (name: keyof typeof seen) =>
@@ -76,7 +76,7 @@ for (const threads of [1, 2]) {
   })
 }
 
-it('a server that is dead or silent takes nothing from the others', async () => {
+it('a dead or silent server does not affect the other targets', async () => {
   const well = await httpServer((_, response) => response.end())
   const silent = await rawServer(() => {})
   const outcome = await runLoad(
@@ -96,7 +96,7 @@ it('a server that is dead or silent takes nothing from the others', async () => 
   assert.deepEqual(third!.failed, { unresolved: 10 })
 })
 
-it('one target has no figures of its own, and neither have more than anybody reads', async () => {
+it('there are no figures by target for a single target or for more than 20', async () => {
   const server = await httpServer((_, response) => response.end())
   const one = await runLoad(planFor(server.url, { arrival: constant(100, 50) }))
   const others = Array.from({ length: 20 }, () => get(server.url))
@@ -106,7 +106,7 @@ it('one target has no figures of its own, and neither have more than anybody rea
   assert.deepEqual(many.answered, { 200: 5 })
 })
 
-describe('TLS', () => {
+describe('runLoad over TLS', () => {
   let server: Server
   let url = ''
   before(async () => {
@@ -126,12 +126,12 @@ describe('TLS', () => {
     return { answered, failed }
   }
 
-  it('a certificate nobody vouches for is refused, unless told not to look', async () => {
+  it('refuses an untrusted certificate unless insecure is set', async () => {
     assert.deepEqual((await sent({})).answered, {})
     assert.deepEqual(await sent({ tls: { insecure: true } }), { answered: { 403: 5 }, failed: {} })
   })
 
-  it('takes an authority, and shows a certificate', async () => {
+  it('trusts a given authority, and sends a client certificate', async () => {
     assert.deepEqual(await sent({ tls: { ca: AUTHORITY } }), { answered: { 403: 5 }, failed: {} })
     assert.deepEqual(await sent({ tls: { ca: AUTHORITY, ...CLIENT } }), { answered: { 200: 5 }, failed: {} })
   })

@@ -10,14 +10,14 @@ const filled = (text: string, number: number, nowMs = 1_795_272_424_612): string
   return typeof template === 'string' ? template : template(number, nowMs, {})
 }
 
-test('every field is filled in, wherever it stands', () => {
+test('every template field is filled in, wherever it is', () => {
   assert.equal(filled('{"a":{"b":{{seq}}}}', 42), '{"a":{"b":42}}')
   assert.equal(filled('<{{sender 7}}|{{turn 7}}|{{timestamp}}>', 0), '<000000000|000000000|1795272424612>')
   assert.equal(filled('<{{sender 7}}|{{ turn  7 }}>', 7 * 12 + 3), '<000000003|000000012>')
   assert.match(filled('{{uuid}}', 1), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 })
 
-test('a random number is within its bounds, both of them included', () => {
+test('a random number is within its bounds, inclusively', () => {
   const template = templateOf('{{random 3 5}}', seededRandom(1)) as (
     number: number,
     now: number,
@@ -27,13 +27,13 @@ test('a random number is within its bounds, both of them included', () => {
   assert.deepEqual([...seen].sort(), ['3', '4', '5'])
 })
 
-test('each request has a word of its own', () => {
+test('each request has a different word', () => {
   const words = Array.from({ length: 10_000 }, (_, number) => filled('{{word}}', number))
   assert.equal(new Set(words).size, words.length)
   for (const word of words) assert.match(word, /^[a-z]{9}$/)
 })
 
-test('what is no field is left alone, and a field can be written as it is', () => {
+test('other text is left unchanged, and a backslash escapes a field', () => {
   for (const text of ['', 'plain', '{"a":{"b":1}}', '{{ never ends', '}}']) {
     assert.equal(templateOf(text, Math.random), text)
     assert.ok(!hasFields(text))
@@ -41,7 +41,7 @@ test('what is no field is left alone, and a field can be written as it is', () =
   assert.equal(templateOf('Hello \\{{name}}', Math.random), 'Hello {{name}}')
 })
 
-test('a field that does not exist is named, and those that do', () => {
+test('an unknown or invalid field is refused with the list of fields', () => {
   for (const text of [
     '{{sequence}}',
     '{{}}',
@@ -61,7 +61,7 @@ test('a field that does not exist is named, and those that do', () => {
   assert.throws(() => templateOf('{{sender 0}}', Math.random), /senders must be at least 1/)
 })
 
-test('fields survive the parser of URLs, also one that has already been through it', () => {
+test('fields survive URL parsing, also of a URL that has already been parsed', () => {
   const { hidden, restore } = hideFields('http://a/{{word}}?q={{random 1 9}}')
   const { pathname, search } = new URL(hidden)
   assert.equal(restore(pathname + search), '/{{word}}?q={{random 1 9}}')
@@ -70,7 +70,7 @@ test('fields survive the parser of URLs, also one that has already been through 
   assert.match(filled(through, 1), /^\/[a-z]{9}\/1$/)
 })
 
-test('the length of the body is that of each request', () => {
+test('Content-Length is that of the body of each request', () => {
   const request = new OutgoingRequest({ head: 'POST /{{seq}} HTTP/1.1', body: '{{seq}}é', isHead: false }, Math.random)
   const text = (number: number): string => Buffer.from(request.bytes(number, () => 0)).toString('latin1')
   assert.equal(text(7), 'POST /7 HTTP/1.1\r\nContent-Length: 2\r\n\r\n7é')
@@ -78,7 +78,7 @@ test('the length of the body is that of each request', () => {
   assert.equal(request.bodyBytes, 5)
 })
 
-test('requests that are all the same are made once', () => {
+test('a request without fields is serialised once', () => {
   const request = new OutgoingRequest({ head: 'GET /{{seq}} HTTP/1.1', body: undefined, isHead: false }, undefined)
   assert.equal(request.bytes(1, Date.now), request.bytes(2, Date.now))
   assert.match(Buffer.from(request.bytes(1, Date.now)).toString(), /^GET \/\{\{seq\}\} /)

@@ -5,7 +5,7 @@ import { runLoad } from '../../src/load/run.ts'
 import { constant, httpServer, planFor } from './servers.ts'
 
 for (const threads of [1, 2]) {
-  test(`a server sees each number once, ${threads} thread(s); the outcome holds those it answered 2xx`, async () => {
+  test(`each templated number reaches the server once, and acknowledged has those with a 2xx (${threads} thread(s))`, async () => {
     const seen: string[] = []
     const answered: number[] = []
     const server = await httpServer((request, response) => {
@@ -46,7 +46,7 @@ for (const threads of [1, 2]) {
   })
 }
 
-test('plain runs acknowledge nothing; no senders is refused', async () => {
+test('acknowledged is empty for a plain run, and zero senders are refused', async () => {
   const server = await httpServer((_request, response) => response.end())
   const outcome = await runLoad(planFor(server.url, { arrival: constant(100, 100) }))
   await server.close()

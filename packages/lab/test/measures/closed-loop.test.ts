@@ -5,7 +5,7 @@ import { runLoad } from '../../src/load/run.ts'
 import { against, booksBalance, closedPort, httpServer, planFor, waitingServer } from '../load/servers.ts'
 
 describe('runLoad: closed loop', () => {
-  it('keeps every user waiting for the answer', async () => {
+  it('sends one request at a time for each user', async () => {
     const server = await waitingServer(20)
     const outcome = await against(server, {
       arrival: { kind: 'closed', users: 6, durationMs: 1000, thinkMs: 0 },
@@ -16,13 +16,13 @@ describe('runLoad: closed loop', () => {
     assert.ok(outcome.okLatency.percentile(50) >= 19 && outcome.okLatency.percentile(50) < 35)
   })
 
-  it('lets users think', async () => {
+  it('waits for the think time between requests', async () => {
     const server = await httpServer((_, res) => res.end('ok'))
     const outcome = await against(server, { arrival: { kind: 'closed', users: 4, durationMs: 1000, thinkMs: 100 } })
     assert.ok(outcome.sent >= 25 && outcome.sent <= 50, `${outcome.sent} sent`)
   })
 
-  it('does not storm a closed port', async () => {
+  it('does not retry in a tight loop when the port is closed', async () => {
     const outcome = await runLoad(
       planFor(`http://127.0.0.1:${await closedPort()}/`, {
         arrival: { kind: 'closed', users: 3, durationMs: 1000, thinkMs: 0 },

@@ -61,8 +61,8 @@ const cores = Array.from({ length: availableParallelism() }, (_, core) => core)
 const wait = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
 // Both wait far more than they work.
-describe('the truth', { concurrency: true }, () => {
-  it('of a server that stalls 2 s once in a run of 10 s at 500/s', async context => {
+describe('the reported latency', { concurrency: true }, () => {
+  it('includes a stall of the server: 2 s once in a run of 10 s at 500/s', async context => {
     await withServer(2000, 3000, async url => {
       const watch = watchForeign(cores)
       const { scheduled, sent, answered, failed, latencyMs } = await attack(url, 10).report
@@ -79,7 +79,7 @@ describe('the truth', { concurrency: true }, () => {
     })
   })
 
-  it('of a generator that is stopped for 1 s in a run of 8 s at 500/s', async context => {
+  it('includes a freeze of the generator: 1 s in a run of 8 s at 500/s, which is not certified', async context => {
     await withServer(0, 0, async url => {
       const watch = watchForeign(cores)
       const { child, report } = attack(url, 8)

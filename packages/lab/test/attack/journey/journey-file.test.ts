@@ -13,8 +13,8 @@ const withStep = (step: object, first: object = {}) => ({
   ],
 })
 
-describe('the file of a journey', () => {
-  it('becomes targets and steps', () => {
+describe('a journey file', () => {
+  it('is parsed into targets and steps', () => {
     const { list, journey } = parse(
       withStep({ think: '1.5s', body: { a: '{{token}}' }, headers: { 'x-lab': '2', Accept: ['a', 'b'] } }),
       'https://example.org',
@@ -98,6 +98,6 @@ describe('the file of a journey', () => {
     ],
   ]
   for (const [what, journey, message] of faults) {
-    it(`is refused with ${what}`, () => assert.throws(() => parse(journey), { message }))
+    it(`is refused: ${what}`, () => assert.throws(() => parse(journey), { message }))
   }
 })

@@ -25,7 +25,7 @@ const attack = async (text: string, args: readonly string[], options?: CliOption
 const documentOf = (stdout: string): AttackDocument => checkAttack(JSON.parse(stdout), 'it')
 
 describe('a journey', () => {
-  it('takes what answers say into later requests, and has figures of each step', async () => {
+  it('uses values extracted from responses in later requests, and reports figures for each step', async () => {
     const shop = await startShop()
     try {
       const { stdout, stderr } = await attack(example, [shop.origin, '--rate', '50', '--duration', '2s', '--json'])
@@ -55,7 +55,7 @@ describe('a journey', () => {
     }
   })
 
-  it('fails where an answer lacks what later steps need, and the report says where and what', async () => {
+  it('fails at a step whose response lacks an extracted value, and the report names the step and the value', async () => {
     const shop = await startShop({ tokenless: user => user % 10 === 0 })
     try {
       const page = path.join(folder, 'page.html')
@@ -73,7 +73,7 @@ describe('a journey', () => {
     }
   })
 
-  it('starts no more than may be under way, and says so', async () => {
+  it('starts no journeys above the atOnce limit, and reports how many were not started', async () => {
     const shop = await startShop({ delayMs: 300 })
     try {
       const text = example.replace('"steps"', '"atOnce": 5, "steps"')
@@ -92,7 +92,7 @@ describe('a journey', () => {
     }
   })
 
-  it('is cut short by Ctrl-C, with books that balance and nothing left behind', async () => {
+  it('ends on Ctrl-C with consistent totals and no process left behind', async () => {
     const shop = await startShop()
     const mark = `journey-${process.pid}`
     try {
