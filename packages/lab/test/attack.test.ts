@@ -198,7 +198,7 @@ describe('meltlab attack', () => {
     const lines = [`GET ${echo.url}a?n={{seq}}`, 'X-Id: {{turn 1}}', '', `PUT ${echo.url}bad`]
     const { code, stdout } = await runCli(
       ['attack', '--targets', '-', '--rate', '20', '--duration', '200ms', '--json'],
-      // Whoever writes to stdin takes his time.
+      // Stdin is written late.
       { onStart: (_, stdin) => setTimeout(() => stdin.end(lines.join('\n')), 600) },
     )
     await echo.close()

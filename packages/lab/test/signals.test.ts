@@ -14,7 +14,7 @@ const source = (name: string): string => fileURLToPath(new URL(`../src/${name}`,
 const { stdout: help } = await runCli(['--help'])
 const commands = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name!)
 
-/** Sends it as soon as somebody listens. Node's own part of that is done then. */
+/** Sends it as soon as there is a listener. Node's own part of that is done then. */
 const atOnce = (signal: string): string =>
   `data:text/javascript,process.on('newListener',name=>name==='${signal}'%26%26process.kill(process.pid,name))`
 
@@ -27,12 +27,12 @@ async function interrupted(command: string, signal: NodeJS.Signals): Promise<{ c
   return { code, stderr }
 }
 
-test('the help names the commands', () => {
+test('meltlab --help lists the commands', () => {
   for (const name of ['attack', 'melt', 'run', 'stats', 'list', 'report']) assert.ok(commands.includes(name))
 })
 
 for (const command of commands) {
-  test(`${command}: a signal in its first moment ends it with its exit code`, async () => {
+  test(`${command}: a signal right after the start ends it with the exit code of the signal`, async () => {
     const [int, term, hangup] = await Promise.all(
       (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(signal => interrupted(command, signal)),
     )
@@ -42,7 +42,7 @@ for (const command of commands) {
   })
 }
 
-test('a key that npm passes on once more was pressed once; pressed again, it is told of again', () => {
+test('a repeated signal within 400 ms is ignored, and another signal or a later one is reported', () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const told: string[] = []
   const end = onSignal(({ by }) => told.push(by))
@@ -59,7 +59,7 @@ test('a key that npm passes on once more was pressed once; pressed again, it is 
   mock.timers.reset()
 })
 
-test('nothing else is loaded before the handlers stand', () => {
+test('the entry point imports nothing but the signal handlers and the version check', () => {
   const imported = (name: string): (string | undefined)[] =>
     [...readFileSync(source(name), 'utf8').matchAll(/^(?:import|export)\b[^'(]*'([^']+)'/gm)].map(match => match[1])
   assert.deepEqual(imported('cli.ts'), ['./node-version.ts', './signals.ts', 'node:timers/promises'])

@@ -5,13 +5,13 @@ import { linkTo, takesLinks, widthOf } from '../src/terminal.ts'
 
 const tty = { isTTY: true }
 
-test('the width is that of the terminal, and 80 where there is none or it does not say', () => {
+test('the width is that of the terminal, or 80 without one or if it is unknown', () => {
   assert.equal(widthOf({ isTTY: true, columns: 132 }), 132)
   assert.equal(widthOf({ isTTY: true, columns: 0 }), 80)
   assert.equal(widthOf({ columns: 132 }), 80)
 })
 
-test('a path is a link only on a terminal that is known to take links', () => {
+test('a path is a hyperlink only on a terminal known to support hyperlinks', () => {
   assert.ok(takesLinks(tty, { TERM_PROGRAM: 'iTerm.app' }))
   assert.ok(takesLinks(tty, { VTE_VERSION: '6800', TERM: 'xterm-256color' }))
   assert.ok(takesLinks(tty, { TERM: 'xterm-kitty' }))
@@ -30,7 +30,7 @@ test('a path is a link only on a terminal that is known to take links', () => {
   assert.ok(!takesLinks(tty, { FORCE_HYPERLINK: '0', TERM_PROGRAM: 'iTerm.app' }))
 })
 
-test('the link shows the path as people type it', () => {
+test('the text of a hyperlink is the path relative to the working directory, if it is inside', () => {
   const file = path.resolve('runs/a b/report.html')
   assert.equal(linkTo(file, {}, {}), path.join('runs', 'a b', 'report.html'))
   const elsewhere = path.resolve('..', 'other', 'report.html')

@@ -20,7 +20,7 @@ for (const [args, option] of [
   [['run', '--out', file, '--brief', 'ticks'], '--out'],
   [['run', '--out', folder, '--keep', file, '--brief', 'ticks'], '--keep'],
 ] as const) {
-  test(`meltlab ${args[0]} with ${option} where a file is`, async () => {
+  test(`meltlab ${args[0]} refuses ${option} if a file is in the way, before it starts anything`, async () => {
     const { code, stdout, stderr } = await runCli(args)
     assert.match(
       stderr,
@@ -31,7 +31,7 @@ for (const [args, option] of [
   })
 }
 
-test('a folder that is tried is left as it was', () => {
+test('checkWritable() leaves no folders and files behind', () => {
   const deep = join(folder, 'a/b/c')
   checkWritable(deep, '--out')
   assert.equal(existsSync(join(folder, 'a')), false)
@@ -40,14 +40,14 @@ test('a folder that is tried is left as it was', () => {
   assert.deepEqual(readdirSync(deep), [])
 })
 
-test('where the system makes no folders', { skip: process.platform === 'linux' ? false : 'there is no /proc' }, () => {
+test('checkWritable() refuses a folder in a file system that creates none', { skip: process.platform === 'linux' ? false : 'there is no /proc' }, () => {
   assert.throws(
     () => checkWritable('/proc/runs', '--out'),
     /nothing can be written to \/proc\/runs \(no folder can be created there\)/,
   )
 })
 
-test('a folder without permission', { skip: process.getuid?.() === 0 ? 'root may write everywhere' : false }, () => {
+test('checkWritable() refuses a folder without write permission', { skip: process.getuid?.() === 0 ? 'root may write everywhere' : false }, () => {
   const closed = join(folder, 'closed')
   mkdirSync(closed)
   chmodSync(closed, 0o500)

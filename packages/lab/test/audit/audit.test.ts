@@ -62,7 +62,7 @@ describe('meltlab audit of real apps', () => {
     ]
     assert.deepEqual(found, expected, ended.stdout)
     for (const { where } of findings.slice(0, 11)) assert.match(where!, /apps\/planted\.mjs:\d+ \(/)
-    // Each of one call, whoever's connection it came on.
+    // Each of one call, on whichever connection it came.
     const times = (cause: Cause, name: string) =>
       findings.find(each => each.cause === cause && each.where?.includes(name))?.times
     // The last one may not have its connection yet.

@@ -51,7 +51,7 @@ describe('meltlab audit ends with one sentence', () => {
   })
 
   it('for a port that is already in use', async () => {
-    const server = http.createServer((_request, response) => response.end('somebody else')).listen(0, '127.0.0.1')
+    const server = http.createServer((_request, response) => response.end('another server')).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     refused(await audit(['--', node, melted('fixed-port'), String(port)]), new RegExp(`port ${port} is taken`))

@@ -33,7 +33,7 @@ test("twoSidedT() matches the published tables of Student's t", () => {
   }
 })
 
-test('trimmedInterval() of five values is the Yuen interval: trimmed mean, Winsorised deviation, 2 degrees of freedom', () => {
+test("trimmedInterval() of five values is Tukey and McLaughlin's: trimmed mean, Winsorised deviation, 2 degrees of freedom", () => {
   // Trimmed: 2, 3, 4. Winsorised: 2, 2, 3, 4, 4, whose variance is 1. Error 1 / (0.6 * sqrt(5)).
   const { middle, low, high } = trimmedInterval([1, 2, 3, 4, 50], 0.95)
   assert.equal(middle, 3)
@@ -179,7 +179,7 @@ for (const [what, made, sentence] of [
     { okMs: [1, 2] },
     /: the load is 4\/s for 4s in A, 2\/s for 4s in B\. Measure both with the same load/,
   ],
-  ['another length', { seconds: 3 }, /the load is 4\/s for 4s in A, 4\/s for 3s in B\. /],
+  ['another duration', { seconds: 3 }, /the load is 4\/s for 4s in A, 4\/s for 3s in B\. /],
   ['another path', { plan: { url: 'http://127.0.0.1:3000/b' } }, /: the path is \/ in A, \/b in B\. /],
   ['another SLO', { plan: { sloMs: 500 } }, /: the SLO is 1 s in A, 500 ms in B\. /],
   ['another body', { plan: { body: 'b' } }, /: the body is null in A/],
@@ -199,11 +199,11 @@ for (const [what, made, sentence] of [
     /: the processor is a processor in A, another in B\. /,
   ],
   [
-    'another Node',
+    'another version of Node',
     { origin: { machines: [{ ...machine, node: 'v26.0.0' }] } },
     /: the version of Node is v24\.11\.0 in A, v26\.0\.0 in B\. /,
   ],
-  ['another lab', { origin: { labVersion: '0.2.0' } }, /: the version of meltlab is 0\.1\.0 in A, 0\.2\.0 in B\. /],
+  ['another version of meltlab', { origin: { labVersion: '0.2.0' } }, /: the version of meltlab is 0\.1\.0 in A, 0\.2\.0 in B\. /],
 ] as const satisfies readonly (readonly [string, Made, RegExp])[]) {
   test(`sides that differ in this are not compared: ${what}`, () => {
     const sides = [

@@ -1,4 +1,4 @@
-/** The page's server alone: who may steer, what may be said, and that who watches costs nobody anything. */
+/** The page's server alone: who may steer, what may be said, and that viewers cost nothing. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -207,7 +207,7 @@ test('a viewer that does not read is not waited for, and its events are not buff
 
 test('viewers are sent to the report at the end', async () => {
   // Those of the other tests have left.
-  await until('nobody watches', () => page.viewers === 0)
+  await until('there is no viewer', () => page.viewers === 0)
   const { told } = await watch()
   await until('it watches', () => told().includes('event: told'))
   const shown = page.show('<!doctype html><title>report</title>')

@@ -85,7 +85,7 @@ test('seconds in which the load changed, and seconds without a tick, belong to n
   const now = session()
   for (let at = 100; at <= 2500; at += 100) now.add(tickAt(at, 0.5))
   for (let at = 2600; at <= 4000; at += 100) now.add(tickAt(at, 10))
-  // The generator was stopped for three seconds, and somebody dragged meanwhile.
+  // The generator was stopped for three seconds, and the slider was moved meanwhile.
   now.add(tickAt(7100, 20, 3100))
   assert.deepEqual(now.loads, [0.5, 0.5, null, 10, null, null, null, 20])
 })

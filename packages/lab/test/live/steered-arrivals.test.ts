@@ -57,7 +57,7 @@ test('frequent changes of the rate neither lose nor add arrivals', () => {
 test('arrivals that came due while the generator was held up are at the rate of that time', () => {
   const { arrivals } = made(1000)
   until(arrivals, 100)
-  // Nothing was taken for 300 ms; meanwhile somebody dragged down and up again.
+  // Nothing was taken for 300 ms; meanwhile the rate was set down and up again.
   arrivals.steer(10, 400)
   arrivals.steer(100, 900)
   assert.equal(until(arrivals, 400).length, 300)

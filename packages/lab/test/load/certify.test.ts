@@ -171,7 +171,7 @@ describe('certification', () => {
     assert.match(late(5, 2), /changed mean of 4\.2 ms by up to 1\.2 ms, p50 of 5/)
   })
 
-  it('doubts a late generator although all its requests failed', () => {
+  it('doubts a late generator even if all its requests failed', () => {
     const failed = (own: number) =>
       doubts(
         evidence({

@@ -58,7 +58,7 @@ describe('runLoad: connections', () => {
 
   for (const [newestFirst, order] of [
     [false, 'has waited longest'],
-    [true, 'came last, where newestFirst says so'],
+    [true, 'came last, with newestFirst'],
   ] as const) {
     it(`gives a free connection to the request that ${order}`, async () => {
       const came: number[] = []

@@ -34,7 +34,7 @@ describe('Lateness', () => {
     }
     assert.equal(woken(0), 0)
     assert.equal(woken(3.5), 3.5)
-    // Run twice since it fell asleep: stopped or put off on the way, nobody knows when.
+    // Run twice since it fell asleep: stopped or preempted on the way, at an unknown time.
     assert.equal(woken(0, 2), 4)
     // It never slept: the answer was there, and came after the poll at 0.
     assert.equal(woken(0, 0), 4)

@@ -218,10 +218,10 @@ describe('runLoad: failures', TOGETHER, () => {
 
   const strange: readonly [name: string, answer: () => string | Buffer, code: string][] = [
     ['garbage', () => randomBytes(5000), 'malformed'],
-    ['a line that never ends', () => 'HTTP/1.1 200 OK\r\nX: '.padEnd(200_000, 'x'), 'malformed'],
-    ['interim answers without end', () => 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(1000), 'response-timeout'],
-    ['half a head', () => 'HTTP/1.1 200 O', 'response-timeout'],
-    ['half a body', () => 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal', 'response-timeout'],
+    ['an endless header line', () => 'HTTP/1.1 200 OK\r\nX: '.padEnd(200_000, 'x'), 'malformed'],
+    ['endless interim responses', () => 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(1000), 'response-timeout'],
+    ['a partial header', () => 'HTTP/1.1 200 O', 'response-timeout'],
+    ['a partial body', () => 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhal', 'response-timeout'],
   ]
   for (const [name, answer, code] of strange) {
     it(`counts ${name} as a failed request`, async () => {

@@ -49,7 +49,7 @@ const attack = (url: string, seconds: number) => {
 }
 
 /**
- * The margins are wide enough for a machine on which somebody else takes the core for a few hundred milliseconds, which is
+ * The margins are wide enough for a machine on which another process takes the core for a few hundred milliseconds, which is
  * then part of the truth. Tools that get it wrong report 0 to 110 ms for all of these.
  */
 const near = (what: string, got: number | null, truth: number, margin: number): void => {

@@ -6,7 +6,7 @@ import { UserError } from '../../src/user-error.ts'
 
 const command = ['node', 'server.js']
 
-test('bare and protected are always there; register reaches Node through NODE_OPTIONS', () => {
+test('armsOf() always has bare and protected, and protected loads meltproof/register through NODE_OPTIONS', () => {
   const [bare, guarded, ...rest] = armsOf(command, [])
   assert.deepEqual([bare!.kind, bare!.nodeOptions], ['bare', undefined])
   assert.deepEqual(
@@ -25,24 +25,24 @@ for (const [text, name, nodeOptions, words] of [
   ["node '/a folder/b.js'", 'b', undefined, ['node', '/a folder/b.js']],
   ['node server.js --shed', 'shed', undefined, ['node', 'server.js', '--shed']],
 ] as const) {
-  test(`--also "${text}" is ${name}`, () => {
+  test(`--also "${text}" adds an arm named ${name}`, () => {
     const arm = parseAlso(text, command)
     assert.deepEqual([arm.name, arm.nodeOptions, arm.command], [name, nodeOptions, words])
   })
 }
 
-test('an assignment in front of a command is its environment and no name', () => {
+test('an assignment before a command sets an environment variable', () => {
   const arm = parseAlso('MODE=a=b SHED=1 node server.js', command)
   assert.deepEqual(arm.env, { MODE: 'a=b', SHED: '1' })
   assert.deepEqual(arm.command, command)
 })
 
-test('an empty --also and an open quote are refused', () => {
+test('an empty --also and an unclosed quote are refused', () => {
   assert.throws(() => parseAlso('x=', command), UserError)
   assert.throws(() => parseAlso('node "b.js', command), /is not closed/)
 })
 
-test('no two arms share a name', () => {
+test('arms get distinct names', () => {
   const arms = armsOf(command, ['--import ./bare.js', '--import ./bare.js'])
   assert.deepEqual(
     arms.map(arm => arm.name),
@@ -50,12 +50,12 @@ test('no two arms share a name', () => {
   )
 })
 
-test('words are split as a shell does', () => {
+test('splitWords() splits as a shell does', () => {
   assert.deepEqual(splitWords(`a "b \\" c"  'd $e'\\ f ""`), ['a', 'b " c', 'd $e f', ''])
   assert.deepEqual(splitWords('  '), [])
 })
 
-test('NODE_OPTIONS of the surroundings are kept', () => {
+test('joinNodeOptions() keeps NODE_OPTIONS from the environment', () => {
   assert.equal(joinNodeOptions('--no-warnings', '--import r'), '--no-warnings --import r')
   assert.equal(joinNodeOptions('', undefined), undefined)
 })

@@ -14,42 +14,42 @@ function search(app: (users: number) => number) {
   }
 }
 
-test('a CPU-bound app is at its capacity with one user', () => {
+test('the capacity of a CPU-bound app is found at one user', () => {
   const found = search(() => 195)
   assert.equal(found.capacity, 195)
   assert.equal(found.users, 1)
   assert.ok(found.probes.length <= 7, `${found.probes.length} probes`)
 })
 
-test('a pool of ten connections of 50 ms needs ten users', () => {
+test('the capacity of a pool of ten connections is found at ten users or a few more', () => {
   const found = search(users => Math.min(users, 10) * 20)
   assert.equal(found.capacity, 200)
   assert.ok(found.users >= 10 && found.users <= 16, `${found.users} users`)
 })
 
-test('a fast app grows for long', () => {
+test('the search continues while a fast app still gains from more users', () => {
   const found = search(users => 20_000 * (1 - Math.exp(-users / 8)))
   assert.ok(found.capacity > 19_000, String(found.capacity))
 })
 
-test('an app that thrashes is measured at its peak, not beyond', () => {
+test('the capacity of an app that thrashes is that of its peak', () => {
   const found = search(users => (users <= 8 ? users * 100 : 800 - (users - 8) * 20))
   assert.equal(found.users, 8)
   assert.equal(found.capacity, 800)
 })
 
-test('one flat doubling does not end the climb', () => {
+test('one doubling of users without a gain does not end the search', () => {
   const steps: Record<number, number> = { 1: 100, 2: 100, 4: 200, 8: 400 }
   assert.ok(search(users => steps[users] ?? 400).capacity >= 400)
 })
 
-test('the figure is the confirmation, not the luckiest probe', () => {
+test('the capacity is that of the confirmation, not of the best probe', () => {
   let calls = 0
   const found = search(() => (calls++ === 1 ? 260 : 195))
   assert.equal(found.capacity, 195)
 })
 
-test('users end at the limit', () => {
+test('the number of users has a limit', () => {
   const found = search(users => users)
   assert.ok(found.users <= mostUsers * 1.5)
 })

@@ -13,19 +13,19 @@ test('a steady run leaves no doubt', () => {
 for (const [what, doubted, words] of [
   ['a core that changed speed', { ...good, spinPerMs: { before: 900_000, after: 800_000 } }, /changed speed by 11 %/],
   [
-    'drift',
+    'a capacity that drifted',
     { ...good, capacity: { ...good.capacity!, after: 170, drift: 170 / 195 - 1 } },
     /drifted by 13 %: 195\/s before, 170\/s after/,
   ],
 ] as const) {
-  test(`${what} is a reason`, () => {
+  test(`reasonsToDoubt() reports ${what}`, () => {
     const why = reasonsToDoubt(doubted)
     assert.equal(why.length, 1)
     assert.match(why[0]!, words)
   })
 }
 
-test('the same reason of several steps is said once, with their names', () => {
+test('the same reason from several steps is reported once, with the names of the steps', () => {
   const late = (step: StepResult): StepResult => ({
     ...step,
     generator: { ...step.generator, certified: false, why: ['the generator was late'] },
@@ -34,7 +34,7 @@ test('the same reason of several steps is said once, with their names', () => {
   assert.deepEqual(reasonsToDoubt({ ...good, steps }), ['protected 10x, toobusy-js 10x: the generator was late'])
 })
 
-test('an arm of which nobody can say whether it came back is a reason', () => {
+test('an arm whose recovery is uncertain is a reason to doubt the run', () => {
   const arm = { arm: 'bare', backAfterS: null, died: false, unsure: 'it was late before the spike', seconds: [] }
   const shape = { beforeS: 2, spike: 10, spikeS: 2, afterS: 8, retries: 2 }
   const why = reasonsToDoubt({ ...good, recovery: { shape, arms: [arm, { ...arm, unsure: null }] } })

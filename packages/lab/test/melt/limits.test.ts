@@ -21,7 +21,7 @@ function search(kind: Limit['kind'], from: number): Limit['tried'] {
   return tried
 }
 
-test('the smallest is found in a few trials, and in one when there is none', () => {
+test('the smallest level without recovery is found in at most four trials, and its absence in one', () => {
   for (const kind of ['spike', 'retries'] as const) {
     for (const from of LEVELS[kind]) {
       const tried = search(kind, from)
@@ -35,7 +35,7 @@ test('the smallest is found in a few trials, and in one when there is none', () 
   }
 })
 
-test('what is looked for is what differs', () => {
+test('shapeOf() varies the spike or the retries, whichever is searched for', () => {
   assert.deepEqual(shapeOf('spike', 5, 2, 10), { beforeS: 2, spike: 5, spikeS: 3, afterS: 13, retries: 0 })
   assert.deepEqual(shapeOf('retries', 3, 2, 10), { beforeS: 2, spike: 2, spikeS: 3, afterS: 13, retries: 3 })
 })
@@ -47,7 +47,7 @@ const limits: Limit[] = [
   { arm: 'protected', kind: 'retries', spike: 1.5, tried: [], unsure: 'it was late before the spike' },
 ]
 
-test('the verdict, the finding and the table', () => {
+test('the view has the verdict on each arm, the finding, and a table of the levels tried', () => {
   const { standings, finding, tables } = limitsView(madeMeasured({ limits }), [bare, guarded], 10_000)
   assert.equal(
     finding,
@@ -69,7 +69,7 @@ test('the verdict, the finding and the table', () => {
   assert.equal(tables[0]!.rows[3]!.cells[1], 'it was late before the spike')
 })
 
-test('a capacity that drifted, or has fallen below the load, bears no verdict', () => {
+test('there is no verdict if the capacity drifted or fell below the load', () => {
   const { capacity } = madeMeasured()
   const why = (more: object): string | undefined =>
     limitsView(madeMeasured({ limits, capacity: { ...capacity!, ...more } }), [bare, guarded], 10_000).unjudged
@@ -82,20 +82,20 @@ test('a capacity that drifted, or has fallen below the load, bears no verdict', 
 for (const [what, args, words] of [
   ['no command', [], /^meltlab: a command is needed: meltlab recover/],
   [
-    'half a second',
+    '--within in fractions of a second',
     ['--within', '1500ms', '--', 'node', 'a.js'],
     /--within must be whole seconds, at most 60s, got 1500ms/,
   ],
-  ['a bare number', ['--within', '10', '--', 'node', 'a.js'], /--within needs a unit/],
+  ['--within without a unit', ['--within', '10', '--', 'node', 'a.js'], /--within needs a unit/],
 ] as const) {
-  test(`${what} is refused`, async () => {
+  test(`meltlab recover refuses ${what}`, async () => {
     const { code, stdout, stderr } = await runCli(['recover', ...args])
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(stderr, words)
   })
 }
 
-test('Ctrl-C in the middle keeps what was measured and leaves no process', async () => {
+test('Ctrl-C keeps what was measured, marks it incomplete, and leaves no process behind', async () => {
   const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-test-'))
   let pressed = false
   const ended = await runCli(['recover', '--json', '--out', out, '--within', '1s', '--', 'node', app('pool')], {

@@ -36,13 +36,13 @@ const said = (measured: unknown, more = {}) =>
 const capacity = (more: Partial<NonNullable<MeltMeasured['capacity']>>): MeltMeasured =>
   madeMeasured({ capacity: { ...madeMeasured().capacity!, ...more } })
 
-test('a load is held when all of it is answered, whatever the capacity is said to be', () => {
+test('the share kept is that of the load or of the capacity, whichever is higher', () => {
   assert.equal(keptOf({ goodput: 142, offered: 142, ofCapacity: 142 / 1276 }), 1)
   assert.equal(keptOf({ goodput: 95, offered: 1000, ofCapacity: 0.95 }), 0.95)
   assert.equal(keptOf({ goodput: 0, offered: 0, ofCapacity: 0 }), 1)
 })
 
-test('a quiet run of an app that stands still has its verdicts', () => {
+test('a quiet run of a steady app has verdicts', () => {
   const { standings, finding } = said(capacity({ searches: [190, 195] }))
   assert.deepEqual(
     standings!.map(({ says, tone }) => [says, tone]),
@@ -86,7 +86,7 @@ for (const [what, measured, more, words] of [
     /^No verdict: the load and what it measured shared one core/,
   ],
 ] as const) {
-  test(`${what} bears no verdict, and the report says what to do`, () => {
+  test(`there is no verdict after ${what}, and the finding says why`, () => {
     const { finding, standings } = said(measured, more)
     assert.match(finding, words)
     assert.deepEqual(
@@ -106,12 +106,12 @@ for (const [what, measured, more, words] of [
   })
 }
 
-test('a drift of up to a quarter is one doubt of many', () => {
+test('a drift of up to a quarter does not suppress the verdict', () => {
   assert.equal(whyNoVerdict({ searches: [200, 210], over: [200, 245], best: 250 }), undefined)
   assert.equal(whyNoVerdict({ over: [200, null], best: 200 }), undefined)
 })
 
-test('door goes by the same rule: its capacity is measured before each load', () => {
+test('door has no verdict if the capacities before its loads differ, or a load was answered faster than its capacity', () => {
   const unjudged = (...runs: object[]) =>
     catalogue.find(each => each.name === 'door')!.view({ ownCores: true, runs }).unjudged
   const run = { arm: 'told', load: 50, capacity: 200, kept: 0.9, good: [], maxconn: [] }
@@ -120,7 +120,7 @@ test('door goes by the same rule: its capacity is measured before each load', ()
   assert.match(unjudged({ ...run, kept: 1.5 })!, /answered at 300\/s, more than the capacity of 200\/s/)
 })
 
-test('fleet has no verdict when it was answered faster than the capacity that its loads are shares of', () => {
+test('fleet has no verdict if it was answered faster than the capacity from which its loads were derived', () => {
   const seconds = [{ due: 600, good: 590, shed: 0, failed: 0, sent: [] }]
   const phase = { due: 600, good: 590, shed: 0, bad: 0, p50Ms: 50, p99Ms: 90, seconds }
   const unjudged = (...capacities: number[]) =>
@@ -156,20 +156,20 @@ function appThat(rateAfter: (answered: number) => number, url = 'http://app/') {
   return { context, lastedMs: () => ms }
 }
 
-test('an app that gets ten times faster while it warms up is measured when it has', async () => {
+test('the capacity of an app that warms up tenfold is that after the warm-up', async () => {
   const { rate, searches } = await searchCapacity(appThat(answered => 100 + 900 * Math.min(1, answered / 5000)).context)
   assert.ok(rate > 950, `${rate}/s after ${searches.join()}`)
   assert.equal(whyNoVerdict({ searches, over: [rate], best: rate }), undefined)
 })
 
-test('an app that slows down for ever has no verdict, and the search ends', async () => {
+test('an app that keeps slowing down has no verdict, and the search ends', async () => {
   const app = appThat(answered => 1000 * 0.9995 ** (answered / 10))
   const { searches, rate } = await searchCapacity(app.context)
   assert.match(whyNoVerdict({ searches, over: [rate], best: rate })!, /is not steady/)
   assert.ok(app.lastedMs() < 120_000, `${app.lastedMs()} ms`)
 })
 
-test('an app that answers 500 at once under load has the capacity that it has without, and melts beyond', async () => {
+test('fast responses with status 500 do not count towards the capacity, and a load answered with them melts', async () => {
   const app = appThat(() => 195)
   const failing: CapacityContext = {
     ...app.context,
@@ -191,14 +191,14 @@ test('an app that answers 500 at once under load has the capacity that it has wi
   assert.deepEqual([standing!.says, standing!.figure], ['melts at 2x', '0/s'])
 })
 
-test('a steady app is searched twice, the second time from where the first one ended', async () => {
+test('a steady app is searched twice, and the second search starts where the first one ended', async () => {
   const app = appThat(() => 195)
   const { rate, searches } = await searchCapacity(app.context)
   assert.deepEqual([rate, searches], [195, [195, 195]])
   assert.ok(app.lastedMs() <= 20_000, `${app.lastedMs()} ms`)
 })
 
-test('warming up ends when the rate stands still, or is given up', async () => {
+test('the warm-up ends when the rate is steady or after ten rounds, and repeated searches after four', async () => {
   const rates = [100, 200, 400, 790, 800, 5000]
   let n = 0
   const steady = await warmUp(async () => outcome([second(0, { good: rates[n++] ?? 0 })]))

@@ -20,7 +20,7 @@ const raw: RawMeltOptions = {
 const check = (more: Partial<RawMeltOptions>, command = ['node', 'server.js']) =>
   checkOptions({ ...raw, ...more }, command)
 
-test('defaults, and what --quick changes', () => {
+test('checkOptions() has defaults, and --quick shortens the run', () => {
   const full = check({})
   assert.deepEqual([full.multiples, full.durationMs, full.timeoutMs], [[0.5, 1, 2, 6, 10], 10_000, 5000])
   const quick = check({ quick: true, duration: '4s' })
@@ -33,7 +33,7 @@ test('defaults, and what --quick changes', () => {
   assert.deepEqual([lasts({}), lasts({ quick: true })], [23_000, 11_000])
 })
 
-test('a command line in one word is split; a name comes from the script', () => {
+test('a command in one word is split, and its name comes from the script', () => {
   assert.deepEqual(check({}, ['npm run start']).command, ['npm', 'run', 'start'])
   assert.equal(check({}, ['npm run start']).name, 'npm-run-start')
   assert.equal(nameOf(['node', '--enable-source-maps', 'dist/src/server.mjs', '--port', '1']), 'server')
@@ -41,31 +41,31 @@ test('a command line in one word is split; a name comes from the script', () => 
   assert.equal(slug('//'), 'app')
 })
 
-test('the path comes from --path, else from --url', () => {
+test('the path comes from --path, or else from --url', () => {
   assert.equal(check({ url: 'http://127.0.0.1:3000/a?b=c' }).path, '/a?b=c')
   assert.equal(check({ url: 'http://127.0.0.1:3000/a', path: '/d' }).path, '/d')
   assert.equal(check({}).path, '/')
 })
 
 for (const [what, more, words] of [
-  ['a bare number', { duration: '10' }, /needs a unit/],
-  ['a step without a window', { duration: '1s' }, /at least 2s/],
+  ['a duration without a unit', { duration: '10' }, /needs a unit/],
+  ['a duration too short for a window', { duration: '1s' }, /at least 2s/],
   ['a timeout below the SLO', { timeout: '500ms' }, /not be shorter/],
-  ['multiples that are none', { at: '1,x' }, /--at/],
+  ['invalid multiples', { at: '1,x' }, /--at/],
   ['a multiple of zero', { at: '0,1' }, /--at/],
-  ['half a round', { rounds: '1.5' }, /--rounds/],
+  ['a fractional number of rounds', { rounds: '1.5' }, /--rounds/],
   ['a header without a colon', { header: ['accept'] }, /--header/],
   ['a path without a slash', { path: 'a' }, /--path/],
-  ['a path that is no URL at all', { path: '//' }, /--path/],
+  ['a path that is not a valid URL', { path: '//' }, /--path/],
   ['a path that is another host', { path: '//example.org/' }, /--path/],
-  ['another host by backslash', { path: '/\\example.org/' }, /--path/],
-  ['a method that is none', { method: 'GET X' }, /--method/],
-  ['a time no timer can wait', { startTimeout: '9999h' }, /--start-timeout must be at most/],
+  ['a path that is another host by a backslash', { path: '/\\example.org/' }, /--path/],
+  ['an invalid method', { method: 'GET X' }, /--method/],
+  ['a start timeout longer than a timer can wait', { startTimeout: '9999h' }, /--start-timeout must be at most/],
   ['a url without a scheme', { url: 'localhost:3000' }, /--url/],
   ['an unknown spacing', { spacing: 'odd' }, /--spacing/],
   ['--fresh with --connections', { fresh: true, connections: '10' }, /--fresh/],
 ] as const) {
-  test(`${what} is refused in one sentence`, () => {
+  test(`checkOptions() refuses ${what} in one sentence`, () => {
     assert.throws(
       () => check(more),
       (error: Error) => error.name === 'UserError' && words.test(error.message),
@@ -89,7 +89,7 @@ const target: Target = {
   spacing: 'even',
 }
 
-test('the standing set follows the rate, and can grow to what a melting server holds', () => {
+test('the number of connections follows the rate, and may grow to what a melting server holds', () => {
   assert.deepEqual(connectionsFor(target, 50), { kind: 'keep-alive', count: 200, max: 200 })
   assert.deepEqual(connectionsFor(target, 1000), { kind: 'keep-alive', count: 1000, max: 3000 })
   assert.deepEqual(connectionsFor(target, 1950), { kind: 'keep-alive', count: 1500, max: 5850 })
@@ -98,22 +98,22 @@ test('the standing set follows the rate, and can grow to what a melting server h
   assert.deepEqual(connectionsFor({ ...target, fresh: true }, 100), { kind: 'fresh' })
 })
 
-test('every arm gets the same arrivals', () => {
+test('every arm gets the same arrivals, and a probe has one connection per user', () => {
   assert.deepEqual(offer(target, 100, 5000), offer(target, 100, 5000))
   assert.deepEqual(probe(target, 4, 1000).connections, { kind: 'keep-alive', count: 4, max: 4 })
 })
 
-test('cores', () => {
+test('a core list is parsed, and a command is pinned with taskset', () => {
   assert.deepEqual(parseCoreList("pid 12's current affinity list: 0,2-4\n"), [0, 2, 3, 4])
   assert.deepEqual(pinned(['node', 'a'], 1), ['taskset', '-c', '1', 'node', 'a'])
   assert.deepEqual(pinned(['node', 'a'], undefined), ['node', 'a'])
 })
 
-test('last words leave out the frames of a stack', () => {
+test('lastLines() leaves out stack frames', () => {
   assert.equal(lastLines('a\nError: no\n    at f (x.js:1:1)\n    at g\n\nNode.js v24\n', 2), 'Error: no\nNode.js v24')
 })
 
-test('the port that was taken', () => {
+test('takenPort() finds the port in an EADDRINUSE error', () => {
   assert.equal(takenPort('Error: listen EADDRINUSE: address already in use 127.0.0.1:4555\n'), 4555)
   assert.equal(takenPort('Error: listen EADDRINUSE: address already in use :::3000\n'), 3000)
   assert.equal(takenPort("  code: 'EADDRINUSE',\n  errno: -98,\n  port: 8080\n"), 8080)

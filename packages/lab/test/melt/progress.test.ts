@@ -7,7 +7,7 @@ function sink(isTTY: boolean) {
   return { isTTY, columns: 10, write: (part: string) => (text += part), read: () => text }
 }
 
-test('without a terminal there are plain lines only', () => {
+test('without a terminal, progress prints lines only, and no status', () => {
   const out = sink(false)
   const progress = progressOn(out)
   progress.status('working')
@@ -16,7 +16,7 @@ test('without a terminal there are plain lines only', () => {
   assert.equal(out.read(), 'done\n')
 })
 
-test('on a terminal the status is one line, rewritten, cut to fit, and gone in the end', () => {
+test('on a terminal, the status is one line that is rewritten, truncated to the width, and cleared at the end', () => {
   const out = sink(true)
   const progress = progressOn(out)
   progress.status('a long status line')
@@ -24,13 +24,13 @@ test('on a terminal the status is one line, rewritten, cut to fit, and gone in t
   progress.line('done')
   progress.clear()
   assert.equal(out.read(), 'a long st\r\u001b[2Kb\r\u001b[2Kdone\n')
-  // Somebody has made the window narrower.
+  // The window has become narrower.
   out.columns = 6
   progress.status('a long status line')
   assert.match(out.read(), /\na lon$/)
 })
 
-test('a line that is longer than the terminal goes on below, indented', () => {
+test('a line longer than the terminal is wrapped and indented', () => {
   const out = sink(false)
   progressOn(out).line('one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen')
   assert.equal(
@@ -39,13 +39,13 @@ test('a line that is longer than the terminal goes on below, indented', () => {
   )
 })
 
-test('bar', () => {
+test('bar() draws a share in the given width, at most full', () => {
   assert.equal(bar(0, 4), '░░░░')
   assert.equal(bar(0.5, 4), '██░░')
   assert.equal(bar(7, 4), '████')
 })
 
-test('what repeats is rewritten in place on a terminal, and a line every five seconds elsewhere', () => {
+test('a repeated status is rewritten in place on a terminal, and printed every five seconds otherwise', () => {
   const shown = (isTTY: boolean): string => {
     let text = ''
     const out = { isTTY, write: (part: string) => (text += part) }

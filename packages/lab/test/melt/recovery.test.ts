@@ -38,7 +38,7 @@ function recovery(
   return recoveryOf('bare', shape, seen, 1000)
 }
 
-test('back is the second from which on three in a row are well', () => {
+test('an app is back from the first of three good seconds in a row', () => {
   const backAfterS = (...after: Made[]): number | null => recovery(after).backAfterS
   assert.equal(backAfterS(well), 0)
   assert.equal(backAfterS(melting, melting, well), 2)
@@ -52,7 +52,7 @@ test('back is the second from which on three in a row are well', () => {
   assert.equal(backAfterS(melting, melting, melting, melting, melting, melting, well), null)
 })
 
-test('in words', () => {
+test('the recovery and the spike are described in words', () => {
   const words = (each: Recovery): string => backInWords(each, shape)
   assert.equal(words(recovery([well])), 'back at once')
   assert.equal(words(recovery([melting, well])), 'back after 1 s')
@@ -63,7 +63,7 @@ test('in words', () => {
   assert.equal(spikeInWords({ ...shape, retries: 3 }), '2 s at 10x from clients that retry 3 times')
 })
 
-test('nothing is said of an app that was late before the spike, nor when the generator was', () => {
+test('recovery is unsure if the app was late before the spike, or the generator was late', () => {
   assert.equal(recovery([well]).unsure, null)
   assert.equal(recovery([melting], {}, { good: 90, late: 10 }).unsure, 'it was late before the spike')
   const { clean } = outcome([])
@@ -76,7 +76,7 @@ test('nothing is said of an app that was late before the spike, nor when the gen
 const measured = (bare: Recovery, guarded: Recovery, more = {}) =>
   madeMeasured({ recovery: { shape, arms: [bare, { ...guarded, arm: 'protected' }] }, ...more })
 
-test('the verdict, the finding, a table and a plot have it', () => {
+test('the view shows recovery in the verdicts, the finding, a table and a plot', () => {
   const { standings, finding, tables, plots } = meltView(measured(recovery([melting]), recovery([melting, well])), arms)
   assert.deepEqual(
     standings?.map(({ says, tone }) => [says, tone]),
@@ -103,7 +103,7 @@ test('the verdict, the finding, a table and a plot have it', () => {
   assert.doesNotMatch(svg, /NaN|undefined|Infinity/)
 })
 
-test('an app that is back at once bare is said to be, and one that holds and is not back has no good verdict', () => {
+test('an app that holds but does not recover has a bad verdict', () => {
   const rows = madeMeasured().rows.map(row => ({ ...row, goodput: Math.min(row.offered, 190), ofCapacity: 190 / 195 }))
   const of = (bare: Recovery) => meltView(measured(bare, recovery([well]), { rows }), arms)
   const { standings, finding } = of(recovery([well]))
@@ -113,7 +113,7 @@ test('an app that is back at once bare is said to be, and one that holds and is 
   assert.deepEqual([bare!.says, bare!.tone], ['holds to 10x, not back within 5 s', 'bad'])
 })
 
-test('a capacity that has fallen below the load, or drifted, bears no verdict', () => {
+test('there is no verdict on recovery if the capacity fell below the load, or the machine was busy', () => {
   const all = (after: number) =>
     judgedRecoveries(
       measured(recovery([melting]), recovery([well]), {
@@ -135,7 +135,7 @@ test('a capacity that has fallen below the load, or drifted, bears no verdict', 
   assert.ok(said.standings!.every(({ says }) => says === 'no verdict'))
 })
 
-test('of several rounds the one in the middle counts, and of an even number the worse', () => {
+test('recovery is the median of several rounds, and the worse one of two', () => {
   const rounds = (...all: Recovery[]): number | null =>
     judgedRecoveries(madeMeasured({ recovery: { shape, arms: all } }))!.arms[0]!.backAfterS
   assert.equal(rounds(recovery([melting]), recovery([well]), recovery([melting, well])), 1)
@@ -144,7 +144,7 @@ test('of several rounds the one in the middle counts, and of an even number the 
   assert.equal(rounds(recovery([well]), recovery([melting], {}, melting)), 0)
 })
 
-test('the load: before, spike, after, by one generator', () => {
+test('the recovery load has three phases: before, spike and after', () => {
   const options = checkOptions(
     {
       ...{ slo: '1s', rounds: '1', startTimeout: '1s', spacing: 'even', method: 'GET', out: '' },

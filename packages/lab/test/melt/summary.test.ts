@@ -26,7 +26,7 @@ test('the window starts after one second and ends with the schedule', () => {
   assert.deepEqual(windowOf(2500), { from: 1, to: 2 })
 })
 
-test('with a load that goes on for the SLO after the window, each answer in time is complete under load', () => {
+test('responses within the SLO are under load if the load continues for the SLO after the window', () => {
   const setup = (durationMs: number, afterMs: number) => ({
     durationMs,
     sloMs: 1000,
@@ -52,17 +52,17 @@ test('only requests scheduled in the window count', () => {
   assert.equal(step.longestAnswerMs, 900)
 })
 
-test('a run that was cut short is not diluted by the seconds it never had', () => {
+test('an interrupted run is averaged over the seconds it had', () => {
   assert.equal(summarise([{ good: 10 }, { good: 10 }], { incomplete: true }).goodput, 10)
 })
 
-test('a refusal after the SLO is a late answer', () => {
+test('a shed request answered after the SLO counts as late', () => {
   const step = summarise([{}, { shed: 10, shedMs: 2 }, { shed: 30, shedMs: 1500 }])
   assert.equal(step.shed, 20)
   assert.equal(step.shedLate, 15)
 })
 
-test('the fates add up to what was offered', () => {
+test('the outcomes of requests add up to what was offered', () => {
   const count = fc.nat(500)
   const made = fc.record({ good: count, late: count, shed: count, errors: count, failed: count, unsent: count })
   fc.assert(
@@ -74,7 +74,7 @@ test('the fates add up to what was offered', () => {
   )
 })
 
-test('no answer at all has no percentiles and no CPU per answer', () => {
+test('a step without responses has no percentiles and no CPU time per response', () => {
   const step = summarise([{}, { failed: 5 }, { failed: 5 }])
   assert.deepEqual(step.admittedMs, { p50: null, p99: null, max: null })
   assert.equal(step.server.cpuPerAnswerUs, null)
@@ -82,7 +82,7 @@ test('no answer at all has no percentiles and no CPU per answer', () => {
   assert.equal(JSON.parse(JSON.stringify(step)).failed, 5)
 })
 
-test('rows are medians over rounds, by arm and then by load, without the steps that were cut short', () => {
+test('rows are medians over rounds, sorted by arm and load, without interrupted steps', () => {
   const step = (arm: string, multiple: number, good: number, incomplete = false) => ({
     ...summarise([{}, { good }, { good }]),
     arm,
@@ -108,7 +108,7 @@ test('rows are medians over rounds, by arm and then by load, without the steps t
   )
 })
 
-test('median', () => {
+test('median() is the middle value or the mean of the middle two, and null for an empty list', () => {
   assert.equal(median([]), null)
   assert.equal(median([3, 1, 2]), 2)
   assert.equal(median([4, 1, 2, 3]), 2.5)

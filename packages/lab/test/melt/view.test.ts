@@ -7,7 +7,7 @@ import { pictureSvg } from '../../src/report/plot-svg.ts'
 import { tableText } from '../../src/report/text-table.ts'
 import { arms, madeMeasured } from './fixture.ts'
 
-test('the finding, in words', () => {
+test('the finding compares bare and protected at the highest load', () => {
   const { rows } = madeMeasured()
   assert.equal(
     finding(rows, arms),
@@ -52,7 +52,7 @@ test('the table names each arm once', () => {
   )
 })
 
-test('a plot over the loads for goodput, latency and errors, and four over time for each load', () => {
+test('there are plots of goodput, latency and errors by load, and four over time for each load', () => {
   const { plots, tables } = meltView(madeMeasured(), arms)
   assert.equal(plots.length, 3 + 4 * 5)
   assert.equal(new Set(plots.map(plot => plot.fold)).size, 1 + 5)
@@ -67,13 +67,13 @@ test('a plot over the loads for goodput, latency and errors, and four over time 
   assert.doesNotMatch(svg, /NaN|undefined|Infinity/)
 })
 
-test('without a capacity there is nothing to show, and with it the capacity', () => {
+test('the view has no tables and plots without a capacity', () => {
   const nothing = meltView(madeMeasured({ capacity: null, rows: [], steps: [] }), arms)
   assert.deepEqual(nothing, { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] })
   assert.equal(meltView(madeMeasured({ rows: [], steps: [] }), arms).tables.length, 1)
 })
 
-test('each arm has its verdict, by the share of what is possible, and its goodput where all were measured', () => {
+test('each arm has a verdict by the share of what is possible, and its goodput at the highest common load', () => {
   const { standings } = meltView(madeMeasured(), arms)
   assert.deepEqual(
     standings?.map(({ arm, says, tone, figure, of }) => [arm, says, tone, figure, of]),
@@ -85,7 +85,7 @@ test('each arm has its verdict, by the share of what is possible, and its goodpu
   )
 })
 
-test('verdicts between holding and melting, and of a process that dies', () => {
+test('an arm can hold, sag, melt or die', () => {
   const row = (multiple: number, goodput: number, died = false) => ({
     ...{ arm: 'bare', multiple, goodput, died },
     ...{ offered: multiple * 100, ofCapacity: goodput / 100 },
@@ -101,7 +101,7 @@ test('verdicts between holding and melting, and of a process that dies', () => {
   assert.equal(verdict(row(1, 99), row(2, 10), row(3, 0, true)), 'melts at 2x, bad')
 })
 
-test('the loads are an even distance apart, and each has its label', () => {
+test('the load axis is logarithmic and labels each load', () => {
   const { plots } = meltView(madeMeasured(), arms)
   for (const plot of plots.slice(0, 3)) {
     assert.ok(plot.kind === 'lines')

@@ -18,32 +18,32 @@ async function stats(
 }
 
 describe('meltlab stats', () => {
-  it('prints the line of number-aggregator-stats and the percentiles', async () => {
+  it('prints a line like number-aggregator-stats, and percentiles', async () => {
     const { code, out, err } = await stats('3\n4\n4\n')
     assert.deepEqual({ code, err }, { code: 0, err: '' })
     assert.match(out, /^Meas: 3 Min: 3 Max: 4 Avg: 3\.667 Cur: 4\np50: 4 p90: 4 p95: 4 p99: 4 p99\.9: 4\n$/)
   })
 
-  it('counts and shows what is no number, and reads a last line without its end', async () => {
+  it('counts lines that are not numbers, quotes the first, and reads a last line without a line end', async () => {
     const { code, out, err } = await stats('1\nabc\u001b[31m\n\n0x10\n-2.5e3')
     assert.equal(code, 0)
     assert.match(out, /^Meas: 2 Min: -2500 Max: 1 .*Not numbers: 2$/m)
     assert.match(err, /2 lines were no number; the first is 'abc\?\[31m'/)
   })
 
-  it('prints one JSON document', async () => {
+  it('prints one JSON document with --json', async () => {
     const { out } = await stats('10\n20\nx\n', '--json')
     const { count, mean, notNumbers } = JSON.parse(out)
     assert.deepEqual({ count, mean, notNumbers }, { count: 2, mean: 15, notNumbers: 1 })
   })
 
-  it('says what it expected when nothing came, with exit code 2', async () => {
+  it('exits with code 2 and says what it expects if there is no input', async () => {
     const { code, err } = await stats('')
     assert.equal(code, 2)
     assert.match(err, /expected one per line/)
   })
 
-  it('ends with what it has on Ctrl-C, with exit code 130', async () => {
+  it('prints the figures so far on Ctrl-C, and exits with code 130', async () => {
     const { code, out } = await stats(async (stdin, kill) => {
       // More than a pipe holds: when all of it is written, some was read.
       await new Promise(written => stdin.write('7\n'.repeat(1_000_000), written))
@@ -53,29 +53,29 @@ describe('meltlab stats', () => {
     assert.match(out, /^Meas: \d+ Min: 7/)
   })
 
-  it('refuses a period without a unit', async () => {
+  it('refuses --every without a unit', async () => {
     const { code, err } = await stats('1\n', '--every', '5')
     assert.equal(code, 2)
     assert.match(err, /needs a unit/)
   })
 })
 
-describe('the running numbers', () => {
-  it('take no line for a number of which only the beginning came', async () => {
+describe('RunningNumbers', () => {
+  it('does not accept a truncated line as a number', async () => {
     const { out } = await stats(`1\n0.${'0'.repeat(2000)}abc\n`, '--json')
     const { count, notNumbers } = JSON.parse(out) as { count: number; notNumbers: number }
     assert.deepEqual({ count, notNumbers }, { count: 1, notNumbers: 1 })
   })
 
-  it('have a mean of the largest numbers too', () => {
+  it('computes the mean of very large numbers without overflow', () => {
     const numbers = new RunningNumbers()
     for (const line of ['1e308', '-1e308', '1e308', '-1e308']) numbers.line(line)
     assert.ok(Math.abs(numbers.figures()!.mean) < 1e295, String(numbers.figures()!.mean))
   })
 })
 
-describe('the sketch', () => {
-  it('is within its accuracy of the exact quantile, for any numbers', () => {
+describe('QuantileSketch', () => {
+  it('is within its accuracy of the exact quantile for any numbers', () => {
     const number = fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e12, max: 1e12 })
     fc.assert(
       fc.property(
@@ -96,15 +96,15 @@ describe('the sketch', () => {
     )
   })
 
-  it('holds bounded memory however many numbers come', () => {
+  it('uses bounded memory for any count of numbers', () => {
     const sketch = new QuantileSketch()
     for (let i = 0; i < 300_000; i++) sketch.record(Math.exp((i % 1400) - 700) * (i % 2 === 0 ? 1 : -1))
     assert.ok(sketch.buckets <= 1400, `${sketch.buckets} buckets for 1,400 values`)
   })
 })
 
-describe('the lines', () => {
-  it('are the same however the text is cut', () => {
+describe('BoundedLines', () => {
+  it('yields the same lines however the text is split into pieces', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ maxLength: 30 })), fc.array(fc.nat(10)), (lines, cuts) => {
         const text = lines.map(line => line.replaceAll('\n', ' ')).join('\n')
@@ -124,7 +124,7 @@ describe('the lines', () => {
     )
   })
 
-  it('of endless length are kept only as far as a number goes', () => {
+  it('truncates an endless line', () => {
     const got: string[] = []
     const reader = new BoundedLines(4, line => got.push(line))
     for (let i = 0; i < 1000; i++) reader.add('12345678')
@@ -133,7 +133,7 @@ describe('the lines', () => {
   })
 })
 
-it('the mean of many large numbers keeps the small ones', () => {
+it('the mean of large numbers keeps the small ones', () => {
   const numbers = new RunningNumbers()
   for (const value of ['1e15', '1', '1', '1']) numbers.line(value)
   assert.equal(numbers.figures()?.mean, (1e15 + 3) / 4)

@@ -15,7 +15,7 @@ const table6 = `  sl  local_address                         remote_address      
    1: 00000000000000000000000001000000:0BBA 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 666 1 0 100 0 0 10 0
 `
 
-test('only listening sockets are taken from the kernel table, with an address to reach them at', () => {
+test('parseSocketTable() returns listening sockets only, with an address at which they can be reached', () => {
   assert.deepEqual(parseSocketTable(table), [
     { port: 3000, host: '127.0.0.1', inode: '111' },
     { port: 8080, host: '127.0.0.1', inode: '222' },
@@ -27,7 +27,7 @@ test('only listening sockets are taken from the kernel table, with an address to
   ])
 })
 
-test('lsof, as macOS has it', () => {
+test('parseLsof() reads the output of lsof on macOS', () => {
   assert.deepEqual(parseLsof('p501\nf22\nn*:3000\nf23\nn[::1]:3001\nn127.0.0.1:9229\n'), [
     { port: 3000, host: '127.0.0.1' },
     { port: 3001, host: '::1' },
@@ -35,7 +35,7 @@ test('lsof, as macOS has it', () => {
   ])
 })
 
-test('the ports of a living process', async () => {
+test('listeningPorts() finds a port of this process while it listens', async () => {
   const server = net.createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as net.AddressInfo

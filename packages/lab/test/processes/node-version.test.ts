@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { isOldNode, nodeVersionOf } from '../../src/processes/node-version.ts'
 import { listenForProtection } from '../../src/melt/heard-from.ts'
 
-test('finds the Node version of a command that a shell started, and returns undefined if none runs', async t => {
+test('nodeVersionOf() finds the Node version of a command that a shell started, and is undefined if none runs', async t => {
   if (process.platform !== 'linux') return t.skip('takes /proc')
   const shell = spawn('/bin/sh', ['-c', `${process.execPath} -e "setTimeout(() => {}, 20000)"; true`], {
     detached: true,
@@ -18,11 +18,11 @@ test('finds the Node version of a command that a shell started, and returns unde
   assert.equal(await nodeVersionOf(none.pid!), undefined)
 })
 
-test('22.12 is the first that meltproof protects in full', () => {
+test('Node before 22.12 counts as old', () => {
   assert.deepEqual(['v20.19.0', 'v22.11.9', 'v22.12.0', 'v24.0.0'].map(isOldNode), [true, true, false, false])
 })
 
-test('a protected arm on an older Node is a doubt of the run, and a warning', async () => {
+test('a protected arm on an old Node gets a warning, and the run a doubt', async () => {
   const hearing = await listenForProtection()
   const { createConnection } = await import('node:net')
   const socket = createConnection(hearing.env['MELTPROOF_WATCH']!)

@@ -4,7 +4,7 @@ import { busyShare } from '../../src/processes/core-times.ts'
 import { usage } from '../../src/processes/process-tree.ts'
 import { summarise, watch } from '../../src/processes/watch-usage.ts'
 
-test('CPU is what was used while watched, even when a child took its share away', () => {
+test('CPU time is that used while watched, even if a child process ended meanwhile', () => {
   const sample = (atMs: number, rssBytes: number, cpuMs: number) => ({ atMs, rssBytes, cpuMs })
   const seen = summarise([sample(0, 50, 1000), sample(250, 90, 1400), sample(500, 70, 1200)], 600)
   assert.equal(seen.peakRssBytes, 90)
@@ -12,7 +12,7 @@ test('CPU is what was used while watched, even when a child took its share away'
   assert.equal(summarise([], 0).peakRssBytes, 0)
 })
 
-test('a process that is gone leaves no sample behind', async () => {
+test('a process that has ended adds no sample', async () => {
   const readings = [
     { rssBytes: 10, cpuMs: 5 },
     { rssBytes: 0, cpuMs: 0 },
@@ -25,13 +25,13 @@ test('a process that is gone leaves no sample behind', async () => {
   )
 })
 
-test('this very process has memory and has used CPU', async () => {
+test('usage() reports memory and CPU time of this process', async () => {
   const now = await usage(process.pid)
   assert.ok(now.rssBytes > 10e6)
   assert.ok(now.cpuMs > 0)
 })
 
-test('busy share of a core between two readings', () => {
+test('busyShare() is the busy share of a core between two readings', () => {
   const before = [{ busyMs: 100, idleMs: 900 }]
   assert.equal(busyShare(before, [{ busyMs: 350, idleMs: 1650 }], 0), 0.25)
   assert.equal(busyShare(before, before, 0), 0)

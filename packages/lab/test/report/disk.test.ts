@@ -38,7 +38,7 @@ function failure(t: TestContext, isFull: (file: string, out: string) => boolean)
 
 const fileIn = (said: string): string => /the result is in (.+\.json): `meltlab report /.exec(said)![1]!
 
-test('full for the page: the result is there, and no half page', t => {
+test('if only the page cannot be written, the result is kept beside it and the partial page is removed', t => {
   const { said, out } = failure(t, file => file.endsWith('.html'))
   const file = fileIn(said)
   assert.ok(file.startsWith(out))
@@ -46,7 +46,7 @@ test('full for the page: the result is there, and no half page', t => {
   assert.deepEqual(readdirSync(path.dirname(file)).sort(), ['picture.svg', 'result.json'])
 })
 
-test('full for everything there: the result goes to the folder for temporary files', t => {
+test('if the output folder is full, the result goes to the temporary directory', t => {
   const { said, out } = failure(t, (file, folder) => file.startsWith(folder))
   const file = fileIn(said)
   t.after(() => rmSync(file, { force: true }))
@@ -54,7 +54,7 @@ test('full for everything there: the result goes to the folder for temporary fil
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), madeResult())
 })
 
-test('full everywhere: the result stands on stdout, and no half file stays', t => {
+test('if every disk is full, the result is printed on stdout and no partial file remains', t => {
   const written: string[] = []
   const { mock } = t.mock.method(process.stdout, 'write', (text: string) => written.push(text) > 0)
   const { said } = failure(t, () => true)

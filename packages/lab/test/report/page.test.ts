@@ -53,7 +53,7 @@ async function open(measured: ReturnType<typeof madeMeasured>, colorScheme: 'lig
 }
 
 for (const scheme of ['light', 'dark'] as const) {
-  test(`in ${scheme}, every plot is drawn, nothing complains and nothing is fetched`, { skip }, async () => {
+  test(`the page draws every plot in the ${scheme} colour scheme, without errors or network requests`, { skip }, async () => {
     const { page, complaints } = await open(madeMeasured(), scheme)
     // Three for a wide page and for a phone, and for each of five loads four that are narrow anyway.
     assert.equal(await page.locator('svg.drawn').count(), 2 * 3 + 5 * 4)
@@ -66,10 +66,10 @@ for (const scheme of ['light', 'dark'] as const) {
 }
 
 for (const [where, viewport] of [
-  ['a desk', DESK],
+  ['a desktop', DESK],
   ['a phone', PHONE],
 ] as const) {
-  test(`on ${where}, verdicts, figures and the curve are seen without scrolling`, { skip }, async () => {
+  test(`verdicts, figures and the leading plot are visible without scrolling on ${where}`, { skip }, async () => {
     const { page, complaints } = await open(madeMeasured(), 'light', viewport)
     assert.equal(await page.locator('.strip li').count(), 3)
     for (const what of ['.strip .says', '.strip .figure b', '.lead svg.drawn']) {
@@ -90,7 +90,7 @@ for (const [where, viewport] of [
   })
 }
 
-test('a narrow screen and a run of one load', { skip }, async () => {
+test('the page of a run at one load fits a narrow screen', { skip }, async () => {
   const made = madeMeasured()
   const one = {
     rows: made.rows.filter(row => row.multiple === 2),

@@ -32,7 +32,7 @@ const plot: PointsPlot = {
 const circles = (svg: string): number[][] =>
   [...svg.matchAll(/<circle cx="([\d.]+)" cy="([\d.]+)"/g)].map(([, cx, cy]) => [Number(cx), Number(cy)])
 
-test('each arm is a point with its name in each panel, and the ideal a line', () => {
+test('each arm is a labelled point in each panel, and the ideal is a line', () => {
   for (const svg of [
     pictureSvg(plot, arms, 'A headline'),
     plotSvg(plot, arms, ['wide']),
@@ -48,7 +48,7 @@ test('each arm is a point with its name in each panel, and the ideal a line', ()
   assert.match(pictureSvg(plot, arms, 'A headline'), /prefers-color-scheme:dark/)
 })
 
-test('the corner above and to the left of the protected arm is shaded down to its point', () => {
+test('the region better than the protected arm is shaded up to its point', () => {
   const svg = plotSvg(plot, arms, ['wide'])
   const corners = [...svg.matchAll(/<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" fill-opacity/g)]
   const ends = corners.map(([, x, y, width, height]) => [Number(x) + Number(width), Number(y) + Number(height)])
@@ -59,13 +59,13 @@ test('the corner above and to the left of the protected arm is shaded down to it
   assert.ok(corners.every(([, , , width]) => Number(width) > 20))
 })
 
-test('panels stand beside each other where there is room, and below each other on a phone', () => {
+test('panels are side by side on a wide page, and stacked on a phone', () => {
   const [left, right] = circles(plotSvg(plot, arms, ['wide']))
   assert.ok(right![0]! > left![0]! && right![1] === left![1])
   assert.match(plotSvg(plot, arms, ['narrow']), /translate\(0 \d+\)/)
 })
 
-test('no points, or none with a value on the axis, make an empty drawing and not a broken one', () => {
+test('an empty plot of points is still valid SVG', () => {
   const [panel] = plot.panels
   for (const panels of [[], [{ ...panel!, points: [] }], [{ ...panel!, points: [{ arm: 'bare', x: null, y: 0 }] }]]) {
     for (const place of ['wide', 'narrow'] as const)
@@ -73,7 +73,7 @@ test('no points, or none with a value on the axis, make an empty drawing and not
   }
 })
 
-test('names of eight arms lie on no other name, wherever the points are', () => {
+test('labels of up to eight arms do not overlap, wherever the points are', () => {
   const within = { left: 84, right: 952, top: 28, bottom: 362 }
   const point = fc.record({
     x: fc.double({ min: 84, max: 912, noNaN: true }),

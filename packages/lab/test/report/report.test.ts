@@ -29,14 +29,14 @@ const wellFormed = (svg: string): void => {
   assert.equal(opened, svg.match(/<\/(svg|g|text|title|style)>/g)?.length)
 }
 
-test('a line per arm with a gap where nothing was measured, names at the ends, levels', () => {
+test('a plot has a line per arm, with gaps where nothing was measured, and labels at the ends', () => {
   const svg = plotSvg(lines, arms, ['wide'])
   wellFormed(svg)
   assert.equal(svg.match(/<polyline class="line"/g)?.length, 2) // of bare's stretches only one has two points
   for (const name of ['bare', 'meltproof', 'half']) assert.match(svg, new RegExp(`>${name}</text>`))
 })
 
-test('bars carry their values and a legend; the picture brings its colours', () => {
+test('bars have values and a legend, and a standalone picture includes its colours', () => {
   const svg = pictureSvg(bars, arms, 'A headline that says it')
   wellFormed(svg)
   assert.match(svg, />10.1 s<\/text>/)
@@ -44,14 +44,14 @@ test('bars carry their values and a legend; the picture brings its colours', () 
   assert.match(svg, /prefers-color-scheme:dark/)
 })
 
-test('drawings have names, for whoever does not see them', () => {
+test('every SVG has an accessible name', () => {
   for (const svg of [plotSvg(lines, arms, BOTH), pictureSvg(bars, arms, 'A headline')]) {
     const all = svg.match(/<svg /g)?.length
     assert.equal(svg.match(/<svg [^>]*role="img" aria-label="[^"]+"/g)?.length, all)
   }
 })
 
-test('a phone has drawings of its own, with a legend and bars that lie', () => {
+test('a phone gets narrow plots with a legend and horizontal bars', () => {
   const [wide, narrow] = plotSvg(bars, arms, BOTH).split('</svg>\n')
   assert.match(wide!, /only-wide" viewBox="0 0 960 /)
   assert.match(narrow!, /only-narrow" viewBox="0 0 420 /)
@@ -69,14 +69,14 @@ const steps: LinesPlot = {
   series: [{ arm: 'bare', points: [0.5, 1, 1.1, 1.2, 2, 10].map(load => [load, 100 * load] as const) }],
 }
 
-test('every step has its label and its mark, however near the next', () => {
+test('every step has a label and a mark, however close to the next', () => {
   for (const svg of [plotSvg(steps, arms, ['wide']), plotSvg(steps, arms, ['narrow'])]) {
     for (const label of ['0.5x', '1x', '1.1x', '1.2x', '2x', '10x']) assert.match(svg, new RegExp(`>${label}</text>`))
     assert.equal(svg.match(/: [\d.,]+\/s at /g)?.length, 6)
   }
 })
 
-test('labels go into as many rows as they need, and no further', () => {
+test('labels are placed in as many rows as needed, but no more', () => {
   const rows = (...places: number[]): number[] =>
     rowsWithoutTouching(
       places.map(at => ({ at })),
@@ -86,18 +86,18 @@ test('labels go into as many rows as they need, and no further', () => {
   assert.deepEqual(rows(0, 5, 10, 12, 14), [0, 1, 0, 2, 3])
 })
 
-test('plots of nothing are empty, not broken', () => {
+test('plots without data are still valid SVG', () => {
   wellFormed(plotSvg({ ...lines, series: [] }, arms, BOTH))
   wellFormed(plotSvg({ ...bars, groups: [] }, arms, BOTH))
 })
 
-test('a log axis has whole decades around the values', () => {
+test('a log axis covers whole decades around the values', () => {
   const { ticks, to } = scaleOf({ label: '', unit: 'ms', scale: 'log' }, [30, 4000], 100, 0)
   assert.deepEqual(ticks, [10, 100, 1000, 10_000])
   assert.ok(Math.abs(to(10) - 100) < 1e-9 && Math.abs(to(10_000)) < 1e-9)
 })
 
-test('the page says finding, verdicts, figures and conditions, escapes, and asks nobody for anything', () => {
+test('the page has the finding, verdicts, figures and conditions, escapes them, and loads nothing from elsewhere', () => {
   const html = scenarioHtml(madeResult(), scenarioCss())
   assert.match(html, /<h1>With a limit, p99 is 3 s &lt;instead of&gt; 10 s\.<\/h1>/)
   for (const words of ['the limit holds', 'not judged', 'Transactions: 5 hits', '1.173 s', 'meltlab run made-up']) {
@@ -107,7 +107,7 @@ test('the page says finding, verdicts, figures and conditions, escapes, and asks
   assert.doesNotMatch(html, /<script|<(img|iframe)[^>]+src=|<link[^>]+href="(?!data:)|@import|url\(/)
 })
 
-test('the verdict on each arm comes before everything else, and the doubts are folded', () => {
+test('the verdict on each arm comes first, and the doubts are folded', () => {
   const html = scenarioHtml(madeResult({ certified: false, why: ['one', 'two'] }), '')
   const order = ['class="strip"', '<h1>', 'class="plot lead"', '<p class="lede">', 'What was expected', '<table']
   const places = order.map(words => html.indexOf(words))
@@ -123,7 +123,7 @@ test('the verdict on each arm comes before everything else, and the doubts are f
   assert.doesNotMatch(scenarioHtml(older, ''), /class="strip"/)
 })
 
-test('tables name their cells for a phone, and an arm in every row for whoever hears it', () => {
+test('table cells are labelled for a phone, and every row names its arm for screen readers', () => {
   const rows = [
     { arm: 'bare', cells: ['bare', '10.1 s'] },
     { arm: 'bare', cells: ['', '9.9 s'] },
@@ -133,13 +133,13 @@ test('tables name their cells for a phone, and an arm in every row for whoever h
   assert.match(html, /<span class="unseen">bare<\/span>/)
 })
 
-test('an incomplete run says so', () => {
+test('the page and the text of an incomplete run say so', () => {
   const cut = madeResult({ incomplete: true, certified: false, why: ['the run ended early: stopped by Ctrl-C'] })
   assert.match(scenarioHtml(cut, ''), /<summary>incomplete: 1 reason<\/summary><ul><li>the run ended early/)
   assert.match(scenarioText(cut), /INCOMPLETE[\s\S]*stopped by Ctrl-C/)
 })
 
-test('the terminal shows finding, table, printout and verdicts', () => {
+test('the terminal report shows the finding, the table, the printout and the verdicts', () => {
   const text = scenarioText(madeResult())
   for (const words of [
     'p99 is 3 s',
@@ -154,7 +154,7 @@ test('the terminal shows finding, table, printout and verdicts', () => {
   assert.equal(head!.length, rule!.length)
 })
 
-test('the verdict comes last, coloured where somebody paints', () => {
+test('the terminal report ends with the verdicts, in colour if colour is on', () => {
   const text = scenarioText(madeResult(), { paint: (style, words) => `<${style}>${words}</>` })
   const last = text.split('\n').slice(-2)
   assert.deepEqual(last, [
@@ -164,7 +164,7 @@ test('the verdict comes last, coloured where somebody paints', () => {
   assert.match(text, /<green>pass<\/> {2}the limit holds/)
 })
 
-test('whatever a result holds, its text fits the terminal', () => {
+test('the terminal report fits the width for any result', () => {
   const long = 'A sentence about figures that goes on, as sentences of people who measure do. '.repeat(3).trim()
   const columns = ['arm', ...Array.from({ length: 12 }, (_, at) => `a figure ${at}`), 'what was said']
   const cells = ['meltproof', ...Array.from({ length: 12 }, () => '1,234,567/s'), long]
@@ -192,7 +192,7 @@ test('whatever a result holds, its text fits the terminal', () => {
   assert.match(scenarioText(wide), /\(in the report: [^)]*what was said\)/)
 })
 
-test('names at the line ends keep their distance and stay inside', () => {
+test('labels at the line ends keep their distance and stay inside the plot', () => {
   for (const tops of [
     [350, 350, 350],
     [46, 46, 49],
@@ -210,7 +210,7 @@ test('names at the line ends keep their distance and stay inside', () => {
   }
 })
 
-test('ticks are round and stay below the top, and those that would touch are left out', () => {
+test('ticks are round numbers below the maximum, and overlapping ones are left out', () => {
   assert.deepEqual(ticksUpTo(210), [0, 50, 100, 150, 200])
   assert.deepEqual(ticksUpTo(21_000), [0, 5000, 10_000, 15_000, 20_000])
   assert.deepEqual(ticksUpTo(0.7), [0, 0.2, 0.4, 0.6])
@@ -220,13 +220,13 @@ test('ticks are round and stay below the top, and those that would touch are lef
   )
 })
 
-test('a logarithmic axis along the bottom is as long as its values', () => {
+test('a logarithmic x axis spans exactly its values', () => {
   const { to, ticks } = bottomScale({ label: '', unit: 'rate', scale: 'log' }, [20, 200, 2000], 0, 100)
   assert.deepEqual([20, 200, 2000].map(to), [0, 50, 100])
   assert.deepEqual(ticks, [100, 1000])
 })
 
-test('of a column of pixels the outline stays', () => {
+test('thinned() keeps the outline of points in the same pixel column', () => {
   const few = [
     [0, 1],
     [1, 5],
@@ -251,14 +251,14 @@ test('of a column of pixels the outline stays', () => {
   ])
 })
 
-test('arms differ in more than colour', () => {
+test('arms are distinguishable without colour', () => {
   const also = { kind: 'also' } as const
   const styles = stylesOf([{ kind: 'bare' }, { kind: 'protected' }, also, also, also, also, also, also])
   const looks = styles.map(style => `${style.mark} ${style.dash}`)
   assert.equal(new Set(looks).size, styles.length)
 })
 
-test('Markdown: a line for each result, its figures, and long tables folded away', () => {
+test('the Markdown page has a row for each result, its verdicts and published figures', () => {
   const page = markdownPage([madeResult()], 'images')
   assert.match(page, /\| \[made-up\]\(#made-up\) \| With a limit/)
   assert.match(page, /!\[Made up\]\(images\/experiment-made-up\.svg\)/)
@@ -271,7 +271,7 @@ test('Markdown: a line for each result, its figures, and long tables folded away
 
 type Made = ReturnType<typeof madeResult>
 
-test('Markdown: an index and a page each; an index of several versions says so', () => {
+test('the Markdown index links one page per result, and warns if versions differ', () => {
   const [one, two] = ['one', 'two'].map(name => madeResult({ name })) as [Made, Made]
   assert.match(
     markdownIndex([one, two], 'found'),

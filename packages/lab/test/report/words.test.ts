@@ -5,7 +5,7 @@ import * as format from '../../src/report/format.ts'
 import { wrapWords } from '../../src/report/wrap-words.ts'
 import { folderName } from '../../src/report/write.ts'
 
-test('numbers', () => {
+test('numbers are formatted with a sensible number of digits', () => {
   assert.deepEqual([0, 0.04, 0.4, 19.5, 19.99, 195.4, 1949.6, 1234567].map(format.formatRate), [
     '0',
     '0',
@@ -40,15 +40,15 @@ test('numbers', () => {
   assert.equal(format.formatMegabytes(1_234_000_000), '1,234 MB')
 })
 
-test('text in markup', () => {
+test('escapeText() escapes HTML', () => {
   assert.equal(escapeText(`<a href="x">&'`), '&lt;a href=&quot;x&quot;&gt;&amp;&#39;')
 })
 
-test('a folder per run, sorted by time', () => {
+test('folderName() starts with the time, so that runs sort by it', () => {
   assert.equal(folderName({ startedAt: '2026-11-21T12:00:00.000Z', name: 'burst' }), '2026-11-21T12-00-00-burst')
 })
 
-test('a line is not broken between a number and its unit', () => {
+test('wrapWords() does not break between a number and its unit', () => {
   assert.deepEqual(wrapWords('under-pressure keeps 0 %, and its p99 is 30 ms', 22), [
     'under-pressure keeps',
     '0 %, and its p99 is',

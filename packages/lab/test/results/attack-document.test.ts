@@ -18,7 +18,7 @@ const damaged = (change: (document: Damaged) => void): string => {
   return JSON.stringify(document)
 }
 
-test('what was printed reads back as it was', () => {
+test('a printed document reads back unchanged', () => {
   const made = { shed: 2, failed: 1, unsent: 1 }
   const document = madeAttack(made)
   assert.deepEqual(read(attackJson(document)), JSON.parse(JSON.stringify(document)))
@@ -28,7 +28,7 @@ test('what was printed reads back as it was', () => {
   assert.deepEqual(documentOf(document.url, document.plan, outcome, { ...origin, runs: document.runs }), document)
 })
 
-test('a histogram loses nothing on its way through a document', () => {
+test('a histogram is unchanged after a round trip through the document', () => {
   fc.assert(
     fc.property(fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1 }), values => {
       const before = new Histogram()
@@ -42,12 +42,12 @@ test('a histogram loses nothing on its way through a document', () => {
   )
 })
 
-test('a second of the series is a line of the text', () => {
+test('each second of the series is one line of the text', () => {
   const lines = attackJson(madeAttack({ seconds: 30 })).split('\n')
   assert.equal(lines.filter(line => line.startsWith('    {"second":')).length, 30)
 })
 
-test('credentials do not get into the document, and a body only as its digest', () => {
+test('the document hides credentials, and has only a digest of the body', () => {
   const headers = { Authorization: 'Bearer geheim', 'X-Api-Key': 'geheim', cookie: 'sid=geheim', accept: 'text/html' }
   const document = attackDocument(madePlan({ plan: { headers, body: 'password=geheim' } }), madeOutcome({}), origin)
   assert.doesNotMatch(attackJson(document), /geheim/)
@@ -59,39 +59,39 @@ test('credentials do not get into the document, and a body only as its digest', 
 
 for (const [what, text, sentence] of [
   [
-    'nothing',
+    'an empty file',
     '',
     /^a\.json ends in the middle of its JSON: it was truncated, or is still being written; use the complete file$/,
   ],
   ['half a document', attackJson(madeAttack()).slice(0, 500), /^a\.json ends in the middle of its JSON/],
-  ['something else', 'Requests 50', /^a\.json is not JSON: /],
-  ['JSON that is not ours', '{"kind":"scenario"}', /^a\.json is not a result of meltlab attack --json$/],
+  ['text that is not JSON', 'Requests 50', /^a\.json is not JSON: /],
+  ['JSON of another kind', '{"kind":"scenario"}', /^a\.json is not a result of meltlab attack --json$/],
   ['a list', '[]', /^a\.json is not a result of meltlab attack --json$/],
   [
-    'a later form',
+    'a later version',
     damaged(d => (d['version'] = 2)),
     /^a\.json is a result of form 2, this meltlab reads form 1; read it/,
   ],
   [
-    'no date',
+    'an invalid date',
     damaged(d => (d['startedAt'] = 'yesterday')),
     /is damaged: startedAt must be a date such as 2026-11-23T10:00:00\.000Z, got yesterday; use the file/,
   ],
-  ['no address', damaged(d => (d['url'] = 'here')), /is damaged: url must be an http or https address, got here; /],
+  ['an invalid URL', damaged(d => (d['url'] = 'here')), /is damaged: url must be an http or https address, got here; /],
   [
-    'a second out of its place',
+    'a second out of sequence',
     damaged(d => (d['seconds'][1].second = 1e15)),
     /seconds\[1\] is of second 1000000000000000; /,
   ],
   [
-    'a count that is none',
+    'a count that is not a number',
     damaged(d => (d['seconds'][1].good = 'x')),
     /is damaged: seconds\[1\]\.good must be a whole number, got "x"; use the file as meltlab attack --json wrote it, or repeat the run$/,
   ],
-  ['a part that is missing', damaged(d => delete d['histograms'].ok.clean), /is damaged: histograms\.ok lacks clean; /],
-  ['a part that nobody knows', damaged(d => (d['extra'] = 1)), /is damaged: extra is not known; /],
+  ['a missing member', damaged(d => delete d['histograms'].ok.clean), /is damaged: histograms\.ok lacks clean; /],
+  ['an unknown member', damaged(d => (d['extra'] = 1)), /is damaged: extra is not known; /],
   [
-    'a plan that is none',
+    'an invalid plan',
     damaged(d => (d['plan'].arrival.schedule.phases[0].rate = -1)),
     /phases\[0\]\.rate must be at least 0, got -1; /,
   ],
@@ -106,7 +106,7 @@ for (const [what, text, sentence] of [
     /answers and failures add up to 29, sent is 28; /,
   ],
   [
-    'answers that the histograms do not hold',
+    'answers that differ from the histograms',
     damaged(d => (d['answered'] = { 200: 8, 503: 16 })),
     /histograms\.ok\.measured\.count is 16, the counts say 8; /,
   ],
@@ -117,7 +117,7 @@ for (const [what, text, sentence] of [
   ],
   ['seconds that do not add up', damaged(d => d['seconds'].pop()), /scheduled of all seconds is 21, scheduled is 28; /],
   [
-    'a doubt that is certified',
+    'a certified run with a doubt',
     damaged(d => (d['certificate'].doubts = ['late'])),
     /certified is true, its certificate says certified, late; /,
   ],
@@ -129,58 +129,58 @@ for (const [what, text, sentence] of [
     /certified is false, with 0 reasons why not; /,
   ],
   [
-    'a least above the greatest',
+    'a minimum above the maximum',
     damaged(d => (d['histograms'].ok.measured.minMs = 5000)),
     /minMs 5000, maxMs 40 and sumMs 184 are not of the 16 in its buckets; /,
   ],
-  ['a sum of another', damaged(d => (d['histograms'].ok.measured.sumMs = 1e300)), /sumMs 1e\+300 are not of the 16/],
+  ['a sum that does not fit the buckets', damaged(d => (d['histograms'].ok.measured.sumMs = 1e300)), /sumMs 1e\+300 are not of the 16/],
   [
     'a bucket twice',
     damaged(d => d['histograms'].ok.measured.buckets.push(0, 1)),
     /not a histogram: bucket 0 with count 1 after bucket \d+; /,
   ],
   [
-    'a count beyond all numbers',
+    'a count above the safe integers',
     damaged(d => (d['bytesRead'] = 1e300)),
     /bytesRead must be at most 9007199254740991, got 1e\+300; /,
   ],
   [
-    'a status of a prototype',
+    '__proto__ as a status',
     damaged(d => (d['answered'] = JSON.parse('{"__proto__":24}'))),
     /the name answered\.__proto__ must be of the form/,
   ],
   [
-    'a failure that nobody knows',
+    'an unknown failure',
     damaged(d => (d['failed'] = { constructor: 4 })),
     /failed\.constructor is not known; /,
   ],
   [
-    'a load that lasts no time',
+    'a load without duration',
     damaged(d => (d['plan'].arrival.schedule.phases[0].durationMs = 0)),
     /durationMs must be at least 1, got 0; /,
   ],
   [
-    'an address that is a script',
+    'a javascript: URL',
     damaged(d => (d['url'] = 'javascript:alert(1)')),
     /url must be an http or https address, got javascript:alert\(1\); /,
   ],
   [
-    'a value without an end',
+    'a deeply nested value',
     attackJson(madeAttack()).replace(/"url": "[^"]*"/, `"url": ${'['.repeat(9000)}${']'.repeat(9000)}`),
     /url must be a text, got a list; /,
   ],
   ['requests that do not add up', damaged(d => (d['unsent'] = 5)), /sent and unsent add up to 33, scheduled is 28; /],
 ] as const) {
-  test(`${what} is refused in one sentence`, () => {
+  test(`a document is refused in one sentence: ${what}`, () => {
     assert.throws(() => read(text), { name: 'UserError', message: sentence })
   })
 }
 
-test('a byte order mark before it is none of its faults', () => {
+test('a byte order mark before a document is ignored', () => {
   assert.equal(readResult(`\uFEFF${attackJson(madeAttack())}`, 'a.json').kind, 'attack')
 })
 
-test('the seconds as CSV: a row each, a cell without a sample empty', () => {
+test('the CSV has a row per second, and empty cells where there is no sample', () => {
   const rows = secondRows(madeOutcome({ seconds: 2, okMs: [1, 1000.5], failed: 3, unsent: 1 })).split('\r\n')
   assert.equal(rows.length, 4)
   assert.equal(rows[0], 'second,scheduled,sent,ok,good,shed,other,failed,p50_ms,p90_ms,p99_ms,max_ms,shed_p99_ms')

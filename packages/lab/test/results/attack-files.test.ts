@@ -23,7 +23,7 @@ describe('meltlab attack', () => {
     await server.close()
   })
 
-  it('--csv writes the seconds, beside the report', async () => {
+  it('--csv writes the seconds to a file, in addition to the report', async () => {
     const file = path.join(folder, 'seconds.csv')
     const { code, stdout } = await runCli(['attack', server.url, '--rate', '20', '--duration', '1100ms', '--csv', file])
     assert.equal(code, 0)
@@ -55,7 +55,7 @@ describe('meltlab attack', () => {
     })
   }
 
-  it('--export k6 prints a script and sends nothing', async () => {
+  it('--export k6 prints a script and sends no requests', async () => {
     const before = asked
     const { code, stdout, stderr } = await runCli(['attack', server.url, '--users', '5', '--export', 'k6'])
     assert.deepEqual([code, stderr, asked], [0, '', before])

@@ -34,7 +34,7 @@ test('the document of a real run is valid', async () => {
   }
 })
 
-test('whatever a document lacks, or has of another type, both validators refuse or both accept', () => {
+test('faultOf() accepts exactly the documents that Ajv accepts, for any member missing or of another type', () => {
   const plans = [
     {},
     { plan: { connections: { kind: 'fresh' } as const } },

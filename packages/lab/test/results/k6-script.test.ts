@@ -50,7 +50,7 @@ for (const [what, plan, expected] of [
     { executor: 'constant-vus', vus: 7, duration: '3000ms', gracefulStop: '2000ms' },
   ],
 ] as const satisfies readonly (readonly [string, Partial<LoadPlan>, object])[]) {
-  test(`${what} becomes ${expected.executor}`, () => {
+  test(`a plan with ${what} becomes the k6 executor ${expected.executor}`, () => {
     const scenario = load(plan)
     assert.deepEqual(
       'maxVUs' in expected || expected.executor === 'constant-vus' ? scenario : pick(scenario, expected),
@@ -63,24 +63,24 @@ function pick(from: Readonly<Record<string, unknown>>, like: object): Record<str
   return Object.fromEntries(Object.keys(like).map(name => [name, from[name]]))
 }
 
-test('no more VUs than connections, nor than can wait at once', () => {
+test('there are no more VUs than connections, nor than requests that can be pending at once', () => {
   assert.equal(load({ connections: { kind: 'keep-alive', count: 10, max: 30 } }).maxVUs, 30)
   assert.equal(load({ timeoutMs: 100 }).maxVUs, 5)
   assert.equal(load({ timeoutMs: 100 }).preAllocatedVUs, 5)
 })
 
-test('fresh connections, and nothing else, switch reuse off', () => {
+test('only fresh connections disable connection reuse', () => {
   assert.equal(options(script({ connections: { kind: 'fresh' } })).noConnectionReuse, true)
   assert.equal('noConnectionReuse' in options(script()), false)
 })
 
-test('users who think pause as ours do', () => {
+test('think time becomes a random sleep around its mean', () => {
   const text = script({ arrival: { kind: 'closed', users: 7, durationMs: 3000, thinkMs: 1500 } })
   assert.match(text, /^import \{ sleep \} from "k6"$/m)
   assert.match(text, /^ {2}sleep\(1\.5 \* \(0\.5 \+ Math\.random\(\)\)\)$/m)
 })
 
-test('what k6 does otherwise is said', () => {
+test('comments in the script name what k6 does differently', () => {
   const poisson = script({
     arrival: {
       kind: 'open',
@@ -91,7 +91,7 @@ test('what k6 does otherwise is said', () => {
   assert.match(script({ headers: { accept: ['a', 'b'] } }), /"accept": "a, b"[\s\S]*/)
 })
 
-test('whatever is in the request, the script is a module and sends it', () => {
+test('the script is a valid module, and sends any method, headers and body unchanged', () => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it must stay as it is
   const body = 'line\nbreak "quoted" `ticks` ${no} */ \u2028'
   const text = script({ method: 'POST', body, headers: { 'x-"odd"': "it's" } })

@@ -15,13 +15,13 @@ import { runCommand } from './run-command.ts'
 const operations = (latencyMs: number, ...verdicts: Verdict[]): Operation[] =>
   verdicts.map(verdict => ({ cause: 'loop', latencyMs, verdict }))
 
-describe('the alerts', () => {
-  it('on latency is silent while the operation is as fast as usual, whatever the verdicts', () => {
+describe('alerts in the blame scenario', () => {
+  it('the latency alert does not fire while the operation is as fast as usual, whatever the verdicts', () => {
     assert.equal(naiveAlertFires(operations(100, 'loop', 'dependency')), false)
     assert.equal(naiveAlertFires(operations(400, 'network', 'loop')), true)
   })
 
-  it('that are shipped fire rightly when the one of the cause fires alone', () => {
+  it('a shipped alert is right for its own cause only, and the loop alert for the app itself too', () => {
     const rightly = (cause: Cause, ...firing: string[]): boolean => firesRightly({ cause, firing })
     assert.equal(rightly('loop', 'MeltproofLoopBlocked'), true)
     assert.equal(rightly('loop'), false)
@@ -33,7 +33,7 @@ describe('the alerts', () => {
     assert.equal(rightly('self', 'MeltproofDependencySlow'), false)
   })
 
-  it('say nothing of no operations', () => {
+  it('the latency alert does not fire without operations', () => {
     assert.equal(naiveAlertFires([]), false)
   })
 })

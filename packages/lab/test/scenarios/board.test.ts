@@ -26,7 +26,7 @@ const board = (rows: readonly Row[], more: Partial<Board> = {}): Board => ({
   ...more,
 })
 
-test('every arm has a cell in every row, a dash where it was not measured, and `none` where it answered nothing', () => {
+test('every arm has a cell in every row: a dash if it was not measured, "none" if it answered nothing', () => {
   const rows = [row('bare', 0.9, 0.9, 20, 1.8), row('meltproof', 10, 0.93, 108), row('bare', 10, 0, null)]
   const [goodput, p99, shed, ahead] = overviewsOf(board(rows))
   for (const table of [goodput!, p99!, shed!]) {
@@ -52,7 +52,7 @@ test('a result whose load ended with its window has a dash for what was complete
   assert.deepEqual([last(true), last(false)], ['yes', '–'])
 })
 
-test('an arm is ahead when it is as good in both figures as they are shown, and better in one', () => {
+test('an arm is ahead if it is as good as meltproof in both rounded figures, and better in one', () => {
   const ahead = (...others: readonly Row[]) =>
     aheadAt(board([row('meltproof', 10, 0.93, 108), ...others]), 10).map(({ arm }) => arm)
   assert.deepEqual(ahead(row('overload-protection', 10, 0.98, 630)), [], 'more goodput at a higher p99')
@@ -64,7 +64,7 @@ test('an arm is ahead when it is as good in both figures as they are shown, and 
   assert.deepEqual(ahead(row('haproxy-guessed', 100, 0.99, 90)), [], 'another load')
 })
 
-test('the row of an arm that is ahead has both figures and the reason, or a dash until there is one', () => {
+test('the row of an arm that is ahead has both figures and the reason, or a dash without one', () => {
   const rows = [row('meltproof', 10, 0.84, 200), row('toobusy-js', 10, 0.9, 100)]
   const cells = (ahead: Board['ahead']) => overviewsOf(board(rows, { ahead }))[3]!.rows.map(each => each.cells.slice(2))
   assert.deepEqual(cells({ 'toobusy-js': 'It is.' }), [
@@ -73,7 +73,7 @@ test('the row of an arm that is ahead has both figures and the reason, or a dash
   assert.equal(cells({})[0]!.at(-1), '–')
 })
 
-test('the finding has the best arm first, and counts those that kept nothing', () => {
+test('the finding starts with the best arm, and counts the arms that kept nothing', () => {
   const nothing = ['bare', 'toobusy-js', 'under-pressure'].map(arm => row(arm, 10, 0, null))
   const some = [row('meltproof', 10, 0.93, 108), row('overload-protection', 10, 0.98, 630)]
   assert.match(
@@ -83,7 +83,7 @@ test('the finding has the best arm first, and counts those that kept nothing', (
   assert.match(findingOf(board([...nothing.slice(1), ...some])), /, toobusy-js and under-pressure 0 %;/)
 })
 
-test('each shown load is a panel with a point for each measured arm, and the ideal', () => {
+test('each load shown is a panel with a point for each measured arm, and the ideal', () => {
   const rows = [10, 100].flatMap(load => [row('bare', load, 0, null), row('meltproof', load, 0.9, 100)])
   const { panels } = againstP99(board([...rows, row('bare', 1, 1, 5)]))
   assert.deepEqual(
@@ -97,7 +97,7 @@ test('each shown load is a panel with a point for each measured arm, and the ide
   assert.equal(panels[0]!.ideal.value, 95)
 })
 
-test('where nothing is scarce, the highest load shows what is shed without need', () => {
+test('in a workload without a scarce resource, the table of unnecessary sheds shows the highest load', () => {
   const rows = [row('bare', 40, 0, 5000), row('bare', 200, 0, 5000, 4000)]
   const setup = { request: '', sloMs: 1000, timeoutMs: 0, durationMs: 13_000, rounds: 3, spacing: '', connections: '' }
   const measured: MeltMeasured & { besideRows: readonly Row[] } = {

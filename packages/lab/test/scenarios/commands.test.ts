@@ -13,7 +13,7 @@ import { madeResult } from '../report/made-result.ts'
 const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
 const meltlab = (...args: string[]) => spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8' })
 
-test('list names every scenario with its story, and as JSON what it expects', () => {
+test('meltlab list prints every scenario with its story, and its expectations with --json', () => {
   const { stdout, status } = meltlab('list')
   assert.equal(status, 0)
   const unwrapped = stdout.replace(/\s+/g, ' ')
@@ -26,7 +26,7 @@ test('list names every scenario with its story, and as JSON what it expects', ()
   for (const each of listed) assert.ok(each.expects.length > 0, each.name)
 })
 
-test('a scenario is one line of story with a name of its own', () => {
+test('every scenario has a unique name and a story of one line', () => {
   assert.equal(new Set(catalogue.map(each => each.name)).size, catalogue.length)
   for (const { name, story } of catalogue) {
     assert.match(name, /^[a-z][a-z-]*$/)
@@ -35,21 +35,21 @@ test('a scenario is one line of story with a name of its own', () => {
 })
 
 for (const [what, args, words] of [
-  ['a slip of the finger', ['run', 'brst'], /^meltlab: there is no scenario 'brst'; did you mean burst\?\n$/],
+  ['a misspelled scenario', ['run', 'brst'], /^meltlab: there is no scenario 'brst'; did you mean burst\?\n$/],
   [
-    'a name like no other',
+    'an unknown scenario',
     ['run', 'kubernetes'],
     /^meltlab: there is no scenario 'kubernetes'; the scenarios are burst/,
   ],
-  ['one wrong name among right ones', ['run', 'burst', 'brust'], /^meltlab: there is no scenario 'brust'/],
-  ['no name', ['run'], /^meltlab: missing required argument 'scenario'/],
+  ['a misspelled scenario among valid ones', ['run', 'burst', 'brust'], /^meltlab: there is no scenario 'brust'/],
+  ['a missing scenario', ['run'], /^meltlab: missing required argument 'scenario'/],
   [
-    'two forms',
+    'both --full and --brief',
     ['run', 'burst', '--full', '--brief'],
     /^meltlab: option '--full' cannot be used with option '--brief'/,
   ],
 ] as const) {
-  test(`${what} is refused before anything starts`, () => {
+  test(`meltlab run refuses ${what} before anything starts`, () => {
     const { stdout, stderr, status } = meltlab(...args)
     assert.match(stderr, words)
     assert.equal(stdout, '')
@@ -57,7 +57,7 @@ for (const [what, args, words] of [
   })
 }
 
-test('report writes pages and Markdown from results that are there, and run --keep leaves those out', t => {
+test('meltlab report writes pages and Markdown from existing results, and run --keep does not repeat those', t => {
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-report-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   for (const name of ['drip', 'burst']) {
@@ -82,7 +82,7 @@ test('report writes pages and Markdown from results that are there, and run --ke
   assert.equal(isOlder(madeResult()), false, 'no script of ours')
 })
 
-test('what is no result is refused', t => {
+test('meltlab report refuses a file that is not a valid result', t => {
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-report-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(path.join(folder, 'x.json'), '{"kind":"other"}')

@@ -14,13 +14,13 @@ const run = (arm: string, load: number, kept: number, more: Partial<DoorRun> = {
 const passed = (measured: DoorMeasured): (boolean | undefined)[] =>
   doorExpects.map(({ judge }) => judge(measured)?.pass)
 
-test('where HAProxy and the load share a core, the bar is that of 50x', () => {
+test('if HAProxy and the load share a core, the expectation is checked at 50x instead of 100x', () => {
   const runs = [run('told', 50, 0.91), run('told', 100, 0.8), run('static maxconn', 50, 0.85)]
   assert.deepEqual(passed({ ownCores: false, runs }), [true, true, true, true])
   assert.deepEqual(passed({ ownCores: true, runs }), [false, true, true, true])
 })
 
-test('a late answer, a lost one and a better rival are found', () => {
+test('a late response, a lost response and a better rival each fail an expectation', () => {
   const found = (...runs: DoorRun[]) => passed({ ownCores: false, runs })
   assert.deepEqual(found(run('told', 50, 0.95, { p99Ms: 251 })), [true, false, true, true])
   assert.deepEqual(found(run('told', 50, 0.95), run('told', 100, 0.9, { longestMs: 1001 })), [true, true, false, true])
@@ -29,13 +29,13 @@ test('a late answer, a lost one and a better rival are found', () => {
   assert.deepEqual(found(run('direct', 50, 0.5)), [undefined, undefined, undefined, undefined])
 })
 
-test('rounds are medians, but for what nobody may meet', () => {
+test('rounds are merged to medians, but to the worst for the longest response and to the sum for lost ones', () => {
   const rounds = [0.9, 0.5, 0.8].map((kept, n) => run('told', 50, kept, { longestMs: 100 * n, noAnswer: n }))
   const [cell] = cellsOf({ ownCores: false, runs: rounds })
   assert.deepEqual([cell!.kept, cell!.longestMs, cell!.noAnswer], [0.8, 200, 3])
 })
 
-test('the brief form, behind a real HAProxy', skipWithout(needHaproxy), async () => {
+test('the brief form measures every arm behind a real HAProxy', skipWithout(needHaproxy), async () => {
   const { result } = await runCommand('door')
   const { runs } = result.measured as DoorMeasured
   assert.deepEqual(

@@ -20,7 +20,7 @@ import { runCommand } from './run-command.ts'
 
 const second = (good: number) => ({ due: 100, good, shed: 0, failed: 0, sent: [30, 30, 30, 10] })
 
-/** Of 100 due in each second, so many are good. */
+/** Of 100 due in each second, `good` are good. */
 const phase = (good: readonly number[], more: Partial<FleetPhase> = {}): FleetPhase => ({
   ...{ due: 100 * good.length, good: good.reduce((sum, each) => sum + each, 0), shed: 0, bad: 0, p50Ms: 50, p99Ms: 90 },
   seconds: good.map(second),
@@ -35,19 +35,19 @@ const measuredOf = (...runs: FleetRun[]): FleetMeasured => ({
 })
 const passed = (...runs: FleetRun[]) => fleetExpects.map(({ judge }) => judge(measuredOf(...runs))?.pass)
 
-test('what the fleet can do, and can do once one more is four times slower', () => {
+test('the capacity of the fleet falls when one more instance becomes four times slower', () => {
   assert.equal(fleetCapacity(measuredOf()), 650)
   assert.equal(capacityAfter(measuredOf()), 500)
 })
 
-test('it is back when two seconds in a row are good', () => {
+test('the fleet is back after two good seconds in a row', () => {
   const back = (...good: number[]) => backAfter(run('HAProxy told', { change: phase([0, 0, ...good]) }), 2)
   assert.equal(back(97, 97), 0)
   assert.equal(back(50, 97, 96, 98, 97), 3)
   assert.equal(back(50, 100), undefined)
 })
 
-test('what is expected fails one by one', () => {
+test('each expectation fails on its own', () => {
   const told = 'HAProxy told'
   assert.deepEqual(passed(run(told)), [true, true, true, true, true])
   assert.deepEqual(passed(run(told, { steady: phase([96, 97]) })), [false, true, true, true, true])
@@ -67,7 +67,7 @@ test('what is expected fails one by one', () => {
   assert.deepEqual(passed(rival), [undefined, undefined, undefined, undefined, undefined])
 })
 
-test('a panel for each arm, wide and narrow', () => {
+test('the view has a panel for each arm, wide and narrow', () => {
   const { plots } = fleetView(measuredOf(...arms.map(({ name }) => run(name))))
   for (const svg of [pictureSvg(plots[0]!, arms, 'x'), plotSvg(plots[0]!, arms, ['wide', 'narrow'])]) {
     assert.doesNotMatch(svg, /NaN|undefined|Infinity/)
@@ -76,7 +76,7 @@ test('a panel for each arm, wide and narrow', () => {
   assert.match(fleetView(measuredOf()).finding, /Nothing was measured/)
 })
 
-test('a configuration that has changed is not used by mistake', () => {
+test('changed() refuses to replace a line that is not in the configuration', () => {
   assert.equal(changed('# bind :80\nbind :80', [['bind :80', 'bind :81']]), '# bind :80\nbind :81')
   assert.throws(() => changed('bind :81', [['bind :80', 'bind :82']]), /no 'bind :80' any more/)
 })
@@ -85,7 +85,7 @@ const options = skipWithout(() => {
   needHaproxy()
   envoyProgram()
 })
-test('the brief form, behind a real HAProxy and a real Envoy', options, async context => {
+test('the brief form measures a real HAProxy and a real Envoy', options, async context => {
   const { result, stderr } = await runCommand('fleet')
   const { runs, capacities } = result.measured as FleetMeasured
   assert.deepEqual(
@@ -105,7 +105,7 @@ test('the brief form, behind a real HAProxy and a real Envoy', options, async co
   }
 })
 
-test('there is no verdict when a balancer answered no request for a whole phase', () => {
+test('there is no verdict if a balancer answered no request for a whole phase', () => {
   const seconds = [{ due: 100, good: 0, shed: 0, failed: 100, sent: [0, 0, 0, 0] }]
   const silent = run('Envoy told', { change: phase([0], { seconds }) })
   assert.match(

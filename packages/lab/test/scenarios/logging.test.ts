@@ -42,14 +42,14 @@ function verdict(words: string, ...cells: CellResult[]): boolean | undefined {
   return found[0]!.judge(measured(...cells))?.pass
 }
 
-test('a fall of 5x is asked of terminals and blocking pipes alone', () => {
+test('the expectation of a 5x fall applies to terminals and blocking pipes only', () => {
   assert.equal(verdict('falls at least 5x'), undefined)
   assert.equal(verdict('falls at least 5x', cell({ stage: 'terminal' }, { rate: 200 })), true)
   assert.equal(verdict('falls at least 5x', cell({ stage: 'terminal' }, { rate: 201 })), false)
   assert.equal(verdict('falls at least 5x', cell({ stage: 'pipe' })), undefined)
 })
 
-test('a bare pipe has to keep what is not read in memory, and to lose it', () => {
+test('a bare pipe is expected to keep unread lines in memory, and to lose them', () => {
   const lines = { logged: 100, got: 49, told: 0 }
   const judged = (figures: Partial<CellResult>): boolean | undefined => verdict('stays in memory', cell({}, figures))
   assert.equal(verdict('stays in memory'), undefined)
@@ -62,7 +62,7 @@ test('a bare pipe has to keep what is not read in memory, and to lose it', () =>
   assert.match(words ?? '', /51 of 100 lines lost, 42 MB more memory than without logging/)
 })
 
-test('95 % is asked of every protected cell with a slow reader', () => {
+test('every protected cell with a slow reader is expected to keep 95 %', () => {
   const terminal = cell({ protect: true, stage: 'terminal' }, { rate: 950 })
   assert.equal(verdict('95 %', terminal), true)
   assert.equal(verdict('95 %', terminal, cell({ protect: true }, { rate: 949 })), false)
@@ -72,7 +72,7 @@ test('95 % is asked of every protected cell with a slow reader', () => {
   assert.match(words, /the runs without logging themselves are 94 % to 103 % of their median/)
 })
 
-test('one line that is neither read nor told of fails the run, and so does a service that had to be killed', () => {
+test('an unaccounted line, or a service that had to be killed, fails the expectation of exact counts', () => {
   const exact = cell({ protect: true }, { lines: { logged: 10, got: 7, told: 3 } })
   assert.equal(verdict('exactly', exact), true)
   assert.equal(verdict('exactly', exact, cell({ protect: true }, { lines: { logged: 10, got: 7, told: 2 } })), false)
@@ -80,12 +80,12 @@ test('one line that is neither read nor told of fails the run, and so does a ser
   assert.equal(verdict('exactly', cell({ protect: true }, { lines: undefined })), false)
 })
 
-test('memory is judged against the run without logging and the buffer', () => {
+test('memory is expected within the buffer above the run without logging', () => {
   assert.equal(verdict('memory within', cell({ protect: true }, { peakBytes: 152 * MB })), true)
   assert.equal(verdict('memory within', cell({ protect: true }, { peakBytes: 153 * MB })), false)
 })
 
-test('a cell is compared with the runs without logging around it, a control with its own', () => {
+test('a cell is compared with the runs without logging before and after it, and a variant with its own', () => {
   const of = (rate: number, variant: Cell['variant'] = 'database'): CellResult =>
     cell({ logger: 'none', stage: 'null', variant }, { rate })
   const around = (...those: CellResult[]): number | undefined =>
@@ -96,14 +96,14 @@ test('a cell is compared with the runs without logging around it, a control with
   assert.equal(around(of(77, 'cluster'), cell({})), undefined)
 })
 
-test('every arm has one yardstick: the runs without logging around it', () => {
+test('bare and protected cells are compared with the same runs without logging', () => {
   const of = (rate: number): CellResult => cell({ logger: 'none', stage: 'null' }, { rate })
   for (const made of [cell({}, { rate: 930 }), cell({ protect: true }, { rate: 930 })]) {
     assert.equal(shareKept({ ...measured(), cells: [of(1000), made, of(1000)] }, made), 0.93)
   }
 })
 
-test('the table has the share of each row by the runs around that row', () => {
+test('each row of the table has its share of the runs without logging next to it', () => {
   const of = (rate: number): CellResult => cell({ logger: 'none', stage: 'null' }, { rate })
   const cells = [of(1000), cell({}, { rate: 500 }), of(1000), of(2000), cell({}, { rate: 500 }), of(2000)]
   const [table] = logging.view({ ...measured(), cells }).tables
@@ -114,7 +114,7 @@ test('the table has the share of each row by the runs around that row', () => {
   )
 })
 
-test('the published figures stand beside those with the slowest reader, and beside the controls', () => {
+test('published figures are compared with the slowest reader and with the variants', () => {
   const cells = [
     cell({ stage: 'blocking', share: 0.02 }, { rate: 20 }),
     cell({ stage: 'blocking' }, { rate: 100 }),
@@ -129,7 +129,7 @@ test('the published figures stand beside those with the slowest reader, and besi
   assert.equal(ours('without the database'), undefined)
 })
 
-test('the view copes with nothing, with half, and names the worst', () => {
+test('the view works without measurements and with some, and names the worst cell', () => {
   assert.match(logging.view(logging.blank()).finding, /ended before it could compare/)
   const { finding, tables, plots } = logging.view(
     measured(
@@ -145,7 +145,7 @@ test('the view copes with nothing, with half, and names the worst', () => {
   assert.match(plots[0]?.note ?? '', /an inference/)
 })
 
-test('a brief run: the service on a real pipe, and every line accounted for', { timeout: 240_000 }, async () => {
+test('in the brief form, a service on a real pipe accounts for every line', { timeout: 240_000 }, async () => {
   const { result } = await runCommand('logging')
   const exact = result.verdicts.find(({ name }) => name.includes('exactly'))
   assert.equal(exact?.verdict, 'pass', exact?.measured)

@@ -13,7 +13,7 @@ import { skipWithout } from './balancers.ts'
 
 const arms = ['haproxy-guessed', 'haproxy-agent'] as const
 
-test('arms behind HAProxy answer through it, and end with their app', skipWithout(needHaproxy), async () => {
+test('arms behind HAProxy are answered through it', skipWithout(needHaproxy), async () => {
   let ports: Ports | undefined
   const raw = {
     name: 'arms',
@@ -50,7 +50,7 @@ test('arms behind HAProxy answer through it, and end with their app', skipWithou
   }
 })
 
-test('without HAProxy on the machine only the arms behind it are left out', () => {
+test('only the arms behind HAProxy are left out if it is not installed', () => {
   const path = process.env['PATH']
   try {
     process.env['PATH'] = '/nowhere'

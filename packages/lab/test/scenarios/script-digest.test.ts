@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { scriptDigest } from '../../src/experiment/script-digest.ts'
 import { catalogue } from '../../src/scenarios/catalogue.ts'
 
-test('it follows the script, what that imports beside it, and its apps; not what judges and shows, nor comments', t => {
+test('the digest covers the script, its imports and its apps, but not views or comments', t => {
   const lab = mkdtempSync(path.join(tmpdir(), 'meltlab-digest-'))
   t.after(() => rmSync(lab, { recursive: true, force: true }))
   mkdirSync(path.join(lab, 'src/scenarios'), { recursive: true })
@@ -39,7 +39,7 @@ test('it follows the script, what that imports beside it, and its apps; not what
   }
 })
 
-test('there is one of every scenario, and none where there are no sources', () => {
+test('every scenario has its own digest, and there is none without sources', () => {
   assert.equal(new Set(catalogue.map(({ name }) => scriptDigest(name))).size, catalogue.length)
   for (const { name } of catalogue) assert.ok(scriptDigest(name), name)
   assert.equal(scriptDigest('burst', tmpdir()), undefined)

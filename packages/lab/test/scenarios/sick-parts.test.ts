@@ -23,8 +23,8 @@ async function brief(name: string, context: TestContext): Promise<Brief> {
 const gaveUp = (run: SickRun): number => Object.values(run.figures.failed).reduce((sum, count) => sum + count, 0)
 
 // They wait far more than they work.
-describe('sick parts', { concurrency: true }, () => {
-  test('blackhole: bare callers give up, a limit frees them, and ours says it was the connection', async context => {
+describe('sick parts, in the brief form', { concurrency: true }, () => {
+  test('blackhole: bare callers give up, a timeout frees them, and meltproof names the connection as the cause', async context => {
     const { of, quiet } = await brief('blackhole', context)
     const ours = of('meltproof')
     assert.ok(gaveUp(of('bare')) > 0)
@@ -37,7 +37,7 @@ describe('sick parts', { concurrency: true }, () => {
     })
   })
 
-  test('drip: a limit on silence never fires, one on the whole does', async context => {
+  test('drip: a timeout on silence does not fire, and one on the whole request does', async context => {
     const { of, quiet } = await brief('drip', context)
     assert.ok(gaveUp(of('bare')) > 0)
     assert.ok(gaveUp(of('naive timeout')) > 0)
@@ -45,7 +45,7 @@ describe('sick parts', { concurrency: true }, () => {
     quiet(() => assert.equal(gaveUp(of('meltproof')), 0))
   })
 
-  test('domino: the middle tier holds what the top tier has given up, unless it is told', async context => {
+  test('domino: the middle tier keeps abandoned requests with a naive timeout, and drops them with meltproof', async context => {
     const { of, quiet } = await brief('domino', context)
     const last = (arm: string): number => of(arm).sampled['middle']!.at(-1)!.value
     assert.ok(gaveUp(of('bare')) > 0)
@@ -55,7 +55,7 @@ describe('sick parts', { concurrency: true }, () => {
     })
   })
 
-  test('database: a race frees the caller and leaves the statement running, ours cancels it', async context => {
+  test('database: a naive timeout leaves the statement running, and meltproof cancels it', async context => {
     const { of, quiet } = await brief('database', context)
     const last = (arm: string): number => of(arm).sampled['running']!.at(-1)!.value
     assert.ok(gaveUp(of('bare')) > 0)
@@ -66,7 +66,7 @@ describe('sick parts', { concurrency: true }, () => {
     })
   })
 
-  test('Ctrl-C keeps the arms that were measured, marks the run incomplete and leaves nothing behind', async () => {
+  test('Ctrl-C keeps the arms that were measured, and marks the run incomplete', async () => {
     let pressed = false
     const { result, stderr } = await runCommand('drip', 130, (text, kill) => {
       if (pressed || !/^bare: /m.test(text)) return

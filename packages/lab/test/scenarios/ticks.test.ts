@@ -4,23 +4,23 @@ import { describe, it } from 'node:test'
 import { type TickRun, tickFigures } from '../../src/scenarios/ticks-figures.ts'
 import { runCommand } from './run-command.ts'
 
-describe('the figures of a run', () => {
-  it('of operations on time are the rate asked for and no distance', () => {
+describe('tickFigures()', () => {
+  it('has the requested rate and no lateness if operations are on time', () => {
     const log = { atMs: [100, 200, 300, 400, 500, 600, 700, 800, 900, 1000], elapsedMs: 1000 }
     assert.deepEqual(tickFigures(log, 10), { achieved: 10, lateP50Ms: 0, lateP99Ms: 0 })
   })
 
-  it('of a timer that drifts tell how far it came', () => {
+  it('has the achieved rate and the growing lateness of a timer that drifts', () => {
     const log = { atMs: Array.from({ length: 90 }, (_, index) => (index + 1) * 11), elapsedMs: 1000 }
     const { achieved, lateP50Ms, lateP99Ms } = tickFigures(log, 100)
     assert.deepEqual({ achieved, lateP50Ms, lateP99Ms }, { achieved: 90, lateP50Ms: 45, lateP99Ms: 90 })
   })
 
-  it('of one operation a second are one a second, as the run ends half an interval after the last one is due', () => {
+  it('has a rate of 1/s for one operation per second, in a run that ends half an interval after the last', () => {
     assert.equal(tickFigures({ atMs: [1001, 2002], elapsedMs: 2500 }, 1).achieved, 1)
   })
 
-  it('of a run in which nothing happened are none, and zero', () => {
+  it('has a rate of 0 and no lateness without operations', () => {
     assert.deepEqual(tickFigures({ atMs: [], elapsedMs: 100 }, 1), {
       achieved: 0,
       lateP50Ms: null,
@@ -29,7 +29,7 @@ describe('the figures of a run', () => {
   })
 })
 
-it('the brief form measures every arm there is, in every condition', async () => {
+it('the brief form measures every available arm at every rate', async () => {
   const { result } = await runCommand('ticks')
   const { runs, goMissing } = result.measured as { runs: TickRun[]; goMissing: string | null }
   const of = (arm: string): TickRun[] => runs.filter(run => run.arm === arm && run.condition === 'free')
@@ -38,7 +38,7 @@ it('the brief form measures every arm there is, in every condition', async () =>
       of(arm).map(run => run.rate),
       [100, 1000],
     )
-    // What an interval keeps on a busy machine is anybody's guess.
+    // How much an interval keeps on a busy machine is unknown.
     const least = arm === 'meltlab' ? 0.2 : 0
     for (const run of of(arm)) assert.ok(run.achieved > least * run.rate, `${arm}: ${run.achieved} of ${run.rate}`)
   }

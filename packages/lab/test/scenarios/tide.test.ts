@@ -39,7 +39,7 @@ test('one missing position fails the run, in a step or in the crash', () => {
   assert.equal(verdictOf({ steps: [] }, 'nor when'), undefined)
 })
 
-test('what counts as carried, cheap, and standing under overload', () => {
+test('a load is judged by its CPU time, by the positions in time, and by what is kept under overload', () => {
   const over = step(9000, { inTime: 6000 })
   assert.equal(verdictOf({ steps: [step(100)] }, 'meltproof: 100 phones'), true)
   assert.equal(verdictOf({ steps: [step(100, { cores: 0.11 })] }, 'meltproof: 100 phones'), false)
@@ -50,7 +50,7 @@ test('what counts as carried, cheap, and standing under overload', () => {
   assert.equal(verdictOf({ steps: [step(6000)] }, 'meltproof: with more'), undefined, 'it carried all there were')
 })
 
-test('the view copes with nothing, with half, and with all of it', () => {
+test('the view works without measurements, and with steps that hold and melt', () => {
   assert.equal(tide.view(tide.blank()).finding, 'Nothing was measured.')
   const { finding, standings, tables, plots } = tide.view({
     steps: [step(100), step(200, { inTime: 0, acknowledged: 0, p50Ms: null, p99Ms: null })],
@@ -64,7 +64,7 @@ test('the view copes with nothing, with half, and with all of it', () => {
   assert.equal(plots.length, 3)
 })
 
-test('a brief run: nothing acknowledged is missing, not even through two crashes', { timeout: 170_000 }, () => {
+test('in the brief form, no acknowledged position is missing, not even after two crashes', { timeout: 170_000 }, () => {
   const out = mkdtempSync(path.join(tmpdir(), 'meltlab-tide-'))
   const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
   const { stdout, stderr, status } = spawnSync(

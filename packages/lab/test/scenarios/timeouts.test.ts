@@ -28,12 +28,12 @@ const published: LoadFigures = {
   seconds: [],
 }
 
-test('numbers in a nutshell', () => {
+test('numberStats() has count, minimum, maximum, mean and last value, or is undefined without numbers', () => {
   assert.equal(numberStats([]), undefined)
   assert.deepEqual(numberStats([3, 4, 5, 4]), { count: 4, min: 3, max: 5, mean: 4, last: 4 })
 })
 
-test('memory is compared at equal throughput and refused at any other', () => {
+test('memory is compared only at equal throughput', () => {
   const run = (throughput: number, rssMeanBytes: number, heapMeanBytes: number | null = null) => ({
     name: `${throughput}/s`,
     throughput,
@@ -51,7 +51,7 @@ test('memory is compared at equal throughput and refused at any other', () => {
   assert.equal(compareMemory(run(0, 1), run(0, 1)).comparable, false)
 })
 
-test('the heap’s readings inside a window; a half written last line is left out', () => {
+test('heapBetween() returns the readings inside a window, without an incomplete last line', () => {
   assert.deepEqual(heapBetween('10 100\n20 200\n30 300\n40 4', 15, 40), [200, 300])
 })
 
@@ -95,7 +95,7 @@ const measured = (more: Partial<TimeoutsMeasured> = {}): TimeoutsMeasured => ({
 })
 const passes = (of: TimeoutsMeasured): (boolean | undefined)[] => timeoutsExpects.map(each => each.judge(of)?.pass)
 
-test('expectations: met by good figures, failed by bad ones, silent without', () => {
+test('expectations pass for good figures, fail for bad ones, and are not judged without figures', () => {
   assert.deepEqual(passes(measured()), [true, true, true, true, true])
   assert.deepEqual(passes(timeouts.blank() as TimeoutsMeasured), [
     undefined,
@@ -115,7 +115,7 @@ test('expectations: met by good figures, failed by bad ones, silent without', ()
   assert.equal(passes(weak)[1], false)
 })
 
-test('a run that was cut short can be shown', () => {
+test('an interrupted run has a view', () => {
   const half = measured()
   half.closed.splice(2)
   half.open.splice(0)
@@ -124,7 +124,7 @@ test('a run that was cut short can be shown', () => {
   assert.equal(view.tables.length, 1)
 })
 
-test('a machine so busy that the healthy run got no answer leaves gaps, and no NaN', () => {
+test('a healthy run without responses leads to no NaN', () => {
   for (const okPerSecond of [0, 850]) {
     const idle = measured({ closed: [closed('bare', false, 0, 1), closed('meltproof', true, okPerSecond, 0.9)] })
     idle.closed.push(closed('bare', true, 0, 1), closed('naive timeout', true, 0, 1))
@@ -133,7 +133,7 @@ test('a machine so busy that the healthy run got no answer leaves gaps, and no N
   }
 })
 
-test('the whole scenario, brief: the limits hold and the bare frontend waits for the fault', async () => {
+test('in the brief form, the timeouts hold, and bare waits for the fault', async () => {
   const { result, stdout } = await runCommand('timeouts')
   const found = result.measured as TimeoutsMeasured
   assert.equal(found.closed.length, 5)

@@ -5,14 +5,14 @@ import { whyUnanswered } from '../../src/experiment/unanswered.ts'
 
 const load = { scheduled: 1200, unsent: 200, answered: {}, failed: { 'response-timeout': 990, reset: 10 } }
 
-test('a load without an answer is told, with the reasons', () => {
+test('whyUnanswered() gives the counts and reasons for a load without a response', () => {
   assert.equal(
     whyUnanswered(load),
     'none of 1,200 requests was answered (990 response-timeout, 10 reset, 200 not sent)',
   )
 })
 
-test('one with an answer is not, whatever the status; nor is one without requests', () => {
+test('whyUnanswered() is undefined if any request was answered or none was scheduled', () => {
   assert.equal(whyUnanswered({ ...load, answered: { '503': 1 } }), undefined)
   assert.equal(whyUnanswered({ scheduled: 0, unsent: 0, answered: {}, failed: {} }), undefined)
 })

@@ -41,15 +41,15 @@ describe('a journey file', () => {
   })
 
   const faults: readonly (readonly [string, unknown, RegExp])[] = [
-    ['no JSON', '{ "steps": [', /^buy\.json: it is not JSON: .*\.$/],
+    ['invalid JSON', '{ "steps": [', /^buy\.json: it is not JSON: .*\.$/],
     ['a list', [], /^buy\.json: expected an object with origin, atOnce, steps, got \[\]\.$/],
     ['no origin', { steps: [{ path: '/' }] }, /^buy\.json, origin: expected a server such as .*, got none\.$/],
     ['an origin with a path', { origin: 'http://a/b', steps: [{ path: '/' }] }, /, origin: .*got "http:\/\/a\/b"\.$/],
     ['no steps', { origin: 'http://a' }, /, steps: expected a list of 1 to 20 steps, got none\.$/],
-    ['too many', { ...withStep({}), atOnce: 0 }, /, atOnce: expected a whole number from 1 to 1000000, got 0\.$/],
+    ['an invalid atOnce', { ...withStep({}), atOnce: 0 }, /, atOnce: expected a whole number from 1 to 1000000, got 0\.$/],
     ['an unknown field', withStep({ extrat: {} }), /, step 2 \(pay\): "extrat" is unknown; did you mean extract\?\.$/],
-    ['no step', { origin: 'http://a', steps: [1] }, /, step 1: expected an object with name, .*, got 1\.$/],
-    ['no path', withStep({ path: 'pay' }), /, step 2 \(pay\), path: expected a path such as .*, got "pay"\.$/],
+    ['a step that is not an object', { origin: 'http://a', steps: [1] }, /, step 1: expected an object with name, .*, got 1\.$/],
+    ['a path without a slash', withStep({ path: 'pay' }), /, step 2 \(pay\), path: expected a path such as .*, got "pay"\.$/],
     ['a wrong method', withStep({ method: 'FETCH' }), /, step 2 \(pay\), method: .*FETCH.*\.$/],
     [
       'a wrong header',
@@ -62,9 +62,9 @@ describe('a journey file', () => {
       /, headers, a: expected a text or a list .*, got 1\.$/,
     ],
     ['a reserved header', withStep({ headers: { Connection: 'close' } }), /, headers: header Connection is set by/],
-    ['a bare think time', withStep({ think: '500' }), /, step 2 \(pay\), think: it needs a unit: 500 of what\?/],
-    ['think as a number', withStep({ think: 500 }), /, think: expected a text such as "500ms", got 500\.$/],
-    ['think before the first', withStep({}, { think: '1s' }), /, step 1, think: the first step starts with/],
+    ['a think time without a unit', withStep({ think: '500' }), /, step 2 \(pay\), think: it needs a unit: 500 of what\?/],
+    ['a think time that is a number', withStep({ think: 500 }), /, think: expected a text such as "500ms", got 500\.$/],
+    ['a think time before the first step', withStep({}, { think: '1s' }), /, step 1, think: the first step starts with/],
     [
       'an unknown name in the path',
       withStep({ path: '/{{tokn}}' }),
@@ -76,18 +76,18 @@ describe('a journey file', () => {
       /, step 2 \(pay\), body: \{\{x\}\} is not one of \{\{token\}\}, /,
     ],
     [
-      'a name of its own answer',
+      'a name extracted from the same response',
       withStep({}, { path: '/{{token}}' }),
       /, step 1, path: \{\{token\}\} is not one of \{\{seq\}\}, /,
     ],
     [
-      'a name that is taken',
+      'a reserved name',
       withStep({ extract: { seq: { json: '' } } }),
       /, extract, seq: a name is letters, .*none of seq, /,
     ],
-    ['two sources', withStep({ extract: { a: { json: '', header: 'b' } } }), /, extract, a: expected one of \{"json"/],
+    ['two sources of one value', withStep({ extract: { a: { json: '', header: 'b' } } }), /, extract, a: expected one of \{"json"/],
     [
-      'no pointer',
+      'an invalid JSON pointer',
       withStep({ extract: { a: { json: 'token' } } }),
       /, extract, a: expected a JSON pointer .*, got "token"\.$/,
     ],
