@@ -41,7 +41,9 @@ async function nothingIsMissing(phones: readonly Phone[]): Promise<void> {
   for (const phone of phones) assert.deepEqual(await phone.missing(database.url), [])
 }
 
-test('no acknowledged position is lost when the service is killed with SIGKILL, twice', { timeout: 120_000 }, async () => {
+test('no acknowledged position is lost when the service is killed with SIGKILL, twice', {
+  timeout: 120_000,
+}, async () => {
   const port = await freePort()
   let service = await startService(port, { DATABASE_URL: database.url })
   const phones = await walking(service, async () => {
@@ -60,7 +62,9 @@ test('no acknowledged position is lost when the service is killed with SIGKILL, 
   )
 })
 
-test('no acknowledged position is lost when PostgreSQL crashes, and the service answers 503 meanwhile', { timeout: 120_000 }, async () => {
+test('no acknowledged position is lost when PostgreSQL crashes, and the service answers 503 meanwhile', {
+  timeout: 120_000,
+}, async () => {
   const service = await startService(await freePort(), { DATABASE_URL: database.url })
   const phones = await walking(service, async () => {
     await database.crash()

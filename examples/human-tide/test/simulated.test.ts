@@ -36,7 +36,9 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
   throw new Error(`waited for: ${what}`)
 }
 
-test('a hundred simulated walkers walk on an empty shore, and are deleted at the end', { timeout: 120_000 }, async () => {
+test('a hundred simulated walkers walk on an empty shore, and are deleted at the end', {
+  timeout: 120_000,
+}, async () => {
   assert.equal((await ask('POST', { 'sec-fetch-site': 'cross-site' })).status, 403, 'not for any page that is open')
   assert.equal((await ask('POST')).status, 204)
   await until('each of them is stored twice', async () => (await storedTwice()) === 100)

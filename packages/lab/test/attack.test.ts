@@ -88,7 +88,7 @@ describe('meltlab attack', () => {
     }
   })
 
-  it('exits with code 3 when an expectation is missed, and prints each expectation with its measured value', async () => {
+  it('exits with code 3 if an expectation is missed, and prints each with its measured value', async () => {
     const load = ['attack', server.url, '--rate', '50', '--duration', '200ms', '--quiet']
     const { code, out, err } = await meltlab([...load, '--expect', 'max>1h', '--expect', 'errors<=0%'])
     assert.deepEqual([code, err], [3, ''])
@@ -119,7 +119,9 @@ describe('meltlab attack', () => {
     assert.doesNotMatch(html, /s3cret/)
   })
 
-  it('keeps the results in a temporary file when the output cannot be written', { skip: process.platform !== 'linux' }, async () => {
+  it('keeps the results in a temporary file when the output cannot be written', {
+    skip: process.platform !== 'linux',
+  }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'meltlab-full-'))
     const page = join(folder, 'page.html')
     const full = openSync('/dev/full', 'w')
@@ -189,7 +191,7 @@ describe('meltlab attack', () => {
     assert.deepEqual([...seen], ['POST 1 x: y close'])
   })
 
-  it('sends the targets from stdin in turn, fills in their template fields, and reports figures for each target', async () => {
+  it('sends the targets from stdin in turn, fills in their fields, and reports figures for each target', async () => {
     const seen: string[] = []
     const echo = await httpServer((req, res) => {
       seen.push(`${req.method} ${req.url} ${req.headers['x-id']}`)

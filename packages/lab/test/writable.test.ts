@@ -40,14 +40,18 @@ test('checkWritable() leaves no folders and files behind', () => {
   assert.deepEqual(readdirSync(deep), [])
 })
 
-test('checkWritable() refuses a folder in a file system that creates none', { skip: process.platform === 'linux' ? false : 'there is no /proc' }, () => {
+test('checkWritable() refuses a folder in a file system that creates none', {
+  skip: process.platform === 'linux' ? false : 'there is no /proc',
+}, () => {
   assert.throws(
     () => checkWritable('/proc/runs', '--out'),
     /nothing can be written to \/proc\/runs \(no folder can be created there\)/,
   )
 })
 
-test('checkWritable() refuses a folder without write permission', { skip: process.getuid?.() === 0 ? 'root may write everywhere' : false }, () => {
+test('checkWritable() refuses a folder without write permission', {
+  skip: process.getuid?.() === 0 ? 'root may write everywhere' : false,
+}, () => {
   const closed = join(folder, 'closed')
   mkdirSync(closed)
   chmodSync(closed, 0o500)

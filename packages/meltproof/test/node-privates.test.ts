@@ -450,7 +450,7 @@ describe('a client request', () => {
     for (const { dispatch } of dispatchers) assert.equal(typeof dispatch, 'function')
   })
 
-  it('to several addresses emits connectionAttempt before its _handle connects, with a request that has oncomplete', async () => {
+  it('to several addresses emits connectionAttempt before its _handle connects, with an oncomplete', async () => {
     const { port } = await listen(net.createServer(socket => socket.destroy()))
     const socket = net.connect({
       port,

@@ -33,7 +33,7 @@ test("twoSidedT() matches the published tables of Student's t", () => {
   }
 })
 
-test("trimmedInterval() of five values is Tukey and McLaughlin's: trimmed mean, Winsorised deviation, 2 degrees of freedom", () => {
+test('trimmedInterval() of five values: trimmed mean, Winsorised deviation, 2 degrees of freedom', () => {
   // Trimmed: 2, 3, 4. Winsorised: 2, 2, 3, 4, 4, whose variance is 1. Error 1 / (0.6 * sqrt(5)).
   const { middle, low, high } = trimmedInterval([1, 2, 3, 4, 50], 0.95)
   assert.equal(middle, 3)
@@ -203,7 +203,11 @@ for (const [what, made, sentence] of [
     { origin: { machines: [{ ...machine, node: 'v26.0.0' }] } },
     /: the version of Node is v24\.11\.0 in A, v26\.0\.0 in B\. /,
   ],
-  ['another version of meltlab', { origin: { labVersion: '0.2.0' } }, /: the version of meltlab is 0\.1\.0 in A, 0\.2\.0 in B\. /],
+  [
+    'another version of meltlab',
+    { origin: { labVersion: '0.2.0' } },
+    /: the version of meltlab is 0\.1\.0 in A, 0\.2\.0 in B\. /,
+  ],
 ] as const satisfies readonly (readonly [string, Made, RegExp])[]) {
   test(`sides that differ in this are not compared: ${what}`, () => {
     const sides = [

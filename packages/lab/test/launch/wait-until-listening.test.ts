@@ -14,7 +14,7 @@ const twoPorts = (afterMs: number): string => `
 `
 
 for (const onlyThere of [true, false]) {
-  test(`an app that listens elsewhere first is expected on ${onlyThere ? 'PORT only' : 'any port'} if onlyThere is ${onlyThere}`, async () => {
+  test(`waitUntilListening() waits for PORT ${onlyThere ? 'only' : 'or any other port'}`, async () => {
     const port = await freePort()
     const env = { ...process.env, PORT: String(port) }
     const app = await launch({

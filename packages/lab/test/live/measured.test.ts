@@ -58,7 +58,7 @@ test('rows cover the settled seconds of each load, without the incomplete last s
   assert.equal(measured().seconds[8]!.sides['protected']!.admittedP99Ms, 20)
 })
 
-test('the report has a verdict on each side, the finding at the highest load, and a plot of goodput against load', () => {
+test('the report has a verdict on each side, the finding at the highest load, and goodput plotted against load', () => {
   const { standings, finding, plots, tables } = liveView(measured(), arms)
   assert.deepEqual(
     standings!.map(({ arm, says, tone, figure, of }) => [arm, says, tone, figure, of]),

@@ -108,7 +108,7 @@ describe('a value extracted from a response', () => {
     assert.equal(read(chunked, json('/a')), 'b')
   })
 
-  it('is undefined if it is absent, not a scalar, unsafe in a header, or in a body that is not JSON or is too long', () => {
+  it('is undefined if absent, not a scalar, unsafe in a header, or in a body that is not JSON or too long', () => {
     for (const pointer of ['/a~1b/~0/3', '/a~1b/~0/4', '/a~1b/~0/9', '/toString', '/a~1b/~0/length']) {
       assert.equal(read(answer('{"a/b":{"~":["ü",7,true,null,{}]}}'), json(pointer)), undefined, pointer)
     }

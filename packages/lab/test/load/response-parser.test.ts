@@ -52,7 +52,12 @@ const COMPLETE: readonly [name: string, text: string, status: number, reusable: 
   ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n', 200, true, { head: true }],
   ['HEAD, chunked', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', 200, true, { head: true }],
   ['connection: close', 'HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 2\r\n\r\nok', 200, false],
-  ['close in a list of connection options', 'HTTP/1.1 200 OK\r\nConnection: foo ,\t close\r\nContent-Length: 2\r\n\r\nok', 200, false],
+  [
+    'close in a list of connection options',
+    'HTTP/1.1 200 OK\r\nConnection: foo ,\t close\r\nContent-Length: 2\r\n\r\nok',
+    200,
+    false,
+  ],
   ['a body that ends with the connection', 'HTTP/1.1 200 OK\r\n\r\nwhatever comes', 200, false, { ends: true }],
   [
     'an unchunked transfer coding that ends with the connection',
@@ -63,7 +68,12 @@ const COMPLETE: readonly [name: string, text: string, status: number, reusable: 
   ],
   ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 200, false],
   ['HTTP/1.0 keep-alive', 'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok', 200, true],
-  ['100 Continue before the final response', 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n', 201, true],
+  [
+    '100 Continue before the final response',
+    'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n',
+    201,
+    true,
+  ],
   [
     '103 Early Hints twice before the final response',
     'HTTP/1.1 103 E\r\nLink: a\r\n\r\nHTTP/1.1 103 E\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx',

@@ -5,7 +5,7 @@ import { runLoad } from '../../src/load/run.ts'
 import { constant, httpServer, planFor } from './servers.ts'
 
 for (const threads of [1, 2]) {
-  test(`each templated number reaches the server once, and acknowledged has those with a 2xx (${threads} thread(s))`, async () => {
+  test(`each number reaches the server once, and acknowledged has those with 2xx (${threads} thread(s))`, async () => {
     const seen: string[] = []
     const answered: number[] = []
     const server = await httpServer((request, response) => {

@@ -111,7 +111,7 @@ test('a drift of up to a quarter does not suppress the verdict', () => {
   assert.equal(whyNoVerdict({ over: [200, null], best: 200 }), undefined)
 })
 
-test('door has no verdict if the capacities before its loads differ, or a load was answered faster than its capacity', () => {
+test('door has no verdict if its capacities differ, or a load was answered faster than its capacity', () => {
   const unjudged = (...runs: object[]) =>
     catalogue.find(each => each.name === 'door')!.view({ ownCores: true, runs }).unjudged
   const run = { arm: 'told', load: 50, capacity: 200, kept: 0.9, good: [], maxconn: [] }
@@ -169,7 +169,7 @@ test('an app that keeps slowing down has no verdict, and the search ends', async
   assert.ok(app.lastedMs() < 120_000, `${app.lastedMs()} ms`)
 })
 
-test('fast responses with status 500 do not count towards the capacity, and a load answered with them melts', async () => {
+test('fast 500 responses do not count towards the capacity, and a load answered with them melts', async () => {
   const app = appThat(() => 195)
   const failing: CapacityContext = {
     ...app.context,

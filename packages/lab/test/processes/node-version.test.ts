@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { isOldNode, nodeVersionOf } from '../../src/processes/node-version.ts'
 import { listenForProtection } from '../../src/melt/heard-from.ts'
 
-test('nodeVersionOf() finds the Node version of a command that a shell started, and is undefined if none runs', async t => {
+test('nodeVersionOf() finds the Node version below a shell, and is undefined if no Node runs', async t => {
   if (process.platform !== 'linux') return t.skip('takes /proc')
   const shell = spawn('/bin/sh', ['-c', `${process.execPath} -e "setTimeout(() => {}, 20000)"; true`], {
     detached: true,

@@ -53,7 +53,9 @@ async function open(measured: ReturnType<typeof madeMeasured>, colorScheme: 'lig
 }
 
 for (const scheme of ['light', 'dark'] as const) {
-  test(`the page draws every plot in the ${scheme} colour scheme, without errors or network requests`, { skip }, async () => {
+  test(`the page draws every plot in the ${scheme} colour scheme, without errors or network requests`, {
+    skip,
+  }, async () => {
     const { page, complaints } = await open(madeMeasured(), scheme)
     // Three for a wide page and for a phone, and for each of five loads four that are narrow anyway.
     assert.equal(await page.locator('svg.drawn').count(), 2 * 3 + 5 * 4)

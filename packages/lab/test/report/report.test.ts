@@ -97,7 +97,7 @@ test('a log axis covers whole decades around the values', () => {
   assert.ok(Math.abs(to(10) - 100) < 1e-9 && Math.abs(to(10_000)) < 1e-9)
 })
 
-test('the page has the finding, verdicts, figures and conditions, escapes them, and loads nothing from elsewhere', () => {
+test('the page has the finding, verdicts, figures and conditions, escapes them, and loads nothing else', () => {
   const html = scenarioHtml(madeResult(), scenarioCss())
   assert.match(html, /<h1>With a limit, p99 is 3 s &lt;instead of&gt; 10 s\.<\/h1>/)
   for (const words of ['the limit holds', 'not judged', 'Transactions: 5 hits', '1.173 s', 'meltlab run made-up']) {

@@ -133,7 +133,11 @@ for (const [what, text, sentence] of [
     damaged(d => (d['histograms'].ok.measured.minMs = 5000)),
     /minMs 5000, maxMs 40 and sumMs 184 are not of the 16 in its buckets; /,
   ],
-  ['a sum that does not fit the buckets', damaged(d => (d['histograms'].ok.measured.sumMs = 1e300)), /sumMs 1e\+300 are not of the 16/],
+  [
+    'a sum that does not fit the buckets',
+    damaged(d => (d['histograms'].ok.measured.sumMs = 1e300)),
+    /sumMs 1e\+300 are not of the 16/,
+  ],
   [
     'a bucket twice',
     damaged(d => d['histograms'].ok.measured.buckets.push(0, 1)),
@@ -149,11 +153,7 @@ for (const [what, text, sentence] of [
     damaged(d => (d['answered'] = JSON.parse('{"__proto__":24}'))),
     /the name answered\.__proto__ must be of the form/,
   ],
-  [
-    'an unknown failure',
-    damaged(d => (d['failed'] = { constructor: 4 })),
-    /failed\.constructor is not known; /,
-  ],
+  ['an unknown failure', damaged(d => (d['failed'] = { constructor: 4 })), /failed\.constructor is not known; /],
   [
     'a load without duration',
     damaged(d => (d['plan'].arrival.schedule.phases[0].durationMs = 0)),

@@ -190,7 +190,7 @@ describe('a limit of 16 and quick requests of which some hang', () => {
     })
   }
 
-  it('for 6 s, and handlers end silently: at most 32 at work, and five sixths of the answers that patient clients get', () => {
+  it('for 6 s, and handlers end silently: at most 32 run, and at most a sixth of the answers is missing', () => {
     const { most, answered } = simulate({ ...world, tells: false })
     const patient = simulate({ ...world, leave: STAY })
     assert.ok(most <= 32, `${most} at work`)

@@ -142,7 +142,7 @@ test('uniform admission of hits and misses at 300/s each serves 200/s with ten p
   assert.equal(uniformly(100, parts), 600)
 })
 
-test('forty mixes have distinct names, and those with enough capacity are all answered without admission control', () => {
+test('forty mixes have distinct names, and those with enough capacity are all answered without admission', () => {
   const all = [...MIXED, ...MIXED_HELD_OUT]
   assert.equal(MIXED.length, 20)
   assert.equal(MIXED_HELD_OUT.length, 20)

@@ -108,7 +108,9 @@ for (const [arm, wrap] of ARMS) {
     }),
   )
 
-  test(`${arm}: QUIT in a finally block closes a connection that is made only after the deadline`, { skip }, async () => {
+  test(`${arm}: QUIT in a finally block closes a connection that is made only after the deadline`, {
+    skip,
+  }, async () => {
     server.child!.kill('SIGSTOP')
     const redis = wrap(new Redis({ port: server.port, host: '127.0.0.1' }))
     redis.on('error', () => {})

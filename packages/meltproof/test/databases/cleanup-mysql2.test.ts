@@ -289,48 +289,42 @@ test('pool.releaseConnection() waits for the killed query, as release() does', {
   }),
 )
 
-test(
-  'a pool: a transaction that a deadline leaves without a ROLLBACK is not committed',
-  { skip },
-  () =>
-    withPool(bound, async pool => {
-      const released = Promise.withResolvers<void>()
-      const late = within(DEADLINE_MS, async () => {
-        const connection = await pool.getConnection()
-        try {
-          await connection.beginTransaction()
-          await connection.query('INSERT INTO written VALUES (1)')
-          await sleep(LONGER_MS)
-          await within(1000, () => connection.commit())
-        } finally {
-          connection.release()
-          released.resolve()
-        }
-      })
-      await rejection(late)
-      await released.promise
-      await pool.query('INSERT INTO written VALUES (2)')
-      assert.deepEqual(await written(), [2])
-    }),
+test('a pool: a transaction that a deadline leaves without a ROLLBACK is not committed', { skip }, () =>
+  withPool(bound, async pool => {
+    const released = Promise.withResolvers<void>()
+    const late = within(DEADLINE_MS, async () => {
+      const connection = await pool.getConnection()
+      try {
+        await connection.beginTransaction()
+        await connection.query('INSERT INTO written VALUES (1)')
+        await sleep(LONGER_MS)
+        await within(1000, () => connection.commit())
+      } finally {
+        connection.release()
+        released.resolve()
+      }
+    })
+    await rejection(late)
+    await released.promise
+    await pool.query('INSERT INTO written VALUES (2)')
+    assert.deepEqual(await written(), [2])
+  }),
 )
 
-test(
-  'a lone connection: a broken transaction allows session cleanup, but no implicit commit',
-  { skip },
-  () =>
-    withConnection(bound, async connection => {
-      await connection.query("SET @tenant = 'a'")
-      await connection.beginTransaction()
-      await connection.query('INSERT INTO written VALUES (1)')
-      await rejection(within(DEADLINE_MS, () => connection.query('select sleep(30)')))
-      await connection.query('SET @tenant = NULL')
-      for (const text of ['SET autocommit = 1', 'UNLOCK TABLES', 'SET @@session.autocommit = ON']) {
-        assert.equal(codeOf(await rejection(connection.query(text))), 'MELTPROOF_TRANSACTION_BROKEN')
-      }
-      await connection.rollback()
-      assert.equal(await one(connection, 'select @tenant'), null)
-      assert.deepEqual(await written(), [])
-    }),
+test('a lone connection: a broken transaction allows session cleanup, but no implicit commit', { skip }, () =>
+  withConnection(bound, async connection => {
+    await connection.query("SET @tenant = 'a'")
+    await connection.beginTransaction()
+    await connection.query('INSERT INTO written VALUES (1)')
+    await rejection(within(DEADLINE_MS, () => connection.query('select sleep(30)')))
+    await connection.query('SET @tenant = NULL')
+    for (const text of ['SET autocommit = 1', 'UNLOCK TABLES', 'SET @@session.autocommit = ON']) {
+      assert.equal(codeOf(await rejection(connection.query(text))), 'MELTPROOF_TRANSACTION_BROKEN')
+    }
+    await connection.rollback()
+    assert.equal(await one(connection, 'select @tenant'), null)
+    assert.deepEqual(await written(), [])
+  }),
 )
 
 test('a pool that ends while a killed query is pending ends without an error', { skip }, () =>

@@ -328,7 +328,7 @@ test('a pool: after the deadline connect() and query() are refused, and nothing 
     assert.deepEqual(await written(), [])
   }))
 
-test('a cleanup that exceeds its grace period closes the connection, with one warning, and later queries are refused', () =>
+test('a cleanup longer than its grace period closes the connection, with one warning, and queries are refused', () =>
   withPool(bound, async pool => {
     warnings.length = 0
     const pid = await pidOf(pool)

@@ -80,7 +80,7 @@ test('serves the newest caller first once a deadline has passed, until the queue
   assert.equal(pool.served.at(-1), 'f')
 })
 
-test('a deadline on a connection also switches to newest first, unless the queue is empty or the wait was cancelled', () => {
+test('a deadline on a connection switches to newest first, unless the queue is empty or the wait was cancelled', () => {
   const pool = new FakePool(1)
   const late = new DeadlineExceededError({ phase: 'query', limitMs: 1, waitedMs: 1, ownStallMs: 0 })
   pool.line.ended(late)

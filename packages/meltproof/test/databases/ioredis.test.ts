@@ -90,32 +90,29 @@ test(
     }),
 )
 
-test(
-  'a pipeline or transaction past its deadline rejects, and later answers reach their own commands',
-  { skip },
-  () =>
-    withRedis(async redis => {
-      bound(redis)
-      await redis.set('k', 'right')
-      await whileAsleep(async () => {
-        const pipelined = await within(60_000, () =>
-          within(150, () => redis.pipeline().get('k').get('k').exec()).catch(error => error),
-        )
-        assert.ok(
-          pipelined instanceof DeadlineExceededError ||
-            (pipelined as [unknown][]).every(([error]) => error instanceof DeadlineExceededError),
-        )
-        assert.ok(
-          (await rejection(within(100, () => redis.multi().set('k', 'other').get('k').exec()))) instanceof
-            DeadlineExceededError,
-        )
-      })
-      assert.equal(await redis.echo('mine'), 'mine')
-      assert.deepEqual(await redis.multi().set('x', '1').get('x').exec(), [
-        [null, 'OK'],
-        [null, '1'],
-      ])
-    }),
+test('a pipeline or transaction past its deadline rejects, and later answers reach their own commands', { skip }, () =>
+  withRedis(async redis => {
+    bound(redis)
+    await redis.set('k', 'right')
+    await whileAsleep(async () => {
+      const pipelined = await within(60_000, () =>
+        within(150, () => redis.pipeline().get('k').get('k').exec()).catch(error => error),
+      )
+      assert.ok(
+        pipelined instanceof DeadlineExceededError ||
+          (pipelined as [unknown][]).every(([error]) => error instanceof DeadlineExceededError),
+      )
+      assert.ok(
+        (await rejection(within(100, () => redis.multi().set('k', 'other').get('k').exec()))) instanceof
+          DeadlineExceededError,
+      )
+    })
+    assert.equal(await redis.echo('mine'), 'mine')
+    assert.deepEqual(await redis.multi().set('x', '1').get('x').exec(), [
+      [null, 'OK'],
+      [null, '1'],
+    ])
+  }),
 )
 
 test('a command outside the budget runs within the grace period, and is refused after it', { skip }, () =>

@@ -91,7 +91,9 @@ test('PostgreSQL: a record has peer, time, outcome and request, and never the pa
   await server.stop()
 })
 
-test('MySQL: a record has peer, time and outcome, and the wait for a connection', { skip: skipWithout('mariadbd', 'mariadb-server') }, async () => {
+test('MySQL: a record has peer, time and outcome, and the wait for a connection', {
+  skip: skipWithout('mariadbd', 'mariadb-server'),
+}, async () => {
   const server = await startMariadb()
   const connection = boundMysql(await mysql.createConnection({ host: '127.0.0.1', port: server.port, user: 'root' }))
   seen.splice(0)
@@ -109,7 +111,9 @@ test('MySQL: a record has peer, time and outcome, and the wait for a connection'
   await server.stop()
 })
 
-test('Redis: a record has peer, command and outcome', { skip: skipWithout('redis-server', 'redis-server') }, async () => {
+test('Redis: a record has peer, command and outcome', {
+  skip: skipWithout('redis-server', 'redis-server'),
+}, async () => {
   const server = await startRedis()
   const redis = boundRedis(new Redis({ host: '127.0.0.1', port: server.port }))
   redis.on('error', () => {})

@@ -89,7 +89,7 @@ describe('with a fast reader, nothing is lost or added', () => {
 describe('with a reader that has stopped', { concurrency: 3 }, () => {
   for (const [END, ends] of Object.entries(ENDS)) {
     for (const STREAM of ['stdout', 'stderr'] as const) {
-      it(`${END}: the lines in the pipe and the losses reported on the other stream add up to all lines of ${STREAM}`, async () => {
+      it(`${END}: the lines in the pipe and the losses on the other stream add up to those of ${STREAM}`, async () => {
         const pipe = new Pipe()
         const other = newFile()
         const otherFd = fs.openSync(other, 'w')

@@ -37,7 +37,7 @@ const isHeldBack = (error: unknown): boolean => codesOf(error).includes('MELTPRO
 for (const name of ['fetch', 'undici 8', 'node:http'] as const) {
   const client = CLIENTS[name]!
   describe(name, () => {
-    test('an origin that refuses everything gets less than half of the calls, and all again when it serves', async () => {
+    test('an origin that refuses everything gets less than half of the calls, and all after it recovers', async () => {
       uninstall = install({ adaptive: true })
       answer = (_path, response) => refuse(response)
       came.length = 0

@@ -237,7 +237,7 @@ test('retry() rejects invalid options', async () => {
   )
 })
 
-test('a dependency that answers 503 while the own loop stalls gets at most the calls, a tenth more, and the burst', async () => {
+test('503 answers are retried within the budget, a tenth of the calls and a burst, while the loop stalls', async () => {
   answer = refuse()
   const ratio = 0.1
   const burst = 1
@@ -251,7 +251,7 @@ test('a dependency that answers 503 while the own loop stalls gets at most the c
   assert.ok(came.length <= calls * (1 + ratio) + burst, `${came.length} attempts of ${calls} calls`)
 })
 
-test('property: attempts never exceed 1.1 times the calls plus the minimum, whatever stalls and however calls end', async () => {
+test('property: attempts never exceed 1.1 times the calls plus the minimum, however the loop stalls', async () => {
   const outcome = fc.constantFrom('ok', '503', '503 with Retry-After', 'destroyed', 'thrown')
   const step = fc.record({
     calls: fc.integer({ min: 1, max: 12 }),

@@ -113,7 +113,7 @@ test('work left running after the response is not limited by the deadline', asyn
   assert.equal(await done.promise, 'finished')
 })
 
-test('after a 504 to a request that had arrived whole, the connection serves the next one, also with Expect', async () => {
+test('after a 504 to a request that arrived whole, the connection serves the next one, also with Expect', async () => {
   const url = await serve({ deadlineMs: 100 }, (request, response) => {
     if (request.method === 'GET') response.end('served')
     else request.resume()

@@ -46,10 +46,22 @@ describe('a journey file', () => {
     ['no origin', { steps: [{ path: '/' }] }, /^buy\.json, origin: expected a server such as .*, got none\.$/],
     ['an origin with a path', { origin: 'http://a/b', steps: [{ path: '/' }] }, /, origin: .*got "http:\/\/a\/b"\.$/],
     ['no steps', { origin: 'http://a' }, /, steps: expected a list of 1 to 20 steps, got none\.$/],
-    ['an invalid atOnce', { ...withStep({}), atOnce: 0 }, /, atOnce: expected a whole number from 1 to 1000000, got 0\.$/],
+    [
+      'an invalid atOnce',
+      { ...withStep({}), atOnce: 0 },
+      /, atOnce: expected a whole number from 1 to 1000000, got 0\.$/,
+    ],
     ['an unknown field', withStep({ extrat: {} }), /, step 2 \(pay\): "extrat" is unknown; did you mean extract\?\.$/],
-    ['a step that is not an object', { origin: 'http://a', steps: [1] }, /, step 1: expected an object with name, .*, got 1\.$/],
-    ['a path without a slash', withStep({ path: 'pay' }), /, step 2 \(pay\), path: expected a path such as .*, got "pay"\.$/],
+    [
+      'a step that is not an object',
+      { origin: 'http://a', steps: [1] },
+      /, step 1: expected an object with name, .*, got 1\.$/,
+    ],
+    [
+      'a path without a slash',
+      withStep({ path: 'pay' }),
+      /, step 2 \(pay\), path: expected a path such as .*, got "pay"\.$/,
+    ],
     ['a wrong method', withStep({ method: 'FETCH' }), /, step 2 \(pay\), method: .*FETCH.*\.$/],
     [
       'a wrong header',
@@ -62,9 +74,17 @@ describe('a journey file', () => {
       /, headers, a: expected a text or a list .*, got 1\.$/,
     ],
     ['a reserved header', withStep({ headers: { Connection: 'close' } }), /, headers: header Connection is set by/],
-    ['a think time without a unit', withStep({ think: '500' }), /, step 2 \(pay\), think: it needs a unit: 500 of what\?/],
+    [
+      'a think time without a unit',
+      withStep({ think: '500' }),
+      /, step 2 \(pay\), think: it needs a unit: 500 of what\?/,
+    ],
     ['a think time that is a number', withStep({ think: 500 }), /, think: expected a text such as "500ms", got 500\.$/],
-    ['a think time before the first step', withStep({}, { think: '1s' }), /, step 1, think: the first step starts with/],
+    [
+      'a think time before the first step',
+      withStep({}, { think: '1s' }),
+      /, step 1, think: the first step starts with/,
+    ],
     [
       'an unknown name in the path',
       withStep({ path: '/{{tokn}}' }),
@@ -85,7 +105,11 @@ describe('a journey file', () => {
       withStep({ extract: { seq: { json: '' } } }),
       /, extract, seq: a name is letters, .*none of seq, /,
     ],
-    ['two sources of one value', withStep({ extract: { a: { json: '', header: 'b' } } }), /, extract, a: expected one of \{"json"/],
+    [
+      'two sources of one value',
+      withStep({ extract: { a: { json: '', header: 'b' } } }),
+      /, extract, a: expected one of \{"json"/,
+    ],
     [
       'an invalid JSON pointer',
       withStep({ extract: { a: { json: 'token' } } }),

@@ -55,7 +55,7 @@ describe('a journey', () => {
     }
   })
 
-  it('fails at a step whose response lacks an extracted value, and the report names the step and the value', async () => {
+  it('fails at a step whose response lacks an extracted value, and the report names the step and value', async () => {
     const shop = await startShop({ tokenless: user => user % 10 === 0 })
     try {
       const page = path.join(folder, 'page.html')

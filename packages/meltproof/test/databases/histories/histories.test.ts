@@ -51,7 +51,7 @@ for (const { name, skip } of DATABASES) {
       assert.ok(counts.get('bare: writes expected absent')! > 0)
     })
 
-    test('with bound() under deadlines and disconnects, a history leaves what it reported, and nothing else', async () => {
+    test('with bound(), deadlines and disconnects, a history leaves what it reported, and nothing else', async () => {
       const arm = boundArm('bound', BOUND[name]!, guarded)
       const { ran, faults, counts } = await runCampaign(arena, [arm], {
         seed: SEED,

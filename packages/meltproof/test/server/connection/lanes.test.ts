@@ -279,7 +279,7 @@ for (const kind of ['plain', 'lanes']) {
       server.close()
     })
 
-    it('close() stops listening at once, and calls back after the last connection of any listener has ended', async () => {
+    it('close() stops listening at once, and calls back after the last connection of any listener ended', async () => {
       const { server, lanes } = wrap(net.createServer(), kind)
       const port = await listening(server)
       const sockets = await connect(40, port)

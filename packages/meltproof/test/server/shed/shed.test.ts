@@ -270,7 +270,7 @@ describe('the unread body of a shed request', () => {
 
 describe('a request at a full gate, under options of node:http', () => {
   for (const requireHostHeader of [true, false]) {
-    it(`without a Host header gets ${requireHostHeader ? 'a 400 from Node' : 'a 503, and keeps its connection'}`, async () => {
+    it(`without Host gets ${requireHostHeader ? 'a 400 from Node' : 'a 503, and keeps the connection'}`, async () => {
       const house = await openFullDoor({ server: { requireHostHeader } })
       const client = await house.connect()
       for (let i = 0; i < 2 && !client.isClosed; i++) {
