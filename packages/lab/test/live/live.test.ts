@@ -214,7 +214,11 @@ describe('on its page', { skip }, () => {
       rows.map(({ arm }) => arm),
       ['bare', 'protected'],
     )
-    assert.ok(rows[0]!.failed > rows[1]!.failed, JSON.stringify(rows))
+    // What a busy machine starves is not what its load did to it: only a verdict promises that one arm does better.
+    if (result!.unjudged === undefined) {
+      const [bare, kept] = rows.map(({ failed, unsent }) => failed + unsent)
+      assert.ok(bare! > kept!, JSON.stringify(rows))
+    }
     assert.ok(rows[1]!.shed > rows[0]!.shed, JSON.stringify(rows))
     // Every request is accounted for.
     for (const row of rows) {

@@ -91,7 +91,7 @@ function gateOn(
   }
 }
 
-test('starts at once up to the limit, then lets wait in order of arrival', () => {
+test('starts requests up to the limit, and queues the rest in order of arrival', () => {
   const { gate, world, arrive, release, endTurn } = gateOn(fixedLimit(2))
   const decisions = [0, 1, 2, 3].map(() => arrive().decision)
   assert.deepEqual(decisions, ['start', 'start', 'wait', 'wait'])

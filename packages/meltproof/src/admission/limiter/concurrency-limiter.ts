@@ -256,7 +256,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #hold({ ageMs, serial }: Contention, nowMs: number): void {
     this.#reason = 'suspected'
-    // As many more as show whether the times rise again. They are also places for quick requests among ones that wait.
+    // Enough more to show whether the times rise again. Quick requests among waiting ones can use these places too.
     this.#limit = Math.ceil(this.#tuning.apart * this.#requests.inService) + 1
     this.#holdsUntil = nowMs + Math.min(this.#tuning.promiseMs, Math.max(SHORTEST_HOLD_MS, 2 * ageMs))
     this.#suspected = serial
