@@ -22,9 +22,10 @@ test('docs/faq.md: how many apps are back, and after how long', () => {
     .split('\n\n')
     .find(text => text.includes('](recovery.md)'))!
     .replaceAll('\n', ' ')
-  const said = /Within (\d+) s after that, (\d+) of (\d+) protected apps had recovered; without meltproof (\w+) had/.exec(
-    paragraph,
-  )
+  const said =
+    /Within (\d+) s after that, (\d+) of (\d+) protected apps had recovered; without meltproof (\w+) had/.exec(
+      paragraph,
+    )
   const bare = bareBack.length === 0 ? 'none' : `${bareBack.length}`
   assert.deepEqual(said?.slice(1), [`${slowestS}`, `${back.length}`, `${judged.length}`, bare], paragraph)
   const quoted = /(\d+) others? could not be judged or were not measured/.exec(paragraph)?.[1] ?? '0'
