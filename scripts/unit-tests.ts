@@ -59,11 +59,18 @@ export function whyNotUnit(testFile: string): string | undefined {
 }
 
 /**
+ * Of what Node's version does not change, more is tested than CI has time for on three of them: what databases make of
+ * statements that are late (each driver's main test stays), what the learned limits of origins do, and the real HAProxy.
+ */
+const ON_ONE_NODE =
+  /test\/(databases\/(cleanup-|late-queries|recorded|histories\/)|outbound\/adaptive|haproxy\/|fuzz\/)/
+
+/**
  * Whether a test file shows the same on every Node: a unit test that calls Node no further than every test does, or a
- * simulation, whose clock is its own; and what shows that a check finds faults (`finds.test.ts`).
+ * simulation, whose clock is its own; what shows that a check finds faults (`finds.test.ts`), and {@link ON_ONE_NODE}.
  */
 export function showsTheSame(testFile: string): boolean {
-  if (basename(testFile) === 'finds.test.ts') return true
+  if (basename(testFile) === 'finds.test.ts' || ON_ONE_NODE.test(testFile)) return true
   if (whyNotUnit(testFile) !== undefined) return false
   const files = [...filesLoadedBy(testFile)]
   return files.some(file => SIMULATION.test(file)) || !files.some(callsNode)

@@ -66,6 +66,35 @@ test('a run without skipped tests does not mention them', () => {
   assert.equal(status, 0)
 })
 
+/** Fails in its first run and passes in its second. */
+const FAILS_ONCE = `
+const fs = process.getBuiltinModule('node:fs')
+test('fails once', () => {
+  const isFirst = !fs.existsSync('ran')
+  fs.writeFileSync('ran', '')
+  if (isFirst) throw new Error('busy')
+})`
+const FAILS = "test('fails', () => { throw new Error('always') })"
+
+test('a file that fails beside others and passes alone is named as unsteady, and fails nothing', () => {
+  const { status, stdout } = run({ once: FAILS_ONCE, passes: PASSES })
+  assert.match(stdout, /\ntest\/once\.test\.ts failed beside other files, and runs again alone\n/)
+  assert.match(stdout, /\nUNSTEADY 1 \(failed beside other files, passed alone\): test\/once\.test\.ts\n$/)
+  assert.equal(status, 0)
+})
+
+test('a file that fails alone as well fails the run, also beside an unsteady one', () => {
+  const { status, stdout } = run({ once: FAILS_ONCE, fails: FAILS })
+  assert.match(stdout, /\nUNSTEADY 1 .*: test\/once\.test\.ts\n$/)
+  assert.equal(status, 1)
+})
+
+test('when more than three files fail, none runs again', () => {
+  const { status, stdout } = run({ once: FAILS_ONCE, a: FAILS, b: FAILS, c: FAILS })
+  assert.doesNotMatch(stdout, /runs again|UNSTEADY/)
+  assert.equal(status, 1)
+})
+
 /** Starts a process in its own group and one in another, and prints its own id and theirs. Imports nothing: a unit test. */
 const STARTS = `
 const { spawn } = process.getBuiltinModule('node:child_process')

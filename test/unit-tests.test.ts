@@ -81,5 +81,6 @@ test('showsTheSame() is false for a unit test that calls Node, itself or in a fi
 
 test('showsTheSame() is true for tests that a check finds faults', () => {
   assert.equal(showsTheSame('packages/meltproof/test/fuzz/finds.test.ts'), true)
-  assert.equal(showsTheSame('packages/meltproof/test/fuzz/fuzz.test.ts'), false)
+  assert.equal(showsTheSame('packages/meltproof/test/databases/cleanup-pg.test.ts'), true)
+  assert.equal(showsTheSame('packages/meltproof/test/databases/pg.test.ts'), false)
 })

@@ -320,12 +320,12 @@ const QUEUE_RULES = [
   ]),
   rule('few-wait-on', 'up to 64 wait until their clients leave', [
     QUEUE,
-    'return this.#limiter.goesOn?.(nowMs) === true',
+    'return this.#limiter.isProgressing?.(nowMs) === true',
     'return false',
   ]),
   rule('goes-on', 'they do so only while the service goes on', [
     QUEUE,
-    'return this.#limiter.goesOn?.(nowMs) === true',
+    'return this.#limiter.isProgressing?.(nowMs) === true',
     'return true',
   ]),
   rule('few-newest', 'newest first while one of them has waited for two seconds', [

@@ -68,8 +68,8 @@ export function recoveryPage(results: Readonly<Record<string, AppRecovery>>, kno
 
 Written by \`node bench/recovery.ts\` from \`bench/results/recovery.json\`; not by hand. The [${known} apps](apps.md) from npm are
 started bare and with \`--import meltproof/register\`, without options, and each is asked on its most expensive route: ${formatMultiple(AFTER)} of its
-capacity for ${SHAPE.beforeS} s, then ${spikeInWords(SHAPE)}, then ${formatMultiple(AFTER)} for ${SHAPE.afterS} s. An app is back from the second on in which, and in
-the ${WINDOW_S - 1} after it, 99 % of the requests were answered with 2xx or 3xx within a second. A shed request was not.
+capacity for ${SHAPE.beforeS} s, then ${spikeInWords(SHAPE)}, then ${formatMultiple(AFTER)} for ${SHAPE.afterS} s. An app counts as back at the first of ${WINDOW_S} consecutive
+seconds in each of which 99 % of the requests got a 2xx or 3xx within a second. A shed request counts as not answered.
 
 **${back.length} of ${judged.length} protected apps were back within ${BAR_S} s. Bare, ${bareBack.length} of them were back within ${SHAPE.afterS - WINDOW_S} s.**${unmeasured(apps, judged, known)}${olderOf(apps)}
 
@@ -86,11 +86,10 @@ ${markdownTable(
 )}
 
 - **Clients**: ${CLIENTS} They leave after 5 s.
-- **Capacity**: what the search of \`meltlab melt\` finds, when ${formatMultiple(AFTER)} of it stands still on the bare app: evenly spaced for 8 s, 99 %
-  of the requests of each second answered within a second, and a median answer that at most doubles. If it does not, the capacity is
-  divided by 1.1, the ratio by which two searches may differ, until it does. The search is a closed loop, in which users wait for their answers, and may find
-  more than an open loop can have.
-- **Kept in the spike**: good answers a second while the load was ${formatMultiple(SHAPE.spike)}, of the capacity, bare and protected.
+- **Capacity**: the rate that the search of \`meltlab melt\` finds, provided the bare app can sustain ${formatMultiple(AFTER)} of it: for 8 s of evenly spaced
+  requests, 99 % of each second's requests are answered within a second, and the median answer time at most doubles. If it does not, the capacity is
+  divided by 1.1, the ratio by which two searches may differ, until it does. The search is a closed loop, in which users wait for their answers, and may find a higher rate than the app can sustain in an open loop.
+- **Kept in the spike**: goodput during the ${formatMultiple(SHAPE.spike)} spike as a share of the capacity: bare, then protected.
 - **Others' CPU**: cores' worth that other processes of the machine used during the bare and the protected run. A run with more
   than a tenth is repeated. Server and load are on different cores. One run each.
 
@@ -121,8 +120,10 @@ function unmeasured(apps: readonly AppRecovery[], judged: readonly AppRecovery[]
   const parts = [
     ...(failing.length === 0
       ? []
-      : [`${formatList(failing)} did not carry the load before the spike when protected, and did when bare.`]),
-    ...(unsure.length === 0 ? [] : [`Of ${formatList(unsure)} the run says nothing, for the reason in the table.`]),
+      : [`Before the spike, ${formatList(failing)} carried the load without meltproof, but not with it.`]),
+    ...(unsure.length === 0
+      ? []
+      : [`${formatList(unsure)} ${unsure.length === 1 ? 'was' : 'were'} not judged; the table gives the reason.`]),
     ...(apps.length === known ? [] : [`${known - apps.length} of the ${known} were not measured.`]),
   ]
   return parts.length === 0 ? '' : ` ${parts.join(' ')}`
@@ -133,8 +134,8 @@ function olderOf(apps: readonly AppRecovery[]): string {
   if (older.length === 0) return ''
   const which = older.length === apps.length ? 'All results' : `The results of ${formatList(older)}`
   return (
-    `\n\n${which} are older: it was not verified that the bare app carries ${formatMultiple(AFTER)} of the capacity in an open loop, ` +
-    'and the CPU that others used was not measured. The load averages of the machine are below.'
+    `\n\n${which} predate two checks: whether the bare app can sustain ${formatMultiple(AFTER)} of the capacity in an open loop, and how ` +
+    'much CPU other processes used. The load averages of the machine are below.'
   )
 }
 

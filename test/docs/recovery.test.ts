@@ -22,9 +22,12 @@ test('docs/faq.md has the number of recovered apps and their slowest time', () =
     .split('\n\n')
     .find(text => text.includes('](recovery.md)'))!
     .replaceAll('\n', ' ')
-  const said = /(\d+) of (\d+) protected apps were back within (\d+) s, and (\w+) of them bare/.exec(paragraph)
+  const said =
+    /Within (\d+) s after that, (\d+) of (\d+) protected apps had recovered; without meltproof (\w+) had/.exec(
+      paragraph,
+    )
   const bare = bareBack.length === 0 ? 'none' : `${bareBack.length}`
-  assert.deepEqual(said?.slice(1), [`${back.length}`, `${judged.length}`, `${slowestS}`, bare], paragraph)
+  assert.deepEqual(said?.slice(1), [`${slowestS}`, `${back.length}`, `${judged.length}`, bare], paragraph)
   const quoted = /(\d+) others? could not be judged or were not measured/.exec(paragraph)?.[1] ?? '0'
   assert.equal(quoted, `${known - judged.length}`)
 })
@@ -62,7 +65,7 @@ test('a protected app that sheds before the spike, where bare does not, fails ev
 test('the page names what was not measured, what was not judged, and each lowered capacity', () => {
   const app = { ...withProtected({ unsure: 'the generator itself was late' }), title: 'One' }
   const page = recoveryPage({ one: { ...app, searched: 110, capacity: 100, lowered: ['at 88/s it was late'] } }, 3)
-  assert.match(page, /Of One the run says nothing/)
+  assert.match(page, /One was not judged; the table gives the reason/)
   assert.match(page, /2 of the 3 were not measured/)
   assert.match(page, /\| One \| 100\/s \|.*the generator itself was late/)
   assert.match(

@@ -97,7 +97,7 @@ export function arriving(
     ownMs: 0,
     startedAt: 0,
     servingSince: 0,
-    kindNoted: 0,
+    serviceBucket: 0,
     answeredThen: 0,
     state: 'arriving',
   }

@@ -90,7 +90,7 @@ async function fromHar(file: string, headers: RequestHeaders): Promise<Targets> 
         requestOf(whole, false)
         return whole
       } catch (error) {
-        throw new Error(`entry ${entry} (${target.url}): ${(error as Error).message}`)
+        throw new UserError(`--har ${file}, entry ${entry} (${target.url}) cannot be sent: ${inOneLine(error)}.`)
       }
     })
     const note =
@@ -100,11 +100,11 @@ async function fromHar(file: string, headers: RequestHeaders): Promise<Targets> 
     return { list: someOf(list, file, 'no entry is an HTTP request'), templated: false, ...note }
   } catch (error) {
     if (error instanceof UserError) throw error
-    throw new UserError(
-      `--har ${file} is not a valid HAR: ${(error as Error).message.replace(/\.$/, '').replaceAll('\n', ' ')}.`,
-    )
+    throw new UserError(`--har ${file} is not a valid HAR: ${inOneLine(error)}.`)
   }
 }
+
+const inOneLine = (error: unknown): string => (error as Error).message.replace(/\.$/, '').replaceAll('\n', ' ')
 
 function someOf(list: readonly LoadTarget[], file: string, why: string): Targets['list'] {
   const [first, ...others] = list

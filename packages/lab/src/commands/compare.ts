@@ -126,7 +126,7 @@ async function compare(a: string | undefined, b: string | undefined, flags: Flag
     }
     const misplaced = Object.keys(flags).find(name => !['json', 'failOnRegression', 'failOnUndecided'].includes(name))
     if (misplaced !== undefined) {
-      throw new UserError(`${optionOf(misplaced)} belongs to --a and --b; results are compared as they are`)
+      throw new UserError(`${optionOf(misplaced)} works only with --a and --b; stored results are not measured again`)
     }
     show(compareSides(sideOf(a), sideOf(b)), flags)
     return
@@ -208,7 +208,7 @@ function checkEmpty(folder: string): void {
 
 function turnsOf(a: string, b: string, flags: Flags) {
   if (flags.rate === undefined && flags.users === undefined) {
-    throw new UserError('--rate or --users is required: the load for both')
+    throw new UserError('--rate or --users is required: it sets the load for both commands')
   }
   const durationMs = parseDuration(flags.duration ?? DEFAULTS.duration, '--duration')
   const requestPath = flags.path ?? DEFAULTS.path

@@ -140,7 +140,7 @@ async function neverListened(app: App, options: ReadyOptions): Promise<UserError
 
 /** The last output of a process, indented below the sentence. */
 export function quote(words: string): string {
-  return words === '' ? '' : `\nits last words:\n${words.replace(/^/gm, '  | ')}`
+  return words === '' ? '' : `\nits last output:\n${words.replace(/^/gm, '  | ')}`
 }
 
 export interface Ask {

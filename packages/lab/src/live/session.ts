@@ -13,7 +13,7 @@ export type Point = readonly [atS: number, load: number, good: readonly number[]
 export type CurvePoint = readonly [load: number, good: readonly number[]]
 
 /** One message to the page. */
-export interface Told {
+export interface LiveUpdate {
   readonly atS: number
   readonly load: number
   readonly sides: readonly (Figures & { readonly dots: readonly Dot[] })[]
@@ -68,7 +68,7 @@ export class Session {
   }
 
   /** Adds a tick, and returns the message for viewers. */
-  add(tick: Tick): Told {
+  add(tick: Tick): LiveUpdate {
     const offered = tick.rate / this.#capacity
     const before = this.#ticks.at(-1)
     this.#ticks.push(tick)
@@ -88,12 +88,12 @@ export class Session {
   }
 
   /** The complete state for a new viewer; undefined before there is any. */
-  everything(): Told | undefined {
+  everything(): LiveUpdate | undefined {
     const last = this.#ticks.at(-1)
     return last && { ...this.#now(last), points: this.#points, curve: this.#curveNow() }
   }
 
-  #now(tick: Tick): Told {
+  #now(tick: Tick): LiveUpdate {
     const window = windowOf(this.#ticks)
     const sides = tick.sides.map(({ dots }, side) => {
       const counted = window.map(each => ({ lengthMs: each.lengthMs, counts: each.sides[side]! }))

@@ -11,7 +11,7 @@ import { GeneratorProcess } from './generator-process.ts'
 import { type Death, type LiveMeasured, rowsOf, secondsOf } from './measured.ts'
 import type { LiveOptions } from './options.ts'
 import { PageServer } from './page-server.ts'
-import { Session, type Told } from './session.ts'
+import { Session, type LiveUpdate } from './session.ts'
 import type { Side } from './sides.ts'
 import { stopsFor } from './steps.ts'
 
@@ -119,7 +119,7 @@ function aboutOf(
   }
 }
 
-function statusOf({ load, sides: figures }: Told, sides: readonly Side[]): string {
+function statusOf({ load, sides: figures }: LiveUpdate, sides: readonly Side[]): string {
   const good = figures.map((side, at) => `${sides[at]!.arm} ${formatRate(side.good)}/s good`)
   return `${formatMultiple(load)}  ${good.join(', ')}  (Ctrl-C ends it)`
 }

@@ -157,7 +157,7 @@ export interface SecondResult extends Fates {
 export interface Row
   extends Pick<StepResult, keyof Fates | 'arm' | 'multiple' | 'admittedMs' | 'shedMs' | 'longestAnswerMs'> {
   readonly rounds: number
-  /** Share of the capacity, 0..1. */
+  /** Goodput divided by the capacity; 1 is all of it. */
   readonly ofCapacity: number
   /** Connection errors and timeouts, over the whole step. */
   readonly errors: number

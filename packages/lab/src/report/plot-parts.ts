@@ -8,7 +8,7 @@ import { formatUnit } from './units.ts'
 /** The area of a plot, px. Each plot is drawn for a page, and with letters of the same size for a phone. */
 export interface Frame {
   readonly width: number
-  /** Where text above the plot begins, and where its values begin. */
+  /** `margin` is the x of the text above the plot, `left` the x at which the plot area begins. */
   readonly margin: number
   readonly left: number
   readonly top: number

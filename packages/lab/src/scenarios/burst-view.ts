@@ -46,7 +46,7 @@ export const publishedAt1200 = <Measured>(
 
 export const burstPublished: readonly Published<MeltMeasured>[] = publishedAt1200(atSixTimes)
 
-/** Clients here leave long before the article's 40 s; the rising burst has clients that stay (burst-fresh.ts). */
+/** The article's latency of 40 s cannot appear here, because these clients leave after a few seconds; in burst-fresh.ts they stay. */
 function atSixTimes({ rows, setup }: MeltMeasured, arm: string): string | undefined {
   const row = rows.find(each => each.arm === arm && each.multiple === 6)
   if (row === undefined) return undefined

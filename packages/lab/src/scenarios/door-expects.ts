@@ -13,24 +13,25 @@ const ALIKE = 0.02
 const barOf = ({ ownCores }: DoorMeasured): { readonly load: number; readonly kept: number } =>
   ownCores ? { load: 100, kept: 0.97 } : { load: 50, kept: 0.9 }
 
-const told = (measured: DoorMeasured): readonly DoorCell[] => cellsOf(measured).filter(({ arm }) => arm === 'told')
+const informed = (measured: DoorMeasured): readonly DoorCell[] =>
+  cellsOf(measured).filter(({ arm }) => arm === 'informed')
 const atBar = (measured: DoorMeasured): DoorCell | undefined =>
-  told(measured).find(({ load }) => load === barOf(measured).load)
+  informed(measured).find(({ load }) => load === barOf(measured).load)
 const some = (cells: readonly DoorCell[]): readonly DoorCell[] | undefined => (cells.length === 0 ? undefined : cells)
 
 export const doorExpects: readonly Expectation<DoorMeasured>[] = [
   expectation(
-    'told: at least 97 % of the capacity at 100x; 90 % at 50x where HAProxy and the load share a core',
+    'informed: at least 97 % of the capacity at 100x; 90 % at 50x where HAProxy and the load share a core',
     atBar,
     ({ kept, load }, measured) => [kept >= barOf(measured).kept, `${formatPercent(kept)} at ${load}x`],
   ),
-  expectation(`told: p99 of the good answers is at most ${P99_MS} ms there`, atBar, ({ p99Ms, load }) => [
+  expectation(`informed: p99 of the good answers is at most ${P99_MS} ms there`, atBar, ({ p99Ms, load }) => [
     p99Ms !== null && p99Ms <= P99_MS,
     `${formatMs(p99Ms)} at ${load}x`,
   ]),
   expectation(
-    'told: every request is answered within a second, at each load',
-    measured => some(told(measured)),
+    'informed: every request is answered within a second, at each load',
+    measured => some(informed(measured)),
     cells => [
       cells.every(({ longestMs, noAnswer }) => longestMs <= LONGEST_MS && noAnswer === 0),
       cells
@@ -39,13 +40,13 @@ export const doorExpects: readonly Expectation<DoorMeasured>[] = [
     ],
   ),
   expectation(
-    'told: no other arm keeps more, at any load',
-    measured => (cellsOf(measured).some(({ arm }) => arm === 'told') ? cellsOf(measured) : undefined),
+    'informed: no other arm keeps more, at any load',
+    measured => (cellsOf(measured).some(({ arm }) => arm === 'informed') ? cellsOf(measured) : undefined),
     cells => [
-      cells.every(other => cells.every(each => !isTold(each, other) || each.kept >= other.kept - ALIKE)),
+      cells.every(other => cells.every(each => !isInformed(each, other) || each.kept >= other.kept - ALIKE)),
       cells.map(({ arm, kept, load }) => `${arm} ${formatPercent(kept)} at ${load}x`).join(', '),
     ],
   ),
 ]
 
-const isTold = (each: DoorCell, { load }: DoorCell): boolean => each.arm === 'told' && each.load === load
+const isInformed = (each: DoorCell, { load }: DoorCell): boolean => each.arm === 'informed' && each.load === load

@@ -51,7 +51,7 @@ export const BECOMES_SLOW = 1
 export const TIMES_SLOWER = 4
 /** Load as a share of the fleet's capacity. */
 export const LOAD = 0.9
-/** Minimum share of the ideal. */
+/** Minimum share of the due requests that must be answered well. */
 export const KEPT = 0.97
 
 export const fleetCapacity = ({ capacities }: FleetMeasured): number => capacities.reduce((sum, each) => sum + each, 0)

@@ -101,7 +101,7 @@ describe('targetsOf()', () => {
     const bad = { request: { method: 'GET', url: 'http://a/', headers: [{ name: 'a b', value: '' }] } }
     await refused(
       () => targetsOf(undefined, flags({ har: written(entry('wss://a/'), bad) })),
-      /entry 2 \(http:\/\/a\/\): header names/,
+      /entry 2 \(http:\/\/a\/\) cannot be sent: header names/,
     )
     const odd = { request: { method: 'CONNECT', url: 'http://a/', headers: [] } }
     await refused(() => targetsOf(undefined, flags({ har: written(odd) })), /x\.har .*entry 1 .*CONNECT opens a tunnel/)

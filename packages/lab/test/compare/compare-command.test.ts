@@ -136,7 +136,7 @@ describe('meltlab compare', () => {
     [[], 'two results are needed, or --a and --b with two commands; meltlab compare --help'],
     [['nowhere.json', 'nowhere.json'], 'nowhere.json does not exist; expected a result, or a folder with results'],
     [['--a', 'node x.js', '--rate', '5'], '--a and --b belong together; one is missing'],
-    [['--a', 'node x.js', '--b', 'node y.js'], '--rate or --users is required: the load for both'],
+    [['--a', 'node x.js', '--b', 'node y.js'], '--rate or --users is required: it sets the load for both commands'],
     [
       ['--a', 'node x.js', '--b', 'nothing-of-that-name y', '--users', '1'],
       "there is no program 'nothing-of-that-name' to start (--b)",
@@ -149,7 +149,10 @@ describe('meltlab compare', () => {
       ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--rounds', '4'],
       '--rounds must be a whole number from 5 to 1000, got "4".',
     ],
-    [['a.json', 'b.json', '--warm-up', '1s'], '--warm-up belongs to --a and --b; results are compared as they are'],
+    [
+      ['a.json', 'b.json', '--warm-up', '1s'],
+      '--warm-up works only with --a and --b; stored results are not measured again',
+    ],
     [['a.json', '--a', 'node x.js', '--b', 'node y.js'], 'results (a.json) and --a, --b exclude each other'],
     [
       ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--duration', '30h'],

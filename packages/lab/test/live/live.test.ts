@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import sparticuz from '@sparticuz/chromium'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { LiveMeasured } from '../../src/live/measured.ts'
-import type { Told } from '../../src/live/session.ts'
+import type { LiveUpdate } from '../../src/live/session.ts'
 import type { ScenarioResult } from '../../src/report/result.ts'
 import { type CliEnd, carrying, type Kill, runCli } from '../run-cli.ts'
 
@@ -105,14 +105,14 @@ describe('on its page', { skip }, () => {
     return page
   }
   /** What somebody who begins to watch is told of the last minute. */
-  async function points(): Promise<Told['points'] & {}> {
+  async function points(): Promise<LiveUpdate['points'] & {}> {
     const reader = (await fetch(new URL('/events', address))).body!.getReader()
     for (let told = ''; ; ) {
       told += Buffer.from((await reader.read()).value!).toString()
       const [, data] = /^event: told\ndata: (.*)\n/m.exec(told) ?? []
       if (data === undefined) continue
       await reader.cancel()
-      return (JSON.parse(data) as Told).points ?? []
+      return (JSON.parse(data) as LiveUpdate).points ?? []
     }
   }
   const text = async (page: Page, selector: string): Promise<string> =>
@@ -214,7 +214,11 @@ describe('on its page', { skip }, () => {
       rows.map(({ arm }) => arm),
       ['bare', 'protected'],
     )
-    assert.ok(rows[0]!.failed > rows[1]!.failed, JSON.stringify(rows))
+    // What a busy machine starves is not what its load did to it: only a verdict promises that one arm does better.
+    if (result!.unjudged === undefined) {
+      const [bare, kept] = rows.map(({ failed, unsent }) => failed + unsent)
+      assert.ok(bare! > kept!, JSON.stringify(rows))
+    }
     assert.ok(rows[1]!.shed > rows[0]!.shed, JSON.stringify(rows))
     // Every request is accounted for.
     for (const row of rows) {

@@ -45,7 +45,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
   test('a command that exits', async () => {
     assertRefused(
       await meltlab(['--', 'node', app('exits')]),
-      /^meltlab: the command exited with code 3 before it listened on a port\nits last words:\n {2}\| config.json is missing/,
+      /^meltlab: the command exited with code 3 before it listened on a port\nits last output:\n {2}\| config.json is missing/,
     )
   })
 
@@ -104,7 +104,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
   })
 
   test('a command that answers a redirect is measured, and the report says that it was not followed', async () => {
-    const ended = await meltlab(['--quick', '--at', '0.1', '--', 'node', app('redirects')])
+    const ended = await meltlab(['--quick', '--no-recovery', '--at', '0.1', '--', 'node', app('redirects')])
     assert.equal(ended.code, 0, ended.stderr)
     const why = ended.result!.why.filter(reason => /redirect/.test(reason))
     assert.deepEqual(why, ['GET / is answered 302, and redirects are not followed; --path measures where it leads'])

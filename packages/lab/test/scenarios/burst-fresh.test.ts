@@ -44,7 +44,7 @@ test('the published figures stand beside those of the step that asked for as muc
   )
 })
 
-test('it says what is given at the top, and who melts where', () => {
+test('the finding gives the goodput at the highest load, and the standings say at which load each arm melts', () => {
   const { finding, standings, plots } = burstFresh.view([bare, ours(380)])
   assert.match(finding, /rise to 1,250 a second.*bare 0, protected 190; at most it is 190/)
   assert.deepEqual(

@@ -213,7 +213,7 @@ test('an app that is slow to answer is named, and no fault of meltlab', async ()
       failure.message,
       new RegExp(`^the backend did not answer ${path} within 0.5s; it is slow, or the machine`),
     )
-    assert.match(failure.message, /its last words:\n {2}\| still loading/)
+    assert.match(failure.message, /its last output:\n {2}\| still loading/)
   }
 })
 

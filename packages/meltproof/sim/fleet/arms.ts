@@ -1,4 +1,4 @@
-/** Who balances, and by what. The last two are told by the members what they can serve. */
+/** The balancers compared. Members inform those of the last arms of what they can serve. */
 import { LeastConnections } from './balancers/least-connections.ts'
 import { RoundRobin } from './balancers/round-robin.ts'
 import { WeightedByReport } from './balancers/weighted-by-report.ts'
@@ -21,19 +21,19 @@ export const ARMS = {
     front: () => ({ balancer: new LeastConnections(), maxconn: GUESSED }),
   },
   haproxy: {
-    name: 'told: HAProxy',
+    name: 'informed: HAProxy',
     protected: true,
     chained: true,
     front: () => ({ balancer: new RoundRobin(), maxconn: 20, asksAgents: true }),
   },
   'haproxy-least': {
-    name: 'told: HAProxy, least connections',
+    name: 'informed: HAProxy, least connections',
     protected: true,
     chained: true,
     front: () => ({ balancer: new LeastConnections(), maxconn: 20, asksAgents: true }),
   },
   envoy: {
-    name: 'told: Envoy',
+    name: 'informed: Envoy',
     protected: true,
     chained: true,
     front: random => ({ balancer: new WeightedByReport(random) }),

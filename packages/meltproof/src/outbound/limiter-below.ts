@@ -21,7 +21,7 @@ export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
     get uncounted() {
       return binds() ? 0 : (learned.uncounted ?? 0)
     },
-    goesOn: nowMs => learned.goesOn?.(nowMs) === true,
+    isProgressing: nowMs => learned.isProgressing?.(nowMs) === true,
     get excess() {
       return binds() ? 0 : (learned.excess ?? 0)
     },

@@ -19,7 +19,7 @@ const MIN_ENDED_CALLS = 15
 const HELPFUL_RATIO = 0.5
 /** If no limit has helped, none is tried for this long, ms. */
 const FUTILE_MS = 10_000
-/** A limit grows after this many times its size was served; the number doubles whenever the next limit was refused. */
+/** The limit is raised after this many times as many calls as the limit were served. The factor doubles when the raised limit led to refusals. */
 const ROUNDS = 2
 const MOST_ROUNDS = 64
 /** A higher limit is tried at the latest after this time, ms. */
@@ -32,7 +32,7 @@ export class RefusalLimit {
   #served = 0
   #refused = 0
   #peak = 0
-  /** The share of refusals without a limit. */
+  /** The share of calls that were refused before there was a limit. */
   #shareBefore = 0
   /** The last good limit, while a higher one is tried. */
   #safe: number | undefined

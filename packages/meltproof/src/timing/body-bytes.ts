@@ -15,7 +15,7 @@ interface NodeResponse extends ServerResponse {
   readonly _headerSent?: boolean
   /** False for responses to HEAD, and for 204 and 304. */
   readonly _hasBody?: boolean
-  /** From the head, or from a single `end(body)`. */
+  /** Content-Length: from the headers, or computed by Node for a single `end(body)`. */
   readonly _contentLength?: number | null
 }
 

@@ -11,7 +11,7 @@ function service() {
     stays,
     abandoned,
     start(startedAt = 0, kind = 1): Serving {
-      const stay = { startedAt, servingSince: startedAt, kindNoted: 0, answeredThen: 0 }
+      const stay = { startedAt, servingSince: startedAt, serviceBucket: 0, answeredThen: 0 }
       stays.started(stay, kind)
       return stay
     },

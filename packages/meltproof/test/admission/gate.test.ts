@@ -91,7 +91,7 @@ function gateOn(
   }
 }
 
-test('starts at once up to the limit, then lets wait in order of arrival', () => {
+test('starts requests up to the limit, and queues the rest in order of arrival', () => {
   const { gate, world, arrive, release, endTurn } = gateOn(fixedLimit(2))
   const decisions = [0, 1, 2, 3].map(() => arrive().decision)
   assert.deepEqual(decisions, ['start', 'start', 'wait', 'wait'])
@@ -214,10 +214,10 @@ test('nobody waits longer than the longest wait, even when nothing else happens'
   assert.deepEqual(world.shed, [[1, 'late']])
 })
 
-/** With one place, and who waits for it: `goesOn` is whether the service does. */
+/** With one place, and who waits for it: `isProgressing` is whether the service does. */
 function occupied(waiting: number) {
-  const service = { goesOn: true }
-  const door = gateOn({ ...fixedLimit(1), goesOn: () => service.goesOn })
+  const service = { isProgressing: true }
+  const door = gateOn({ ...fixedLimit(1), isProgressing: () => service.isProgressing })
   for (let i = 0; i < 1 + waiting; i++) door.arrive()
   return { ...door, service }
 }
@@ -226,7 +226,7 @@ test('a few wait for longer as long as the service goes on', () => {
   const { gate, world, pass, service } = occupied(GATE_TUNING.few)
   pass(100 * GATE_TUNING.maxWaitMs)
   assert.equal(gate.queued, GATE_TUNING.few)
-  service.goesOn = false
+  service.isProgressing = false
   pass(2 * GATE_TUNING.intervalMs)
   assert.equal(gate.queued, 0)
   assert.deepEqual(new Set(world.shed.map(([, reason]) => reason)), new Set(['late']))

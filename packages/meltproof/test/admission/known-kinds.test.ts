@@ -33,7 +33,7 @@ class Service {
 const word = (n: number): string => n.toString(16).replace(/\d/g, digit => 'qrstuvwxyz'[Number(digit)]!)
 
 describe('a path', () => {
-  it('is known once it has been answered again and again, not when it is asked for often at once', () => {
+  it('becomes known after answers at different times, not after many at once', () => {
     const service = new Service()
     service.answers(0.1, ...Array<string>(50).fill('/a'))
     assert.equal(service.isKnown('/a'), false)

@@ -9,7 +9,7 @@ function service() {
   const times = new ServiceTimes<Serving>()
   let nowMs = 0
   const start = (): Serving => {
-    const request = { startedAt: nowMs, servingSince: nowMs, kindNoted: 0, answeredThen: 0 }
+    const request = { startedAt: nowMs, servingSince: nowMs, serviceBucket: 0, answeredThen: 0 }
     times.started(request, KIND)
     return request
   }

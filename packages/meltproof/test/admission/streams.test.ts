@@ -12,7 +12,7 @@ const PAGED: Look = { moved: true, waits: true }
 interface Watched {
   readonly stream: Stream
   /** Looks at it every 5 ms for `forMs`; what it gives back first, and after how long. */
-  readonly goesOn: (forMs: number, ...looks: Look[]) => { gives: string; atMs: number } | undefined
+  readonly isProgressing: (forMs: number, ...looks: Look[]) => { gives: string; atMs: number } | undefined
 }
 
 function begin(streams: Streams, announced: Announced = 'neither', kind = 1): Watched {
@@ -21,7 +21,7 @@ function begin(streams: Streams, announced: Announced = 'neither', kind = 1): Wa
   const stream = streams.begun(kind, announced, () => look, nowMs)
   return {
     stream,
-    goesOn: (forMs, ...looks) => {
+    isProgressing: (forMs, ...looks) => {
       for (const until = nowMs + forMs; nowMs < until; ) {
         look = looks[(nowMs / 5) % looks.length]!
         nowMs += 5
@@ -36,81 +36,84 @@ function begin(streams: Streams, announced: Announced = 'neither', kind = 1): Wa
 }
 
 function endsSteadily(streams: Streams, announced: Announced = 'neither'): void {
-  const { stream, goesOn } = begin(streams, announced)
-  assert.equal(goesOn(300, WRITES), undefined)
+  const { stream, isProgressing } = begin(streams, announced)
+  assert.equal(isProgressing(300, WRITES), undefined)
   streams.ended(stream)
 }
 
 describe('a streaming response', () => {
   it('keeps its permit while it is written to now and then', () => {
-    assert.equal(begin(new Streams()).goesOn(9_000, WRITES, ...Array.from({ length: 18 }, () => SILENT)), undefined)
+    assert.equal(
+      begin(new Streams()).isProgressing(9_000, WRITES, ...Array.from({ length: 18 }, () => SILENT)),
+      undefined,
+    )
   })
 
   it('lends its permit if it waits for its client most of the time', () => {
-    assert.deepEqual(begin(new Streams()).goesOn(200, WAITS), { gives: 'again', atMs: 50 })
-    assert.deepEqual(begin(new Streams(), 'finite').goesOn(200, WAITS), { gives: 'again', atMs: 50 })
-    assert.equal(begin(new Streams()).goesOn(400, PAGED, PAGED, WRITES)?.gives, 'again')
-    assert.equal(begin(new Streams()).goesOn(9_000, WAITS, WRITES, WRITES), undefined)
+    assert.deepEqual(begin(new Streams()).isProgressing(200, WAITS), { gives: 'again', atMs: 50 })
+    assert.deepEqual(begin(new Streams(), 'finite').isProgressing(200, WAITS), { gives: 'again', atMs: 50 })
+    assert.equal(begin(new Streams()).isProgressing(400, PAGED, PAGED, WRITES)?.gives, 'again')
+    assert.equal(begin(new Streams()).isProgressing(9_000, WAITS, WRITES, WRITES), undefined)
   })
 
   it('works again only after enough steady writes', () => {
-    const { stream, goesOn } = begin(new Streams())
-    assert.equal(goesOn(200, WAITS)?.gives, 'again')
+    const { stream, isProgressing } = begin(new Streams())
+    assert.equal(isProgressing(200, WAITS)?.gives, 'again')
     stream.rests()
-    goesOn(1_000, WAITS, WRITES)
+    isProgressing(1_000, WAITS, WRITES)
     assert.equal(stream.worksAgain, false)
-    goesOn(400, WRITES)
+    isProgressing(400, WRITES)
     assert.equal(stream.worksAgain, false)
-    goesOn(200, WRITES)
+    isProgressing(200, WRITES)
     assert.equal(stream.worksAgain, true)
   })
 
   it('gives up its permit after a silence of 100 ms, and later ones of its kind do at their head', () => {
     const streams = new Streams()
-    assert.deepEqual(begin(streams).goesOn(1_000, SILENT), { gives: 'for good', atMs: 100 })
-    assert.equal(begin(streams).goesOn(1_200, WRITES), undefined)
-    assert.deepEqual(begin(streams).goesOn(1_000, WRITES), { gives: 'for good', atMs: 5 })
-    assert.equal(begin(streams, 'neither', 2).goesOn(95, SILENT), undefined)
+    assert.deepEqual(begin(streams).isProgressing(1_000, SILENT), { gives: 'for good', atMs: 100 })
+    assert.equal(begin(streams).isProgressing(1_200, WRITES), undefined)
+    assert.deepEqual(begin(streams).isProgressing(1_000, WRITES), { gives: 'for good', atMs: 5 })
+    assert.equal(begin(streams, 'neither', 2).isProgressing(95, SILENT), undefined)
   })
 
   it('keeps its permit while silent if as many streams as permits were let go in doubt', () => {
     const streams = new Streams()
     const doubted = Array.from({ length: PERMITS }, () => begin(streams))
-    for (const { goesOn } of doubted) assert.equal(goesOn(200, SILENT)?.atMs, 100)
+    for (const { isProgressing } of doubted) assert.equal(isProgressing(200, SILENT)?.atMs, 100)
     const next = begin(streams)
-    assert.equal(next.goesOn(800, SILENT), undefined)
+    assert.equal(next.isProgressing(800, SILENT), undefined)
     streams.gone(doubted[0]!.stream)
-    assert.deepEqual(next.goesOn(100, SILENT), { gives: 'for good', atMs: 805 })
+    assert.deepEqual(next.isProgressing(100, SILENT), { gives: 'for good', atMs: 805 })
   })
 
   it('does not make its kind a feed if it ends while in doubt', () => {
     const streams = new Streams()
-    const { stream, goesOn } = begin(streams)
-    assert.equal(goesOn(200, SILENT)?.gives, 'for good')
+    const { stream, isProgressing } = begin(streams)
+    assert.equal(isProgressing(200, SILENT)?.gives, 'for good')
     streams.ended(stream)
     assert.equal(streams.doubted, 0)
-    assert.equal(begin(streams).goesOn(3_000, WRITES), undefined)
-    assert.equal(begin(streams).goesOn(400, SILENT), undefined)
+    assert.equal(begin(streams).isProgressing(3_000, WRITES), undefined)
+    assert.equal(begin(streams).isProgressing(400, SILENT), undefined)
   })
 
   it('gives up its permit at its head if it announces events', () => {
-    assert.deepEqual(begin(new Streams(), 'events').goesOn(100, WRITES), { gives: 'for good', atMs: 5 })
+    assert.deepEqual(begin(new Streams(), 'events').isProgressing(100, WRITES), { gives: 'for good', atMs: 5 })
   })
 
   it('keeps its permit while silent if others of its kind ended without a silence', () => {
     const streams = new Streams()
     endsSteadily(streams)
-    assert.equal(begin(streams).goesOn(9_900, SILENT), undefined)
+    assert.equal(begin(streams).isProgressing(9_900, SILENT), undefined)
   })
 
   it('keeps its permit while silent if its head announces an end', () => {
     const streams = new Streams()
-    assert.deepEqual(begin(streams).goesOn(1_000, SILENT), { gives: 'for good', atMs: 100 })
-    const { stream, goesOn } = begin(streams, 'finite', 2)
-    assert.equal(goesOn(9_900, SILENT), undefined)
+    assert.deepEqual(begin(streams).isProgressing(1_000, SILENT), { gives: 'for good', atMs: 100 })
+    const { stream, isProgressing } = begin(streams, 'finite', 2)
+    assert.equal(isProgressing(9_900, SILENT), undefined)
     streams.ended(stream)
     assert.deepEqual(
-      begin(streams, 'neither', 2).goesOn(1_000, SILENT),
+      begin(streams, 'neither', 2).isProgressing(1_000, SILENT),
       { gives: 'for good', atMs: 100 },
       'says nothing',
     )
@@ -119,41 +122,44 @@ describe('a streaming response', () => {
   it('lends its permit while silent if others of its kind ended after a silence', () => {
     for (const announced of ['neither', 'events'] as const) {
       const streams = new Streams()
-      const { stream, goesOn } = begin(streams, announced)
-      goesOn(1_000, SILENT)
+      const { stream, isProgressing } = begin(streams, announced)
+      isProgressing(1_000, SILENT)
       streams.ended(stream)
-      assert.equal(begin(streams, announced).goesOn(5_000, WRITES), undefined)
-      assert.deepEqual(begin(streams, announced).goesOn(1_000, SILENT), { gives: 'again', atMs: 500 })
+      assert.equal(begin(streams, announced).isProgressing(5_000, WRITES), undefined)
+      assert.deepEqual(begin(streams, announced).isProgressing(1_000, SILENT), { gives: 'again', atMs: 500 })
     }
   })
 
   it('holds its permit for at most 10 s', () => {
     for (const announced of ['neither', 'finite'] as const) {
-      assert.deepEqual(begin(new Streams(), announced).goesOn(20_000, WRITES), { gives: 'for good', atMs: 10_000 })
+      assert.deepEqual(begin(new Streams(), announced).isProgressing(20_000, WRITES), {
+        gives: 'for good',
+        atMs: 10_000,
+      })
     }
     const streams = new Streams()
     endsSteadily(streams)
     for (const look of [WRITES, SILENT]) {
-      assert.deepEqual(begin(streams).goesOn(20_000, look), { gives: 'for good', atMs: 10_000 })
+      assert.deepEqual(begin(streams).isProgressing(20_000, look), { gives: 'for good', atMs: 10_000 })
     }
-    assert.deepEqual(begin(streams).goesOn(20_000, SILENT), { gives: 'again', atMs: 500 })
+    assert.deepEqual(begin(streams).isProgressing(20_000, SILENT), { gives: 'again', atMs: 500 })
   })
 
   it('may hold its permit for another 10 s each time it takes it again', () => {
-    const { stream, goesOn } = begin(new Streams(), 'finite')
-    assert.equal(goesOn(6_000, WRITES), undefined)
-    assert.deepEqual(goesOn(200, WAITS), { gives: 'again', atMs: 6_050 })
+    const { stream, isProgressing } = begin(new Streams(), 'finite')
+    assert.equal(isProgressing(6_000, WRITES), undefined)
+    assert.deepEqual(isProgressing(200, WAITS), { gives: 'again', atMs: 6_050 })
     stream.rests()
-    assert.equal(goesOn(500, WRITES), undefined)
+    assert.equal(isProgressing(500, WRITES), undefined)
     assert.equal(stream.worksAgain, true)
-    stream.goesOn()
-    assert.deepEqual(goesOn(20_000, WRITES), { gives: 'for good', atMs: 6_550 + 10_000 })
+    stream.restartHold()
+    assert.deepEqual(isProgressing(20_000, WRITES), { gives: 'for good', atMs: 6_550 + 10_000 })
   })
 
   it('makes its kind a feed after 10 s of writes', () => {
     const streams = new Streams()
-    begin(streams).goesOn(20_000, WRITES)
-    assert.deepEqual(begin(streams).goesOn(100, WRITES), { gives: 'for good', atMs: 5 })
+    begin(streams).isProgressing(20_000, WRITES)
+    assert.deepEqual(begin(streams).isProgressing(100, WRITES), { gives: 'for good', atMs: 5 })
   })
 
   it('is not silent while the loop stalls between two checks', () => {

@@ -165,7 +165,7 @@ describe('agents of node:http', () => {
     keeps.destroy()
   })
 
-  test('a peer is not asked where the error of its connection would end the process, or is not ours to bring about', async t => {
+  test('TCP keep-alive stays off for a request without an error listener, and for an upgrade', async t => {
     withLimits({})
     const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
     const asked = async (hears: boolean, options: http.RequestOptions): Promise<boolean> => {

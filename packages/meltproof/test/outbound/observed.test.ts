@@ -94,7 +94,7 @@ for (const [name, call] of Object.entries(clients)) {
     assert.ok(timeline.dependencyMs.best <= 30 + bodyMs, `${timeline.dependencyMs.best}, body ${bodyMs}`)
   })
 
-  test(`${name}: a refused connection is the network, with its code`, async () => {
+  test(`${name}: a refused connection counts as network time, and its record has the error code`, async () => {
     // Below those that the system gives out: one of these could be another test's by now.
     const nobody = 2
     const refused =

@@ -180,7 +180,7 @@ describe('criticality', () => {
     )
   })
 
-  it('of the function decides, and a function that fails costs its request nothing else', async () => {
+  it('comes from the function; a request for which the function fails counts as if it had returned nothing', async () => {
     const criticality = (request: http.IncomingMessage) => {
       if (request.url === '/throws') throw new Error('no idea')
       if (request.url === '/odd') throw Object.create(null)

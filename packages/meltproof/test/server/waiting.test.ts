@@ -38,7 +38,7 @@ describe('a request that waits', () => {
       (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`,
     ],
   ] as const) {
-    it(`has its whole body, sent meanwhile ${what}`, async () => {
+    it(`receives the whole body that was sent while it waited, ${what}`, async () => {
       const house = await occupied()
       const text = 'meltproof '.repeat(50_000)
       const client = await house.connect()

@@ -79,14 +79,14 @@ export class Abandoned<S extends Serving> {
       return true
     }
     this.#doubted.delete(request)
-    const { kindNoted: kind, startedAt } = request
+    const { serviceBucket: kind, startedAt } = request
     this.#doubtMs[kind] = Math.min(LONGEST_MS, Math.max(this.#doubtMs[kind]!, 2 * (nowMs - startedAt)))
     return false
   }
 
   /** The handler ended at some unknown time. Returns whether the request still had its permit. */
   collected(request: S): boolean {
-    if (this.#doubted.delete(request)) this.#trust(request.kindNoted)
+    if (this.#doubted.delete(request)) this.#trust(request.serviceBucket)
     return this.#working.delete(request)
   }
 
@@ -118,7 +118,7 @@ export class Abandoned<S extends Serving> {
   /** Accepts that silent requests have ended, and doubts their kind for a shorter time from then on. */
   #believe(nowMs: number): void {
     for (const [request, { sinceMs, straggles, isAtWork }] of this.#doubted) {
-      const kind = request.kindNoted
+      const kind = request.serviceBucket
       const forMs = nowMs - sinceMs
       const doubtMs = Math.max(this.#doubtMs[kind]!, straggles ? STRAGGLER_DOUBT_MS : 0)
       if (forMs < LONGEST_MS && (forMs < doubtMs || isAtWork?.())) continue

@@ -31,7 +31,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   startedAt = 0
   // Set by service-times.ts.
   servingSince = 0
-  kindNoted = 0
+  serviceBucket = 0
   answeredThen = 0
   /** No client waits for the answer any more, and the end of the handler was not seen. */
   abandoned = false
@@ -78,15 +78,15 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
 export class Orphan implements Serving {
   startedAt: number
   servingSince: number
-  kindNoted: number
+  serviceBucket: number
   answeredThen: number
   ended = false
   readonly ticket: number | undefined
 
-  constructor({ startedAt, servingSince, kindNoted, answeredThen }: Serving, ticket: number | undefined) {
+  constructor({ startedAt, servingSince, serviceBucket, answeredThen }: Serving, ticket: number | undefined) {
     this.startedAt = startedAt
     this.servingSince = servingSince
-    this.kindNoted = kindNoted
+    this.serviceBucket = serviceBucket
     this.answeredThen = answeredThen
     this.ticket = ticket
   }

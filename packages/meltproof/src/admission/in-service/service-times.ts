@@ -5,10 +5,10 @@ export const KINDS_IN_SERVICE = 256
 export interface Serving {
   startedAt: number
   /**
-   * When others could first overtake it: its start, or the end of a wait for its client ({@link ServiceTimes.again}).
+   * When others could first overtake it: its start, or the end of a wait for its client ({@link ServiceTimes.resumed}).
    */
   servingSince: number
-  kindNoted: number
+  serviceBucket: number
   answeredThen: number
 }
 
@@ -36,17 +36,17 @@ export class ServiceTimes<S extends Serving> {
   readonly #slowShare = new Float64Array(KINDS_IN_SERVICE)
 
   started(request: S, kind: number): void {
-    request.kindNoted = kind
+    request.serviceBucket = kind
     this.#inService[kind]!++
-    this.again(request, request.startedAt)
+    this.resumed(request, request.startedAt)
   }
 
-  again(request: S, nowMs: number): void {
+  resumed(request: S, nowMs: number): void {
     request.servingSince = nowMs
-    request.answeredThen = this.#answered[request.kindNoted]!
+    request.answeredThen = this.#answered[request.serviceBucket]!
   }
 
-  answered({ kindNoted: kind, servingSince }: S, nowMs: number): void {
+  answered({ serviceBucket: kind, servingSince }: S, nowMs: number): void {
     this.#inService[kind]!--
     this.#answered[kind]!++
     const tookMs = nowMs - servingSince
@@ -62,15 +62,15 @@ export class ServiceTimes<S extends Serving> {
     this.#meanMs[kind] = mean + (tookMs - mean) * MEAN_WEIGHT
   }
 
-  gone({ kindNoted }: Serving): void {
-    this.#inService[kindNoted]!--
+  gone({ serviceBucket }: Serving): void {
+    this.#inService[serviceBucket]!--
   }
 
   outlasts(request: Serving, nowMs: number, times: number): boolean {
-    return this.#answered[request.kindNoted]! > request.answeredThen && this.straggles(request, nowMs, times)
+    return this.#answered[request.serviceBucket]! > request.answeredThen && this.straggles(request, nowMs, times)
   }
 
-  straggles({ kindNoted: kind, servingSince }: Serving, nowMs: number, times: number): boolean {
+  straggles({ serviceBucket: kind, servingSince }: Serving, nowMs: number, times: number): boolean {
     const mean = this.#meanMs[kind]!
     return mean > 0 && nowMs - servingSince >= times * mean
   }

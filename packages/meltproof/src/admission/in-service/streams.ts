@@ -79,7 +79,7 @@ export class Stream {
     this.#worksMs = 0
   }
 
-  goesOn(): void {
+  restartHold(): void {
     this.heldMs = 0
   }
 

@@ -26,7 +26,7 @@ export interface CohortTuning {
 export interface Contention {
   /** The number in service up to which requests do not wait for each other. */
   readonly knee: number
-  /** Time in service while few are, of the requests that take most of it, ms. */
+  /** Service time of the slower requests while few requests were in service, ms. */
   readonly aloneMs: number
   /** How long it takes to show, ms. */
   readonly ageMs: number

@@ -46,7 +46,7 @@ const NO_QUEUE = 1 / 4
 /** No answer for this many mean service times is a halt, with at least this many in service. */
 const HALT_SERVICES = 4
 const HALT_OF = 64
-/** The same for what waits on (`goesOn`), ms and mean service times. */
+/** The same for what waits on (`isProgressing`), ms and mean service times. */
 const QUIET_MS = 400
 const QUIET_SERVICES = 2
 
@@ -162,7 +162,7 @@ export class ConcurrencyLimiter implements Limiter {
     return Math.max(0, this.#counted - this.#counts)
   }
 
-  goesOn(nowMs: number): boolean {
+  isProgressing(nowMs: number): boolean {
     return this.#loop.isBusy || nowMs - this.#answeredAt < Math.max(QUIET_MS, QUIET_SERVICES * this.#meanMs)
   }
 
@@ -256,7 +256,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #hold({ ageMs, serial }: Contention, nowMs: number): void {
     this.#reason = 'suspected'
-    // As many more as show whether the times rise again. They are also places for quick requests among ones that wait.
+    // Enough more to show whether the times rise again. Quick requests among waiting ones can use these places too.
     this.#limit = Math.ceil(this.#tuning.apart * this.#requests.inService) + 1
     this.#holdsUntil = nowMs + Math.min(this.#tuning.promiseMs, Math.max(SHORTEST_HOLD_MS, 2 * ageMs))
     this.#suspected = serial

@@ -13,7 +13,7 @@ export interface Limiter {
   /** True while a limit is only a suspicion: requests that wait for it are not an overload. */
   readonly searching: boolean
   /** The loop works, or answers come, as far as is known: waiting requests will get their turn. */
-  goesOn?(nowMs: number): boolean
+  isProgressing?(nowMs: number): boolean
   /** For a learned limit: true while the event loop has room, so that quick work need not wait. */
   readonly loopHasRoom?: boolean
   /** Number of requests in service that the limit does not count; it grew by this number. */

@@ -18,7 +18,7 @@ export interface LoopLimitTuning extends UsualTimesTuning {
   readonly loopBusy: number
   /** Shortest window, ms: a few turns of a healthy loop may all be busy. */
   readonly busyWindowMs: number
-  /** The limit begins at no less. */
+  /** The first limit is never lower than this. */
   readonly fewest: number
   /** A limit at which the loop rested is not tried again for this long, ms. */
   readonly lookMs: number
@@ -88,7 +88,7 @@ export class LoopLimit {
     if (elapsedMs < busyWindowMs) return
     const busyMs = this.#busyMs()
     const rests = busyMs - this.#busyThen < loopBusy * elapsedMs
-    // What requests take is known of stretches in which the loop was busy, or rested, all the time.
+    // A time is only learned from a stretch in which the loop was busy, or idle, throughout.
     if (rests === this.isBusy) this.#times.begin(nowMs)
     this.#judgedAt = nowMs
     this.#busyThen = busyMs
@@ -126,7 +126,7 @@ export class LoopLimit {
     else if (this.#trial.starts(nowMs, this.limit)) this.#change(TRIAL * this.limit, nowMs)
   }
 
-  /** Under the present limit. */
+  /** When the loop became busy, or when the limit last changed if that is later. */
   get #busySince(): number {
     return Math.max(this.#restedAt, this.#changedAt)
   }

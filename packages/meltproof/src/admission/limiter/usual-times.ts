@@ -7,7 +7,7 @@ import { Answers } from './answers.ts'
 export interface UsualTimesTuning {
   /** The loop was busy for this long, ms: less may be a garbage collection. Times are compared as often. */
   readonly busyForMs: number
-  /** The limit of the loop holds at least this much work, ms. */
+  /** The limit for a busy loop is never lower than the requests that it serves in this time, ms. */
   readonly loopWorkMs: number
   /** Number of answers from which the usual time is known. */
   readonly samples: number

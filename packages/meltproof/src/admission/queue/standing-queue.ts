@@ -330,7 +330,7 @@ export class StandingQueue<E extends Waiting> {
     const { few } = this.#tuning
     if (this.#queue.size > few || this.#overtakes - overtakesThen! >= few || (this.#standing && !this.#isSlow))
       return false
-    return this.#limiter.goesOn?.(nowMs) === true
+    return this.#limiter.isProgressing?.(nowMs) === true
   }
 
   /** True if even these few take longer than the longest wait. */

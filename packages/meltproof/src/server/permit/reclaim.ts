@@ -42,7 +42,7 @@ export class Reclaim {
     const { permits } = this.#parts
     permits.reclaim(nowMs)
     for (const exchange of this.#atWorkAgain(nowMs)) {
-      exchange.stream!.goesOn()
+      exchange.stream!.restartHold()
       permits.takeBack(exchange, nowMs)
     }
     for (const exchange of permits.inService) this.#look(exchange, nowMs)
@@ -96,13 +96,13 @@ export class Reclaim {
     }
   }
 
-  #streamOf({ kindNoted, request }: Exchange, response: ServerResponse, nowMs: number): Stream {
+  #streamOf({ serviceBucket, request }: Exchange, response: ServerResponse, nowMs: number): Stream {
     let probe: StreamProbe | undefined
     const look = (): Look => {
       probe ??= new StreamProbe(request, response)
       return probe.look()
     }
-    return this.#parts.streams.begun(kindNoted, announced(response), look, nowMs)
+    return this.#parts.streams.begun(serviceBucket, announced(response), look, nowMs)
   }
 
   /** Checks a response that began in the handler's first turn: with thousands at once the next check is too late. */
@@ -131,9 +131,9 @@ export class Reclaim {
   }
 
   /** True for a response that sends events as they occur, which needs no permit. */
-  #isFeed({ kindNoted, response, stream }: Exchange): boolean {
+  #isFeed({ serviceBucket, response, stream }: Exchange): boolean {
     if (stream !== undefined) return stream.habit === 'feed'
-    return response?.headersSent === true && this.#parts.streams.habitOf(kindNoted, announced(response)) === 'feed'
+    return response?.headersSent === true && this.#parts.streams.habitOf(serviceBucket, announced(response)) === 'feed'
   }
 }
 

@@ -354,16 +354,16 @@ describe('the limiter', () => {
     const limiter = new ConcurrencyLimiter(() => busyMs)
     limiter.admitted(0)
     limiter.admitted(0)
-    assert.equal(limiter.goesOn(300), true)
-    assert.equal(limiter.goesOn(1000), false, 'all of it may hang')
+    assert.equal(limiter.isProgressing(300), true)
+    assert.equal(limiter.isProgressing(1000), false, 'all of it may hang')
     busyMs = 2000
     limiter.tick(2000)
-    assert.equal(limiter.goesOn(2000), true, 'the loop has worked')
+    assert.equal(limiter.isProgressing(2000), true, 'the loop has worked')
     limiter.tick(4000)
-    assert.equal(limiter.goesOn(4000), false, 'it rests')
+    assert.equal(limiter.isProgressing(4000), false, 'it rests')
     limiter.completed(4000, 4000)
-    assert.equal(limiter.goesOn(4000 + 6000), true, 'the next answer may take as long')
-    assert.equal(limiter.goesOn(4000 + 9000), false)
+    assert.equal(limiter.isProgressing(4000 + 6000), true, 'the next answer may take as long')
+    assert.equal(limiter.isProgressing(4000 + 9000), false)
   })
 
   it('stays within its bounds', () => {

@@ -163,7 +163,7 @@ describe('a loop that rests', () => {
   })
 })
 
-it('limits nothing while requests take as long as while it rested', () => {
+it('sets no limit while requests take as long as they did when the loop was idle', () => {
   const { limit, run } = loop()
   run(2000, { busy: 0.5, answerEveryMs: 10 })
   run(2000, { counted: 50, answerEveryMs: 10 })

@@ -19,7 +19,7 @@ function answer(times: UsualTimes, tookMs: number, count = 4): void {
   for (let i = 0; i < count; i++) times.answered(tookMs)
 }
 
-describe('requests that take as long as usual', () => {
+describe('UsualTimes', () => {
   it('are known by four answers, and go on being so until four others take longer', () => {
     const times = usually(80)
     answer(times, 2 * 80 + loopWorkMs)
@@ -43,7 +43,7 @@ describe('requests that take as long as usual', () => {
     assert.equal(times.compare(busyForMs, 100), false)
   })
 
-  it('take longer when none is answered in time, unless hardly any is in service', () => {
+  it('counts requests as slower when none is answered within the longest usual time, unless fewer than four are in service', () => {
     for (const [inService, expected] of [
       [3, true],
       [4, false],
