@@ -13,25 +13,24 @@ const ALIKE = 0.02
 const barOf = ({ ownCores }: DoorMeasured): { readonly load: number; readonly kept: number } =>
   ownCores ? { load: 100, kept: 0.97 } : { load: 50, kept: 0.9 }
 
-const informed = (measured: DoorMeasured): readonly DoorCell[] =>
-  cellsOf(measured).filter(({ arm }) => arm === 'informed')
+const told = (measured: DoorMeasured): readonly DoorCell[] => cellsOf(measured).filter(({ arm }) => arm === 'told')
 const atBar = (measured: DoorMeasured): DoorCell | undefined =>
-  informed(measured).find(({ load }) => load === barOf(measured).load)
+  told(measured).find(({ load }) => load === barOf(measured).load)
 const some = (cells: readonly DoorCell[]): readonly DoorCell[] | undefined => (cells.length === 0 ? undefined : cells)
 
 export const doorExpects: readonly Expectation<DoorMeasured>[] = [
   expectation(
-    'informed: at least 97 % of the capacity at 100x; 90 % at 50x where HAProxy and the load share a core',
+    'told: at least 97 % of the capacity at 100x; 90 % at 50x where HAProxy and the load share a core',
     atBar,
     ({ kept, load }, measured) => [kept >= barOf(measured).kept, `${formatPercent(kept)} at ${load}x`],
   ),
-  expectation(`informed: p99 of the good answers is at most ${P99_MS} ms there`, atBar, ({ p99Ms, load }) => [
+  expectation(`told: p99 of the good answers is at most ${P99_MS} ms there`, atBar, ({ p99Ms, load }) => [
     p99Ms !== null && p99Ms <= P99_MS,
     `${formatMs(p99Ms)} at ${load}x`,
   ]),
   expectation(
-    'informed: every request is answered within a second, at each load',
-    measured => some(informed(measured)),
+    'told: every request is answered within a second, at each load',
+    measured => some(told(measured)),
     cells => [
       cells.every(({ longestMs, noAnswer }) => longestMs <= LONGEST_MS && noAnswer === 0),
       cells
@@ -40,13 +39,13 @@ export const doorExpects: readonly Expectation<DoorMeasured>[] = [
     ],
   ),
   expectation(
-    'informed: no other arm keeps more, at any load',
-    measured => (cellsOf(measured).some(({ arm }) => arm === 'informed') ? cellsOf(measured) : undefined),
+    'told: no other arm keeps more, at any load',
+    measured => (cellsOf(measured).some(({ arm }) => arm === 'told') ? cellsOf(measured) : undefined),
     cells => [
-      cells.every(other => cells.every(each => !isInformed(each, other) || each.kept >= other.kept - ALIKE)),
+      cells.every(other => cells.every(each => !isTold(each, other) || each.kept >= other.kept - ALIKE)),
       cells.map(({ arm, kept, load }) => `${arm} ${formatPercent(kept)} at ${load}x`).join(', '),
     ],
   ),
 ]
 
-const isInformed = (each: DoorCell, { load }: DoorCell): boolean => each.arm === 'informed' && each.load === load
+const isTold = (each: DoorCell, { load }: DoorCell): boolean => each.arm === 'told' && each.load === load

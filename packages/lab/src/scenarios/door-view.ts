@@ -75,16 +75,11 @@ export function doorView(measured: DoorMeasured): View {
 /** Plots of the last round. */
 function seconds(runs: readonly DoorRun[], load: number): readonly View['plots'][number][] {
   const last = [...new Map(runs.filter(run => run.load === load).map(run => [run.arm, run])).values()]
-  const informed = last.filter(({ maxconn }) => maxconn.some(([, value]) => value > 0))
+  const told = last.filter(({ maxconn }) => maxconn.some(([, value]) => value > 0))
   return [
     overTime({ title: `Good answers at ${load}x, by second` }, { label: 'good', unit: 'rate' }, last, ({ good }) =>
       good.map((count, second) => [1000 * second, count]),
     ),
-    overTime(
-      { title: `HAProxy’s maxconn at ${load}x` },
-      { label: 'maxconn', unit: 'count' },
-      informed,
-      run => run.maxconn,
-    ),
+    overTime({ title: `HAProxy’s maxconn at ${load}x` }, { label: 'maxconn', unit: 'count' }, told, run => run.maxconn),
   ]
 }

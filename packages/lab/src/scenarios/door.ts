@@ -15,10 +15,10 @@ import { startInstance } from './fleet-instance.ts'
 /** Options of HAProxy's server line; `direct` has no HAProxy. */
 const LINES: Readonly<Record<string, string | undefined>> = {
   direct: undefined,
-  uninformed: '',
+  untold: '',
   // Two requests for the core, and some more to keep it busy.
   'static maxconn': 'maxconn 10',
-  informed: 'asks',
+  told: 'asks',
 }
 const STANDING = 1500
 /** Clients wait no longer than this. */
@@ -34,9 +34,9 @@ export const door: Scenario<unknown> = scenario<DoorMeasured>({
   published: doorPublished,
   arms: [
     { name: 'direct', kind: 'bare', what: 'the service alone; meltproof protects it, here and in the other arms' },
-    { name: 'uninformed', kind: 'also', what: 'behind HAProxy with deploy/haproxy/haproxy.cfg, but without its agent' },
+    { name: 'untold', kind: 'also', what: 'behind HAProxy with deploy/haproxy/haproxy.cfg, but without its agent' },
     { name: 'static maxconn', kind: 'also', what: 'the same, and with maxconn 10, as a careful operator may guess' },
-    { name: 'informed', kind: 'protected', what: 'behind HAProxy with deploy/haproxy/haproxy.cfg as it is' },
+    { name: 'told', kind: 'protected', what: 'behind HAProxy with deploy/haproxy/haproxy.cfg as it is' },
   ],
   expects: doorExpects,
   blank: () => ({ ownCores: false, runs: [] }),

@@ -9,9 +9,9 @@ const BACK_S = 3
 /** The variation by chance over a thousand requests. */
 const ALIKE = 0.005
 
-const isInformed = ({ arm }: FleetRun): boolean => arm.endsWith('informed')
-const informed = ({ runs }: FleetMeasured): readonly FleetRun[] | undefined => {
-  const found = runs.filter(isInformed)
+const isTold = ({ arm }: FleetRun): boolean => arm.endsWith('told')
+const told = ({ runs }: FleetMeasured): readonly FleetRun[] | undefined => {
+  const found = runs.filter(isTold)
   return found.length === 0 ? undefined : found
 }
 const list = (runs: readonly FleetRun[], of: (run: FleetRun) => string): string =>
@@ -24,37 +24,27 @@ export const seconds = (run: FleetRun, measured: FleetMeasured): string => {
 
 export const fleetExpects: readonly Expectation<FleetMeasured>[] = [
   expectation(
-    `informed: at 0.9 of what the fleet can do, at least ${formatPercent(KEPT)} of the requests are answered within a second`,
-    informed,
+    `told: at 0.9 of what the fleet can do, at least ${formatPercent(KEPT)} of the requests are answered within a second`,
+    told,
     runs => [runs.every(({ steady }) => kept(steady) >= KEPT), list(runs, ({ steady }) => formatPercent(kept(steady)))],
   ),
-  expectation(`informed: at most ${formatPercent(SHED)} are shed there`, informed, runs => [
+  expectation(`told: at most ${formatPercent(SHED)} are shed there`, told, runs => [
     runs.every(({ steady }) => steady.shed <= SHED * steady.due),
     list(runs, ({ steady }) => formatPercent(steady.shed / steady.due)),
   ]),
+  expectation(`told: back within ${BACK_S} s after an instance became four times slower`, told, (runs, measured) => [
+    runs.every(run => (backAfter(run, measured.changesAt) ?? Number.POSITIVE_INFINITY) <= BACK_S),
+    list(runs, run => seconds(run, measured)),
+  ]),
+  expectation('told: no other arm behind the same balancer is better, in either phase', told, (runs, { runs: all }) => [
+    runs.every(run =>
+      all.every(other => !isRival(run, other) || (beats(run.steady, other.steady) && beats(run.change, other.change))),
+    ),
+    list(all, ({ steady, change }) => `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`),
+  ]),
   expectation(
-    `informed: back within ${BACK_S} s after an instance became four times slower`,
-    informed,
-    (runs, measured) => [
-      runs.every(run => (backAfter(run, measured.changesAt) ?? Number.POSITIVE_INFINITY) <= BACK_S),
-      list(runs, run => seconds(run, measured)),
-    ],
-  ),
-  expectation(
-    'informed: no other arm behind the same balancer is better, in either phase',
-    informed,
-    (runs, { runs: all }) => [
-      runs.every(run =>
-        all.every(
-          other => !isRival(run, other) || (beats(run.steady, other.steady) && beats(run.change, other.change)),
-        ),
-      ),
-      list(all, ({ steady, change }) => `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`),
-    ],
-  ),
-  expectation(
-    'informed: no answer is a 502',
-    informed,
+    'told: no answer is a 502',
+    told,
     runs => [
       runs.every(({ steady, change }) => steady.bad + change.bad === 0),
       list(runs, ({ steady, change }) => formatCount(steady.bad + change.bad)),
@@ -63,6 +53,6 @@ export const fleetExpects: readonly Expectation<FleetMeasured>[] = [
   ),
 ]
 
-const isRival = (run: FleetRun, other: FleetRun): boolean => !isInformed(other) && balancerOf(other) === balancerOf(run)
+const isRival = (run: FleetRun, other: FleetRun): boolean => !isTold(other) && balancerOf(other) === balancerOf(run)
 export const balancerOf = ({ arm }: Pick<FleetRun, 'arm'>): string => arm.split(' ')[0]!
 const beats = (ours: FleetRun['steady'], other: FleetRun['steady']): boolean => kept(ours) >= kept(other) - ALIKE

@@ -62,11 +62,11 @@ const ways: Readonly<Record<string, Way>> = {
   'HAProxy round robin': haproxy({ line: '', balance: 'roundrobin' }),
   'HAProxy leastconn': haproxy({ line: '' }),
   'HAProxy maxconn 10': haproxy({ line: 'maxconn 10', balance: 'roundrobin' }),
-  'HAProxy informed': haproxy({ line: 'asks' }),
+  'HAProxy told': haproxy({ line: 'asks' }),
   'Envoy round robin': envoy('adaptive-concurrency.yaml', [unlimited, ...inTurn]),
   'Envoy least request': envoy('adaptive-concurrency.yaml', [unlimited]),
   'Envoy adaptive': envoy('adaptive-concurrency.yaml'),
-  'Envoy informed': envoy('envoy.yaml'),
+  'Envoy told': envoy('envoy.yaml'),
 }
 
 function haproxy(options: Parameters<typeof startHaproxy>[2]): Way {

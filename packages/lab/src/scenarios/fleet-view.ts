@@ -18,38 +18,38 @@ import {
   SLOW,
 } from './fleet-measured.ts'
 
-const unprotected = 'the instances run without meltproof'
+const untold = 'the instances run without meltproof'
 
 export const arms: readonly ScenarioArm[] = [
-  { name: 'HAProxy round robin', kind: 'bare', what: `deploy/haproxy/haproxy.cfg without its agent; ${unprotected}` },
-  { name: 'HAProxy leastconn', kind: 'also', what: `the same with balance leastconn; ${unprotected}` },
+  { name: 'HAProxy round robin', kind: 'bare', what: `deploy/haproxy/haproxy.cfg without its agent; ${untold}` },
+  { name: 'HAProxy leastconn', kind: 'also', what: `the same with balance leastconn; ${untold}` },
   {
     name: 'HAProxy maxconn 10',
     kind: 'also',
-    what: `round robin with maxconn 10, as a careful operator may guess; ${unprotected}`,
+    what: `round robin with maxconn 10, as a careful operator may guess; ${untold}`,
   },
   {
-    name: 'HAProxy informed',
+    name: 'HAProxy told',
     kind: 'protected',
     what: 'deploy/haproxy/haproxy.cfg as it is; the instances run with meltproof/register',
   },
   {
     name: 'Envoy round robin',
     kind: 'bare',
-    what: `deploy/envoy/adaptive-concurrency.yaml without its filter, round robin; ${unprotected}`,
+    what: `deploy/envoy/adaptive-concurrency.yaml without its filter, round robin; ${untold}`,
   },
   {
     name: 'Envoy least request',
     kind: 'also',
-    what: `the same with the one of two that has fewer requests open; ${unprotected}`,
+    what: `the same with the one of two that has fewer requests open; ${untold}`,
   },
   {
     name: 'Envoy adaptive',
     kind: 'also',
-    what: `deploy/envoy/adaptive-concurrency.yaml as it is; ${unprotected}`,
+    what: `deploy/envoy/adaptive-concurrency.yaml as it is; ${untold}`,
   },
   {
-    name: 'Envoy informed',
+    name: 'Envoy told',
     kind: 'protected',
     what: 'deploy/envoy/envoy.yaml as it is; the instances run with meltproof/register',
   },
@@ -74,11 +74,11 @@ export function fleetView(measured: FleetMeasured): View {
   if (runs.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
   const both = ({ steady, change }: FleetRun): string =>
     `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`
-  const informed = runs
-    .filter(({ arm }) => arm.endsWith('informed'))
+  const told = runs
+    .filter(({ arm }) => arm.endsWith('told'))
     .map(run => {
-      const turns = runs.find(({ arm }) => arm === run.arm.replace('informed', 'round robin'))
-      return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (round robin ${both(turns)})`}`
+      const turns = runs.find(({ arm }) => arm === run.arm.replace('told', 'round robin'))
+      return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (in turn ${both(turns)})`}`
     })
   return {
     unjudged:
@@ -89,7 +89,7 @@ export function fleetView(measured: FleetMeasured): View {
     standings: runs.map(({ arm, steady, change }) =>
       standingOf(arm, Math.min(kept(steady), kept(change)), 'good in the worse phase'),
     ),
-    finding: `At ${LOAD} of what an uneven fleet can do, and when one more instance becomes slow, this much is answered within a second: ${informed.join('; ')}.`,
+    finding: `At ${LOAD} of what an uneven fleet can do, and when one more instance becomes slow, this much is answered within a second: ${told.join('; ')}.`,
     plots: [picture(measured)],
     tables: [
       tableOf(

@@ -6,6 +6,6 @@ export const fleet: Scenario<unknown> = fleetOf({
   name: 'fleet',
   title: 'An uneven fleet',
   story:
-    'Four instances of a service that waits for its database, one four times slower, behind HAProxy and Envoy, informed by meltproof and not.',
+    'Four instances of a service that waits for its database, one four times slower, behind HAProxy and Envoy, told and not told.',
   form: 'wait',
 })

@@ -114,7 +114,7 @@ test('a drift of up to a quarter does not suppress the verdict', () => {
 test('door has no verdict if its capacities differ, or a load was answered faster than its capacity', () => {
   const unjudged = (...runs: object[]) =>
     catalogue.find(each => each.name === 'door')!.view({ ownCores: true, runs }).unjudged
-  const run = { arm: 'informed', load: 50, capacity: 200, kept: 0.9, good: [], maxconn: [] }
+  const run = { arm: 'told', load: 50, capacity: 200, kept: 0.9, good: [], maxconn: [] }
   assert.equal(unjudged(run), undefined)
   assert.match(unjudged(run, { ...run, capacity: 300 })!, /drifted by 50 %/)
   assert.match(unjudged({ ...run, kept: 1.5 })!, /answered at 300\/s, more than the capacity of 200\/s/)
@@ -128,7 +128,7 @@ test('fleet has no verdict if it was answered faster than the capacity from whic
       .find(each => each.name === 'fleet')!
       .view({
         ...{ form: 'wait', capacities, changesAt: 0, missing: [] },
-        runs: [{ arm: 'HAProxy informed', steady: phase, change: phase }],
+        runs: [{ arm: 'HAProxy told', steady: phase, change: phase }],
       }).unjudged
   assert.equal(unjudged(200, 200, 200, 50), undefined)
   assert.match(unjudged(100, 100, 100, 50)!, /answered at 590\/s, more than the capacity of 350/)

@@ -15,27 +15,22 @@ const passed = (measured: DoorMeasured): (boolean | undefined)[] =>
   doorExpects.map(({ judge }) => judge(measured)?.pass)
 
 test('if HAProxy and the load share a core, the expectation is checked at 50x instead of 100x', () => {
-  const runs = [run('informed', 50, 0.91), run('informed', 100, 0.8), run('static maxconn', 50, 0.85)]
+  const runs = [run('told', 50, 0.91), run('told', 100, 0.8), run('static maxconn', 50, 0.85)]
   assert.deepEqual(passed({ ownCores: false, runs }), [true, true, true, true])
   assert.deepEqual(passed({ ownCores: true, runs }), [false, true, true, true])
 })
 
 test('a late response, a lost response and a better rival each fail an expectation', () => {
   const found = (...runs: DoorRun[]) => passed({ ownCores: false, runs })
-  assert.deepEqual(found(run('informed', 50, 0.95, { p99Ms: 251 })), [true, false, true, true])
-  assert.deepEqual(found(run('informed', 50, 0.95), run('informed', 100, 0.9, { longestMs: 1001 })), [
-    true,
-    true,
-    false,
-    true,
-  ])
-  assert.deepEqual(found(run('informed', 50, 0.95, { noAnswer: 1 })), [true, true, false, true])
-  assert.deepEqual(found(run('informed', 50, 0.95), run('uninformed', 50, 0.98)), [true, true, true, false])
+  assert.deepEqual(found(run('told', 50, 0.95, { p99Ms: 251 })), [true, false, true, true])
+  assert.deepEqual(found(run('told', 50, 0.95), run('told', 100, 0.9, { longestMs: 1001 })), [true, true, false, true])
+  assert.deepEqual(found(run('told', 50, 0.95, { noAnswer: 1 })), [true, true, false, true])
+  assert.deepEqual(found(run('told', 50, 0.95), run('untold', 50, 0.98)), [true, true, true, false])
   assert.deepEqual(found(run('direct', 50, 0.5)), [undefined, undefined, undefined, undefined])
 })
 
 test('rounds are merged to medians, but to the worst for the longest response and to the sum for lost ones', () => {
-  const rounds = [0.9, 0.5, 0.8].map((kept, n) => run('informed', 50, kept, { longestMs: 100 * n, noAnswer: n }))
+  const rounds = [0.9, 0.5, 0.8].map((kept, n) => run('told', 50, kept, { longestMs: 100 * n, noAnswer: n }))
   const [cell] = cellsOf({ ownCores: false, runs: rounds })
   assert.deepEqual([cell!.kept, cell!.longestMs, cell!.noAnswer], [0.8, 200, 3])
 })
@@ -45,7 +40,7 @@ test('the brief form measures every arm behind a real HAProxy', skipWithout(need
   const { runs } = result.measured as DoorMeasured
   assert.deepEqual(
     runs.map(({ arm }) => arm),
-    ['direct', 'uninformed', 'static maxconn', 'informed'],
+    ['direct', 'untold', 'static maxconn', 'told'],
   )
   // How many are in time is not for a test to say, on a machine that may be busy.
   for (const { arm, longestMs } of runs) assert.ok(longestMs > 0, `${arm}: no answer`)

@@ -41,23 +41,23 @@ test('the capacity of the fleet falls when one more instance becomes four times 
 })
 
 test('the fleet is back after two good seconds in a row', () => {
-  const back = (...good: number[]) => backAfter(run('HAProxy informed', { change: phase([0, 0, ...good]) }), 2)
+  const back = (...good: number[]) => backAfter(run('HAProxy told', { change: phase([0, 0, ...good]) }), 2)
   assert.equal(back(97, 97), 0)
   assert.equal(back(50, 97, 96, 98, 97), 3)
   assert.equal(back(50, 100), undefined)
 })
 
 test('each expectation fails on its own', () => {
-  const informed = 'HAProxy informed'
-  assert.deepEqual(passed(run(informed)), [true, true, true, true, true])
-  assert.deepEqual(passed(run(informed, { steady: phase([96, 97]) })), [false, true, true, true, true])
-  assert.deepEqual(passed(run(informed, { steady: phase([100, 100], { shed: 2 }) })), [true, false, true, true, true])
+  const told = 'HAProxy told'
+  assert.deepEqual(passed(run(told)), [true, true, true, true, true])
+  assert.deepEqual(passed(run(told, { steady: phase([96, 97]) })), [false, true, true, true, true])
+  assert.deepEqual(passed(run(told, { steady: phase([100, 100], { shed: 2 }) })), [true, false, true, true, true])
   const late = phase([100, 100, 90, 90, 90, 90, 98, 98])
-  assert.deepEqual(passed(run(informed, { change: late })), [true, true, false, true, true])
+  assert.deepEqual(passed(run(told, { change: late })), [true, true, false, true, true])
   const rival = run('HAProxy leastconn', { change: phase([100, 100, 100, 100, 100]) })
-  assert.deepEqual(passed(run(informed), rival), [true, true, true, false, true])
-  assert.deepEqual(passed(run('Envoy informed'), rival), [true, true, true, true, true])
-  assert.deepEqual(passed(run(informed, { change: phase([100, 100, 98, 98], { bad: 1 }) })), [
+  assert.deepEqual(passed(run(told), rival), [true, true, true, false, true])
+  assert.deepEqual(passed(run('Envoy told'), rival), [true, true, true, true, true])
+  assert.deepEqual(passed(run(told, { change: phase([100, 100, 98, 98], { bad: 1 }) })), [
     true,
     true,
     true,
@@ -90,7 +90,7 @@ test('the brief form measures a real HAProxy and a real Envoy', options, async c
   const { runs, capacities } = result.measured as FleetMeasured
   assert.deepEqual(
     runs.map(({ arm }) => arm),
-    ['HAProxy informed', 'Envoy informed'],
+    ['HAProxy told', 'Envoy told'],
   )
   assert.equal(capacities.length, 4)
   for (const { arm, steady, change } of runs) {
@@ -107,10 +107,10 @@ test('the brief form measures a real HAProxy and a real Envoy', options, async c
 
 test('there is no verdict if a balancer answered no request for a whole phase', () => {
   const seconds = [{ due: 100, good: 0, shed: 0, failed: 100, sent: [0, 0, 0, 0] }]
-  const silent = run('Envoy informed', { change: phase([0], { seconds }) })
+  const silent = run('Envoy told', { change: phase([0], { seconds }) })
   assert.match(
-    fleetView(measuredOf(run('HAProxy informed'), silent)).unjudged!,
-    /phase of Envoy informed no request was answered/,
+    fleetView(measuredOf(run('HAProxy told'), silent)).unjudged!,
+    /phase of Envoy told no request was answered/,
   )
-  assert.equal(fleetView(measuredOf(run('HAProxy informed'))).unjudged, undefined)
+  assert.equal(fleetView(measuredOf(run('HAProxy told'))).unjudged, undefined)
 })
