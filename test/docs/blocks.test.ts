@@ -153,7 +153,12 @@ async function runs(code: string, does: 'answers' | 'loads' = 'answers', typed =
     said += text
   })
   const [status] = (await once(child, 'close')) as [number | null]
-  assert.deepEqual({ status, said }, { status: 0, said: '' })
+  // A busy machine stalls the loop, and a program that names stalls says so.
+  const complaints = said.replaceAll(
+    /^\(node:\d+\) MeltproofWarning: The event loop stalled .*\n(\(Use `node .*\n)?/gm,
+    '',
+  )
+  assert.deepEqual({ status, complaints }, { status: 0, complaints: '' })
 }
 
 /** One document, or one a line, as a log has them. */

@@ -11,6 +11,8 @@
  * and the smallest program that still shows it. `--only INDEX` runs that history alone, `--tries` times at once, because
  * a fault is a matter of timing.
  */
+import { join } from 'node:path'
+import { openToPostgres } from '../../../../../scripts/folder-for-postgres.ts'
 import { scriptOptions } from '../../../../../scripts/script-options.ts'
 import { ARENAS, type Arena } from './arena.ts'
 import { type Arm, bareArm, boundArm } from './arm.ts'
@@ -59,6 +61,7 @@ const note = (what: string, error: unknown): void => {
   const line = `${what}: ${error instanceof Error ? error.stack : String(error)}`
   unhandled.set(line, (unhandled.get(line) ?? 0) + 1)
 }
+process.once('exit', openToPostgres(join(import.meta.dirname, '../../../../..'), console.error))
 process.on('unhandledRejection', error => note('an unhandled rejection', error))
 process.on('uncaughtException', error => note('an uncaught exception', error))
 
