@@ -6,8 +6,8 @@
  *   node bench/recovery.ts --page        only writes docs/recovery.md
  *
  * Keeps what it measured in bench/results/recovery.json, and writes docs/recovery.md from all of it. Waits until the machine is
- * quiet, and ends with 1 if it does not become quiet. Ends with 3 when a protected app of
- * this run, which can be judged, was not back in time.
+ * quiet, and ends with 1 if it does not become quiet. Ends with 3 when a protected app of this run was not back in time, unless
+ * the app cannot be judged.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

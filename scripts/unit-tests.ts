@@ -59,8 +59,8 @@ export function whyNotUnit(testFile: string): string | undefined {
 }
 
 /**
- * Of what Node's version does not change, more is tested than CI has time for on three of them: what databases make of
- * statements that are late (each driver's main test stays), what the learned limits of origins do, and the real HAProxy.
+ * Long tests that CI runs on one Node only, because Node's version does not decide what they show: late statements in real
+ * databases (each driver's main test runs on every Node), learned limits of origins, the real HAProxy, and fuzzing.
  */
 const ON_ONE_NODE =
   /test\/(databases\/(cleanup-|late-queries|recorded|histories\/)|outbound\/adaptive|haproxy\/|fuzz\/)/

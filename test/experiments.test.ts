@@ -94,7 +94,7 @@ for (const result of results) {
     }
   })
 
-  test(`${result.name}: each published figure is shown beside ours, or beside the reason why there is none`, () => {
+  test(`${result.name}: each published figure has our figure beside it, or the reason why we have none`, () => {
     for (const { what, ours } of result.published) assert.match(ours ?? '', /\w{3}/, what)
   })
 

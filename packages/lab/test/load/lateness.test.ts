@@ -15,7 +15,7 @@ const started = (now = 0): Lateness => {
 }
 
 describe('Lateness', () => {
-  it('of a response counts from the poll before the one that read it', () => {
+  it('counts a response as unread since the last poll that did not find it', () => {
     const lateness = started()
     lateness.polls(10)
     lateness.alive(10.5)
@@ -79,7 +79,7 @@ describe('Lateness', () => {
     assert.deepEqual(lateness.freezes, [{ atMs: 505, lengthMs: FREEZE_MS }])
   })
 
-  it('is never less than a response has waited, whatever the loop does and wherever it is held', () => {
+  it('never reports less than the time that a response has waited, however long turns and polls take', () => {
     // Turns that take `work`, polls that look at once, and answers that come at any time.
     const turn = fc.record({
       work: fc.double({ min: 0, max: 50, noNaN: true }),

@@ -39,7 +39,7 @@ test('the digest covers the script, its imports and its apps, but not views or c
   }
 })
 
-test('every scenario has its own digest, and there is none without sources', () => {
+test('the digests of all scenarios differ, and scriptDigest() is undefined where the sources are missing', () => {
   assert.equal(new Set(catalogue.map(({ name }) => scriptDigest(name))).size, catalogue.length)
   for (const { name } of catalogue) assert.ok(scriptDigest(name), name)
   assert.equal(scriptDigest('burst', tmpdir()), undefined)

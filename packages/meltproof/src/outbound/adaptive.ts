@@ -140,8 +140,9 @@ export class AdaptiveOrigin {
     gate.countShed(reason, now())
     return new MeltproofError(
       'MELTPROOF_OUTBOUND_FULL',
-      `The call to ${this.#origin} was not started: ${gate.inner.inflight} calls to it are in flight (its learned limit is near), ${gate.inner.queued} wait, ` +
-        `and this one would have waited too long (${reason}). Calls arrive faster than the origin answers them.`,
+      `The call to ${this.#origin} was not started: ${gate.inner.inflight} calls to it are in flight (its learned limit is ` +
+        `near), ${gate.inner.queued} wait, and this one would have waited too long (${reason}). Calls arrive faster than ` +
+        'the origin answers them.',
     )
   }
 

@@ -19,7 +19,10 @@ const MIN_ENDED_CALLS = 15
 const HELPFUL_RATIO = 0.5
 /** If no limit has helped, none is tried for this long, ms. */
 const FUTILE_MS = 10_000
-/** The limit is raised after this many times as many calls as the limit were served. The factor doubles when the raised limit led to refusals. */
+/**
+ * The limit is raised after this many times as many calls as the limit were served. The factor doubles when the raised
+ * limit led to refusals.
+ */
 const ROUNDS = 2
 const MOST_ROUNDS = 64
 /** A higher limit is tried at the latest after this time, ms. */

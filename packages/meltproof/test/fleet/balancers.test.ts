@@ -14,7 +14,7 @@ const chosen = (balancer: Balancer, count: number): (number | undefined)[] =>
 const report = (fields: string) => ({ text: `TEXT ${fields}`, binary: '' })
 
 describe('RoundRobin', () => {
-  test('skips full servers and the one that has just refused', () => {
+  test('skips servers at their maxconn, and the server that refused the request', () => {
     const all = servers(3)
     const balancer = new RoundRobin()
     balancer.rotation(all)

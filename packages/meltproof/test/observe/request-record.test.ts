@@ -123,7 +123,7 @@ test('a client that disconnects before the response is recorded as aborted, with
   assert.deepEqual([record.outcome, record.status], ['aborted', 0])
 })
 
-test('the verdict is loop for a request stalled by another one, and self for the one that blocks', async () => {
+test('a request that waits while another handler blocks gets the verdict loop; the blocking request gets self', async () => {
   const holding = new Holding()
   const { connect } = await openDoor(
     (request, response) => {

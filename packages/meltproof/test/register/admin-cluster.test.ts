@@ -56,7 +56,7 @@ describe('the admin port of a cluster', () => {
     for (const pid of pids) {
       child.process.send(pid)
       await child.port()
-      // On a busy machine a live worker may not answer the one that has just taken the port.
+      // On a busy machine a worker may be slow to send its counters to the new owner of the port.
       await eventually('what the dead have counted stays', async () => (await figure(admin, ADMITTED)) === 30)
     }
     child.process.kill('SIGKILL')

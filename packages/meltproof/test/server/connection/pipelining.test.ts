@@ -38,7 +38,7 @@ describe('pipelined requests', () => {
     await eventually('all are done', () => house.door.stats().inflight === 0 && house.door.stats().queued === 0)
   })
 
-  it('behind one that is shed after waiting are admitted or shed on their own', async () => {
+  it('after a request that was shed, the next pipelined one is shed if the server is full and served if it is not', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler, { tuning: { maxWaitMs: 50 } })
     ;(await house.connect()).get('/first')
