@@ -7,9 +7,9 @@
  *   npm run histories -- [--database pg,mysql,redis] [--count 1000 | --seconds N] [--seed N] [--only INDEX]
  *                        [--arms bare,bound] [--parallel 16] [--tries 8]
  *
- * Exits 0 without a fault, 1 with one, 2 for bad options or a database that does not start, 130 when it is interrupted. A fault is printed with the seed
- * and the smallest program that still shows it. `--only INDEX` runs that history alone, `--tries` times at once, because
- * a fault is a matter of timing.
+ * Exits 0 without a fault, 1 with one, 2 for bad options or a database that does not start, 130 when it is interrupted. A
+ * fault is printed with the seed and the smallest program that still shows it. `--only INDEX` runs that history alone,
+ * `--tries` times at once, because a fault is a matter of timing.
  */
 import { join } from 'node:path'
 import { openToPostgres } from '../../../../../scripts/folder-for-postgres.ts'
