@@ -27,9 +27,9 @@ export const SHORT: Readonly<Record<ArmName, string>> = {
   'round-robin': 'round robin',
   'least-connections': 'least connections',
   guessed: 'maxconn 16, bare',
-  haproxy: 'HAProxy informed',
-  'haproxy-least': 'HAProxy informed, least',
-  envoy: 'Envoy informed',
+  haproxy: 'HAProxy agent',
+  'haproxy-least': 'HAProxy agent, least',
+  envoy: 'Envoy reports',
 }
 export const TELL = 'tiers tell each other'
 const ALL = Object.keys(ARMS) as ArmName[]

@@ -41,12 +41,12 @@ export function fleetPictures({ all, courses }: FleetFile): FleetPicture[] {
     title:
       'Four instances, ten connections of 50 ms each; one holds them four times as long. Load: 0.9 of what they can do',
     y: { label: 'share of the requests', unit: 'percent' },
-    groups: [group('answered within a second', 'good'), group('turned away', 'shed')],
+    groups: [group('answered within a second', 'good'), group('shed', 'shed')],
   }
   const slower = course(SLOWER)
   const panels: PanelsPlot = {
     kind: 'panels',
-    title: 'Requests a second: those that come, those answered within a second, and whom the proxy asks',
+    title: 'Requests a second: offered, answered within a second, and sent to each of two instances',
     x: { label: 'time', unit: 's' },
     y: { label: 'requests', unit: 'count' },
     mark: { at: slower.changesAt[0]!, name: 'one becomes four times slower' },
@@ -54,7 +54,7 @@ export function fleetPictures({ all, courses }: FleetFile): FleetPicture[] {
       arm: arm.name,
       says: `${(100 * arm.good).toFixed(1)} % of the ideal`,
       lines: [
-        { name: 'come', style: 'area', points: points(arm.offeredPerS) },
+        { name: 'offered', style: 'area', points: points(arm.offeredPerS) },
         { name: 'answered in time', style: 'arm', points: points(arm.goodPerS) },
         { name: 'to a fast one', style: 'solid', points: points(arm.toLastPerS) },
         { name: 'to the one that becomes slow', style: 'dashed', points: points(arm.toFirstPerS) },
@@ -65,7 +65,7 @@ export function fleetPictures({ all, courses }: FleetFile): FleetPicture[] {
   const lines: LinesPlot = {
     kind: 'lines',
     title:
-      'Four instances in each of three tiers. From 10 to 15 s the lowest is four times slower; everybody tries three times',
+      'Four instances in each of three tiers. From 10 to 15 s the lowest is four times slower; each client tries three times',
     x: { label: 'time', unit: 's' },
     y: { label: 'answered within a second', unit: 'rate' },
     series: storm.arms.map(arm => ({ arm: arm.name, points: points(arm.goodPerS) })),
@@ -78,7 +78,7 @@ export function fleetPictures({ all, courses }: FleetFile): FleetPicture[] {
       svg: pictureSvg(
         shares,
         armsOf(BARS.map(name => SHORT[name])),
-        'Asked in turn, one slow instance costs what the others had room for',
+        'With round robin, one slow instance wastes capacity of the others',
       ),
     },
     {
