@@ -1,5 +1,5 @@
 /**
- * Measures the load generator itself against its bars (DESIGN.md, "lab generator, HTTP/1.1"): how much CPU a request
+ * Measures the load generator itself against its bars: how much CPU a request
  * costs, which open-loop rate one core keeps, and how far p50 and p99 are from the truth.
  *
  *   node bench/generator.ts [rounds]

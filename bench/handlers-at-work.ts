@@ -4,7 +4,7 @@
  *
  *   node bench/handlers-at-work.ts [--case hang,deadline,some,silent,cheap,ways] [--meltproof DIR]
  *
- * Bar (DESIGN.md): with a limit of 16 at most 32 handlers at work, whatever happens. `--meltproof` names another
+ * Bar: with a limit of 16 at most 32 handlers at work, whatever happens. `--meltproof` names another
  * checkout's packages/meltproof/src/index.ts, to compare with. About five minutes. `ways` has every way in which a client can
  * end a response whose handler works (packages/meltproof/test/server/ways-out.ts): 48 clients, one after the other. Outages and forged deadlines at a pool
  * are workloads of the scoreboard; slow uploads are tests of packages/meltproof/test/server.

@@ -13,7 +13,7 @@ writeFileSync(
   `# Benchmarks
 
 Written by \`npm run bench\` (\`bench/write-docs.ts\`) from \`bench/results/\`; not by hand. Everything is compared in one run,
-side by side, medians of several rounds, server and load on different cores. Absolute figures belong to the machine
+side by side, medians of the rounds in brackets (POST: one round), server and load on different cores. Absolute figures belong to the machine
 that each block names; ratios travel better. What it costs: [costs](costs.md). Goodput under a burst: [experiments](experiments/burst.md).
 
 ## What the parts of turning away are worth

@@ -1,5 +1,5 @@
 /**
- * Imports point one way (DESIGN.md, "Parts"). For each folder of a package: which of its siblings it may import from.
+ * Imports point one way (ARCHITECTURE.md). For each folder of a package: which of its siblings it may import from.
  * A folder that is not listed here fails the test, so that a new one is given its place on purpose.
  */
 import assert from 'node:assert/strict'

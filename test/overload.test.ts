@@ -17,7 +17,7 @@ import { idealShare } from '../packages/lab/src/scenarios/overload/ideal.ts'
 const folder = mkdtempSync(join(tmpdir(), 'meltproof-overload-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-test('the ideal share is 1 at the capacity, matches DESIGN.md beyond it, and is never negative', () => {
+test('the ideal share is 1 at the capacity, matches the formula beyond it, and is never negative', () => {
   // r = 3.8 us and S = 5 ms leave 92 % at 100 times the capacity.
   assert.equal(Math.round(100 * idealShare(100, 3.8, 5000)), 92)
   assert.equal(Math.round(100 * idealShare(10, 12, 5000)), 98)

@@ -105,7 +105,13 @@ function rowsOf(read: <Name extends keyof Costs>(name: Name) => Costs[Name]): Ro
       with: us(shed.costUs[mode]['shed']!),
       from: shed,
     })),
-    { what: 'a shed of gRPC', page: 'http2.md', without: '', with: us(grpc.costUs['grpc']!), from: grpc },
+    {
+      what: 'a shed of gRPC',
+      page: '../bench/results/shed-cost-grpc.json',
+      without: '',
+      with: us(grpc.costUs['grpc']!),
+      from: grpc,
+    },
     {
       what: 'metrics, hello world; without: `protect()` alone',
       page: '#observing',

@@ -69,7 +69,7 @@ export const answersNobody = (rate: number, from: number, to: number): Scenario 
     ideal: s => (s >= from && s < to ? 0 : POOL50),
     changesAt: [to],
   })
-/** Goodput at k times capacity when each of those shed costs r of the S a service costs (DESIGN.md, fact 4). */
+/** Goodput at k times capacity when each of those shed costs r of the S a service costs. */
 export const withSheds = (capacity: number, rate: number, shedMs = 0.008): number =>
   (capacity * (1 - (rate / capacity) * shedMs * (capacity / 1000))) / (1 - shedMs * (capacity / 1000))
 

@@ -39,7 +39,7 @@ export const doorExpects: readonly Expectation<DoorMeasured>[] = [
     ],
   ),
   expectation(
-    'told: no other arm keeps more, at any load',
+    'told: no other arm keeps over two points more, at any load',
     measured => (cellsOf(measured).some(({ arm }) => arm === 'told') ? cellsOf(measured) : undefined),
     cells => [
       cells.every(other => cells.every(each => !isTold(each, other) || each.kept >= other.kept - ALIKE)),
