@@ -93,7 +93,7 @@ ${where(cost)}
 | | standing connections | a connection per request |
 | --- | ---: | ---: |
 | meltproof | ${us(standing['shed'])} | ${us(fresh['shed'])} |
-| the same 503 through \`ServerResponse\`, deciding nothing | ${us(standing['shed-response'])} | ${us(fresh['shed-response'])} |
+| the same 503 through \`ServerResponse\`, without an admission decision | ${us(standing['shed-response'])} | ${us(fresh['shed-response'])} |
 | floor: \`node:net\`, nothing parsed, a fixed answer | ${us(standing['shed-floor'])} | ${us(fresh['shed-floor'])} |
 
 With service time S, goodput at k times capacity can be at most (1 - k r/S) / (1 - r/S): with S = 5 ms and the r above,
@@ -118,7 +118,7 @@ median of ${pairs} neighbouring intervals, with its standard error.
 | hello world, \`metrics(guard)\` | ${row(observed)} | 1.02 |
 | shed, \`metrics(guard)\` and \`accessLog(guard)\` | ${row(shed)} | 1.02 |
 
-An idle process takes ${percent(idle.nothing)} of a core without observers, ${percent(idle.ledger)} with the stall ledger's heartbeat (aimed for: 0.5 %)
+An idle process takes ${percent(idle.nothing)} of a core without observers, ${percent(idle.ledger)} with the heartbeat that detects stalls (aimed for: 0.5 %)
 and ${percent(idle.observed)} with everything on; medians of rounds of six seconds.
 `
 }
@@ -157,15 +157,15 @@ export function deadlineSection(deadline: Deadline): string {
   )
   return `## A limit around a call
 
-\`node bench/deadline.ts\`. ${where(deadline)} Medians of ${rounds} rounds, each figure from its own process, the ways alternating.
+\`node bench/deadline.ts\`. ${where(deadline)} Medians of ${rounds} rounds, each figure from its own process, the rows alternating.
 
 | one limit | begun and ended: CPU | pending: bytes held |
 | --- | ---: | ---: |
 ${rows.join('\n')}
 
-Twenty limits in every turn of the loop, minus the same turns without. The last three also create a promise, and \`within\`
-an \`AbortSignal\` and the budget for nested calls; that is most of their cost. \`AbortSignal.timeout\` cannot be ended: it
-holds its memory until it fires.
+Each turn of the loop sets twenty limits; the cost of the same turns without limits is subtracted. The last three also
+create a promise, and \`within\` an \`AbortSignal\` and the budget for nested calls; that is most of their cost.
+\`AbortSignal.timeout\` cannot be cancelled: it holds its memory until it fires.
 
 **True timeouts.** ${late.told} of ${late.of} limits of 200 ms that did pass were reported; beyond the limit and its extension by
 stalls (every second round the loop is blocked for 100 ms) half of them within ${late.p50Ms.toFixed(1)} ms, all within ${late.maxMs.toFixed(1)} ms.

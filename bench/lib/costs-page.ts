@@ -58,7 +58,7 @@ more figures.
 | --- | ---: | ---: | --- |
 ${lines.join('\n')}
 
-The cost of a melting dependency to its callers: [adaptive](benchmarks-adaptive.md). Memory of a burst: the column
+What an overloaded dependency costs its callers: [adaptive](benchmarks-adaptive.md). Memory of a burst: the column
 \`peak rss\` of the [scoreboard](scoreboard.md)'s pages. The gain of each part: [benchmarks](benchmarks.md).
 
 ${[
@@ -99,7 +99,7 @@ function rowsOf(read: <Name extends keyof Costs>(name: Name) => Costs[Name]): Ro
       from: overhead,
     })),
     ...(['standing', 'fresh'] as const).map(mode => ({
-      what: `a shed, ${mode === 'standing' ? 'standing connection' : 'a connection each'}`,
+      what: `a shed, ${mode === 'standing' ? 'standing connection' : 'each on a new connection'}`,
       page: rejecting,
       without: '',
       with: us(shed.costUs[mode]['shed']!),

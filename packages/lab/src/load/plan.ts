@@ -163,7 +163,7 @@ export const DOUBT_CODES = [
   'stopped',
   /** The generator did not run at all for 100 ms or longer. */
   'frozen',
-  /** The generator's lateness shows in a figure, reduced goodput, or prevented requests from being sent. */
+  /** The generator was late, which changed a figure, reduced goodput, or left requests unsent. */
   'late',
   /** Requests waited for one of the connections that the plan allows. */
   'connections',

@@ -3,7 +3,7 @@
  *
  * It keeps only what a load generator needs: the status, whether the answer is complete, whether and for how long the
  * connection may be reused, and the body's length. Bodies are skipped, except in journeys. Bytes may be split anywhere.
- * It is strict because a guess would count answers that never came: bare LF, folded headers, spaces before a colon,
+ * It is strict because a guess would count answers that never came. Bare LF, folded headers, spaces before a colon,
  * differing lengths, a length beside chunks and bytes after the end are all errors.
  */
 import type { AnswerParts } from './answer-parts.ts'

@@ -35,7 +35,7 @@ export function checkAttack(value: unknown, name: string): AttackDocument {
   const { version } = value as { readonly version?: unknown }
   if (version !== ATTACK_VERSION) {
     throw new UserError(
-      `${name} is a result of form ${JSON.stringify(version) ?? 'none'}, this meltlab reads form ${ATTACK_VERSION}; read it with the meltlab that wrote it, or repeat the run`,
+      `${name} has format version ${JSON.stringify(version) ?? 'none'}, but this meltlab reads version ${ATTACK_VERSION}; read it with the meltlab that wrote it, or repeat the run`,
     )
   }
   const fault = faultOf(value, schema)

@@ -185,7 +185,7 @@ async function measureCell(
   }
 }
 
-/** Unmeasured load, so that the service has work meanwhile. */
+/** Sends load that is not measured: for the warm-up, or to give memory time to grow. */
 async function post(context: Context, label: string, url: string, durationMs: number): Promise<void> {
   const headers = { 'user-agent': PHONE }
   await context.load(label, { url, headers, method: 'POST', users: USERS, durationMs, warmUp: true })

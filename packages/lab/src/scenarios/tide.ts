@@ -93,7 +93,7 @@ async function walk(context: Context, database: TideDatabase, { arm, app, load }
     failed: outcome.scheduled - acknowledged - shed,
     p50Ms: acknowledged > 0 ? outcome.okLatency.percentile(50) : null,
     p99Ms: acknowledged > 0 ? outcome.okLatency.percentile(99) : null,
-    // Includes the opening of the connections: too much is better than too little.
+    // Includes the CPU time of opening the connections: an overestimate is safer than an underestimate.
     cores: cpuMs / outcome.elapsedMs,
     peakRssBytes,
     ...(await database.missing(load, outcome.acknowledged)),

@@ -156,7 +156,7 @@ function appThat(rateAfter: (answered: number) => number, url = 'http://app/') {
   return { context, lastedMs: () => ms }
 }
 
-test('the capacity of an app that warms up tenfold is that after the warm-up', async () => {
+test('the capacity of an app that becomes ten times faster is measured after its warm-up', async () => {
   const { rate, searches } = await searchCapacity(appThat(answered => 100 + 900 * Math.min(1, answered / 5000)).context)
   assert.ok(rate > 950, `${rate}/s after ${searches.join()}`)
   assert.equal(whyNoVerdict({ searches, over: [rate], best: rate }), undefined)

@@ -70,7 +70,7 @@ for (const [what, text, sentence] of [
   [
     'a later version',
     damaged(d => (d['version'] = 2)),
-    /^a\.json is a result of form 2, this meltlab reads form 1; read it/,
+    /^a\.json has format version 2, but this meltlab reads version 1; read it/,
   ],
   [
     'an invalid date',

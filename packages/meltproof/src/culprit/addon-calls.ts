@@ -1,5 +1,5 @@
 /**
- * Watches the functions that native addons export, like sync-calls.ts. Most addons are loaded before the first server
+ * Watches the functions that native addons export, as sync-calls.ts does for those of Node. Most addons are loaded before the first server
  * listens, so meltproof/register loads this file, and no other of culprit/, when it is loaded itself.
  */
 import { type Method, replaceMethod } from '../replace-method.ts'

@@ -702,7 +702,7 @@ test('under overload it passes only within the fair share of its kind, and never
   assert.equal(passed(levels, 50, 20), 0)
 })
 
-test('a departure of quick work that passed tells nothing of how long others will wait', () => {
+test('the departure of a quick request admitted above the limit does not shorten the expected wait of others', () => {
   const full = fullGate(false, { quickMs: 0.1 })
   const { come, gate, world } = full
   for (let i = 0; i < 5; i++) come({ isQuick: false })

@@ -157,7 +157,7 @@ describe('a raw HTTP/2 stream', () => {
     client.close()
   })
 
-  it('is not started if its client reset it while it waited, with any code', async () => {
+  it('is not started if its client reset it, with any code, while it waited', async () => {
     const house = await open()
     const first = await fill(house)
     const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = http2.constants

@@ -168,7 +168,7 @@ function watchAgents(tell: (request: Request, agent: Agent, queue: number) => vo
 /** True if something acts when the socket is silent for too long. A timeout without a listener ends nothing. */
 function isBounded(request: Request): boolean {
   const socket = request.socket as (Socket & { timeout?: number }) | null
-  // axios sets a timeout of 0, with a listener, for no timeout.
+  // For no timeout, axios sets a timeout of 0 and adds a listener.
   if (!((socket === null ? request.timeout : socket.timeout) ?? 0)) return false
   if (request.timeoutCb && request.listenerCount('timeout') > 0) return true
   // The agent's own listener only closes idle sockets.
