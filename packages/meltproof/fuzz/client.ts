@@ -3,7 +3,7 @@ import net from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Answer, parseAnswer } from '../test/server/raw.ts'
 import type { Conversation } from './conversations.ts'
-import { listenOverflows } from './listen-overflows.ts'
+import { isAccepted, listenOverflows } from './listen-overflows.ts'
 
 /** A connection on which nothing happens for so long after the last byte was sent is left; ms. */
 const QUIET_MS = 60
@@ -64,11 +64,12 @@ export async function converse(port: number, localAddress: string | undefined, t
       if (reader === undefined ? nowMs - lastMs > QUIET_MS : nowMs > owedUntil) break
     }
     // Node lets go of what it has not answered yet when it sees a FIN (server.httpAllowHalfOpen), and of a connection on
-    // which a pipelined head stays half read for longer than headersTimeout (Fastify without a word). The kernel resets
-    // what no listener of the machine has accepted in time.
-    const unaccepted = broke === 'ECONNRESET' && reader?.begun === false && listenOverflows() > overflows
-    const mayLetGo = talk.ending.how === 'half-close' || unaccepted || performance.now() - startedMs >= PATIENCE_MS
-    if (ended && mayLetGo) reader?.rethrow()
+    // which a pipelined head stays half read for longer than headersTimeout (Fastify without a word). What no listener of
+    // the machine accepts in time, the kernel resets, or lets wait until it gives up.
+    const isLost = broke === 'ECONNRESET' || (!ended && isAccepted(port, socket.localPort) === false)
+    const unaccepted = isLost && reader?.begun === false && listenOverflows() > overflows
+    const mayLetGo = talk.ending.how === 'half-close' || performance.now() - startedMs >= PATIENCE_MS
+    if (unaccepted || (ended && mayLetGo)) reader?.rethrow()
     else
       reader?.finish(
         ended ? `the server closed ${broke} after ${Math.round(performance.now() - startedMs)} ms` : undefined,

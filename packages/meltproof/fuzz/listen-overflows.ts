@@ -16,3 +16,26 @@ export function listenOverflows(): number {
   const of = (name: string): number => Number(values[names.indexOf(name)] ?? 0)
   return of('ListenOverflows') + of('TCPReqQFullDoCookies')
 }
+
+/**
+ * Whether the server has accepted this connection: the kernel lists the server's end of it, with the inode of a file.
+ * Undefined where there is no such list, and for a connection without a port.
+ */
+export function isAccepted(serverPort: number, clientPort: number | undefined): boolean | undefined {
+  if (clientPort === undefined) return undefined
+  let text: string
+  try {
+    text = readFileSync('/proc/net/tcp', 'latin1')
+  } catch {
+    return undefined
+  }
+  for (const line of text.split('\n')) {
+    const [, local, remote, , , , , , , inode] = line.trim().split(/\s+/)
+    if (portOf(local) === serverPort && portOf(remote) === clientPort) return inode !== '0'
+  }
+  return false
+}
+
+function portOf(address = ''): number {
+  return Number.parseInt(address.slice(address.indexOf(':') + 1), 16)
+}

@@ -1,0 +1,34 @@
+/** What the fuzz run asks the kernel about a connection that got no answer. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { isAccepted } from '../../fuzz/listen-overflows.ts'
+
+const options = process.platform === 'linux' ? {} : { skip: '/proc/net/tcp is of Linux' }
+
+describe('isAccepted()', options, () => {
+  const server = net.createServer(() => undefined)
+  const sockets: net.Socket[] = []
+  after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+
+  it('is true for a connection that the server has', async () => {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const socket = net.connect(port, '127.0.0.1')
+    sockets.push(socket)
+    const [accepted] = (await once(server, 'connection')) as [net.Socket]
+    sockets.push(accepted)
+    assert.equal(isAccepted(port, accepted.remotePort), true)
+  })
+
+  it('is false for one that never reached it, and unknown without a port', () => {
+    const { port } = server.address() as AddressInfo
+    assert.equal(isAccepted(port, 1), false)
+    assert.equal(isAccepted(port, undefined), undefined)
+  })
+})
