@@ -6,12 +6,8 @@ import { readFileSync } from 'node:fs'
  * server having seen it. Always 0 where there is no such file.
  */
 export function listenOverflows(): number {
-  let text: string
-  try {
-    text = readFileSync('/proc/net/netstat', 'latin1')
-  } catch {
-    return 0
-  }
+  const text = readNetwork('netstat')
+  if (text === undefined) return 0
   const [names = [], values = []] = text.split('\n', 2).map(line => line.split(' '))
   const of = (name: string): number => Number(values[names.indexOf(name)] ?? 0)
   return of('ListenOverflows') + of('TCPReqQFullDoCookies')
@@ -22,18 +18,22 @@ export function listenOverflows(): number {
  * Undefined where there is no such list, and for a connection without a port.
  */
 export function isAccepted(serverPort: number, clientPort: number | undefined): boolean | undefined {
-  if (clientPort === undefined) return undefined
-  let text: string
-  try {
-    text = readFileSync('/proc/net/tcp', 'latin1')
-  } catch {
-    return undefined
-  }
+  const text = clientPort === undefined ? undefined : readNetwork('tcp')
+  if (text === undefined) return undefined
   for (const line of text.split('\n')) {
     const [, local, remote, , , , , , , inode] = line.trim().split(/\s+/)
     if (portOf(local) === serverPort && portOf(remote) === clientPort) return inode !== '0'
   }
   return false
+}
+
+/** Undefined where Linux's /proc is missing. */
+function readNetwork(table: 'netstat' | 'tcp'): string | undefined {
+  try {
+    return readFileSync(`/proc/net/${table}`, 'latin1')
+  } catch {
+    return undefined
+  }
 }
 
 function portOf(address = ''): number {
