@@ -1,6 +1,6 @@
 /**
- * What a drain loses (packages/meltproof/src/server/operate/drain.ts): requests that were sent and not answered while a server
- * goes away under load. Clients ask again some time after each answer, on keep-alive connections or on a new one each.
+ * What a drain loses (packages/meltproof/src/server/operate/drain.ts): requests that were sent and not answered while a
+ * server goes away under load. Clients ask again some time after each answer, on keep-alive connections or on a new one each.
  * `balanced`: they stop 100 ms after the drain began, as behind a balancer that asks for readiness that often. `direct`:
  * they go on. `rate`: so many requests a second on standing connections that are used in turn, each about once a second:
  * what an idle connection gets when it is closed a second after its last request. A refused request is no loss, since it can

@@ -1,6 +1,7 @@
 /**
- * Whether the truth lies in the interval that `meltlab attack` says it lies in: up to twenty runs on one server, with and without a core of their own, at 500 and 1,000 requests a second, with vegeta in turns. About two minutes each; the machine must
- * be quiet. Writes results/interval-truth.json; runs of the other kind stay in it.
+ * Whether the truth lies in the interval that `meltlab attack` says it lies in: up to twenty runs on one server, with and
+ * without a core of their own, at 500 and 1,000 requests a second, with vegeta in turns. About two minutes each; the
+ * machine must be quiet. Writes results/interval-truth.json; runs of the other kind stay in it.
  *
  *   node bench/interval-truth.ts --core own|any [--runs 5] [--seconds 4] [--dry]
  *

@@ -1,6 +1,6 @@
 /**
- * The results of requests by the second in which they were due. Pure. Seconds that can no longer change are packed, because the mostly
- * empty counters of hours of load would fill the memory.
+ * The results of requests by the second in which they were due. Pure. Seconds that can no longer change are packed,
+ * because the mostly empty counters of hours of load would fill the memory.
  */
 import { Histogram, type HistogramData } from './histogram.ts'
 

@@ -1,6 +1,7 @@
 /**
- * Watches the functions that native addons export, as sync-calls.ts does for those of Node. Most addons are loaded before the first server
- * listens, so meltproof/register loads this file, and no other of culprit/, when it is loaded itself.
+ * Watches the functions that native addons export, as sync-calls.ts does for those of Node. Most addons are loaded
+ * before the first server listens, so meltproof/register loads this file, and no other of culprit/, when it is loaded
+ * itself.
  */
 import { type Method, replaceMethod } from '../replace-method.ts'
 import { TOKEN } from './shared-words.ts'
