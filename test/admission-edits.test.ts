@@ -13,7 +13,7 @@ for (const { name, edits } of [
   ...RULES,
   ...CONSTANTS.map(({ name, shipped, editFor }) => ({ name, edits: [editFor(`${shipped} + 0`)] })),
 ]) {
-  test(name, () => {
+  test(`the edit "${name}" applies to exactly one source file`, () => {
     for (const edit of edits) {
       const found = sources.filter(file => file.endsWith(`/${edit.file}`))
       assert.equal(found.length, 1, `${edit.file}: ${found.join(', ')}`)

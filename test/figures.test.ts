@@ -44,7 +44,7 @@ describe('the plan of npm run figures', () => {
     assert.deepEqual(names, ['build', 'far'])
   })
 
-  test('takes files that no step writes for changes by hand', () => {
+  test('treats files that no step writes as changes by hand', () => {
     const steps = [step('one', { results: ['bench/results/one.json', 'apps/results/*.json'], pages: ['docs/one.md'] })]
     const porcelain =
       ' M bench/results/one.json\n M apps/results/koa.json\n?? docs/one.md\nR  a.ts -> packages/b.ts\n M docs/two.md\n'

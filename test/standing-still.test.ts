@@ -26,7 +26,7 @@ test('a load is steady if each second is answered in time and the median respons
   assert.equal(whyNotStill([second(5), second(5, 99)], SLO_MS), undefined)
 })
 
-test('a lowered capacity is the next that the search would distinguish', () => {
+test('a lowered capacity is the highest that the search distinguishes from the old one', () => {
   assert.ok(agree([100, lowered(100) + 0.01]))
   assert.ok(!agree([100, lowered(100) - 0.01]))
 })

@@ -41,7 +41,7 @@ test('a repeated header differs from a single one, and header names are case-sen
   assert.notDeepEqual(between(answer('a', [['x-one', '1']]), answer('a', [['X-One', '1']])), [])
 })
 
-test('ids, times, kept values, the port and volatile parts may differ, and lengths with them', () => {
+test('ids, times, ports, saved values and volatile parts may differ, and lengths with them', () => {
   const one = `at 2026-11-22T10:00:00.123Z 127.0.0.1:4321 6a2f41a3-c54c-fce8-32d2-0324e1c32e22 secret-token "rev":"1-a"`
   const two = `at 2026-11-22T10:00:09Z 127.0.0.1:4321 00000000-c54c-fce8-32d2-0324e1c32e22 secret-token "rev":"1-abc"`
   const headers = (text: string): Answer['headers'] => [

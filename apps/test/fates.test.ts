@@ -29,7 +29,7 @@ test('a refused connection does not count as a lost request', () => {
   assert.equal(lostOf(load({ failed: { reset: 2, 'response-timeout': 1, refused: 40 } })), 3)
 })
 
-test('a difference counts only if it exceeds chance', () => {
+test('a count is beyond chance only if it clearly exceeds the other', () => {
   assert.ok(!beyondChance(5, 0))
   assert.ok(!beyondChance(27, 20))
   assert.ok(!beyondChance(0, 90))

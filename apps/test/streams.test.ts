@@ -63,7 +63,7 @@ const lines = (path: string): Stream => ({
   silenceMs: SILENCE_MS,
 })
 
-test('lines: a whole stream passes, one that was cut, ended early or had no silence fails', async () => {
+test('a line stream passes if whole, and fails if it is cut, ends early or has no pause in between', async () => {
   assert.equal(await lived(lines('/whole')), '200\ndata: 1\ndata: 2')
   await assert.rejects(lived(lines('/cut')), /after 1 of 2 lines/)
   await assert.rejects(lived(lines('/ended')), /it ended after 1 of 2 lines/)

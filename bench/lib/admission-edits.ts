@@ -304,8 +304,8 @@ const QUEUE_RULES = [
   ]),
   rule('remembered', 'less backlog is tolerated once a queue has stood', [
     QUEUE,
-    'stood ? tuning.targetMs : tuning.promiseMs * tuning.drains',
-    'tuning.promiseMs * tuning.drains',
+    'stood ? tuning.drainsAgain : tuning.drains',
+    'tuning.drains',
   ]),
   rule(
     'suspected-waits',
@@ -482,7 +482,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
     {
       intervalMs: [50, 200],
       drains: [0.35, 0.9],
-      targetMs: [20, 150],
+      drainsAgain: [0.1, 0.5],
       rememberMs: [2000, 40_000],
       restMs: [100, 400],
       maxWaitMs: [1000, 4000],
@@ -491,7 +491,6 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       keptLonger: [2, 6],
       freshGaps: [0.1, 0.6],
       intervalsToStand: [3, 8],
-      intervalsToStandAgain: [1, 4],
       maxQueued: [1024, 16_384],
       few: [16, 256],
       HOPELESS_IF_FASTER: [1, 3],

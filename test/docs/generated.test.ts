@@ -28,7 +28,7 @@ test('no generated page contains undefined, NaN or an unresolved link', () => {
   assert.deepEqual(holes, [])
 })
 
-test('the pattern for such a hole finds each kind', () => {
+test('the pattern for undefined, NaN and unresolved links finds each of them', () => {
   for (const text of ['for undefined s in', '| 3461 |  NaN |', '[object Object]', 'see {@link limit}']) {
     assert.match(text, HOLES)
   }

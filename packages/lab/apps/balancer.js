@@ -1,10 +1,10 @@
 /**
- * A balancer as they come: round robin over its members, a health check a second, and a member is out only when its
- * check fails or takes longer than the check's own timeout. It gives up on an answer when the caller has left.
+ * An ordinary balancer: round robin over its members, and a health check a second. A member is out of rotation only
+ * while its check fails or exceeds the timeout. The balancer cancels a call when the caller has disconnected.
  *
- * MEMBERS          origins
- * CHECK_TIMEOUT_MS of a health check
- * GET /lab/members tells which members are in rotation, and how long each last check took.
+ * MEMBERS           origins
+ * CHECK_TIMEOUT_MS  timeout of a health check
+ * GET /lab/members  returns which members are in rotation, and how long the last check of each took
  */
 import http from 'node:http'
 

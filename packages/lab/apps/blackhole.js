@@ -1,13 +1,13 @@
 /**
- * A port that swallows every connection: it listens with the smallest backlog and never accepts, and the backlog is
- * filled by itself, so that Linux drops every further SYN, as a dead machine or a firewall does.
+ * A port that swallows every connection, as a dead machine or a firewall does: the server listens with the smallest
+ * backlog and never accepts. Connections of its own fill the backlog, so Linux drops every further SYN.
  *
- * The main thread listens and then stands still for ever; a worker thread holds the fillers.
+ * The main thread listens and then blocks for ever; a worker thread holds the connections that fill the backlog.
  */
 import net from 'node:net'
 import { isMainThread, Worker, workerData } from 'node:worker_threads'
 
-// A backlog of 1 holds two; what is beyond stays half open for ever.
+// A backlog of 1 holds two connections; further ones stay half open for ever.
 const fillers = 6
 
 if (isMainThread) {
@@ -20,6 +20,6 @@ if (isMainThread) {
   })
 } else {
   const held = Array.from({ length: fillers }, () => net.connect(workerData.port, '127.0.0.1').on('error', () => {}))
-  // Keeps them from being collected; ends with the process.
+  // Keeps the connections from garbage collection until the process ends.
   setInterval(() => held.length, 60_000)
 }

@@ -1,6 +1,7 @@
 /**
- * The dependency of the blame experiment: `/took/MS` answers after that long and says in `x-took` how long it really was;
- * with `?claims` in Server-Timing as well, as a dependency under meltproof does. Behind a way of its own (`/way` tells its port) everything a caller sends travels DELAY_MS longer.
+ * The dependency of the blame experiment. `/took/MS` answers after MS milliseconds and reports the real time in
+ * `x-took`; with `?claims` also in Server-Timing, as a dependency under meltproof does. `/way` returns the number of a
+ * second port, on which everything that a caller sends arrives DELAY_MS later.
  */
 import http from 'node:http'
 import net from 'node:net'

@@ -1,9 +1,9 @@
 /**
- * The service of the blame experiment, under meltproof: an operation is one call to a dependency. `/op?port=P&took=MS`
- * calls it; with `&block=MS&at=MS` the loop is blocked that long so long after the call began, with `&compute=MS` or
- * `&wait=MS` the operation has work of its own before or after it. `/seen` hands out, once, what meltproof's record said of
- * each operation, beside how long the dependency really took and how long the call seemed to. `/metrics-port` tells where its
- * metrics are.
+ * The service of the blame experiment, under meltproof. `/op?port=P&took=MS` is an operation: one call to a dependency.
+ * `&block=MS&at=MS` blocks the loop for `block` ms, from `at` ms after the call began. `&compute=MS` and `&wait=MS` add
+ * work of the service itself, before and after the call. `/seen` returns the operations since the last `/seen`: the
+ * verdict and the estimate in meltproof's record, the time that the dependency reported, and the wall time of the call.
+ * `/metrics-port` returns the port of the metrics.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import http from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * The burst app guarded by toobusy-js, as its README shows it: ask `toobusy()` first and answer 503 when it says so.
- * toobusy-js is not a dependency of the lab; install it beside the lab to run this arm.
+ * The burst app guarded by toobusy-js, as its README shows: the handler calls `toobusy()` first, and answers 503 if
+ * that returns true. toobusy-js is not a dependency of the lab; install it beside the lab to run this arm.
  */
 import http from 'node:http'
 import toobusy from 'toobusy-js'

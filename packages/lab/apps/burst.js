@@ -1,6 +1,6 @@
 /**
  * The app of the burst experiment (2013): every request burns 5 ms of CPU over five asynchronous calls, so one process
- * can serve 200 of them a second at the very most. Nothing protects it.
+ * can serve at most 200 requests a second. Nothing protects the app.
  */
 import http from 'node:http'
 import { burn } from './burst-work.js'

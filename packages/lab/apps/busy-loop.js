@@ -1,2 +1,2 @@
-/** Takes a core for itself, until it is ended. */
+/** Occupies a core until the process is ended. */
 for (;;);

@@ -1,17 +1,18 @@
 /**
- * A busy loop counted in iterations, the "work" of the lab's example apps.
+ * A busy loop counted in iterations: the "work" of the lab's example apps.
  *
- * Iterations and not wall time: a loop that spins until a clock says stop does *less* work when the core is shared, and
- * so hides contention. Every process of one run must therefore spin by the same count: `meltlab` calibrates once, on
- * the core the app will run on, and hands the count down as MELTLAB_SPIN_PER_MS; without it the app calibrates itself.
+ * It counts iterations, because a loop that spins until a time does *less* work on a shared core, and so hides
+ * contention. All processes of a run must spin by the same count: `meltlab` calibrates once, on the core of the app,
+ * and passes the count in MELTLAB_SPIN_PER_MS. Without this variable the app calibrates itself.
  */
 
-/** Kept outside, so that the compiler may not throw the loop away. */
+/** Stored outside the function, so that the compiler cannot remove the loop. */
 let sink = 1
 
 /**
- * Xorshift, whose every step is a 32-bit operation. With a sum or a product in it V8 compiles the loop now with integers
- * and now with floating point, up to six times apart, and short work is not as long as the calibration says.
+ * Xorshift, in which every step is a 32-bit operation. V8 compiles a loop with a sum or a product sometimes with
+ * integers and sometimes with floating point, up to six times apart, so short work would not last as long as
+ * calibrated.
  * @param {number} iterations
  */
 export function spin(iterations) {
@@ -25,12 +26,12 @@ export function spin(iterations) {
 }
 
 /**
- * Iterations that take one millisecond on this core: the best of many short trials, because whatever interrupts a trial
- * can only make it look slower.
+ * Iterations that take one millisecond on this core: the best of many short trials, because an interruption can only
+ * make a trial slower.
  */
 export function calibrate() {
   const iterations = 200_000
-  spin(iterations * 20) // long enough for the optimising compiler to have replaced the loop
+  spin(iterations * 20) // Long enough for the optimising compiler to replace the loop.
   let best = 0
   for (let trial = 0; trial < 200; trial++) {
     const start = process.hrtime.bigint()
@@ -41,7 +42,7 @@ export function calibrate() {
   return Math.round(best)
 }
 
-/** The calibration every arm of this run shares, or our own. */
+/** The calibration that all arms of the run share, or else that of this process. */
 export function spinPerMs() {
   const given = Number(process.env.MELTLAB_SPIN_PER_MS)
   return Number.isFinite(given) && given > 0 ? given : calibrate()

@@ -1,6 +1,7 @@
 /**
- * One of the services behind a balancer, on PORT. FORM says what a request does: `cpu` burns 5 ms of CPU, `wait` holds one of
- * POOL connections for HOLD_MS. A health check costs nothing. `/slower` makes it hold four times as long from then on.
+ * One of the services behind a balancer, on PORT. With FORM=cpu a request burns five slices of CPU: 5 ms, or less if
+ * MELTLAB_SPIN_PER_MS is below the calibration. With FORM=wait it holds one of POOL connections for HOLD_MS. A health
+ * check (`/ready`) costs nothing. After `/slower`, requests hold their connection four times as long.
  */
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
  * A preload (--import) that writes the heap in use every 100 ms to the file MELTLAB_HEAP_FILE, one line per reading:
- * milliseconds since the epoch, bytes. A synchronous write of 30 bytes costs some 10 us, and reaches the file whatever
- * becomes of the process.
+ * milliseconds since the epoch, bytes. The write of 30 bytes is synchronous: it takes some 10 us, and the file has the
+ * reading even if the process is killed.
  */
 import { openSync, writeSync } from 'node:fs'
 

@@ -1,10 +1,10 @@
 /**
- * How an app of a scenario calls a dependency: the same node:http request for every arm, and what the arm adds to it.
+ * How the app of a scenario calls a dependency: the same node:http request in every arm, and what the arm adds.
  *
- * ARM=bare       nothing: as long as it takes
- * ARM=naive      the timeout everybody reaches for, `timeout` of the request: it watches for silence on the socket
- * ARM=meltproof  `install()` of meltproof/outbound; the calls are the bare ones
- * LIMIT_MS       the limit of the two
+ * ARM=bare       nothing: a call takes as long as its answer
+ * ARM=naive      the usual `timeout` of the request, which limits only silence on the socket
+ * ARM=meltproof  `install()` of meltproof/outbound; the calls are those of bare
+ * LIMIT_MS       the limit of naive and meltproof
  * LIMITS         JSON of further limits for `install()`
  */
 import http from 'node:http'
@@ -19,7 +19,7 @@ export async function prepare() {
 }
 
 /**
- * The text of an answer 2xx.
+ * Resolves to the text of a 2xx answer.
  * @param {string} url
  * @param {http.RequestOptions} [options]
  * @returns {Promise<string>}
@@ -38,13 +38,13 @@ export function get(url, options = {}) {
         else reject(new Error(`the dependency answered ${response.statusCode}`))
       })
     })
-    // Only here: the global agent of Node has a timeout of 5 s of its own, and who listens to it has one, too.
+    // Other arms must not listen: Node's global agent has a timeout of 5 s, which would end their calls.
     if (arm === 'naive') request.on('timeout', () => request.destroy(new Error(`timeout of ${limitMs} ms exceeded`)))
     request.on('error', reject)
   })
 }
 
-/** 504 where the deadline passed while a dependency kept us waiting, else 500; the reason is the body. */
+/** Answers 504 if the deadline passed during the call of a dependency, else 500; the body is the reason. */
 export function sendError(response, error) {
   if (response.headersSent || response.destroyed) return
   response.statusCode = error.code === 'MELTPROOF_DEADLINE_EXCEEDED' ? 504 : 500

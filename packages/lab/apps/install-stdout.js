@@ -1,4 +1,6 @@
-/** `--import` of the logging scenario: meltproof/stdout alone, so that nothing else of meltproof's is measured. */
+/**
+ * `--import` of the logging scenario: installs only meltproof/stdout, so that no other part of meltproof is measured.
+ */
 import { install } from 'meltproof/stdout'
 
 install()

@@ -1,6 +1,7 @@
 /**
- * The lowest tier of the domino scenario: COUNT leaves, each on a port of its own, one of them wonky. A wonky leaf takes
- * WONKY_MS for an answer, but passes its health check: 200, only late. GET / on PORT lists their origins.
+ * The lowest tier of the domino scenario: COUNT leaves, each on its own port, one of them wonky. The wonky leaf takes
+ * WONKY_MS to answer, but passes its health check: it answers 200, after WONKY_HEALTH_MS. GET / on PORT lists the
+ * origins.
  *
  * COUNT, ANSWER_MS, WONKY_MS, WONKY_HEALTH_MS
  */

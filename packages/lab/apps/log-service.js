@@ -1,12 +1,12 @@
 /**
- * The app of the logging scenario: phones post where they are, each position is stored in PostgreSQL, and each request
- * is logged as LOGGER says. GET /lab/cpu tells the CPU it has used, ms. GET /lab/end ends it with process.exit(); how many
- * lines it logged and its most memory go into the file LOGGED.
+ * The app of the logging scenario: phones post their positions, PostgreSQL stores each position, and LOGGER logs each
+ * request. GET /lab/cpu returns the CPU time used so far, ms. GET /lab/end ends the app with process.exit(), and writes
+ * the number of logged lines and the peak memory to the file LOGGED.
  *
  * LOGGER         none, console, morgan, pino, pino-worker or winston
  * BLOCKING       1: stdout is set to block, as Node's pipes were in 2013
  * DATABASE_URL   empty: a route without the database
- * WORKERS        more than 1: a cluster of so many
+ * WORKERS        number of processes; above 1 they form a cluster
  */
 import cluster from 'node:cluster'
 import { writeFileSync } from 'node:fs'
@@ -19,13 +19,13 @@ if (BLOCKING === '1') process.stdout._handle?.setBlocking(true)
 
 let logged = 0
 
-/** Every logger is counted where it is called: a line logged is a line owed. */
+/** Counts a line when the logger is called, because the reader should get each of these lines. */
 const counted = log => (request, response) => {
   logged++
   log(request, response)
 }
 
-/** What an access log says of a request. */
+/** The fields of an access log. */
 const fields = ({ method, url, ip, headers }, { statusCode }) => ({
   method,
   url,
@@ -73,7 +73,7 @@ if (workers > 1 && cluster.isPrimary) {
   app.get('/lab/end', (_, response) => {
     response.json({})
     setTimeout(() => {
-      // Node tells kilobytes.
+      // Node reports kilobytes.
       const peakBytes = process.resourceUsage().maxRSS * 1024
       if (LOGGED) writeFileSync(LOGGED, JSON.stringify({ logged, peakBytes }))
       process.exit(0)

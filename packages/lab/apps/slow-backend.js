@@ -1,11 +1,11 @@
 /**
- * Backend B of the timeouts experiment (2017): answers `Hello!` after a while; when it is faulty, every so manieth
- * request takes much longer. GET /lab/pending tells how many calls wait for an answer.
+ * Backend B of the timeouts experiment (2017): answers `Hello!` after ANSWER_MS. If it is faulty, one request in
+ * FAULT_EVERY takes much longer. GET /lab/pending returns how many calls wait for an answer.
  *
- * ANSWER_MS    a good answer, milliseconds
- * FAULT_EVERY  every so manieth request is slow; 0 is never
- * FAULT_MS     a slow answer, milliseconds
- * DRIP_MS      a slow answer comes byte by byte, this far apart, its head at once
+ * ANSWER_MS    duration of a good answer, milliseconds
+ * FAULT_EVERY  one request in this number is slow; 0: none
+ * FAULT_MS     duration of a slow answer, milliseconds
+ * DRIP_MS      a slow answer sends its head at once, then a byte at this interval; 0: nothing until the end
  */
 import http from 'node:http'
 
@@ -27,7 +27,7 @@ const server = http.createServer((request, response) => {
   response.setHeader('content-type', 'text/plain')
   if (slow && dripMs > 0) drip(response)
   else {
-    // Nobody waits for an answer to a caller who has hung up, and its timer would only hold memory.
+    // After the caller has disconnected, the timer would only occupy memory.
     const timer = setTimeout(() => response.end('Hello!'), slow ? faultMs : answerMs)
     response.on('close', () => clearTimeout(timer))
   }

@@ -1,6 +1,6 @@
 /**
- * The same as ticks.js with the lab's own load schedule and pacer: every operation has a time it is due at, so a late one
- * does not put off those behind it.
+ * Like ticks.js, but with the pacer of the lab's load engine: every operation has a due time, so a late operation does
+ * not delay the next ones.
  */
 import { Pacer } from '../dist/load/pacer.js'
 import { nowMs } from '../dist/load/clock.js'

@@ -1,4 +1,4 @@
-// The same as ticks.js with a ticker of Go's.
+// Like ticks.js, with a ticker of Go.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 			atMs = append(atMs, since())
 		case <-end:
 			elapsedMs := since()
-			// By hand: without encoding/json it compiles in half the time.
+			// Writes JSON by hand: without encoding/json the program compiles in half the time.
 			text := []byte(`{"atMs":[`)
 			for i, ms := range atMs {
 				if i > 0 {

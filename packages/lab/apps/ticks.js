@@ -1,6 +1,6 @@
 /**
- * Asks for RATE operations a second with an interval timer for LENGTH_MS and tells, as one line of JSON, when each ran:
- * milliseconds since the start. The way most programs do it: one setInterval of 1000 / RATE.
+ * Runs RATE operations a second for LENGTH_MS with one setInterval of 1000 / RATE, as most programs do. Prints when
+ * each operation ran, milliseconds since the start, as one line of JSON.
  */
 const rate = Number(process.env.RATE)
 const lengthMs = Number(process.env.LENGTH_MS)

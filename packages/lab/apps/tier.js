@@ -1,16 +1,16 @@
 /**
- * A tier of the domino scenario: answers a request by asking the tier below, through a pool of connections as
- * operations set it up. GET /lab/waiting tells how many of its calls to the tier below wait.
+ * A tier of the domino scenario: answers a request by calling the tier below, through a pool of connections. GET
+ * /lab/waiting returns how many requests wait for the tier below.
  *
  * NEXT      URL of the tier below
- * POOL      most connections to it
- * and those of hop.js. With ARM=meltproof the server is protected with `deadlineMs`: a request has LIMIT_MS at most, or
- * what the tier above says is left, whichever is less; work ends when the caller has left.
+ * POOL      maximum connections to it
+ * and the variables of hop.js. With ARM=meltproof the server is protected with `deadlineMs`: a request has LIMIT_MS, or
+ * the remaining time that the tier above sends if that is less. Its work ends when the caller has disconnected.
  */
 import http from 'node:http'
 import { arm, get, limitMs, prepare, sendError } from './hop.js'
 
-/** What Envoy calls the rest of a deadline, in milliseconds. */
+/** Envoy's header for the remaining time of a request, milliseconds. */
 const budgetHeader = 'x-envoy-expected-rq-timeout-ms'
 
 const next = process.env.NEXT
@@ -35,7 +35,7 @@ const server = http.createServer(async (request, response) => {
   }
 })
 
-/** The tier below is told what is left, where something limits it. */
+/** Sends the remaining time to the tier below, if the request has a deadline. */
 function answer() {
   if (remaining === undefined) return get(next, { agent })
   return get(next, { agent, headers: { [budgetHeader]: String(Math.floor(remaining())) } })

@@ -5,6 +5,6 @@ import './signals.ts'
 import { setImmediate } from 'node:timers/promises'
 
 const { main } = await import('./main.ts')
-// Lets a signal that came meanwhile be reported now.
+// Lets the handlers run for a signal that came while main.ts was loading.
 await setImmediate()
 await main()

@@ -1,4 +1,4 @@
-/** meltlab as a library: the load engine, and the result of a scenario with what draws it. */
+/** meltlab as a library: the load engine, the result of a scenario, and the functions that show such a result. */
 export { Histogram, type HistogramData } from './load/histogram.ts'
 export type {
   Arrival,

@@ -27,7 +27,7 @@ export function progressOn(out: Out): Progress {
   const width = (): number => widthOf(out)
   const paint = paintOn(out)
   const coloured = (text: string, tone: Tone): string => text.replace(COLOURED, part => paint(COLOURS[tone], part))
-  // Text below a label on its own line is indented.
+  // Continuation lines are indented.
   const kept = (text: string, tone: Tone): string =>
     text
       .split('\n')

@@ -1,10 +1,10 @@
 /**
  * Handles Ctrl-C and similar signals. The handlers are installed before the rest of the lab is loaded, so that every
- * signal gives its exit code. Until a command subscribes, a signal ends the process at once, because there is nothing
- * to save yet. So this file imports no other file of the lab.
+ * signal gives its exit code. This file therefore imports no other file of the lab. Until a command subscribes, a
+ * signal ends the process at once, because there is nothing to save yet.
  *
  * With npm (`npx meltlab`) one key press arrives twice: npm forwards the signal that the terminal has already sent to
- * all.
+ * all processes.
  */
 import process from 'node:process'
 

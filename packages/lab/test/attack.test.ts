@@ -146,7 +146,7 @@ describe('meltlab attack', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('--steps runs each rate in turn, judges each, and prints one row for each', async () => {
+  it('--steps runs the rates one after the other, and judges and prints each in its own row', async () => {
     const steps = [
       'attack',
       server.url,
@@ -191,7 +191,7 @@ describe('meltlab attack', () => {
     assert.deepEqual([...seen], ['POST 1 x: y close'])
   })
 
-  it('sends the targets from stdin in turn, fills in their fields, and reports figures for each target', async () => {
+  it('sends targets from stdin round robin, fills in their fields, and reports figures for each target', async () => {
     const seen: string[] = []
     const echo = await httpServer((req, res) => {
       seen.push(`${req.method} ${req.url} ${req.headers['x-id']}`)

@@ -1,34 +1,34 @@
 /**
- * A request that crosses tiers: what it received from the tiers above, what its calls send to the tiers below, and
- * whether its one retry is still available. Kept across `await`; since an async context costs every request, there is
- * none until it is needed.
+ * The chain of a request through several tiers: what the tier above sent with it, what its calls send to the tiers
+ * below, and whether its one retry is still unused. AsyncLocalStorage keeps the chain across `await`. Since that costs
+ * time in every request, a chain is created only when it is needed.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Header field with the criticality of a request. Honoured only from trusted callers. */
+/** Header field with the criticality of a request. Counts only from trusted callers, or as the `criticalityHeader`. */
 export const CRITICALITY_FIELD = 'x-meltproof-criticality'
 
 /** Header field on an answer that forbids a retry. Envoy obeys it, and so does meltproof (outbound/retry.ts). */
 export const NO_RETRY_FIELD = 'x-envoy-ratelimited'
 
 export interface ChainOptions {
-  /** The request itself is a retry. @default false */
+  /** True if the request itself is a retry. @default false */
   readonly retried?: boolean
-  /** Returns the criticality. Called at most once, at the first call that sends it. */
+  /** Returns the criticality. Called at most once: when an outbound call first sends it, or when the client leaves. */
   readonly criticality?: () => string | undefined
   /** Called at most once, when the answer must say that no retry is allowed. */
   readonly onSpent?: () => void
 }
 
 export class Chain {
-  /** True when the calls of the request are retries from here on. */
+  /** True when further calls of the request count as retries. */
   retried: boolean
   #options: ChainOptions
-  /** True when the retry was used here or further down, or a lower tier forbade it. */
+  /** True once this tier or a lower one has used the one retry, or a lower tier has forbidden it. */
   spent = false
   #criticality: string | undefined
   #asked = false
-  /** True after the request. Work that began in it and continues, such as an interval, no longer belongs to it. */
+  /** True after the request has ended. Work that it started, such as an interval, has no chain from then on. */
   over = false
 
   constructor(options: ChainOptions = {}) {
@@ -47,7 +47,10 @@ export class Chain {
     this.release()
   }
 
-  /** Drops all references to the request: async contexts keep a chain while work that began in it continues. */
+  /**
+   * Drops all references to the request, because async contexts can hold a chain long after it. The criticality is read
+   * first if the handler may still make calls.
+   */
   release(): void {
     if (!this.over) void this.criticality
     this.#options = {}
@@ -66,7 +69,7 @@ const storage = new AsyncLocalStorage<Chain>()
 let used = false
 let tellers = 0
 
-/** The chain of the running code; undefined when nothing is passed on and nothing is retried. */
+/** The chain in which this code runs; undefined if there is none or it has ended. */
 export function currentChain(): Chain | undefined {
   const chain = used ? storage.getStore() : undefined
   return chain?.over === true ? undefined : chain
@@ -77,7 +80,7 @@ export function runInChain<R>(chain: Chain, fn: () => R): R {
   return storage.run(chain, fn)
 }
 
-/** Calls inform lower tiers, so requests need a chain, until the returned function is called. */
+/** Gives each request a chain, because outbound calls inform lower tiers. The returned function ends this. */
 export function tellsTiers(): () => void {
   tellers++
   let on = true

@@ -1,6 +1,6 @@
 /**
- * The channels between the working parts and their observers: `node:diagnostics_channel`. A publisher checks
- * `hasSubscribers` first and builds nothing when it is false. docs/records.md is the public description.
+ * The `node:diagnostics_channel` channels on which meltproof publishes its records. A publisher checks `hasSubscribers`
+ * first and builds nothing when it is false. docs/records.md describes the channels for users.
  */
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -16,7 +16,7 @@ export interface Channel<T> {
 
 export interface RequestMessage {
   readonly record: RequestRecord
-  /** The guard that protect() returned; after `guard.close()` the server has another guard, or none. */
+  /** The guard that protect() returned. If it has been closed since, the server has another guard or none. */
   readonly guard: object
   readonly server: Server
   readonly request: IncomingMessage
@@ -33,13 +33,13 @@ export interface ShedMessage {
 
 /** One message for each request that passed the gate, at its end. */
 export const requests: Channel<RequestMessage> = channelOf('meltproof:request')
-/** The same for meltproof's own metrics: the next request reuses the record object, and bytes are not counted. */
+/** The same for meltproof's own metrics. The next request may reuse the record object, and `bytes` may be missing. */
 export const passingRequests: Channel<RequestMessage> = channelOf('meltproof:passing-request')
-/** Requests whose handler never ran: the first few of a second one by one, the others combined at its end. */
+/** Requests whose handler never ran: the first 20 of a second one by one, the others combined once a second. */
 export const sheds: Channel<ShedMessage> = channelOf('meltproof:shed')
 export const calls: Channel<OutboundRecord> = channelOf('meltproof:outbound')
 export const stalls: Channel<StallRecord> = channelOf('meltproof:stall')
-/** Published after a stall of 100 ms or more, while stalls are named (meltproof/culprit). */
+/** Published after each stall of at least `thresholdMs`, by default 100, while stalls are named (meltproof/culprit). */
 export const culprits: Channel<CulpritRecord> = channelOf('meltproof:culprit')
 /** At most one message per second and stream while log lines are dropped. */
 export const logLosses: Channel<LogLossRecord> = channelOf('meltproof:log-loss')

@@ -7,12 +7,12 @@ import { performance } from 'node:perf_hooks'
  */
 export const now: () => number = () => performance.now()
 
-/** Monotonic time on the clock that all threads share. No closure: culprit/ passes it to its watcher as text. */
+/** Monotonic ms on the clock that all threads share. Uses no outer variable: culprit/ sends its text to a thread. */
 export const threadsClockMs: () => number = () => Number(process.hrtime.bigint()) / 1e6
 
-/** Milliseconds since 1970, for people. Never subtract one from another, because the wall clock jumps. */
+/** Milliseconds since 1970, for times that people read. Never subtract two of them: the wall clock jumps. */
 export const wallClockMs: () => number = () => Date.now()
-/** Whole hours since 1970: nearly the same in every process of a fleet. */
+/** Whole hours since 1970. Processes of a fleet disagree on it only around the full hour. */
 export function hourNow(): number {
   return Math.floor(Date.now() / 3_600_000)
 }
@@ -23,7 +23,7 @@ export const dateAt = (timeMs: number): Date => new Date(timeMs)
 let dateText = ''
 let dateUntilMs = Number.NEGATIVE_INFINITY
 
-/** The value of an HTTP `Date` header (RFC 9110 section 5.6.7) at monotonic time `nowMs`; built once a second. */
+/** The value of an HTTP `Date` header (RFC 9110 section 5.6.7) at monotonic time `nowMs`. It is built once a second. */
 export function httpDate(nowMs: number): string {
   if (nowMs >= dateUntilMs) {
     const date = new Date()

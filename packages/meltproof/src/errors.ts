@@ -28,7 +28,7 @@ export type ErrorCode = keyof typeof MEANINGS
 /** What each code means. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = MEANINGS
 
-/** The status when a handler does not catch the error. Other errors are the server's own fault: 500. */
+/** The status of the answer if a handler does not catch the error. Other errors are the server's own fault: 500. */
 const STATUS_CODES: Partial<Record<ErrorCode, number>> = { MELTPROOF_DEADLINE_EXCEEDED: 504, MELTPROOF_SHED: 503 }
 
 /** An error of meltproof. Use {@link isMeltproofError} to recognise it, also across duplicate installs. */
@@ -36,7 +36,7 @@ export class MeltproofError extends Error {
   override readonly name: string = 'MeltproofError'
   /** Stable across versions; see {@link ERROR_CODES}. */
   readonly code: ErrorCode
-  /** 504 for a missed deadline, 503 for shed work, absent otherwise. Express, Fastify and Koa answer with it. */
+  /** 504 for a missed deadline, 503 for shed work, else absent. Express, Fastify and Koa answer with this status. */
   declare readonly statusCode?: number
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
@@ -48,7 +48,7 @@ export class MeltproofError extends Error {
   }
 }
 
-/** Marks an error of another class, which the emulated API requires, as one of meltproof. */
+/** Marks an error as one of meltproof although it has another class, because an emulated API requires that class. */
 export function asMeltproofError(error: Error, code: ErrorCode): MeltproofError {
   return Object.defineProperty(Object.assign(error, { code }), BRAND, { value: true })
 }

@@ -1,4 +1,4 @@
-/** Fail open: an exception of meltproof removes it from the server, is reported once, and never reaches the app. */
+/** Fail open: a failure of meltproof removes meltproof from the server, is reported once and never reaches the app. */
 export interface FailOpenHooks {
   readonly stepAside: () => void
   readonly startWaiting: () => void
@@ -8,7 +8,7 @@ export interface FailOpenHooks {
 export class FailOpen {
   readonly #hooks: FailOpenHooks
   isOpen = false
-  /** True if meltproof has failed: none of its code may run for requests in progress. */
+  /** True once meltproof has failed: from then on none of its code may run, not even for requests in progress. */
   failed = false
 
   constructor(hooks: FailOpenHooks) {
@@ -18,7 +18,7 @@ export class FailOpen {
   open(): void {
     if (this.isOpen) return
     this.isOpen = true
-    // Waiting requests are observed like those in service, so they start first.
+    // Waiting requests start first, while their handlers can still be observed.
     this.#hooks.startWaiting()
     this.#hooks.stepAside()
   }
@@ -26,7 +26,7 @@ export class FailOpen {
   fail(error: unknown): void {
     if (this.failed) return
     this.failed = true
-    // Deferred: the request that is being decided on goes first, or pipelined answers would change places.
+    // Waiting requests start after the one that is being decided on, or pipelined answers would change places.
     if (!this.isOpen) {
       this.isOpen = true
       this.#hooks.stepAside()

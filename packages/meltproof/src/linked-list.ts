@@ -1,10 +1,10 @@
 /**
- * A doubly linked list through its items, in order of arrival, O(1) for each operation. Not a Set: the old tables of a
- * Set that changes with every request keep dead requests alive in V8's old space, which cost 10 to 20 % of the CPU with
- * short requests.
+ * A doubly linked list in order of arrival, whose links are stored on its items. Adding and deleting take O(1). It is
+ * no Set, because a Set that changes with every request leaves tables in V8's old space that keep dead requests alive.
+ * With short requests that cost 10 to 20 % of the CPU.
  */
 
-/** An item is in one list at most. */
+/** An item is in at most one list. */
 export interface Linked<T> {
   before: T | undefined
   after: T | undefined
@@ -33,7 +33,7 @@ export class LinkedList<T extends Linked<T>> {
     item.after = undefined
   }
 
-  /** Iterates the items; the current one may be removed meanwhile. */
+  /** Iterates over the items. The loop may remove the current one. */
   *[Symbol.iterator](): Generator<T> {
     for (let at = this.#first; at !== undefined; ) {
       const next = at.after
@@ -42,7 +42,7 @@ export class LinkedList<T extends Linked<T>> {
     }
   }
 
-  /** The items for which `wanted` is true, oldest first, up to the first for which `until` is true. */
+  /** Returns the items for which `wanted` is true, oldest first. Stops before the first for which `until` is true. */
   find(wanted: (item: T) => boolean, until: (item: T) => boolean = () => false): T[] {
     const found: T[] = []
     for (let at = this.#first; at !== undefined && !until(at); at = at.after) if (wanted(at)) found.push(at)

@@ -4,12 +4,12 @@ type Figure = 'inflight' | 'queued' | 'limit' | 'pressure' | 'admitted'
 
 export type LimiterFigures = Readonly<Record<Figure, number>> & { readonly shed: Readonly<Record<string, number>> }
 
-/** Bounded, because each is a label value in several metrics. */
+/** Maximum number of limiters and of pools. Each name is a label value in several metrics. */
 const MOST = 100
 
 const named = new Map<string, () => LimiterFigures>()
 
-/** Only the first 100 are kept. Returns a function that removes it. */
+/** While 100 names are registered, further ones are ignored. The returned function removes the name. */
 export function nameLimiter(name: string, figures: () => LimiterFigures): () => void {
   if (!named.has(name) && named.size >= MOST) return () => undefined
   named.set(name, figures)
@@ -23,7 +23,7 @@ export function namedLimiters(): ReadonlyMap<string, () => LimiterFigures> {
 }
 
 export interface PoolFigures {
-  /** Its server and database, in the form of a peer's name. */
+  /** `host:port/database`, as in the record of a call. */
   readonly name: string
   /** Connections lent to the app. */
   readonly used: number
@@ -35,12 +35,12 @@ export interface PoolFigures {
 
 const pools: WeakRef<() => PoolFigures>[] = []
 
-/** Kept while `figures` is referenced elsewhere. Only the first 100 pools are kept. */
+/** Registers a pool while other code references `figures`. While 100 are registered, further ones are ignored. */
 export function namePool(figures: () => PoolFigures): void {
   if (pools.length < MOST || living().length < MOST) pools.push(new WeakRef(figures))
 }
 
-/** Pools with the same name are summed. */
+/** Returns the figures of all pools. Those of pools with the same name are summed. */
 export function namedPools(): PoolFigures[] {
   const byName = new Map<string, PoolFigures>()
   for (const read of living()) {

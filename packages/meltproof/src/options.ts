@@ -16,7 +16,7 @@ export function invalidOption(name: string, expected: string, value: unknown): n
   throw new MeltproofError('MELTPROOF_OPTION_INVALID', `${name} must be ${expected}; got ${show(value)}.`)
 }
 
-/** A finite number within [min, max], whole if `whole`; otherwise throws an error that names the option. */
+/** Returns a number from `min` to `max`, whole if `whole`. Otherwise throws an error that names the option. */
 export function checkNumber(
   name: string,
   value: unknown,
@@ -49,13 +49,13 @@ export function checkFunction<F>(name: string, value: F | undefined): F | undefi
   return value
 }
 
-/** A guard that `protect()` returned, recognised by the method that is needed. */
+/** Recognises a guard that `protect()` returned by the method that the caller needs. */
 export function checkGuard<Method extends string>(name: string, guard: unknown, method: Method): void {
   const { [method]: found } = Object(guard) as Partial<Record<Method, unknown>>
   if (typeof found !== 'function') invalidOption(`${name}: guard`, 'the guard that protect() returned', guard)
 }
 
-/** The name of a header field (RFC 9110 section 5.6.2), in lower case as in Node. */
+/** Checks the name of a header field (RFC 9110 section 5.6.2). Returns it in lower case, as Node does. */
 export function checkFieldName(name: string, value: unknown): string {
   if (typeof value !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value)) {
     invalidOption(name, 'the name of a header field', value)
@@ -63,7 +63,7 @@ export function checkFieldName(name: string, value: unknown): string {
   return value.toLowerCase()
 }
 
-/** A short text for a value, for messages. Never throws. */
+/** Describes a value briefly, for messages. Never throws. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return value.length > 60 ? `'${value.slice(0, 57)}...'` : `'${value}'`
   if (typeof value === 'function') return 'a function'
@@ -76,17 +76,17 @@ export function show(value: unknown): string {
   }
 }
 
-/** A short text for what foreign code threw. Never throws, although String() and the getters of an error may. */
+/** Describes what foreign code threw, for messages. Never throws, although String() and the getters of an error may. */
 export function showThrown(thrown: unknown, { stack = false }: { readonly stack?: boolean } = {}): string {
   try {
     if (thrown instanceof Error) return String((stack && thrown.stack) || thrown)
   } catch {
-    // Continues below, as for any other value.
+    // The error cannot be printed, so it is described like any other value.
   }
   return show(thrown)
 }
 
-/** The nearest known name, if its edit distance is at most a third of its length (or 2). */
+/** Returns the nearest known name, if its edit distance is at most 2 or a third of its length. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let bestDistance = Number.POSITIVE_INFINITY

@@ -1,6 +1,6 @@
 /**
- * A gate in this process: the event loop wakes it, started work holds permits, and it counts decisions. Each server
- * (server/request-path.ts) and each limiter (limiter/) has one.
+ * A gate that runs in this process: the event loop wakes it, started work holds permits, and it counts decisions. Each
+ * server (server/gate/) has one, each limiter (limiter/), and each origin of limited calls (outbound/adaptive.ts).
  */
 import { type Decision, Gate, type GateTuning } from './admission/gate.ts'
 import { type Admitted, type PermitHooks, Permits } from './admission/in-service/permits.ts'
@@ -17,39 +17,48 @@ import type { FailOpen } from './fail-open.ts'
 import { loopTurn } from './signals/loop-turn.ts'
 import { cpuMs, loopWorkedMs } from './signals/loop-worked.ts'
 
-/** Figures of one gate at this moment. Work means requests, or runs of a limiter. */
+/** Figures of one gate at this moment. Work means requests, runs of a limiter, or outbound calls. */
 export interface GateStats {
   /** Work in service that holds a permit. */
   readonly inflight: number
-  /** Of {@link inflight}: work that takes far longer than other work, and that the limit does not count. */
+  /** Part of {@link inflight}: work that takes far longer than other work, so that the limit does not count it. */
   readonly stragglers: number
-  /** Work in service for which no client waits any more (it has left, or was cancelled), and that continues. */
+  /** Work that still holds a permit although no client waits for it: the client has left, got a 504, or cancelled. */
   readonly abandoned: number
   /** Work that waits for a permit. */
   readonly queued: number
-  /** The learned limit of concurrent work. */
+  /** The limit of concurrent work: learned, or set by the operator. */
   readonly limit: number
-  /** Admitted since the start. */
+  /** Work admitted since the start. */
   readonly admitted: number
-  /** Shed since the start, by reason; in a dry run what would have been shed. */
+  /** Work shed since the start, by reason; in a dry run, work that would have been shed. */
   readonly shed: Readonly<Record<ShedReason, number>>
   /** 0 (recent work started at once) to 1 (all is shed); above 0.5 some is being shed. */
   readonly pressure: number
-  /** 0 to 1, in the last second: the larger of the loop's busy share and work in service over the limit, once known. */
+  /**
+   * 0 to 1, over the last one to two seconds: the larger of the loop's busy share and, once the limit is known, the
+   * work in service divided by the limit.
+   */
   readonly utilisation: number
-  /** Offered over admitted, in the last second: 1 without sheds, 3 when three such instances are needed. */
+  /**
+   * Work offered, divided by work admitted, over the last one to two seconds: 1 without sheds, 3 when three such
+   * instances are needed.
+   */
   readonly demand: number
   /** Utilisation times demand: 0 when idle, 1 at capacity, 3 when three such instances are needed. For autoscalers. */
   readonly load: number
-  /** Whether the limit is known: set by the operator, or learned and not forgotten. */
+  /** True if the limit was set by the operator, or was learned and has not been forgotten. */
   readonly limitKnown: boolean
 }
 
-/** The figures that a balancer weighs, all from the same one to two seconds. */
+/** The figures from which a balancer computes an instance's weight, all over the same one to two seconds. */
 export interface LoadFigures extends Pick<GateStats, 'demand'>, Rates {
   /** Busy share of the event loop, 0 to 1. */
   readonly loop: number
-  /** The larger of {@link loop} and work in service over the limit (an estimate while unknown): it is comparable. */
+  /**
+   * The larger of {@link loop} and the work in service divided by the limit. While the limit is unknown, an estimate
+   * replaces it, so that instances stay comparable.
+   */
   readonly utilisation: number
 }
 
@@ -58,16 +67,16 @@ export interface ProcessGateParts<E extends Admitted<E>> extends Omit<QueueHooks
   readonly tuning: GateTuning
   readonly failOpen: FailOpen
   readonly permits?: PermitHooks<E>
-  /** Ends permits that are not needed, while work waits. @default those of work that is treated as finished */
+  /** Ends permits that are not needed. @default ends the permits of work that is treated as finished */
   readonly reclaim?: (nowMs: number) => void
-  /** Starts waiting work, which gets its permit from {@link ProcessGate.permit}. */
+  /** Starts work that has waited, after calling {@link ProcessGate.permit} for it. */
   readonly start: (entry: E) => void
   readonly shed: (entry: E, reason: ShedReason) => void
   /** When the caller stops waiting for the result, ms; absent without deadlines. */
   readonly answerBy: ((entry: E) => number) | undefined
 }
 
-/** Interval for finding permits that are not needed while work waits, ms. */
+/** While work waits, permits that are not needed are looked for at this interval, ms. */
 const LOOK_MS = 5
 
 export class ProcessGate<E extends Admitted<E>> {
@@ -76,7 +85,7 @@ export class ProcessGate<E extends Admitted<E>> {
   readonly load: LoadMeter
   readonly sheds: Sheds = new Sheds()
   readonly permits: Permits<E>
-  /** Makes the decisions. */
+  /** Decides whether work starts, waits or is shed. */
   readonly inner: Gate<E>
   readonly #reclaim: (nowMs: number) => void
   #timer: NodeJS.Timeout | undefined
@@ -128,7 +137,7 @@ export class ProcessGate<E extends Admitted<E>> {
     this.failOpen.guard(() => this.inner.abandon(entry, now()))
   }
 
-  /** @param memory what was full, for a request shed because memory was short */
+  /** @param memory for the reason `memory`: describes what was full */
   countShed(reason: ShedReason, atMs: number, memory?: string): void {
     this.load.shed(atMs)
     this.sheds.count(reason, atMs, this.inner, memory)
@@ -161,14 +170,14 @@ export class ProcessGate<E extends Admitted<E>> {
     }
   }
 
-  /** @param what was shed, such as "request that was shed" */
+  /** @param what the noun for the sentence, such as "request that was shed" */
   explain(what: string): string {
     const { inner, sheds } = this
     const limit = readOr(() => explainLimit(inner.limit, inner.limitReason), '')
     return `${explainShed(sheds.last, now(), what)} ${this.failOpen.isOpen ? '' : limit}`.trim()
   }
 
-  /** For balancers. Undefined while there is too little data. */
+  /** Returns the figures for balancers; undefined while there is too little data. */
   loadFigures(nowMs: number): LoadFigures | undefined {
     const { load } = this
     const limit = readOr(() => this.inner.countedLimit, undefined)
@@ -189,7 +198,7 @@ export class ProcessGate<E extends Admitted<E>> {
     }
   }
 
-  /** Finds permits that are not needed while the loop is idle: no event reports that an answer begins to stream. */
+  /** Wakes the gate while work waits: no event shows that an answer has begun to stream and needs no permit. */
   #lookWhileWaiting(): void {
     this.#lookTimer ??= setTimeout(() => {
       this.#lookTimer = undefined
@@ -200,7 +209,7 @@ export class ProcessGate<E extends Admitted<E>> {
   }
 }
 
-/** Reads a figure of a limiter, which may have failed. */
+/** Reads a figure of a limiter; returns `otherwise` if the limiter throws. */
 function readOr<T>(limiter: () => T, otherwise: T): T {
   try {
     return limiter()
@@ -209,7 +218,7 @@ function readOr<T>(limiter: () => T, otherwise: T): T {
   }
 }
 
-/** The operator's own limit, or a learned one. `promiseMs`: longer answers count as slow. */
+/** Returns a limiter with the operator's limit or, if that is undefined, one that learns its limit. */
 export function limiterOf(limit: number | undefined, tuning: Partial<LimiterTuning> = {}): Limiter {
   if (limit !== undefined) return fixedLimit(limit)
   return new ConcurrencyLimiter(loopWorkedMs, { ...LIMITER_TUNING, ...tuning }, cpuMs)

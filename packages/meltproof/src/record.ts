@@ -8,12 +8,12 @@
  * What was slow.
  * - `loop`: the event loop of this process could not turn, while the awaited data was ready;
  * - `dependency`: the service or database that was called;
- * - `network`: the path there and back, or a slow client;
- * - `self`: the work itself, its queue, or a call that waited for a thread occupied by this process's own work.
+ * - `network`: the path to the dependency and back, or a slow client;
+ * - `self`: the work itself, its wait at the gate, or a call's wait for a thread occupied by this process's own work.
  */
 export type Verdict = 'loop' | 'dependency' | 'network' | 'self'
 
-/** How long each of the four causes took, ms. They add up to the whole. */
+/** How long each of the four causes took, ms. For a request they add up to `totalMs` plus `lateMs`. */
 export interface Shares {
   readonly loopMs: number
   readonly dependencyMs: number
@@ -25,7 +25,7 @@ export type RequestOutcome = 'answered' | 'aborted'
 
 /** One request that passed the gate, at its end. */
 export interface RequestRecord {
-  /** As sent by the client; unbounded, so never use it or `url` as a label. */
+  /** As sent by the client, like `url`. Both are unbounded, so never use them as labels. */
   readonly method: string
   readonly url: string
   /** Template of the route, such as `/users/:id`, if an adapter or the app has named it. Bounded; usable as a label. */
@@ -37,18 +37,18 @@ export interface RequestRecord {
   readonly arrivedAtMs: number
   /** From `arrivedAtMs` until the answer was sent, or the connection was closed. */
   readonly totalMs: number
-  /** Part of that: waiting at the gate. */
+  /** Part of `totalMs`: waiting at the gate. */
   readonly queuedMs: number
-  /** Part of that: stalls of the event loop, without the handler's synchronous start. 0 while the ledger was off. */
+  /** Part of `totalMs`: stalls of the event loop, without the handler's synchronous start. 0 without a stall ledger. */
   readonly stalledMs: number
-  /** Part of that: waiting for outbound calls (their union in time), without the stalls. */
+  /** Part of `totalMs`: waiting for dependencies and for connections to them. Calls at the same time count once. */
   readonly dependencyMs: number
-  /** Part of `dependencyMs`: these calls waited for a free connection of their pool. */
+  /** Part of `dependencyMs`: waiting for a free connection of a pool. */
   readonly poolMs: number
-  /** Part of that: the network's share of those calls, and transfer of the body or the answer from or to the client. */
+  /** Part of `totalMs`: the network's share of outbound calls, and transfer of the request's body and of the answer. */
   readonly networkMs: number
   readonly ownMs: number
-  /** How long its bytes may have waited in the socket before `arrivedAtMs`, due to a stall. Not part of `totalMs`. */
+  /** How long the head may have waited in the socket before `arrivedAtMs`, due to a stall. Not part of `totalMs`. */
   readonly lateMs: number
   readonly calls: number
   readonly shares: Shares
@@ -60,19 +60,19 @@ export type OutboundOutcome = 'answered' | 'failed' | 'timeout' | 'aborted'
 /** One outbound call, at its end; written by outbound/call.ts. */
 export interface OutboundRecord {
   readonly kind: 'http' | 'pg' | 'mysql' | 'redis'
-  /** An origin (`https://api.example:8443`), or `host:port/database`; no path, no credentials. Bounded: a label. */
+  /** An origin (`https://api.example:8443`) or `host:port/database`, without credentials. Usable as a label. */
   readonly peer: string
   readonly operation: string
-  /** For HTTP: the path, with `*` for what looks like an id. Unbounded, so never a label. */
+  /** For HTTP: the path, with `*` in place of what looks like an id. Unbounded, so never use it as a label. */
   readonly route: string | undefined
   readonly status: number | undefined
   readonly outcome: OutboundOutcome
   /** The error's `code` (`ECONNREFUSED`, `MELTPROOF_DEADLINE_EXCEEDED`, ...), if there was an error. */
   readonly errorCode: string | undefined
-  /** What the call waited for when a limit passed: the `phase` of the DeadlineExceededError. */
+  /** What the call waited for when its time limit passed: the `phase` of the DeadlineExceededError. */
   readonly phase: string | undefined
   readonly startedAtMs: number
-  /** How long it waited for a connection of its client or pool, before anything was sent. */
+  /** How long the call waited for a connection of its client or pool, before anything was sent. */
   readonly queuedMs: number
   /** Name lookup, TCP and TLS for this call; 0 on an existing connection, undefined when unknown. */
   readonly connectMs: number | undefined
@@ -93,28 +93,28 @@ export interface Interval {
 }
 
 export interface OpenCall {
-  /** Returns its record as if it ended at `atMs`. */
+  /** Returns the record that the call would have if it ended at `atMs`. */
   upTo(atMs: number): OutboundRecord
 }
 
-/** A recorded request, for which its calls are counted. */
+/** A request that is being recorded, with its calls. */
 export interface Scope {
-  /** Its outbound calls in progress, as far as they are known; undefined before the first. */
+  /** Outbound calls in progress that are known to belong to the request; undefined before the first. */
   openCalls: Set<OpenCall> | undefined
 }
 
 /** Requests whose handler never ran: shed at the gate, or left by their clients while they waited there. */
 export interface ShedRecord {
   readonly atMs: number
-  /** A key of `stats().shed`; or `left`: its client had left. */
+  /** A key of `stats().shed`, or `left` if the client left while the request waited. */
   readonly reason: string
   /** A known method, or `_OTHER`. Bounded; usable as a label. */
   readonly method: string
-  /** Wait at the gate; for several requests their mean. */
+  /** Wait at the gate; the mean if the record stands for several requests. */
   readonly waitedMs: number
-  /** Bytes of the answer's body; 0 for HEAD, when the client had left, and for several requests. */
+  /** Bytes of the answer's body; 0 for HEAD, if the client had left, and if the record stands for several requests. */
   readonly bytes: number
-  /** How many requests it stands for. Each request is in one record. */
+  /** How many requests the record stands for. Each request is in one record. */
   readonly count: number
 }
 
@@ -128,16 +128,16 @@ export interface StallRecord {
 
 /** A stall, and what blocked the event loop. */
 export interface CulpritRecord extends StallRecord {
-  /** A text such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `unknown` when it is uncertain. */
+  /** A text such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `unknown` when the place is uncertain. */
   readonly place: string
-  /** The file of that place, in the source that its source map names; undefined when unknown. */
+  /** The file of that place, resolved with its source map; undefined when unknown. */
   readonly file: string | undefined
   readonly line: number | undefined
-  /** Empty for an anonymous function. */
+  /** Empty for an anonymous function; undefined when unknown. */
   readonly functionName: string | undefined
-  /** What it had called, such as `JSON.parse of 12 MB`, or `garbage collection`. */
+  /** What the function had called, such as `JSON.parse of 12 MB`, or `garbage collection`. */
   readonly cause: string | undefined
-  /** `GET /invoices/:id` of the running request; the path when no route is named, so unbounded. */
+  /** Such as `GET /invoices/:id`, for the running request. Unbounded, because without a named route it has the path. */
   readonly route: string | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
  * `node --import meltproof/register app.js`: every HTTP server of the process is protected when it starts to listen,
- * however its module imported `node:http`. Side effects only.
+ * however its module imported `node:http`. This file has only side effects.
  *
  * Every process that inherits NODE_OPTIONS loads this file, and most never listen: scripts, jobs, worker threads. So it
  * imports almost nothing, loads no Node module that the process would not load anyway, and leaves the rest to
@@ -17,10 +17,10 @@ type Servers = typeof import('./register/servers.ts')
 /** The newest major version of Node for which tests confirm that `net` is loaded as `beforeListening` expects. */
 const NEWEST_KNOWN_NODE = 26
 
-/** Registers once per thread, however many copies of meltproof are given to `--import`. */
+/** Set once per thread, so that a second copy of meltproof given to `--import` does nothing. */
 const REGISTERED: unique symbol = Symbol.for('meltproof.register') as never
 
-/** The module, once loaded; `false` if loading failed. */
+/** register/servers.ts, once loaded; `false` if loading failed. */
 let loaded: Servers | false | undefined
 
 start(process as { [REGISTERED]?: true })
@@ -33,23 +33,23 @@ function start(host: { [REGISTERED]?: true }): void {
   beforeListening((server, args) => load()?.beforeListening(server, args))
   const culprit = env['MELTPROOF_CULPRIT']
   if (culprit && !isOff && !OFF.test(culprit)) watchAddons()
-  // This tells meltlab that this is a Node process, even if it protects no server.
+  // Loading the file tells meltlab that this is a Node process, even if it protects no server.
   if (env['MELTPROOF_WATCH']) load()
   else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
 }
 
-/** Addons are loaded before a server listens, so their functions must be watched from here on to be named. */
+/** Watches native addons from now on, because apps load them before a server listens. */
 function watchAddons(): void {
   try {
     const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
     const { watchAddons: watch } = require('./culprit/addon-calls.ts') as typeof import('./culprit/addon-calls.ts')
     watch()
   } catch {
-    // If culprit/ cannot be loaded either, it reports that itself.
+    // Nothing is printed here: if culprit/ cannot be loaded either, register/servers.ts reports that.
   }
 }
 
-/** Loads the module. Fails open: if that fails, servers run as without meltproof. */
+/** Loads register/servers.ts. If that fails, servers run as without meltproof. */
 function load(): Servers | undefined {
   if (loaded === undefined) {
     try {
@@ -66,9 +66,9 @@ function load(): Servers | undefined {
 }
 
 /**
- * Every HTTP server inherits `listen` from net.Server. Loading `net` costs a plain process 2 MB. So until something
- * loads it, a setter on EventEmitter.prototype, from which net.Server.prototype inherits, waits for `_listen2`: a name
- * that only Node assigns, just before `listen`.
+ * Every HTTP server inherits `listen` from net.Server. Loading `net` costs a plain process 2 MB of memory. So until
+ * other code loads it, a setter on EventEmitter.prototype waits for an assignment to `_listen2`. net.Server.prototype
+ * inherits the setter, and only Node assigns that name, just before `listen`.
  */
 function beforeListening(act: (server: Server, args: readonly unknown[]) => void): void {
   const known = Number(process.versions.node.split('.')[0]) <= NEWEST_KNOWN_NODE
@@ -109,7 +109,7 @@ function isHttpServer(server: Server): boolean {
   return isPlain || isHttpsServer(server) || isHttp2Server(server)
 }
 
-/** Calls `act` for the primary of a cluster, which has no server, but whose workers would end with it. */
+/** Calls `act` in a cluster's primary once a worker listens: it may have no server, but its workers end with it. */
 function onWorkerListening(act: () => void): void {
   const forks = process.getBuiltinModule('node:diagnostics_channel')
   const onFork = (): void => {

@@ -3,9 +3,9 @@
 export type Method = (...args: unknown[]) => unknown
 
 /**
- * Replaces `host[name]` by `make(original, isOn)`. Returns a function that restores the method, unless other code has
- * replaced it since. The replacement may still be called then, through a wrapper or a copy: when off it must pass calls
- * on.
+ * Replaces `host[name]` by `make(original, isOn)`. The returned function restores the method, unless other code has
+ * replaced it since. A wrapper or a copy may still call the replacement then, so it must pass calls on to `original`
+ * once `isOn()` returns false.
  */
 export function replaceMethod(
   host: object,

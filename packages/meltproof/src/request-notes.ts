@@ -1,14 +1,14 @@
 /**
- * What framework adapters, or the app, report about a request, stored on it under symbols that every installed copy of
- * meltproof shares: its route, a template such as `/users/:id` of which a service has a bounded number, and the end of
- * its handler.
+ * Stores what a framework adapter or the app reports about a request: the end of its handler, and its route, a template
+ * such as `/users/:id`. A service has a bounded number of routes. Every installed copy of meltproof uses the same
+ * symbols on the request.
  */
 const ROUTE = Symbol.for('meltproof.route')
 
 type Route = string | (() => string | undefined)
 type Named = { [ROUTE]?: Route }
 
-/** Names the route of a request (the one of node:http). A function is called at the end of the request. */
+/** Names the route of a request of node:http. If `route` is a function, it is called whenever the route is read. */
 export function nameRoute(request: object, route: Route): void {
   const named = request as Named
   named[ROUTE] = route
@@ -28,7 +28,7 @@ const HANDLER_END = Symbol.for('meltproof.handlerEnd')
 
 type Ending = { [HANDLER_END]?: 'ended' | (() => void) }
 
-/** Reports that the handler of this request (the one of node:http) has ended, whether or not it was answered. */
+/** Reports that the handler of this request of node:http has ended, with or without an answer. */
 export function handlerEnded(request: object): void {
   const told = request as Ending
   const listener = told[HANDLER_END]
@@ -36,7 +36,7 @@ export function handlerEnded(request: object): void {
   if (typeof listener === 'function') listener()
 }
 
-/** Calls `listener` when the handler ends, if an adapter reports it; returns true when it has already ended. */
+/** Calls `listener` when an adapter reports the end of the handler. Returns true, without a call, if it has ended. */
 export function onHandlerEnd(request: object, listener: () => void): boolean {
   const told = request as Ending
   if (told[HANDLER_END] === 'ended') return true

@@ -1,25 +1,25 @@
 /**
  * meltproof/toobusy: the API of toobusy-js 0.5.1, so that an app that calls `toobusy()` only needs to replace the
- * require. `protect` decides better and earlier (docs/from-toobusy-js.md says why); this module does not use it.
+ * require. `protect()` decides better and earlier (docs/from-toobusy-js.md says why). This module does not call it.
  *
- * Two measurements differ, so that lag is never reported falsely: time is monotonic, where toobusy-js treats a step of
- * the wall clock as lag; and toobusy-js counts the time after shutdown() as lag.
+ * Two measurements differ, so that lag is never reported falsely: toobusy-js counts a step of the wall clock as lag,
+ * and also the time between shutdown() and the next start.
  */
 import { EventEmitter } from 'node:events'
 import { now } from './clock.ts'
 import { asMeltproofError } from './errors.ts'
 
-/** The function of toobusy-js 0.5.1. Getters and setters are combined: no argument (or 0) reads. @experimental */
+/** The function of toobusy-js 0.5.1. A method without argument (or with 0) reads; with one it sets. @experimental */
 export interface TooBusy {
   /** True with probability `lag / maxLag - 1`: never at or below maxLag, always from twice maxLag on. */
   (): boolean
-  /** The smoothed lag of the event loop in whole ms: how late the last checks were. */
+  /** The smoothed lag of the event loop in whole ms: how late the recent checks were. */
   lag(): number
   /** Reads or sets the lag above which the process counts as busy, in whole ms, at least 10. @default 70 */
   maxLag(newLag?: number): number
   /**
-   * Reads or sets how often the lag is measured, in whole ms, at least 16. Setting it resets the lag to 0; as in
-   * toobusy-js, the next check still counts from the last one before.
+   * Reads or sets how often the lag is measured, in whole ms, at least 16. Setting it resets the lag to 0. As in
+   * toobusy-js, the next check still measures from the check before the change.
    * @default 500
    */
   interval(newInterval?: number): number
@@ -27,7 +27,7 @@ export interface TooBusy {
   smoothingFactor(newFactor?: number): number
   /**
    * Calls `fn` with the lag (ms) at every check that finds it above `threshold`, by default the current maxLag. All
-   * listeners share one threshold: the last one given.
+   * listeners share one threshold: the one given last.
    */
   onLag(fn: (lag: number) => void, threshold?: number): void
   /** Stops the checks; the lag then reads 0. Optional: the timer does not keep the process alive. */
@@ -47,7 +47,7 @@ let smoothing = 1 / 3
 let lagMs = 0
 let lastCheckMs = now()
 let timer: NodeJS.Timeout | undefined
-/** As in toobusy-js: no event is emitted with this value. */
+/** With this value no event is emitted, as in toobusy-js. */
 const NO_THRESHOLD = -1
 let eventAboveMs = NO_THRESHOLD
 const events = new EventEmitter()
@@ -71,7 +71,7 @@ function shutdown(): void {
   timer = undefined
 }
 
-/** Name and message are those of toobusy-js, which callers may match; meltproof's code is added. */
+/** Name and message are those of toobusy-js, because callers may match them. Only `code` is meltproof's. */
 function invalid(message: string): never {
   throw asMeltproofError(new Error(message), 'MELTPROOF_OPTION_INVALID')
 }

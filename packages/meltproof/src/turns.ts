@@ -1,4 +1,4 @@
-/** A gate for work with a callback: runs of a limiter, outbound calls. It can start or shed all waiting work. */
+/** A gate for work other than requests: runs of a limiter, outbound calls. It can start or shed all waiting work. */
 import type { Decision, GateTuning } from './admission/gate.ts'
 import { Permit } from './admission/in-service/permit.ts'
 import type { Admitted } from './admission/in-service/permits.ts'
@@ -9,13 +9,13 @@ import { FailOpen } from './fail-open.ts'
 import { LinkedList } from './linked-list.ts'
 import { limiterOf, ProcessGate } from './process-gate.ts'
 
-/** Work that is called when it may start. */
+/** One piece of work. The gate calls its methods. */
 export abstract class Turn<E> extends Permit<E> {
   constructor() {
     super(now())
   }
 
-  /** When its caller stops waiting for the result, ms. */
+  /** When the caller stops waiting for the result, ms. */
   abstract readonly answerBy: number
   /** Called when work that has waited may start. */
   abstract begin(): void
@@ -24,16 +24,16 @@ export abstract class Turn<E> extends Permit<E> {
 }
 
 export interface TurnsParts {
-  /** Maximum concurrent work; undefined: learned. */
+  /** Maximum concurrent work; undefined if it is to be learned. */
   readonly limit: number | undefined
   /** Wraps the learned limiter in another limiter. */
   readonly instead?: (learned: Limiter) => Limiter
-  /** Whether it is work of this process, so that the event loop limits it. */
+  /** True for work in this process, which the event loop limits; false for outbound calls. */
   readonly isOurs: boolean
   readonly tuning: GateTuning
-  /** Whether entries have levels (admission/queue/criticality.ts). */
+  /** Whether entries have a criticality level (admission/queue/criticality.ts). */
   readonly levels: boolean
-  /** Called once, when the gate failed and no longer limits anything. */
+  /** Called once, if the gate fails. From then on it limits nothing. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -59,7 +59,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
       level: levels ? entry => entry.level! : undefined,
       answerBy: entry => entry.answerBy,
       start: entry => {
-        // An entry is in one list at a time.
+        // An entry is in one list at a time, and its permit adds it to another.
         this.#waiting.delete(entry)
         failOpen.guard(() => this.gate.permit(entry, now()))
         entry.begin()
@@ -71,7 +71,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     })
   }
 
-  /** `wait`: a method of the entry is called later. A reason: it is shed now. */
+  /** Returns `wait` if a method of the entry is called later, or the reason for which the caller must shed it. */
   ask(entry: E): Decision {
     const { gate } = this
     if (gate.failOpen.isOpen) return 'start'
@@ -94,7 +94,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     this.gate.abandon(entry)
   }
 
-  /** Started work has ended. `answered`: its duration tells something about the limit. */
+  /** Ends started work. @param answered whether its duration says something about the limit */
   end(entry: E, answered: boolean): void {
     const { failOpen, permits } = this.gate
     try {
@@ -105,13 +105,13 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     }
   }
 
-  /** The caller no longer waits for started work, which continues. */
+  /** Called when the caller no longer waits for started work, which continues. */
   giveUp(entry: E): void {
     const { failOpen, permits } = this.gate
     if (entry.inService) failOpen.guard(() => permits.giveUp(entry, now()))
   }
 
-  /** Like {@link giveUp}, for all work that started before `atMs`. */
+  /** Like {@link giveUp}, for all work that started before `atMs` and for which `which` returns true. */
   giveUpBefore(atMs: number, which: (entry: E) => boolean): void {
     const { failOpen, permits } = this.gate
     failOpen.guard(() => permits.giveUpBefore(atMs, now(), which))
@@ -125,7 +125,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     })
   }
 
-  /** Sheds all waiting work, and all that arrives later. */
+  /** Sheds all waiting work, and all work that arrives later. */
   close(): void {
     const { failOpen } = this.gate
     if (!failOpen.isOpen) failOpen.guard(() => this.gate.inner.close())

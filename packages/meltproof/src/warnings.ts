@@ -4,7 +4,7 @@ import { showThrown } from './options.ts'
 
 export type Warn = (text: string) => void
 
-/** The workers of a cluster print a text once. Per-process warnings include the PID. */
+/** The workers of a cluster print a text once in all, so a warning about one process includes its PID. */
 export const warn: Warn = text => {
   if (isFirstToSay(text)) warnEach(text)
 }
@@ -12,7 +12,7 @@ export const warn: Warn = text => {
 /** Prints a warning in each process, each time. */
 export const warnEach: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
 
-/** Prints the first text it receives, and no other. */
+/** The returned function prints the first text it receives, and no other. */
 export function warnOnce(): Warn {
   let told = false
   return text => {
@@ -21,7 +21,7 @@ export function warnOnce(): Warn {
   }
 }
 
-/** Wraps `onWarning`: its failures do not reach the app, and `process.emitWarning` gets the warning instead. */
+/** Wraps `onWarning`. If it throws or rejects, the app does not notice, and `process.emitWarning` gets the warning. */
 export function safeWarning(onWarning: Warn): Warn {
   const warnInstead = (text: string, how: string): void => {
     try {
@@ -40,7 +40,7 @@ export function safeWarning(onWarning: Warn): Warn {
 }
 
 /**
- * Hooks must be synchronous. An async hook returns a promise, whose rejection must not end the process. Returns true
+ * Handles the result of a hook, which may be async: the rejection of its promise must not end the process. Returns true
  * for a promise or a thenable, and passes its rejection to `onRejected`, which by default ignores it. Never throws,
  * even if reading `then` does.
  */
@@ -52,14 +52,14 @@ export function caughtPromise(value: unknown, onRejected: (reason: unknown) => v
     if (typeof then !== 'function') return false
     then.call(value, nothing, onRejected)
   } catch {
-    // A getter that throws is not a promise; the exception of a `then` is ignored.
+    // If `then` cannot be read, the value is not a promise. An exception of `then` itself is ignored.
   }
   return typeof then === 'function'
 }
 
 function nothing(): void {}
 
-/** The result of `act`; undefined if it throws. */
+/** Returns the result of `act`, or undefined if it throws. */
 export function quietly<T>(act: () => T): T | undefined {
   try {
     return act()

@@ -156,7 +156,7 @@ describe('a socket of node:http', () => {
     assert.equal(socket._httpMessage, null)
   })
 
-  it('is not closed by closeIdleConnections() while it has one', async () => {
+  it('is not closed by closeIdleConnections() while it has an _httpMessage', async () => {
     const { server, port } = await listen(http.createServer((_, response) => response.end()))
     const { client, socket } = await send(server, port, GET)
     await once(client, 'data')
@@ -344,7 +344,7 @@ console.log(JSON.stringify([before[0], before[2], before[4], ...names.map(name =
     assert.equal(names.indexOf('listen') - names.indexOf('_listen2'), 1, names.join())
   })
 
-  it('pass signals to the process.emit() of the moment when the first listener was added', async () => {
+  it('pass signals to the process.emit() that was in place when the first listener was added', async () => {
     const program = `
 const { emit } = process
 process.emit = function (name, ...args) {

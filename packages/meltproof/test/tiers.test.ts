@@ -369,7 +369,7 @@ test('through a forward proxy, the target decides whether fields are sent', asyn
 })
 
 describe('a redirect to another origin', () => {
-  test('does not carry fields along', async () => {
+  test('carries none of the fields', async () => {
     const seen: IncomingHttpHeaders[] = []
     const stranger = await start((request, response) => {
       seen.push(request.headers)
@@ -420,7 +420,7 @@ describe('an untrusted caller', () => {
     for (const headers of seen) assert.ok(Number(headers[DEADLINE_FIELD]) > 30_000)
   })
 
-  test('is not believed at the gate, whatever the name of the criticality header', () => {
+  test('cannot set its criticality at the gate, whatever the name of the criticality header', () => {
     const request = { headers: { 'x-class': 'critical_plus' } } as unknown as IncomingMessage
     const levelFor = (trusts: boolean): number =>
       criticalityLevels(undefined, 'x-class', assert.fail, () => trusts)!(request)
@@ -433,7 +433,7 @@ describe('an untrusted caller', () => {
     ['trusts none', {}],
     ['trusts none, and has a criticality header of its own', { criticalityHeader: 'x-class' }],
   ] as const) {
-    test(`is not vouched for by an app that forwards all headers, and ${name}`, async () => {
+    test(`cannot pass its criticality through an app that forwards all headers, and ${name}`, async () => {
       const seen: Pick<IncomingMessage, 'headers' | 'headersDistinct' | 'rawHeaders'>[] = []
       const tellers = install({ tellTo: ['http://somewhere.else'] })
       const proxy = await start((request, response) => {
@@ -459,7 +459,7 @@ describe('an untrusted caller', () => {
     })
   }
 
-  test('is not vouched for over HTTP/2', async () => {
+  test('cannot pass its criticality to the app over HTTP/2', async () => {
     const server = http2.createServer((request, response) => {
       response.end(JSON.stringify([request.headers, request.rawHeaders]))
     })
@@ -476,7 +476,7 @@ describe('an untrusted caller', () => {
     assert.match(text, /x-other":"stays".*x-other","stays"/)
   })
 
-  test('is believed if the criticality header is configured and no callers are trusted', async () => {
+  test('can set its criticality if the criticality header is configured and no callers are trusted', async () => {
     const seen: IncomingHttpHeaders[] = []
     const first = await start(
       (request, response) => {
@@ -513,7 +513,7 @@ describe('an untrusted caller', () => {
     })
   }
 
-  test('is retried no more if it is trusted and marks a retry', async () => {
+  test('gets no retry for a request marked as a retry once it is trusted', async () => {
     let calls = 0
     const bottom = await start((request, response) => {
       calls++
@@ -544,8 +544,7 @@ describe('isRetry()', () => {
     [{ 'grpc-previous-rpc-attempts': '-1' }, false],
   ] as const) {
     const text = JSON.stringify(headers).slice(0, 80)
-    test(`${text} ${marked ? 'is one' : 'is none'}`, () =>
-      assert.equal(isRetry(headers as IncomingHttpHeaders), marked))
+    test(`is ${marked} for ${text}`, () => assert.equal(isRetry(headers as IncomingHttpHeaders), marked))
   }
 
   test('the baggage of a retry does not grow, however many tiers write it', () => {

@@ -1,6 +1,6 @@
 /**
- * One app of the scoreboard: `node app.js WORKLOAD ARM`, on PORT. The work is the same in every arm. Only the shedder in
- * front of it differs, each set up as its own README shows, with its defaults. under-pressure is a Fastify plugin, so its
+ * One app of the scoreboard: `node app.js WORKLOAD ARM`, on PORT. The work is the same in every arm. Only the shedder
+ * differs; each is set up as its README shows, with its defaults. under-pressure is a Fastify plugin, so its
  * arms are Fastify apps: one has the limits of its README, and one the limit that a careful operator chooses, 100 ms of
  * event loop delay and no memory limit. The README's 100 MB of rss is less than this app needs under load.
  */
@@ -43,7 +43,7 @@ function fastifyApp(limits) {
   void app.listen({ port, host })
 }
 
-/** Only for a workload that is about an option. */
+/** Options of `protect()`, only for a workload that tests one. */
 const OPTIONS = { forged: { deadlineMs: 3000 } }
 
 const START = {

@@ -1,6 +1,6 @@
 /**
- * What a shed costs: a server that turns nearly everybody away while its loop is busy with other work, since an overloaded
- * server sheds in batches between slices of work. Another port, CPU_PORT, tells the CPU that was used so far without those
+ * Measures the cost of a shed: a server that sheds nearly all requests while its loop is busy with other work, because
+ * an overloaded server sheds in batches between slices of work. CPU_PORT returns the CPU time used so far without those
  * slices, in microseconds.
  */
 import http from 'node:http'

@@ -26,7 +26,7 @@ function simulatedPool(size, holdMs) {
   }
 }
 
-/** Counted from the first request to `/outage`, it answers nobody from the fourth second to the ninth. */
+/** A pool that gives no answer from the fourth second to the ninth after the first request to `/outage`. */
 function poolWithOutage(size, holdMs) {
   const pool = simulatedPool(size, () => {
     const nowMs = performance.now() - beganMs

@@ -2,8 +2,8 @@
  * Expectations of a load run, such as `p99<250ms` or `goodput>=95%` in CI. They are parsed before anything is sent, and
  * judged at the end. Pure.
  *
- * Every request is one of three: answered 2xx or 3xx, shed (503), or an error (any other answer, none, or never sent). So
- * the shares of a run add up to 100 % of what was scheduled. Latencies are those of 2xx and 3xx.
+ * Every request is one of three: answered 2xx or 3xx, shed (503), or an error (any other answer, none, or never sent).
+ * So the shares of a run add up to 100 % of what was scheduled. Latencies are those of 2xx and 3xx.
  */
 import { formatDuration, parseDuration } from '../durations.ts'
 import { allowedMs, FIGURES } from '../load/certify.ts'

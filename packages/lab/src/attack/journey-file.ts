@@ -16,15 +16,18 @@ export interface JourneyFile {
   readonly journey: Journey
 }
 
-/** The engine keeps separate figures for up to this many targets, and each step is one. */
+/** The engine keeps separate figures for up to this many targets, and each step is a target. */
 const MOST_STEPS = 20
-/** Maximum of concurrent journeys. Each takes a few hundred bytes, and a connection while it waits for an answer. */
+/**
+ * Default maximum of concurrent journeys. Each takes a few hundred bytes, and a connection while it waits for an
+ * answer.
+ */
 const AT_ONCE = 10_000
 const MOST_AT_ONCE = 1_000_000
 
 type Members = Readonly<Record<string, unknown>>
 
-/** `origin` is the target of every step, whatever the file says. `headers` are added to steps that lack them. */
+/** `origin` replaces that of the file for every step. `headers` are added to steps that lack them. */
 export function parseJourney(
   text: string,
   file: string,
@@ -126,7 +129,10 @@ class Step {
     return withDefaults(headers as RequestHeaders, defaults)
   }
 
-  /** Checks that a request can be sent and its fields are known by then, part by part, to name the wrong part. */
+  /**
+   * Checks that the request can be sent and that earlier steps define its fields. Each part is checked alone, to name
+   * the wrong part.
+   */
   check(target: LoadTarget, known: readonly string[]): void {
     const plain = { ...target, headers: {}, body: undefined }
     const parts: readonly (readonly [string, LoadTarget])[] = [

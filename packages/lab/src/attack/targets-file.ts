@@ -10,7 +10,7 @@ export interface NumberedTarget extends LoadTarget {
   readonly line: number
 }
 
-/** Names the line: the message continues after "line 3: ". */
+/** The caller prints the line before the message: "line 3: ...". */
 export class TargetsError extends Error {
   readonly line: number
 
@@ -97,7 +97,9 @@ function methodAt(line: number, method: string, instead = ''): string {
   }
 }
 
-/** One line: `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`. */
+/**
+ * Each line is one target: `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`.
+ */
 function jsonTargets(lines: readonly string[], check: Check): NumberedTarget[] {
   return lines.flatMap((raw, at) => {
     const line = raw.trim()

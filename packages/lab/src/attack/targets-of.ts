@@ -1,4 +1,6 @@
-/** The targets of an attack: a URL with its flags, a targets file, or a HAR. All are checked before the load. */
+/**
+ * The targets of an attack: a URL with its flags, a targets file, a HAR, or a journey. All are checked before the load.
+ */
 import { readFileSync } from 'node:fs'
 import type { Journey, LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { requestOf } from '../load/prepare.ts'

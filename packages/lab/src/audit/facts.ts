@@ -1,7 +1,7 @@
 /** The facts that the observer inside a process writes down and the lab reads. Types only. */
 import type { Cause } from './causes.ts'
 
-/** The lab sets the phase; the observer repeats it once it acts on it. */
+/** The lab sets the phase; the observer reports the phase on which it acts. */
 export type Phase = 'start' | 'alone' | 'together' | 'end'
 
 /** Counts one cause for one thing, one place and one path. */

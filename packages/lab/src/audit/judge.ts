@@ -27,12 +27,12 @@ export interface Shutdown {
 /** With fewer sequential requests, a path is not judged. */
 export const LEAST_REQUESTS = 5
 /**
- * A stall counts if the path had this many, and they took this share of its time. A single one may be a compilation or
- * another process.
+ * Stalls count if a function had this many on a path, and they took this share of the path's time. A single stall may
+ * be a compilation or another process.
  */
 const LEAST_HOLDS = 3
 const LEAST_SHARE = 0.1
-/** Log writes per request of a path: below this it is an occasional warning, above it is the app's normal behaviour. */
+/** From this share on, a path's log writes per request are part of its usual work; fewer are occasional warnings. */
 const WRITES_PER_REQUEST = 0.1
 const LEAST_WRITES = 10
 
@@ -138,7 +138,7 @@ function tallied(processes: readonly Facts[]): Finding[] {
 
 const timesOf = (tallies: readonly Tally[]): number => tallies.reduce((sum, { times }) => sum + times, 0)
 
-/** Writes per request of one path; 0 if they do not come with its requests. */
+/** Writes per request of one path; 0 if they are too few to belong to its usual work. */
 function writesEach(times: number, requests: number): number {
   const enough = times >= Math.max(LEAST_WRITES, requests * WRITES_PER_REQUEST)
   return enough || (requests >= LEAST_REQUESTS && times >= requests) ? times / Math.max(1, requests) : 0

@@ -36,7 +36,7 @@ export class Observed {
     return `--import ${pathToFileURL(file).href}`
   }
 
-  /** Resolves when every live process acts on the phase, or has not answered for a long time. */
+  /** Resolves when every live process acts on the phase, or after `ANSWER_MS`. */
   async enter(phase: Phase, signal: AbortSignal): Promise<void> {
     this.#write(phase)
     const until = Date.now() + ANSWER_MS
@@ -55,7 +55,7 @@ export class Observed {
       try {
         return [JSON.parse(readFileSync(path.join(this.#folder, name), 'utf8')) as Facts]
       } catch {
-        return [] // The disk is full.
+        return [] // An unreadable file is left out.
       }
     })
   }

@@ -25,7 +25,7 @@ export interface AuditOptions extends Ask {
   readonly url: URL | undefined
 }
 
-/** The phase `alone` gets two of these seconds: less would miss what happens three times. */
+/** The phase `alone` gets two of these seconds. In less time, a stall would seldom occur the minimum of three times. */
 const SHORTEST_MS = 5000
 
 export function checkAuditOptions(raw: RawAuditOptions, command: readonly string[]): AuditOptions {

@@ -20,7 +20,7 @@ import { Users } from './users.ts'
 
 /** Requests to each path before anything is recorded, for compilation and lazy loading. */
 const WARM_UP = 5
-/** Share of the duration with one request at a time, when a stall belongs to one request. */
+/** Share of the duration with one request at a time, so that a stall belongs to one request. */
 const ALONE_SHARE = 0.4
 /** Long enough to judge a path that takes two seconds per request. */
 const LONGEST_ALONE_MS = 12_000
@@ -168,7 +168,7 @@ class Run {
       }
       running = await livingOf(pids)
     }
-    // Its last output may still be in transit.
+    // The last answers may still be in transit.
     const readBy = Date.now() + AFTER_SIGTERM_MS
     while (inFlight.some(({ status }) => status === undefined) && Date.now() < readBy) {
       await sleep(LOOK_EVERY_MS, undefined, { signal })
@@ -206,7 +206,7 @@ function checkServing(observed: Observed): void {
         'that is not built on node:http answers, which audit cannot observe',
     )
   }
-  // Newer versions publish the parts of a request on diagnostics channels.
+  // Only newer versions publish what the observer needs on diagnostics channels.
   const old = serving.find(({ node }) => isOldNode(node))
   if (old !== undefined) throw new UserError(`the command runs on Node ${old.node}; audit needs 22.12 or later`)
 }

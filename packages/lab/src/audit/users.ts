@@ -8,7 +8,7 @@ import { type Ask, ask } from '../launch/wait-until-listening.ts'
 const THINK_MS = 10
 /** Pause after a failure, ms: users must not retry as fast as a dead server refuses. */
 const FAILED_MS = 100
-/** Requests for one path in a row: a queue that only this path has shows only when its requests overlap. */
+/** Successive requests for one path: a queue of this path alone shows only when its requests overlap. */
 const IN_A_ROW = 3
 const TIMEOUT_MS = 10_000
 
@@ -44,12 +44,12 @@ export class Users {
     this.#gone = Promise.all(Array.from({ length: count }, () => this.#stay(this.#leave.signal)))
   }
 
-  /** True once each path was requested this way. */
+  /** True once each path was requested `IN_A_ROW` times. */
   get haveAskedAll(): boolean {
     return this.#next >= IN_A_ROW * this.#paths.length
   }
 
-  /** Runs the users; resolves when they have the answers to all their requests. */
+  /** Ends the users; resolves when they have the answers to all their requests. */
   async go(): Promise<void> {
     this.#leave.abort()
     await this.#gone
@@ -64,7 +64,7 @@ export class Users {
     return [...this.#inFlight]
   }
 
-  /** Requests each path sequentially. */
+  /** Requests each path `times` times, one request at a time. */
   async askAll(times: number): Promise<void> {
     for (const path of this.#paths) for (let asked = 0; asked < times; asked++) await this.#ask(path)
   }

@@ -1,4 +1,4 @@
-/** The options that `melt` and `live` share: how the command is requested, and where results go. */
+/** The options that `melt`, `recover` and `live` share: how the command is requested, and where results go. */
 import type { Command } from 'commander'
 import { collect } from '../option-values.ts'
 

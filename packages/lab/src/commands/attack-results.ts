@@ -54,7 +54,7 @@ export async function deliver(results: AttackResults, flags: Flags): Promise<voi
   throw new UserError([...failures, ...(kept === undefined ? [] : [kept])].join('; '), 1)
 }
 
-/** False when stdout accepts no more (main.ts explains why). A reader that closes its pipe is not a failure. */
+/** False if stdout cannot be written (main.ts prints the reason). A reader that closes its pipe is not a failure. */
 const writeOut = (text: string): Promise<boolean> =>
   new Promise(resolve => {
     process.stdout.write(text, error => resolve((error as NodeJS.ErrnoException | null)?.code === 'EPIPE' || !error))

@@ -139,7 +139,7 @@ Exit codes: 0 done, 2 bad input, 3 an expectation was missed, 130 Ctrl-C.`,
     })
 }
 
-/** With more steps it would be a ramp. */
+/** More steps would amount to a ramp. */
 const MOST_STEPS = 100
 
 const rate = (name: string): ((text: string) => number) => numberWithin(name, 0.001, 1_000_000, false)

@@ -42,7 +42,7 @@ export function registerAudit(program: Command): void {
     .option('--users <n>', 'concurrent users', '10')
     .option('--duration <duration>', 'duration of the load, without the shutdown', '10s')
     .option('--start-timeout <duration>', 'time until the command must listen', '10s')
-    .option('--url <url>', 'where the command listens (default: found by itself)')
+    .option('--url <url>', 'where the command listens (default: detected)')
     .option('--json', 'print the result as one JSON document on stdout, and nothing else')
     .addHelpText(
       'after',

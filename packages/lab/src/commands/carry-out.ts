@@ -1,4 +1,4 @@
-/** What the commands that run a scenario share: its origin, its output, its exit code. */
+/** Shared by the commands that run a scenario: the output, the exit code, and the command line for the report. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -64,7 +64,9 @@ export function writeOrKeep(result: ScenarioResult, out: string, write?: WriteFi
   }
 }
 
-/** The result may be written although its page failed; otherwise it goes to another disk, and at last to stdout. */
+/**
+ * Says where the result is: in the run's folder if only the page failed, else in a temporary folder, else on stdout.
+ */
 function whereItIs(result: ScenarioResult, folder: string | undefined, write: WriteFile = writeFileSync): string {
   const then = (file: string): string =>
     `the result is in ${file}: \`meltlab report ${file}\` writes the page once there is room`
@@ -93,7 +95,7 @@ export function provenance(): { readonly commandLine: string; readonly labVersio
   return { commandLine: [command, ...words].join(' '), labVersion: labVersion() }
 }
 
-/** Masks the value of a header in a command line, because it may be secret. */
+/** Masks the value of a header with credentials in a command line. */
 const hidden = (word: string): string =>
   word.replace(/^((?:--header=)?([\w-]+):).*$/s, (whole, start: string, name: string) =>
     isCredential(name) ? `${start} …` : whole,

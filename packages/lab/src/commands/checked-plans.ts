@@ -8,10 +8,10 @@ import { expectedArrivals } from '../load/schedule.ts'
 import { loadInWords } from '../report/attack-words.ts'
 import { UserError } from '../user-error.ts'
 
-/** An even schedule sends no request below this number. */
+/** An even schedule with fewer expected arrivals sends no request. */
 const LEAST_REQUESTS = 0.5
 
-/** Prepares the first plan; there must be at least one. @throws UserError */
+/** Checks all plans and prepares the first; there must be at least one. @throws UserError */
 export function checkedPlans(plans: readonly LoadPlan[]): Prepared {
   const prepared = preparedOf(plans)
   for (const plan of plans) {

@@ -27,15 +27,20 @@ import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 import { writeText } from './written-file.ts'
 
-/** Defaults of the alternating load. Options only for --a and --b have no commander default, to detect misuse. */
+/**
+ * Defaults of the alternating load. Options that need --a and --b have no default in commander, so that misuse is
+ * detected.
+ */
 const DEFAULTS = {
-  /** If p50 varies by up to 2 % between runs, 5 % is found nine times in ten (simulated in bench/compare.ts). */
+  /**
+   * If p50 varies by up to 2 % between runs, a change of 5 % is found in 9 of 10 cases (simulated in bench/compare.ts).
+   */
   rounds: '20',
   /** Maximum number of rounds with --until. */
   mostRounds: '100',
-  /** With more than 2,000 answers per run at 500/s, a p99 rests on 20 of them. */
+  /** At 500/s a run has more than 2,000 answers, and its p99 rests on 20 of them. */
   duration: '5s',
-  /** Time for the compiler to find the hot code. */
+  /** Time for V8 to compile the hot code. */
   warmUp: '2s',
   timeout: '10s',
   slo: '1s',
@@ -43,7 +48,7 @@ const DEFAULTS = {
   path: '/',
 } as const
 
-/** Exit code when noise hides a difference larger than the tolerance. */
+/** Exit code when noise may hide a difference larger than the tolerance. */
 const undecided = 4
 
 interface Flags {
@@ -202,7 +207,7 @@ const UNPINNED = 'Server and lab shared the cores of this machine: separate core
 function checkEmpty(folder: string): void {
   checkWritable(folder, '--keep')
   if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new UserError(`${folder} is not empty; --keep names another folder`)
+    throw new UserError(`${folder} is not empty; name another with --keep`)
   }
 }
 

@@ -26,7 +26,7 @@ export function registerMelt(program: Command): void {
     .option('--timeout <duration>', `give up on an answer (default: ${full.timeout}; quick: ${quick.timeout})`)
     .option('--spacing <kind>', 'arrivals: even, or poisson (independent users)', 'even')
     .option('--also <arm>', "a further arm: Node options or a command, '[name=]...'; repeatable", collect, [])
-    .option('--url <url>', 'where the command listens (default: found by itself)')
+    .option('--url <url>', 'where the command listens (default: detected)')
     .option('--no-recovery', 'do not test at the end whether it recovers from 10x by itself')
     .option('--quick', 'fewer and shorter steps: just over a minute')
   appOptions(command)

@@ -1,4 +1,6 @@
-/** Stores what a kept run has measured so far in a file beside its result, so that a stopped run can be resumed. */
+/**
+ * Stores what a run with --keep has measured so far, in a file beside its result, so that a stopped run can be resumed.
+ */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import type { RunPart } from '../experiment/run-scenario.ts'
 import { scriptDigest } from '../experiment/script-digest.ts'

@@ -1,4 +1,4 @@
-/** Reads a stored result of `run`, `melt` or `watch`, as far as it is needed to draw it. */
+/** Reads a stored result of `run`, `melt`, `recover` or `live`, and checks the parts that are drawn. */
 import type { ScenarioResult } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
 import { readText } from './written-file.ts'

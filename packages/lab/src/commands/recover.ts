@@ -25,7 +25,7 @@ export function registerRecover(program: Command): void {
     .option('--within <duration>', 'time within which it must recover: whole seconds', '10s')
     .option('--slo <duration>', 'an answer later than this is late', '1s')
     .option('--timeout <duration>', 'clients give up on an answer', presets.quick.timeout)
-    .option('--url <url>', 'where the command listens (default: found by itself)')
+    .option('--url <url>', 'where the command listens (default: detected)')
   appOptions(command)
     .addHelpText('after', '\nTwo to eight minutes.\n\nExample:\n  meltlab recover -- node server.js')
     .action((typed: string[], options: RawRecoverOptions) => recover(typed, options))

@@ -67,7 +67,7 @@ function pageBeside(file: string): string {
 
 /**
  * One page for all results, with its pictures in `images`. A README.md in the first folder becomes the page's
- * introduction. With `pages` it is an index, `pages`.md, of pages written there.
+ * introduction. With `pages` it is instead an index (`pages`.md) of the pages that are written to that folder.
  */
 export function markdownReport(places: readonly string[], images: string, pages?: string): string {
   const order = [...catalogue, ...scoreboard].map(({ name }) => name)

@@ -40,7 +40,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no folder can be created there',
 }
 
-/** Another process may have created a file there meanwhile. */
+/** Stops at a folder in which another process has created a file meanwhile. */
 function removeEmpty(folders: readonly string[]): void {
   try {
     for (const each of folders) rmdirSync(each)

@@ -4,10 +4,10 @@ import path from 'node:path'
 import { UserError } from '../user-error.ts'
 import { REASONS } from './writable-folder.ts'
 
-/** The maximum length of a Node string, whatever it contains. */
+/** Below the maximum length of a string in Node, whatever it contains. */
 const MOST_MEGABYTES = 500
 
-/** Checks before the measurement that a file is writable. Removes what it creates. */
+/** Checks before the measurement that a file is writable, without creating it. */
 export function checkWritableFile(file: string, option: string): void {
   try {
     if (existsSync(file)) {

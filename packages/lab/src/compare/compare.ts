@@ -7,7 +7,7 @@ import { CONFIDENCE, type ComparedFigure, comparedFigures } from './comparison.t
 import { FEWEST } from './trimmed-interval.ts'
 
 export interface Side {
-  /** The user's name for it: a file, a folder, a command or a URL. */
+  /** The user's name for the side: a file, a folder, a command or a URL. */
   readonly name: string
   readonly results: readonly Result[]
 }
@@ -94,7 +94,9 @@ function inOrder({ results }: Side): Result[] {
 
 const startMs = ({ document }: Result): number => Date.parse(document.startedAt)
 
-/** The doubt about the whole run. Lateness is excluded: it is known per figure, and widens its interval. */
+/**
+ * The doubt about the whole run. Lateness is excluded: it is known for each figure, and widens the figure's interval.
+ */
 function doubtOf({ document }: Result): DoubtCode | undefined {
   return document.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
 }

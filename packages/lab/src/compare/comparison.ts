@@ -5,7 +5,7 @@
  * are equally far apart; for errors the difference of the shares. Their trimmed mean has an interval
  * (trimmed-interval.ts). All intervals hold together with {@link CONFIDENCE}: the more there are, the wider each is
  * (Bonferroni's inequality; Dunn, "Multiple comparisons among means", JASA 56, 1961). A difference is real if its
- * interval excludes zero. There is no difference only if one of {@link TOLERANCE} would have shown; otherwise it is
+ * interval excludes zero. "No difference" means that one of {@link TOLERANCE} would have shown; otherwise the figure is
  * undecided.
  *
  * The generator may have been late. The server's own figure lies between the measured one and the one without the
@@ -24,7 +24,7 @@ const RESOLUTION = 1 / 128
 export const TOLERANCE = 0.05
 const TOLERATED_ERRORS = 0.01
 
-/** Lateness is mentioned if it adds at least this share of the interval. */
+/** Lateness is mentioned if it adds more than this share to the width of the interval. */
 const BLURRED = 0.5
 
 /** Added to both sides (a rate, or ms), because zero has no logarithm; too small to matter. */
@@ -104,7 +104,8 @@ function verdictOf(
 
 /**
  * True if more rounds would not help: each figure is known to the tolerance, or differs by far more than the width of
- * its interval. Stopping at the first visible difference would find one in anything that is checked often enough.
+ * its interval. A stop at the first visible difference would find a difference between any two sides that are checked
+ * often enough.
  */
 export const isPlain = (figures: readonly ComparedFigure[]): boolean =>
   figures.every(({ verdict, change, hides }) => {

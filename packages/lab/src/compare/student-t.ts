@@ -1,14 +1,14 @@
 /** Student's t distribution. Pure. */
 
 /**
- * The value that |t| exceeds with probability `1 - confidence`, for `df` degrees of freedom. `confidence` in (0, 1), `df` a
- * whole number of at least 1.
+ * The value that |t| exceeds with probability `1 - confidence`, for `df` degrees of freedom. `confidence` in (0, 1),
+ * `df` a whole number of at least 1.
  */
 export function twoSidedT(confidence: number, df: number): number {
   let low = 0
   let high = 1
   while (within(high, df) < confidence) high *= 2
-  // Ends when the two are adjacent numbers.
+  // Ends when `low` and `high` are adjacent numbers.
   for (let middle = high / 2; middle > low && middle < high; middle = (low + high) / 2) {
     if (within(middle, df) < confidence) low = middle
     else high = middle

@@ -7,16 +7,18 @@ export interface Interval {
   readonly high: number
 }
 
-/** Share of values left out at either end: a disturbance in a round or two must neither cause a change nor hide one. */
+/**
+ * Share of values left out at either end: a disturbance in a round or two must neither look like a change nor hide one.
+ */
 const TRIMMED = 0.2
 /** With fewer values the interval is too wide to say anything. */
 export const FEWEST = 5
 
 /**
- * The trimmed mean and Student's interval around it, with the Winsorised deviation: Tukey and McLaughlin, "Less vulnerable
- * confidence and significance procedures for location based on a single sample: trimming/Winsorization 1", Sankhya A 25,
- * 1963. Needs {@link FEWEST} values. Valid for values that are symmetric around their centre, as are differences of two
- *    runs of the same program.
+ * The trimmed mean and Student's interval around it, with the Winsorised deviation: Tukey and McLaughlin, "Less
+ * vulnerable confidence and significance procedures for location based on a single sample: trimming/Winsorization 1",
+ * Sankhya A 25, 1963. Needs {@link FEWEST} values. Valid for values that are symmetric around their centre, such as the
+ * differences of two runs of the same program.
  */
 export function trimmedInterval(values: readonly number[], confidence: number): Interval {
   const n = values.length

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const LAB = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Paths whose content can change a figure. Results and pages are derived from figures. */
+/** Paths whose content can change a figure. Results and pages are derived from figures, so they are excluded. */
 export const FIGURE_CODE: readonly string[] = [
   ...['packages', 'bench', 'apps', 'deploy', 'examples', 'scripts', 'package-lock.json'],
   ...[':!bench/results', ':!apps/results', ':!*.md'],

@@ -86,9 +86,9 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
         startTimeoutMs: spec.startTimeoutMs ?? defaultStartTimeoutMs,
         signal,
       })
-      // Every start repeats the same note with other ports.
+      // Every start would repeat the same note with other ports.
       if (note !== undefined && !noted.has(spec.name)) progress.line(`note: ${note}`)
-      // Asked only once: every start under one name has the same command.
+      // Read only once: every start under one name has the same command.
       const node = noted.has(spec.name) || typeof spec.run === 'string' ? undefined : await nodeVersionOf(app.pid)
       if (node !== undefined) nodes.set(spec.name, node)
       noted.add(spec.name)
@@ -138,7 +138,7 @@ function runningApp(app: App, origin: string, stopping: () => boolean, stop: () 
     watch: () => watch(app.pid),
     stop,
     async ask<T>(path: string, timeoutMs = ASK_TIMEOUT_MS): Promise<T> {
-      // The app may close a kept connection at the moment of the next request.
+      // The app could close a kept connection at the moment of the next request.
       const request = { headers: { connection: 'close' }, signal: AbortSignal.timeout(timeoutMs) }
       const answer = await fetch(new URL(path, origin), request)
         .then(async response => ({ ok: response.ok, status: response.status, text: await response.text() }))

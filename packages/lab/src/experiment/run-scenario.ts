@@ -61,7 +61,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const checkpoint = (): void => options.onCheckpoint?.({ measured, elapsedMs: elapsedMs(), why: doubts })
   const { context, doubts, nodes, end } = makeContext({ form, signal, progress, cores, checkpoint })
   for (const reason of resumed.why) context.doubt(reason)
-  // A commit made during the run must not change it.
+  // Read before the run, because a commit may be made meanwhile.
   const commit = commitHere()
   const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
   let failure: unknown

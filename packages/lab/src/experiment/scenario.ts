@@ -37,7 +37,7 @@ export interface Scenario<Measured> {
   /** kebab-case. */
   readonly name: string
   readonly title: string
-  /** What it shows, in one line. */
+  /** What the scenario shows, in one line. */
   readonly story: string
   /** Empty if nothing was published. */
   readonly published: readonly Published<Measured>[]
@@ -47,7 +47,7 @@ export interface Scenario<Measured> {
   readonly needs?: readonly string[]
   readonly blank: () => Measured
   readonly run: (context: Context, measured: Measured) => Promise<void>
-  /** `run` continues from the `Measured` of an earlier run that was stopped, and skips what is in it. */
+  /** `run` continues from the `Measured` of an earlier run that was stopped, and skips what that contains. */
   readonly resumes?: true
   /** The part of `Measured` that stays in a stored result. @default all of it */
   readonly kept?: (measured: Measured) => unknown
@@ -58,7 +58,7 @@ export interface Scenario<Measured> {
 /** Hides the type of the figures, which only the scenario itself needs. */
 export const scenario = <Measured>(made: Scenario<Measured>): Scenario<unknown> => made as unknown as Scenario<unknown>
 
-/** The core of a process: `server` for what is measured, `dependency` for what that waits for. */
+/** The core of a process: `server` for what is measured, `dependency` for its dependencies. */
 export type Core = 'server' | 'dependency' | 'lab'
 
 export interface AppSpec {
@@ -77,7 +77,7 @@ export interface AppSpec {
   readonly url?: URL | undefined
   /** How to trust its certificate, if it uses TLS. */
   readonly tls?: Tls | undefined
-  /** @default 15 000 */
+  /** @default 60 000 */
   readonly startTimeoutMs?: number
 }
 

@@ -1,7 +1,7 @@
 /**
- * A short digest of the code that produced the figures of a scenario: its script in src/scenarios, the files that this
- * imports there, and the apps it starts. It excludes comments and code that only judges or shows figures (`-expects`,
- * `-view`).
+ * A short digest of the code that produced the figures of a scenario: its script in src/scenarios, the files of that
+ * folder that the script imports, and the apps that it starts. It excludes comments and code that only judges or shows
+ * figures (`-expects`, `-view`).
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ScenarioResult } from '../report/result.ts'
 
-/** Increase it for a fix of the load engine or of the frame that changes measurements. */
+/** Increase it after a fix of the load engine, or of other code outside scenarios, that changes measurements. */
 const FRAME = 1
 
 const LAB = fileURLToPath(new URL('../..', import.meta.url))
@@ -24,7 +24,7 @@ export function scriptDigest(name: string, lab: string = LAB): string | undefine
   return hash.digest('hex').slice(0, 12)
 }
 
-/** True if another script than today's measured it. Unknown without sources. */
+/** True if the result was measured by another version of the script; false without sources. */
 export function isOlder({ name, conditions }: Pick<ScenarioResult, 'name' | 'conditions'>): boolean {
   const script = scriptDigest(name)
   return script !== undefined && script !== conditions.script

@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Context } from './scenario.ts'
 
-/** Removed after the run. If the lab runs as root, PostgreSQL runs as its own user, who must be able to enter it. */
+/** The folder is removed after the run. Other users can enter it, because PostgreSQL refuses to run as root. */
 export function temporaryFolder(context: Context, name: string): string {
   const folder = mkdtempSync(path.join(os.tmpdir(), `meltlab-${name}-`))
   context.cleanUp(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,6 +1,6 @@
 /**
- * Starts a command and makes sure it ends. Each has its own process group, so everything it starts (npm scripts,
- * shells, cluster workers) ends with it, however this process exits. It does not know ports, load or arms.
+ * Starts a command and makes sure it ends. Each command has its own process group, so everything that it starts (npm
+ * scripts, shells, cluster workers) ends with it, however this process exits. It does not know ports, load or arms.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
@@ -34,7 +34,7 @@ const graceMs = 2000
 /** Process groups that must end with this process. */
 const live = new Set<number>()
 
-/** Runs at exits after which no asynchronous code runs: process.exit(), an uncaught exception. */
+/** Kills the groups also at process.exit() and at an uncaught exception, after which no asynchronous code runs. */
 process.on('exit', () => {
   for (const pid of live) signalGroup(pid, 'SIGKILL')
 })
@@ -43,7 +43,7 @@ export function launch({ name, command, env }: Launch): Promise<App> {
   const [program, ...args] = command
   const child = spawn(program!, args, {
     detached: true,
-    // Containers and process managers also give a service a pipe that is read.
+    // Like containers and process managers, gives the service pipes that are read.
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...env },
   })
@@ -58,7 +58,7 @@ export function launch({ name, command, env }: Launch): Promise<App> {
  * guardian reads.
  */
 function guard(pgid: number): ChildProcess {
-  // No environment, because processes are identified by theirs.
+  // The environment is empty, because the lab's tests find leftover processes by a variable in it.
   const guardian = spawn('/bin/sh', ['-c', `read _; kill -KILL -${pgid}`], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],

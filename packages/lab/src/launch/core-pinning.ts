@@ -1,6 +1,7 @@
 /**
  * Gives the server one core and the lab another, so that neither can slow the other down and "one core's worth" means
- * something. It uses Linux's `taskset`. Without that, or with a single core, nothing is pinned and the result says so.
+ * something. It uses Linux's `taskset`. Without `taskset`, or with a single core, nothing is pinned and the result says
+ * so.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 

@@ -7,12 +7,12 @@ export type Ports = readonly [first: number, last: number]
 
 /** Ports below this are well known. */
 const FIRST = 10_000
-/** The ephemeral range if the system does not report one: usually it begins here or later. */
+/** Assumed ephemeral range if the system does not report one: most ranges begin here or later. */
 const USUAL: Ports = [32_768, 65_535]
 
 /**
- * A port that is free now and stays free until the command listens: outside the ephemeral range, which the system
- * assigns to connections and to port 0, if possible.
+ * A free port, if possible outside the ephemeral range: the system assigns ports of that range to connections and to
+ * port 0, perhaps before the command listens.
  */
 export async function freePort(): Promise<number> {
   const choice = portsLeft(givenOut())
@@ -24,7 +24,7 @@ export async function freePort(): Promise<number> {
   return (await bound(0))!
 }
 
-/** The ports outside the ephemeral range, if there are more than a few. */
+/** A range of more than 1000 ports outside the ephemeral range; undefined if there is none. */
 export function portsLeft([first, last]: Ports): Ports | undefined {
   const sides: readonly Ports[] = [
     [FIRST, first - 1],

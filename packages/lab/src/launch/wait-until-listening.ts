@@ -12,15 +12,15 @@ import { speaksTls, trustHint, untrustedHint } from '../load/tls.ts'
 import { type Listener, listeningPorts } from '../processes/listening-ports.ts'
 import type { App } from './command.ts'
 
-/** The part of an app that a check of its server needs; the lab need not have started it. */
+/** The part of an app that a check of its server needs; the lab need not have started the app. */
 export type Reachable = Pick<App, 'name' | 'ended' | 'lastWords'>
 
 export interface ReadyOptions {
   /** The address that the user gave; then no port is searched. */
   readonly url: URL | undefined
-  /** The port set in PORT: preferred if it listens on several. */
+  /** The port set in PORT: preferred if the command listens on several. */
   readonly preferredPort: number | undefined
-  /** True if it will listen on that port: ports that it opens before are ignored. @default false */
+  /** True if the command is sure to listen on `preferredPort`: its other ports are ignored. @default false */
   readonly onlyThere?: boolean
   /** How to trust its certificate, if it uses TLS. */
   readonly tls?: Tls | undefined
@@ -33,7 +33,7 @@ const pollMs = 25
 const connectTimeoutMs = 1000
 /** A server that opened an unexpected port may be about to open others, so the check waits for this time. */
 const settleMs = 200
-/** A command that has listened only on other ports than --url's for this time will not open that one. */
+/** A command that has listened for this time, but not on the port of --url, is taken never to listen there. */
 const elsewhereMs = 1000
 
 /** Returns the origin on which the command listens, such as `http://127.0.0.1:3000`. */
@@ -66,7 +66,7 @@ export async function refuseTaken(url: URL | undefined): Promise<void> {
   throw new UserError(`a process listens on ${url.origin} already, before the command was started; end it first`)
 }
 
-/** True if a TCP connection succeeds. Used only where listening ports cannot be read. */
+/** True if a TCP connection succeeds. Used only for the address of --url. */
 function listensAt(url: URL): Promise<boolean> {
   const { hostname, port } = parseTarget(url.origin)
   return accepts(hostname, port, connectTimeoutMs)
@@ -150,7 +150,7 @@ export interface Ask {
   readonly tls?: Tls | undefined
 }
 
-/** Sends one request. Resolves to the HTTP status, or to a word for the failure. `agent` keeps connections open. */
+/** Sends one request. Resolves to the HTTP status, or to a text for the failure. `agent` keeps connections open. */
 export function ask(
   url: URL,
   request: Ask,
@@ -162,7 +162,7 @@ export function ask(
     const { method, headers, body, tls } = request
     const trust = { ca: tls?.ca, rejectUnauthorized: tls?.insecure !== true }
     const sent = transport.request(url, { method, headers, agent, ...trust })
-    // The socket's idle timeout is not enough: a server that sends single bytes must not be waited for either.
+    // The socket's idle timeout is not enough: a server could send a byte now and then for ever.
     const timer = setTimeout(() => {
       resolve(`no answer within ${timeoutMs / 1000}s`)
       sent.destroy()
@@ -181,7 +181,7 @@ export function ask(
   })
 }
 
-/** Checks that the request is answered at all before it is measured for minutes. */
+/** Checks that the request is answered 2xx or 3xx before it is measured for minutes. */
 export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeoutMs: number): Promise<number> {
   let outcome: number | string = ''
   // A server may listen a moment before it is ready, so there are three tries in half a second.

@@ -66,7 +66,7 @@ function tailOf(ticks: readonly Counted[]): Pick<Figures, 'p99Ms' | 'ownMs'> {
   return { p99Ms: measured.percentile(99), ownMs: own.length === 0 ? null : Math.max(...own) }
 }
 
-/** The state depends on goodput as a share of min(offered, capacity), as the report does. */
+/** The state depends on goodput as a share of min(offered, capacity), as in the report. */
 export function stateOf(
   { due, good, late, refused, lost }: Readonly<Record<Fate | 'due', number>>,
   capacity: number,

@@ -5,7 +5,7 @@ import type { EngineReport } from '../load/engine-job.ts'
 import type { LoadPlan } from '../load/plan.ts'
 import type { FromGenerator, Tick, ToGenerator } from './generator-messages.ts'
 
-/** The file beside this one, as source or built. */
+/** The sources contain generator.ts, the build generator.js. */
 const file = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './generator.ts' : './generator.js', import.meta.url),
 )
@@ -17,7 +17,7 @@ export class GeneratorProcess {
   readonly #started: Promise<void>
 
   constructor(onTick: (tick: Tick) => void) {
-    // It has its own process group, because Ctrl-C in the terminal is for the lab only.
+    // The generator has its own process group, because Ctrl-C in the terminal is for the lab only.
     this.#child = fork(file, { serialization: 'advanced', detached: true, env: { ...process.env, NODE_OPTIONS: '' } })
     const started = Promise.withResolvers<void>()
     const reports = Promise.withResolvers<readonly EngineReport[]>()
@@ -69,7 +69,7 @@ export class GeneratorProcess {
   }
 
   #tell(message: ToGenerator): void {
-    // `reports` shows that the process has ended.
+    // After the end of the process, `reports` rejects, and nothing is sent.
     if (this.#child.connected) this.#child.send(message, () => {})
   }
 }

@@ -50,7 +50,9 @@ export interface LiveSide {
   readonly outcome: LoadOutcome
 }
 
-/** The page waits this long until it draws a point: requests from an earlier load are then answered or timed out. */
+/**
+ * A second counts after this many seconds of the same load: by default, requests of an earlier load have then ended.
+ */
 const SETTLES_S = 2
 
 /** Maximum after-effect of a decrease of the load: a server that has not recovered by then will not. */
@@ -58,14 +60,17 @@ const RECOVERS_S = 10
 /** The same threshold as in the report's verdict. */
 const RECOVERED = 0.9
 
-/** A second counts for its load if the seconds before had the same load; the first seconds have cold connections. */
+/**
+ * A second counts for its load if the seconds before had the same load. The first second never counts, because the
+ * connections are cold.
+ */
 function settled(loads: readonly (number | null)[], second: number): number | null {
   const load = loads[second] ?? null
   const before = loads.slice(Math.max(0, second - SETTLES_S), second)
   return before.length > 0 && before.every(each => each === load) ? load : null
 }
 
-/** The seconds in which a side still works off a backlog after the load has fallen below its capacity. */
+/** The seconds in which a side still works off a backlog after the load fell from above the capacity. */
 function recovering(
   seconds: readonly LoadSecond[],
   loads: readonly (number | null)[],

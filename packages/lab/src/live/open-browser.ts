@@ -1,4 +1,4 @@
-/** Opens an address in the user's browser, if the session has a display. */
+/** Opens an address in the user's browser, if the lab runs in a terminal and not in CI. */
 import { spawn } from 'node:child_process'
 
 interface Surroundings {

@@ -19,7 +19,7 @@ export interface LiveOptions {
   readonly melt: MeltOptions
   /** Requests per second of each side; undefined if it must be measured. */
   readonly capacity: number | undefined
-  /** It ends by itself after this time. */
+  /** The run ends by itself after this time. */
   readonly longestMs: number
 }
 

@@ -7,7 +7,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 
-/** Handles requests of the page. */
+/** What the page can read and control. */
 export interface PageParts {
   /** Constant for the whole run. */
   readonly about: () => unknown
@@ -21,7 +21,7 @@ export interface PageParts {
 const MOST_VIEWERS = 16
 const MOST_CONNECTIONS = 64
 const MOST_BODY_BYTES = 64
-/** A browser requests the report within this time after it was told of it, or has gone. */
+/** Maximum wait for browsers to read the report after the redirect. */
 const REPORT_READ_MS = 5000
 
 const types = { html: 'text/html', css: 'text/css', js: 'text/javascript' } as const
@@ -153,7 +153,7 @@ export class PageServer {
   #giveReport(report: string, response: http.ServerResponse): void {
     response.setHeader('content-security-policy', REPORT_POLICY)
     response.setHeader('content-type', 'text/html; charset=utf-8')
-    // No other answer follows on this connection.
+    // The connection closes after the report, which shows that the browser has read it.
     response.setHeader('connection', 'close')
     response.end(report)
     response.once('close', () => {

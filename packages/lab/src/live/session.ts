@@ -110,7 +110,7 @@ export class Session {
       if (this.#seconds[second] !== stop) this.#seconds[second] = null
       return
     }
-    // The end of the previous second lies in this tick, too.
+    // The end of the previous second belongs to this tick, too.
     if (!isSame && this.#seconds.length > 0) this.#seconds[this.#seconds.length - 1] = null
     while (this.#seconds.length < second) this.#seconds.push(isSame ? stop : null)
     this.#seconds.push(stop)

@@ -3,13 +3,16 @@ import type { RequestEnd } from '../load/arrival-source.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
 import type { Watcher } from './steered-arrivals.ts'
 
-/** `good`: 2xx or 3xx within the SLO; `late`: after it; `refused`: 503; `lost`: other answers, failures, unsent. */
+/**
+ * `good`: 2xx or 3xx within the SLO; `late`: 2xx or 3xx after the SLO; `refused`: 503; `lost`: other answers, failures,
+ * unsent.
+ */
 export type Fate = 'good' | 'late' | 'refused' | 'lost'
 
 /** Latency from due to ended, ms. */
 export type Dot = readonly [fate: Fate, latencyMs: number]
 
-/** The counts of one side since the last ones. */
+/** The counts of one side since the previous call. */
 export interface SideCounts extends Readonly<Record<Fate, number>> {
   readonly due: number
   /** Latencies of 2xx and 3xx answers, as measured and without the generator's own delay. */
@@ -19,7 +22,7 @@ export interface SideCounts extends Readonly<Record<Fate, number>> {
   readonly dots: readonly Dot[]
 }
 
-/** Ten times a second, for a page that shows ten seconds: 1,000 dots. */
+/** Dots per tick. With ten ticks a second, a page that shows ten seconds has 1,000 dots. */
 const MOST_DOTS = 10
 
 export class SideCounter implements Watcher {

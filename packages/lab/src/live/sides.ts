@@ -1,4 +1,4 @@
-/** Starts the command bare and protected, on separate ports and cores, and measures each one's capacity. */
+/** Starts the command bare and protected, on separate ports and cores, and measures the bare side's capacity. */
 import type { AppSpec, Context, RunningApp } from '../experiment/scenario.ts'
 import type { Cores } from '../launch/core-pinning.ts'
 import { freePort } from '../launch/free-port.ts'
@@ -19,7 +19,7 @@ export interface Side {
   readonly url: string
 }
 
-/** The bare side first. With three cores each has its own; with two the sides share one evenly. */
+/** Returns the bare side first. With three cores each side has its own; with two the sides share one evenly. */
 export async function startSides(
   context: Context,
   options: LiveOptions,
@@ -50,7 +50,7 @@ export async function startSides(
   return sides
 }
 
-/** @throws UserError if it ignores PORT, because two instances cannot share a port */
+/** @throws UserError if the command ignores PORT, because two instances cannot share a port */
 async function startOne(context: Context, spec: AppSpec): Promise<RunningApp> {
   const why = 'meltlab live runs the command twice at the same time, so it must listen on PORT, and on no other port'
   const asked = String(await freePort())
@@ -71,7 +71,10 @@ export function coresInWords(cores: Cores | undefined): string {
     : 'both services share one core evenly, and the load has the other'
 }
 
-/** Each side is measured while the other gets load as well, so it has the same share of the machine as later. */
+/**
+ * Measures the bare side while the protected side gets the same load, so that each has the same share of the machine as
+ * later.
+ */
 export async function findCapacity(
   context: Context,
   { melt }: LiveOptions,

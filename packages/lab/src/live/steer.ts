@@ -70,7 +70,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   await Promise.race([generator.start(plans, session.rate), aborted(signal)])
   onServing(page, await page.listen())
   signal.throwIfAborted()
-  // The kernel schedules the generator first; the page uses what is left.
+  // The kernel schedules the generator first; the page uses the remaining CPU time.
   if (context.cores !== undefined) os.setPriority(PAGE_PRIORITY)
   const timer = setTimeout(() => ending.abort(), longestMs)
   try {
@@ -94,7 +94,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   measured.rows = rowsOf(outcomes, session.loads, melt.sloMs, capacity)
 }
 
-/** The generator creates the arrivals; the connections are those of the highest load. */
+/** The generator ignores the plan's arrivals and uses its connections, which suit the highest load. */
 function planFor({ melt, longestMs }: LiveOptions, url: string, mostRate: number): LoadPlan {
   const { connections: _, ...request } = melt
   return {

@@ -8,7 +8,7 @@ import { type Columns, tableOf } from '../report/tables.ts'
 import type { LiveMeasured, LiveRow, LiveSecond } from './measured.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
-/** A load that lasted less is shown but not judged: one slow second would be too large a share of it. */
+/** A load that lasted fewer seconds is shown but not judged: one slow second would be too large a share of it. */
 const LEAST_SECONDS = 5
 const judged = (rows: readonly LiveRow[]): readonly LiveRow[] => rows.filter(({ seconds }) => seconds >= LEAST_SECONDS)
 const TOO_SHORT = `No load was held for ${LEAST_SECONDS} s after it had settled: too short to judge.`
@@ -34,7 +34,7 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
   }
 }
 
-/** If a process has ended, only that is reported. */
+/** The verdict on an arm whose process has ended is only that it died. */
 function standingsOf({ rows, died }: Known, arms: Arms): readonly Standing[] {
   // A process that has ended may have too few seconds to judge, and its end is what matters.
   const shown = rows.filter(row => died[row.arm] !== undefined || judged([row]).length > 0)

@@ -10,7 +10,7 @@ export class AnswerParts {
   #body: Buffer[] = []
   #bytes = 0
 
-  /** A head begins. An interim answer may have come before. */
+  /** Begins a head, and drops the fields of an interim answer (1xx). */
   begin(): void {
     this.#fields = []
   }
@@ -52,7 +52,7 @@ export class AnswerParts {
     for (const part of pointer.split('/').slice(1)) {
       const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
       if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
-      // A pointer cannot mean an array's `length`.
+      // Only indexes of an array are valid, not its `length`.
       if (Array.isArray(found) && !/^\d+$/.test(name)) return undefined
       found = (found as Readonly<Record<string, unknown>>)[name]
     }
@@ -60,5 +60,5 @@ export class AnswerParts {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they could end a header or begin another.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters could end a header or begin another.
 const CONTROL = /[\0-\x1f\x7f]/

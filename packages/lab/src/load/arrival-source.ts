@@ -5,12 +5,12 @@ import type { Arrival, FailureCode } from './plan.ts'
 import { seededRandom } from './random.ts'
 import { type Arrivals, arrivalsOf, durationMs } from './schedule.ts'
 
-/** `peek` returns Infinity if no request is due at present. */
+/** `peek` returns Infinity while no next request is known. */
 export interface ArrivalSource extends Arrivals {
   readonly durationMs: number
   /**
-   * A request that was `due` at that time ended at `atMs`; `connected` is false if it got no connection. At most
-   * `ownMs` of its time were the generator's own delay. `run` is its journey.
+   * Reports that the request due at `due` ended at `atMs`. `connected` is false if it got no connection, `run` is its
+   * journey, and `ownMs` is the maximum of the generator's own delay in its time.
    */
   ended(atMs: number, connected: boolean, due: number, end: RequestEnd, ownMs: number, run?: JourneyRun): void
 }
@@ -19,8 +19,8 @@ export interface ArrivalSource extends Arrivals {
 export type RequestEnd = number | FailureCode | 'unsent'
 
 /**
- * A user whose connection failed pauses for this time, ms. Otherwise a closed port would get tens of thousands of
- * attempts per second, and the failures would hide everything else.
+ * Minimum pause of a user whose connection failed, ms. Otherwise a closed port would get tens of thousands of attempts
+ * per second, and the failures would hide everything else.
  */
 const PAUSE_AFTER_FAILED_CONNECTION_MS = 100
 
@@ -65,11 +65,11 @@ const retrying = (source: ArrivalSource, retries: number, random: () => number):
   }
 }
 
-/** The part of `worker` (0-based) out of `workers`. */
+/** The arrivals of one worker (0-based) out of `workers`. */
 export const sourceOf = (arrival: Arrival, worker: number, workers: number): ArrivalSource => {
   if (arrival.kind === 'closed') {
     const users = shareOf(arrival.users, worker, workers)
-    // The seed is the same for every arm.
+    // The same seed in every arm gives the same pauses.
     return closedLoop(users, arrival.durationMs, arrival.thinkMs, seededRandom(worker))
   }
   const source: ArrivalSource = {

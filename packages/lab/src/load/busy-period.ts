@@ -2,12 +2,15 @@
  * Computes how much of a request's latency the generator caused by sending it, or requests before it, late. Pure.
  *
  * When a request is sent late, the server may have been idle meanwhile, and the postponed work delays all later
- * requests until the server has caught up. If it serves in order, it delays none of them by more than the lateness of
- * the first request of the busy period. For the generator, a busy period begins and ends when no more requests are in
- * flight than at the quietest recent moment, because a slow server always has some.
+ * requests until the server has caught up. A server that works in order delays none of them by more than the lateness
+ * of the first request of the busy period. The generator takes a busy period to begin and end when no more requests are
+ * in flight than at the quietest recent moment, because a slow server always has some in flight.
  */
 
-/** Length of the window for that quietest moment, ms. It grows from the first value to the second during the run. */
+/**
+ * Length of the window in which the quietest moment is sought, ms. During the run it grows from the first value to the
+ * second.
+ */
 const SHORTEST_WINDOW_MS = 50
 const LONGEST_WINDOW_MS = 1000
 

@@ -4,7 +4,7 @@
  * The generator's lateness matters only if it shows in a figure. Every latency is recorded twice: as measured, and
  * without the generator's own delay (sending late, waiting for a free connection under a cap, reading late). The
  * server's own figure lies between the two. If they are too far apart for a reported figure, the run is not certified.
- * A generator 5 ms late does not touch a p50 of 3 s, and ruins one of 2 ms.
+ * A lateness of 5 ms does not change a p50 of 3 s, but ruins a p50 of 2 ms.
  */
 import type { EngineReport } from './engine-job.ts'
 import type { Histogram } from './histogram.ts'
@@ -20,18 +20,18 @@ import {
 } from './plan.ts'
 import type { Pair } from './tally.ts'
 
-/** The part of a figure that the generator may have caused: this share of it, */
+/** The allowance: up to this share of a figure may be the generator's own delay. */
 const SHARE = 0.1
-/** or this many ms if that is more: the generator's accuracy, for the median and for percentiles beyond it. */
+/** Minimum allowance, ms, for the mean and median, and for higher percentiles: the generator's accuracy. */
 const MIDDLE_MS = 0.1
 const TAIL_MS = 0.3
-/** Extremes rest on a few samples, and one slice of Linux's scheduler (3 ms on two cores) changes them. */
+/** Minimum allowance for extremes, ms. One slice of Linux's scheduler (3 ms on two cores) changes their few samples. */
 const EXTREME_MS = 3
 /** Maximum share of goodput lost to the generator's lateness. */
 const LOST_SHARE = 0.01
-/** A closed loop is as fast as the slower of its two ends. Above this share of a core, that was the generator. */
+/** If the generator uses this share of a core, it limits the rate of a closed loop, and not the server. */
 const SATURATED = 0.9
-/** With fewer samples beyond it, a tail percentile is only an extreme value. */
+/** A tail percentile with fewer samples beyond it counts as an extreme. */
 const ENOUGH_BEYOND = 10
 
 export interface Doubt {
@@ -61,7 +61,7 @@ export interface Figure {
   readonly title: string
   readonly read: (histogram: Histogram) => number
   readonly floorMs: number
-  /** For a percentile in the tail: the share of samples beyond it. */
+  /** Share of samples beyond a tail percentile; Infinity for mean and median, which are never extremes. */
   readonly beyond: number
 }
 
@@ -79,7 +79,7 @@ export const FIGURES: readonly Figure[] = [
 
 const TITLES: ByKind<string> = { ok: '', shed: 'shed ', other: 'other ', failed: 'failed ' }
 
-/** The certificate for these codes, which may repeat. */
+/** `codes` may contain duplicates. */
 export const certificateOf = (codes: readonly DoubtCode[], latencies: ByKind<Pair<Histogram>>): Certificate => {
   const doubts = DOUBT_CODES.filter(code => codes.includes(code))
   return { code: doubts[0] ?? 'certified', doubts, intervals: intervalsOf(latencies) }
@@ -94,7 +94,7 @@ const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals
     }),
   )
 
-/** The part that the generator may have caused of a figure of `measured` ms over `count` requests, ms. */
+/** The allowance, ms, for a figure of `measured` ms over `count` requests. */
 export const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
   Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
 

@@ -11,7 +11,7 @@ import { Fifo } from './fifo.ts'
 const LINGER_MS = 1500
 /**
  * A server that limits idle time (Keep-Alive: timeout=5) may close a connection just as a request is sent. So no
- * request is sent in the last second of that time, or in its last half if it is shorter than two.
+ * request is sent in the last second of that time, or in its last half if it is under 2 s.
  */
 const LEAVE_BEFORE_MS = 1000
 /** Interval of the check for slow connects while the standing set opens. */
@@ -27,16 +27,16 @@ export interface PoolSize {
 }
 
 export class ConnectionPool {
-  /** Number opened before the start. */
+  /** Connections opened before the start. */
   standingOpened = 0
   readonly #size: PoolSize
   readonly #dialer: Dialer
   readonly #free = new Fifo<Connection>()
-  /** In the order in which they began. */
+  /** In the order in which they began to connect. */
   readonly #connecting = new Set<Connection>()
   readonly #closing = new Set<Connection>()
   #open = 0
-  /** Number begun for the standing set, limited because a server may close each connection at once. */
+  /** Connections begun for the standing set: at most its size, because a server may close each at once. */
   #begun = 0
   #toReplace = 0
   #lastReplace = 0
@@ -56,7 +56,7 @@ export class ConnectionPool {
   openStanding(timeoutMs: number): Promise<void> {
     return new Promise(resolve => {
       this.#standingReady = resolve
-      // The run has not begun, so these times are those of the clock.
+      // The run has not begun, so times are those of the clock.
       this.#looking = setInterval(() => {
         for (const connection of this.overdue(nowMs(), timeoutMs)) this.#drop(connection)
       }, LOOK_EVERY_MS)
@@ -101,7 +101,7 @@ export class ConnectionPool {
     return this.#closing.size
   }
 
-  /** Returns the connection that has been free the longest, so that the pool uses its connections in turn. */
+  /** Returns the connection that has been free the longest, so that the pool uses its connections round robin. */
   takeFree(now: number): Connection | undefined {
     for (;;) {
       const free = this.#free.shift()
@@ -113,7 +113,7 @@ export class ConnectionPool {
     }
   }
 
-  /** The connection gets no more requests; the server closes it. */
+  /** The connection gets no more requests. Normally the server closes it; if not, `tidy` does. */
   #retire(connection: Connection, now: number): void {
     this.#open--
     connection.since = now
@@ -153,7 +153,7 @@ export class ConnectionPool {
     this.#free.push(connection)
   }
 
-  /** The connection failed or was closed here. Returns true if it had been open. */
+  /** The connection failed or the generator closed it. Returns true if it had been open. */
   lost(connection: Connection): boolean {
     const connected = !this.#connecting.delete(connection)
     this.#open--

@@ -1,7 +1,7 @@
 /**
- * Carries one request at a time: an HTTP/1.1 connection (http1-connection.ts), or one of the streams of an HTTP/2
- * connection (http2-stream.ts). Turns network events into calls on its owner. It knows no schedule, pool or counter.
- * After `onGone` or `onFailed` it makes no further calls.
+ * A connection carries one request at a time. It is an HTTP/1.1 connection (http1-connection.ts), or a stream of an
+ * HTTP/2 connection (http2-stream.ts). It turns network events into calls on its owner, and knows no schedule, pool or
+ * counter. After `onGone` or `onFailed` it makes no further calls.
  */
 import type { JourneyRun } from './journey-run.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
@@ -40,11 +40,14 @@ export abstract class Connection {
   /** When its request was due and when it was sent, ms from the start; set by the owner. */
   due = 0
   sentAt = 0
-  /** When it was queued to be sent: later if it had to wait for its connection. */
+  /** When node:http2 queued the request: later than `sentAt` if the connection was not open yet. */
   queuedAt = 0
   /** The maximum part of its latency that the generator had caused when it was sent, ms. */
   ownMs = 0
-  /** When connecting, then closing, began, and until when it may get another request; set by the owner. */
+  /**
+   * `since`: when it began to connect, later when it began to close. `usableUntil`: the end of the time for another
+   * request. Set by the owner.
+   */
   since = 0
   usableUntil: number = Number.POSITIVE_INFINITY
   /** Number, target, body length and journey of its request; set by the owner. */
@@ -68,7 +71,7 @@ export abstract class Connection {
   /** Adds a request; it is sent now, or as soon as the connection is open. */
   abstract send(request: OutgoingRequest): void
 
-  /** Closes it at once, without a call to the owner, who asked for it. */
+  /** Closes it at once, without a call to the owner. */
   abstract destroy(): void
 
   /** Closes it while it has no request. */

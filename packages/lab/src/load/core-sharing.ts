@@ -1,13 +1,16 @@
 /**
- * Detects whether a worker has a core of its own. Pure. If not, its idle turns delay the server that it measures: the
- * server waits for a slice of the scheduler, and the generator causes the latency that it reports.
+ * Detects whether a worker has a core of its own. Pure. The idle turns of a worker that shares its core delay the
+ * measured server: the server waits for a slice of the scheduler, and the generator reports latency that it caused
+ * itself.
  */
 import type { Scheduling } from './scheduling.ts'
 
 const LOOK_MS = 20
 /** Another thread wants the core if the worker was ready but waited for this share of the time between two checks. */
 const WAITED_SHARE = 0.05
-/** A worker that yields never waits, so what it sees in this time shows nothing, ms. */
+/**
+ * Time for which a worker yields, ms. A worker that yields never waits for the core, so checks meanwhile show nothing.
+ */
 const YIELDS_MS = 10_000
 
 export class CoreSharing {

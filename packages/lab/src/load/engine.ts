@@ -32,7 +32,7 @@ const SENDS_AT_ONCE = 64
 /** Interval at which deadlines are checked, so a timeout is late by this at most. */
 const SWEEP_MS = 4
 
-/** CPU time of this thread, ms; of the process before Node 23.9, which cannot separate threads. */
+/** CPU time of this thread, ms. Before Node 23.9 it is that of the process. */
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage()
   return (user + system) / 1000
@@ -61,7 +61,7 @@ export class Engine implements ConnectionOwner {
 
   /** Number of the next request. */
   #number: number
-  /** Ordered by due time, so the first one times out first. */
+  /** In the order of sending, which is nearly the order of due times. */
   readonly #inflight = new Set<Connection>()
   #lastSweep = 0
 
@@ -145,7 +145,7 @@ export class Engine implements ConnectionOwner {
     })
   }
 
-  /** Reads the control word now, in case the engine sleeps. */
+  /** Reads the control word now, in case the engine sleeps. Before the run, ends the opening of connections. */
   wake(): void {
     if (this.#running) this.#turn()
     else for (const { pool } of this.#origins) pool.standingDone()
@@ -187,7 +187,7 @@ export class Engine implements ConnectionOwner {
         this.#queued.length > 0 ||
         (behind && this.#origins.some(({ waiting, capped }) => waiting.length > 0 && !capped)),
       behind,
-      // How late an answer may be read without an effect on the figures; it follows how slow answers are.
+      // The slower the answers are, the later an answer may be read without an effect on the figures.
       answerScaleMs: Math.max(this.#typicalMs, now - this.#lastAnswerAt),
       ratePerMs: this.#ratePerMs,
     })
@@ -233,7 +233,7 @@ export class Engine implements ConnectionOwner {
     } else {
       const connection =
         origin.waiting.length > 0 ? undefined : this.#fresh ? origin.pool.connect(at) : origin.pool.takeFree(at)
-      // Before another connection is opened, unread answers may free one.
+      // The request waits first: unread answers may free a connection, so that no other need be opened.
       if (connection === undefined) origin.waiting.push(request)
       else this.#send(connection, request, at, false)
     }
@@ -271,9 +271,9 @@ export class Engine implements ConnectionOwner {
   }
 
   /**
-   * The longest waiting requests take free connections; then one more is opened if the cap allows it. Only one per
-   * turn, so that answers are read in between and free others: otherwise a generator that catches up after a pause
-   * would open hundreds at once, and measure them.
+   * Waiting requests take free connections; then one more is opened if the cap allows it. Only one opens per turn,
+   * because answers read between turns free others. Otherwise a generator that catches up after a pause would open
+   * hundreds at once, and measure the effect of that.
    */
   #serveWaiting(origin: Origin, now: number): void {
     const { pool, waiting, capped } = origin
@@ -325,7 +325,8 @@ export class Engine implements ConnectionOwner {
       const next = pool.takeFree(now)
       if (next !== undefined) this.#send(next, this.#nextWaiting(origin), now, origin.capped)
     }
-    // After a gap, due requests are sent once all answers are read, which show whether the server waited for them.
+    // After a gap, all answers are read before due requests are sent: answers show whether the server was idle
+    // meanwhile.
     if (this.#source.peek() <= now && !this.#pacer.catchingUp) this.#sendDue(now)
   }
 
@@ -356,14 +357,14 @@ export class Engine implements ConnectionOwner {
     this.#ratePerMs = (this.#tally.sentCount - this.#sentAtSweep) / (now - this.#lastSweep)
     this.#sentAtSweep = this.#tally.sentCount
     this.#lastSweep = now
-    // An answer that arrived in time but is unread is not late, so only answers read by then count.
+    // An answer that arrived in time but is unread is not late, so the check uses the time up to which all was read.
     const { readUpTo } = this.#pacer
     for (const { pool } of this.#origins) {
       for (const connection of pool.overdue(readUpTo, connectTimeoutMs)) this.#drop(connection, 'connect-timeout')
     }
     for (const connection of this.#inflight) {
       if (connection.due + timeoutMs > readUpTo) break
-      // Without a connection by then, the connection timed out, whatever its own limit.
+      // A request still without a connection failed because of the connection, whatever the limit for connecting.
       this.#drop(
         connection,
         this.#originOf(connection).pool.isConnecting(connection) ? 'connect-timeout' : 'response-timeout',

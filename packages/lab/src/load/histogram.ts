@@ -40,7 +40,7 @@ const within = (index: number, share: number): number =>
   LOWEST_MS * 2 ** (index >>> SUB_BITS) * (1 + ((index & (SUB - 1)) + share) / SUB)
 const middleOf = (index: number): number => within(index, 0.5)
 
-/** The plain form: survives JSON and structured clone. `buckets` is index, count, index, count... in rising order. */
+/** The plain form, for JSON and structured clone. `buckets` is index, count, index, count... in rising order. */
 export interface HistogramData {
   readonly count: number
   readonly sumMs: number
@@ -105,8 +105,8 @@ export class Histogram {
   }
 
   /**
-   * As {@link percentile}, but interpolated: values count as evenly spread in their bucket. For comparing two
-   * histograms, where steps would appear as differences.
+   * As {@link percentile}, but interpolated: values count as evenly spread in their bucket. Use it to compare two
+   * histograms: the steps between buckets would appear as differences.
    */
   smoothPercentile(percent: number): number {
     const rank = (percent / 100) * this.#count

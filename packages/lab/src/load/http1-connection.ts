@@ -1,4 +1,4 @@
-/** An HTTP/1.1 connection: writes bytes to its socket at once, and parses input where it is read. */
+/** An HTTP/1.1 connection: writes bytes to its socket at once, and parses input in the read buffer. */
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
@@ -69,7 +69,7 @@ export class Http1Connection extends Connection {
     this.owner.onBytes(count)
     if (this.state !== 'open') return true
     if (!this.busy) {
-      // Bytes without a request, such as a 408 before an idle connection is closed, so it is not used again.
+      // Bytes that answer no request, such as a 408, mean that the server is closing, so it gets no more requests.
       this.leave()
       return true
     }

@@ -5,10 +5,10 @@ import { Http2Session } from './http2-session.ts'
 import { Http2Stream } from './http2-stream.ts'
 
 export interface Http2Size {
-  /** Connections that are opened before any has a second stream, and the maximum. */
+  /** Number of connections opened before any carries a second stream, and the maximum. */
   readonly standing: number
   readonly most: number
-  /** Maximum concurrent streams on each. */
+  /** Maximum concurrent streams per connection. */
   readonly streams: number
   /** True for one connection per request. */
   readonly fresh: boolean

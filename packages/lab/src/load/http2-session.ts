@@ -25,7 +25,7 @@ export interface SessionUser {
   connected(): void
   /** The user may open the stream that `mayOpen` refused. */
   admitted(): void
-  /** The connection accepts no more requests, or fewer: an idle user leaves. */
+  /** The connection accepts fewer requests, or none. An idle user leaves. */
   leaveIfIdle(): void
   sessionEnded(code: FailureCode, reason: string): void
 }
@@ -39,9 +39,9 @@ export class Http2Session {
   #limit: number
   /** The server has sent its maximum number of streams (SETTINGS). */
   #settled = false
-  /** The user that sent a request before that. */
+  /** The user that may send before the server's SETTINGS arrive. */
   #first: SessionUser | undefined
-  /** The users that wait for that. */
+  /** The users that wait for the server's SETTINGS. */
   readonly #held: Set<SessionUser> = new Set()
   #session: ClientHttp2Session | undefined
   #bytesSeen = 0
@@ -67,7 +67,7 @@ export class Http2Session {
     return this.state === 'connecting' || this.state === 'open' ? this.#limit - this.users.size : 0
   }
 
-  /** Whether its users may continue to use it. */
+  /** Whether users may send further requests on it. */
   get lasts(): boolean {
     return this.state === 'open' && !this.#fresh && this.users.size <= this.#limit
   }
@@ -81,9 +81,9 @@ export class Http2Session {
   }
 
   /**
-   * False for all users but the first until the server has said how many streams it accepts: one that accepts a single
-   * stream would refuse the others. They are `admitted` later; from then on node:http2 holds back streams above the
-   * limit.
+   * Until the server has sent how many streams it accepts, only the first user may open one: a server that accepts a
+   * single stream would refuse the others. These are `admitted` later; from then on node:http2 holds back streams above
+   * the limit.
    */
   mayOpen(user: SessionUser): boolean {
     this.#first ??= user
@@ -97,14 +97,14 @@ export class Http2Session {
     return this.#session!.request(headers, { endStream })
   }
 
-  /** The only request of a fresh connection is done: tells the server, which closes the connection. */
+  /** The only request of a fresh connection is done: GOAWAY asks the server to close the connection. */
   finished(): void {
     if (!this.#fresh || this.state !== 'open') return
     this.state = 'leaving'
     this.#session!.goaway(constants.NGHTTP2_NO_ERROR)
   }
 
-  /** The user no longer waits for the connection. */
+  /** The user no longer uses the connection. */
   leave(user: SessionUser): void {
     this.users.delete(user)
     this.#held.delete(user)
@@ -151,7 +151,7 @@ export class Http2Session {
     }
   }
 
-  /** The server accepts no more requests on it (GOAWAY). It ends when the accepted ones are answered. */
+  /** The server accepts no more requests (GOAWAY). The connection ends when the accepted ones are answered. */
   #retire(): void {
     if (this.state !== 'open') return
     this.state = 'leaving'

@@ -1,6 +1,6 @@
 /**
- * Sends one request at a time on an HTTP/2 connection. Each request has its own stream; this object outlives them, as
- * an HTTP/1.1 connection outlives its requests.
+ * Sends one request at a time on an HTTP/2 connection. Each request has its own stream; this object outlives the
+ * streams, as an HTTP/1.1 connection outlives its requests.
  */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
 import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
@@ -18,7 +18,7 @@ const BROKEN: ReadonlySet<number> = new Set([
   constants.NGHTTP2_COMPRESSION_ERROR,
 ])
 
-/** The connection has just ended, and `sessionEnded` will report why. */
+/** With these codes the connection has just ended, and `sessionEnded` will report why. */
 const SESSION_ENDS: ReadonlySet<string> = new Set(['ERR_HTTP2_INVALID_SESSION', 'ERR_HTTP2_STREAM_CANCEL'])
 
 export class Http2Stream extends Connection implements SessionUser {
@@ -120,7 +120,7 @@ export class Http2Stream extends Connection implements SessionUser {
   }
 
   #ended(stream: ClientHttp2Stream): void {
-    // A stream that was reset also ends before it closes.
+    // A stream that was reset also emits 'end' before 'close'.
     if (stream !== this.#stream || this.#status === 0 || stream.rstCode !== 0) return
     this.#came(stream)
     if (this.#length !== undefined && this.#length !== this.bodyBytes) {

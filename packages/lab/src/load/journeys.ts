@@ -1,6 +1,6 @@
 /**
  * Journeys are arrivals that each send several requests in sequence. The schedule says when a journey starts, whatever
- * the server does; each later request is due its think time after the answer before. Pure.
+ * the server does; each later request is due when its think time after the previous answer has passed. Pure.
  *
  * scheduled = completed + failed (by step) + not started + cut (still in progress when the run was stopped).
  */
@@ -49,7 +49,7 @@ export class Journeys implements ArrivalSource {
     this.take()
   }
 
-  /** The journey whose request is due. */
+  /** Returns the journey whose request is due. */
   take(): JourneyRun {
     const due = this.peek()
     const run = due === this.#later.first ? this.#resume(due) : this.#begin(due)

@@ -1,6 +1,6 @@
 /**
- * Computes how long input of a worker may have been unread. Pure: every time is passed in, as milliseconds since the
- * start of the run.
+ * Computes how long input may have waited in a worker's sockets before it was read. Pure: every time is passed in, as
+ * milliseconds since the start of the run.
  *
  * At the end of a turn the loop polls, and reads everything that is in a socket by then. So data read now arrived after
  * the *last but one* poll began; earlier data would have been read in that poll. Certification subtracts this bound
@@ -18,8 +18,8 @@ export interface Freeze {
 }
 
 /**
- * A pause of this length is a freeze. It is longer than usual garbage collections and scheduler slices, and short
- * enough to matter at any arrival rate worth measuring.
+ * A pause of this length is a freeze. Usual garbage collections and scheduler slices are shorter, and a pause this long
+ * matters at any arrival rate worth measuring.
  */
 export const FREEZE_MS = 100
 const MOST_FREEZES = 100
@@ -69,7 +69,7 @@ export class Lateness {
     return this.#gapEnded > this.#readUntil
   }
 
-  /** The maximum time for which data read now has been unread. */
+  /** The maximum time for which data that is read now was unread. */
   get unreadMs(): number {
     return this.lastSeen - this.#readUntil
   }

@@ -23,7 +23,7 @@ interface Common {
   readonly templated?: true
   /** True to record which requests were answered with 2xx. */
   readonly acknowledged?: true
-  /** The figures are not used, so they need no doubts. */
+  /** True if the figures are discarded, so that doubts about them do not count. */
   readonly warmUp?: boolean
 }
 
@@ -61,7 +61,7 @@ export function planOf(request: LoadRequest): LoadPlan {
     timeoutMs,
     connectTimeoutMs: timeoutMs,
     sloMs,
-    threads: 1, // The lab has one core.
+    threads: 1, // The generator has one core.
     ...(request.tls === undefined ? {} : { tls: request.tls }),
     ...(request.templated === undefined ? {} : { templated: request.templated }),
     ...(request.acknowledged === undefined ? {} : { acknowledged: request.acknowledged }),

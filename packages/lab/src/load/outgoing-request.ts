@@ -1,4 +1,4 @@
-/** The requests to one target, built once if all are equal, otherwise for each. */
+/** Builds the requests to one target: once if all are equal, otherwise each one. */
 import { Buffer } from 'node:buffer'
 import type { OutgoingHttpHeaders } from 'node:http2'
 import type { RequestText } from './request-text.ts'
@@ -58,7 +58,7 @@ export class OutgoingRequest {
   }
 }
 
-/** The encoding of a value for a JSON string or a form. */
+/** Returns how to escape a value in a JSON string or a form; undefined for other types. */
 const bodyEncoding = (head: string): ((value: string) => string) | undefined => {
   const type = /\r\ncontent-type:([^;\r]*)/i.exec(head)?.[1] ?? ''
   if (type.includes('json')) return value => Buffer.from(JSON.stringify(value).slice(1, -1)).toString('latin1')

@@ -5,9 +5,9 @@
  * Node's loop sleeps only for whole milliseconds, and a sleep of the operating system ends 50 to 80 us late. So:
  *   - far from the next send (> 4 ms): a timer, 2 ms short of it. Answers wake the loop at once.
  *   - nothing to expect: Atomics.wait up to 0.1 ms before the send, then turns of the loop (1.5 us each).
- *   - answers to expect: turns of the loop, unless a nap is too short to be seen in the figures, because it is within
- *     2 % of how long answers take; or because of a rate (> 20,000/s) at which turning idly would cost more than work;
- *     or because another wants this core (core-sharing.ts), which may be the server.
+ *   - answers to expect: turns of the loop, with naps in three cases: the nap is too short to show in the figures (2 %
+ *     of how long answers take), idle turns would cost more than the work (from 20,000/s), or another thread wants
+ *     this core (core-sharing.ts), perhaps the server.
  */
 import { nowMs } from './clock.ts'
 import { CoreSharing } from './core-sharing.ts'
@@ -16,7 +16,7 @@ import { type ReadScheduling, schedulingOfThisThread } from './scheduling.ts'
 
 /** A nap ends about this much late (timer slack 50 us, and waking up). */
 const OVERSHOOT_MS = 0.075
-/** How long before a send sleeping ends and busy turns begin. */
+/** Time before a send at which sleeping ends and busy turns begin. */
 const AWAKE_BEFORE_MS = 0.1
 /** For longer waits a timer of the loop is used. */
 const TIMER_FROM_MS = 4
@@ -125,7 +125,7 @@ export class Pacer {
 
   /**
    * True if the generator did not run for a while: then this turn decides nothing, and another one follows once the
-   * sockets are read. Not twice in a row, because a loop that is never on time must continue too.
+   * sockets are read. Never true twice in a row, because a loop that is always late must send too.
    */
   readsFirst(): boolean {
     this.#readFirst = !this.#readFirst && this.#lateness.mustRead

@@ -23,9 +23,9 @@ export interface Schedule {
 }
 
 /**
- * Open loop: arrivals come when the schedule says, whatever the server does. A request that fails, or is answered 5xx, is sent
- * again up to `retries` times while the schedule lasts; each of them counts as a request. Closed loop: `users` wait for each answer, then
- * pause for half to one and a half of `thinkMs`.
+ * Open loop: arrivals come when the schedule says, whatever the server does. A request that fails, or is answered 5xx,
+ * is sent again up to `retries` times while the schedule lasts; each retry counts as a request. Closed loop: each of
+ * the `users` waits for an answer, then pauses for half to one and a half of `thinkMs`.
  */
 export type Arrival =
   | { readonly kind: 'open'; readonly schedule: Schedule; readonly retries?: number }
@@ -33,11 +33,11 @@ export type Arrival =
 
 /**
  * `keep-alive`: a standing set of `count` connections, opened before the clock starts; a request that finds none free
- * opens another, up to `max`. Beyond that it waits, which counts as latency, and it is unsent if the run ends first.
- * With `newestFirst` a free connection goes to the newest request: for a load that needs more connections than this
- * machine can open. In order of arrival, every request would wait in the generator's queue, which clients with a
- * connection each do not have. `fresh`: a new connection for every request. Over HTTP/2 a request takes a stream of an
- * open connection, or of a new one.
+ * opens another, up to `max`. Beyond that it waits, which counts as latency, and it is unsent if none is free within
+ * `timeoutMs`. With `newestFirst` a free connection goes to the newest request: for a load that needs more connections
+ * than this machine can open. In order of arrival, every request would wait in the generator's queue, but clients with
+ * a connection each have no such queue. `fresh`: a new connection for every request. Over HTTP/2 a request takes a
+ * stream of an open connection, or of a new one.
  */
 export type Connections =
   | { readonly kind: 'keep-alive'; readonly count: number; readonly max: number; readonly newestFirst?: true }
@@ -84,7 +84,10 @@ export interface Journey {
 }
 
 export interface LoadPlan extends LoadTarget {
-  /** Further requests: all are sent round robin, the plan's own first. Request n has target n mod their number. */
+  /**
+   * Further requests: all are sent round robin, the plan's own first. Request n goes to target n mod the number of
+   * targets.
+   */
   readonly others?: readonly LoadTarget[]
   /** Each arrival sends all the requests in sequence instead of one. */
   readonly journey?: Journey
@@ -171,14 +174,14 @@ export const DOUBT_CODES = [
   'saturated',
   /** Not all standing connections could be opened. */
   'standing',
-  /** Requests failed for a reason on this machine, or one without a code. */
+  /** Requests failed for a reason on this machine (such as no free port), or for one without a code. */
   'failures',
   /** Answers were not HTTP. */
   'malformed',
 ] as const
 export type DoubtCode = (typeof DOUBT_CODES)[number]
 
-/** Kinds of results: answers 2xx and 3xx, 503, all others, and none. */
+/** Kinds of results: answers 2xx and 3xx, answers 503, other answers, and failures. */
 export const KINDS = ['ok', 'shed', 'other', 'failed'] as const
 export type Kind = (typeof KINDS)[number]
 export type ByKind<T> = Readonly<Record<Kind, T>>
@@ -186,9 +189,9 @@ export type ByKind<T> = Readonly<Record<Kind, T>>
 export type FigureName = 'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max'
 
 /**
- * A figure without the generator's own delay, and as measured; ms. The server's own lies between. A figure is certified
- * if the generator caused at most a tenth of it, or (if that is more) 0.1 ms of mean and p50, 0.3 ms up to p99, and 3
- * ms of p99.9, the maximum and percentiles with fewer than ten requests beyond them.
+ * A figure without the generator's own delay, and as measured; ms. The server's own figure lies between the two. A
+ * figure is certified if the generator caused at most a tenth of it, or (if that is more) 0.1 ms of mean and p50, 0.3
+ * ms up to p99, and 3 ms of p99.9, the maximum and percentiles with fewer than ten requests beyond them.
  */
 export type Interval = readonly [clean: number, measured: number]
 
@@ -197,7 +200,7 @@ export interface Certificate {
   readonly code: 'certified' | DoubtCode
   /** All doubts, the most serious first. */
   readonly doubts: readonly DoubtCode[]
-  /** For failures: from due to failed. Kinds that did not occur are absent. */
+  /** Kinds that did not occur are absent. Failures are measured from due to failed. */
   readonly intervals: Partial<ByKind<Readonly<Record<FigureName, Interval>>>>
 }
 
@@ -207,7 +210,7 @@ export interface JourneyOutcome {
   readonly completed: number
   /** By step: its request failed, was unsent or not answered 2xx or 3xx, or its answer lacked a value. */
   readonly failedAt: readonly number[]
-  /** The maximum number of journeys was in progress. */
+  /** Journeys not started because the maximum number was in progress. */
   readonly notStarted: number
   /** In progress when the run was stopped. */
   readonly cut: number
@@ -221,12 +224,12 @@ export interface JourneyOutcome {
 export interface LoadOutcome extends Counts {
   readonly unsent: number
   readonly elapsedMs: number
-  /** All bytes read, with heads and broken answers; and the bodies of complete answers. */
+  /** `bytesRead`: all bytes, with heads and broken answers. `bodyBytes`: the bodies of complete answers. */
   readonly bytesRead: number
   readonly bodyBytes: number
   /** Bodies of requests that got a complete answer. */
   readonly bodyBytesSent: number
-  /** In the order of the plan; empty with one target, or with more than a reader can use (20). */
+  /** In the order of the plan; empty with one target, or with more than 20. */
   readonly targets: readonly TargetOutcome[]
   /** Latency of 2xx and 3xx answers, without failures and sheds. */
   readonly okLatency: Histogram
@@ -257,7 +260,7 @@ export interface LoadOutcome extends Counts {
 }
 
 export interface LoadOptions {
-  /** Aborting ends the run at once. It resolves with what was measured, `incomplete: true`. */
+  /** Aborting ends the run at once. `runLoad` then resolves with what was measured, `incomplete: true`. */
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: LoadProgress) => void
 }

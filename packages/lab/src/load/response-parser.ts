@@ -24,7 +24,7 @@ import {
 /** Longest line (status line, header, chunk size), and the most header bytes, that are accepted as HTTP. */
 export const LONGEST_LINE = 65_536
 export const MOST_HEAD_BYTES = 262_144
-/** Buffer for a split line that is kept for the next answer; larger ones would add up over many connections. */
+/** Largest line buffer that is kept for the next answer, bytes; larger ones would add up over many connections. */
 const ROOM_KEPT = 4096
 
 const TIMEOUT = 'timeout='

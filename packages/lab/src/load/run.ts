@@ -32,7 +32,7 @@ import type { FromWorker, ToWorker } from './worker.ts'
 const LEAD_MS = 20
 const PROGRESS_EVERY_MS = 1000
 
-/** The file beside this one, as source or built. */
+/** The sources contain worker.ts, the build worker.js. */
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 /**
@@ -46,7 +46,7 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
   const control = new Int32Array(new SharedArrayBuffer(4))
   const workers = Array.from({ length: plan.threads }, (_, worker) => {
     const job: EngineJob = {
-      // The requests contain what is sent, so it need not be copied into every thread twice.
+      // `requests` contains the headers and bodies, so the thread needs no second copy of them.
       plan: { ...plan, headers: {}, body: undefined, others: [] },
       peers,
       requests,
@@ -176,7 +176,7 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
       (sumOf(reports, report => Math.max(0, report.cpuMs - report.idleMs)) * 1000) / Math.max(1, counts.sent),
     acknowledged: reports.flatMap(report => [...report.acknowledged]),
     certified: found.length === 0,
-    // The most serious first, because some readers see only one.
+    // The most serious comes first, because some reports show only one.
     why: DOUBT_CODES.flatMap(code => found.filter(doubt => doubt.code === code).map(({ sentence }) => sentence)),
     certificate: certificateOf(
       found.map(({ code }) => code),

@@ -2,19 +2,19 @@
  * Computes when requests are due, from the schedule and its seed. Pure: it knows no clock and no thread.
  *
  * Let R(t) be the number of arrivals expected until t, the integral of the rate. In units of expected arrivals every
- * schedule is the same schedule of rate 1, so arrivals are placed there and brought back to time by the inverse of R:
+ * schedule has rate 1, so arrivals are placed in these units, and the inverse of R gives their times:
  *
  *   even:     arrival k is due at R^-1(k + 1/2)      k = 0, 1, ... while k + 1/2 <= R(end)
  *   poisson:  arrival k is due at R^-1(E0 + ... + Ek), every Ei drawn from the exponential distribution of mean 1
  *
- * Within one phase that starts with R0 arrivals behind it, s = R - R0:
+ * Within a phase before which R0 arrivals are expected, s = R - R0:
  *
  *   constant rate r:           s = r t                      t = s / r
  *   ramp from a to b over T:   s = a t + (b - a) t^2 / 2T   t = 2 s / (a + sqrt(a^2 + 2 (b - a) s / T))
  *
- * (the second form of the root of the quadratic, which neither cancels when b is close to a nor divides by zero when
- * a is 0). The half in the even case puts an arrival into the middle of its share of the integral, so the count is
- * R(end) rounded, untouched by the last bit of the arithmetic.
+ * This form of the quadratic's root neither loses precision when b is close to a nor divides by zero when a is 0. The
+ * half in the even case puts an arrival into the middle of its share of the integral, so the count is R(end) rounded,
+ * and rounding errors do not change it.
  *
  * The k-th arrival belongs to worker k mod n: n workers partition the schedule exactly.
  */
@@ -59,7 +59,7 @@ export const validateSchedule = (schedule: Schedule): void => {
   if (lengthMs > LONGEST_MS) throw new RangeError(`the schedule must last at most ${LONGEST_MS} ms, got ${lengthMs}`)
 }
 
-/** A part with a linear rate; phases consist of these. */
+/** A phase, whose rate is linear. */
 interface Piece {
   readonly startMs: number
   readonly lengthMs: number
@@ -110,8 +110,8 @@ export const planMs = ({ arrival }: Pick<LoadPlan, 'arrival'>): number =>
   arrival.kind === 'open' ? durationMs(arrival.schedule) : arrival.durationMs
 
 /**
- * Seconds during which requests were scheduled, by which rates are divided. A stopped run had fewer, and journeys
- * continue after the last start.
+ * Divisor for rates: the seconds in which requests were due. A stopped run had fewer. With journeys it is the whole
+ * run, because their later requests are due after the last start.
  */
 export const loadSeconds = (
   plan: Pick<LoadPlan, 'arrival' | 'journey'>,

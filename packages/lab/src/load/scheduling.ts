@@ -17,7 +17,7 @@ export const schedulingOfThisThread = (): ReadScheduling => (opened ??= open())
 
 const open = (): ReadScheduling => {
   try {
-    // The path is resolved when the file is opened, so it stays that thread's; the end of the thread closes it.
+    // Opening resolves the path, so the file stays that of this thread. Node closes it when the thread ends.
     const file = openSync('/proc/thread-self/schedstat', 'r')
     const buffer = Buffer.alloc(96)
     return () => {

@@ -20,7 +20,7 @@ type Latencies = 'okLatency' | 'shedLatency'
 export type SecondData = Readonly<Omit<Second, Latencies>> & Readonly<Record<Latencies, HistogramData>>
 
 export class Seconds {
-  /** JSON when packed: the smallest form, because most counters are zero and statuses are far apart. */
+  /** A packed second is JSON, which is small because counters that are zero are absent. */
   readonly #all: (Second | string)[] = []
   readonly #settledMs: number
   /** Earlier seconds are packed. */
@@ -55,7 +55,7 @@ export class Seconds {
     return this.#all[index] as Second
   }
 
-  /** A generator that was frozen may get a result late. */
+  /** A generator that was frozen may get a result after its second was packed. */
   #reopen(index: number, packed: string): Second {
     const { okLatency, shedLatency, ...counts } = JSON.parse(packed) as SecondData
     const second = {

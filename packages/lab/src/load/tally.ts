@@ -1,6 +1,6 @@
 /**
- * The counts of one worker. Pure: times are arguments. It keeps the contract's accounting: every request is scheduled,
- * then sent or unsent; every sent one is answered or failed, exactly once.
+ * The counts of one worker. Pure: times are arguments. Every request is scheduled, then sent or unsent; every sent
+ * request is answered or failed, exactly once.
  */
 import { Histogram, type HistogramData } from './histogram.ts'
 import type { Counts, FailureCode } from './plan.ts'
@@ -29,7 +29,7 @@ export interface TallyData extends Counts {
   /** From due to failed. */
   readonly failedAfter: Pair<HistogramData>
   readonly sendLag: HistogramData
-  /** Delay from due to sent, for requests that found no free connection. */
+  /** Delay from due to sent, for requests that waited because of the cap on connections. */
   readonly connectionWait: HistogramData
   readonly seconds: readonly SecondData[]
   /** Details of failures whose code alone is not enough. */
@@ -38,7 +38,7 @@ export interface TallyData extends Counts {
 
 type TargetData = Omit<SecondData, 'shedLatency'>
 
-/** With more targets, separate figures would have no reader. */
+/** Separate figures for more targets would be too many to read. */
 const MOST_TARGETS = 20
 
 /** Maximum number of different reasons, because a server may word every error differently. */
@@ -66,7 +66,7 @@ export class Tally {
   bytesRead = 0
   /** Body bytes of complete answers. */
   bodyBytes = 0
-  /** Body bytes of the requests that they answered. */
+  /** Body bytes of the requests that got a complete answer. */
   bodyBytesSent = 0
   readonly answered: Times = {}
   readonly failed: Times = {}
@@ -102,7 +102,7 @@ export class Tally {
     this.unsentCount++
   }
 
-  /** `waited`: no connection was free when the request was due. */
+  /** `waited`: the request waited because of the cap on connections. */
   sent(due: number, target: number, sentAt: number, waited: boolean): void {
     this.sentCount++
     this.#seconds.at(due).sent++
@@ -139,7 +139,7 @@ export class Tally {
     }
   }
 
-  /** `waitedMs` since it was due; the generator caused at most `ownMs` of it. */
+  /** The request failed `waitedMs` after it was due; the generator caused at most `ownMs` of that. */
   fail(due: number, target: number, code: FailureCode, reason: string, waitedMs: number, ownMs: number): void {
     count(this.failed, code)
     count(this.#seconds.at(due).failed, code)

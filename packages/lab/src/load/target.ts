@@ -51,9 +51,9 @@ export const accepts = (address: string, port: number, timeoutMs: number): Promi
   })
 
 /**
- * The address for the load. Of several addresses (localhost: ::1 and 127.0.0.1) it is the first, in the resolver's
- * order, that accepts a connection, for the whole run. If none does, it is the first, so that the run reports what is
- * wrong. Undefined when the name has no address.
+ * The address for the load. Of several addresses (localhost: ::1 and 127.0.0.1) the first in the resolver's order that
+ * accepts a connection serves for the whole run. If none does, it is the first, so that the run reports what is wrong.
+ * Undefined when the name has no address.
  */
 export const resolveAddress = async (target: Target, timeoutMs: number): Promise<string | undefined> => {
   let addresses: string[]

@@ -31,7 +31,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   uuid: { example: '{{uuid}}', arguments: 0, make: () => () => randomUUID() },
   timestamp: { example: '{{timestamp}}', arguments: 0, make: () => (_, nowMs) => String(nowMs) },
   word: { example: '{{word}}', arguments: 0, make: () => wordOf },
-  // All have the same length, so they also sort and compare as text.
+  // All values have the same length, so they also sort and compare as text.
   sender: {
     example: '{{sender 50}}',
     arguments: 1,
@@ -64,8 +64,8 @@ export type Template = string | Value
 const bytesOf = (value: string): string => Buffer.from(value).toString('latin1')
 
 /**
- * `names` are those of values from earlier answers; `encode` adapts one to its place. @throws RangeError that names the
- * field and the known fields
+ * `names` are those of values from earlier answers; `encode` escapes such a value for its place in the request.
+ * @throws RangeError that names the field and the known fields
  */
 export const templateOf = (
   text: string,
@@ -113,7 +113,7 @@ export const FIELD_NAMES: readonly string[] = Object.keys(KINDS)
 /** Whether requests of this text differ. */
 export const hasFields = (text: string): boolean => [...text.matchAll(FIELD)].some(match => match[1] !== undefined)
 
-/** Replaces the fields of a URL by plain words before `parse`; `restore` undoes it. */
+/** Replaces the fields of a URL by plain words, so that it can be parsed; `restore` undoes this. */
 export const hideFields = (url: string): { readonly hidden: string; restore(text: string): string } => {
   const found: string[] = []
   const hidden = url.replace(FIELD, field => `meltlabfield${found.push(field) - 1}x`)

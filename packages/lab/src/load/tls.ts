@@ -16,7 +16,7 @@ export const trustHint =
 export const untrustedHint = (code: string): string =>
   /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/.test(code) ? trustHint : ''
 
-/** Whether the server accepts a TLS handshake; tried once its answers were not understood. */
+/** Whether the server accepts a TLS handshake; tried if it gives no HTTP answer. */
 export function speaksTls(host: string, port: number, timeoutMs = 1000): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect({ host, port, rejectUnauthorized: false, timeout: timeoutMs }, () => end(true))

@@ -11,8 +11,8 @@ export interface Arm {
   readonly kind: 'bare' | 'protected' | 'also'
   readonly command: readonly string[]
   /**
-   * Added to NODE_OPTIONS (with an absolute URL for meltproof), so that it reaches Node through npm scripts, shells and
-   * cluster workers.
+   * Options added to NODE_OPTIONS (with an absolute URL for meltproof), so that they reach Node through npm scripts,
+   * shells and cluster workers.
    */
   readonly nodeOptions: string | undefined
   readonly env: Readonly<Record<string, string>>
@@ -40,7 +40,7 @@ export function armsOf(command: readonly string[], also: readonly string[]): rea
   return arms
 }
 
-/** Parses `[name=]NODE OPTIONS` if it begins with a dash, otherwise `[name=][VAR=value ...]COMMAND`. */
+/** Parses `[name=]NODE OPTIONS`, whose options begin with a dash, or `[name=][VAR=value ...]COMMAND`. */
 export function parseAlso(text: string, command: readonly string[]): Arm {
   // An arm's name contains a lower-case letter; NODE_ENV=production is a variable of the command.
   const named = /^(?=[^=]*[a-z])([\w .+-]*\w)=(.*)$/s.exec(text)

@@ -2,11 +2,11 @@
  * Finds an app's capacity, its peak goodput, with closed-loop probes. Pure: it gets the results of probes and returns
  * the next probe.
  *
- * Closed loop, because a few users that wait for each answer do not overload an app, and no rate has to be guessed: the
- * search is the same for an app of 20 requests/s and one of 20,000. Users double until goodput stops growing (a
- * CPU-bound app reaches that with 1 or 2, one that waits for a pool of ten connections with 10). A bisection then
- * checks both sides of the best, and a longer probe there gives the capacity. The best of the short probes is not used,
- * because the maximum of several noisy readings is always too high.
+ * The probes are a closed loop, because a few users that wait for each answer do not overload an app, and no rate has
+ * to be guessed: the search is the same for an app of 20 requests/s and one of 20,000. Users double until goodput stops
+ * growing (a CPU-bound app reaches that with 1 or 2, one that waits for a pool of ten connections with 10). A bisection
+ * then checks both sides of the best number of users, and a longer probe with that number gives the capacity. The best
+ * short probe is not used, because the maximum of several noisy readings is too high.
  */
 
 export interface Probe {
@@ -56,7 +56,7 @@ function stillGrowing(doubled: readonly Probe[]): boolean {
   return recent > before * (1 + growth)
 }
 
-/** The fewest users within a third of `growth` of the best goodput: more would only wait. */
+/** The fewest users within a third of `growth` of the best goodput: more users would only wait. */
 function smallestNearPeak(probes: readonly Probe[]): Probe {
   const peak = Math.max(...probes.map(probe => probe.goodput))
   const near = probes.filter(probe => probe.goodput >= peak * (1 - growth / 3))

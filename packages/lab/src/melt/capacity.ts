@@ -23,7 +23,7 @@ const warmUpUsers = 8
 /** An app that is still not steady after this many warm-ups, or searches, is measured but not judged. */
 const mostWarmUps = 10
 const mostSearches = 4
-/** A probe gets at least this many answers, however slow the app, and a few per user. */
+/** A probe lasts until it has about these numbers of answers, in total and per user, but at most `longestProbeMs`. */
 const answersPerProbe = 20
 const answersPerUser = 4
 const longestProbeMs = 5000
@@ -46,7 +46,7 @@ export const compiled = ({ target, times, run }: CapacityContext): Promise<LoadO
 const isNear = (rate: number, before: number, chance: number): boolean =>
   Math.abs(rate - before) <= Math.max(0.1 * before, chance)
 
-/** Repeats the search until the last two agree, or it is clear that they never will; returns all of them. */
+/** Repeats the search until the last two results agree, at most `mostSearches` times; returns all results. */
 export async function untilAgreed<T>(
   measure: (before: T | undefined) => Promise<T>,
   rateOf: (found: T) => number,
@@ -95,7 +95,7 @@ async function searchOnce(context: CapacityContext, fewestUsers: number): Promis
   }
 }
 
-/** Measures it again, on a fresh process, with the number of users that the search found. */
+/** Measures the capacity again, on a fresh process, with the number of users that the search found. */
 export async function remeasureCapacity(context: CapacityContext, users: number): Promise<MeasuredCapacity> {
   await compiled(context)
   const again = await confirm(context, users)

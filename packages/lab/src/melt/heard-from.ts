@@ -12,7 +12,7 @@ import type { Context, RunningApp } from '../experiment/scenario.ts'
 import { isOldNode } from '../processes/node-version.ts'
 import { UserError } from '../user-error.ts'
 
-/** It reports four times a second, and has already answered a request. */
+/** meltproof reports four times a second, and the app has already answered a request. */
 const WAIT_MS = 5000
 const LOOK_MS = 25
 
@@ -62,7 +62,7 @@ export async function listenForProtection(): Promise<Hearing> {
         isNode
           ? `${app.name} runs Node, but meltproof protects no server in it: what listens is not an HTTP server of Node, or ` +
               'MELTPROOF is off; give the command that starts the server itself'
-          : `${app.name} is not a Node program, so meltproof cannot protect it; give a command that starts ` +
+          : `${app.name} is not a Node program or drops NODE_OPTIONS, so meltproof cannot protect it; give a command that starts ` +
               'Node 22.12 or later and keeps NODE_OPTIONS, or measure any server with meltlab attack',
       )
     },

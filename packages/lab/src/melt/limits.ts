@@ -6,7 +6,7 @@ import type { Limit, MeltMeasured, RecoveryShape } from './measured.ts'
 import { whyNoVerdict } from './no-verdict.ts'
 import { isCarried, spikeInWords, WINDOW_S } from './recovery.ts'
 
-/** The levels that are tried, in order. */
+/** Possible levels, lowest first. */
 export const LEVELS: Readonly<Record<Limit['kind'], readonly number[]>> = {
   spike: [1.5, 2, 3, 5, 10, 20],
   retries: [0, 1, 2, 3],
@@ -67,7 +67,7 @@ export function limitsView(
     tables: [
       tableOf(
         {
-          title: `The least of each from which it is not back within ${within}`,
+          title: `The lowest level from which each arm is not back within ${within}`,
           note: `${setup.request}; ${setup.connections}. After each the load is 0.8x of the capacity.`,
         },
         limits,

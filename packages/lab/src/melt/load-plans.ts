@@ -11,11 +11,11 @@ export type Target = Pick<
 
 /** Clients rarely keep fewer connections than this, and this number costs a server nothing. */
 const fewestConnections = 200
-/** As in the burst bar: their requests alone fill several seconds of a melting server. */
+/** The requests on this many connections alone fill several seconds of a melting server. */
 const mostConnections = 1500
 /**
- * Maximum, however many a melting server holds: opening a connection costs some 50 us of the lab's core, and then
- * requests are late. Far below the number of ephemeral ports (28,000) and usual file limits.
+ * Maximum connections, even if a melting server could hold more: opening one takes some 50 us of the lab's core, and
+ * requests wait meanwhile. Far below the number of ephemeral ports (28,000) and usual file limits.
  */
 const connectionCeiling = 8_000
 
@@ -38,8 +38,9 @@ const fieldsOf = ({ url }: Pick<Target, 'url'>): { readonly templated?: true } =
   hasFields(url) ? { templated: true } : {}
 
 /**
- * A standing set of about one connection per request and second. In an open loop a melting server holds every request
- * until its timeout, so the set must be able to grow to rate x timeout. Otherwise the lab would protect the server.
+ * A standing set of about one connection for each request per second. In an open loop a melting server holds every
+ * request until its timeout, so the set must be able to grow to rate x timeout. Otherwise the lab would protect the
+ * server.
  */
 export function connectionsFor(
   { fresh, connections, timeoutMs }: Pick<Target, 'fresh' | 'connections' | 'timeoutMs'>,

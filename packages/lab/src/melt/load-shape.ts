@@ -10,6 +10,8 @@ export interface LoadShape {
   readonly beside?: { readonly path: string; readonly rate: number }
   /** Multiples above this rate are omitted, because the generator could not send them. */
   readonly mostRate?: number
-  /** Each client has its own connection, but this machine has too few; see `newestFirst` in load/plan.ts. */
+  /**
+   * True if each client has its own connection, of which this machine has too few; see `newestFirst` in load/plan.ts.
+   */
   readonly crowd?: true
 }

@@ -30,7 +30,10 @@ export interface MeltSetup {
   readonly window: Window
 }
 
-/** A load the app can serve, a spike from clients that retry, and that load again: multiples, whole seconds. */
+/**
+ * A load that the app can serve, then a spike from clients that retry, then the first load again. `spike` is a multiple
+ * of the capacity; times are whole seconds.
+ */
 export interface RecoveryShape {
   readonly beforeS: number
   readonly spike: number
@@ -39,7 +42,7 @@ export interface RecoveryShape {
   readonly retries: number
 }
 
-/** The result of the search for what an arm does not recover from. */
+/** The result of the search for the lowest level from which an arm does not recover. */
 export interface Limit {
   readonly arm: string
   readonly kind: 'spike' | 'retries'
@@ -47,7 +50,7 @@ export interface Limit {
   readonly spike: number
   /** In the order of the attempts: a multiple of the capacity, or a number of retries. */
   readonly tried: readonly { readonly level: number; readonly backAfterS: number | null }[]
-  /** Why the last attempt shows nothing about the app; null if it does. */
+  /** Why the last attempt is no evidence about the app; null if it is. */
   readonly unsure: string | null
 }
 
@@ -63,7 +66,7 @@ export interface Recovery {
   readonly backAfterS: number | null
   /** True if the process ended by itself. */
   readonly died: boolean
-  /** Why it shows nothing about the app; null if it does. */
+  /** Why the result is no evidence about the app; null if it is. */
   readonly unsure: string | null
   readonly seconds: readonly SecondResult[]
 }
@@ -109,7 +112,7 @@ export interface Fates {
   readonly otherStatus: number
   /** Connection errors and timeouts. */
   readonly failed: number
-  /** The lab found no connection for them before the run ended. */
+  /** Requests that the lab did not send in time, usually for lack of a free connection. */
   readonly unsent: number
 }
 

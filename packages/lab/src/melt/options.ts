@@ -16,7 +16,7 @@ export type RawMeltOptions = Given<'slo' | 'rounds' | 'startTimeout' | 'spacing'
   TlsFlags
 
 export interface CapacityTimes {
-  /** Not measured, so that the compiler can find the hot code. */
+  /** Warm-up before the measurement, so that V8 compiles the hot code. */
   readonly warmUpMs: number
   readonly probeMs: number
   /** The probe that gives the capacity; its first second does not count. */
@@ -42,7 +42,7 @@ export interface MeltOptions {
   readonly method: string
   readonly headers: RequestHeaders
   readonly body: string | undefined
-  /** How to trust its certificate; undefined without TLS, or with Node's defaults. */
+  /** How to trust the app's certificate; undefined without TLS, or with Node's defaults. */
   readonly tls?: Tls | undefined
   readonly capacityTimes: CapacityTimes
   /** The spike from which each arm must recover at the end; undefined for none. */
@@ -54,7 +54,7 @@ export const presets = {
   full: {
     at: '0.5,1,2,6,10',
     duration: '10s',
-    // Five times the usual SLO: clients have left by then.
+    // Five times the usual SLO: clients have given up by then.
     timeout: '5s',
     capacityTimes: { warmUpMs: 1500, probeMs: 1000, confirmMs: 4000 },
     recovery: { beforeS: 2, spike: 10, spikeS: 3, afterS: 18, retries: 2 },

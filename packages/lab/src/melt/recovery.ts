@@ -1,7 +1,7 @@
 /**
  * Measures whether an app recovers by itself: clients that retry offer a spike, then a load that it can serve. Pure.
  *
- * It has recovered in the first second in which, as in the two after it, nearly every request was answered in time.
+ * An app has recovered in the first of three successive seconds that each had nearly every request answered in time.
  */
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
@@ -24,7 +24,7 @@ const NEARLY_ALL = 0.99
 /** The reason for no verdict about a recovery. */
 export const LATE_BEFORE = 'it was late before the spike'
 
-/** An app that has not recovered by then counts as not recovered. */
+/** A recovery must begin within these seconds after the spike; a later one counts as none. */
 const watchedS = ({ afterS }: Pick<RecoveryShape, 'afterS'>): number => afterS - WINDOW_S
 
 export const lengthMs = ({ beforeS, spikeS, afterS }: RecoveryShape): number => 1000 * (beforeS + spikeS + afterS)
@@ -34,7 +34,7 @@ export function recoveryPlan(target: Target, capacity: number, shape: RecoverySh
   const { beforeS, spike, spikeS, afterS, retries } = shape
   const phase = (multiple: number, seconds: number) =>
     ({ kind: 'constant', rate: multiple * capacity, durationMs: 1000 * seconds }) as const
-  // With the generator's own queue for connections, requests after the spike would wait behind it.
+  // With `crowd`, requests after the spike do not wait behind those of the spike in the generator's queue.
   const plan = offer(target, spike * capacity * (1 + retries), lengthMs(shape), true)
   const phases = [phase(AFTER, beforeS), phase(spike, spikeS), phase(AFTER, afterS)]
   const { spacing } = target
@@ -64,10 +64,10 @@ export function recoveryOf(
   }
 }
 
-/** What one run showed, whatever made its load. */
+/** What one run showed, with any load generator. */
 export interface Shown extends Pick<Recovery, 'died' | 'seconds'> {
   readonly isDisturbed: boolean
-  /** Whether its lateness may have changed that the app was back, or was not. */
+  /** Whether the generator's lateness may be the reason why the app was back, or was not. */
   readonly isGeneratorLate: (isBack: boolean) => boolean
 }
 
@@ -97,7 +97,7 @@ function backAfterS(seconds: readonly SecondResult[], from: number): number | nu
   return null
 }
 
-/** Whether the load after a spike was one that the app can serve. */
+/** Whether the app could serve the load after a spike. */
 export const isCarried = (capacity: MeltMeasured['capacity']): boolean =>
   capacity === null || (AFTER * capacity.before) / (capacity.after ?? capacity.before) <= MOST_AFTER
 

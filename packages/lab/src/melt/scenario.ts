@@ -41,7 +41,7 @@ export interface MeltExperiment extends Pick<Scenario<MeltMeasured>, 'name' | 't
   readonly view?: Scenario<MeltMeasured>['view']
   readonly kept?: Scenario<MeltMeasured>['kept']
   readonly needs?: readonly string[]
-  /** If set, only recovery limits are searched, with this many seconds for each attempt. */
+  /** If set, recovery limits are searched, with this many seconds for each recovery. */
   readonly limitsWithinS?: number
 }
 

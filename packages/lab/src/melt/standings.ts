@@ -7,7 +7,7 @@ import { backInWords } from './recovery.ts'
 
 type Kept = Pick<Row, 'arm' | 'multiple' | 'offered' | 'goodput' | 'ofCapacity' | 'died'>
 
-/** The figure of each is its goodput at the highest load that all arms had. */
+/** The figure of each arm is its goodput at the highest load that all arms had. */
 export function standings(
   rows: readonly Kept[],
   arms: readonly Pick<ScenarioArm, 'name'>[],

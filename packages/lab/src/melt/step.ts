@@ -9,7 +9,7 @@ export interface UnderLoad<T> {
   readonly watched: Watched
   /** Set if the process ended by itself. */
   readonly died: { readonly afterMs: number; readonly how: string } | null
-  /** Share (0..1) of the server's core used neither by the app nor by idling; null if unknown. */
+  /** Share (0..1) of the server's core that other processes used; null if unknown. */
   readonly foreign: number | null
 }
 

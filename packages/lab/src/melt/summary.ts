@@ -15,14 +15,14 @@ import type { UnderLoad } from './step.ts'
 const steadyFromSecond = 1
 
 /**
- * The whole seconds of a step that count. With `afterMs` the load goes on for that long after them. If that is the SLO,
- * each answer that counts was complete while the load lasted: an arm with a long queue has nothing of its end.
+ * The whole seconds of a step that count. The load continues for `afterMs` after them. If `afterMs` is the SLO, each
+ * good answer was complete while the load lasted, so the end of the load does not help an arm with a long queue.
  */
 export function windowOf(durationMs: number, afterMs = 0): Window {
   return { from: steadyFromSecond, to: Math.floor((durationMs - afterMs) / 1000) }
 }
 
-/** Whether each answer that counts was complete while the load lasted. Results of older versions were not. */
+/** Whether each good answer was complete while the load lasted; false for results of older versions. */
 export const isUnderLoad = ({
   durationMs,
   sloMs,

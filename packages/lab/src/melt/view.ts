@@ -45,7 +45,7 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
   }
 }
 
-/** For a capacity that was given, and not measured, higher goodput means nothing. */
+/** The best goodput, to compare with the capacity; 0 for a given capacity, above which goodput means nothing. */
 export const bestOf = (rows: readonly Kept[], searches: Capacity['searches']): number =>
   searches === undefined ? 0 : Math.max(...rows.map(row => row.goodput))
 
@@ -155,7 +155,7 @@ export function linesOver<R extends Pick<Row, 'arm' | 'multiple'>>(
   }))
 }
 
-/** A point above the ideal without an explanation would make readers distrust the rest. */
+/** Explains points above the ideal, which would otherwise make readers distrust the rest. */
 export const ABOVE_IDEAL = 'The ideal is measured apart: where a point lies above it, the app can do a little more.'
 
 export function goodputPlot(

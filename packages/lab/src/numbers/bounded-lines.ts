@@ -1,4 +1,4 @@
-/** Splits a stream of text into lines. Of an endless line it keeps no more than a number can have. Pure. */
+/** Splits a stream of text into lines. It stores only the beginning of an endless line. Pure. */
 export class BoundedLines {
   readonly #onLine: (line: string) => void
   readonly #longest: number

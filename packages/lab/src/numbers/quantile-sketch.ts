@@ -56,7 +56,9 @@ export class QuantileSketch {
   }
 }
 
-/** The value within the accuracy of all values in a bucket. The formula does not overflow at the largest. */
+/**
+ * The value that is within the accuracy of every value in the bucket. The formula does not overflow for large numbers.
+ */
 function middle(bucket: number): number {
   return Math.exp(bucket * LOG_GAMMA - Math.log((GAMMA + 1) / 2))
 }

@@ -31,7 +31,7 @@ export class RunningNumbers {
   line(text: string): void {
     const trimmed = text.trim()
     if (trimmed === '') return
-    // Only the beginning of a longer line arrives, which may look like a number.
+    // Only the beginning of a longer line arrives, and that may look like a number.
     const value = text.length <= LONGEST_LINE && NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN
     if (!Number.isFinite(value)) {
       this.notNumbers++
@@ -84,7 +84,7 @@ export class RunningNumbers {
 
 type Five = [number, number, number, number, number]
 
-/** Numbers as in JSON; not everything that Number() accepts (`0x10`, an empty string, Infinity). */
+/** Decimal numbers; not everything that Number() accepts (`0x10`, an empty string, Infinity). */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 
 /** Three digits after the point, or four significant ones below 1; without trailing zeros. */
@@ -95,6 +95,6 @@ export function short(value: number): string {
 
 function printable(text: string): string {
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}...` : text
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not reach a terminal
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
   return shown.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 }

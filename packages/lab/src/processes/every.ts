@@ -5,7 +5,7 @@ export interface Repetition {
   stop(): Promise<void>
 }
 
-/** Calls `take` now and every `ms`, one call at a time, so that slow calls do not pile up. It must not throw. */
+/** Calls `take` now and every `ms`, one call at a time, so that slow calls do not pile up. `take` must not throw. */
 export function every(ms: number, take: () => Promise<void>): Repetition {
   let taking: Promise<void> | undefined
   const next = (): void => {

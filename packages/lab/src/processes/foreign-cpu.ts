@@ -15,7 +15,7 @@ export interface Foreign {
 }
 
 export interface ForeignWatch {
-  /** Undefined if nothing could be read. */
+  /** Undefined if nothing could be read, or the watch lasted under 0.5 s. */
   stop(): Promise<Foreign | undefined>
 }
 
@@ -48,7 +48,7 @@ export function watchForeign(cores: readonly number[]): ForeignWatch {
   }
 }
 
-/** The last interval, if too short, counts only for the mean. Pure. */
+/** An interval that is too short, such as the last, counts only for the mean. Pure. */
 export function foreignOf(readings: readonly Reading[]): Foreign | undefined {
   const first = readings[0]
   const last = readings.at(-1)

@@ -47,7 +47,7 @@ export function parseSocketTable(text: string): (Listener & { readonly inode: st
   })
 }
 
-/** The kernel prints addresses as little-endian words in hex. Only addresses that differ from 127.0.0.1 are decoded. */
+/** The kernel prints addresses as little-endian words in hex. Of IPv6 addresses, only ::1 is recognised. */
 function hostOf(hex: string): string {
   if (hex.length === 8) {
     const bytes = hex

@@ -7,7 +7,7 @@ import { processTree } from './process-tree.ts'
 
 const run = promisify(execFile)
 
-/** Such as `v24.21.0`: that of the last Node below `root`, because an npm script runs Node within Node. */
+/** Version of the last Node below `root`, such as `v24.21.0`, because an npm script runs Node within Node. */
 export async function nodeVersionOf(root: number): Promise<string | undefined> {
   const files = await Promise.all(
     (await processTree(root)).map(({ pid }) => readlink(`/proc/${pid}/exe`).catch(() => '')),
@@ -21,7 +21,7 @@ export async function nodeVersionOf(root: number): Promise<string | undefined> {
   )
 }
 
-/** True if it lacks what meltproof's accept lanes need. */
+/** True below 22.12, the minimum for meltproof's accept lanes. */
 export function isOldNode(version: string): boolean {
   const [major = 0, minor = 0] = version.slice(1).split('.').map(Number)
   return major < 22 || (major === 22 && minor < 12)

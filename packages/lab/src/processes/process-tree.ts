@@ -1,6 +1,6 @@
 /**
  * Reads the processes of this machine from outside: /proc on Linux, `ps` elsewhere. The watched process need not
- * respond, so it works even while its event loop is stalled.
+ * respond, so its event loop may even be stalled.
  */
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'

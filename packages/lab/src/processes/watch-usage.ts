@@ -39,7 +39,7 @@ export function watch(pid: number, options: WatchOptions = {}): Watch {
   async function sample(): Promise<void> {
     const atMs = performance.now() - startedMs
     const now = await read(pid)
-    // An ended process reads as zero, so the last sample before that counts.
+    // Readings after the end of the process are zero, so they are left out.
     if (now.rssBytes > 0) samples.push({ atMs, ...now })
   }
 
@@ -53,7 +53,7 @@ export function watch(pid: number, options: WatchOptions = {}): Watch {
   }
 }
 
-/** An ended child's CPU time leaves the sum, so the highest reading counts, not the last. Pure. */
+/** The sum loses a child's CPU time when the child ends, so the highest reading counts, not the last. Pure. */
 export function summarise(samples: readonly WatchSample[], watchedMs: number): Watched {
   const first = samples[0]?.cpuMs ?? 0
   const highest = samples.reduce((most, sample) => Math.max(most, sample.cpuMs), first)

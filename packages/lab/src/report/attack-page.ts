@@ -1,4 +1,6 @@
-/** An attack as a page in the form of a scenario's result: the report, and its course as plots. Pure. */
+/**
+ * Turns an attack into a scenario's result, so that both have the same page: the report, and the course as plots. Pure.
+ */
 import { formatDuration } from '../durations.ts'
 import type { LoadSecond } from '../load/plan.ts'
 import { planMs } from '../load/schedule.ts'

@@ -22,8 +22,8 @@ const latencies = (histogram: Histogram): string[] => [
 ]
 
 /**
- * Lists each figure of the most frequent kind of result: `p50 1.2 ms, p99 not certain (3.0 ms to 9.0 ms)` if the
- * generator may have caused more of it than is certified.
+ * Lists figures of the most frequent kind of result, such as `p50 1.2 ms, p99 not certain (3.0 ms to 9.0 ms)`. A figure
+ * is not certain if the generator may have caused more than the allowance (certify.ts).
  */
 const certainty = (outcome: LoadOutcome): string => {
   const measured = latenciesOf(outcome)

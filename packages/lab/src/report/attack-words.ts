@@ -11,7 +11,7 @@ export interface AttackRun {
   readonly judged: readonly Judged[]
 }
 
-/** Such as `200/s`, `100/s to 900/s`, `20/s journeys`, `50 users`. */
+/** The load in words, such as `200/s`, `100/s to 900/s`, `20/s journeys` or `50 users`. */
 export const offered = ({ arrival, journey }: Pick<LoadPlan, 'arrival' | 'journey'>): string => {
   if (arrival.kind === 'closed') return `${formatCount(arrival.users)} ${arrival.users === 1 ? 'user' : 'users'}`
   const rates = arrival.schedule.phases.map(phase => {
@@ -21,7 +21,7 @@ export const offered = ({ arrival, journey }: Pick<LoadPlan, 'arrival' | 'journe
   return `${rates.join(', ')}${journey === undefined ? '' : ' journeys'}`
 }
 
-/** `500/s for 10s` */
+/** Such as `500/s for 10s`. */
 export const loadInWords = (plan: Pick<LoadPlan, 'arrival' | 'journey'>): string =>
   `${offered(plan)} for ${formatDuration(planMs(plan))}`
 
@@ -50,12 +50,11 @@ export const asked = ({ url, others = [], journey }: LoadPlan): string => {
 const GREEN = 32
 const RED = 31
 
-/** ✓ or ✗ */
 export const sign = (met: boolean, colour: boolean): string => {
   const mark = met ? '✓' : '✗'
   return colour ? `\u001b[${met ? GREEN : RED}m${mark}\u001b[39m` : mark
 }
 
-/** `p99 < 250ms: 12ms` */
+/** Such as `p99 < 250ms: 12ms`. */
 export const judgedText = ({ expected, measured, doubt }: Judged): string =>
   `${expected}: ${measured}${doubt === undefined ? '' : `, ${doubt}`}`

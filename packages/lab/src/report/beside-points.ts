@@ -1,15 +1,15 @@
-/** Where the names of points go, so that none lies on another name or on another point. Pure numbers, no SVG. */
+/** Places the names of points so that none covers another name or a point. Pure numbers, no SVG. */
 
 export interface Named {
   readonly x: number
   readonly y: number
-  /** Of the name, px. */
+  /** Width of the name, px. */
   readonly width: number
 }
 
 export interface Place {
   readonly x: number
-  /** The middle of the letters. */
+  /** Vertical middle of the letters. */
   readonly y: number
   readonly anchor: 'start' | 'end'
 }
@@ -25,12 +25,12 @@ interface Box {
 const HALF_NAME = 9
 const HALF_MARK = 7
 const GAP = 12
-/** Names are tried this many rows above and below their points. */
+/** Names are tried up to this many rows above and below their points. */
 const MOST_ROWS = 9
 
 const touch = (a: Box, b: Box): boolean => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
 
-/** Beside each point, or as few rows above or below as there is room; the first point has the first choice. */
+/** Puts each name beside its point, or in the nearest row above or below with room. The first point chooses first. */
 export function besidePoints(points: readonly Named[], within: Box): readonly Place[] {
   const taken: Box[] = points.map(({ x, y }) => ({
     ...{ left: x - HALF_MARK, right: x + HALF_MARK, top: y - HALF_MARK, bottom: y + HALF_MARK },

@@ -101,7 +101,7 @@ function plotSection(
   return `<section class="plot${more}"><h2>${escapeText(plot.title)}</h2>${plotSvg(plot, arms, places)}${note}</section>`
 }
 
-/** Folded plots come last, grouped by heading, in two columns; each is then as wide as a phone. */
+/** Folded plots are grouped by heading, in two columns; each is then as wide as a phone. */
 function otherPlots({ plots: [, ...others], arms }: ScenarioResult): string {
   const byHeading = Map.groupBy(others, plot => plot.fold)
   return [...byHeading]

@@ -8,7 +8,7 @@ export type LatencyFigures = Readonly<
 >
 
 export interface LoadFigures {
-  /** How long requests were scheduled, and the time until the last answer, ms. */
+  /** `durationMs`: how long requests were scheduled. `elapsedMs`: time until the last answer. */
   readonly durationMs: number
   readonly elapsedMs: number
   readonly scheduled: number
@@ -18,7 +18,7 @@ export interface LoadFigures {
   readonly failed: Readonly<Record<string, number>>
   /** Answers with 2xx or 3xx. */
   readonly ok: number
-  /** Those of them within the SLO. */
+  /** Answers with 2xx or 3xx within the SLO. */
   readonly good: number
   /** Latency of 2xx and 3xx answers, ms. */
   readonly okMs: LatencyFigures

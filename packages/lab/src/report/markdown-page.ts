@@ -1,8 +1,10 @@
-/** Several results in Markdown, on one page or on a page each with an index, beside the published figures. Pure. */
+/**
+ * Several results in Markdown: on one page, or on a page each and an index. Published figures stand beside them. Pure.
+ */
 import { markdownTable } from './markdown-table.ts'
 import type { ScenarioResult, Table } from './result.ts'
 
-/** `older`: the experiment has changed since it was measured. */
+/** `older`: the experiment has changed since this result was measured. */
 type Found = Omit<ScenarioResult, 'measured'> & { readonly older?: true }
 
 const SIGNS = { pass: 'as expected', fail: '**not as expected**', 'not judged': 'not judged' } as const
@@ -25,8 +27,8 @@ export function markdownPage(results: readonly Found[], images: string, head: st
 }
 
 /**
- * `folder`: that of the pages, as the index links to it; `images`: that of the pictures. Results with tables of their own
- * show their pictures too.
+ * `folder` and `images`: links from the index to the folders of the pages and of the pictures. The index shows the
+ * pictures of results that have their own overview tables.
  */
 export function markdownIndex(
   results: readonly Found[],
@@ -41,7 +43,7 @@ export function markdownIndex(
   return `${[head.trimEnd(), ...overviews(results, name => `${folder}/${name}.md`), ...pictured].join('\n\n')}\n`
 }
 
-/** The page of one result. `index`: link from it to the index. */
+/** The page of one result. `index`: link from the page to the index. */
 export function markdownPageOf(result: Found, images: string, index: string): string {
   const head = `# ${result.name}\n\nWritten by \`meltlab report --markdown\`; not by hand. [The others](${index}).`
   return `${head}\n\n${section(result, images)}`
@@ -73,7 +75,7 @@ const usualOverview = (name: string, finding: string, certified: boolean): Table
   rows: [{ cells: [name, finding, certified ? 'yes' : 'no'] }],
 })
 
-/** Says so if results come from different versions or machines, so that readers do not compare their figures. */
+/** Warns readers not to compare results of different versions or machines. */
 function origins(results: readonly Found[]): string[] {
   const groups = Map.groupBy(
     results,

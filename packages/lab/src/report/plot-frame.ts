@@ -9,11 +9,11 @@ export interface Scale {
 
 const roomAbove = 1.08
 
-/** A call cannot have as many arguments as a run of hours has values. */
+/** A long run has more values than `Math.min(...values)` can take as arguments. */
 const least = (values: readonly number[]): number => values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
 const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
 
-/** A vertical scale from pixel `from` (zero, or a whole decade) to `until`, with room above the highest value. */
+/** A scale from pixel `from` (zero, or a whole decade) to `until`, with room beyond the highest value. */
 export function scaleOf(axis: Axis, values: readonly number[], from: number, until: number): Scale {
   if (axis.scale === 'log') {
     const positive = values.filter(value => value > 0)
@@ -21,12 +21,12 @@ export function scaleOf(axis: Axis, values: readonly number[], from: number, unt
     const high = Math.max(low + 1, Math.ceil(Math.log10(positive.length === 0 ? 10 : most(positive) * 1.02)))
     return logarithmic(low, high, from, until)
   }
-  // A share is shown in proportion to the whole.
+  // A scale of percentages reaches 100 %.
   const top = Math.max(most(values), axis.unit === 'percent' ? 100 : 0) * roomAbove || 1
   return { to: value => from + ((until - from) * value) / top, ticks: ticksUpTo(top) }
 }
 
-/** A horizontal scale that is exactly as long as its values. */
+/** A horizontal scale that ends at the highest value. */
 export function bottomScale(axis: Axis, values: readonly number[], from: number, until: number): Scale {
   const positive = values.filter(value => value > 0)
   if (axis.scale === 'log' && positive.length > 0) {
@@ -96,7 +96,7 @@ export function thinned(points: readonly (readonly [x: number, y: number])[]): (
   })
 }
 
-/** Spaces labels at least `gap` apart between `top` and `bottom`, in the same order. */
+/** Spaces labels at least `gap` apart between `top` and `bottom`, and preserves their order. */
 export function keepApart<T extends { readonly y: number }>(
   labels: readonly T[],
   top: number,

@@ -43,7 +43,7 @@ export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): 
   const guided = drawn.guide?.points ?? []
   const xs = [...points, ...guided].map(([x]) => x)
   const ys = [...points, ...guided].flatMap(([, y]) => (y === null ? [] : [y]))
-  // A logarithmic axis has no zero, so its first mark need not lie on the other axis.
+  // A logarithmic axis has no zero, so its first mark need not lie on the vertical axis.
   const inset = drawn.x.scale === 'log' ? 22 : 0
   const x = bottomScale(drawn.x, xs, frame.left + inset, right - inset)
   const y = scaleOf(drawn.y, [...ys, ...levels.map(level => level.value)], frame.bottom, frame.top)
@@ -69,7 +69,10 @@ export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): 
   return { inner: inner.join(''), height: whose.height + 18 }
 }
 
-/** Chosen values are all labelled, in a second row if labels would touch; other labels are omitted then. */
+/**
+ * Ticks that the plot lists are all labelled, in further rows if labels would touch. Automatic ticks lose labels
+ * instead.
+ */
 function bottomTicks({ x: axis }: LinesPlot, x: Scale, { bottom }: Frame): Drawn {
   const labels = (ticks: readonly number[]) =>
     ticks.map(tick => ({ at: x.to(tick), words: formatUnit(tick, axis.unit) }))

@@ -4,7 +4,7 @@ import { armOf, type Drawn, type Frame, polyline, px, type Styled, text } from '
 import type { PanelLine, PanelsPlot } from './result.ts'
 import { formatUnit } from './units.ts'
 
-/** Distances between panels, above each for its title, and below for its time axis, px. */
+/** Distance between panels, room below each for its time axis, and room above for its title; px. */
 const gap = 22
 const footroom = 20
 const headroom = 52

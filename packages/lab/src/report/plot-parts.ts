@@ -59,7 +59,7 @@ export function text(className: string, x: number, y: number, words: string, anc
   return `<text class="${className}" x="${px(x)}" y="${px(y)}"${anchored}>${escapeText(words)}</text>`
 }
 
-/** Of the marks with straight sides: x and y in turn, px from the middle. */
+/** Corners of marks with straight sides: x and y alternate, px from the middle. */
 const CORNERS = {
   triangle: [0, -6, 6, 4.5, -6, 4.5],
   down: [0, 6, 6, -4.5, -6, -4.5],

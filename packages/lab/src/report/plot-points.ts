@@ -1,4 +1,4 @@
-/** Points of two figures as SVG text: a panel for each load, beside each other or, in a narrow frame, below. Pure. */
+/** Points of two figures as SVG text: a panel for each load, side by side, or stacked in a narrow frame. Pure. */
 import { besidePoints } from './beside-points.ts'
 import { escapeText } from './escape.ts'
 import { type Scale, scaleOf, withoutTouching } from './plot-frame.ts'
@@ -8,11 +8,11 @@ import { formatUnit } from './units.ts'
 
 type Panel = PointsPlot['panels'][number]
 
-/** Right of the axis, for points without a value on it; px. */
+/** Room right of the axis for points without a value, px. */
 const ROOM_FOR_NONE = 70
-/** Between two panels, for the values of the second one's axis; px. */
+/** Distance between two panels, with room for the values of the second panel's axis; px. */
 const BETWEEN = 92
-/** Between the labels of two ticks; px. */
+/** Minimum distance between the labels of two ticks, px. */
 const TICK_GAP = 62
 
 export function points(drawn: PointsPlot, arms: readonly Styled[], frame: Frame): Drawn {
@@ -24,7 +24,7 @@ export function points(drawn: PointsPlot, arms: readonly Styled[], frame: Frame)
     frame.top,
   )
   const xs = all.flatMap(point => (point.x === null ? [] : [point.x]))
-  // Half of the least, so that there is a corner above and to the left of each point.
+  // Half of the lowest value is included, so that each point has a corner to its left.
   const values = [Math.min(...xs, Number.MAX_VALUE) / 2, ...xs].filter(() => xs.length > 0)
   const beside = frame.narrow ? 1 : drawn.panels.length
   const width = (frame.width - 28 - frame.left - BETWEEN * (beside - 1)) / Math.max(1, beside)
@@ -41,7 +41,7 @@ export function points(drawn: PointsPlot, arms: readonly Styled[], frame: Frame)
 interface PanelPlace {
   readonly frame: Frame
   readonly right: number
-  /** Of all panels: they have the same axes. */
+  /** The values and the scale of all panels, because they have the same axes. */
   readonly values: readonly number[]
   readonly y: Scale
 }

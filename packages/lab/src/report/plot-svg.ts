@@ -1,6 +1,6 @@
 /**
- * The plots of a scenario as SVG. In the page they use its colours; a separate picture contains them, and follows the
- * reader's light or dark theme. Pure.
+ * The plots of a scenario as SVG. In a page they use the page's colours; a separate picture has its own, and follows
+ * the reader's light or dark theme. Pure.
  */
 import { escapeText } from './escape.ts'
 import { bars } from './plot-bars.ts'

@@ -70,7 +70,9 @@ export interface LinesPlot extends AnyPlot {
   readonly guide?: Guide
 }
 
-/** Groups of bars, one for each arm with a value there. A single group is drawn horizontally and needs no label. */
+/**
+ * Groups of bars: a group has a bar for each arm with a value. A single group is drawn horizontally and needs no label.
+ */
 export interface BarsPlot extends AnyPlot {
   readonly kind: 'bars'
   readonly groups: readonly {
@@ -87,7 +89,7 @@ export interface PanelLine {
   readonly points: readonly (readonly [x: number, y: number])[]
 }
 
-/** One panel for each arm, all on the same axes. Lines with the same name look the same in all. */
+/** One panel for each arm, all on the same axes. Lines with the same name look the same in all panels. */
 export interface PanelsPlot extends AnyPlot {
   readonly kind: 'panels'
   readonly x: Axis
@@ -104,7 +106,7 @@ export interface PointsPlot extends AnyPlot {
     readonly label: string
     /** A horizontal line that no arm can be expected to be above. */
     readonly ideal: Level
-    /** Without `x` a point stands to the right of the axis, above `none`. */
+    /** A point whose `x` is null stands to the right of the axis, above `none`. */
     readonly points: readonly { readonly arm: string; readonly x: number | null; readonly y: number }[]
   }[]
 }
@@ -141,7 +143,9 @@ export interface View {
   /** The first plot is also written as a separate picture. */
   readonly plots: readonly Plot[]
   readonly printouts?: readonly Printout[]
-  /** Its rows in the tables that a page about several results begins with; results share those with the same title. */
+  /**
+   * The result's rows in the tables at the top of a page about several results; tables with the same title are merged.
+   */
   readonly overviews?: readonly Table[]
 }
 
@@ -157,7 +161,7 @@ export interface ScenarioConditions {
   /** The command as typed, for readers who want to repeat it. */
   readonly commandLine: string
   readonly labVersion: string
-  /** The commit of the checkout; with `+` if the code had other changes. Results of older versions have none. */
+  /** The commit of the checkout; with `+` if the code had uncommitted changes. Results of older versions have none. */
   readonly commit?: string
   readonly node: string
   /** Node versions of the measured commands, if known. `node` is the lab's. */
@@ -170,7 +174,7 @@ export interface ScenarioConditions {
   readonly pinning: { readonly server: number; readonly dependency: number; readonly lab: number } | null
   /** Digest of the scenario's script and apps, in a checkout: a result with another digest is measured again. */
   readonly script?: string
-  /** CPU that other processes used, in cores: the average, and the worst over a second or so; null if unknown. */
+  /** CPU that other processes used, in cores: the average, and the highest over about 2 s; null if unknown. */
   readonly foreign: { readonly mean: number; readonly worst: number } | null
 }
 

@@ -2,14 +2,16 @@
 import { formatPercent } from './format.ts'
 import type { Standing, View } from './result.ts'
 
-/** Below the first share of the possible goodput an app has melted; from the second on it has held. */
+/**
+ * An app that kept less than the first share of the possible goodput has melted; with the second or more it has held.
+ */
 export const meltedBelow = 0.5
 const heldFrom = 0.9
 
 interface Kept {
   readonly goodput: number
   readonly offered: number
-  /** Goodput over the capacity. */
+  /** Goodput divided by the capacity. */
   readonly ofCapacity: number
 }
 

@@ -1,7 +1,7 @@
 /** Builds tables from rows by column. Pure. */
 import type { Table } from './result.ts'
 
-/** Each has a title, and returns its text for a row. */
+/** Each column has a title, and a function that returns its text for a row. */
 export type Columns<Row> = readonly (readonly [title: string, of: (row: Row) => string])[]
 
 /** One table row for each of `rows`, in the colour of its arm. */

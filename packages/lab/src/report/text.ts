@@ -15,7 +15,7 @@ export interface TextOptions {
 }
 
 const TONES = { good: 'green', fair: 'yellow', bad: 'red', none: 'dim' } as const
-/** The terminal shows the most important reasons; the report has all. */
+/** The terminal shows at most this many lines of the first reason; the report has all reasons. */
 const MOST_LINES = 3
 
 export function scenarioText(result: ScenarioResult, options: TextOptions = {}): string {

@@ -25,7 +25,7 @@ export function formatUnit(value: number, unit: Unit): string {
   }
 }
 
-/** Measurements look like `1.00 s` and `100.0 ms`; ticks are round. */
+/** Turns `1.00 s` into `1 s`, because ticks are round numbers. */
 function tidy(text: string): string {
   return text.replace(/\.0+(?= )/, '').replace(/(\.\d*[1-9])0+(?= )/, '$1')
 }

@@ -48,7 +48,7 @@ type Load = Pick<
 
 /** The plan without secrets: the values of credential headers are hidden, and the body is a digest. */
 export interface PlanDocument extends Omit<RequestDocument, 'url'>, Load {
-  /** Further requests that were sent round robin with it. */
+  /** Further requests, sent round robin with the plan's own. */
   readonly others: readonly RequestDocument[]
   /** True if template fields such as `{{seq}}` were replaced. */
   readonly templated: boolean
@@ -56,7 +56,7 @@ export interface PlanDocument extends Omit<RequestDocument, 'url'>, Load {
   readonly insecure: boolean
 }
 
-/** A new part of a plan must get a place in the document, or two different loads would be compared. */
+/** The compiler rejects a new part of a plan without a place in the document: different loads would be compared. */
 type Unplaced = Exclude<keyof LoadPlan, keyof PlanDocument | 'url' | 'tls' | 'acknowledged'>
 true satisfies [Unplaced] extends [never] ? true : Unplaced
 
@@ -226,7 +226,7 @@ const journeysOf = ({ duration, durationMs: _, ...counts }: JourneysDocument): J
   duration: Histogram.fromJSON(duration),
 })
 
-/** The plan as far as a document contains it, which excludes bodies. */
+/** The plan in a document, which excludes bodies. */
 export function planOfDocument({ url, plan }: AttackDocument): LoadPlan {
   const { method, headers, others } = plan
   const body = undefined

@@ -15,12 +15,12 @@ import { UserError } from '../user-error.ts'
 const TIME_UNITS_S = [1, 10, 100, 1000] as const
 
 /**
- * Options without a counterpart in k6, or (journeys) rejected before: its request timeout includes the connect timeout,
- * and it reports neither SLO nor threads.
+ * Options without a counterpart in k6: k6's request timeout includes connecting, and k6 has neither SLO nor threads.
+ * Journeys are rejected before.
  */
 type NotK6s = 'journey' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'acknowledged'
 type Placed = keyof LoadTarget | 'arrival' | 'connections' | 'timeoutMs' | 'others' | 'templated' | 'tls' | 'http2'
-/** A new part of a plan must get a place here, or the script would send another load. */
+/** The compiler rejects a new part of a plan without a place here: the script would send another load. */
 type Unplaced = Exclude<keyof LoadPlan, Placed | NotK6s>
 true satisfies [Unplaced] extends [never] ? true : Unplaced
 
@@ -31,7 +31,7 @@ export function k6Script(plan: LoadPlan): string {
     throw new UserError('--export k6 and --http2 exclude each other: k6 uses HTTP/2 if a server offers it over TLS.')
   }
   if (hasFields(plan))
-    throw new UserError('--export k6 does not support fields such as {{seq}}: write them in the script.')
+    throw new UserError('--export k6 supports no fields like {{seq}}: remove them, and edit the script.')
   if (typeof body === 'object') throw new UserError('--export k6 needs a text body.')
   const options = {
     scenarios: { load: scenarioOf(plan) },
@@ -73,7 +73,7 @@ function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Rec
   }
   const { phases } = arrival.schedule
   const highest = Math.max(...phases.flatMap(ratesOf))
-  // No more requests can wait for an answer at the same time.
+  // At most this number of requests can wait at the same time, because each ends within its timeout.
   const waiting = Math.max(1, Math.ceil((highest * timeoutMs) / 1000))
   const maxVUs = connections.kind === 'fresh' ? waiting : Math.min(connections.max, waiting)
   const vus = {
@@ -91,7 +91,7 @@ function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Rec
   }
   const stages = phases.flatMap(phase => {
     const [from, to] = ratesOf(phase)
-    // The first of the two stages is a jump, unless the rate is already right.
+    // The first of the two stages jumps to the rate at which the phase begins.
     return [
       { target: rate(from), duration: '0s' },
       { target: rate(to), duration: `${phase.durationMs}ms` },

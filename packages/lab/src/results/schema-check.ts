@@ -1,6 +1,7 @@
 /**
  * Checks a value against a JSON Schema; supports only the keywords in schema/attack.json. Reports the first error and
- * its place. Pure. (A complete validator would be the lab's largest dependency; a test compares this one with one.)
+ * its place. Pure. (A complete validator would be the lab's largest dependency; a test compares this check with such a
+ * validator.)
  */
 
 export interface Schema {

@@ -7,7 +7,9 @@ export type Cause = (typeof CAUSES)[number]
 export const VERDICTS = ['loop', 'dependency', 'network', 'self'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
-/** One call during a stall of the loop: the dependency's time, the recorded estimate, and the wall time, ms. */
+/**
+ * One call, with or without a stall of the loop: the dependency's time, the recorded estimate, and the wall time, ms.
+ */
 export interface Estimate {
   /** True if the dependency reports its time in Server-Timing. */
   readonly claims: boolean
@@ -74,8 +76,8 @@ const ALERTS: Partial<Record<Cause, string>> = {
 export const hasAlert = (cause: Cause): boolean => ALERTS[cause] !== undefined
 
 /**
- * True if only the cause's own alert fires. Half of a service's own work computes and blocks the loop, so the loop's
- * alert may fire too.
+ * True if only the cause's own alert fires. The cause `self` has none; half of its work computes and blocks the loop,
+ * so the loop's alert may fire.
  */
 export function firesRightly({ cause, firing }: Fired): boolean {
   const expected = ALERTS[cause]

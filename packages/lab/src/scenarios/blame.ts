@@ -63,7 +63,7 @@ export const blame: Scenario<unknown> = scenario<BlameMeasured>({
     for (let n = 0; n < 2 * times; n++) {
       context.status(`estimating what a call took while the loop stalls: ${n} of ${2 * times}`)
       const claims = n % 2 === 0
-      // Two calls in three meet a stall, at any time during or after them.
+      // Two calls in three meet a stall, which begins at any time during or after the call.
       const stall = random() < 2 / 3 ? { block: between(20, 150), at: between(0, 80) } : {}
       const call = { port, took: between(20, 80), ...stall, ...(claims ? { claims: 1 } : {}) }
       const { seen } = await operate(context, service, call)
@@ -75,7 +75,7 @@ export const blame: Scenario<unknown> = scenario<BlameMeasured>({
 
 const portOf = (app: RunningApp): number => Number(new URL(app.origin).port)
 
-/** The service's own work alternates between computing and waiting for a timer. */
+/** The cause `self` alternates between computing and waiting for a timer. */
 function injection(cause: Cause, port: number, wayPort: number, n: number): Readonly<Record<string, number>> {
   const usual = { port: cause === 'network' ? wayPort : port, took: usualMs, claims: 1 }
   if (cause === 'dependency') return { ...usual, took: usualMs + injectedMs }
@@ -84,7 +84,7 @@ function injection(cause: Cause, port: number, wayPort: number, n: number): Read
   return usual
 }
 
-/** Sends operations one after another, like a client. */
+/** Sends one operation, and reads what the service recorded about it. */
 async function operate(
   { signal }: Context,
   service: RunningApp,

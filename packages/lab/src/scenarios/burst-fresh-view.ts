@@ -11,16 +11,16 @@ import { publishedAt1200 } from './burst-view.ts'
 export const STEP_S = 2
 
 export interface BurstStep {
-  /** The second in which it began. Its requests are those due in it, whenever they ended. */
+  /** The second in which the step began. It counts the requests that were due in it, whenever they ended. */
   readonly from: number
   readonly started: number
   readonly ok: number
-  /** Those `ok` within a second. */
+  /** The `ok` answers within a second. */
   readonly good: number
   readonly shed: number
   /** Connection errors, and requests without an answer in time. */
   readonly failed: number
-  /** Mean of the `ok`; null without any. */
+  /** Mean latency of the `ok` answers; null without any. */
   readonly meanMs: number | null
   readonly p99Ms: number | null
   readonly shedP99Ms: number | null
@@ -44,7 +44,7 @@ const total = ({ steps }: BurstRun, of: 'ok' | 'shed' | 'started'): number =>
 
 /** The most good answers in a step of any arm: the app's capacity. */
 const most = (runs: Runs): number => Math.max(0, ...runs.flatMap(({ steps }) => steps.map(step => step.good)))
-/** The steps that offer more than that. */
+/** The steps that offer more than the capacity. */
 const above = (runs: Runs, arm: string): readonly BurstStep[] | undefined => {
   const steps = runOf(runs, arm)?.steps.filter(step => step.started > most(runs))
   return steps === undefined || steps.length === 0 ? undefined : steps
@@ -89,7 +89,7 @@ export const burstPublished: readonly Published<BurstRun[]>[] = [
   },
 ]
 
-/** The result of the step with this rate per second. */
+/** The result of the first step with at least this rate per second. */
 function stepAt(runs: Runs, arm: string, rate: number): string | undefined {
   const run = runOf(runs, arm)
   const step = run?.steps.find(({ started }) => perSecond(started) >= rate)

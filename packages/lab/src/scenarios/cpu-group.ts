@@ -10,7 +10,7 @@ export interface CpuGroup {
   share(share: number): void
 }
 
-/** Containers use 100 ms. A short period makes a process slow instead of frozen for most of that time. */
+/** Containers use 100 ms. A shorter period makes a process slow, instead of frozen for most of each period. */
 const PERIOD_US = 20_000
 /** The weight guarantees the share beside others on the core: it is ten times theirs. */
 const ROOTS = [

@@ -18,8 +18,8 @@ import {
 } from './sick-part.ts'
 
 /**
- * At 100/s every 25th query makes 4 sleepers a second. With a limit of 3 s, 12 of them hold a connection and the others
- * need 2; without a limit they fill a pool of 20 in 5 s.
+ * At 100/s every 25th query makes 4 sleepers a second. With a limit of 3 s, 12 sleepers hold a connection; the other
+ * queries need 2. Without it sleepers fill the pool in 5 s.
  */
 const rate = 100
 const pool = 20

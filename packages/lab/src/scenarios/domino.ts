@@ -14,7 +14,7 @@ import {
   sickView,
 } from './sick-part.ts'
 
-/** The limit for people, at the top, and between systems, below. Both are the article's own advice. */
+/** The limit in the top tier, for people, and between systems. Both are the article's own advice. */
 const peopleMs = 3000
 const systemsMs = 10_000
 /**
@@ -38,7 +38,7 @@ const arms: readonly ScenarioArm[] = [
   },
 ]
 
-/** The minimum number of leaves that the balancer kept. */
+/** The minimum number of leaves in the balancer's rotation. */
 function leastMembers({ runs }: SickMeasured): number | undefined {
   const kept = runs.flatMap(run => run.sampled['members'] ?? []).map(each => each.value)
   return kept.length === 0 ? undefined : Math.min(...kept)

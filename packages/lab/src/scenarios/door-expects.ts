@@ -9,7 +9,10 @@ const P99_MS = 250
 /** Capacities that are measured some seconds apart differ by up to this share. */
 const ALIKE = 0.02
 
-/** The bar for a machine with a core each for service, HAProxy and load, and for one where the last two share. */
+/**
+ * The bar for a machine with a core each for service, HAProxy and load, and for one where HAProxy and load share a
+ * core.
+ */
 const barOf = ({ ownCores }: DoorMeasured): { readonly load: number; readonly kept: number } =>
   ownCores ? { load: 100, kept: 0.97 } : { load: 50, kept: 0.9 }
 

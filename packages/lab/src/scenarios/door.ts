@@ -12,11 +12,11 @@ import { doorPublished, doorView } from './door-view.ts'
 import { needHaproxy, startHaproxy } from './fleet-haproxy.ts'
 import { startInstance } from './fleet-instance.ts'
 
-/** Options of HAProxy's server line; `direct` has no HAProxy. */
+/** Options of HAProxy's server line; `asks` stands for the agent check, and `direct` has no HAProxy. */
 const LINES: Readonly<Record<string, string | undefined>> = {
   direct: undefined,
   untold: '',
-  // Two requests for the core, and some more to keep it busy.
+  // A careful guess: more requests than one core needs to be busy.
   'static maxconn': 'maxconn 10',
   told: 'asks',
 }

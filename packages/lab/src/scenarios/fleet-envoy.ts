@@ -10,7 +10,7 @@ import { freePort } from '../launch/free-port.ts'
 import { UserError } from '../user-error.ts'
 import { type Balancer, type Change, changed, type Instance, complete } from './fleet-instance.ts'
 
-/** Where CI installs it with pip. */
+/** CI installs Envoy here with pip. */
 const FOLDER = path.join(tmpdir(), 'meltproof-envoy')
 const INSTALLED = path.join(FOLDER, 'envoy/_bin/envoy')
 

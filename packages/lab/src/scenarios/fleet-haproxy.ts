@@ -26,7 +26,7 @@ export function needHaproxy(): void {
   }
 }
 
-/** `asks`: true to keep the agent check; otherwise the options that replace it. */
+/** `line`: `asks` keeps the agent check; any other text replaces it. */
 export async function startHaproxy(
   context: Context,
   instances: readonly Pick<Instance, 'ports' | 'isGuarded'>[],

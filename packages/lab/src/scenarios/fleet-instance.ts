@@ -26,7 +26,7 @@ export interface Balancer {
   isComplete(): Promise<boolean>
 }
 
-/** Number of checks of a balancer, one every 20 ms plus the time of the query. */
+/** Maximum number of checks of a balancer, one every 20 ms plus the time of the query. */
 const LOOKS = 500
 
 export const portsOf = async (): Promise<Ports> => ({

@@ -34,7 +34,7 @@ const SHARE = 0.22
 const TIMEOUT_MS = 3000
 /** A request takes five slices of CPU time. */
 const SLICE_MS = 0.2
-/** In the other form it waits for one of these connections, and holds it for this time. */
+/** In the form `wait`, a request waits for one of these connections and holds it for this time. */
 const POOL = 10
 const HOLD_MS = 50
 /** Seconds that are not measured: balancers learn, and V8 compiles. */
@@ -130,7 +130,7 @@ interface Fleet {
   readonly slower: () => Promise<void>
 }
 
-/** Starts all instances, so that they can be warmed up. */
+/** Starts all instances. They are warmed up before `hold` limits them. */
 type StartFleet = (isGuarded: boolean) => Promise<Fleet>
 
 async function startOf(context: Context, form: FleetForm): Promise<StartFleet> {

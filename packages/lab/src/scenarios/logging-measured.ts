@@ -18,7 +18,7 @@ export interface CellResult extends Cell {
   readonly rate: number
   readonly completed: number
   readonly failed: number
-  /** CPU of the service while it answered these, in cores; undefined for a cluster. */
+  /** CPU of the service during the measurement, in cores; undefined for a cluster. */
   readonly cores: number | undefined
   /** The percentiles of the published report: 50, 66, 75, 80, 90, 95, 98, 99, 100 %. */
   readonly percentiles: readonly (readonly [number, number])[]
@@ -54,8 +54,8 @@ export const readerOf = ({ stage, share }: Cell): string => {
 }
 
 /**
- * The rate with logging as a share of the rate without, which is the mean of the nearest runs without logging before
- * and after it, because a machine and a database drift. Undefined without such runs.
+ * The rate with logging as a share of the rate without logging. The latter is the mean of the nearest such runs before
+ * and after, because a machine and a database drift. Undefined without such runs.
  */
 export function shareKept({ cells }: LoggingMeasured, cell: CellResult): number | undefined {
   const isReference = (other: CellResult): boolean => other.logger === 'none' && other.variant === cell.variant

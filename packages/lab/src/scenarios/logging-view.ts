@@ -45,7 +45,7 @@ function finding(measured: LoggingMeasured): string {
   return `One line of logging a request leaves ${formatPercent(kept)} of the rate without it: ${formatRate(cell.rate)}/s, on ${readerOf(cell)} of the needed speed. With meltproof/stdout ${formatPercent(least)} or more remains, whatever stdout is and however slowly it is read${inControls(measured)}.`
 }
 
-/** The controls have another app or another number of processes, and store less. */
+/** The lowest share kept in the published controls, as the end of a sentence; empty without controls. */
 function inControls(measured: LoggingMeasured): string {
   const kept = measured.cells
     .filter(cell => cell.variant !== 'database' && cell.protect)

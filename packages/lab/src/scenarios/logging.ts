@@ -54,7 +54,7 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
       return measureCell(context, cell, { needed: measured.needed, databaseUrl, folder, warmUp })
     }
 
-    // The first service meets a database that has just started, so only the next one counts.
+    // The first service meets a database that has just started, so its result is discarded.
     if (context.pick({ brief: false, quick: true, full: true })) await measure(quiet('database'), true)
     const plan = [quiet('database'), ...context.pick({ brief: briefPlan(), quick: quickPlan(), full: fullPlan() })]
     for (const cell of plan.slice(measured.cells.length)) {
@@ -73,7 +73,7 @@ export const logging: Scenario<unknown> = scenario<LoggingMeasured>({
   view: loggingView,
 })
 
-/** A service that uses less of its core has spare time. */
+/** A service that uses less of its core has spare time, in which the cost of logging may hide. */
 const SATURATED = 0.9
 
 const quiet = (variant: Cell['variant']): Cell => ({
@@ -191,7 +191,10 @@ async function post(context: Context, label: string, url: string, durationMs: nu
   await context.load(label, { url, headers, method: 'POST', users: USERS, durationMs, warmUp: true })
 }
 
-/** Asks the service to end, and its reader what it received. Nothing is known of a service that must be killed. */
+/**
+ * Asks the service to end, then reads its counts and those of its reader. Both are undefined if it does not end in
+ * time.
+ */
 async function endAndCount(app: RunningApp, result: string): Promise<Pick<CellResult, 'lines' | 'peakBytes'>> {
   const untilMs = performance.now() + END_MS
   try {

@@ -16,7 +16,7 @@ import {
 } from './sick-part.ts'
 
 export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title' | 'story' | 'arms'> {
-  /** The article's name for it; it gives no figure. */
+  /** The article's name for the fault; the article gives no figure. */
   readonly named: string
   readonly sick: AppSpec
   /** JSON for install(), in addition to the total limit. */

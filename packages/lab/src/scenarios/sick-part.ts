@@ -1,6 +1,6 @@
 /**
  * The common part of blackhole, drip, domino and database: the same open-loop load on a service with one sick part,
- * once per arm. Measures what users get, how long they wait, and what waits meanwhile, and shows it. Each scenario adds
+ * once per arm. Measures and shows what users get, how long they wait, and how much waits meanwhile. Each scenario adds
  * its apps and expectations.
  */
 import { formatChosen, formatCount, formatCounts, formatMs, formatPercent, formatRate } from '../report/format.ts'
@@ -16,18 +16,18 @@ export interface SickRun {
   readonly figures: LoadFigures
   /** Share (0..1) of all requests with a 2xx answer within the SLO. */
   readonly goodput: number
-  /** Requests of users that wait at a time. */
+  /** Number of users' requests in flight, over time. */
   readonly waiting: readonly { readonly atMs: number; readonly requests: number }[]
   /** Other values read meanwhile, by name. */
   readonly sampled: Readonly<Record<string, readonly { readonly atMs: number; readonly value: number }[]>>
-  /** The body of the first error answer; null without one. */
+  /** Status and body of the first error answer; null without one. */
   readonly told: string | null
 }
 
 export interface SickMeasured {
   rate: number
   limitMs: number
-  /** Users leave after this time. */
+  /** Users give up after this time. */
   patienceMs: number
   sloMs: number
   readonly runs: SickRun[]
@@ -45,13 +45,13 @@ export function judgeGoodput(arm: string, right: (goodput: number) => boolean): 
   }
 }
 
-/** For a published result without a figure. */
+/** Good answers by arm, to be shown beside a published result without a figure. */
 export const goodByArm = ({ runs }: SickMeasured): string | undefined =>
   runs.length === 0
     ? undefined
     : `good answers: ${runs.map(run => `${formatPercent(run.goodput)} (${run.arm})`).join(', ')}`
 
-/** A sentence about the three arms; while some are missing, it says how many there are. */
+/** A sentence about the three arms; while some are missing, it says how many were measured. */
 export function sayOfThree(
   measured: SickMeasured,
   say: (bare: SickRun, naive: SickRun, ours: SickRun) => string,
@@ -97,7 +97,7 @@ export async function measureSick(context: Context, measured: SickMeasured, load
 /** Enough requests for one of them to reach the sick part. */
 const asked = 30
 
-/** The body of the first answer with an error. */
+/** Status and body of the first answer with an error; null without one. */
 async function whatIsTold(context: Context, origin: string, patienceMs: number): Promise<string | null> {
   context.status('asking what a failed caller is told')
   const wait = AbortSignal.any([context.signal, AbortSignal.timeout(patienceMs)])
@@ -183,7 +183,7 @@ function goodPlot({ runs, sloMs }: SickMeasured): Plot {
   )
 }
 
-/** Not percentiles of the answers: requests that were given up have none, so the worst arm would look best. */
+/** Shows no percentiles of answers: requests that users gave up have no answer, so the worst arm would look best. */
 function longestPlot({ runs, patienceMs, limitMs }: SickMeasured): Plot {
   return {
     kind: 'bars',

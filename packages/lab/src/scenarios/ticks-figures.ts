@@ -7,7 +7,7 @@ export interface TickRun {
   /** Requested operations per second. */
   readonly rate: number
   readonly achieved: number
-  /** How late operations were, counted from the first, ms; null without any. */
+  /** Distance of operations from their due times, ms; null without operations. */
   readonly lateP50Ms: number | null
   readonly lateP99Ms: number | null
 }

@@ -90,7 +90,7 @@ function goCache(folder: string): NodeJS.ProcessEnv {
     : {}
 }
 
-/** The lab is pinned to a core, which its children would inherit. */
+/** Undoes the pinning of the lab to its core, which children inherit. */
 function anywhere({ cores }: Context, command: readonly string[]): readonly string[] {
   return cores === undefined ? command : ['taskset', '-c', `0-${Math.max(...Object.values(cores))}`, ...command]
 }

@@ -8,7 +8,7 @@ export interface TideStep {
   readonly due: number
   readonly acknowledged: number
   readonly inTime: number
-  /** 503: the phone keeps the position and sends it again. */
+  /** Answers 503, after which a real phone sends the position again. */
   readonly shed: number
   /** All others: other answers, broken connections, no answer in time. */
   readonly failed: number

@@ -15,10 +15,12 @@ const arms = [bare, logging, guarded]
 
 /** Steps after the first that the process cannot serve: they show the effect of overload. */
 const STEPS_BEYOND = 1
-/** With so few phones, opening their connections would be much of the CPU time, so their steps take longer. */
+/**
+ * With up to this number of phones, opening the connections would be much of the CPU time, so such steps take longer.
+ */
 const FEW = 100
 const FEW_TAKE_LONGER = 3
-/** Not measured: V8 compiles the code. */
+/** Load before the measurement, so that V8 compiles the code. */
 const WARM_UP = { phones: 300, durationMs: 3000 }
 
 export const tide: Scenario<unknown> = scenario<TideMeasured>({

@@ -27,7 +27,7 @@ export interface Run {
   /** Memory of frontend A, read from outside, bytes. */
   readonly rss: NumberStats | null
   readonly rssLine: readonly { readonly atMs: number; readonly rssBytes: number }[]
-  /** CPU time of frontend A per good answer, with failures, ms: a busy machine changes it little. */
+  /** All CPU time of frontend A, also for failures, per good answer, ms. A busy machine changes it little. */
   readonly cpuPerOkMs: number | null
   /** Heap of frontend A, read by a preload, bytes. */
   readonly heap: NumberStats | null

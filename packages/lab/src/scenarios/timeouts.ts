@@ -19,9 +19,9 @@ import { timeoutsPublished, timeoutsView } from './timeouts-view.ts'
 const answerMs = 100
 const faultEvery = 10
 /**
- * CPU time for turning B's answer into a page, ms. With it A answers about as many requests a second as the published
- * one (1,283). Without it a current frontend answers five times as many, and a thousand users who wait for each answer
- * would not keep it busy. Failures take none of it.
+ * CPU time for turning B's answer into a page, ms. With this work A answers about as many requests a second as the
+ * published frontend (1,283). Without it, a current frontend answers five times as many, and a thousand users who wait
+ * for each answer would not keep it busy. Failures do no such work.
  */
 const workMs = 0.6
 
@@ -56,8 +56,8 @@ export const timeouts: Scenario<unknown> = scenario<TimeoutsMeasured>({
         ...{ healthyMs: 1500, bareMs: 3000, limitedMs: 2500, openMs: 3000 },
       },
       quick: { ...quick, healthyMs: 12_000, bareMs: 20_000, limitedMs: 12_000, openMs: 13_000 },
-      // The open loop lasts as long as published, because its tail and the memory need the time. After 11 s users who
-      // wait for each answer follow the period of the fault, and repeat it.
+      // The open loop lasts as long as published, because its tail and the memory need the time. A closed loop repeats
+      // itself with the period of the fault after 11 s.
       full: { ...quick, healthyMs: 30_000, bareMs: 30_000, limitedMs: 30_000, openMs: 180_000 },
     })
     const { faultMs, limitMs, rate, healthyMs, openMs } = times
@@ -102,7 +102,7 @@ interface Wanted {
 
 /**
  * The window in which the number of stuck requests is constant: it begins one limit, or one fault, after the start. A
- * healthy run uses the same seconds as a limited one, when it is equally warm.
+ * healthy run uses the same seconds as a limited one, so that both are equally warm.
  */
 function windowOf({ arm, faulty, times, load }: Wanted): Run['window'] {
   const to = Math.floor(load.durationMs / 1000)

@@ -72,7 +72,7 @@ describe('the judgement of an expectation', () => {
     assert.equal((100 * 80) / 100 + share('shed') + share('errors'), 100)
   })
 
-  test('shows enough digits to tell a figure from its limit', () => {
+  test('shows enough digits to distinguish a figure from its limit', () => {
     const outcome = madeOutcome({ scheduled: 100_000, good: 94_996, okMs: [250.4] })
     assert.equal(judged('p99<250ms', outcome).measured, '250.4ms')
     assert.equal(judged('goodput>=95%', outcome).measured, '94.996%')
@@ -80,7 +80,7 @@ describe('the judgement of an expectation', () => {
     assert.equal(judged('goodput>=100%', almost).measured, '99.999%')
   })
 
-  test('misses every latency expectation, and any goodput, for a run without an answer', () => {
+  test('counts every latency and goodput expectation as missed in a run without an answer', () => {
     const none = madeOutcome({ okMs: [] })
     for (const text of ['p99<1h', 'max<1h', 'mean>1ms']) {
       const { met, measured, value } = judged(text, none)
@@ -89,7 +89,7 @@ describe('the judgement of an expectation', () => {
     assert.equal(judged('goodput>=1%', madeOutcome({ scheduled: 0, good: 0 })).met, false)
   })
 
-  test('says when the figure is not certified, and shows the interval of the true value if that is wide', () => {
+  test('marks a figure that is not certified, and shows the interval of its true value if the interval is wide', () => {
     const late = madeOutcome({
       certified: false,
       certificate: { code: 'late', doubts: ['late'], intervals: { ok: intervals({ p99: [3, 79], p50: [40, 40.1] }) } },

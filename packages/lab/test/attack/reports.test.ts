@@ -45,7 +45,7 @@ describe('the report of one attack', () => {
     assert.match(text, /^Goodput /m)
   })
 
-  test('certifies each figure on one line, and prints the reason of the gravest doubt only', () => {
+  test('says in one line which figures are certain, and prints only the gravest reason for doubt', () => {
     const interval = (clean: number, measured: number) => [clean, measured] as const
     const ok = {
       ...{ mean: interval(1, 1), p50: interval(1.19, 1.2), p90: interval(2, 2), p95: interval(2, 2) },
@@ -138,7 +138,7 @@ describe('the report of several targets', () => {
   })
 })
 
-test('rowsText() wraps text at blanks, and lists between items', () => {
+test('rowsText() wraps a text at blanks, and a list between its items', () => {
   const text = rowsText([
     ['Name', 'word '.repeat(20).trim()],
     ['', ['one item', 'x'.repeat(60), 'last']],

@@ -90,7 +90,7 @@ describe('meltlab audit of real apps', () => {
     assert.deepEqual(ended.strays, [])
   })
 
-  it('finds nothing in a Fastify app in TypeScript whose limits meltproof sets', async () => {
+  it('finds nothing in a Fastify app in TypeScript whose outbound calls and databases meltproof limits', async () => {
     const paths = ['/', '/user', '/orders', '/price'].flatMap(each => ['--path', each])
     const ended = await audit(['--json', '--duration', '5s', ...paths, '--', process.execPath, app('clean-fastify.ts')])
     const { findings, incomplete, worst } = resultOf(ended)

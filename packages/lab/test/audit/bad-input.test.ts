@@ -71,7 +71,7 @@ describe('meltlab audit ends with one sentence', () => {
     }
   })
 
-  it('without needing write access to the working directory, and shows the findings so far on Ctrl-C', async () => {
+  it('on Ctrl-C, after the findings so far, also in a working directory that it cannot write', async () => {
     const before = process.cwd()
     process.chdir('/proc')
     try {

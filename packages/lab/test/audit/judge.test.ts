@@ -48,7 +48,7 @@ describe('judge', () => {
     assert.equal(found?.times, 3)
   })
 
-  it('reports writes that come with requests, but not occasional ones or those at startup', () => {
+  it('reports writes to stdout that come with requests, but not occasional writes or writes at startup', () => {
     // 200 of the 500 requests came together.
     assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 19)] }), [])
     assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 20)] }), ['stdout-writes'])

@@ -35,7 +35,7 @@ describe('meltlab compare', () => {
     return place
   }
 
-  it('compares folders, and ends with 3 only when asked to and B is worse', async () => {
+  it('compares two folders, and exits with code 3 only with --fail-on-regression if B is worse', async () => {
     const a = side('a', 0, round => ({ okMs: [10 + round / 50, 11, 12] }))
     const b = side('b', 1, round => ({ okMs: [20 + round / 50, 22, 24] }))
     const plain = await runCli(['compare', a, b])
@@ -49,7 +49,7 @@ describe('meltlab compare', () => {
     assert.equal(comparison.figures.find(({ name }) => name === 'p50')!.verdict, 'better')
   })
 
-  it('has an exit code of its own, when asked, where noise hides what matters', async () => {
+  it('exits with code 4 if noise leaves a figure undecided, but only with --fail-on-undecided', async () => {
     const noise = [1, 1.3, 0.8, 1.2, 0.75, 1.1]
     const a = side('noisy-a', 0, round => ({ okMs: [10 * noise[round]!] }))
     const b = side('noisy-b', 1, round => ({ okMs: [11 * noise[5 - round]!] }))
@@ -60,7 +60,7 @@ describe('meltlab compare', () => {
     assert.equal((await runCli(['compare', c, d, '--fail-on-undecided'])).code, 0)
   })
 
-  it('measures in turns, keeps what it measured, and says it is not certified when it is not', async () => {
+  it('alternates A and B, keeps each result with --keep, and exits with code 2 if they are unreliable', async () => {
     const kept = path.join(folder, 'kept')
     const { code, stdout, stderr } = await runCli([
       ...['compare', '--a', server.url, '--b', server.url.replace('127.0.0.1', 'localhost'), '--users', '1'],
@@ -80,7 +80,7 @@ describe('meltlab compare', () => {
     }
   })
 
-  it('a file too large to be read is refused before it is', async () => {
+  it('meltlab report refuses a file above 500 MB, and says its size', async () => {
     const file = path.join(folder, 'large.json')
     writeFileSync(file, '')
     truncateSync(file, 2e9)
@@ -89,7 +89,7 @@ describe('meltlab compare', () => {
     assert.match(stderr, /large\.json has 2000 MB, but at most 500 can be read$/m)
   })
 
-  it('report prints the steps of attack; compare says that it takes one load', async () => {
+  it('meltlab report prints the steps of an attack; compare refuses them, as it needs a file per run', async () => {
     const file = path.join(folder, 'steps.json')
     writeFileSync(file, `{ "steps": [${attackJson(madeAttack())},${attackJson(madeAttack({ okMs: [1] }))}] }`)
     const { code, stdout } = await runCli(['report', file])
@@ -102,7 +102,7 @@ describe('meltlab compare', () => {
     )
   })
 
-  it('report never writes a page over the result it is of', async () => {
+  it('meltlab report does not overwrite the result file with its page', async () => {
     const file = path.join(folder, 'tide.txt')
     const text = JSON.stringify(madeResult())
     writeFileSync(file, text)
@@ -110,7 +110,7 @@ describe('meltlab compare', () => {
     assert.deepEqual([code, stdout, readFileSync(file, 'utf8')], [0, `${path.join(folder, 'tide.html')}\n`, text])
   })
 
-  it('what is in a file does not get at the terminal', async () => {
+  it('meltlab report prints no control characters of a result file', async () => {
     const file = path.join(folder, 'colour.json')
     const why = ['\u001b[31mred'] as const
     const certificate = { code: 'late', doubts: ['late'], intervals: {} } as const
@@ -119,7 +119,7 @@ describe('meltlab compare', () => {
     assert.deepEqual([code, /\[31mred/.test(stdout), stdout.includes('\u001b')], [0, true, false])
   })
 
-  it('report prints a result of attack as attack did', async () => {
+  it('meltlab report prints a result as meltlab attack prints it', async () => {
     const file = path.join(folder, 'one.json')
     writeFileSync(file, attackJson(madeAttack({ okMs: [1, 2, 3] })))
     const { code, stdout, stderr } = await runCli(['report', file])
@@ -171,7 +171,7 @@ describe('meltlab compare', () => {
       '--method: expected an HTTP method such as GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, got "GTE".',
     ],
   ] as const) {
-    it(`refuses ${args.join(' ') || 'nothing'}`, async () => {
+    it(`ends with code 2 and one sentence for these arguments: ${args.join(' ') || 'nothing'}`, async () => {
       const { code, stdout, stderr } = await runCli(['compare', ...args])
       assert.deepEqual([code, stdout, stderr], [2, '', `meltlab: ${sentence}\n`])
     })

@@ -156,7 +156,7 @@ test('a side that answers nothing is worse, although it has no latency', () => {
   })
 })
 
-test('one run of each side cannot tell a difference, and a remark says so', () => {
+test('with one run of each side every verdict is "cannot tell", and a remark says why', () => {
   const [a, b] = inTurns([around(10)], [around(20)])
   const comparison = compare(a, b)
   assert.ok(comparison.figures.every(({ verdict, interval }) => verdict === 'cannot tell' && interval === null))
@@ -209,7 +209,7 @@ for (const [what, made, sentence] of [
     /: the version of meltlab is 0\.1\.0 in A, 0\.2\.0 in B\. /,
   ],
 ] as const satisfies readonly (readonly [string, Made, RegExp])[]) {
-  test(`sides that differ in this are not compared: ${what}`, () => {
+  test(`sides are not compared if B has ${what}`, () => {
     const sides = [
       { name: 'A', results: [madeResult('A', 0)] },
       { name: 'B', results: [madeResult('B', 1, made)] },
@@ -273,7 +273,7 @@ test('lateness of the generator does not exclude a round, but widens the interva
   )
 })
 
-test('a difference that only the lateness of the generator makes is undecided', () => {
+test('a difference that only the lateness of the generator causes is undecided', () => {
   // To the user B is slower, and what the server did is the same.
   const { figures } = lateRounds(
     scattered(10).map(okMs => lateTail(okMs[0]!, 0)),
@@ -301,7 +301,7 @@ test('a run that is on both sides, or twice on one, is refused', () => {
   })
 })
 
-test('further requests may differ in host and port, but not in path', () => {
+test('further requests of the sides may differ in host and port, but not in path', () => {
   const others = (url: string): Made => ({
     plan: { others: [{ url, method: 'GET', headers: {}, body: undefined }] },
   })

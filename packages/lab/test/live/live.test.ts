@@ -73,7 +73,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-describe('on its page', { skip }, () => {
+describe('the page of meltlab live', { skip }, () => {
   let browser: Browser
   let address: string
   let live: Started
@@ -166,7 +166,7 @@ describe('on its page', { skip }, () => {
     })
   }
 
-  test('a page that is told nothing can steer nothing, and says so', async () => {
+  test('without events, disables its controls and says that meltlab does not answer', async () => {
     const page = await (await browser.newContext()).newPage()
     await page.route('**/events', route => route.abort())
     await page.goto(address)
@@ -176,7 +176,7 @@ describe('on its page', { skip }, () => {
     await page.context().close()
   })
 
-  test('a wrong load and a foreign page are refused; the button ends it as the report', async () => {
+  test('an invalid load gets a 400, a foreign origin a 403, and the End button leads to the report', async () => {
     const page = await open({ viewport: { width: 1280, height: 800 } })
     await until('it is told', async () => (await text(page, '#rate')) !== '')
     const refused = await fetch(new URL('/load', address), { method: 'POST', body: '{"load":1000}' })
@@ -230,8 +230,8 @@ describe('on its page', { skip }, () => {
 })
 
 // They wait far more than they work.
-describe('in the terminal', { concurrency: 2 }, () => {
-  test('Ctrl-C while it is watched ends it as the button does, and is in JSON if asked', async () => {
+describe('meltlab live in the terminal', { concurrency: 2 }, () => {
+  test('Ctrl-C ends the run as complete, and --json prints the result', async () => {
     const { address, ended, kill } = start(['--json', ...POOL])
     await address
     await sleep(1500)
@@ -243,7 +243,7 @@ describe('in the terminal', { concurrency: 2 }, () => {
     assert.deepEqual(JSON.parse(stdout), result)
   })
 
-  test('SIGTERM cuts it short, and keeps what was measured', async () => {
+  test('SIGTERM exits with code 143, and keeps what was measured, marked incomplete', async () => {
     const { address, ended, kill } = start(POOL)
     await address
     // Whole seconds of one load count, but for the first and the last.
@@ -260,7 +260,7 @@ describe('in the terminal', { concurrency: 2 }, () => {
     ['while the services start', 900, POOL],
     ['while the capacity is found', 4000, ['--', 'node', app('pool')]],
   ] as const) {
-    test(`Ctrl-C ${when}`, async () => {
+    test(`Ctrl-C ${when} ends the run, and leaves no process behind`, async () => {
       const { ended, kill } = start(args)
       await sleep(ms)
       ;(await kill)('SIGINT')
@@ -271,7 +271,7 @@ describe('in the terminal', { concurrency: 2 }, () => {
     })
   }
 
-  test('it ends by itself when its time is up, also when a process has ended before', async () => {
+  test('the run ends after --for, even if a measured process has exited before', async () => {
     const { ended } = start(['--for', '3s', '--capacity', '100', '--', 'node', app('dies-under-load'), '60'])
     const { code, stderr, result, strays } = await ended
     assert.equal(code, 0, stderr)
@@ -280,7 +280,7 @@ describe('in the terminal', { concurrency: 2 }, () => {
     assert.equal(result!.measured.died['bare']!.how, 'exited with code 7')
   })
 
-  test('a command that can not be run twice, exits, or never listens', async () => {
+  test('a command is refused if its port is fixed, if it exits, never listens or does not exist', async () => {
     const server = http.createServer((_request, response) => response.end('somebody else')).listen(0, '127.0.0.1')
     await new Promise(resolve => server.once('listening', resolve))
     const { port } = server.address() as net.AddressInfo
@@ -301,7 +301,7 @@ describe('in the terminal', { concurrency: 2 }, () => {
     }
   })
 
-  test('a command that listens elsewhere than PORT says', async () => {
+  test('a command that ignores PORT is refused, and the error has its address', async () => {
     const { code, stderr, strays } = await start(['--capacity', '50', '--', 'node', app('hello')]).ended
     assert.match(stderr, /^meltlab: the command listens at http:\S+ although PORT is \d+: .*twice at the same time/m)
     assert.deepEqual([code, strays], [2, []])

@@ -64,7 +64,7 @@ test("p99 covers answered requests only, and the generator's share is shown if i
   assert.ok(Math.abs(late.ownMs! - 50) < 1)
 })
 
-test('the state of a side follows from its share of what is possible', () => {
+test('the state of a side follows from its goodput as a share of the load or the capacity', () => {
   const nothing = { due: 0, good: 0, late: 0, refused: 0, lost: 0 }
   const word = (more: Partial<typeof nothing>) => stateOf({ ...nothing, ...more }, CAPACITY)
   assert.equal(word({}), 'waits')

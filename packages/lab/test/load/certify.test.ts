@@ -120,7 +120,7 @@ describe('certification', () => {
     )
   })
 
-  it('ignores one late request in the maximum, unless it makes the maximum', () => {
+  it('ignores one late request in the maximum, unless that request is the maximum', () => {
     assert.equal(
       text({
         latencies: of({
@@ -155,7 +155,7 @@ describe('certification', () => {
     assert.equal(ok(0.2, 0.08), '')
   })
 
-  it('treats a percentile of few requests as an extreme, but not the median or the mean', () => {
+  it('judges a percentile with few samples beyond it as an extreme value, but never the median or the mean', () => {
     const late = (count: number, from: number) =>
       text({
         latencies: of({
@@ -244,7 +244,7 @@ describe('certification', () => {
     assert.match(said, /5,000 requests waited for one of 500 connections; allow more connections/)
   })
 
-  it('names a saturated core as the cause of lateness, and on its own only in a closed loop', () => {
+  it('names a saturated core as the cause of lateness, and as a doubt of its own only in a closed loop', () => {
     const workers = [worker({ cpuMs: 9800 })]
     assert.equal(text({ workers }), '')
     assert.match(

@@ -40,7 +40,7 @@ describe('Journeys', () => {
     assert.deepEqual([failedAt, cut, completed], [[1, 0, 0], 1, 0])
   })
 
-  it('divide arrivals, numbers and places among workers', () => {
+  it('divide arrivals, journey numbers and the atOnce limit among workers', () => {
     const numbers = [0, 1].flatMap(worker => {
       const journeys = journeysOf([step(0)], 3, worker, 2)
       const runs = Array.from({ length: 5 }, () => journeys.take())
@@ -51,7 +51,7 @@ describe('Journeys', () => {
     assert.deepEqual(numbers.toSorted(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  it('account for every journey, in any order of responses', () => {
+  it('count every journey exactly once, in any order of responses', () => {
     const act = fc.record({
       take: fc.boolean(),
       which: fc.nat(5),

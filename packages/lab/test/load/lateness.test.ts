@@ -25,7 +25,7 @@ describe('Lateness', () => {
     assert.equal(lateness.unreadMs, 1)
   })
 
-  it('after a timer is the delay by the scheduler, or the whole sleep if that is not known', () => {
+  it('after a timer is the delay by the scheduler, or the whole sleep if the delay is unknown', () => {
     const woken = (delayMs: number, turns = 1): number => {
       const lateness = started()
       lateness.sleeps(0.01, 5, { delayMs: 100, turns: 7 })
@@ -51,7 +51,7 @@ describe('Lateness', () => {
     assert.equal(woken(30), 30)
   })
 
-  it('requires reading first after a gap, until a poll that began after the gap is over', () => {
+  it('requires reading first after a gap, until a poll that began after the gap has ended', () => {
     const lateness = started()
     lateness.polls(1)
     assert.equal(lateness.mustRead, false)

@@ -197,7 +197,7 @@ describe('runLoad: failures', TOGETHER, () => {
     assert.ok(connections < 100, `${connections} connections`)
   })
 
-  it('frees the places of standing connections that hang before the start', async () => {
+  it('does not count standing connections that hang before the start towards the connection limit', async () => {
     const hole = await blackhole()
     try {
       const outcome = await runLoad(

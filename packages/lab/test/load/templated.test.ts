@@ -5,7 +5,7 @@ import { runLoad } from '../../src/load/run.ts'
 import { constant, httpServer, planFor } from './servers.ts'
 
 for (const threads of [1, 2]) {
-  test(`each number reaches the server once, and acknowledged has those with 2xx (${threads} thread(s))`, async () => {
+  test(`each number is sent once, and those answered 2xx are acknowledged (${threads} thread(s))`, async () => {
     const seen: string[] = []
     const answered: number[] = []
     const server = await httpServer((request, response) => {
@@ -49,7 +49,7 @@ for (const threads of [1, 2]) {
   })
 }
 
-test('acknowledged is empty for a plain run, and zero senders are refused', async () => {
+test('outcome.acknowledged is empty for a run without templates, and zero senders are refused', async () => {
   const server = await httpServer((_request, response) => response.end())
   const outcome = await runLoad(planFor(server.url, { arrival: constant(100, 100) }))
   await server.close()

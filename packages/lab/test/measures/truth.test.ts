@@ -79,7 +79,7 @@ describe('the reported latency', { concurrency: true }, () => {
     })
   })
 
-  it('includes a freeze of the generator: 1 s in a run of 8 s at 500/s, which is not certified', async context => {
+  it('includes a freeze of the generator (1 s in 8 s at 500/s), and the run is not certified', async context => {
     await withServer(0, 0, async url => {
       const watch = watchForeign(cores)
       const { child, report } = attack(url, 8)

@@ -6,7 +6,7 @@ import { UserError } from '../../src/user-error.ts'
 
 const command = ['node', 'server.js']
 
-test('armsOf() always has bare and protected, and protected loads meltproof/register through NODE_OPTIONS', () => {
+test('armsOf() always returns bare and protected, and protected loads meltproof/register by NODE_OPTIONS', () => {
   const [bare, guarded, ...rest] = armsOf(command, [])
   assert.deepEqual([bare!.kind, bare!.nodeOptions], ['bare', undefined])
   assert.deepEqual(

@@ -42,21 +42,21 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     })
   }
 
-  test('a command that exits', async () => {
+  test('a command that exits before it listens is reported with its exit code and last output', async () => {
     assertRefused(
       await meltlab(['--', 'node', app('exits')]),
       /^meltlab: the command exited with code 3 before it listened on a port\nits last output:\n {2}\| config.json is missing/,
     )
   })
 
-  test('a command that never listens', async () => {
+  test('a command that never listens is refused after --start-timeout, with its last output', async () => {
     assertRefused(
       await meltlab(['--start-timeout', '1s', '--', 'node', app('never-listens')]),
       /^meltlab: the command runs but listened on no TCP port within 1s.*\n.*\n {2}\| waiting for a database/,
     )
   })
 
-  test('a command that is not a Node program, or whose server is none of Node', async () => {
+  test('a command is refused if it is not a Node program, or if its server is not an HTTP server of Node', async () => {
     assertRefused(
       // What this shell starts is Node, but NODE_OPTIONS do not reach it: as good as another program.
       await meltlab(['--', '/bin/sh', '-c', 'unset NODE_OPTIONS; exec "$0" "$1"', process.execPath, app('hello')]),
@@ -68,14 +68,14 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     )
   })
 
-  test('a command that answers only errors', async () => {
+  test('a command that answers only errors is refused with the status and its last output', async () => {
     assertRefused(
       await meltlab(['--', 'node', app('only-errors')]),
       /^meltlab: the command answered 500 to GET http:\/\/127.0.0.1:\d+\/, so there is nothing to measure.*\n.*\n {2}\| Error: relation "walkers"/,
     )
   })
 
-  test('a port that is taken, found by the command or by --url', async () => {
+  test('a port in use is refused, whether the command or --url uses it', async () => {
     const server = http.createServer((_request, response) => response.end('somebody else')).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as net.AddressInfo
@@ -89,7 +89,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     server.closeAllConnections()
   })
 
-  test('a URL that refuses', async () => {
+  test('a URL that refuses connections is refused, and the error has the port of the command', async () => {
     const ended = await meltlab(['--url', 'http://127.0.0.1:9', '--', 'node', app('pool')])
     assertRefused(
       ended,
@@ -97,7 +97,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     )
   })
 
-  test('a further arm that is broken is found before minutes are spent, and named', async () => {
+  test('a further arm that cannot start is refused by name before anything is measured', async () => {
     const ended = await meltlab(['--also', `broken=node ${app('exits')}`, '--', 'node', app('pool')])
     assertRefused(ended, /^meltlab: broken exited with code 3/)
     assert.equal(ended.result, undefined)
@@ -111,7 +111,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     assert.equal(ended.result!.certified, false)
   })
 
-  test('a command that dies while it is measured', async () => {
+  test('a command that dies in the capacity search is reported with its exit code and last output', async () => {
     assertRefused(
       await meltlab(['--quick', '--', 'node', app('dies-under-load'), '500']),
       /^meltlab: the command exited with code 7 while its capacity was measured\n.*\n {2}\| FATAL ERROR/,
@@ -138,7 +138,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     assert.match(ended.stdout, /INCOMPLETE[\s\S]*report\.html\n$/)
   })
 
-  test('--json prints one document and nothing else, also when cut short; SIGTERM is as Ctrl-C', async () => {
+  test('--json prints exactly one document, also when SIGTERM ends the run early', async () => {
     let told = false
     const ended = await meltlab(['--quick', '--json', '--', 'node', app('pool')], (text, kill) => {
       if (!told && /^capacity/m.test(text)) {

@@ -43,13 +43,13 @@ test('one doubling of users without a gain does not end the search', () => {
   assert.ok(search(users => steps[users] ?? 400).capacity >= 400)
 })
 
-test('the capacity is that of the confirmation, not of the best probe', () => {
+test('the capacity is the rate of the confirmation, not of the best probe', () => {
   let calls = 0
   const found = search(() => (calls++ === 1 ? 260 : 195))
   assert.equal(found.capacity, 195)
 })
 
-test('the number of users has a limit', () => {
+test('the search ends at a maximum number of users', () => {
   const found = search(users => users)
   assert.ok(found.users <= mostUsers * 1.5)
 })

@@ -89,7 +89,7 @@ const target: Target = {
   spacing: 'even',
 }
 
-test('the number of connections follows the rate, and may grow to what a melting server holds', () => {
+test('the number of connections follows the rate, from 200 to 1,500, and may grow to 8,000', () => {
   assert.deepEqual(connectionsFor(target, 50), { kind: 'keep-alive', count: 200, max: 200 })
   assert.deepEqual(connectionsFor(target, 1000), { kind: 'keep-alive', count: 1000, max: 3000 })
   assert.deepEqual(connectionsFor(target, 1950), { kind: 'keep-alive', count: 1500, max: 5850 })

@@ -135,7 +135,7 @@ test('there is no verdict on recovery if the capacity fell below the load, or th
   assert.ok(said.standings!.every(({ says }) => says === 'no verdict'))
 })
 
-test('recovery is the median of several rounds, and the worse one of two', () => {
+test('recovery is the median of several rounds, and the worse of two', () => {
   const rounds = (...all: Recovery[]): number | null =>
     judgedRecoveries(madeMeasured({ recovery: { shape, arms: all } }))!.arms[0]!.backAfterS
   assert.equal(rounds(recovery([melting]), recovery([well]), recovery([melting, well])), 1)

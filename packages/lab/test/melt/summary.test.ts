@@ -26,7 +26,7 @@ test('the window starts after one second and ends with the schedule', () => {
   assert.deepEqual(windowOf(2500), { from: 1, to: 2 })
 })
 
-test('responses within the SLO are under load if the load continues for the SLO after the window', () => {
+test('the window counts as under load if the load continues for the SLO after the window', () => {
   const setup = (durationMs: number, afterMs: number) => ({
     durationMs,
     sloMs: 1000,

@@ -73,7 +73,7 @@ test('the view has no tables and plots without a capacity', () => {
   assert.equal(meltView(madeMeasured({ rows: [], steps: [] }), arms).tables.length, 1)
 })
 
-test('each arm has a verdict by the share of what is possible, and its goodput at the highest common load', () => {
+test('each arm has a verdict by its share of the possible goodput, and a figure at the highest common load', () => {
   const { standings } = meltView(madeMeasured(), arms)
   assert.deepEqual(
     standings?.map(({ arm, says, tone, figure, of }) => [arm, says, tone, figure, of]),

@@ -18,7 +18,7 @@ async function stats(
 }
 
 describe('meltlab stats', () => {
-  it('prints a line like number-aggregator-stats, and percentiles', async () => {
+  it('prints the line that number-aggregator-stats prints, and percentiles', async () => {
     const { code, out, err } = await stats('3\n4\n4\n')
     assert.deepEqual({ code, err }, { code: 0, err: '' })
     assert.match(out, /^Meas: 3 Min: 3 Max: 4 Avg: 3\.667 Cur: 4\np50: 4 p90: 4 p95: 4 p99: 4 p99\.9: 4\n$/)
@@ -133,7 +133,7 @@ describe('BoundedLines', () => {
   })
 })
 
-it('the mean of large numbers keeps the small ones', () => {
+it('RunningNumbers adds small numbers to a large sum without loss', () => {
   const numbers = new RunningNumbers()
   for (const value of ['1e15', '1', '1', '1']) numbers.line(value)
   assert.equal(numbers.figures()?.mean, (1e15 + 3) / 4)

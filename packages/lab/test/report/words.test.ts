@@ -5,7 +5,7 @@ import * as format from '../../src/report/format.ts'
 import { wrapWords } from '../../src/report/wrap-words.ts'
 import { folderName } from '../../src/report/write.ts'
 
-test('numbers are formatted with a sensible number of digits', () => {
+test('rates, times and shares are rounded to at most three digits, or to whole numbers', () => {
   assert.deepEqual([0, 0.04, 0.4, 19.5, 19.99, 195.4, 1949.6, 1234567].map(format.formatRate), [
     '0',
     '0',

@@ -21,7 +21,7 @@ describe('alerts in the blame scenario', () => {
     assert.equal(naiveAlertFires(operations(400, 'network', 'loop')), true)
   })
 
-  it('a shipped alert is right for its own cause only, and the loop alert for the app itself too', () => {
+  it('a firing alert is right for its own cause only, and the loop alert also if the app itself is the cause', () => {
     const rightly = (cause: Cause, ...firing: string[]): boolean => firesRightly({ cause, firing })
     assert.equal(rightly('loop', 'MeltproofLoopBlocked'), true)
     assert.equal(rightly('loop'), false)

@@ -46,7 +46,7 @@ test('every arm has a cell in every row: a dash if it was not measured, "none" i
   assert.deepEqual(ahead!.rows, [])
 })
 
-test('a result whose load ended with its window has a dash for what was completed under load', () => {
+test('a result whose load ended with its window has a dash in the column "completed under load"', () => {
   const last = (underLoad: boolean) =>
     overviewsOf(board([row('bare', 10, 0, 9)], { underLoad }))[0]!.rows[0]!.cells.at(-1)
   assert.deepEqual([last(true), last(false)], ['yes', '–'])

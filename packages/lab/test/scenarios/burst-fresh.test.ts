@@ -20,7 +20,7 @@ const ours = (good: number, p99Ms = 100): BurstRun =>
 const passes = (...runs: BurstRun[]): (boolean | undefined)[] =>
   burstFresh.expects.map(({ judge }) => judge(runs)?.pass)
 
-test('bare has to melt, and protected to keep 95 % of the most that any arm did, in time', () => {
+test('bare is expected to melt, and protected to keep 95 % of the best goodput in time, without failures', () => {
   assert.deepEqual(passes(bare, ours(380)), [true, true, true])
   assert.deepEqual(passes({ ...bare, steps: [bare.steps[0]!, step(1250, { good: 200 })] }, ours(400)), [
     false,
@@ -34,7 +34,7 @@ test('bare has to melt, and protected to keep 95 % of the most that any arm did,
   assert.deepEqual(passes(), [undefined, undefined, undefined])
 })
 
-test('the published figures stand beside those of the step that asked for as much', () => {
+test('each published figure stands beside ours from the step with the same load', () => {
   const said = burstFresh.published.map(each => each.ours([bare, run('toobusy-js', step(1250, { ok: 70 })), ours(380)]))
   assert.equal(said[0], '200 after 40.0 s on average (20 %), 80 % failed or had none after 60 s')
   assert.match(said[2]!, /^10 % of it, and 54 % with meltproof/)

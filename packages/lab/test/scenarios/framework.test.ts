@@ -18,7 +18,7 @@ import { UserError } from '../../src/user-error.ts'
 
 const progress = { status() {}, line() {}, clear() {} }
 
-test('the name somebody meant', () => {
+test('nearestName() finds the most similar name, or none if no name is similar', () => {
   const names = ['timeouts', 'domino', 'drip', 'burst']
   assert.equal(nearestName('timeout', names), 'timeouts')
   assert.equal(nearestName('Domnio', names), 'domino')
@@ -27,13 +27,13 @@ test('the name somebody meant', () => {
   assert.equal(nearestName('kubernetes', names), undefined)
 })
 
-test('cores: the server has its own, dependencies share the lab’s only when they must', () => {
+test('coresOf() gives the server a core of its own; dependencies share that of the lab on two cores', () => {
   assert.equal(coresOf([0]), undefined)
   assert.deepEqual(coresOf([0, 1]), { server: 1, lab: 0, dependency: 0 })
   assert.deepEqual(coresOf([0, 1, 2, 3]), { server: 3, lab: 2, dependency: 1 })
 })
 
-test('a load request becomes a plan that can hold what a slow server holds', () => {
+test('planOf() sets arrivals and connections, with enough connections for a slow server', () => {
   const open = planOf({ url: 'http://x/', rate: 1000, durationMs: 5000 })
   assert.deepEqual(open.connections, { kind: 'keep-alive', count: 250, max: 15_000 })
   const closed = planOf({ url: 'http://x/', users: 500, durationMs: 5000 })
@@ -41,7 +41,7 @@ test('a load request becomes a plan that can hold what a slow server holds', () 
   assert.deepEqual(planOf({ url: 'http://x/', rate: 1, durationMs: 1, fresh: true }).connections, { kind: 'fresh' })
 })
 
-test('verdicts: pass and fail, and three reasons not to judge', () => {
+test('a verdict is pass, fail, or not judged if unmeasured or if it needs quiet in a disturbed or brief run', () => {
   const expects = [
     { name: 'fast', judge: (ms: number) => ({ pass: ms < 10, measured: `${ms} ms` }) },
     { name: 'adds up', judge: () => ({ pass: true, measured: 'yes' }), needsQuiet: false },
@@ -57,7 +57,7 @@ test('verdicts: pass and fail, and three reasons not to judge', () => {
   assert.equal(busy!.measured, '5 ms; the machine was busy')
 })
 
-test('foreign CPU is what the cores did, less what was ours', () => {
+test('foreign CPU time is the busy time of the cores minus that of our processes', () => {
   const reading = (atMs: number, busyMs: number, ownMs: number) => ({ atMs, busyMs, ownMs })
   assert.equal(foreignOf([reading(0, 0, 0)]), undefined)
   const found = foreignOf([reading(0, 0, 0), reading(2000, 1000, 1000), reading(4000, 3000, 2000)])
@@ -105,7 +105,7 @@ async function askBurst(context: Context, measured: Measured): Promise<void> {
 const alive = async (pid: number): Promise<boolean> =>
   (await allProcesses()).some(row => row.pid === pid && row.state !== 'Z')
 
-test('a run starts its app, loads it, judges it and leaves nothing behind', async () => {
+test('a run starts the app, loads it, judges the result, and leaves no process behind', async () => {
   const { result, failure } = await runScenario(made(askBurst), options())
   assert.equal(failure, undefined)
   assert.equal(result.incomplete, false)
@@ -117,7 +117,7 @@ test('a run starts its app, loads it, judges it and leaves nothing behind', asyn
   assert.equal(await alive((result.measured as Measured).pid), false)
 })
 
-test('an error keeps what was measured and ends the app', async () => {
+test('an error in a run keeps what was measured, marks it incomplete, and ends the app', async () => {
   let undone = false
   const { result, failure } = await runScenario(
     made(async (context, measured) => {
@@ -154,7 +154,7 @@ test('an abort ends a load at once', async () => {
   assert.equal(await alive((result.measured as Measured).pid), false)
 })
 
-test('a run that was stopped goes on: its parts are one result, and all that was measured is kept', async t => {
+test('a stopped run resumes: its parts become one result that keeps everything measured', async t => {
   const out = mkdtempSync(path.join(tmpdir(), 'meltlab-parts-'))
   t.after(() => rmSync(out, { recursive: true, force: true }))
   t.mock.method(process.stdout, 'write', () => true)
@@ -183,7 +183,7 @@ test('a run that was stopped goes on: its parts are one result, and all that was
   assert.deepEqual(readdirSync(kept), ['made-up.json'])
 })
 
-test('an app that does not start is named', async () => {
+test('the error for an app that does not start has the name of the app', async () => {
   const { failure } = await runScenario(
     made(async context => {
       await context.start({ name: 'the backend', run: 'no-such-file.js', core: 'dependency' })
@@ -193,7 +193,7 @@ test('an app that does not start is named', async () => {
   assert.match(String(failure), /the backend exited with code 1 before it listened/)
 })
 
-test('an app that is slow to answer is named, and no fault of meltlab', async () => {
+test('an app that answers too slowly is named in a UserError, with its last output', async () => {
   const slow = `require('http').createServer((request, response) => request.url === '/half' && response.write('{'))
     .listen(process.env.PORT, '127.0.0.1'); console.error('still loading')`
   for (const path of ['/never', '/half']) {
@@ -217,7 +217,7 @@ test('an app that is slow to answer is named, and no fault of meltlab', async ()
   }
 })
 
-test('what an app needs and the lab does not bring is asked for before anything starts', async () => {
+test('a package that an app needs and meltlab lacks is requested before anything starts', async () => {
   const started: string[] = []
   const needy = { ...made(async () => void started.push('it')), needs: ['commander', 'no-such-package'] }
   await assert.rejects(
@@ -227,7 +227,7 @@ test('what an app needs and the lab does not bring is asked for before anything 
   assert.deepEqual(started, [])
 })
 
-test('one scenario that fails does not keep the others from running, and is told of at the end', async t => {
+test('a scenario that fails does not stop the others, and is named at the end', async t => {
   const out = mkdtempSync(path.join(tmpdir(), 'meltlab-all-'))
   t.after(() => rmSync(out, { recursive: true, force: true }))
   t.mock.method(process.stdout, 'write', () => true)

@@ -80,7 +80,7 @@ test('an unaccounted line, or a service that had to be killed, fails the expecta
   assert.equal(verdict('exactly', cell({ protect: true }, { lines: undefined })), false)
 })
 
-test('memory is expected within the buffer above the run without logging', () => {
+test('memory may exceed that of the run without logging by at most the buffer', () => {
   assert.equal(verdict('memory within', cell({ protect: true }, { peakBytes: 152 * MB })), true)
   assert.equal(verdict('memory within', cell({ protect: true }, { peakBytes: 153 * MB })), false)
 })
@@ -114,7 +114,7 @@ test('each row of the table has its share of the runs without logging next to it
   )
 })
 
-test('published figures are compared with the slowest reader and with the variants', () => {
+test('published figures are compared with our runs of the slowest reader and of each variant', () => {
   const cells = [
     cell({ stage: 'blocking', share: 0.02 }, { rate: 20 }),
     cell({ stage: 'blocking' }, { rate: 100 }),

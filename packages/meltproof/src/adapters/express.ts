@@ -1,4 +1,4 @@
-/** meltproof/express (4 and 5): `app.use(meltproof())`, before the routes. Recognises Express by shape. */
+/** meltproof/express (4 and 5): `app.use(meltproof())`, before the routes. Does not import Express. */
 import { nameRoute } from '../request-notes.ts'
 
 interface ExpressRequest {

@@ -1,4 +1,4 @@
-/** meltproof/fastify (4.10 and later): `app.register(meltproof)`, before the routes. Recognises Fastify by shape. */
+/** meltproof/fastify (4.10 and later): `app.register(meltproof)`, before the routes. Does not import Fastify. */
 import { handlerEnded, nameRoute } from '../request-notes.ts'
 
 interface FastifyRequest {
@@ -18,7 +18,7 @@ export async function meltproof(app: FastifyLike): Promise<void> {
   app.addHook('onRequest', async ({ raw, routeOptions }: FastifyRequest) => {
     if (routeOptions?.url !== undefined) nameRoute(raw, routeOptions.url)
   })
-  // When meltproof has answered for a handler, only the handler's promise shows its end.
+  // After meltproof has answered in a handler's place, only the handler's promise shows when it ends.
   app.addHook('onRoute', (route: FastifyRoute) => {
     const { handler } = route
     route.handler = function (request, reply) {

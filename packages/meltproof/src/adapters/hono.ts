@@ -1,4 +1,4 @@
-/** meltproof/hono (on @hono/node-server): `app.use(meltproof())`, first. Recognises Hono by shape. */
+/** meltproof/hono (on @hono/node-server): `app.use(meltproof())`, first. Does not import Hono. */
 import { ERROR_CODES, isMeltproofError } from '../errors.ts'
 import { handlerEnded, nameRoute } from '../request-notes.ts'
 
@@ -13,7 +13,7 @@ interface HonoContext {
 
 /**
  * Middleware that names routes for metrics and logs, reports the end of handlers, and answers a missed deadline with
- * 504 where Hono would answer 500 in plain text. An answer of your `onError` in another form stays.
+ * 504 where Hono would answer 500 in plain text. Any other answer of your `onError` stays.
  */
 // biome-ignore lint/suspicious/noExplicitAny: Hono's context is generic over the app.
 export function meltproof(): (context: any, next: () => Promise<void>) => Promise<void> {

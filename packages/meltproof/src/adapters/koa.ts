@@ -1,4 +1,4 @@
-/** meltproof/koa: `app.use(meltproof())`, first. Recognises Koa and the routers (@koa/router, koa-router) by shape. */
+/** meltproof/koa: `app.use(meltproof())`, first. Works with @koa/router and koa-router, and imports none of them. */
 import { handlerEnded, nameRoute } from '../request-notes.ts'
 
 interface KoaContext {

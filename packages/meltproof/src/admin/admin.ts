@@ -1,7 +1,7 @@
 /**
  * The operator's pages, on a separate port: they do not compete with requests of the service, and its clients cannot
- * see them. Does not keep the process alive; if the port is taken, the app runs without. One worker of a cluster serves
- * all.
+ * see them. The port does not keep the process alive; if it is taken, the app runs without these pages. One worker of a
+ * cluster serves the pages for all.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { AllGuards } from '../cluster/all-guards.ts'
@@ -40,7 +40,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
   })
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = request.url!.split('?') as [string]
-    // Independent of other workers, of load and of a drain: any answer shows that the process lives.
+    // `/live` does not depend on other workers, on load or on a drain: any answer shows that the process lives.
     if (path === '/live') return send(request, response, 'text/plain', 'The event loop is running.\n')
     const page = PAGES[path]
     const { stats, ...told } = await workers.together()

@@ -31,7 +31,7 @@ const WHY_LIMITED: Readonly<Record<Exclude<LimitReason, 'none'>, string>> = {
 
 const WHY: Readonly<Record<ShedReason, string>> = {
   standing: 'the queue stayed long, and newer requests took the free permits',
-  stale: 'the queue stayed long, and it waited too long behind newer requests',
+  stale: 'it waited too long behind newer requests in a long queue',
   late: 'it waited the maximum of two seconds',
   full: 'the queue was full',
   deadline: 'it could not have been answered within its deadline',

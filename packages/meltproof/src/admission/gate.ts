@@ -1,11 +1,11 @@
 /**
- * Decides for each request whether it starts, waits or is shed. It receives the time, and calls the outside through
- * hooks.
+ * Decides for each request whether it starts, waits or is shed. Time and side effects come through arguments and hooks.
  *
- * 1. The turn budget protects the event loop. One poll batch can hold a thousand ready requests, and no sampled signal
- * changes within it. So once a turn has spent its budget on starting handlers, further requests wait.
- * 2. The limit protects what lies behind the loop (limiter/).
- * 3. Only the queue sheds: it distinguishes a burst from overload (queue/standing-queue.ts).
+ * 1. The turn budget protects the event loop. One poll can return a thousand ready requests, and no sampled signal
+ * changes while they are handled. So once a turn has spent its budget on starting handlers, further requests wait.
+ * 2. The concurrency limit protects the loop, and resources outside the loop, such as a database (limiter/).
+ * 3. The queue distinguishes a burst from overload, and sheds (queue/standing-queue.ts). The gate itself sheds only
+ * missed deadlines, resumed requests that waited too long, and everything once it is closed.
  */
 import type { Limiter, LimitReason } from './limiter/limiter.ts'
 import { type DueStart, DueStarts } from './queue/due-starts.ts'
@@ -15,7 +15,7 @@ import type { ShedReason } from './shed-reason.ts'
 
 export interface Entry extends DueStart {
   readonly again: boolean
-  /** Written by the limiter when the request enters service. */
+  /** The limiter's ticket of the request, written when the request enters service. */
   ticket?: number | undefined
   /** True for quick work admitted above the limit. Its departure does not show how soon waiting requests start. */
   passedBy?: boolean
@@ -27,13 +27,13 @@ export interface GateHooks<E extends Entry> extends QueueHooks<E> {
   readonly start: (entry: E) => void
   /** Must call {@link Gate.turnEnded} at the end of this turn of the loop. */
   readonly wakeAtTurnEnd: () => void
-  /** Must call {@link Gate.timeCame} after about this many milliseconds; replaces an earlier time. */
+  /** Must call {@link Gate.timeCame} after about this many milliseconds. A new call replaces an earlier one. */
   readonly wakeAfter: (ms: number) => void
   readonly now: () => number
   readonly turn: () => number
-  /** How long work takes that is of a kind known to be quick, ms; Infinity for all other work. */
+  /** How long the entry's work takes, ms, if its kind is known to be quick; Infinity otherwise. */
   readonly quickMs?: ((entry: E) => number) | undefined
-  /** The latest start that meets its deadline; Infinity without one. */
+  /** Latest start that meets the entry's deadline; Infinity without a deadline. */
   readonly startBy?: ((entry: E) => number) | undefined
 }
 
@@ -47,10 +47,10 @@ export const GATE_TUNING: GateTuning = {
   ...STANDING_TUNING,
 }
 
-/** For work of this process: no entry waits longer than the usual limits. */
+/** For runs of a limiter and outbound calls: with `few: 0` no entry waits longer than `maxWaitMs`. */
 export const PROMPT_TUNING: GateTuning = { ...GATE_TUNING, few: 0 }
 
-/** For work without a time limit: the queue never counts as standing. Callers must limit what waits. */
+/** For work that may wait without a time limit: the queue never counts as standing. Callers must limit what waits. */
 export const PATIENT_TUNING: GateTuning = {
   ...GATE_TUNING,
   drains: Number.POSITIVE_INFINITY,
@@ -60,15 +60,15 @@ export const PATIENT_TUNING: GateTuning = {
 
 /** Without a known limit, a service is assumed to have room for this multiple of the requests in service. */
 const ROOM_UNKNOWN = 1.25
-/** The multiple applies to at least this number: an idle service reports little load. */
+/** The number in service counts as at least this, because an idle service reports little load. */
 const FEW_UNKNOWN = 16
-/** While the loop is busy, quick work may exceed the limit for this share of its time. */
+/** While the loop is busy, quick work above the limit may take this share of the loop's time. */
 const PASSING_SHARE = 0.2
-/** This budget of quick work saves up, or owes, at most this, ms. */
+/** Maximum credit, and maximum debt, of quick work under {@link PASSING_SHARE}, ms. */
 const MOST_PASSING_MS = 20
-/** About what Node needs for a request besides its handler, ms. */
+/** Approximate time that Node itself needs for a request, in addition to the handler, ms. */
 const REQUEST_MS = 0.1
-/** Reading the turn number costs a tenth of a short request, so it waits until this share of the budget is used. */
+/** The turn number is read only after this share of the budget: reading it costs a tenth of a short request. */
 const ASK_TURN_AFTER = 0.25
 
 export type Decision = 'start' | 'wait' | ShedReason
@@ -118,7 +118,7 @@ export class Gate<E extends Entry> {
 
   /**
    * The limit on which load figures are based. It excludes uncounted requests and limits that are only being probed.
-   * While the limit is unknown, it assumes room for a quarter more than are in service.
+   * While the limit is unknown, it assumes room for a quarter more requests than are in service.
    */
   get countedLimit(): number {
     if (this.#limiter.known === false) return ROOM_UNKNOWN * Math.max(FEW_UNKNOWN, this.#inflight)
@@ -130,7 +130,7 @@ export class Gate<E extends Entry> {
     return this.#limiter.known ? this.countedLimit : undefined
   }
 
-  /** Cumulative: requests in service that {@link countedLimit} counts, times their duration, ms. */
+  /** Cumulative: requests in service that {@link countedLimit} counts, times their durations, ms. */
   inServiceMs(nowMs: number): number {
     return this.#inServiceMs + (this.#inflight - this.uncounted) * (nowMs - this.#changedAt)
   }
@@ -152,7 +152,7 @@ export class Gate<E extends Entry> {
     return this.#queue.standing
   }
 
-  /** Returns `wait` when the gate keeps the entry and calls a hook with it later. For a reason, the caller sheds it. */
+  /** On `wait` the gate has queued the entry, and calls a hook later. On a reason the caller must shed the entry. */
   offer(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
@@ -174,7 +174,7 @@ export class Gate<E extends Entry> {
     return 'wait'
   }
 
-  /** For a request that gave its permit back to wait for its client. It waits longest and gets every second permit. */
+  /** Offers a request that gave up its permit while it waited for its client. Such requests get every second permit. */
   offerResumed(entry: E, nowMs: number): Decision {
     if (this.#closed) return 'closing'
     if (this.queued === 0 && this.#startsNow(nowMs, entry)) return 'start'
@@ -190,7 +190,7 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /** Quick work may exceed a learned limit, up to twice the limit, while the loop has room. On a busy loop it gets a fifth of the time. */
+  /** Whether quick work may start above the limit, up to twice the limit. A busy loop gives it a fifth of its time. */
   #passesBy(entry: E, nowMs: number): boolean {
     const { kind, client, quickMs } = this.#hooks
     if (this.#held || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
@@ -204,7 +204,7 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /** Whether quick work of this kind may exceed the limit now, although the loop is busy. */
+  /** Whether quick work of this kind may exceed the limit now, while the loop is busy. */
   mayPass(kind: number, nowMs: number): boolean {
     if (this.#held || this.#limiter.loopHasRoom === undefined) return false
     this.#passingMs = Math.min(MOST_PASSING_MS, this.#passingMs + PASSING_SHARE * (nowMs - this.#passedAt))
@@ -226,7 +226,9 @@ export class Gate<E extends Entry> {
     return this.#queue.size === 0 && !this.#closed
   }
 
-  /** The reason for which {@link offer} would shed a request now, found at almost no cost. Undefined: call offer(). */
+  /**
+   * The reason for which {@link offer} would shed a request now, at almost no cost. Undefined if only offer() can tell.
+   */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
     return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
@@ -248,14 +250,17 @@ export class Gate<E extends Entry> {
     this.#left(nowMs, undefined, serviceMs, entry.passedBy)
   }
 
-  /** The handler of a request whose client left has ended: it counts as a departure. */
+  /** Frees the permit of a request whose client had left, because its handler has ended. This counts as a departure. */
   releaseOrphan(nowMs: number, serviceMs: number, { ticket }: Ticketed): void {
     this.#change(nowMs, -1)
     this.#limiter.completed(nowMs, serviceMs, ticket)
     this.#left(nowMs, undefined, serviceMs)
   }
 
-  /** A request continues without a permit: it waits for its client (streams.ts). Its time counts for its kind. */
+  /**
+   * Frees the permit of a streaming answer that waits for its client, or did so (streams.ts). The time in service
+   * counts for the request's kind, but not for the limit.
+   */
   runWithoutPermit(nowMs: number, serviceMs: number, entry: E): void {
     this.#dropped(nowMs, serviceMs, entry)
     this.#left(nowMs, entry, serviceMs)
@@ -329,7 +334,7 @@ export class Gate<E extends Entry> {
     if (this.#queue.size > 0) this.#queue.expire(nowMs)
   }
 
-  /** Until {@link resume}, nothing starts: arriving requests wait. */
+  /** Nothing starts until {@link resume} is called: arriving requests wait. */
   hold(): void {
     this.#held = true
   }
@@ -349,7 +354,7 @@ export class Gate<E extends Entry> {
     this.#setUnbound(nowMs)
   }
 
-  /** A request enters service. The caller calls it directly for a request that can no longer be shed. */
+  /** Puts a request into service. Callers use this directly for requests that can no longer be shed. */
   enter(nowMs: number, entry?: E): void {
     this.#change(nowMs, 1)
     this.#limiter.admitted(nowMs)
@@ -362,7 +367,7 @@ export class Gate<E extends Entry> {
     this.#inflight += by
   }
 
-  /** A wake-up at the end of every turn costs a system call, so it is requested only when the budget runs low. */
+  /** Requests a wake-up at the end of the turn only when the budget runs low: each wake-up costs a system call. */
   #turnSpent(nowMs: number): boolean {
     const ranFor = nowMs - this.#turnStartedAt
     if (ranFor < this.#turnBudgetMs * ASK_TURN_AFTER) return false

@@ -7,7 +7,7 @@
 export interface Worked {
   /** Time in which the event loop was not idle. */
   readonly loopMs: number
-  /** Work in service, times its duration: two requests for a second are 2,000. */
+  /** Requests in service times their durations, ms: two requests for one second are 2,000. */
   readonly inServiceMs: number
 }
 
@@ -19,7 +19,6 @@ interface Window extends Worked {
   failed: number
 }
 
-/** Requests per second. */
 export interface Rates {
   readonly offeredPerS: number
   readonly shedPerS: number
@@ -29,9 +28,9 @@ export interface Rates {
 
 const NONE = { offered: 0, waited: 0, shed: 0, failed: 0 }
 const WINDOW_MS = 1000
-/** A few turns of a healthy loop may all be busy, so shorter intervals are not used. */
+/** Shortest measured interval: a few turns of a healthy loop may all be busy. */
 const SHORTEST_MS = 100
-/** Under load, measured intervals are at most this long. */
+/** Longest interval for rates: a longer one contains a time without requests. */
 const LONGEST_MS = 3 * WINDOW_MS
 
 export class LoadMeter {
@@ -64,8 +63,7 @@ export class LoadMeter {
   }
 
   /**
-   * How likely a request is not to start on arrival. 0: all start. Up to 0.5: a growing share waits. Above 0.5: a
-   * growing share is shed; at 1 all are.
+   * From 0 (every request starts on arrival) to 1 (every request is shed). When all wait and none is shed it is 0.5.
    */
   pressure(nowMs: number): number {
     this.#roll(nowMs)
@@ -78,8 +76,8 @@ export class LoadMeter {
   }
 
   /**
-   * Offered over admitted: 1 without sheds, 3 when three times as many instances are needed. Utilisation ends at 1 and
-   * cannot show that. If none was admitted, it is the number offered.
+   * Offered requests over admitted ones: 1 without sheds, 3 when three times as many instances are needed. Utilisation
+   * never exceeds 1 and so cannot show this. If no request was admitted, demand is the number offered.
    */
   demand(nowMs: number): number {
     this.#roll(nowMs)
@@ -96,14 +94,14 @@ export class LoadMeter {
   }
 
   /**
-   * 0 to 1: the larger of the loop's busy share and requests in service over the limit.
-   * @param limit undefined while it is unknown: then only the loop counts
+   * 0 to 1: the larger of the loop's busy share and the ratio of requests in service to the limit.
+   * @param limit undefined while the limit is unknown: then only the loop counts
    */
   utilisation(nowMs: number, limit: number | undefined): number {
     return this.#measured(nowMs, limit).utilisation
   }
 
-  /** Over the same time as {@link utilisation}. Undefined while that is too short, or without requests for a while. */
+  /** Rates over the interval of {@link utilisation}. Undefined if that is too short, or mostly without requests. */
   rates(nowMs: number, limit: number | undefined): Rates | undefined {
     const { since } = this.#measured(nowMs, limit)
     const elapsedMs = nowMs - since.fromMs
@@ -118,7 +116,7 @@ export class LoadMeter {
     const mean = { utilisation: this.#utilised(this.#previous, nowMs, limit), since: this.#previous }
     const isStretched = nowMs - mean.since.fromMs > 2 * WINDOW_MS && nowMs - this.#current.fromMs >= SHORTEST_MS
     if (!isStretched) return mean
-    // After a while without requests, the quiet time must not hide new ones.
+    // A time without requests must not hide the load that follows it.
     const utilisation = this.#utilised(this.#current, nowMs, limit)
     return utilisation < mean.utilisation ? mean : { utilisation, since: this.#current }
   }
@@ -132,7 +130,7 @@ export class LoadMeter {
     return Math.min(1, Math.max(0, loop, permits))
   }
 
-  /** A request that waited long is shed in a later window than the one in which it was offered. */
+  /** A request that waited may be shed in a later window than it was offered in, so sheds can exceed offers. */
   get #offered(): number {
     return Math.max(this.#sum('offered'), this.#sum('shed'))
   }

@@ -1,27 +1,27 @@
 /**
- * Limits the loop's time for sheds: a third if the loop is never idle; no limit otherwise. Further sheds wait
- * (docs/benchmarks.md has the gain). Pure.
+ * Limits the loop's time for sheds to about a third while the loop is never idle. Further sheds wait
+ * (docs/benchmarks.md shows the gain). Pure.
  *
  * The cost of a shed depends on the machine, and reading and parsing happen before meltproof's code. But under overload
  * sheds follow each other within a turn of the loop, so the time between two is the cost of one.
  */
 
-/** The share of the loop's busy time that sheds may take. At 40 times the capacity half of it is enough. */
+/** The share of the loop's busy time that sheds may take. At 40 times the capacity, half of this share is enough. */
 const SHARE = 0.35
 const MOST_CREDIT_MS = 50
 const MOST_DEBT_MS = 50
 /** Minimum interval at which the loop's busy time is read, ms: reading costs a fifth of a shed. */
 const REFILL_MS = 2
-/** A loop with a smaller busy share is idle now and then. */
+/** A loop with a smaller busy share has idle time, so its sheds are not limited. */
 const BUSY = 0.95
-/** A longer gap is not the cost of a shed, ms. */
+/** Maximum cost of one shed, ms: a longer gap between two sheds contains other work. */
 const LONGEST_MS = 0.5
 
 export type ShedBudgetLike = Pick<ShedBudget, 'spent' | 'spentAll' | 'interrupted' | 'hasTime'>
 
 export class ShedBudget {
   readonly #busyMs: () => number
-  /** Cumulative CPU time of the loop, ms: less than its busy time on a shared core, and all that can be spent. */
+  /** Cumulative CPU time of the loop, ms. On a shared core it is less than the busy time, and all that can be spent. */
   readonly #cpuMs: () => number
   #creditMs = MOST_CREDIT_MS
   #refilledAt = 0

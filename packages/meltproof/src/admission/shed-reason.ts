@@ -1,15 +1,15 @@
 export type ShedReason =
-  /** The queue stood and held enough requests as fresh as this one. The usual reason under heavy overload. */
+  /** The queue stood, and enough equally fresh requests waited, or the request's level was shed. The usual reason. */
   | 'standing'
-  /** It waited in a standing queue until fresher requests left it no chance. */
+  /** The request waited in a standing queue until fresher requests left it no chance. */
   | 'stale'
-  /** It waited for the longest time that the gate allows, in first-come order. */
+  /** The request waited for the longest time that the gate allows. */
   | 'late'
   | 'full'
   | 'closing'
-  /** Live objects nearly fill the heap, or the container's memory is nearly full. Decided before the gate. */
+  /** Live objects nearly fill the heap, or the container's memory is nearly full. Not decided by the gate. */
   | 'memory'
-  /** It could not meet its deadline. */
+  /** The request could not meet its deadline. */
   | 'deadline'
-  /** An upgrade, which cannot wait, was pipelined behind it. Decided at the connection. */
+  /** An upgrade, which cannot wait, was pipelined behind the request. Decided at the connection. */
   | 'upgrade'

@@ -1,7 +1,6 @@
-/** The sheds of a gate: counts by reason, and the state at the last one. Pure. */
+/** The sheds of a gate: counts by reason, and the state at the last shed. Pure. */
 import type { ShedReason } from './shed-reason.ts'
 
-/** How full the gate is. */
 export interface Fullness {
   readonly inflight: number
   readonly limit: number
@@ -11,7 +10,7 @@ export interface Fullness {
 export interface LastShed extends Fullness {
   readonly reason: ShedReason
   readonly atMs: number
-  /** What was full, for a request shed to save memory. */
+  /** What was full, if the request was shed to save memory. */
   readonly memory: string | undefined
 }
 

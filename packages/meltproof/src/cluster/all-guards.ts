@@ -5,21 +5,21 @@ type Figures = Readonly<Record<string, unknown>>
 
 const HIGHEST: ReadonlySet<string> = new Set(['pressure', 'utilisation', 'demand', 'load'])
 
-/** Figures are sums or maxima; a dry run or a drain of one guard counts for all. The last guard is kept. */
+/** Figures are sums or maxima; one dry run or drain counts for all. When no server listens, the last guards count. */
 export class AllGuards {
   readonly ofAll = true
   readonly #listening: () => readonly Guard[]
   #last: readonly Guard[] = []
-  /** Counters of guards that no longer listen while others do: a counter that falls looks like a new process. */
+  /** Counters, by `dryRun`, of guards that stopped before others: a counter that falls looks like a new process. */
   readonly #gone = new Map<boolean, Figures>()
-  /** The counters stored for each guard, in case its server listens again. */
+  /** The share of each guard in {@link #gone}, which is subtracted if its server listens again. */
   readonly #goneOf = new WeakMap<Guard, Figures>()
 
   constructor(listening: () => readonly Guard[]) {
     this.#listening = listening
   }
 
-  /** Without a guard there are no figures. */
+  /** False before the first server listens: then there are no figures. */
   get any(): boolean {
     return this.#guards().length > 0
   }
@@ -33,7 +33,7 @@ export class AllGuards {
     return { ...figures, ...counted, ...(stalls === undefined ? {} : { stalls }) } as unknown as GuardStats
   }
 
-  /** The sheds of dry runs, and the real ones, because a dry run sheds no request. */
+  /** The sheds of dry runs, apart from the real ones, because a dry run sheds no request. */
   sheds(): readonly Pick<GuardStats, 'dryRun' | 'shed'>[] {
     const all = this.#figures()
     return [false, true].flatMap(dryRun => {
@@ -64,7 +64,7 @@ export class AllGuards {
     this.#goneOf.set(guard, countedOf(allOf(guard)))
   }
 
-  /** Reads the figures of a guard, and removes the counters that were stored for it. */
+  /** The figures of a guard, without its share in {@link #gone}. */
   #figuresOf(guard: Guard): Figures {
     const figures = allOf(guard)
     const gone = this.#goneOf.get(guard)
@@ -109,7 +109,7 @@ function together(all: readonly Figures[]): Figures {
       name,
       combined(
         name,
-        // Two processes have stalls at different places.
+        // A figure may be missing: two processes have stalls at different places.
         all.flatMap(figures => (figures[name] === undefined ? [] : [figures[name]])),
       ),
     ]),

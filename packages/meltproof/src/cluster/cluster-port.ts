@@ -9,13 +9,13 @@ export interface ClusterPort extends Omit<Parts, 'holds' | 'alone'> {
   readonly server: Server
   readonly address: Address
   readonly warn: (text: string) => void
-  /** The beginning of each warning: for an owner that cannot ask the others, and if no worker can open the port. */
+  /** How the warnings begin: `alone` if the owner cannot ask the others, `none` if no worker can open the port. */
   readonly says: { readonly alone: string; readonly none: string }
 }
 
 export function clusterPort({ name, server, address, warn, says, ...parts }: ClusterPort): Workers {
   let alone: unknown
-  // One warning is enough.
+  // Only the owner of the port warns, because one warning is enough.
   const tellAlone = (): void => {
     if (alone === undefined || !server.listening) return
     warn(`${says.alone}: it cannot ask the other workers. ${String(alone)}`)
@@ -35,7 +35,7 @@ export function clusterPort({ name, server, address, warn, says, ...parts }: Clu
     if (told) return
     if (isTaken) {
       timesNoneHadIt = (await workers.mayBeHeld()) ? 0 : timesNoneHadIt + 1
-      // The worker that owned it may just have ended. Then the next attempt finds it free, or owned by another worker.
+      // The owner may just have ended. Then the next attempt finds the port free, or owned by another worker.
       if (timesNoneHadIt < (workers.haveMet ? 2 : 1)) return
     }
     told = true

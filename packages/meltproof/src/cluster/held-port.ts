@@ -1,4 +1,4 @@
-/** Listens on a port of meltproof, and retries while another process uses it. Failing to get it harms nothing. */
+/** Opens a port of meltproof, and retries while another process uses it. A failure does not affect the app. */
 import type { Server } from 'node:net'
 
 export interface Address {
@@ -12,7 +12,7 @@ const TRY_EVERY_MS = 1000
 const OWN: unique symbol = Symbol.for('meltproof.own-server') as never
 
 /**
- * @param failed called at each failure, with the reason, what happens next, and whether another process uses the port
+ * @param failed called at each failure, with its reason and whether another process uses the port
  * @returns a function that ends the attempts
  */
 export function holdPort(
@@ -23,7 +23,7 @@ export function holdPort(
   let over = false
   let timer: NodeJS.Timeout | undefined
   Object.defineProperty(server, OWN, { value: true })
-  // Otherwise a worker would share its primary's port, and the app's primary would see a server that is not the app's.
+  // Without `exclusive`, a worker would get the port from the app's primary, which would see a server of meltproof.
   const take = (): void => void server.listen({ host, port, exclusive: true })
   server.on('error', (error: NodeJS.ErrnoException) => {
     const isTaken = error.code === 'EADDRINUSE'

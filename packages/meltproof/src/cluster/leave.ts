@@ -1,7 +1,7 @@
-/** Functions that remove this process from the folders in which it meets others. */
+/** Functions that remove this process's files from folders that it shares with other processes. */
 const takes: (() => void)[] = []
 
-/** Runs `take` once: when the process ends by itself, or before a signal ends it without an `exit` event. */
+/** Runs `take` once: at the `exit` event, or at {@link leave}, for signals that end the process without that event. */
 export function whenLeaving(take: () => void): void {
   if (takes.length === 0) process.once('exit', leave)
   takes.push(take)
@@ -12,7 +12,7 @@ export function leave(): void {
     try {
       take()
     } catch {
-      // The folder is not empty: others still use it.
+      // The folder is not empty, because other processes still use it.
     }
   }
 }

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { isWorker } from '../loaded.ts'
 
 /**
- * A folder that no other user can enter.
+ * Returns a folder that no other user can enter, and creates it if necessary.
  * @param name equal for processes that belong together
- * @throws if there can be no such folder
+ * @throws if the folder cannot be created, or does not belong to this user alone
  */
 export function ownFolder(name: string): string {
-  // Containers have their own process ids, and may share their temporary folder.
+  // The host name distinguishes containers: their process ids overlap, and they may share a temporary folder.
   const folder = join(tmpdir(), `meltproof-${shortHash(`${hostname()} ${name}`)}`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const about = lstatSync(folder)
@@ -21,14 +21,14 @@ export function ownFolder(name: string): string {
 }
 
 export function shortHash(text: string): string {
-  // Not imported: crypto takes longer to load than everything else here.
+  // `crypto` is not imported, because it takes longer to load than everything else here.
   return process.getBuiltinModule('node:crypto').hash('sha256', text).slice(0, 16)
 }
 
-/** Has the same value in the processes of one cluster, also PM2's, and no other process on this machine has it. */
+/** Returns the same text in all processes of one cluster, also PM2's, and in no other process of this machine. */
 export function clusterName(): string {
   const primary = isWorker() ? process.ppid : process.pid
-  // PM2's daemon is the primary of all apps, so the app's name distinguishes them.
+  // PM2's daemon is the primary of all its apps, so the app's name distinguishes them.
   const app = process.env['pm_id'] === undefined ? '' : process.env['name']
   return `${primary} ${app}`
 }

@@ -1,6 +1,6 @@
 /**
- * Prints a message once per cluster. Only one worker can create a symbolic link with a given name, which counts while
- * that process lives. Where workers cannot share a folder, each prints the message.
+ * Lets one worker of a cluster print a message: the one that creates a symbolic link with a given name. A link counts
+ * while its worker lives. Where workers cannot share a folder, each prints the message.
  */
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -10,7 +10,7 @@ import { clusterName, ownFolder, shortHash } from './own-folder.ts'
 
 const mine: string[] = []
 
-/** Never throws. A process that is not a worker always prints: each start repeats the message for the operator. */
+/** Never throws. A process that is not a worker always prints, so the operator sees the message after each start. */
 export function isFirstToSay(text: string): boolean {
   try {
     const folder = ownFolder('said')
@@ -39,7 +39,7 @@ function forgetMine(): void {
   rmdirSync(dirname(first!))
 }
 
-/** Two processes that clean up at the same time may both print the message of an ended one. */
+/** Removes the links of ended processes. If two workers do so at once, both may repeat what an ended one printed. */
 function forgetThoseGone(folder: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name)
@@ -47,12 +47,12 @@ function forgetThoseGone(folder: string): void {
       const life = readlinkSync(path)
       if (lifeOf(Number.parseInt(life, 10)) !== life) rmSync(path, { force: true })
     } catch {
-      // Another process has created the link first.
+      // Another process has removed the link.
     }
   }
 }
 
-/** Identifies a process beyond its reused id, with its start time where the system shows it. Undefined if it ended. */
+/** The id of a process, with its start time where the system shows it, as ids are reused. Undefined if it has ended. */
 function lifeOf(pid: number): string | undefined {
   try {
     process.kill(pid, 0)

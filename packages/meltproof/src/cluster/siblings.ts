@@ -9,13 +9,13 @@ import { join } from 'node:path'
 import { whenLeaving } from './leave.ts'
 import { ownFolder } from './own-folder.ts'
 
-/** A process that takes longer to answer is stalled, ms. Kubernetes' probes wait for 1 s. */
+/** A process that takes longer to answer counts as stalled, ms. Kubernetes' probes wait for 1 s. */
 const PATIENCE_MS = 500
 const SOCKET = /^(\d+)\.sock$/
 
 export interface Answer {
   readonly pid: number
-  /** The answer: undefined from a stalled process; incomplete from one that disconnects. */
+  /** The answer; undefined from a stalled process, incomplete from a process that disconnects. */
   readonly text: string | undefined
 }
 
@@ -26,7 +26,7 @@ export class Siblings {
   /**
    * @param name equal for processes that belong together
    * @param answer returns this process's answer to a message of another one
-   * @throws if there can be no such folder or socket
+   * @throws if the folder or the socket cannot be created
    */
   constructor(name: string, answer: (heard: string) => string) {
     this.#folder = ownFolder(name)
@@ -35,18 +35,18 @@ export class Siblings {
         try {
           socket.end(answer(heard))
         } catch {
-          socket.destroy() // The other side disconnected.
+          socket.destroy() // The message is incomplete, or its sender has disconnected.
         }
       })
     })
     server.on('error', () => undefined)
-    // An earlier process with this id may have left a socket: a restarted container reuses its ids and its folder.
+    // An earlier process with this id may have left a socket: a restarted container reuses its process ids and folder.
     const path = this.#path(this.#pid)
     const unready = `${path}.new`
     rmSync(unready, { force: true })
     server.listen({ path: unready, exclusive: true })
     if (!server.listening) throw new Error(`a socket cannot be created at ${path}`)
-    // The socket gets its name once it listens: others delete a socket that refuses connections.
+    // The socket gets its final name once it listens, because other processes delete a socket that refuses connections.
     renameSync(unready, path)
     server.unref()
     whenLeaving(() => {
@@ -55,7 +55,7 @@ export class Siblings {
     })
   }
 
-  /** The process ids of the others; some may have ended. */
+  /** The ids of the other processes. Some of these may have ended. */
   others(): number[] {
     try {
       const pids = readdirSync(this.#folder).map(name => Number(SOCKET.exec(name)?.[1]))
@@ -96,7 +96,7 @@ export class Siblings {
   }
 }
 
-/** Calls `act` with everything that the other side sends; it is incomplete when the other side disconnects. */
+/** Calls `act` with the text that the other side sent. The text is incomplete if the other side disconnected. */
 function readAll(socket: Socket, act: (heard: string) => void): void {
   let heard = ''
   socket.unref()

@@ -1,4 +1,4 @@
-/** The data of the admin port, for this process or for its whole cluster. */
+/** The data for a port of meltproof (the admin port, HAProxy's agent): of this process, or of its whole cluster. */
 import cluster from 'node:cluster'
 import { type AllGuards, type Counted, countedTogether, oneOf } from './all-guards.ts'
 import { clusterName } from './own-folder.ts'
@@ -9,13 +9,13 @@ import { Siblings } from './siblings.ts'
 
 interface ProcessAnswer {
   readonly ready: boolean
-  /** Whether it owns the admin port. */
+  /** Whether the process owns the port. */
   readonly holds: boolean
   /** Absent before a server of the process has listened. */
   readonly stats?: GuardStats
   readonly explain: readonly string[]
   readonly figures: Figures
-  /** Present if newer than those of the asking process. */
+  /** The carried counters of this process; absent if the asking process has newer ones. */
   readonly carried?: CarriedCounters
 }
 
@@ -24,13 +24,13 @@ interface CarriedCounters {
   /** The greatest version is the latest. */
   readonly version: number
   readonly figures: Figures
-  /** From their `stats()`; empty if no server of theirs ever listened. */
+  /** From the `stats()` of those processes; empty if none of them had a listening server. */
   readonly counted: readonly Counted[]
 }
 
 interface Question {
   readonly carried?: CarriedCounters
-  /** Asks only whether the worker owns the port. Workers that do not own it ask this of all others, every second. */
+  /** Asks only whether the worker owns the port. A worker that finds the port taken asks this every second. */
   readonly whetherItHolds?: true
 }
 
@@ -47,7 +47,7 @@ export interface Parts {
   readonly explain: () => readonly string[]
   readonly ready: () => boolean
   readonly holds: () => boolean
-  /** Called if there are other processes that cannot be asked. */
+  /** Called if other processes exist but cannot be asked. */
   readonly alone: (why: unknown) => void
 }
 
@@ -62,7 +62,7 @@ export class Workers {
 
   constructor(name: string, parts: Parts) {
     this.#parts = parts
-    // A primary that listens itself is a member, too.
+    // The primary may listen itself, so it joins too.
     if (cluster.isWorker || Object.keys(cluster.workers ?? {}).length > 0) this.#join(name)
     else cluster.once('fork', () => this.#join(name))
   }
@@ -98,7 +98,7 @@ export class Workers {
     return this.#siblings !== undefined
   }
 
-  /** Whether another process may own the port: it says so, or it is stalled. */
+  /** Whether another process may own the port, because it says so or does not answer. */
   async mayBeHeld(): Promise<boolean> {
     if (this.#siblings === undefined) return cluster.worker !== undefined && cluster.worker.id !== 1
     const others = await answersOf(this.#siblings, { whetherItHolds: true })
@@ -142,7 +142,7 @@ export class Workers {
     return answersOf(siblings, { carried: this.#with(own) })
   }
 
-  /** The carried counters, and those of this process. */
+  /** Returns the carried counters, increased by those of a process. */
   #with({ figures, stats }: ProcessAnswer): CarriedCounters {
     const { version, figures: before, counted } = this.#carried
     return {
@@ -156,7 +156,7 @@ export class Workers {
     const { all, explain, families, holds, ready } = this.#parts
     const told = { ready: ready(), holds: holds(), explain: explain() }
     if (!all.any) return { ...told, figures: {} }
-    // A single process needs no exchange.
+    // Without siblings, the figures are sent to no other process.
     return { ...told, stats: all.stats(), figures: this.#siblings === undefined ? {} : figuresOf(families) }
   }
 }

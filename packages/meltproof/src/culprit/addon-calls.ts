@@ -1,12 +1,14 @@
 /**
  * Watches the functions that native addons export, as sync-calls.ts does for those of Node. Most addons are loaded
- * before the first server listens, so meltproof/register loads this file, and no other of culprit/, when it is loaded
- * itself.
+ * before the first server listens, so meltproof/register loads this file at once, and no other file of culprit/.
  */
 import { type Method, replaceMethod } from '../replace-method.ts'
 import { TOKEN } from './shared-words.ts'
 
-/** Called after a native call during which the watcher asked a question later than `before`. `self` is on the stack. */
+/**
+ * Called after a native call during which the watcher asked for a sample. `before` is the last token before the call;
+ * the caller is below `self` on the stack.
+ */
 export type Caught = (what: string, before: number, self: (...args: never[]) => unknown) => void
 
 let isWatched = false
@@ -25,7 +27,7 @@ export function watchAddons(): void {
   })
 }
 
-/** Returns a function that ends it. */
+/** Reports such calls to `onCaught` until the returned function is called. */
 export function noticeAddonCalls(sharedWords: Int32Array, onCaught: Caught): () => void {
   words = sharedWords
   caught = onCaught
@@ -34,7 +36,7 @@ export function noticeAddonCalls(sharedWords: Int32Array, onCaught: Caught): () 
   }
 }
 
-/** Classes are not changed. */
+/** Replaces exported functions, but no classes. */
 function watchExports(exports: object): void {
   for (const [name, { value, writable }] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
     if (typeof value !== 'function' || writable !== true || isClass(value)) continue

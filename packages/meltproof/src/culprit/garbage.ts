@@ -2,7 +2,7 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import type { Interval } from '../record.ts'
 
-/** Maximum number of collections, about as many as in one long stall. */
+/** Maximum number of collections that are stored, about as many as in one long stall. */
 const MOST = 1000
 
 export class Garbage {

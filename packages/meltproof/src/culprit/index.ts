@@ -1,6 +1,6 @@
 /**
  * meltproof/culprit: names the line of the app that blocked the event loop. A worker thread (watcher.ts) notices a
- * stall and has the main thread inspect its own stack (samples.ts); after the stall, place.ts decides.
+ * stall and has the main thread read its own stack (samples.ts). After the stall, place.ts decides what is named.
  */
 import { isMainThread } from 'node:worker_threads'
 import { showThrown } from '../options.ts'
@@ -14,7 +14,7 @@ let watching: Watching | undefined
 
 /**
  * Names stalls of the event loop from now on: in `explain()`, in `stats().stalls`, in the metrics, on spans, on the
- * channel `meltproof:culprit` and in a warning. Returns a function that ends it. A second call, or one in a worker
+ * channel `meltproof:culprit` and in a warning. The returned function ends this. A second call, or one in a worker
  * thread, does nothing. If the process may not start a thread, a warning says so.
  *
  * @experimental

@@ -1,11 +1,11 @@
-/** The named stalls: seconds by place, the last ones, and when a place is printed again. Pure. */
+/** Stores the named stalls: total seconds by place, the last stalls, and when each place was last printed. Pure. */
 import type { NamedStall } from '../signals/named-stalls.ts'
 
 /** Maximum number of places, because each becomes a label value. */
 const MOST_PLACES = 50
 const OTHER = 'other'
 const MOST_KEPT = 100
-/** A place is printed once in this time, ms. */
+/** A place is printed at most once in this time, ms. */
 const SAID_AGAIN_MS = 60_000
 
 export class NamedStalls {
@@ -28,7 +28,7 @@ export class NamedStalls {
     return this.#last.filter(stall => stall.toMs > fromMs && stall.fromMs < toMs)
   }
 
-  /** True for the first stall at a place within a minute. */
+  /** True for the first stall at a place within a minute, for up to MOST_PLACES places. */
   isToBeSaid(place: string, nowMs: number): boolean {
     for (const [said, atMs] of this.#saidAtMs) if (nowMs - atMs >= SAID_AGAIN_MS) this.#saidAtMs.delete(said)
     if (this.#saidAtMs.has(place) || this.#saidAtMs.size >= MOST_PLACES) return false
@@ -43,7 +43,7 @@ export class NamedStalls {
   }
 }
 
-/** Such as `812 ms for GET /invoices: renderInvoice, src/invoice.js:88`. */
+/** A text such as `812 ms for GET /invoices: renderInvoice, src/invoice.js:88`. */
 export function stallText({ fromMs, toMs, place, route }: NamedStall): string {
   return `${Math.round(toMs - fromMs)} ms${route === undefined ? '' : ` for ${route}`}: ${place}`
 }

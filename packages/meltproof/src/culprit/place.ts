@@ -15,13 +15,13 @@ export interface Frame {
 
 /** The stack of the main thread from `fromMs` to `toMs`, which are equal for a sample of one moment. */
 export interface Sample {
-  /** When the watcher asked. Until `fromMs`, native code may have run, or nothing for lack of CPU. */
+  /** When the watcher asked for the sample. Until `fromMs`, native code may have run, or nothing for lack of CPU. */
   readonly askedAtMs: number
   readonly fromMs: number
   readonly toMs: number
   /** The frames of the app, outermost first. */
   readonly frames: readonly Frame[]
-  /** Describes what the innermost of these frames had called. */
+  /** What the innermost of these frames had called. */
   readonly cause: string | undefined
   /** The request for which the code was running. */
   readonly request: object | undefined
@@ -39,12 +39,12 @@ export interface Judgement {
 }
 
 /**
- * A sample that is later than this after the question, ms, may have waited for native code and show a later line. A
- * loop in JavaScript answers after 0.2 to 0.6 ms (bench/culprit.ts). On a machine without free CPU it answers later,
- * and fewer places are named.
+ * A sample taken more than this after the question, ms, may have waited for native code and show a later line. A loop
+ * in JavaScript answers after 0.2 to 0.6 ms (bench/culprit.ts). On a machine without free CPU it answers later, and
+ * fewer places are named.
  */
 const PROMPT_MS = 2
-/** Maximum time before and after a sample for which it counts, ms: the watcher may have been late. */
+/** A sample covers at most this much time before and after it, ms, because the watcher may have been late. */
 const MOST_VOUCHED_MS = 60
 
 /** A line belongs to the named range if it took this share of the stall. A loop passes its other lines quickly. */
@@ -89,7 +89,7 @@ export function judge(samples: readonly Sample[], fromMs: number, toMs: number):
 }
 
 /**
- * Each sample with its part of the stall: half of the time to the next sample, and half of the time to the one before
+ * Gives each sample its part of the stall: half of the time to the next sample, and half of the time to the one before
  * unless the sample was late.
  */
 function weigh(samples: readonly Sample[], fromMs: number, toMs: number): Weighed[] {
@@ -121,18 +121,18 @@ function sum(held: readonly Weighed[]): number {
   return held.reduce((total, { ms }) => total + ms, 0)
 }
 
-/** The value that all of them share; undefined when they differ. */
+/** The value that all samples share; undefined when they differ. */
 function commonOf<T>(held: readonly Weighed[], read: (each: Weighed) => T | undefined): T | undefined {
   const first = read(held[0]!)
   return held.every(each => read(each) === first) ? first : undefined
 }
 
-/** While the app starts, the outermost frame is its own module. */
+/** Ignores the outermost frame: while the app starts, that is its main module, which Node loads too. */
 function loading(frames: readonly Frame[], depth: number): string | undefined {
   return frames.some(({ loads }, i) => loads && i > 0 && i <= depth) ? 'loading a module' : undefined
 }
 
-/** Such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `folder` is removed from the path. */
+/** A text such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `folder` is removed from the path. */
 export function placeText({ place, cause }: Judgement, folder: string): string {
   if (place === undefined) return cause ?? 'unknown'
   const { name, file, line, lastLine } = place

@@ -1,6 +1,6 @@
 /**
  * Finds the request for which code is running. In Node 24 an async context costs almost nothing. In earlier versions it
- * costs time for every promise, so there only a handler's code up to its first `await` is attributed.
+ * slows down every promise, so there a handler's code is attributed only up to its first `await`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
@@ -12,7 +12,7 @@ const CHEAP_SINCE_NODE = 24
 let storage: AsyncLocalStorage<object> | undefined
 let running: object | undefined
 
-/** Returns a function that ends it. */
+/** Follows requests until the returned function is called. */
 export function followRequests(): () => void {
   const isCheap = Number(process.versions.node.split('.')[0]) >= CHEAP_SINCE_NODE
   const contexts = isCheap ? new AsyncLocalStorage<object>() : undefined

@@ -1,21 +1,21 @@
-/** The main thread's side of the watcher: samples of its own stack, until a stall is judged. */
+/** The main thread's side of the watcher: stores samples of its own stack until a stall is judged. */
 import { now, threadsClockMs } from '../clock.ts'
 import { type Judgement, judge, type Sample } from './place.ts'
 import { runningRequest } from './running-request.ts'
 import { ASKED_AT, type SharedWords, TOKEN } from './shared-words.ts'
 import { stackBelow } from './stack.ts'
 
-/** In the longest stalls the watcher takes ten samples per second. */
+/** Maximum number of samples. In the longest stalls the watcher takes ten per second. */
 const MOST = 1000
 
-/** `token`: the number of the watcher's question. */
+/** `token` is the number of the watcher's question. */
 type Taken = Sample & { readonly token: number }
 
 export class Samples {
   readonly #shared: SharedWords
   /** Times are those of {@link now}. */
   readonly #samples: Taken[] = []
-  /** The system's monotonic clock minus the clock of the process. */
+  /** The clock that all threads share, minus the clock of {@link now}. */
   readonly #offsetMs: number = threadsClockMs() - now()
 
   constructor(shared: SharedWords) {
@@ -25,7 +25,7 @@ export class Samples {
   /** Called by the watcher, in the middle of running code. Returns a description of the innermost frame. */
   look(above: (...args: never[]) => unknown): string {
     const token = this.#shared.words[TOKEN]!
-    // Otherwise a watched native call has already answered this question.
+    // If the tokens are equal, a watched native call has already answered this question.
     if (this.#samples.at(-1)?.token !== token) {
       const atMs = now()
       this.#add({ token, askedAtMs: this.#askedAtMs, fromMs: atMs, toMs: atMs, ...stackBelow(above) })
@@ -34,10 +34,10 @@ export class Samples {
     return frame === undefined ? 'unknown' : `${frame.name} ${frame.file}:${frame.line}`.trim()
   }
 
-  /** A native call has returned, during which the watcher asked a question later than `before`. */
+  /** A native call has returned during which the watcher asked for a sample. `before`: the token before the call. */
   caught(what: string, before: number, above: (...args: never[]) => unknown): void {
     let askedAtMs = this.#askedAtMs
-    // Samples taken during the call, or right after it, tell less than the call's own report that it was running.
+    // The report of the call replaces samples that were taken during it or right after it, because it is certain.
     while ((this.#samples.at(-1)?.token ?? before) > before) askedAtMs = this.#samples.pop()!.askedAtMs
     const token = this.#shared.words[TOKEN]!
     this.#add({ token, askedAtMs, fromMs: askedAtMs, toMs: now(), ...stackBelow(above), cause: what })

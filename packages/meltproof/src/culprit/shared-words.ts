@@ -1,8 +1,8 @@
 /** The memory that the main thread and its watcher share. */
 
-/** Indexes of words in the shared Int32Array. */
+/** Indexes of words in the shared Int32Array. TOKEN counts the questions of the watcher. */
 export const TOKEN = 0
-/** 1 while the inspector is open, and once the watcher is to end. */
+/** 1 while the inspector is open, and from the moment when the watcher must end. */
 export const PAUSED = 1
 /** This word never changes and is never notified: the watcher sleeps on it. */
 export const NEVER = 2
@@ -11,7 +11,7 @@ export const CONNECTED = 3
 
 /** Indexes of times in the shared Float64Array, ms of the system's monotonic clock. */
 export const BEAT_AT = 0
-/** When the watcher will take a sample, unless a beat has come. */
+/** When the watcher will take a sample, unless a beat comes before. */
 export const DUE_AT = 1
 export const ASKED_AT = 2
 

@@ -1,4 +1,4 @@
-/** Finds the source line of generated JavaScript by its source map. Maps are read only for places that are named. */
+/** Finds the source line of generated JavaScript with its source map. Maps are read only for places that are named. */
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { findSourceMap, SourceMap } from 'node:module'
 import { dirname, resolve } from 'node:path'
@@ -7,7 +7,7 @@ import type { Place } from './place.ts'
 
 const MOST_FILES = 50
 const MOST_MAP_BYTES = 20_000_000
-/** Where to look for the comment that names the map, which is the last line of a file. Inline maps may be larger. */
+/** The comment with the path of the map is looked for in the last bytes of a file. Inline maps are not read. */
 const TAIL_BYTES = 4096
 
 const maps = new Map<string, SourceMap | undefined>()

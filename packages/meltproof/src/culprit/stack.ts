@@ -1,4 +1,4 @@
-/** Reads the stack of the running code: the frames of the app, and what the innermost of them had called. */
+/** Reads the stack of the running code: the frames of the app, and what the innermost one had called. */
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { quietly } from '../warnings.ts'
@@ -68,7 +68,7 @@ function read(sites: readonly NodeJS.CallSite[]): Stack {
   return { frames: own.length > 0 ? own : libraries, cause: called }
 }
 
-/** Undefined for code without a file: builtins of Node and V8, `eval` and templates. */
+/** Undefined for code without a file: builtins of V8, `eval` and templates. */
 function pathOf(file: string | null | undefined): string | undefined {
   if (!file) return undefined
   return file.startsWith('file:') ? (quietly(() => fileURLToPath(file)) ?? file) : file
@@ -79,7 +79,7 @@ function nameOf(site: NodeJS.CallSite): string {
   return /^(?:Object\.)?<anonymous>$/.test(name) ? '' : name.replace(/^(?:Object|Module)\./, '')
 }
 
-/** Describes the frame directly above a frame of the app. */
+/** Describes a function of Node or V8 that a frame of the app has called. */
 function causeOf(site: NodeJS.CallSite, file: string | undefined): string | undefined {
   const name = site.getFunctionName() ?? ''
   if (file === undefined) return quietly(() => site.getTypeName()) === 'RegExp' ? 'regular expression' : undefined

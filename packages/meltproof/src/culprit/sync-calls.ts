@@ -1,7 +1,8 @@
 /**
- * V8 does not interrupt native code: JSON, files, hashes, addons. The main thread samples its stack only afterwards,
- * when the code may be some lines further on. So such functions are replaced by wrappers that check, when they return,
- * whether the watcher has asked meanwhile: then the caller is the culprit. This costs two reads of a word per call.
+ * V8 does not interrupt native code: JSON, files, hashes, addons. The main thread samples its stack only after that,
+ * when the code may be some lines further on. So such functions are replaced by wrappers. When the function returns,
+ * its wrapper checks whether the watcher has asked meanwhile; then the caller is the culprit. This costs two reads of a
+ * word per call.
  */
 import { syncBuiltinESMExports } from 'node:module'
 import { isLoaded } from '../loaded.ts'
@@ -9,7 +10,7 @@ import { type Method, replaceMethod } from '../replace-method.ts'
 import { type Caught, noticeAddonCalls, watchAddons } from './addon-calls.ts'
 import { TOKEN } from './shared-words.ts'
 
-/** By module: native methods that may take long. Modules that are not loaded are not patched. */
+/** Native methods that may take long, by module. Modules that are not loaded are not patched. */
 const NATIVE = {
   fs: [
     ...['readFileSync', 'writeFileSync', 'appendFileSync', 'writeSync', 'readSync', 'copyFileSync', 'cpSync'],
@@ -34,7 +35,7 @@ const CRYPTO_CLASSES = { Hash: ['update'], Hmac: ['update'], Sign: ['sign', 'upd
 export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
   const undo: (() => void)[] = []
   const watched = (host: object, name: string, what: string): void => {
-    // A wrapper passes calls through, also when it has been switched off.
+    // The wrapper need not know whether it is switched off: it always passes calls through.
     undo.push(replaceMethod(host, name, () => noticing((host as Record<string, Method>)[name]!, what, words, caught)))
   }
   undo.push(watchJson(words, caught))
@@ -67,7 +68,7 @@ function noticing(original: Method, what: string, words: Int32Array, caught: Cau
   }
 }
 
-/** These wrappers have fixed parameters, which are faster: no other functions are called as often. */
+/** These wrappers have fixed parameters, which is faster: no other functions are called as often. */
 function watchJson(words: Int32Array, caught: Caught): () => void {
   const { parse, stringify } = JSON
   const sized = (name: string, text: unknown): string =>

@@ -1,8 +1,9 @@
 /**
- * The code of the worker thread: it sleeps until a beat of the main thread is overdue, and then has the main thread
+ * The code of the worker thread. It sleeps until a beat of the main thread is overdue, and then has the main thread
  * sample its own stack repeatedly. V8 runs the sampling as an interrupt, in the middle of a loop or a regular
- * expression; native code continues, and the sample follows when it returns. It uses only `Runtime.evaluate` of the
- * inspector, on a session that is open only during a stall: no debugger is enabled, and no `debugger;` statement stops.
+ * expression. Native code continues, and the sample is taken when it returns. The thread uses only `Runtime.evaluate`
+ * of the inspector, on a session that is open only during a stall: no debugger is enabled, and no `debugger;` statement
+ * stops.
  *
  * The function is passed as text, so it must not use anything from outside.
  */
@@ -24,13 +25,13 @@ export function watch(require: (name: string) => never, now: () => number): void
   const PAUSED_MS = 1000
   const LEAST_EVERY_MS = 10
   const MOST_EVERY_MS = 100
-  /** A longer stall is sampled less often: about 40 samples at first, and then ten per second. */
+  /** A longer stall is sampled less often: about 60 samples in the first 2 s, and then ten per second. */
   const EVERY_SHARE = 1 / 20
   const LASTING_MS = [5000, 30_000, 300_000]
 
   let session: Session | undefined
 
-  /** The main thread first sets PAUSED and then reads CONNECTED: it either prevents the session or knows of it. */
+  /** The main thread sets PAUSED before it reads CONNECTED: it either prevents the session or learns of the session. */
   const connect = (use: (opened: Session) => void): void => {
     Atomics.store(words, CONNECTED, 1)
     try {

@@ -18,7 +18,7 @@ import { sourceOf } from './source-lines.ts'
 import { watchSyncCalls } from './sync-calls.ts'
 import { watch } from './watcher.ts'
 
-/** What the watcher evaluates on the main thread: a property of the global object under a private symbol. */
+/** The watcher evaluates EXPRESSION on the main thread. It calls the function that the global object has under LOOK. */
 const LOOK = Symbol.for('meltproof.culprit.look')
 const EXPRESSION = `globalThis[Symbol.for('${LOOK.description}')]?.()`
 
@@ -91,8 +91,8 @@ export class Watching {
   }
 
   /**
-   * Has the watcher end its session, if it has one, and open no other. Before it exits, Node waits for a session to end,
-   * and prints that it waits for a debugger.
+   * Has the watcher end its session, if it has one, and open no other. At exit, Node would wait for a session to end,
+   * and print that it waits for a debugger.
    */
   #disconnect(): void {
     const { words } = this.#shared
@@ -102,7 +102,7 @@ export class Watching {
     Atomics.wait(words, CONNECTED, 1, DISCONNECT_MS)
   }
 
-  /** The watcher calls it in the middle of running code. */
+  /** Defines the function that the watcher calls in the middle of running code. */
   #offerLook(): void {
     const look = (): string => quietly(() => this.#samples.look(look)) ?? 'unknown'
     Object.defineProperty(globalThis, LOOK, { value: look, configurable: true })
@@ -156,7 +156,7 @@ export class Watching {
     return { fromMs, toMs, place: placeText(judgement, this.#folder), route, request }
   }
 
-  /** The stalls in this interval, including one whose beat is still to come in this turn of the loop. */
+  /** The stalls in this interval, including one that the next beat, in this turn of the loop, will report. */
   #between(fromMs: number, toMs: number): readonly NamedStall[] {
     const ended = this.#named.between(fromMs, toMs)
     const nowMs = now()
@@ -181,7 +181,7 @@ export class Watching {
   }
 }
 
-/** The thread gets none of the process's arguments: the modules that they load are meant for the app's own threads. */
+/** The thread gets none of the process's arguments: they may load modules that are meant for the app's threads. */
 function startWorker(shared: SharedWords): Worker {
   return new Worker(`(${watch.toString()})(require, ${threadsClockMs.toString()})`, {
     eval: true,

@@ -1,6 +1,6 @@
 /**
- * A connection under bound(), and the one rule for all databases (docs/databases.md): a deadline ends work, never
- * cleanup. pg-client.ts and mysql2-connection.ts contain what differs between drivers.
+ * A connection to PostgreSQL or MySQL under bound(). Both have one rule (docs/databases.md): a deadline ends work,
+ * never cleanup. pg-client.ts and mysql2-connection.ts contain what differs between the drivers.
  */
 import { Budget } from '../deadline/budget.ts'
 import { currentBudget, openBudget } from '../deadline/context.ts'
@@ -25,17 +25,17 @@ export interface Database {
 }
 
 export interface Loan {
-  /** For a single query of the pool itself; the app does not hold the connection. */
+  /** True if the pool itself borrowed the connection, for a single query, so that the app does not hold it. */
   readonly single: boolean
-  /** The outbound call of the borrower, until the first query. */
+  /** The outbound call of the borrower, until its first query takes over the call. */
   readonly call: Call | undefined
-  /** The budget of the request that holds it. */
+  /** The budget in which the connection was borrowed. */
   readonly within: Budget | undefined
   readonly giveBack: (error?: unknown) => void
 }
 
 const saidOfLone = new Set<string>()
-/** An ORM may have many such connections, so each text is printed once. */
+/** Warns about a connection without a pool. An ORM may have many of them, so each text is printed once. */
 function warnOfLone(text: string): void {
   if (saidOfLone.has(text)) return
   saidOfLone.add(text)
@@ -47,10 +47,10 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   readonly #queryMs: number
   #pool: BoundPool<Connection> | undefined
   #loan: Loan | undefined
-  /** The outbound call that waited for the connection, until the first query is sent. */
+  /** The call that waited for the connection, until the first query takes it over. */
   #waited: Call | undefined
   #released = false
-  /** The connection may come back to the pool in a transaction. */
+  /** True if the app may have released the connection within a transaction. */
   #inDoubt = false
   /** Statements that the server has not finished. */
   readonly #open = new Set<Statement>()
@@ -76,22 +76,21 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   /** Cancels the running statement; undefined when that is impossible. */
   protected abstract cancellation(): Cancellation | undefined
   abstract probe(needed: boolean): void
-  /** As the server reported last. */
+  /** Whether a transaction is open, as the server reported last. */
   protected abstract inTransaction(): boolean
   /** Calls `done` when {@link inTransaction} is up to date. */
   protected abstract askTransaction(done: () => void): void
-  /** Closes the connection for good. */
   protected abstract close(): void
 
   protected get closed(): boolean {
     return this.#discarded !== undefined
   }
 
-  /** Why a statement must not be sent. Checked when it is called, and again when its turn comes. */
+  /** Returns an error if the statement must not be sent. Called when the app sends it, and when its turn comes. */
   protected refusal(text: string): Error | undefined {
     if (this.#discarded !== undefined) return this.#discarded
     if (this.#broken === undefined || rollsBack(text) || tidiesSession(text)) return undefined
-    // It may have been cleanup that meltproof does not recognise.
+    // The statement may be cleanup that meltproof does not recognise.
     if (mayChangeSession(text) && !cleansUp(text)) this.#untidy = true
     return new MeltproofError(
       'MELTPROOF_TRANSACTION_BROKEN',
@@ -110,14 +109,14 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (!(budget instanceof Budget)) {
       const reason = budget
       this.#tooLate(reason)
-      // A query of the pool leaves nothing to clean up.
+      // A single query of the pool leaves nothing to clean up.
       if (this.#loan?.single === true) return reason
       budget = this.#openGrace(text, within, reason)
       if (!(budget instanceof Budget)) return reason
     }
     const waited = this.#waited
     this.#waited = undefined
-    // The time between the loan and the first query belongs to this call.
+    // The call is sent only now, so the time since the loan is part of it.
     waited?.sent()
     return new Statement(text, within, budget, graced, waited ?? Call.database(kind, where, 'query'))
   }
@@ -157,7 +156,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     }
   }
 
-  /** A cancelled COMMIT may or may not have taken effect, and cleanup must be complete. */
+  /** Gives the statement a grace period: a cancelled COMMIT may have taken effect, and cleanup must be complete. */
   #letFinish(statement: Statement, reason: Error): void {
     const ended = statement.within?.remainingMs() === 0 ? statement.within : undefined
     const grace = this.#openGrace(statement.text, ended, reason)
@@ -174,7 +173,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#tooLate(reason)
     statement.tell(reason)
     if (this.#recovery !== undefined) {
-      // It has not been sent, because the server runs the query before it, which closing now would leave running.
+      // The server still runs the overdue query, and would continue if this connection were closed.
       this.#spoil(reason)
       statement.handle?.drop(reason)
       return
@@ -182,12 +181,12 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#giveUp(`a cleanup statement (${nameOf(statement.text)}) took longer than its ${GRACE_MS} ms`, reason)
   }
 
-  /** A statement on a connection that the app holds did not run, or its effect is unknown. */
+  /** A statement did not run, or its effect is unknown: if the app holds the connection, its pool must not reuse it. */
   #spoil(reason: Error): void {
     if (this.#loan?.single === false) this.#unfit ??= reason
   }
 
-  /** Called in the turn of a statement that is not sent, because its time has run out. */
+  /** Called when the turn of a statement comes that is not sent, because its time has run out. */
   protected passedOver(text: string, reason: Error): void {
     this.#spoil(reason)
     if (this.inTransaction()) this.#break(reason)
@@ -202,9 +201,9 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#open.delete(statement)
     statement.budget.settle()
     statement.call?.end(error)
-    // PostgreSQL rejects such a statement until there is a ROLLBACK, and it is not sent again afterwards.
+    // PostgreSQL rejects cleanup in a broken transaction until the ROLLBACK, and the app does not send it again.
     if (this.#broken !== undefined && statement.failed && tidiesSession(statement.text)) this.#untidy = true
-    // A statement that was dropped from the queue is over as well, but was not sent.
+    // A ROLLBACK that was dropped from the queue ends here too, but was not sent.
     if (this.#broken !== undefined && rollsBack(statement.text) && !statement.told) {
       if (!statement.failed) this.#mend()
       else if (this.#pool === undefined) this.#expectRollback()
@@ -229,7 +228,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#untidy = false
   }
 
-  /** A pooled connection is closed when it comes back; for others a timer waits for the ROLLBACK. */
+  /** Without a pool, a timer waits for the ROLLBACK. A pooled connection is closed when it comes back. */
   #expectRollback(): void {
     this.#brokenTimer?.cancel()
     this.#brokenTimer = startFairTimer(GRACE_MS, () => {
@@ -238,7 +237,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     })
   }
 
-  /** Something unknown may be left in the session. */
+  /** The session may have changed in an unknown way, so the connection must not be reused. */
   #leftOver(why: string, reason: Error): void {
     if (this.#pool === undefined) this.#giveUp(why, reason)
     else this.#unfit ??= reason
@@ -303,7 +302,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.#released) this.#returnToPool()
   }
 
-  /** A pool lends the connection. Returns its release, which returns false when called again. */
+  /** A pool lends the connection. The returned function releases it, and returns false when called again. */
   checkOut(pool: BoundPool<Connection>, loan: Loan): (error?: unknown) => boolean {
     this.#pool = pool
     pool.where = this.#database.where
@@ -327,7 +326,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (error && !late && this.#discarded === undefined) this.#giveBack(error)
     else {
       if (error) this.#spoil(error as Error)
-      // The app may not have expected the deadline's exception when it began a transaction.
+      // If the deadline has passed, its exception may have kept the app from ending a transaction.
       const ended = [this.#loan?.within, currentBudget()].find(budget => budget?.remainingMs() === 0)
       this.#inDoubt = this.#loan?.single === false && ended !== undefined
       this.#returnToPool()

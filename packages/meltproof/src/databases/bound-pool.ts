@@ -11,9 +11,9 @@ import { type Warn, warnOnce } from '../warnings.ts'
 import { Semaphore } from './semaphore.ts'
 
 /**
- * The share of a pool that may be replaced at the same time. A connection that is given up leaves a query on the server
- * that may continue: a pool that replaced all connections every few seconds would soon have a hundred abandoned queries
- * running.
+ * Maximum share of the connections of a pool that are replaced at the same time. The query of a replaced connection may
+ * continue on the server, so a pool that replaced all connections every few seconds would soon have a hundred abandoned
+ * queries running.
  */
 const REPLACED_SHARE = 0.25
 /** A connection counts as being replaced for this long, ms. */
@@ -22,7 +22,7 @@ const REPLACING_MS = 5000
 export interface PoolSource<Connection> extends ConnectionSource<Connection> {
   readonly database: string
   readonly kind: OutboundRecord['kind']
-  /** The server's address from the configuration; connections have a more exact one. */
+  /** The server's address from the configuration. Connections know it more exactly. */
   readonly where: DatabaseAddress
   size(): number
   waiting(): number
@@ -37,7 +37,7 @@ export class BoundPool<Connection> {
   readonly #database: string
   readonly #kind: OutboundRecord['kind']
   readonly #acquireMs: number
-  /** The pool's own closures hold this function, so it lives as long as the pool. */
+  /** The metrics hold this function weakly. It lives as long as the pool, whose closures refer to it. */
   readonly figures: () => PoolFigures
 
   constructor(pool: object, acquireMs: number, source: PoolSource<Connection>) {
@@ -47,14 +47,14 @@ export class BoundPool<Connection> {
     this.#acquireMs = acquireMs
     this.line = new ConnectionQueue(source)
     this.#replacements = new Semaphore(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
-    // Callers that gave up keep their place in the pool's own queue until their turn.
+    // The pool's own queue also contains callers that have given up, until their turn.
     const get = (): number => Math.min(this.line.callers, this.line.waiting + source.waiting())
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
     this.figures = () => ({ name: peerOf(this.where), used: this.line.out, waiting: get(), most: source.size() })
     namePool(this.figures)
   }
 
-  /** `call` (undefined while calls are not recorded) waits too, and becomes the call of the first query. */
+  /** `call` includes this wait, and becomes the call of the first query. Undefined while calls are not recorded. */
   acquire(called: (error: Error | undefined, connection?: Connection, call?: Call) => void): void {
     const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${this.#database} connection` })
     if (!(budget instanceof Budget)) {
@@ -69,7 +69,7 @@ export class BoundPool<Connection> {
     })
   }
 
-  /** Calls `replace` now or when its turn comes. Returns a function that withdraws the request. */
+  /** Calls `replace` now or when its turn comes. The returned function withdraws the request. */
   askToReplace(replace: () => void): () => boolean {
     return this.#replacements.take(done => {
       startFairTimer(REPLACING_MS, done)
@@ -78,7 +78,10 @@ export class BoundPool<Connection> {
   }
 }
 
-/** Detects that a pool method for a single query is running. It requests its connection before it returns. */
+/**
+ * Returns a function that tells whether a pool method for a single query is running. Such a method requests its
+ * connection before it returns.
+ */
 export function watchSingleQueries<Name extends string>(
   pool: Record<Name, (...args: unknown[]) => unknown>,
   names: readonly Name[],

@@ -1,6 +1,6 @@
 /**
- * The cancellations of one pool. Each needs its own connection, for which PostgreSQL starts a process, on a server that
- * may already be in trouble: so only a few run at the same time. If a query ends while its cancellation waits, the
+ * The cancellations of one pool. Each opens a connection, for which PostgreSQL starts a process, and the server may
+ * already be in trouble. So only a few run at the same time. If a query ends while its cancellation waits, the
  * cancellation is not sent.
  */
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
@@ -9,7 +9,7 @@ import { Semaphore } from './semaphore.ts'
 const MOST_AT_ONCE = 8
 const CANCELLATION_MS = 2000
 
-/** `processed`: the server has taken it. `unsent`: it was never sent. `unknown`: it may still arrive. */
+/** How a cancellation ended. `processed`: by the server. `unsent`: never sent. `unknown`: it may still arrive. */
 export type CancellationOutcome = 'processed' | 'unsent' | 'unknown'
 
 /** Begins a cancellation; calls `done` at its end. Returns a function that abandons it, and then calls `done` too. */
@@ -19,7 +19,8 @@ export class Cancellations {
   readonly #turns: Semaphore = new Semaphore(() => MOST_AT_ONCE)
 
   /**
-   * Runs it in its turn, then calls `over`. Returns a function that withdraws it: true before it begins. Never throws.
+   * Runs the cancellation in its turn, then calls `over`. The returned function withdraws it, and returns true if it
+   * had not begun. Never throws.
    */
   run(cancellation: Cancellation, over: (outcome: CancellationOutcome) => void): () => boolean {
     return this.#turns.take(next => {
@@ -36,7 +37,7 @@ export class Cancellations {
         const giveUp = cancellation(done)
         if (!ended) timer = startFairTimer(CANCELLATION_MS, giveUp)
       } catch {
-        // Not reported, because its call has already been answered.
+        // Not reported, because the caller of the query already has an error.
         done('unsent')
       }
     })

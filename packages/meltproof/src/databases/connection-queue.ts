@@ -1,8 +1,7 @@
 /**
  * The queue in front of a pool. A pool serves first come, first served: once its queue is longer than the deadlines
  * allow, each connection goes to the caller with the least time left, and no query ends in time. So after a missed
- * deadline the newest caller goes first until the queue is empty. Which caller gets a connection is decided when it
- * arrives.
+ * deadline the newest caller goes first until the queue is empty. The caller is chosen only when a connection arrives.
  */
 import type { Budget } from '../deadline/budget.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
@@ -59,7 +58,7 @@ export class ConnectionQueue<Connection> {
     const limit = this.#source.limit()
     // Without a limit, one connection per waiting caller has already been requested.
     if (limit === Number.POSITIVE_INFINITY || this.#waiters.length === 0 || this.#asked + this.out >= limit) return
-    // Requests one even when enough are requested: those may still be connecting, while this one is ready.
+    // Requests another one even if enough are requested: those may still be connecting, while this one is ready.
     this.#askOne()
   }
 

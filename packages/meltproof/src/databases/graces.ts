@@ -1,4 +1,4 @@
-/** The grace period of each budget that has ended: for a while, cleanup on its connections may still run. */
+/** The grace periods of budgets that have ended: until they are over, cleanup may still run. */
 import { Budget, type BudgetOptions } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
 import { GRACE_MS } from './limits.ts'
@@ -6,7 +6,7 @@ import { GRACE_MS } from './limits.ts'
 export class Graces {
   readonly #byBudget = new WeakMap<Budget, Budget>()
 
-  /** The remaining grace of `ended`, which starts at the first call; `refusal` once it is over. */
+  /** Returns the rest of the grace period of `ended`, which starts at the first call, or `refusal` once it is over. */
   open(ended: Budget | undefined, options: BudgetOptions, refusal: Error): Budget | Error {
     const grace = (ended && this.#byBudget.get(ended)) ?? new Budget(GRACE_MS)
     if (ended !== undefined) this.#byBudget.set(ended, grace)

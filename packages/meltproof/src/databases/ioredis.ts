@@ -13,18 +13,19 @@ import { type Duplicable, unblocking } from './redis-unblock.ts'
 /** @experimental */
 export interface RedisLimits {
   /**
-   * How long a command may take. Milliseconds. A budget shortens it; commands that wait on purpose (BLPOP, XREAD with
-   * BLOCK, WAIT) are limited by the budget only. @default 10_000
+   * How long a command may take. Milliseconds. A budget shortens the time. Commands that wait on purpose (BLPOP, XREAD
+   * with BLOCK, WAIT) are limited only by the budget. @default 10_000
    */
   readonly commandMs?: number | false
 }
 
 /**
  * Limits a client of ioredis, in place, and returns it. Every command, also in pipelines and transactions and while the
- * client is not connected, gets a deadline: `commandMs`, or the rest of its budget. When it passes, its promise rejects
- * with a DeadlineExceededError, and the late answer is ignored. A command that was sent may still be executed.
+ * client is not connected, gets a deadline: `commandMs`, or the rest of its budget if that is shorter. When the
+ * deadline passes, the promise of the command rejects with a DeadlineExceededError, and a late answer is ignored. A
+ * command that was sent may still be executed.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID`, `MELTPROOF_OPTION_UNKNOWN` or `MELTPROOF_OPTION_INVALID`.
  * @experimental
  */
 export function bound<T extends object>(client: T, limits: RedisLimits = {}): T {
@@ -37,28 +38,26 @@ export function bound<T extends object>(client: T, limits: RedisLimits = {}): T 
 function patch(redis: Redis, commandMs: number): void {
   const original = redis.sendCommand
   const seen = new WeakSet<Command>()
-  /** Commands whose callers have an error, and which are therefore not sent any more. */
+  /** Commands that are not sent any more, because their callers have an error. */
   const givenUp = new WeakSet<Command>()
-  /** A pipeline is sent as a whole or not at all: with one command fewer, answers would go to the wrong commands. */
+  /** A pipeline is sent as a whole or not at all: if a command were missing, answers would go to the wrong commands. */
   const refusedPipelines = new WeakMap<object, Error | undefined>()
   const graces = new Graces()
   const close = (): void => {
-    // Otherwise the connection is already closed.
+    // In other states there is nothing to close.
     if (redis.status === 'ready') redis.disconnect?.(true)
   }
   const state = new RedisState(GRACE_MS, close)
   redis.on?.('close', () => state.gone())
 
-  const open = (name: string, limitMs: number, parent: Budget | undefined): Budget | Error => {
+  const open = (name: string, waits: boolean, parent: Budget | undefined): Budget | Error => {
     const given = { phase: 'command', what: `the Redis command ${name.toUpperCase()}` } as const
-    const budget = openBudget(limitMs, { ...given, parent })
-    // A command that waits on purpose is not cleanup.
-    return budget instanceof Budget || limitMs === Number.POSITIVE_INFINITY
-      ? budget
-      : graces.open(parent, given, budget)
+    const budget = openBudget(waits ? Number.POSITIVE_INFINITY : commandMs, { ...given, parent })
+    // A command that waits on purpose has no limit, and is no cleanup.
+    return budget instanceof Budget || waits ? budget : graces.open(parent, given, budget)
   }
 
-  /** Redis must not hand data to a caller that has left; what it has handed out by then is delivered. */
+  /** Ends a wait. Redis must give no data to a caller that has left; data that it has sent by then is delivered. */
   const endWait = (command: Command, id: Promise<unknown> | undefined, reason: Error): void => {
     const closed = (): void => command.reject(reason)
     const over = (): void => void redis.removeListener?.('close', closed)
@@ -71,13 +70,13 @@ function patch(redis: Redis, commandMs: number): void {
       return
     }
     close()
-    // The answer would make the client a subscriber, although its caller has given up.
+    // Otherwise the answer would make the client a subscriber, although its caller has given up.
     if (listens(command.name.toLowerCase())) redis.stream?.destroy()
   }
 
-  /** The server's id of this connection, requested before a command that another connection may have to unblock. */
+  /** Requests the id of this connection, with which another one can unblock the command that follows. */
   const idBefore = (command: Command): Promise<unknown> | undefined => {
-    // Inside a MULTI no command waits, and the request for the id would become part of it.
+    // Inside a MULTI no command waits, and the request for the id would become part of the transaction.
     if (state.isIn('multi')) return undefined
     const question = new (command.constructor as new (name: string, args: string[]) => Command)('client', ['ID'])
     original.call(redis, question)
@@ -88,24 +87,23 @@ function patch(redis: Redis, commandMs: number): void {
   redis.sendCommand = (command, stream, ...rest) => {
     const send = (): unknown => original.call(redis, command, stream, ...rest)
     const name = command.name.toLowerCase()
-    // A command arrives here again when the connection becomes ready, or ready again.
+    // ioredis passes a waiting command here again when the connection becomes ready.
     if (givenUp.has(command) && stream === undefined) return command.promise
     if (seen.has(command) || (redis.status === 'connect' && isHandshake(name))) return send()
     seen.add(command)
     const waits = waitsOnPurpose(name, command.args)
     // QUIT is sent even if its caller got an error; otherwise the client would stay connected, or reconnect.
     const isKept = name === 'quit' && stream === undefined
-    // Commands collected by auto-pipelining are sent in the context of the first one, whose budget is not theirs.
+    // Auto-pipelining sends all commands in the context of the first one, whose budget does not apply to the others.
     const parent = redis.options.enableAutoPipelining === true ? undefined : currentBudget()
-    const limitMs = waits ? Number.POSITIVE_INFINITY : commandMs
-    const budget = refusedPipelines.get(stream ?? command) ?? state.refusal(name) ?? open(name, limitMs, parent)
+    const budget = refusedPipelines.get(stream ?? command) ?? state.refusal(name) ?? open(name, waits, parent)
     if (stream !== undefined && !refusedPipelines.has(stream)) {
       refusedPipelines.set(stream, budget instanceof Budget ? undefined : budget)
     }
     if (!(budget instanceof Budget)) {
       state.late(name, budget)
       command.reject(budget)
-      // With command tracing, the promise of the command is another one than the caller's.
+      // With command tracing, send() returns a promise of its own, which rejects as well.
       if (isKept) Promise.resolve(send()).catch(() => {})
       return command.promise
     }
@@ -128,7 +126,7 @@ function patch(redis: Redis, commandMs: number): void {
   }
 }
 
-// The members of ioredis that meltproof uses: it is an optional peer, and several copies may be installed.
+// The members of ioredis that meltproof uses without importing it: several copies of this peer may be installed.
 
 interface Command {
   readonly name: string

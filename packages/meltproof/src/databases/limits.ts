@@ -10,7 +10,7 @@ export interface DatabaseLimits {
   readonly acquireMs?: number | false
 }
 
-/** Time for cleanup after the end of a budget, from its first statement on, ms. */
+/** Time for cleanup after the end of a budget, from the first cleanup statement on, ms. */
 export const GRACE_MS = 1000
 
 /** The default is the same as for a whole HTTP call, ms. */

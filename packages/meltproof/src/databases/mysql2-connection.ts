@@ -1,6 +1,6 @@
 /**
- * One connection of mysql2 under bound(). Its commands wait in mysql2's own queue, as without meltproof. What must
- * happen between two of them is done inside a command, of meltproof or an overdue one, that ends only afterwards.
+ * One connection of mysql2 under bound(). Its commands wait in mysql2's own queue, as without meltproof. To act between
+ * two commands, meltproof prolongs a command: the overdue one, or one of its own.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
@@ -18,7 +18,7 @@ type OnResult = NonNullable<Command['onResult']>
 export class MysqlConnection extends BoundConnection<PooledConnection> {
   readonly #connection: Connection
   #add: Connection['addCommand']
-  /** As meltproof's last round trip reported it. */
+  /** Whether a transaction is open, as meltproof's last round trip reported. */
   #inTransaction = false
   #startProbe: (() => void) | undefined
 
@@ -88,7 +88,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     })
   }
 
-  /** In its turn the command only asks whether there is a transaction, and sends nothing else. */
+  /** When its turn comes, the command is not sent. It only asks whether a transaction is open. */
   #passOver(command: Command, text: string, reason: Error): void {
     command.execute = this.#roundTrip(() => {
       this.passedOver(text, reason)
@@ -117,7 +117,10 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     }
   }
 
-  /** What a command executes to learn the connection's state. A KILL that has not struck yet hits the first probe. */
+  /**
+   * Returns an execute() that sends an empty statement to learn whether a transaction is open. A KILL QUERY that
+   * arrives late hits that statement, which is then repeated.
+   */
   #roundTrip(done: () => void): NonNullable<Command['execute']> {
     let probe: Command | undefined
     let failed = false
@@ -169,7 +172,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   protected close(): void {
     const connection = this.#connection
     connection.destroy()
-    // mysql2 sets its own method here, which reports less.
+    // destroy() has replaced addCommand() with a method whose error says less than that of meltproof.
     this.#add = connection.addCommand
     connection.addCommand = this.#bounded
   }

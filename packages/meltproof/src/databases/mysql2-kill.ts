@@ -1,11 +1,11 @@
-/** MySQL's way to end a query: `KILL QUERY` on a separate connection that is opened with the same settings. */
+/** Ends a query of MySQL: sends `KILL QUERY` on a separate connection with the same settings. */
 import type { Cancellation } from './cancellations.ts'
 import type { Connection } from './mysql2-shapes.ts'
 
 export function killQuery(connection: Connection): Cancellation | undefined {
   const { threadId, config } = connection
   if (typeof threadId !== 'number') return undefined
-  // A PoolConnection removes itself from the pool and returns to it; its parent class does neither.
+  // A PoolConnection acts on its pool when it is released or destroyed, so its parent class is used.
   const own: object & { name: string } = connection.constructor
   const plain = own.name === 'PoolConnection' ? Object.getPrototypeOf(own) : own
   return done => {

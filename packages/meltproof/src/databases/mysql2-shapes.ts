@@ -1,13 +1,13 @@
-/** The members of mysql2 that meltproof uses: it is an optional peer, and several copies may be installed. */
+/** The members of mysql2 that meltproof uses without importing it: several copies of this peer may be installed. */
 
 export interface Command {
   readonly sql?: unknown
-  /** For a prepared statement, which has no text of its own. */
+  /** Set for a prepared statement, which has no text of its own. */
   readonly statement?: { readonly query?: unknown }
   onResult?: ((error: Error | null, ...results: unknown[]) => void) | undefined
-  /** Sends the command; returns null when it is over at once. */
+  /** Sends the command. Returns null if it is over at once. */
   start?: (...args: unknown[]) => unknown
-  /** Called with each packet of the answer, first without one; returns true when it is over. */
+  /** Called first without a packet, then with each packet of the answer. Returns true when the command is over. */
   execute?: (packet: unknown, connection: Connection) => boolean
   once?: (event: 'end' | 'result', listener: (result?: unknown) => void) => unknown
   emit?: (event: 'end' | 'error', error?: Error) => unknown

@@ -11,16 +11,17 @@ export type { DatabaseLimits } from './limits.ts'
 
 /**
  * Limits a pool or a connection of mysql2 (or of mysql2/promise), in place, and returns it. Every `query()`,
- * `execute()` and wait for a connection gets a deadline: `queryMs`, `acquireMs`, or the rest of its budget. When it
- * passes, the caller gets a DeadlineExceededError at once, the server a `KILL QUERY`, and the connection is used again
- * when the server has finished. Queries without a callback (streams of rows) are not limited.
+ * `execute()` and wait for a connection gets a deadline: `queryMs`, `acquireMs`, or the rest of its budget if that is
+ * shorter. When the deadline passes, the caller gets a DeadlineExceededError at once, and the server a `KILL QUERY`.
+ * The connection is used again when the server has finished. Queries without a callback (streams of rows) are not
+ * limited.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID`, `MELTPROOF_OPTION_UNKNOWN` or `MELTPROOF_OPTION_INVALID`.
  * @experimental
  */
 export function bound<T extends object>(client: T, limits: DatabaseLimits = {}): T {
   const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])
-  // The objects of mysql2/promise wrap one with callbacks, and delegate everything to it.
+  // The objects of mysql2/promise wrap objects with callbacks, and delegate everything to them.
   const { pool, connection } = client as { pool?: unknown; connection?: unknown }
   const core = [pool, connection, client].find(value => isPool(value) || isConnection(value))
   if (isPool(core)) patchPool(core, queryMs, acquireMs)
@@ -38,7 +39,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
     database: 'MySQL',
     kind: 'mysql',
     where: pool.config.connectionConfig,
-    // There is no limit here: each caller also waits in the pool's own queue, which handles its options and events.
+    // Needs no limit: each caller also waits in the pool's own queue, which handles the pool's options and events.
     limit: () => Number.POSITIVE_INFINITY,
     size: () => size,
     waiting: () => pool._connectionQueue?.length ?? 0,
@@ -54,14 +55,15 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
     givingBack = false
   }
   const releaseConnection = pool.releaseConnection.bind(pool)
-  // Called when a connection comes back, and when it leaves the pool for good.
+  // mysql2 calls this when a connection comes back, and when it leaves the pool for good.
   pool.releaseConnection = connection => {
     if (!givingBack && connection._pool && out.has(connection)) {
       connection.release()
       return
     }
     const { getConnection } = pool
-    // After a closed connection, mysql2 asks again for the longest waiting caller, in the context of the closing code.
+    // When a connection was closed, mysql2 requests another one for its longest waiting caller, which has passed
+    // `ours`.
     pool.getConnection = original
     releaseConnection(connection)
     pool.getConnection = getConnection
@@ -84,7 +86,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
         single: forOne,
         call,
         within,
-        // mysql2 accepts no reason: destroy() removes it from the pool. An ended pool closes each connection itself.
+        // mysql2 accepts no error here, so destroy() removes the connection. An ended pool closes its own.
         giveBack: (unfit?: unknown) => (unfit && pool._closed !== true ? connection.destroy() : giveBack(connection)),
       }
       connection.release = bound?.checkOut(ours, loan) ?? loan.giveBack
@@ -95,7 +97,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
 
 const connections = new WeakMap<Connection, MysqlConnection>()
 
-/** Undefined if another copy of meltproof has bound it. */
+/** Undefined if another copy of meltproof has bound the connection. */
 function boundConnectionOf(connection: Connection, queryMs: number): MysqlConnection | undefined {
   const known = connections.get(connection)
   if (known !== undefined || !markBound(connection)) return known

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL's cancel request: a separate connection that carries the process id and secret of the backend, and that
- * the server closes without an answer. pg opens it, so it is encrypted when the client's connection is.
+ * Sends PostgreSQL's cancel request: a separate connection carries the process id and secret of the backend, and the
+ * server closes it without an answer. pg opens it, so it is encrypted when the client's connection is.
  */
 import type { Cancellation } from './cancellations.ts'
 import type { PgClient, PgConnection } from './pg-shapes.ts'
@@ -21,7 +21,7 @@ export function pgCancellation(client: PgClient): Cancellation | undefined {
       canceller.stream.destroy()
     }
     canceller.on('error', fail)
-    // The server closes it after it has signalled the backend; before that the outcome is unknown.
+    // The server closes the connection after it has signalled the backend. Before that, the outcome is unknown.
     canceller.on('end', () => done(!sent ? 'unsent' : failed ? 'unknown' : 'processed'))
     if (ssl && sslNegotiation !== 'direct') canceller.on('connect', () => canceller.requestSsl())
     canceller.on(ssl ? 'sslconnect' : 'connect', () => {

@@ -1,6 +1,6 @@
 /**
- * One client of pg under bound(). Its queries wait in pg's own queue, as without meltproof. What must happen between
- * two of them is done by an entry of meltproof in that queue: pg lets an entry send itself, and waits for its answer.
+ * One client of pg under bound(). Its queries wait in pg's own queue, as without meltproof. To act between two queries,
+ * meltproof puts an entry of its own into that queue: pg lets each entry send itself, and waits for its answer.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
@@ -132,7 +132,7 @@ function activeOf(client: PgClient): PgQuery | null | undefined {
   return '_activeQuery' in client ? client._activeQuery : client.activeQuery
 }
 
-/** Queries waiting in pg, and those it has sent ahead in pipeline mode. Their names differ between versions. */
+/** Queries that wait in pg, and those that pg has sent ahead in pipeline mode. The names differ between versions. */
 function linesOf(client: PgClient): { readonly queue: PgQuery[]; readonly sent: readonly PgQuery[] } {
   return { queue: client._queryQueue ?? client.queryQueue ?? [], sent: client._sentQueryQueue ?? [] }
 }

@@ -1,7 +1,7 @@
 /** Entries of meltproof in the queue of pg's client, which treats them as queries. */
 import type { PgConnection, PgQuery } from './pg-shapes.ts'
 
-/** An entry whose submit() returns an error is over; pg reports the error to it, and sends the next one. */
+/** Returned by submit() to end an entry. pg reports the error to the entry, and sends the next one. */
 const OVER = new Error('not sent')
 
 const ignore = (): void => {}
@@ -17,7 +17,7 @@ const HANDLERS = {
   handleError: ignore,
 }
 
-/** Replaces a query that is not sent. `onEnd`: its turn has passed, or the connection is closed. */
+/** Replaces a query that is not sent. `onEnd` is called after its turn, or when the connection is closed. */
 export function passedOverEntry(onTurn: () => void, onEnd: () => void = ignore): PgQuery {
   return {
     ...HANDLERS,
@@ -36,7 +36,7 @@ export interface GateEvents {
   probeOver(): void
 }
 
-/** Follows an overdue query: it blocks the queue until the recovery is over. */
+/** Follows an overdue query and blocks the queue until the recovery is over. */
 export class PgGate implements PgQuery {
   readonly #events: GateEvents
   #connection: PgConnection | undefined
@@ -63,7 +63,7 @@ export class PgGate implements PgQuery {
     return this.#passed ? OVER : undefined
   }
 
-  /** Without a cancel no probe is needed; but once pg waits for an answer, a probe must produce one. */
+  /** Without a cancel no probe is needed. But once submit() has returned, pg waits for an answer: that of a probe. */
   probe(needed: boolean): void {
     if (needed || !this.#submitting) this.#connection?.query('')
     else {

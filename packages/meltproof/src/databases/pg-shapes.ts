@@ -1,4 +1,4 @@
-/** The members of pg that meltproof uses: it is an optional peer, and several copies may be installed. */
+/** The members of pg that meltproof uses without importing it: several copies of this peer may be installed. */
 import type { DatabaseAddress } from '../outbound/call.ts'
 
 export type Callback = (error: Error | undefined | null, result?: unknown, release?: Release) => void
@@ -17,7 +17,7 @@ export interface PgConnection {
   prependListener(event: 'readyForQuery', listener: (message?: { readonly status?: string }) => void): unknown
 }
 
-/** An entry in the queue of a client. Only `submit` is certain for entries that an app creates (cursors, streams). */
+/** An entry in the queue of a client. Entries that an app creates (cursors, streams) may have only `submit`. */
 export interface PgQuery {
   /** Sends the entry. If it returns an error, the entry is over. */
   submit: (connection: PgConnection) => unknown

@@ -15,11 +15,11 @@ export type { DatabaseLimits } from './limits.ts'
 
 /**
  * Limits a Pool or a Client of pg, in place, and returns it. Every `query()` and every wait for a connection gets a
- * deadline: `queryMs`, `acquireMs`, or the rest of its budget. When it passes, the caller gets a DeadlineExceededError
- * at once, the server a cancel request, and the connection is used again when the server has finished. Cursors and
- * streams are read at their reader's pace and get no deadline.
+ * deadline: `queryMs`, `acquireMs`, or the rest of its budget if that is shorter. When the deadline passes, the caller
+ * gets a DeadlineExceededError at once, and the server a cancel request. The connection is used again when the server
+ * has finished. Cursors and streams are read at their reader's pace and get no deadline.
  *
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else, and for limits unknown or out of range.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID`, `MELTPROOF_OPTION_UNKNOWN` or `MELTPROOF_OPTION_INVALID`.
  * @experimental
  */
 export function bound<T extends object>(client: T, limits: DatabaseLimits = {}): T {
@@ -31,7 +31,7 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
   return client
 }
 
-/** pg's own connection timeout, if not set, becomes this multiple of acquireMs, to clean up waits given up here. */
+/** pg's own connection timeout, if not set, becomes this multiple of acquireMs, so that pg ends waits given up here. */
 const BACKSTOP = 2
 
 function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
@@ -88,7 +88,7 @@ function lend(
   client.release = error => {
     if (!out) throw new Error('Release called on client which has already been released to the pool.')
     out = false
-    // The pool adds its own listener when it has the client back.
+    // Keeps an error from ending the process, until the pool has the client back and listens itself.
     client.on('error', ignore)
     if (release === undefined) giveBack(error)
     else release(error)
@@ -131,7 +131,7 @@ function patchConnect(client: PgClient, acquireMs: number): void {
 
 const clients = new WeakMap<PgClient, BoundClient>()
 
-/** Undefined if another copy of meltproof has bound it. */
+/** Undefined if another copy of meltproof has bound the client. */
 function boundClientOf(client: PgClient, queryMs: number): BoundClient | undefined {
   const known = clients.get(client)
   if (known !== undefined || !markBound(client)) return known

@@ -1,9 +1,9 @@
 /**
  * Makes a connection usable again after a query whose deadline has passed. A cancel applies to a connection, not to a
  * query: a late one hits the statement that runs then. So nothing else is sent until
- * 1. the server has taken the cancel, or it was never sent, and
+ * 1. the server has received the cancel, or it was never sent, and
  * 2. the server has reported the end of the query, cancelled or not, and
- * 3. an empty round trip has completed: a cancel that was taken but not yet applied hits that one.
+ * 3. an empty round trip has completed: a cancel that was received but not yet applied hits this round trip.
  * If one of these does not happen, the connection is lost.
  */
 import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'

@@ -1,6 +1,6 @@
 /**
- * The state of a Redis connection: MULTI and WATCH remain in effect after their answer. When the budget under which one
- * began ends, the app has a grace period to end it (EXEC, DISCARD, UNWATCH); then the connection is closed.
+ * The state of a Redis connection: MULTI and WATCH remain in effect after their answer. When the budget in which one
+ * was sent ends, the app has a grace period to end it (EXEC, DISCARD, UNWATCH); then the connection is closed.
  */
 import type { Budget, EndListener } from '../deadline/budget.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'
@@ -27,7 +27,7 @@ export class RedisState {
     this.#close = close
   }
 
-  /** Why a command must not be sent. */
+  /** Returns an error if the command must not be sent. */
   refusal(name: string): Error | undefined {
     if (name !== 'exec' || this.#broken === undefined) return undefined
     return new MeltproofError(

@@ -1,6 +1,6 @@
 /**
- * Redis' way to end a waiting command: `CLIENT UNBLOCK` from a separate connection. Closing the connection would not be
- * enough: if Redis assigns a job to it and notices the end in one turn, the job is lost with the answer.
+ * Ends a waiting Redis command: sends `CLIENT UNBLOCK` on a separate connection. Closing the connection of the command
+ * could lose a job: Redis may assign one to the command before it notices that the connection is closed.
  */
 import { startFairTimer } from '../deadline/fair-timer.ts'
 import type { Cancellation } from './cancellations.ts'
@@ -20,10 +20,10 @@ export interface Waiting {
   reject(error: unknown): void
 }
 
-/** The command may not be at the server yet, or may be answered: UNBLOCK is sent again after this time, ms. */
+/** Time between attempts, ms: the command may not have reached the server yet, or its answer may be on the way. */
 const AGAIN_MS = 20
 
-/** If Redis has answered by then, the answer counts; otherwise rejects with `reason`. `id`: from CLIENT ID. */
+/** An answer that Redis has sent by then counts; otherwise the command rejects with `reason`. `id`: from CLIENT ID. */
 export function unblocking(redis: Duplicable, command: Waiting, id: Promise<unknown>, reason: Error): Cancellation {
   return done => {
     const { reject } = command

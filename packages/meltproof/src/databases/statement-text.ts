@@ -2,7 +2,7 @@
 
 /** Spaces and comments before a statement, where tools put the name of the route. */
 const BEFORE = /^(?:\s+|--[^\n]*\n|#[^\n]*\n|\/\*[\s\S]*?\*\/)*/
-/** A longer text is data, and not a statement that matters here. */
+/** Only this much of a text is examined. What follows is data. */
 const READ_CHARACTERS = 2000
 
 const ROLLS_BACK = /^(?:(?:rollback|abort)\b(?!\s+prepared)|xa\s+(?:end|rollback)\b)/i
@@ -18,7 +18,7 @@ function essence(text: string): string {
   return text.slice(BEFORE.exec(text)?.[0].length ?? 0).slice(0, READ_CHARACTERS)
 }
 
-/** ROLLBACK, also to a savepoint: the only statements that a broken transaction accepts. */
+/** ROLLBACK, also to a savepoint, and its equivalents. A broken transaction accepts them. */
 export function rollsBack(text: string): boolean {
   return ROLLS_BACK.test(essence(text))
 }
@@ -37,13 +37,13 @@ export function cleansUp(text: string): boolean {
   return CLEANS_UP.test(statement) || UNLOCKS.test(statement)
 }
 
-/** Restores the session and does not affect the transaction; UNLOCK TABLES and SET autocommit would commit it. */
+/** True if the statement only restores the session. UNLOCK TABLES and SET autocommit would commit the transaction. */
 export function tidiesSession(text: string): boolean {
   const statement = essence(text)
   return TIDIES.test(statement) || UNLOCKS.test(statement)
 }
 
-/** May have left something in the session (a setting, a lock, a temporary table) that outlives its transaction. */
+/** True if the statement may leave something (a setting, a lock, a table) in the session after its transaction. */
 export function mayChangeSession(text: string): boolean {
   const statement = essence(text)
   return !WORKS_ON_DATA.test(statement) || KEEPS_IN_SESSION.test(statement)

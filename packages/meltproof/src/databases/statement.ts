@@ -1,16 +1,16 @@
-/** One statement on a bound connection, from the call until the server has finished it. */
+/** One statement on a bound connection, from its call until the server has finished it. */
 import type { Budget } from '../deadline/budget.ts'
 import type { Call } from '../outbound/call.ts'
 
 /** The driver's operations on a statement. */
 export interface Handle {
-  /** True when the server has received it. */
+  /** True once the statement has been sent. */
   isRunning(): boolean
-  /** Ends the call of its caller with this error. */
+  /** Gives this error to the caller. */
   tell(error: Error): void
-  /** The statement waits, and must not be sent: in its turn, BoundConnection.passedOver() is called instead. */
+  /** Called for a waiting statement. In its turn, BoundConnection.passedOver() is called instead of sending it. */
   drop(reason: Error): void
-  /** The statement is running: nothing else may be sent until the recovery is over. */
+  /** Called for a running statement. Nothing else may be sent until the recovery is over. */
   holdUp(): void
 }
 

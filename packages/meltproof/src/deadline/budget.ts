@@ -13,7 +13,7 @@ export interface BudgetOptions {
   readonly hard?: boolean
   readonly phase?: DeadlineFacts['phase']
   readonly what?: string | undefined
-  /** Called when the time is up. Returning false removes the limit, because the answer has begun and is streamed. */
+  /** Called when the time is up. A result of false removes the limit, because the answer has begun and is streamed. */
   readonly onExpired?: (reason: Error) => boolean
 }
 
@@ -29,7 +29,7 @@ export class Budget {
   readonly #parent: Budget | undefined
   readonly #phase: DeadlineFacts['phase']
   readonly #what: string | undefined
-  /** Dropped early: async contexts keep a budget until a connection that was opened in it has ended. */
+  /** Cleared at the end, because async contexts keep a budget until a connection that was opened in it has ended. */
   #onExpired: BudgetOptions['onExpired']
   #timer: FairTimer | undefined
   #watching = false
@@ -69,7 +69,7 @@ export class Budget {
   }
 
   /**
-   * Aborts with the reason when the budget ends. Created at the first access, which most work never makes. Its
+   * Aborts with the reason when the budget ends. Created at the first access, because most work never needs it. Its
    * listeners run without an async context, because keeping one costs more than the rest of a budget (1.4 KB).
    */
   get signal(): AbortSignal {

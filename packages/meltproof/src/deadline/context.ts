@@ -14,8 +14,8 @@ export function runWithBudget<R>(budget: Budget, fn: () => R): R {
 }
 
 /**
- * Calls `fn` outside every budget, and returns its result: no deadline ends the work it starts or refuses its calls.
- * For cleanup that must run however the work before it ended. Limits of a single call, such as the `queryMs` of a bound
+ * Calls `fn` outside every budget, and returns its result: no deadline ends the work that `fn` starts, or refuses its
+ * calls. For cleanup that must run even after a deadline. Limits of a single call, such as the `queryMs` of a bound
  * database, still apply.
  *
  * @example finally { await unbounded(() => unlock(key)) }
@@ -27,9 +27,9 @@ export function unbounded<R>(fn: () => R): R {
 const LEAST_MS = 1
 
 /**
- * Opens a budget of `limitMs` at most, within that of the running code, or within `parent` if that key is given (even
- * undefined). Returns an error when less than `needsMs` is left: the reason of a budget that has ended, or a
- * DeadlineExceededError with phase `refused`.
+ * Opens a budget of `limitMs` at most, within the budget of the running code, or within `parent` if `options` has that
+ * key (even as undefined). Returns an error when less than `needsMs` is left: the reason of the outer budget if that
+ * has ended, otherwise a DeadlineExceededError with phase `refused`.
  */
 export function openBudget(limitMs: number, options: BudgetOptions & { readonly needsMs?: number }): Budget | Error {
   const parent = 'parent' in options ? options.parent : currentBudget()

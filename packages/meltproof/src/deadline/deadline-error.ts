@@ -25,9 +25,9 @@ export interface DeadlineFacts extends Expiry {
   /** The limit that was exceeded, ms. */
   readonly limitMs: number
   readonly heldUpMs?: number
-  /** Bytes of an answer that had arrived, if known. */
+  /** Bytes of an answer that had arrived; undefined if unknown. */
   readonly bytesSeen?: number
-  /** What the work is, such as a call to an origin, without secrets. Default "the work". */
+  /** What the work is, such as a call to an origin, without secrets. @default 'the work' */
   readonly what?: string | undefined
 }
 

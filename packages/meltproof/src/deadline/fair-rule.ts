@@ -1,7 +1,7 @@
 /**
  * The rule of a fair timer: how much longer to wait, ms. Pure. A limit is extended by the time in which the event loop
- * was stalled: at most by the limit itself, so a loop that stalls for ever doubles a timeout but does not disable it;
- * and at most by `creditCapMs`, so an inherited deadline holds.
+ * was stalled. The extension is at most the limit itself, so that a loop that stalls for ever doubles a timeout but
+ * does not disable it; and at most `creditCapMs`, so that an inherited deadline holds.
  */
 
 /** A shorter extension is not worth setting a timer for, ms. */

@@ -1,7 +1,7 @@
 /**
- * Timeouts that this process's own stalls do not cause. When the limit has passed, it is extended by the stalls of the
- * loop (fair-rule.ts); then the loop polls twice more, so that an answer in the socket wins. All share one Node timer:
- * separate timers would cost twice as much (bench/deadline.ts). Nothing here keeps the process alive.
+ * Timeouts that this process's own stalls do not cause. When a limit has passed, it is extended by the stalls of the
+ * loop (fair-rule.ts). Then the loop polls twice more, so that an answer in the socket wins. All timeouts share one
+ * Node timer: separate timers would cost twice as much (bench/deadline.ts). Nothing here keeps the process alive.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
@@ -25,8 +25,8 @@ export interface FairTimer {
 }
 
 /**
- * Calls `onExpired` once when `ms` of unstalled time have passed; Infinity never expires. It runs without an async
- * context, and its exceptions are uncaught, as with setTimeout.
+ * Calls `onExpired` once when `ms` of unstalled time have passed; Infinity never expires. The callback runs without an
+ * async context, and its exceptions are uncaught, as with setTimeout.
  */
 export function startFairTimer(
   ms: number,
@@ -51,7 +51,7 @@ class PendingTimer implements FairTimer, HeapEntry {
   readonly startMs: number
   readonly limitMs: number
   dueMs: number
-  /** Undefined and not 0: V8 would allocate an object for a number with a fraction. */
+  /** Undefined instead of 0, because V8 would allocate an object for a number with a fraction. */
   givenMs: number | undefined = undefined
   readonly creditCapMs: number | undefined
   onExpired: ((verdict: Expiry) => void) | undefined
@@ -106,10 +106,10 @@ function wake(): void {
   }
   if (heap.first !== undefined) wakeBy(heap.first.dueMs, nowMs)
   if (passed.length === 0) return
-  // The heartbeat is held until then, so that a stall during the last two turns counts too.
+  // The heartbeat is held until judge() runs, so that a stall during the last two turns counts too.
   if (heap.size > 0) holdCounted()
   expiring += passed.length
-  // Each of these turns polls once, so that data which has arrived is read, with what follows from it.
+  // The loop polls once in each of these two turns, so that data which has arrived is read and handled.
   setImmediate(() => setImmediate(judge, passed))
 }
 

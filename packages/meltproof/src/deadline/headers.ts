@@ -1,6 +1,6 @@
 /**
- * Deadlines across processes, as header fields with the remaining time, because clocks differ. Pure. A field that is
- * not exactly as specified is ignored; of several the smallest counts.
+ * Deadlines across processes: header fields with the remaining time, because clocks differ. Pure. A field that is not
+ * exactly as specified is ignored; of several fields the smallest counts.
  */
 import { invalidOption } from '../options.ts'
 
@@ -38,8 +38,8 @@ export function readDeadline(
 }
 
 /**
- * The new value of a field with value `given`, so that no callee gets longer than `leftMs`; undefined keeps it. Apps
- * that forward a client's field must not extend the time.
+ * The new value of a field whose value is `given`, so that no callee gets longer than `leftMs`; undefined to leave the
+ * field as it is. Apps that forward a client's field must not extend the time.
  */
 export function shortened(given: string | undefined, leftMs: number, header: DeadlineHeader): string | undefined {
   const givenMs = given === undefined ? undefined : readDeadline({ [header.name]: given }, [header])

@@ -1,4 +1,4 @@
-/** A binary heap of timers, ordered by due time. Entries know their slot, so that any can be removed. Pure. */
+/** A binary heap of timers, ordered by due time. Entries know their slot, so that any entry can be removed. Pure. */
 
 export interface HeapEntry {
   dueMs: number

@@ -1,4 +1,4 @@
-/** within(): a time limit on any asynchronous work. Stalls extend it; no limit outlasts the one around it. */
+/** within(): a time limit on any asynchronous work. Stalls extend it, but no limit outlasts the surrounding one. */
 import { checkObject, invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
 import { currentBudget, openBudget, runWithBudget } from './context.ts'
@@ -6,7 +6,7 @@ import { currentBudget, openBudget, runWithBudget } from './context.ts'
 export interface WithinOptions {
   /** Names the work in the error, which is logged: no secrets. @default 'the work' */
   readonly what?: string
-  /** Refuses to start with less time than this: work that needs 50 ms has no use for 20. Milliseconds. @default 1 */
+  /** The work is not started with less time than this, ms: work that needs 50 ms has no use for 20. @default 1 */
   readonly needsMs?: number
   /** Another signal that ends the work early; the promise rejects with its reason. */
   readonly signal?: AbortSignal
@@ -15,8 +15,8 @@ export interface WithinOptions {
 const KNOWN = ['what', 'needsMs', 'signal'] as const satisfies (keyof WithinOptions)[]
 
 /**
- * Calls `fn(signal)` and settles as its promise does, or rejects when `ms` milliseconds have passed, without the stalls
- * of this process's event loop, or when the surrounding budget ends. Then `signal` aborts with the same reason. A
+ * Calls `fn(signal)` and settles as its promise does. Rejects when `ms` milliseconds have passed, not counting stalls
+ * of this process's event loop, or when the surrounding budget ends; then `signal` aborts with the same reason. A
  * callback that ignores its signal is not awaited. At 0 or below `fn` is not called; with Infinity only surrounding
  * limits apply. Every error is a rejection.
  *
@@ -64,8 +64,8 @@ export function within<T>(
 }
 
 /**
- * Milliseconds left for the running code: of `within()`, or of the request when its server is protected with
- * `deadlineMs`. 0 when its time is up; Infinity without a limit.
+ * Milliseconds left for the running code: of `within()`, or of the request if its server is protected with
+ * `deadlineMs`. 0 when the time is up; Infinity without a limit.
  */
 export function remaining(): number {
   return currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY

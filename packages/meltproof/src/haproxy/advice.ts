@@ -2,15 +2,16 @@
  * What the agent sends to HAProxy: how many requests the service accepts at once (`maxconn`), and whether it accepts
  * any (the weight). Pure: figures and the time in, a line out.
  *
- * Until anything is known no number is sent: HAProxy keeps the last one, or that of its configuration. Then there are
- * two states.
+ * At first no number is sent: HAProxy keeps the last number it got, or that of its configuration. Later there are two
+ * states.
  *
- * - Open: the number is high enough to limit nothing; after an overload it doubles at each check until it is. A burst
- *   is not an overload: the service queues it without sheds, while HAProxy's short queue would reject requests.
- * - Held: from the first sheds until the service is no longer busy. The number is the limit, plus requests that the
- *   limit does not count (streams without a permit, stragglers, exempt requests, upgraded connections), plus a short
- *   queue here. Without that queue the limit would never apply, and so never be learned again, and the service would be
- *   idle while HAProxy sends the next request.
+ * - Open: the number is high enough to limit nothing; after an overload it doubles at each check until it is high
+ *   enough. A burst is not an overload: the service queues it without sheds, while HAProxy's short queue would reject
+ *   requests.
+ * - Held: from the first sheds, or once the number is reached while the service is busy or requests wait at a known
+ *   limit, until the service is no longer busy. The number is the limit, plus requests without a permit (streams,
+ *   exempt requests, upgraded connections), plus a short queue here. Without that queue the limit would never apply,
+ *   and so never be learned again, and the service would be idle while HAProxy sends the next request.
  *
  * The service cannot see HAProxy's own queue, and HAProxy keeps the last number, even of a process that has ended. So
  * the number is sent at every check.
@@ -32,28 +33,28 @@ export type Figures = Pick<
   | 'utilisation'
 >
 
-/** The assumed number before the first one: the initial limit plus the queue. haproxy.cfg has the same `maxconn`. */
+/** The number that HAProxy is assumed to have before the first one is sent: that of deploy/haproxy/haproxy.cfg. */
 const START = 20
-/** The number in the open state: the service queues a burst of this size itself. */
+/** In the open state the number rises to at least this: the service queues a burst of this size itself. */
 const OPEN = 400
-/** The maximum number: the limiter itself admits no more. */
+/** The maximum number. A learned limit is never greater. */
 const MOST = 10_000
-/** This much work may wait here, ms: HAProxy needs a few ms to send the next request. The queue must not stand. */
+/** Work in the short queue, ms: HAProxy needs a few ms to send the next request. More would count as overload. */
 const ROOM_MS = 30
 const LEAST_ROOM = 4
 /** Time constant of the mean rate, ms. */
 const RATE_MS = 1000
-/** From this utilisation on the service is busy. Below, it waits for work. */
+/** From this utilisation on the service is busy. Below it, the service waits for work. */
 const BUSY = 0.9
-/** The service counts as idle after this time without load, ms: utilisation covers up to two seconds. */
+/** The service has rested after this time without being busy, ms: utilisation covers up to two seconds. */
 const REST_MS = 2000
-/** Factor for the number at each check under overload. */
+/** Factor for the number at each check under overload, while the limit is unknown. */
 const OVERLOAD_FACTOR = 0.8
 /** Reasons of sheds for lack of capacity. */
 const OVERLOAD: readonly (keyof GuardStats['shed'])[] = ['standing', 'stale', 'late', 'full']
 
 export const RELEASE: string = `up 100% maxconn:${MOST}\n`
-/** Not `drain`: only `ready` ends that, and `ready` also overrides what the operator has set by hand. */
+/** Not HAProxy's `drain`: only `ready` ends it, and `ready` also overrides what the operator has set by hand. */
 export const DRAIN = 'up 0%\n'
 
 export class Advice {
@@ -61,12 +62,12 @@ export class Advice {
   /** Requests admitted per second. */
   #rate = 0
   #sent: number | undefined
-  /** When the service was last busy, or the first check. */
+  /** When the service was last busy; before that, when it was first checked. */
   #busyAt: number | undefined
   /** True while HAProxy is limited. */
   holds = false
 
-  /** @param figures undefined: no server listens */
+  /** @param figures undefined if no server listens */
   line(figures: Figures | undefined, nowMs: number): string {
     if (figures === undefined || figures.draining) return DRAIN
     const sheds = this.#look(figures, nowMs)

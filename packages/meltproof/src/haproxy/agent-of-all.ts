@@ -1,6 +1,6 @@
 /**
  * MELTPROOF_HAPROXY_AGENT: one agent for all servers of the process and all workers of its cluster, because HAProxy
- * sees them as one server. HAProxy gets their sum.
+ * sees them as one server. The agent sends one number for all.
  */
 import { clusterPort } from '../cluster/cluster-port.ts'
 import { AllGuards } from '../cluster/all-guards.ts'
@@ -17,7 +17,7 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
   }
   const agent = new AgentServer(async () => {
     const { ready, stats } = await workers.together()
-    // The host accepts requests while one of its workers does.
+    // The app accepts requests while one of its workers does.
     return ready && stats !== undefined ? { ...stats, draining: false } : undefined
   }, flushAllDelayed)
   const { server } = agent
@@ -34,7 +34,7 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
     families: [],
     explain: () => [],
     ready: () => {
-      // Another worker answers HAProxy, and asks this one each time.
+      // Another worker owns the port, and asks this one whenever HAProxy asks: then delayed answers are sent, too.
       if (!server.listening) flushAllDelayed()
       return guards().length > 0 && !all.stats().draining
     },

@@ -1,17 +1,17 @@
 /**
- * The agent's port: each connection gets one line. Connections of any kind, number and origin cost the service almost
- * nothing, and no failure here reaches it.
+ * The agent's port: each connection gets one line. However many connections come and whatever they send, they cost the
+ * service almost nothing and cannot make it fail.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { now } from '../clock.ts'
 import { Advice, type Figures, RELEASE } from './advice.ts'
 import { Balancers } from './balancers.ts'
 
-/** Maximum number of connections. The oldest is closed to make room: it has received its line. */
+/** Maximum number of connections. The oldest is closed to make room, because it has received its line. */
 const MOST_CONNECTIONS = 100
 /** A line is reused for this long, ms: making one costs more than sending it. */
 const SAME_MS = 100
-/** Idle and half-open clients are disconnected after this, ms. */
+/** Idle and half-open clients are disconnected after this time, ms. */
 const PATIENCE_MS = 5000
 
 export class AgentServer {
@@ -23,11 +23,11 @@ export class AgentServer {
   /** Sockets, oldest first. */
   readonly #sockets = new Set<Socket>()
   #line: { readonly text: Promise<string>; readonly atMs: number } | undefined
-  /** Balancers that have not yet received a number without a limit. */
+  /** After {@link release}, balancers that have not yet received a line without a limit. */
   #toRelease: Set<string> | undefined
 
   /**
-   * @param figures undefined: no server listens, so no requests should be sent
+   * @param figures returns undefined if no server listens: then HAProxy must send no requests
    * @param isHeld called when a balancer has read a number that limits it
    */
   constructor(figures: () => Promise<Figures | undefined> | Figures | undefined, isHeld: () => void = () => undefined) {
@@ -37,9 +37,7 @@ export class AgentServer {
     this.server.unref()
   }
 
-  /**
-   * No more figures follow. HAProxy keeps its last number, so each balancer gets one without a limit; then it closes.
-   */
+  /** Closes the port once each balancer has received a line without a limit, because HAProxy keeps the last number. */
   release(): void {
     this.#toRelease ??= new Set(this.#balancers.addresses)
     this.#line = { text: Promise.resolve(RELEASE), atMs: Number.POSITIVE_INFINITY }
@@ -62,7 +60,7 @@ export class AgentServer {
       if (this.#advice.holds) this.#isHeld()
     })
     socket.setTimeout(PATIENCE_MS, () => socket.destroy())
-    // The text of `agent-send` is read: closing a socket with unread bytes resets it, and its line may be lost.
+    // Reads the text of `agent-send`: closing a socket with unread bytes resets it, and the line may be lost.
     socket.resume()
     const address = socket.remoteAddress ?? ''
     this.#balancers.asks(address, now())

@@ -22,14 +22,14 @@ export interface Agent {
 }
 
 /**
- * Answers HAProxy's agent checks for one server. It ends with `guard.close()`, after each balancer was informed that it
- * is no longer limited.
+ * Answers HAProxy's agent checks for one server. The agent ends with `guard.close()`, once it has informed each
+ * balancer that there is no limit any more.
  *
  * ```js
  * agent(protect(server), { port: 9402 })
  * ```
  *
- * If the port is taken, it warns, retries every second, and the service runs without the agent.
+ * If the port is taken, the agent warns and retries every second. The service runs without it.
  * @throws MeltproofError for an option that is unknown or out of range.
  * @experimental
  */
@@ -50,7 +50,7 @@ export function agent(guard: Guard, options: AgentOptions): Agent {
   )
   const undo = replaceMethod(guard, 'close', original => () => {
     giveUp()
-    // A draining server must still receive no requests.
+    // A draining server must receive no requests, but release() would let HAProxy send some.
     if (!guard.stats().draining) agentServer.release()
     return original()
   })

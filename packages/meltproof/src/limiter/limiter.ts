@@ -1,4 +1,4 @@
-/** limiter(): the gate of a server for work that arrives without one: messages, jobs, calls of other protocols. */
+/** limiter(): a gate like that of a server, for other work: messages, jobs, calls of other protocols. */
 import { type Decision, PATIENT_TUNING, PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/shed-reason.ts'
 import { now } from '../clock.ts'
@@ -20,19 +20,19 @@ import { Run, type RunOwner, type Settle } from './run.ts'
 import { ShedError } from './shed-error.ts'
 
 export interface LimiterStats extends GateStats {
-  /** drain() was called. */
+  /** True once drain() was called. */
   readonly draining: boolean
 }
 
 export interface Limiter {
   /**
-   * Calls `fn` when there is a permit for it, and settles as it does. The permit ends when `fn` has returned, or when
+   * Calls `fn` when there is a permit for it, and settles as `fn` does. The permit ends when `fn` has returned, or when
    * its promise has settled. A run inside another run of this limiter needs no permit of its own.
    *
    * Under `within()`, or in a request with a deadline, work that cannot be done in time is not started; and run()
    * rejects when the time is up.
    *
-   * @throws ShedError (as a rejection) when it is shed, `MELTPROOF_SHED`: nothing of it was started.
+   * @throws ShedError `MELTPROOF_SHED` (as a rejection) when the work is shed: nothing of it was started.
    * @throws MeltproofError (as a rejection) for an unknown or invalid option.
    */
   run<T>(fn: () => T | PromiseLike<T>, options?: RunOptions): Promise<T>
@@ -42,13 +42,13 @@ export interface Limiter {
   /** Why the last shed happened, and what limits concurrency, in sentences for a person. */
   explain(): string
   /**
-   * Accepts no new work (it is shed, `closing`), and resolves true when all running and waiting work has settled. After
-   * `timeoutMs`, by default 10,000, it sheds waiting work, leaves running work alone and resolves false. Calling it
-   * again returns the same promise.
+   * Accepts no new work (it is shed with reason `closing`), and resolves true when all running and waiting work has
+   * settled. After `timeoutMs`, by default 10,000, it sheds waiting work, leaves running work alone and resolves false.
+   * Calling it again returns the same promise.
    * @throws MeltproofError for a time that is not a number from 0 to 3,600,000
    */
   drain(timeoutMs?: number): Promise<boolean>
-  /** Removes the limit: waiting work is started, and later work starts at once. */
+  /** Removes the limit: waiting work starts, and later work starts at once. */
   close(): void
 }
 
@@ -89,9 +89,9 @@ export function limiter(options: LimiterOptions = {}): Limiter {
 class Work implements RunOwner {
   readonly turns: Turns<Run>
   draining: Promise<boolean> | undefined
-  /** Absent when nothing is shed. */
+  /** Undefined when nothing is shed. */
   readonly #memory: Memory | undefined
-  /** Number of runs that wait or are running. */
+  /** Number of runs that wait or run. */
   #open = 0
   #onIdle: (() => void) | undefined
 

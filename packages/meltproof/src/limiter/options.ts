@@ -9,14 +9,14 @@ export interface LimiterOptions {
   readonly limit?: number
   /**
    * Set to false for a consumer that pulls its work and can wait: nothing is shed for overload. Work without a permit
-   * waits, first come first served in its class of criticality, without a time limit, up to 100,000 at once. Limit what
-   * you pull.
+   * waits, first come, first served in its class of criticality, without a time limit, up to 100,000 at once. Limit
+   * what you pull.
    * @default true
    */
   readonly sheds?: boolean
   /**
-   * Its name in the metrics of `meltproof/prometheus` and `meltproof/otel`. The first 100 names of a process appear; of
-   * two limiters with the same name, the later one.
+   * The limiter's name in the metrics of `meltproof/prometheus` and `meltproof/otel`. The first 100 names of a process
+   * appear; of two limiters with the same name, the later one appears.
    * @default not in the metrics
    */
   readonly name?: string

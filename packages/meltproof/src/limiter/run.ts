@@ -7,11 +7,11 @@ import { Turn } from '../turns.ts'
 import type { CheckedRun } from './options.ts'
 
 export interface RunOwner {
-  /** The caller no longer waits for it. */
+  /** The caller no longer waits for the run. */
   givenUp(run: Run): void
-  /** Its work has ended. */
+  /** The work of the run has ended. */
   settled(run: Run): void
-  /** It must not be started. */
+  /** The run must not be started. */
   shed(run: Run, reason: ShedReason): void
 }
 
@@ -20,10 +20,10 @@ export type Settle = (value: unknown) => void
 const running = new AsyncLocalStorage<Run>()
 
 export class Run extends Turn<Run> {
-  /** It is counted among the work that holds memory. */
+  /** True while the run counts among the work that holds memory. */
   holdsMemory = false
   level: number
-  /** When its budget ends; Infinity without one. */
+  /** When the budget ends; Infinity without a budget. */
   readonly answerBy: number
   readonly #owner: RunOwner
   readonly #fn: () => unknown

@@ -4,7 +4,7 @@ import type { ShedReason } from '../admission/shed-reason.ts'
 import type { LastShed } from '../admission/sheds.ts'
 import { MeltproofError } from '../errors.ts'
 
-/** The range is random, because clients that retry together would cause the next overload, ms. */
+/** The time is random within this range, ms, because clients that retry together would cause the next overload. */
 const RETRY_AFTER_MS = { least: 1000, most: 5000 }
 
 /** A limiter shed the work: nothing of it was started, and it may be retried later. */

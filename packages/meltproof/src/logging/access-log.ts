@@ -35,7 +35,7 @@ const UNSERVED = {
   verdict: 'self',
 } as const
 
-/** The client fields of a line that stands for several requests. */
+/** The client fields of a line for several requests. */
 const SEVERAL = {
   httpVersion: '1.1',
   remote: undefined,
@@ -45,7 +45,7 @@ const SEVERAL = {
 }
 
 /**
- * Logs the requests of `guard`. Returns a function that ends it.
+ * Logs the requests of `guard`. The returned function ends this.
  *
  * ```js
  * accessLog(protect(server), { sample: 0.5 })

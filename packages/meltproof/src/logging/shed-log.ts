@@ -1,6 +1,6 @@
 /**
- * Calls the app's own logging middleware (such as morgan) for sheds, which never reach it, with a response that sends
- * nothing. Never throws into the service.
+ * Passes sheds, which the app never sees, to the app's own logging middleware (such as morgan), with a response that
+ * sends nothing. Never throws into the service.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -22,9 +22,9 @@ interface Careful {
 
 /**
  * Has a logging middleware also log the requests that `guard` sheds, and clients that leave the queue. Up to 20 per
- * second are logged one by one; the others are combined by reason, method and class of wait, with the URL
- * `meltproof:4321-such-requests`. What the middleware does to its response reaches no client. Returns a function that
- * ends it.
+ * second are logged one by one. The others are combined by reason, method and length of the wait, with the URL
+ * `meltproof:4321-such-requests`. What the middleware does to its response reaches no client. The returned function
+ * ends this.
  *
  * ```js
  * const log = morgan('combined')
@@ -73,7 +73,7 @@ function show({ record, request }: ShedMessage, log: LoggingMiddleware, careful:
     response.writeHead(503, request === undefined ? {} : { 'content-length': record.bytes })
     response.end()
   }
-  // Deferred, because listeners of a stream that ends by itself throw into the process.
+  // Deferred and guarded: when a stream ends by itself, exceptions of its listeners are uncaught.
   setImmediate(() =>
     careful.run(() => {
       for (const done of written) done()

@@ -1,7 +1,7 @@
 /**
  * meltproof/stdout: after install(), writes to process.stdout and process.stderr do not wait for their readers.
  * docs/stdout.md describes the limits. stdout/patched-stream.ts and patched-fs.ts intercept what the app writes,
- * buffered-writer.ts writes it, exit-hooks.ts and final-flush.ts run when the process ends.
+ * buffered-writer.ts writes it, and exit-hooks.ts and final-flush.ts run when the process ends.
  */
 import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
@@ -26,7 +26,7 @@ export type { StreamStats } from './stdout/line-queue.ts'
 /** Restores the streams; waiting output is passed to them. @experimental */
 export interface Uninstall {
   (): void
-  /** Counts since install(). If both streams are one pipe or terminal they share a buffer, and these counts. */
+  /** Counts since install(). If both streams are the same pipe or terminal, they share a buffer and these counts. */
   stats(): { readonly stdout: StreamStats; readonly stderr: StreamStats }
 }
 
@@ -83,7 +83,7 @@ class BufferedStreams {
       this.undos.push(this.exitHooks.undo)
     } else {
       const handOver = (): void => {
-        // Flushes now, because after the end of the thread nothing would write its output.
+        // Flushes now, because nothing writes the output of a thread after its end.
         writeOut([...this.workerWriters.values()], now() + this.settings.flushMs)
         this.handOver()
       }

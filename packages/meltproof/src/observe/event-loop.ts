@@ -1,7 +1,7 @@
 /**
  * The event loop's figures, named as in OpenTelemetry's `nodejs.eventloop.*` conventions. Delays come from the beats of
- * the stall ledger: Node's own monitor would wake the process a hundred times a second in addition, and reports delays
- * that include its own period.
+ * the stall ledger. Node's own monitor would wake the process another hundred times a second, and its delays include
+ * its own period.
  */
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 import { now } from '../clock.ts'
@@ -12,7 +12,7 @@ import { RecentDelays } from './recent-delays.ts'
 const DUE_EVERY_MS = 10
 /** Maximum number of delays for one stall; longer stalls get a coarser interval. */
 const MOST_DUE = 1000
-/** Utilization covers about the last minute: since the oldest of these snapshots. */
+/** Interval of snapshots, ms. Utilization covers the time since the oldest of the last LOOKS: about a minute. */
 const LOOK_EVERY_MS = 10_000
 const LOOKS = 6
 
@@ -39,7 +39,7 @@ export class EventLoop {
     return performance.eventLoopUtilization(performance.eventLoopUtilization(), this.#looks[0]!).utilization
   }
 
-  /** Seconds since the start of the process. */
+  /** Active and idle seconds since the start of the process. */
   time(): { readonly active: number; readonly idle: number } {
     const { active, idle } = performance.eventLoopUtilization()
     return { active: active / 1000, idle: idle / 1000 }

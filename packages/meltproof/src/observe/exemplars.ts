@@ -1,6 +1,6 @@
 /**
  * The exemplars of a histogram: one request for each bucket, by its trace id. Few requests are checked for a trace, so
- * a service without tracing pays nothing.
+ * a service without tracing pays almost nothing.
  */
 import { wallClockMs } from '../clock.ts'
 import { traceOf } from '../timing/traceparent.ts'
@@ -12,7 +12,7 @@ export interface Exemplar {
   readonly atS: number
 }
 
-/** What is known of a request that may have a trace. */
+/** A request that may have a trace. */
 export interface MaybeTraced {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }

@@ -1,4 +1,4 @@
-/** Series and families of samples, as Prometheus defines them, independent of a text format. */
+/** Series and families of samples, as Prometheus defines them, for any text format. */
 import { bucketOf } from '../record.ts'
 import { type Exemplar, Exemplars, type MaybeTraced } from './exemplars.ts'
 
@@ -10,7 +10,7 @@ export interface Sample {
   readonly suffix: string
   readonly labels: SampleLabels
   readonly value: number
-  /** Only for a bucket. */
+  /** Only a bucket has one. */
   readonly exemplar?: Exemplar | undefined
 }
 
@@ -26,7 +26,7 @@ export interface Family {
   samples(): Sample[]
 }
 
-/** A counter, or with boundaries a histogram. */
+/** A counter, or a histogram if there are boundaries. */
 export class SampledSeries {
   readonly #labels: SampleLabels
   readonly #boundaries: readonly number[] | undefined

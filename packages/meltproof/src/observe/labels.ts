@@ -28,7 +28,7 @@ export type LabelName = keyof typeof LABELS
 /** An absent value is an empty one in Prometheus, and no attribute in OpenTelemetry. */
 export type Labels = { readonly [Name in LabelName]?: string | number | undefined }
 
-/** The value that stands for all others once a label has its maximum of values. */
+/** The value for all further names once a label has its maximum of values. */
 export const OTHER = 'other'
 
 /** Keeps the first `most` different values, and maps later ones to `other`. */

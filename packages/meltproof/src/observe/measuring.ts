@@ -1,6 +1,6 @@
 /**
- * Feeds the metrics of the table from the channels. Prometheus and OpenTelemetry each define a series; the series of an
- * event is looked up once for each combination of labels, of which there is a bounded number.
+ * Feeds the metrics of metrics.ts from the diagnostics channels. Prometheus and OpenTelemetry each define a Series. The
+ * series of an event are looked up once for each combination of labels; the number of combinations is bounded.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import { logLosses, passingRequests, type RequestMessage, type ShedMessage, sheds, stalls } from '../channels.ts'
@@ -54,7 +54,7 @@ export function measure(
   const lossSeries = binder<LogLossRecord>(metric => metric.logLoss)({})
 
   const isMeasured = (message: { readonly guard: object }): boolean => guard.ofAll === true || message.guard === guard
-  // Building a key for each request would be too slow.
+  // Nested maps, because building a text key for each request would be too slow.
   const byRoute = new Map<string, Map<number, Bound<RequestRecord>>>()
   const boundFor = ({ record: { method, status }, server }: RequestMessage, route: string): Bound<RequestRecord> => {
     let ofRoute = byRoute.get(route)
@@ -172,8 +172,8 @@ function feed<E>(
 type Binder = <E>(feedsOf: (metric: Metric) => readonly Feed<E>[] | undefined) => (ofEvent: Labels) => Bound<E>
 
 /**
- * Each binder finds one series for each feed whose labels are all known. Binders share series: a request aborted in
- * service and one aborted in the queue are counted in the same one.
+ * Each binder finds one series for each feed whose labels are all known. Binders share series: a request that is
+ * aborted in service counts in the same one as a request that is aborted in the queue.
  */
 function bindersOf({ metrics, seriesOf }: Reporting): Binder {
   const known = new Map<string, Series>()
@@ -195,7 +195,7 @@ function bindersOf({ metrics, seriesOf }: Reporting): Binder {
       )
       return { whenQuick: fed.filter(({ feed }) => !feed.bySlow), whenSlow: fed }
     }
-    // Created in advance: if a counter appears with its first event, rate() does not see that event.
+    // Series with constant labels are created in advance: rate() does not see the event with which a counter appears.
     bind({})
     return bind
   }

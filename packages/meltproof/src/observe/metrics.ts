@@ -1,6 +1,6 @@
 /**
- * The table of metrics, from which Prometheus and OpenTelemetry are both served. A test compares it with
- * docs/metrics.md: to add a metric, add an entry here and its line there.
+ * The table of metrics for Prometheus and OpenTelemetry. A test compares it with docs/metrics.md: to add a metric, add
+ * an entry here and its line there.
  */
 import { now } from '../clock.ts'
 import { type LimiterFigures, namedLimiters, namedPools } from '../named-figures.ts'
@@ -40,7 +40,7 @@ export interface GuardLike {
     Readonly<Record<GuardState, boolean>> & { readonly shed: Readonly<Record<string, number>> }
   /** True for the combined guard of all servers in the process. */
   readonly ofAll?: true
-  /** The sheds of dry runs and of real ones, where a process has both. @default those of `stats()` */
+  /** Separate counts for dry runs, if the process has both dry runs and real sheds. @default those of `stats()` */
   sheds?(): readonly { readonly dryRun: boolean; readonly shed: Readonly<Record<string, number>> }[]
 }
 
@@ -48,13 +48,13 @@ export interface GuardLike {
 export interface Feed<E> {
   /** Labels with constant values; the other labels come from the event. */
   readonly labels?: Labels
-  /** Only fed by events that took `slowMs` or more. */
+  /** True if only events that took `slowMs` or more change the series. */
   readonly bySlow?: true
-  /** Undefined adds nothing. */
+  /** What to add for an event; undefined for nothing. */
   readonly value: (event: E) => number | undefined
 }
 
-/** A metric is fed by events, or read at each collection. */
+/** A metric is fed by events, or read at each collection with `read`. */
 export interface Metric {
   readonly prometheus: string
   readonly otel: string

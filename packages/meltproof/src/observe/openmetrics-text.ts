@@ -5,7 +5,7 @@ import { braces, escaped } from './prometheus-text.ts'
 
 export const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
-/** Whether a scraper's `Accept` names it, with at least the preference of Prometheus' own format. */
+/** Whether a scraper's `Accept` names OpenMetrics 1.0 with at least the preference of Prometheus' own format. */
 export function prefersOpenMetrics(accept: string | undefined): boolean {
   let openMetrics = 0
   let classic = 0

@@ -6,7 +6,7 @@ import { BoundedNames } from './labels.ts'
 import type { GuardLike } from './metrics.ts'
 
 export interface ObserveOptions {
-  /** A request or call of this duration or more is slow, and its verdict is counted. Milliseconds. @default 250 */
+  /** A request or call that takes at least this long is slow, and its verdict is counted. Milliseconds. @default 250 */
   readonly slowMs?: number
   /**
    * Returns the route template of a request that no adapter has named, such as `/users/:id`. Never return a path with

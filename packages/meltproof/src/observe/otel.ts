@@ -21,8 +21,8 @@ export type { GuardLike, ObserveOptions }
 
 export interface InstrumentOptions extends ObserveOptions {
   /**
-   * Set to false if another instrumentation already reports `http.server.request.duration` and its client counterpart.
-   * Sheds, which no other instrumentation sees, are still reported.
+   * Set to false if another instrumentation already reports `http.server.request.duration` and
+   * `http.client.request.duration`. Sheds, which no other instrumentation sees, are still reported.
    * @default true
    */
   readonly httpMetrics?: boolean
@@ -32,10 +32,10 @@ type Api = typeof import('@opentelemetry/api')
 
 /**
  * Reports the requests of `guard` and its process through OpenTelemetry, and adds attributes to the spans of its
- * requests that say where their time went. Returns a function that ends it.
+ * requests that say where their time went. The returned function ends this.
  *
- * @throws MeltproofError MELTPROOF_PEER_MISSING without `@opentelemetry/api`; and for an option that is unknown or out
- *   of range.
+ * @throws MeltproofError MELTPROOF_PEER_MISSING without `@opentelemetry/api`; another for an option that is unknown or
+ *   out of range.
  */
 export function instrument(guard: GuardLike, options: InstrumentOptions = {}): () => void {
   const known = [...OBSERVE_OPTIONS, 'httpMetrics']
@@ -153,8 +153,8 @@ function readWhenCollected(meter: Meter, metrics: readonly Metric[], guard: Guar
 }
 
 /**
- * Finds the span of a request. It exists from Node's `request` event on, where the instrumentation that created it
- * makes it active: so a listener is prepended there, from the server's first request on.
+ * Finds the span of a request. The instrumentation creates it when Node emits `request`, and makes it active for the
+ * listeners. So a listener is prepended there, from the server's first request on.
  */
 function spansOfRequests(api: Api): { of(response: object): Span | undefined; close(): void } {
   const spans = new WeakMap<object, Span>()

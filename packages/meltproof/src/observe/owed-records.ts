@@ -1,6 +1,6 @@
 /**
- * Records a value many times in a histogram that accepts one at a time, such as OpenTelemetry's: a few per step,
- * because recording tens of thousands of sheds at once would stall the loop.
+ * Records a value many times in a histogram that accepts one at a time, such as OpenTelemetry's. Only a few are
+ * recorded per step, because tens of thousands of sheds at once would stall the loop.
  */
 import { bucketOf, DURATION_BOUNDARIES_S } from '../record.ts'
 
@@ -16,11 +16,11 @@ interface Owed {
 }
 
 export class OwedRecords {
-  /** By histogram and bucket: values to record, as their mean, which lies in the same bucket. */
+  /** Values to record, by histogram and bucket. Their mean, which is in the same bucket, is recorded for each. */
   readonly #owed = new Map<Take, Map<number, Owed>>()
   #timer: NodeJS.Timeout | undefined
 
-  /** `take` is one function for each histogram and set of labels. */
+  /** `take` must be the same function for the same histogram and labels. */
   owe(take: Take, value: number, times: number): void {
     const ofTake = this.#owed.get(take) ?? new Map<number, Owed>()
     this.#owed.set(take, ofTake)

@@ -1,6 +1,6 @@
 /**
- * meltproof/prometheus: the metrics in Prometheus' text format, or in OpenMetrics for a scraper that asks for it. Needs
- * no other package; can register the metrics with prom-client.
+ * meltproof/prometheus: the metrics in Prometheus' text format, or in OpenMetrics for a scraper that asks for it. This
+ * needs no other package, but can register the metrics with prom-client.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalidOption } from '../options.ts'

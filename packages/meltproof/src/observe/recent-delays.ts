@@ -1,4 +1,4 @@
-/** How long due work waited for the event loop in the last minute. Any number of readers may read it. Pure. */
+/** Stores how long due work waited for the event loop in the last minute. Any number of readers may read this. Pure. */
 
 /** In seconds. */
 export type LoopDelay = Readonly<Record<'min' | 'max' | 'mean' | 'stddev' | 'p50' | 'p90' | 'p99', number>>

@@ -5,7 +5,7 @@
 import net from 'node:net'
 
 const EVERY_MS = 250
-/** Stops writing when the lab does not read. */
+/** Nothing is written while this many bytes wait, because the lab does not read. */
 const MOST_UNREAD_BYTES = 65_536
 
 export function reportTo(socketPath: string, guards: () => readonly unknown[]): void {
@@ -20,6 +20,6 @@ export function reportTo(socketPath: string, guards: () => readonly unknown[]): 
   }
   socket.on('error', stop)
   socket.on('close', stop)
-  // The lab sends nothing; but unless the socket is read, its end would not be noticed.
+  // The lab sends nothing, but its end is noticed only if the socket is read.
   socket.resume()
 }

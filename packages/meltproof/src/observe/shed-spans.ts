@@ -1,4 +1,4 @@
-/** Once a second, a span for a request that was shed or whose client left the queue: the app's tracer sees neither. */
+/** Once a second, creates a span for a request that was shed or whose client left: the app's tracer sees neither. */
 import { type ShedMessage, sheds } from '../channels.ts'
 import { now, wallClockMs } from '../clock.ts'
 import { LEFT } from '../record.ts'
@@ -8,7 +8,7 @@ type Api = typeof import('@opentelemetry/api')
 
 const EVERY_MS = 1000
 
-/** Returns a function that ends it. */
+/** Creates such spans until the returned function is called. */
 export function spansOfSheds(api: Api, guard: object): () => void {
   const tracer = api.trace.getTracer('meltproof')
   let lastMs = Number.NEGATIVE_INFINITY
@@ -32,7 +32,7 @@ export function spansOfSheds(api: Api, guard: object): () => void {
           'error.type': left ? 'aborted' : 'shed',
           'meltproof.reason': record.reason,
           'meltproof.queued_ms': record.waitedMs,
-          // Such requests since the last span.
+          // Number of such requests since the last span.
           'meltproof.count': since,
           ...(left ? {} : { 'http.response.status_code': 503 }),
         },

@@ -1,7 +1,7 @@
 /**
  * Learns for each origin how many calls in flight still raise its throughput, with the same gate as a server
- * (process-gate.ts). Calls above the limit wait; those that cannot go out in time fail. A dead origin gets only probes
- * (circuit.ts), and one that refuses calls gets as many as it serves (refusals.ts).
+ * (process-gate.ts). Calls above that limit wait; those that cannot start in time fail. A dead origin gets only probes
+ * (circuit.ts), and an origin that refuses calls gets only as many as it serves (refusals.ts).
  */
 import { AsyncResource } from 'node:async_hooks'
 import { PROMPT_TUNING } from '../admission/gate.ts'
@@ -13,11 +13,11 @@ import { Circuit } from './circuit.ts'
 import { limiterBelow } from './limiter-below.ts'
 import { Refusals } from './refusals.ts'
 
-/** An origin takes some kilobytes. Beyond this number those without calls are replaced, or calls are not limited. */
+/** Maximum number of origins, each of some kilobytes. Further ones replace idle ones, or their calls have no limit. */
 const MOST_ORIGINS = 200
 /**
- * The limit is reached and no answer came for this long, ms: calls in flight may hang until their own limits end them.
- * Then a probe goes out in addition. The next one waits for twice as long, because probes may hang as well.
+ * If the limit is reached and no answer comes for this long, ms, one call starts in addition, as a probe: the calls in
+ * flight may hang until their own limits end them. The next probe waits twice as long, because probes may hang as well.
  */
 const SILENT_MS = 1000
 const LONGEST_SILENCE_MS = 30_000
@@ -47,7 +47,7 @@ export class AdaptiveLimits {
     return this.#origins.size
   }
 
-  /** Waiting calls go out, and later ones are not limited. */
+  /** Starts all waiting calls, and stops limiting. */
   open(): void {
     for (const { turns } of this.#origins.values()) turns.gate.failOpen.open()
   }
@@ -106,7 +106,7 @@ export class AdaptiveOrigin {
     this.#probeAt = nowMs + SILENT_MS
   }
 
-  /** The call was served or refused. Must precede {@link answered}, which starts the next call. */
+  /** Counts a call that was served or refused. Must be called before {@link answered}, which starts the next call. */
   decided(turn: CallTurn, refused: boolean): void {
     const nowMs = now()
     if (refused) this.#refusals.refused(turn.route, nowMs)
@@ -123,7 +123,7 @@ export class AdaptiveOrigin {
   alive(turn: CallTurn): void {
     this.#circuit.answered()
     this.#noteLifeSign(now())
-    // The origin answers again: calls that went out before this probe, and have no answer, may never get one.
+    // The probe shows that the origin answers again. Earlier calls may never get an answer, so their permits are freed.
     if (!turn.inService) this.turns.giveUpBefore(turn.arrivedAt, each => !each.headArrived)
   }
 
@@ -172,7 +172,7 @@ export class CallTurn extends Turn<CallTurn> {
   #state: 'waits' | 'runs' | 'ended' = 'waits'
   readonly refusal: Error | undefined
   headArrived = false
-  /** Its method and the route of its path. */
+  /** Method and route, such as `GET /users/*`. */
   readonly route: string
   /** Calls in flight, including this one, when it started. */
   inFlightAtStart = 0
@@ -197,7 +197,7 @@ export class CallTurn extends Turn<CallTurn> {
     return this.#state === 'waits'
   }
 
-  /** Calls `go` when the call may start, unless it has ended by then. */
+  /** Calls `go` when the call may start, unless the call has ended by then. */
   onTurn(go: () => void): void {
     this.#onTurn = AsyncResource.bind(go)
   }
@@ -232,7 +232,7 @@ export class CallTurn extends Turn<CallTurn> {
     this.#origin.alive(this)
   }
 
-  /** Whether the call was served or refused. Later results are ignored. */
+  /** Notes whether the call was served or refused. Only the first result counts. */
   decided(refused: boolean): void {
     if (this.#refused !== undefined) return
     this.#refused = refused

@@ -1,4 +1,4 @@
-/** One attempt of retry(), and what its HTTP calls say about a further attempt. */
+/** One attempt of retry(). Its HTTP calls decide whether another attempt may follow, and after what wait. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { now, wallClockMs } from '../clock.ts'
 import { type Headers, headerOf } from './headers.ts'
@@ -23,7 +23,7 @@ export class Attempt {
     this.#budget = budget
   }
 
-  /** The minimum wait that an answer asked for, from `nowMs` on, ms. */
+  /** The rest of the wait that an answer asked for, at `nowMs`, ms. */
   leastWaitMs(nowMs: number): number {
     return Math.max(0, this.#notBeforeMs - nowMs)
   }
@@ -37,7 +37,7 @@ export class Attempt {
     return storage.run(this, fn)
   }
 
-  /** Ends the attempt. Work that began in it and continues no longer belongs to it. */
+  /** Ends the attempt. Work that continues after it no longer belongs to it. */
   end(): void {
     this.ended = true
   }

@@ -7,8 +7,9 @@ const NAME = 'meltproof.retry'
 const RETRY = `${NAME}=1`
 
 /**
- * The baggage of a retry: meltproof's member once, and first, so that no length limit removes it. Others stay.
- * @param given what the app sends
+ * Returns the baggage of a retry: meltproof's member, once and first so that no length limit removes it, then the
+ * others.
+ * @param given the baggage that the app sends
  */
 export function baggageOfRetry(given: string | undefined): string {
   const others = given?.includes(NAME)

@@ -1,10 +1,10 @@
-/** Shared by every bound(): a client is recognised by its shape, patched in place, and patched only once. */
+/** For every bound(): a client is recognised by its shape, patched in place, and patched only once. */
 import { MeltproofError } from '../errors.ts'
 import { show } from '../options.ts'
 
 const BOUND = Symbol.for('meltproof.bound')
 
-/** Returns true the first time. A client that another copy of meltproof has bound is not changed. */
+/** Returns false if this or another copy of meltproof has already bound the client. */
 export function markBound(client: object): boolean {
   if (BOUND in client) return false
   Object.defineProperty(client, BOUND, { value: true })

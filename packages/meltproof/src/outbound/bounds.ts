@@ -1,4 +1,4 @@
-/** What the calls of one `install()` or `bound()` share. `onFirst` is called for the first of them. */
+/** Shared by all calls of one `install()` or `bound()`. `onFirst` is called once, at the first limited call. */
 import { currentBudget } from '../deadline/context.ts'
 import { DeadlineExceededError } from '../deadline/deadline-error.ts'
 import { MeltproofError } from '../errors.ts'
@@ -27,7 +27,7 @@ export class Bounds {
     this.adaptive.open()
   }
 
-  /** Runs meltproof's own work inside a call of the app: an exception is reported once, and does not fail the call. */
+  /** Runs meltproof's own work inside a call of the app. Exceptions are reported once and do not fail the call. */
   guarded<R>(work: () => R): R | undefined {
     try {
       return work()
@@ -43,7 +43,7 @@ export class Bounds {
     this.#onFailure(error)
   }
 
-  /** The limits of a new call; undefined when its origin has none, an error when the call must not start. */
+  /** Returns the limits of a new call, undefined if its origin has none, or an error if the call must not start. */
   enter(origin: string): CallLimits | Error | undefined {
     const limits = this.limits.of(origin)
     if (limits === false || !this.active) return undefined

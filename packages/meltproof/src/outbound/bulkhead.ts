@@ -1,11 +1,11 @@
 /**
- * Counts calls in flight to each origin, and decides whether one more may start. Pure. A call counts until its body has
- * ended or it failed: a dependency that sends a head and then nothing still occupies its share.
+ * Counts calls in flight to each origin, and decides whether another one may start. Pure. A call counts until its body
+ * has ended or it has failed, because a dependency that sends only a head still occupies its share.
  */
 export class Bulkhead {
   readonly #inFlight: Map<string, number> = new Map()
 
-  /** Whether a call to `origin` may start. If so, it must call `leave` exactly once. */
+  /** Whether a call to `origin` may start. If so, call `leave` exactly once when it ends. */
   enter(origin: string, limit: number | false): boolean {
     const inFlight = this.inFlight(origin)
     if (limit !== false && inFlight >= limit) return false

@@ -1,8 +1,8 @@
-/** Reduces a path to a route of its peer. Pure, in time linear in the length of the path. */
+/** Reduces the path of a call to a route, such as `/users/*`. Pure, in time linear in the length of the path. */
 
-/** Everything after this many segments becomes one segment. */
+/** Everything after this many segments becomes one `*`. */
 const MOST_SEGMENTS = 4
-/** Route names are words; a segment with digits, or a longer one, is an id. */
+/** Only words are names of routes. A segment with digits or other characters, or a longer one, counts as an id. */
 const WORD = /^[A-Za-z._-]{1,32}$/
 
 /** The path without its query, and with `*` for each segment that is not a word. */

@@ -1,7 +1,7 @@
 /**
- * One call to a dependency. Every source of calls reports here: the hooks on undici (undici.ts) and node:http
- * (node-http.ts), and the database clients. When calls are recorded it is its own record, published at its end; when it
- * is limited it has a limiter (limiter.ts). It knows no particular client.
+ * One call to a dependency. The hooks on undici (undici.ts) and node:http (node-http.ts) and the database clients
+ * report its progress here. While calls are recorded, the object is also the record, published when the call ends. A
+ * limited call has a limiter (limiter.ts). This file knows no particular client.
  *
  *   begun -> waits for a connection -> connected -> sent -> answered -> chunks of the body -> ended
  */
@@ -19,7 +19,7 @@ import { type Fields, type Given, type Headers, headerOf } from './headers.ts'
 import { CallLimiter, type Carrier } from './limiter.ts'
 import { codeOf, outcomeOf, textOf } from './outcome.ts'
 
-/** A client's configuration of its server. It must not contain a user name or a password. */
+/** The server's address in a client's configuration. Other members, such as the password, are not read. */
 export interface DatabaseAddress {
   readonly host?: unknown
   readonly port?: unknown
@@ -58,14 +58,14 @@ export class Call implements OutboundRecord, OpenCall {
   #attempt: Attempt | undefined = undefined
   #refusal: Error | undefined = undefined
   #statedAtMs = Number.NaN
-  /** When the call got a connection opened for it, after it waited; undefined if either is unknown. */
+  /** When a connection for the call began to be opened, after any wait for a free one; undefined while unknown. */
   #turnAtMs: number | undefined
   #whole = false
   #ended = false
 
   /**
-   * Begins an HTTP call; undefined when it is not recorded, not limited, and not part of an attempt of retry().
-   * @param inLine it may have to wait for a connection, until {@link connecting} or {@link connected}
+   * Begins an HTTP call. Returns undefined if it is not recorded, not limited, and not part of an attempt of retry().
+   * @param inLine true if it may have to wait for a connection, until {@link connecting} or {@link connected}
    */
   static http(
     origin: string,
@@ -125,7 +125,7 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#refusal
   }
 
-  /** The call's turn at the gate, if it waits for one: it must not go out earlier. */
+  /** The call's turn at the gate while it waits for one. Until then the client must not send the call. */
   get waitsFor(): CallTurn | undefined {
     const turn = this.#limiter?.turn
     return turn?.waits === true ? turn : undefined
@@ -145,9 +145,9 @@ export class Call implements OutboundRecord, OpenCall {
   }
 
   /**
-   * The call has a connection, and goes out.
-   * @param made the connection was opened for it; otherwise the call waited for an existing one until now
-   * @param whole the caller has provided the whole request
+   * The call has a connection, and is sent.
+   * @param made true if the connection was opened for it, false if the call waited for an existing one until now
+   * @param whole true if the caller has provided the whole request
    */
   connected(made: boolean, whole: boolean): void {
     this.#limiter?.connected()
@@ -164,7 +164,7 @@ export class Call implements OutboundRecord, OpenCall {
     this.queuedMs = queuedMs > NO_QUEUE_MS ? queuedMs : 0
   }
 
-  /** The last byte of the request was sent. For a request without more to come, this may be reported much later. */
+  /** The last byte of the request was sent. Ignored if {@link connected} had the whole request, as it may come late. */
   sent(): void {
     this.#limiter?.sent()
     if (this.#recorded && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()
@@ -190,7 +190,7 @@ export class Call implements OutboundRecord, OpenCall {
     this.#limiter?.trailers(fields)
   }
 
-  /** meltproof's side has paused reading. */
+  /** This process has paused reading the body. */
   paused(): void {
     this.#limiter?.paused()
   }
@@ -199,7 +199,7 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#ended
   }
 
-  /** The call was given up; with `queued`, it spent all its time in its client's own pool. */
+  /** meltproof gives up the call. With `queued`, the call spent all its time waiting in its client. */
   fail(error: Error, queued: boolean): void {
     if (queued && this.#recorded) this.queuedMs = now() - this.startedAtMs
     this.end(error)
@@ -218,7 +218,7 @@ export class Call implements OutboundRecord, OpenCall {
     return this
   }
 
-  /** Ends the record only; the limits continue when a client sends the call again as a new request. */
+  /** Ends only the record. The limits continue, because the client may send the call again as a new request. */
   endRecord(error?: unknown, atMs: number = now()): void {
     if (!this.#recorded) return
     this.#recorded = false
@@ -236,12 +236,12 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#limiter?.tellsTo(origin) === true
   }
 
-  /** True when its deadline fields state more time than is left, because it has waited for its connection. */
+  /** True if the deadline fields are 1 ms old or older, so that they state more time than is left. */
   get statesTooMuch(): boolean {
     return now() - this.#statedAtMs >= 1
   }
 
-  /** The fields that a request to one of your own tiers must add or replace. */
+  /** Returns the header fields that a request to one of your own tiers must add or replace. */
   told(given: Given): Fields {
     this.#statedAtMs = now()
     const fields = [...(this.#limiter?.deadlineFields(given) ?? [])]

@@ -1,15 +1,15 @@
 /**
- * Decides whether a dependency is dead: ten calls in a row got no answer. Then only a probe goes out now and then,
- * until one is answered. Any status counts as an answer: a server that answers 500 is alive. Pure.
+ * Treats a dependency as dead after ten calls in a row without an answer. Then only occasional probes may start, until
+ * one is answered. Any status counts as an answer: a server that answers 500 is alive. Pure.
  */
 
-/** Failures in a row. At 200 calls/s of which 30 % fail at random, ten in a row happen about every 15 minutes. */
+/** Failures in a row. At 200 calls/s of which 30 % fail at random, ten in a row happen about every 20 minutes. */
 const FAILURES = 10
-/** A dead dependency also gave no answer for this long, ms: of calls that go out together, refused ones end first. */
+/** Minimum duration of such a series, ms: among calls that start together, failed ones end before answered ones. */
 const FAILING_MS = 100
 /**
- * Pause between probes, ms: the duration of the last failure, within these bounds. So few probes hang at the same time,
- * and a peer that refused connections is soon found alive again.
+ * The pause between probes, ms, is the duration of the last failure, within these bounds. So few probes hang at the
+ * same time, and a peer that refused connections is found soon after it recovers.
  */
 const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1000
@@ -35,7 +35,7 @@ export class Circuit {
   failed(nowMs: number, tookMs: number): void {
     if (this.failures++ === 0) this.#failingSince = nowMs
     if (this.failures < FAILURES || nowMs - this.#failingSince < FAILING_MS) return
-    // Failures during the pause are of calls that began before it.
+    // A failure during the pause belongs to a call that began before the pause.
     if (this.open && !this.#probing) return
     this.#probing = false
     this.#pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, tookMs))

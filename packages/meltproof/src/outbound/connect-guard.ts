@@ -1,9 +1,9 @@
 /**
- * Makes Node's Happy Eyeballs fair. When a name has several addresses, Node closes each attempt after 250 ms. If the
- * loop is blocked just after the SYN, that timer is due when it runs again, and Node closes a connection that the
- * kernel has established meanwhile. So each attempt gets two more turns of the loop, each of which polls: when Node
- * gives up, its steps are suppressed and carried out two turns later. If Node's internals differ from those expected,
- * it gives up as before.
+ * Keeps stalls from failing the connection attempts of Node's Happy Eyeballs. When a name has several addresses, Node
+ * ends each attempt after 250 ms. If the loop is blocked just after the SYN, the timer of the attempt is already due
+ * when the loop runs again, and Node closes a connection that the kernel has established meanwhile. So the end of each
+ * attempt is postponed by two turns of the loop, each of which polls the socket. If Node's internals are not as
+ * expected, nothing changes.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
@@ -53,7 +53,7 @@ function guard(socket: Connecting, bounds: Bounds): void {
       for (const name of ['connect', 'connect6'] as const) {
         const connect = handle[name]
         if (typeof connect !== 'function') continue
-        // Patched only for the call that follows at once, because the pending request is visible nowhere else.
+        // Node calls this at once, and passes the pending request only here. Then the patch is removed.
         handle[name] = (request, ...address) => {
           restore(handle)
           attempt = { handle, request }
@@ -70,7 +70,7 @@ function guard(socket: Connecting, bounds: Bounds): void {
       const { handle, request } = pending
       const { oncomplete } = request
       if (typeof oncomplete !== 'function') return
-      // Node now discards the request, closes the handle and, while connecting, tries the next address.
+      // Node would now discard the request, close the handle and, while connecting, try the next address.
       handle.close = () => {}
       socket.connecting = false
       nextTick(() => {
@@ -104,7 +104,7 @@ function guard(socket: Connecting, bounds: Bounds): void {
   socket.once('close', done)
 }
 
-/** Deletes the handle's own properties, which hid the methods of its prototype. */
+/** Removes the patches, so that the methods of the handle's prototype are used again. */
 function restore(handle: Handle): void {
   delete (handle as Partial<Handle>).connect
   delete (handle as Partial<Handle>).connect6

@@ -1,11 +1,11 @@
-/** A call on its way through undici's dispatchers, from the first until a connection creates a request of it. */
+/** A call between the first of undici's dispatchers and the request that a Client creates for it. */
 import type { Call } from './call.ts'
 
 export class Dispatched {
   call: Call | undefined
-  /** The dispatcher that accepted it last. A Client (undici 7 and later) shows whether it is connected. */
+  /** The dispatcher that received the call last. A Client of undici 7 or later shows whether it is connected. */
   dispatcher: { readonly stats?: { readonly connected?: unknown } } | undefined = undefined
-  /** Updates the deadline fields that its tier receives. */
+  /** Updates the header fields for the tier that is called. */
   tell: (() => void) | undefined = undefined
   #made = false
 
@@ -13,7 +13,7 @@ export class Dispatched {
     this.call = call
   }
 
-  /** A request was created for the call. Returns false if there was one before: it is retried or redirected. */
+  /** undici has created a request for the call. Returns false for a further one, created by a retry or a redirect. */
   taken(): boolean {
     if (this.#made) return false
     this.#made = true

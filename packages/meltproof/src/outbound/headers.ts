@@ -1,6 +1,6 @@
 /** Reads header fields in the formats that clients use; names are in lower case. Pure. */
 
-/** An object, or a raw list of names and values (strings, or Buffers from undici), which costs less. */
+/** An object, or a raw list of names and values (strings, or Buffers from undici), which costs less to read. */
 export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
 
 export type Fields = readonly (readonly [name: string, value: string])[]
@@ -22,7 +22,7 @@ export function headerOf(headers: Headers, name: string): string | undefined {
   return found
 }
 
-/** Media types of bodies whose sender decides when they end. */
+/** Media types of streams: their sender decides when they end. */
 const STREAMS: ReadonlySet<string> = new Set([
   'text/event-stream',
   'multipart/x-mixed-replace',

@@ -14,9 +14,9 @@ import type { Dispatch } from './undici-types.ts'
 export type Uninstall = () => void
 
 /**
- * Limits everything the process sends: `fetch` and undici, `node:http` and `node:https` and everything built on them. A
- * stall of this process's event loop does not make a limit pass. A second install() replaces the limits; calling the
- * uninstall function of either then removes them.
+ * Limits all HTTP calls of the process: those of `fetch`, undici, `node:http`, `node:https` and everything built on
+ * them. A stall of this process's event loop does not make a limit pass. A second install() replaces the limits, and
+ * the uninstall function of the first then does nothing.
  *
  * @example install({ origins: { 'https://reports.internal': { totalMs: 60_000 } } })
  * @throws MeltproofError for an unknown option, a value out of range or a malformed origin.
@@ -27,10 +27,10 @@ export function install(limits: OutboundLimits = {}): Uninstall {
 }
 
 /**
- * Limits one undici dispatcher, in place, and returns it. It counts its own calls in flight.
+ * Limits one undici dispatcher, in place, and returns it. Its calls in flight are counted separately.
  *
  * @example bound(new Agent(), { totalMs: 2000 })
- * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else; for limits as install() does.
+ * @throws MeltproofError `MELTPROOF_CLIENT_INVALID` for anything else; for invalid limits, the errors of install().
  * @experimental
  */
 export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = {}): T {
@@ -40,14 +40,14 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = 
   if (typeof original !== 'function') throw unknownClient('outbound', 'a dispatcher of undici', dispatcher)
   if (markBound(dispatcher)) {
     patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatcher, original, options, handler)
-    // undici publishes a request when it leaves the queue of its Pool.
+    // undici publishes each request when it leaves the queue of its Pool. The call needs that event.
     undiciRequests.use()
     if (bounds.limits.tells) tellsTiers()
   }
   return dispatcher
 }
 
-/** The latest install() of the process, by any copy of meltproof, so that calls are limited only once. */
+/** Uninstall function of the latest install(). All copies of meltproof share it, so that no call is limited twice. */
 const CURRENT: unique symbol = Symbol.for('meltproof.outbound.uninstall') as never
 const shared = globalThis as { [CURRENT]?: Uninstall | undefined }
 

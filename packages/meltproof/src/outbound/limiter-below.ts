@@ -1,4 +1,4 @@
-/** A learned limit below which another limit may lie. While that one applies, the learned limit does not learn. */
+/** Combines a learned limit with another one, the cap. While the cap is lower, the learned limit does not learn. */
 import type { Limiter } from '../admission/limiter/limiter.ts'
 
 export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
@@ -39,7 +39,7 @@ export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
       else learned.limitReached(nowMs)
     },
     tick: nowMs => {
-      // The other limit has risen, and the same calls now wait for the learned one.
+      // The cap has risen, and the calls that waited for it now wait for the learned limit.
       if (isUntold && !binds()) {
         isUntold = false
         learned.limitReached(nowMs)

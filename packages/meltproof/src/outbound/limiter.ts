@@ -13,13 +13,13 @@ import { codeOf, outcomeOf } from './outcome.ts'
 import { isGrpcRefusal, isRefusal } from './refusal.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
 
-/** The phases extend limits by stalls, not the timer; but the timer polls twice before it asks them. */
+/** CallPhases extends limits by stalls, so the timer must not. The timer still polls twice before it fires. */
 const NO_CREDIT = { creditCapMs: 0 } as const
 /** Error codes of a failed connection. Other errors may come from the app, which can end its calls with any error. */
 const FAILURES = /^(ECONN|EAI_|EHOST|ENET|ERR_SSL_|(ENOTFOUND|EPIPE|EPROTO|UND_ERR_SOCKET)$)/
 
 export interface Carrier {
-  /** Ends the call with this error, in the way in which its client reports errors. Called at most once. */
+  /** Ends the call with this error, reported as its client reports errors. Called at most once. */
   fail(error: Error): void
   progress(): CallProgress
 }
@@ -35,7 +35,7 @@ export class CallLimiter {
   /** The call's turn at the gate of its origin, if that has a learned limit. */
   readonly turn: CallTurn | undefined
   #timer: FairTimer | undefined
-  /** When the timer fires, if no stall extends it. */
+  /** When the timer is due. */
   #dueMs = Number.POSITIVE_INFINITY
   #onBudgetEnd: EndListener | undefined
   readonly #routeOf: () => string
@@ -57,7 +57,7 @@ export class CallLimiter {
     this.#budget.onEnd(this.#onBudgetEnd)
   }
 
-  /** The caller ends the call. */
+  /** The caller has cancelled the call. */
   cancelled(): void {
     this.#bounds.guarded(() => this.turn?.cancelled())
   }
@@ -73,7 +73,7 @@ export class CallLimiter {
     return this.#bounds.limits.deadlineFields(Math.min(ownMs, budgetMs), given)
   }
 
-  // A later due time needs no change: a timer that fires early checks the phases again.
+  // Needs no #hurry(): this only makes limits due later, and a timer that fires early checks the phases again.
   connecting(): void {
     this.#phases.connecting(now())
   }
@@ -138,7 +138,7 @@ export class CallLimiter {
     const turn = this.turn
     if (turn === undefined) return
     if (isRefusal(status, headers)) turn.decided(true)
-    // The sender decides when a stream ends, so its head counts as the result.
+    // The sender decides when a stream ends, so its head already counts as the result.
     else if (streams && !isGrpc(headers)) turn.decided(false)
     if (streams) turn.answered()
     else turn.headCame()
@@ -156,7 +156,7 @@ export class CallLimiter {
     else turn.cancelled()
   }
 
-  /** Moves the timer when a limit is due before it fires. */
+  /** Starts an earlier timer if a limit is due before the current one fires. */
   #hurry(): void {
     const nextMs = this.#phases.nextMs()
     if (this.#ended || nextMs >= this.#dueMs) return
@@ -177,7 +177,8 @@ export class CallLimiter {
   }
 
   #budgetEnded(reason: Error): void {
-    const ranOut = reason instanceof DeadlineExceededError // The budget covers everything the request did, so all stalls count.
+    // A budget covers everything the request did, so when it runs out all stalls count.
+    const ranOut = reason instanceof DeadlineExceededError
     this.#giveUp(ranOut ? this.#exceeded('total', reason.limitMs, reason) : reason)
   }
 

@@ -12,13 +12,14 @@ export interface CallLimits {
   readonly firstByteMs: number | false
   /** Between two chunks of the response body, while this side is reading. Milliseconds. @default 5000 */
   readonly idleMs: number | false
-  /** Minimum rate of a body over any 5 s in which this side reads, against bodies that trickle in. @default false */
+  /** Minimum rate of a body, in bytes per second over each 5 s in which this side reads. @default false */
   readonly minBytesPerSecond: number | false
   /** The whole call, until the last byte of the body. Milliseconds. @default 10000 */
   readonly totalMs: number | false
   /**
-   * After the head of a stream (event stream, NDJSON, ...), its longest silence, the only limit. Milliseconds. @default
-   * 900000
+   * Longest silence of a stream (event stream, NDJSON, ...) after its head, and from then on its only limit.
+   * Milliseconds.
+   * @default 900000
    */
   readonly streamIdleMs: number | false
   /** Calls in flight to one origin, each until its body has ended; further calls fail at once. @default 1000 */
@@ -29,7 +30,9 @@ export interface CallLimits {
 
 /** @experimental */
 export interface OutboundLimits extends Partial<CallLimits> {
-  /** Limits of `https://search.internal`, of `https://*.amazonaws.com`; `false`: none. The most specific entry wins. */
+  /**
+   * Limits by origin: `https://search.internal`, `https://*.amazonaws.com`. `false`: none. The most specific one wins.
+   */
   readonly origins?: Readonly<Record<string, Partial<CallLimits> | false>>
   /**
    * Origins that are your own tiers: `['http://prices:8080', 'http://*.svc.cluster.local']`, `['*']` for all. Calls to
@@ -41,7 +44,7 @@ export interface OutboundLimits extends Partial<CallLimits> {
   readonly deadlineHeaders?: readonly DeadlineHeader[]
 }
 
-/** Defaults suit calls between systems. connectMs allows for two lost SYNs, repeated after 1 s and 2 s more. */
+/** Suits calls between services. connectMs allows for two lost SYNs, which are repeated after 1 s and 2 s more. */
 export const DEFAULT_LIMITS: CallLimits = {
   connectMs: 3_000,
   firstByteMs: 10_000,
@@ -54,8 +57,8 @@ export const DEFAULT_LIMITS: CallLimits = {
 }
 
 /**
- * For apps that did not ask for limits: only calls that are certainly dead are cut. Long polls answer after ten
- * minutes, watches are silent for hours, and downloads may take any time.
+ * For apps that did not ask for limits: only calls that are certainly dead are ended. Long polls may answer after ten
+ * minutes, watches may be silent for hours, and downloads may take any time.
  */
 export const ZERO_CODE_LIMITS: CallLimits = {
   connectMs: 10_000,
@@ -68,7 +71,7 @@ export const ZERO_CODE_LIMITS: CallLimits = {
   adaptive: false,
 }
 
-/** The window of minBytesPerSecond: a sender with bursts and pauses is judged by its average. */
+/** The window of minBytesPerSecond, ms. A sender with bursts and pauses is judged by its average. */
 export const RATE_WINDOW_MS = 5_000
 
 /** The maximum delay of Node's timers is 2^31 - 1 ms, 24.8 days. */

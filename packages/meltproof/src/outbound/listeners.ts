@@ -22,7 +22,7 @@ export class SharedListeners {
   }
 }
 
-/** A message of an unexpected shape is not recorded, and must not make the client fail. */
+/** A message of an unexpected shape is ignored, and must not make the client fail. */
 function guarded(listener: (message: never) => void): (message: unknown) => void {
   return message => {
     const bounds = installedBounds()

@@ -1,7 +1,7 @@
 /**
  * Hooks into every request of `node:http` and `node:https`, and so of axios, got, node-fetch, ws and everything else
- * built on them, however early `http.request` was imported. It adds no listener whose presence changes what Node does:
- * 'response', 'error', 'upgrade', 'connect', 'information'.
+ * built on them, even if `http.request` was imported earlier. It adds no listener for 'response', 'error', 'upgrade',
+ * 'connect' or 'information' to a request, because their presence changes what Node does.
  */
 import { Agent, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,10 +16,10 @@ import { originOf } from './origin.ts'
 import type { CallProgress } from './phases.ts'
 import { survives } from './unheard.ts'
 
-/** Set on a request and its response: a WeakMap would cost the garbage collector more than the call. */
+/** Property of a request and its response. A WeakMap would cost more, in garbage collection, than the call itself. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
-/** On a request that its agent has not received yet: the function that passes it to the agent. */
+/** Property of a request that its agent has not received yet: the function that passes it to the agent. */
 const HELD: unique symbol = Symbol('meltproof.held')
 
 type Request = ClientRequest & { [CARRIER]?: RequestCarrier; [HELD]?: (() => void) | undefined }
@@ -43,8 +43,8 @@ export const nodeHttp: SharedListeners = new SharedListeners({
 })
 
 /**
- * Holds every request back from its agent until it is known whether it must wait: Node announces a request only after
- * its agent has it. Agents with another interface than Node's are left alone.
+ * Holds requests to origins with a learned limit back from their agents, until it is known whether they must wait: Node
+ * announces a request only after its agent has received it. Agents with their own addRequest() are not changed.
  */
 export function holdRequests(): () => void {
   const prototype = Agent.prototype as unknown as { addRequest(request: Request, ...rest: unknown[]): void }
@@ -72,7 +72,7 @@ function letGo(request: Request): void {
   if (go !== undefined) give(request, go)
 }
 
-/** What Node throws to the creator of a request, such as for a bad certificate, can no longer be thrown here. */
+/** Node throws some errors, such as for a bad certificate, to the creator of a request. A held request emits them. */
 function give(request: Request, go: () => void): void {
   try {
     go()
@@ -84,7 +84,7 @@ function give(request: Request, go: () => void): void {
   }
 }
 
-// One listener for all requests instead of a closure for each.
+// These listeners are shared by all requests, instead of a closure for each.
 function onSocket(this: Request, socket: Socket): void {
   this[CARRIER]?.gotSocket(socket)
 }
@@ -97,25 +97,27 @@ function onClose(this: Request): void {
   this[CARRIER]?.closed()
 }
 
-const { push: originalPush } = Readable.prototype
-
-/** The parser passes every chunk of a body, and its end, to push(). A 'data' listener would start the flow. */
-function push(this: Response, chunk: unknown, encoding?: BufferEncoding): boolean {
-  const call = this[CARRIER]?.call
-  if (chunk === null) call?.end()
-  else call?.chunk((chunk as Uint8Array).length)
-  const flows = originalPush.call(this, chunk, encoding)
-  if (!flows && chunk !== null) call?.paused()
-  return flows
+/** Observes a body: the parser passes every chunk, and the end, to push(). A 'data' listener would start the flow. */
+function observing(push: Readable['push']): PropertyDescriptor {
+  const value = function (this: Response, chunk: unknown, encoding?: BufferEncoding): boolean {
+    const call = this[CARRIER]?.call
+    if (chunk === null) call?.end()
+    else call?.chunk((chunk as Uint8Array).length)
+    const flows = push.call(this, chunk, encoding)
+    if (!flows && chunk !== null) call?.paused()
+    return flows
+  }
+  return { value, configurable: true, writable: true, enumerable: false }
 }
 
-const PUSH: PropertyDescriptor = { value: push, configurable: true, writable: true, enumerable: false }
+const { push: originalPush } = Readable.prototype
+const PUSH = observing(originalPush)
 
 class RequestCarrier implements Carrier {
   readonly #request: Request
   call: Call | undefined
   #response: IncomingMessage | undefined
-  /** True while the agent has not received the request. */
+  /** True while the request is held back from its agent. */
   #waits = false
   /** Bytes that a keep-alive connection sent for earlier requests. */
   #sentBefore = 0
@@ -135,7 +137,7 @@ class RequestCarrier implements Carrier {
     if (call.tells(call.peer)) this.#tell(call)
     request.on('socket', onSocket)
     request.on('finish', onFinish)
-    // Emitted once for every request: after its body was read, after an error, after an upgrade.
+    // 'close' is emitted once for every request: after the body of the answer, after an error or after an upgrade.
     request.on('close', onClose)
     const turn = call.waitsFor
     if (turn === undefined) return
@@ -152,7 +154,9 @@ class RequestCarrier implements Carrier {
     })
   }
 
-  /** With headers in a list, or with `expect`, Node writes the head at creation; else when the app ends the request. */
+  /**
+   * Writes the fields for a tier. In a head that exists already (headers in a list, `expect`), only values can change.
+   */
   #tell(call: Call): void {
     const request = this.#request
     if (request.headersSent) shortenHead(request, call)
@@ -163,11 +167,8 @@ class RequestCarrier implements Carrier {
     const call = this.call
     if (call === undefined || call.ended) return
     this.#response = response
-    // If other code has replaced push(), only `totalMs` limits the body.
-    if (response.push === originalPush) {
-      response[CARRIER] = this
-      Object.defineProperty(response, 'push', PUSH)
-    }
+    response[CARRIER] = this
+    Object.defineProperty(response, 'push', response.push === originalPush ? PUSH : observing(response.push))
     call.answered(response.statusCode, response.rawHeaders)
   }
 
@@ -179,7 +180,7 @@ class RequestCarrier implements Carrier {
 
   closed(): void {
     const { res } = this.#request as { res?: IncomingMessage | null }
-    // The channel does not announce upgrades, so the answer is noted here.
+    // 'http.client.response.finish' is not published for upgrades, so their answer is noted here.
     if (res != null && this.#response === undefined) this.call?.answered(res.statusCode, res.rawHeaders)
     this.call?.end(this.#response?.complete === false ? new Error('aborted') : undefined)
   }
@@ -202,7 +203,7 @@ class RequestCarrier implements Carrier {
     const response = this.#response
     for (const emitter of [request, response, request.socket]) if (emitter != null) survives(emitter, error)
     if (response !== undefined) {
-      // Behaves as for a broken connection, but Node's own ECONNRESET would not give the reason.
+      // Ends the body as a broken connection does, but with this error, because Node's ECONNRESET gives no reason.
       const { destroy } = response
       const destroyed = function (this: IncomingMessage): IncomingMessage {
         return destroy.call(this, error)
@@ -257,7 +258,7 @@ class RequestCarrier implements Carrier {
   }
 }
 
-/** Updates the remaining time in the head of a waiting request. The line keeps its length, which Node has counted. */
+/** Updates the fields of a written head that waits. Shorter values are padded, because Node has counted the length. */
 function shortenHead(request: ClientRequest, call: Call): void {
   const [first] = (request as { outputData?: { data: unknown }[] }).outputData ?? []
   if (typeof first?.data !== 'string') return
@@ -274,7 +275,7 @@ function shortenHead(request: ClientRequest, call: Call): void {
   first.data = data
 }
 
-/** Node reports the error of a destroyed request in its agent's queue only when it gets a connection, perhaps never. */
+/** Reports the error of a destroyed request in its agent's queue. Node would wait for a connection, perhaps forever. */
 function tellQueued(request: ClientRequest, error: Error): void {
   const place = request.closed ? undefined : placeInQueue(request)
   if (place === undefined) return
@@ -285,8 +286,8 @@ function tellQueued(request: ClientRequest, error: Error): void {
 }
 
 /**
- * The agent opens a connection in its own time, as proxy agents do, or never. Node reports the error of a destroyed
- * request when it has a connection, within two turns of the loop.
+ * Reports the error of a destroyed request that has no connection yet: a proxy agent may take long, or never open one.
+ * If a connection comes within two turns of the loop, Node reports the error itself.
  */
 function tellWithoutSocket(request: ClientRequest, error: Error): void {
   const tellNow = (): void => {
@@ -299,7 +300,7 @@ function tellWithoutSocket(request: ClientRequest, error: Error): void {
 
 /**
  * Lets the kernel probe a peer that has been silent for a minute, and close the connection after ten unanswered probes
- * in ten seconds. Agents that keep connections do so themselves, and an app may have enabled it earlier.
+ * in ten seconds. Agents with `keepAlive` do so themselves, and the app may have enabled TCP keep-alive already.
  */
 function findDeadPeer(request: ClientRequest, socket: Socket): void {
   const { keepAlive } = ((request as { agent?: Agent }).agent ?? {}) as { keepAlive?: boolean }
@@ -307,18 +308,18 @@ function findDeadPeer(request: ClientRequest, socket: Socket): void {
     socket.setKeepAlive?.(true, PROBE_PEER_AFTER_MS)
 }
 
-/** Whether the app handles errors of the request; otherwise it would crash. Upgraded connections are its own affair. */
+/** True if the app handles errors; an unhandled one ends the process. Upgraded connections are left to the app. */
 function handlesErrors(request: ClientRequest): boolean {
   return request.listenerCount('error') > 0 && request.method !== 'CONNECT' && !request.hasHeader('upgrade')
 }
 
-/** Whether keep-alive is on: Node stores what `keepAlive` in the options, or setKeepAlive(), has set. */
+/** Whether TCP keep-alive is on. Node stores what the option `keepAlive` or setKeepAlive() has set under a symbol. */
 function probesPeer(socket: Socket): boolean {
   const kept = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kSetKeepAlive')
   return kept !== undefined && (socket as unknown as Record<symbol, unknown>)[kept] === true
 }
 
-/** The same value as in undici. */
+/** Silence before the first probe, ms, as in undici. */
 const PROBE_PEER_AFTER_MS = 60_000
 
 function tell(request: ClientRequest, error: Error): void {

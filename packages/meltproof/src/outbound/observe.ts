@@ -2,7 +2,7 @@
 import { nodeHttp } from './node-http.ts'
 import { adoptDispatchers, undiciProgress, undiciRequests } from './undici.ts'
 
-/** Records every HTTP call, limited or not. Returns a function that ends it. */
+/** Records every HTTP call, limited or not. The returned function ends this. */
 export function observeHttpCalls(): () => void {
   const parts = [adoptDispatchers(), undiciRequests.use(), undiciProgress.use(), nodeHttp.use()]
   return () => {
@@ -12,7 +12,7 @@ export function observeHttpCalls(): () => void {
 
 let seen = false
 
-/** The same until the process ends, because retry() follows the calls of its attempts. */
+/** Observes HTTP calls until the process ends, because retry() follows the calls of its attempts. */
 export function seeHttpCalls(): void {
   if (seen) return
   seen = true

@@ -16,7 +16,7 @@ export class OriginTable<T> {
   readonly #exact: Map<string, T> = new Map()
   readonly #wildcards: Wildcard<T>[] = []
 
-  /** Throws for an invalid pattern; `option` names it in the message. */
+  /** Throws for an invalid pattern. `option` is the name of the option in the message. */
   set(option: string, pattern: unknown, value: T): void {
     if (pattern === '*') {
       this.#everywhere = value

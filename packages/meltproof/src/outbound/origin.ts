@@ -1,10 +1,10 @@
-/** The origin of a call, for which limits are set and which records name. */
+/** The origin of a call. Limits are set for it, and records name it. */
 import type { ClientRequest } from 'node:http'
 
 const known = new Map<string, string>()
 const MOST_KNOWN = 1_000
 
-/** `scheme://host[:port]` in lower case, without default ports; undefined for anything that is not an origin. */
+/** `scheme://host[:port]` in lower case, without default ports; undefined for a value that is not a URL. */
 export function normalOrigin(origin: unknown): string | undefined {
   if (origin instanceof URL) return origin.origin
   if (typeof origin !== 'string') return undefined
@@ -19,8 +19,8 @@ export function normalOrigin(origin: unknown): string | undefined {
 }
 
 /**
- * The target of a node:http request, or `unix:/path`. The Host header gives the port, unless it names another server: a
- * reverse proxy forwards its client's. A forward proxy receives the whole URL as path.
+ * The target of a node:http request, or `unix:/path`. The port comes from the Host header, unless that names another
+ * host, as it does when a reverse proxy passes on its client's. For a forward proxy, the path is the whole URL.
  */
 export function originOf(request: ClientRequest): string {
   const { protocol, host, path, socketPath } = request as ClientRequest & { socketPath?: string }
@@ -31,7 +31,7 @@ export function originOf(request: ClientRequest): string {
   return (/^https?:/.test(path) && normalOrigin(path)) || (normalOrigin(text) ?? text)
 }
 
-/** Removes port and brackets. */
+/** Returns the host without port and brackets. */
 function hostOf(authority: string): string {
   return /^\[?(.*?)\]?(?::\d*)?$/.exec(authority)![1]!
 }

@@ -1,9 +1,9 @@
 /**
- * The phase of one call, and the limit that is due next. Pure, and without a timer: its owner runs one for `nextMs`.
+ * The phase of one call, and the limit that is due next. Pure: the owner runs the timer, until `nextMs`.
  *
- * A limit is extended by the stalls of this process's event loop that can have delayed the call, and by no more. Until
- * the request is sent, and while a body arrives, each step waits for this process, so every stall counts. In between
- * only the peer works: if the small stalls of a busy loop counted there too, a limit of 3 s would become 3.7 s at 90 %
+ * A limit is extended only by those stalls of this process's event loop that can have delayed the call. Until the
+ * request is sent, and while a body arrives, each step waits for this process, so every stall counts. In between only
+ * the peer works. If the small stalls of a busy loop counted there too, a limit of 3 s would become 3.7 s at 90 %
  * utilisation (`meltlab run timeouts`).
  */
 import { type CallLimits, RATE_WINDOW_MS } from './limits.ts'
@@ -51,7 +51,7 @@ export class CallPhases {
     this.#lastMs = startMs
   }
 
-  /** A connection is being opened; until now the call may have waited for a free one. */
+  /** A connection is being opened. Restarts the limit, because until now the call may have waited for a free one. */
   connecting(nowMs: number): void {
     if (this.#stage === 'connect') this.#lastMs = nowMs
   }
@@ -131,7 +131,7 @@ export class CallPhases {
     return this.#heldUpMs(this.#startMs, nowMs, stalled)
   }
 
-  /** True if the call waits for a connection, the request progressed without an event, or this side did not read. */
+  /** True if the peer is not to blame: the call waits for a connection, the request progresses, or this side pauses. */
   #gotOn({ queued, paused, awaitingCaller, sentBytes }: CallProgress): boolean {
     if (this.#stage === 'connect') return queued
     if (this.#stage === 'first-byte') {
@@ -144,7 +144,7 @@ export class CallPhases {
     return waited
   }
 
-  /** How much of an interval the peer had; at least half, so stalls may double a limit but never disable it. */
+  /** An interval without stalls that can have delayed the call, but at least half: stalls at most double a limit. */
   #fairMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
     const elapsedMs = toMs - fromMs
     return elapsedMs - Math.min(this.#heldUpMs(fromMs, toMs, stalled), elapsedMs / 2)

@@ -1,31 +1,31 @@
 /**
- * Finds how many calls in flight an origin accepts without refusing some. While it refuses, the limit halves; otherwise
- * the limit grows. An origin that refuses single calls as often as many does not refuse because of their number, and
- * gets no limit. Pure.
+ * Finds how many calls in flight an origin accepts without refusing any. While the origin refuses calls, the limit
+ * halves; otherwise it grows. An origin that refuses single calls as often as concurrent ones gets no limit, because
+ * their number is not the reason. Pure.
  */
 
-/** The counts of refused and served calls restart after this many. */
+/** Without a limit, the counts of refused and served calls restart after this many calls. */
 const EPOCH = 100
-/** From this share of refused calls on, a limit is worth its cost. */
+/** A limit is worth its cost if at least this share of the calls is refused. */
 const LEAST_SHARE = 0.2
-/** This many refusals, of at least this share, lower the limit before the epoch ends. */
+/** This many refusals set a limit before the epoch ends, if they are at least this share of the calls. */
 const STORM_REFUSALS = 10
 const STORM_SHARE = 0.35
 /** While a limit is judged, fewer refusals are treated as chance. */
 const LEAST_REFUSALS = 3
-/** Calls that must have ended before a limit is judged good. */
+/** Minimum number of calls before a limit is raised, confirmed or given up. */
 const MIN_ENDED_CALLS = 15
-/** A limit has helped when it reduced the share of refusals below this fraction. */
+/** A limit helps if it reduces the share of refused calls below this fraction of the share without a limit. */
 const HELPFUL_RATIO = 0.5
 /** If no limit has helped, none is tried for this long, ms. */
 const FUTILE_MS = 10_000
 /**
- * The limit is raised after this many times as many calls as the limit were served. The factor doubles when the raised
- * limit led to refusals.
+ * The limit is raised after this many times `limit` served calls. The factor doubles if a limit raised by 1 led to
+ * refusals.
  */
 const ROUNDS = 2
 const MOST_ROUNDS = 64
-/** A higher limit is tried at the latest after this time, ms. */
+/** After this time, ms, MIN_ENDED_CALLS served calls suffice to raise the limit. */
 const RETRY_MS = 2000
 
 export class RefusalLimit {
@@ -43,7 +43,7 @@ export class RefusalLimit {
   #rounds = ROUNDS
   #futileUntil = Number.NEGATIVE_INFINITY
 
-  /** @param inFlight calls in flight when this one started, including it */
+  /** @param inFlight calls in flight, including this one, when it started */
   ended(refused: boolean, startedAt: number, inFlight: number, nowMs: number): void {
     if (startedAt < this.#changedAt) return
     if (refused) this.#refused++

@@ -6,7 +6,7 @@ const REFUSING_GRPC = new Set(['8', '14'])
 
 export function isRefusal(status: number | undefined, headers: Headers): boolean {
   if (status === 503 || status === 429) return true
-  // On other 5xx answers the field says that the one retry of a request was used (docs/tiers.md): not a refusal.
+  // On other 5xx answers the field is no refusal: it says that the one retry of the request was used (docs/tiers.md).
   if (headerOf(headers, 'x-envoy-ratelimited') !== undefined && !(Number(status) >= 500)) return true
   return isGrpcRefusal(headers)
 }

@@ -1,6 +1,6 @@
 /**
- * Tracks what an origin refuses, and decides about its next calls. Each route has its own throttle, because a quota may
- * apply to one route; other refusals lower the limit of the whole origin (refusal-limit.ts). Pure.
+ * Tracks which calls an origin refuses, and decides which further calls may start. Each route has its own throttle,
+ * because a quota may apply to one route; other refusals lower the limit of the whole origin (refusal-limit.ts). Pure.
  */
 import { RefusalLimit } from './refusal-limit.ts'
 import { Throttle } from './throttle.ts'
@@ -9,8 +9,8 @@ import { Throttle } from './throttle.ts'
 const MOST_ROUTES = 32
 const OTHERS = ''
 /**
- * A route with this many results has capacity if its share of refusals is at most half of the other's, and lower by
- * this much.
+ * The refusals concern only one route if the origin serves another one: a route with this many results, whose share of
+ * refusals is less than half of the first one's, and lower by at least CLEARLY_LESS.
  */
 const ENOUGH_DECIDED = 20
 const HALF_AS_OFTEN = 0.5
@@ -43,14 +43,14 @@ export class Refusals {
   }
 
   /**
-   * For the limit: a call with a permit has ended.
-   * @param inFlight calls in flight when it started, including it
+   * Counts a call with a permit that has ended, for the limit.
+   * @param inFlight calls in flight, including this one, when it started
    */
   ended(route: string, refused: boolean, startedAt: number, inFlight: number, nowMs: number): void {
     if (!refused || !this.#isOfRoute(route, nowMs)) this.#limit.ended(refused, startedAt, inFlight, nowMs)
   }
 
-  /** True when the origin serves another route at the same time. */
+  /** True if the origin refuses this route but serves another one. */
   #isOfRoute(route: string, nowMs: number): boolean {
     const own = this.#throttles.get(this.#keyOf(route))
     const share = own?.refusedShare(nowMs) ?? 0

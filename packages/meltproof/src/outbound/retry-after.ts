@@ -4,9 +4,11 @@
 const HTTP_DATE = /^(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? [\w: -]{18,24}$/
 
 /**
- * Milliseconds, 0 for a date in the past; undefined for a value that is neither a number of seconds nor a date.
- * @param date the `Date` of the same answer, made with the same clock, so that clocks need not agree
- * @param wallMs this process's clock, for answers without a date
+ * Returns milliseconds, 0 for a date in the past, or undefined for a value that is neither a number of seconds nor a
+ * date.
+ * @param date the `Date` field of the same answer. Both dates come from one clock, so the clocks of client and server
+ * need not agree.
+ * @param wallMs this process's clock, for answers without `Date`
  */
 export function retryAfterMs(
   value: string | undefined,

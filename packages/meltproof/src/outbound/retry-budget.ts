@@ -1,4 +1,4 @@
-/** How much a process may retry: with a dependency down, retrying every call would double its load. Pure. */
+/** Limits retries: if a process retried every call to a failing dependency, the load on it would double. Pure. */
 import { checkNumber, checkObject, rejectUnknown } from '../options.ts'
 
 /** @experimental */

@@ -15,9 +15,9 @@ import { RetryBudget } from './retry-budget.ts'
 export interface RetryOptions {
   /** Number of attempts, including the first. @default 3 */
   readonly attempts?: number
-  /** The wait before the second attempt is random up to this, which doubles each time. Milliseconds. @default 50 */
+  /** Maximum random wait before the second attempt; doubles with each further one. Milliseconds. @default 50 */
   readonly baseMs?: number
-  /** Maximum of the random wait. Milliseconds. @default 1000 */
+  /** Maximum random wait before any attempt. Milliseconds. @default 1000 */
   readonly maxWaitMs?: number
   /** An answer whose `Retry-After` is longer is not retried. Milliseconds. @default 30000 */
   readonly maxRetryAfterMs?: number
@@ -38,13 +38,12 @@ const IDEMPOTENT: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'
 const IDEMPOTENT_SET: ReadonlySet<string> = new Set(IDEMPOTENT)
 
 /**
- * Calls `fn` until it succeeds, while `budget` has a retry left; then throws the last error of `fn`. It follows the
- * HTTP calls of `fn`: a method that is not idempotent is not repeated, and `Retry-After` is the minimum wait. No
- * attempt starts after a deadline.
+ * Calls `fn` until it succeeds, up to `attempts` times and while `budget` has a retry left; then throws the last error
+ * of `fn`. It observes the HTTP calls of `fn`: an attempt that used a method outside `methods` is not repeated, and
+ * `Retry-After` is the minimum wait. No attempt starts after a deadline.
  *
  * @example
- * const budget = new RetryBudget() // one for all calls to a dependency: retries up to a tenth of the calls, plus one
- * per second
+ * const budget = new RetryBudget() // Use one for all calls to a dependency.
  * const user = await retry(() => fetchUser(id), budget)
  * @experimental
  */
@@ -57,7 +56,7 @@ export async function retry<R>(
   seeHttpCalls()
   const outer = currentChain()
   const chain = outer ?? new Chain()
-  // Inside a retry, or inside an attempt paid by the same budget, it does not count as a new call.
+  // In a retry, or in an attempt paid by the same budget, this call does not count as a new one.
   if (outer?.retried !== true && currentAttempt()?.isPaidFrom(budget) !== true) budget.attempted()
   try {
     for (let count = 1; ; count++) {
@@ -75,7 +74,7 @@ export async function retry<R>(
         if (leastMs > maxRetryAfterMs || waitMs >= (deadline?.remainingMs() ?? Number.POSITIVE_INFINITY)) throw error
         if (!budget.take(nowMs)) throw error
         await waited(waitMs, deadline)
-        // Another call of the same request may have used the retry meanwhile.
+        // Another call of the same request may have used the one retry meanwhile.
         if (deadline?.reason !== undefined || isLast(chain, outer)) throw error
         chain.retried = true
         outer?.spend()
@@ -88,7 +87,7 @@ export async function retry<R>(
   }
 }
 
-/** Settles early when the deadline passes. Its timer is not unref'd, because the app's own work waits here. */
+/** Resolves early when the deadline passes. The timer is not unref'd, because the app's own work waits here. */
 function waited(ms: number, deadline: Budget | undefined): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {
@@ -101,7 +100,7 @@ function waited(ms: number, deadline: Budget | undefined): Promise<void> {
   })
 }
 
-/** A request allows one retry, on any tier; work that belongs to no request allows all its attempts. */
+/** A request allows one retry, over all tiers. Work that belongs to no request may use all its attempts. */
 function isLast(chain: Chain, outer: Chain | undefined): boolean {
   return chain.spent || outer?.retried === true
 }
@@ -151,7 +150,7 @@ function checkMethods(methods: unknown): ReadonlySet<string> {
   )
 }
 
-const NOT_AGAIN: readonly string[] = ['MELTPROOF_OUTBOUND_FULL', 'MELTPROOF_CANCELLED']
+const NOT_AGAIN: readonly string[] = ['MELTPROOF_OUTBOUND_FULL', 'MELTPROOF_OUTBOUND_DOWN', 'MELTPROOF_CANCELLED']
 
 function mayBeRetried(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -1,8 +1,8 @@
 /**
  * Finds the request for which the running code works, so that its calls are counted for that request. An async context
- * costs every request 0.5 us or more, so there is none before the first call. For requests that are open at that
- * moment, the request is known while its handler runs until its first `await`, and when it is the only open one. Other
- * calls of those requests are not counted for a request.
+ * costs every request at least 0.5 us, so requests get one only after the first call. For a request that began earlier,
+ * calls are counted until the first `await` of its handler, and later if it was the only open request at the first
+ * call. Its other calls are not counted for any request.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OpenCall, Scope } from '../record.ts'

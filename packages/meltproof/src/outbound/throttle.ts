@@ -14,7 +14,7 @@ const SLOT_MS = WINDOW_MS / SLOTS
 const SERVED_IN_A_ROW = 10
 /** Maximum probability of a refusal, so at least one call in twenty goes out. */
 const MOST = 0.95
-/** However many are refused, one call goes out after this pause, ms. It doubles after each refusal. */
+/** After this pause, ms, one call goes out at any probability. The pause doubles when one refusal follows another. */
 const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 1_000
 

@@ -1,4 +1,4 @@
-/** Wraps a handler of undici, of either generation, and reports its progress to the call. */
+/** Wraps a handler of undici, of either generation (undici-types.ts), and reports its progress to the call. */
 import type { Bounds } from './bounds.ts'
 import { Call } from './call.ts'
 import { Dispatched } from './dispatched.ts'
@@ -19,7 +19,7 @@ export function methodOf(method: unknown): string {
 
 type Sent = Pick<DispatchOptions, 'body' | 'method' | 'path'>
 
-/** Begins a call and creates the handler for it. `call.refusal` says when it must not start. */
+/** Begins a call and creates its handler. If `call.refusal` is set, the call must not start. */
 export function boundedHandler(
   bounds: Bounds,
   origin: string,
@@ -88,7 +88,7 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
       return false
     }
     this.#abort = abort
-    // The head is about to be written.
+    // undici writes the head next.
     if (this.call?.statesTooMuch) this.tell?.()
     this.call?.connected(false, !this.#streams)
     if (!this.#streams) this.call?.sent()

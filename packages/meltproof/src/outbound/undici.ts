@@ -1,11 +1,11 @@
 /**
- * Sees every request of `fetch` and undici, and limits it. There are two hooks:
+ * Sees and limits every request of `fetch` and undici, with two hooks:
  *
- * 1. `dispatch`, where a call begins before it waits in a Pool. meltproof replaces it in the base class of the
- *    dispatchers of every undici whose Agent is, or was, the global one, and of one whose connection it has seen. So an
- *    app's own Agent, Pool or ProxyAgent of that undici is limited too, whatever `setGlobalDispatcher` sets.
+ * 1. `dispatch`, where a call begins, before it waits in a Pool. meltproof replaces it in the base class of the
+ *    dispatchers, for each copy of undici whose Agent is or was the global one, or whose connection it has seen. So an
+ *    app's own Agent, Pool or ProxyAgent of that copy is limited too, whatever `setGlobalDispatcher` sets.
  * 2. The channel on which undici publishes each request. A request that did not pass meltproof's `dispatch` belongs to
- *    a copy of undici that was never global, or is the first of a newly loaded copy. Its handler is replaced.
+ *    a copy of undici that was never global, or is the first one of a newly loaded copy. Its handler is replaced.
  */
 import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
@@ -21,7 +21,7 @@ import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 
 // Requests, as undici publishes them ----------------------------------------------------------------------------
 
-/** Set on a request that is followed: a WeakMap would cost the garbage collector more than the call. */
+/** Property of a request whose call is followed. A WeakMap would cost more, in garbage collection, than the call. */
 const CALL: unique symbol = Symbol('meltproof.call')
 
 interface UndiciRequest {
@@ -68,7 +68,7 @@ export const undiciProgress: SharedListeners = new SharedListeners({
 
 function onCreated({ request }: RequestMessage): void {
   const carrier = sending ?? carrierOfRequest(request)
-  // Requests that the caller creates meanwhile belong to other calls.
+  // Further requests that are created during this dispatch belong to other calls.
   sending = undefined
   const call = carrier?.taken()
     ? carrier.call
@@ -79,7 +79,7 @@ function onCreated({ request }: RequestMessage): void {
   carrier.tell?.()
 }
 
-/** Returns what writes the header fields for a tier; undefined for other origins. The call may have been redirected. */
+/** Returns a function that writes the fields for a tier; undefined if the request (after redirects) goes elsewhere. */
 function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined {
   const { headers } = request
   if (!Array.isArray(headers) || !call.tells(targetOf(request))) return undefined
@@ -88,7 +88,7 @@ function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined 
   }
 }
 
-/** A forward proxy receives the whole URL. */
+/** The origin that the request is for. A forward proxy receives the whole URL as path. */
 function targetOf({ origin, path }: UndiciRequest): string {
   return (
     (typeof path === 'string' && /^https?:/.test(path) && normalOrigin(path)) || (normalOrigin(origin) ?? 'unknown')
@@ -103,7 +103,7 @@ function setField(headers: unknown[], name: string, value: string): void {
   headers.push(name, value)
 }
 
-/** The handler that limits the request, which replaces the original if necessary; undefined if that is impossible. */
+/** Returns the limiting handler, and installs it if missing; undefined without limits, or if that is impossible. */
 function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
   const handler = symbol && (request[symbol] as Handler | null)
@@ -122,7 +122,7 @@ function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
 
 // Dispatchers -----------------------------------------------------------------------------------------------------
 
-/** Marks options with the handler that limits the call: an Agent passes them to its Pool, then to a Client. */
+/** Property of the options that holds the call: an Agent passes the options to its Pool, and the Pool to a Client. */
 const CARRIER: unique symbol = Symbol('meltproof.carrier')
 
 export function dispatchBounded(
@@ -159,7 +159,7 @@ export function dispatchBounded(
   return true
 }
 
-/** The wait in a Pool belongs to the call, and to the request that runs now: later another one runs. */
+/** Begins the call here: its wait in a Pool counts, and the app's request that makes the call is still known. */
 function dispatchObserved(dispatcher: object, dispatch: Dispatch, options: DispatchOptions, handler: Handler): boolean {
   const known = (options as DispatchOptions | undefined)?.[CARRIER]
   if (known instanceof Dispatched) return send(known, dispatcher, dispatch, options, handler)
@@ -223,7 +223,7 @@ interface DispatcherBase {
 /** undici stores its global dispatcher here: under the first symbol since undici 5, the second since 7.27. */
 const GLOBALS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')] as const
 
-/** Base classes with meltproof's `dispatch`, and functions that restore theirs. */
+/** Base classes with meltproof's `dispatch`, and functions that restore the original. */
 const adopted = new Map<object, () => void>()
 let adopters = 0
 
@@ -281,7 +281,7 @@ function adopt(base: DispatcherBase): () => void {
   Object.defineProperty(base, 'dispatch', { ...own, value: bounded })
   return () => {
     active = false
-    // If other code has wrapped it since, meltproof's stays and passes every call through.
+    // If other code has wrapped `dispatch` since, meltproof's function stays and passes every call through.
     if (base.dispatch === bounded) Object.defineProperty(base, 'dispatch', own)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Delivers an error of meltproof to its listeners only. An 'error' without a listener is thrown and ends the process,
- * also if a listener re-emits it on an emitter without one, as `ws` does. Without meltproof there would be no such
- * error, so it ends here, with a warning.
+ * Keeps an error of meltproof from ending the process. Node throws an 'error' event without a listener, also if a
+ * listener emits it again on an emitter without one, as `ws` does. Without meltproof there would be no such error, so
+ * it only causes a warning.
  */
 import type { EventEmitter } from 'node:events'
 import { warnOnce } from '../warnings.ts'

@@ -1,6 +1,7 @@
 /**
- * SIGTERM and SIGINT (PM2, Ctrl-C) drain first; then the process ends as it would have: by the signal, or by the app's
- * listeners. These wait until then, because many of them end the process at once. A second signal skips the wait.
+ * On SIGTERM and SIGINT (PM2, Ctrl-C) the servers drain first. Then the process ends as it would without meltproof: by
+ * the signal, or by the app's own listeners. They are called only then, because many end the process at once. A second
+ * signal skips the wait.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -13,23 +14,23 @@ import type { Guard } from '../server/guard.ts'
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 type Signal = (typeof SIGNALS)[number]
 
-/** Minimum time for a drain: Kubernetes allows 30 s between SIGTERM and SIGKILL. */
+/** Minimum timeout of a drain, ms. Kubernetes allows 30 s between SIGTERM and SIGKILL. */
 const LEAST_DRAIN_MS = 25_000
 
 /**
  * Signals within this time count as one, ms: at Ctrl-C the terminal signals both `npm start` and the process, and npm
- * forwards its own. To end at once, press again.
+ * forwards its signal. Pressing again later ends the process at once.
  */
 const SAME_MS = 500
 
-/** Workers that have drained are ended after this time, ms, unless the app keeps them. */
+/** Time for a worker to exit after its drain, ms. Then the primary ends, and the workers with it. */
 const LEAVE_MS = 1000
 
-/** `drainDelayMs`: how long servers still accept connections; draining takes at most twice as long. */
+/** @param drainDelayMs how long servers still accept connections, ms; a drain may take at least twice as long */
 export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], drainDelayMs = 0): void {
   let begunAt = Number.NaN
   let ended = false
-  // With a listener, Node passes the signal to emit() and does not end.
+  // With a listener, Node calls process.emit() for the signal and does not end.
   const listener = (): void => undefined
   const end = (signal: Signal): void => {
     if (ended) return
@@ -40,7 +41,7 @@ export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], dra
     else {
       leave()
       process.kill(process.pid, signal)
-      // In a container the signal does not end process 1, so it exits.
+      // In a container the signal does not end the process with id 1, so exit() does.
       process.exit(128 + constants.signals[signal])
     }
   }
@@ -68,23 +69,23 @@ export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], dra
   }
 }
 
-/** Node binds `process.emit` at a signal's first listener, which the app may have added before emit was replaced. */
+/** Node binds `process.emit` at a signal's first listener, which the app may have added before `emit` was replaced. */
 function readdListeners(signal: Signal): void {
   const listeners = process.rawListeners(signal) as (() => void)[]
   for (const listener of listeners) process.removeListener(signal, listener)
   for (const listener of listeners) process.on(signal, listener)
 }
 
-/** The live workers of a cluster's primary. Kubernetes signals only the primary, and workers would end with it. */
+/** The live workers of a cluster's primary. Kubernetes signals only the primary, with which its workers end. */
 function liveWorkers(): readonly Worker[] {
   const workers = cluster.isPrimary ? Object.values(cluster.workers ?? {}) : []
   return workers.filter(worker => worker !== undefined && !worker.isDead()) as Worker[]
 }
 
-/** Rejects when it takes too long. */
+/** Signals a worker and waits until it has exited. Rejects when that takes too long. */
 async function workerEnded(worker: Worker, by: Signal, withinMs: number): Promise<void> {
   const gone = once(worker, 'exit', { signal: AbortSignal.timeout(withinMs + LEAVE_MS) })
-  // Set as for a worker that the app itself has stopped, so that it is not replaced.
+  // Makes the worker look stopped by the app itself, so that the app does not replace it.
   worker.exitedAfterDisconnect = true
   worker.process.kill(by)
   await gone

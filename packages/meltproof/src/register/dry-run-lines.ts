@@ -1,4 +1,4 @@
-/** The log lines of a dry run under meltproof/register: that it is one, and at growing intervals the would-be sheds. */
+/** Logs a dry run under meltproof/register: a line that announces it, then the would-be sheds at growing intervals. */
 import { now } from '../clock.ts'
 import type { GuardStats } from '../server/guard.ts'
 
@@ -12,11 +12,11 @@ const LONGEST_PAUSE_MS = 60_000
 interface Printers {
   /** Prints a line once for all workers of a cluster. */
   readonly all: (text: string) => void
-  /** Prints it in each worker: `all` would suppress a line that equals an earlier one. */
+  /** Prints a line in each worker: `all` would suppress a line that equals an earlier one. */
   readonly each: (text: string) => void
 }
 
-/** @param figures the figures of all servers, since the start; undefined before the first listens */
+/** @param figures returns the figures of all servers since the start; undefined before the first server listens */
 export function printDryRun(figures: () => Figures | undefined, tell: Printers): void {
   tell.all(
     'is in a dry run: every request is served. Would-be sheds are logged at growing intervals. No line means none.',
@@ -28,7 +28,7 @@ export function printDryRun(figures: () => Figures | undefined, tell: Printers):
       const line = seen === undefined ? undefined : lines.look(seen, now())
       if (line !== undefined) tell.each(line)
     } catch {
-      // Exceptions are ignored, because one in a timer would end the app.
+      // The exception is ignored, because in a timer it would end the app.
     }
   }, LOOK_EVERY_MS).unref()
 }
@@ -44,7 +44,7 @@ export class DryRunLines {
     this.#beforeMs = nowMs
   }
 
-  /** Returns a line if there were sheds. Those during a pause are included in the next line. */
+  /** Returns a line if there were sheds and no pause is on. Sheds during a pause are included in the next line. */
   look(figures: Figures, nowMs: number): string | undefined {
     const reasons = Object.entries(figures.shed)
       .map(([reason, count]) => ({ reason, count: count - (this.#before.shed[reason] ?? 0) }))

@@ -1,3 +1,3 @@
-/** Values of a variable that is on or off, also in the words of other programs: MELTPROOF=false means off. */
+/** Match the values `on` and `off` of a variable, and the words of other programs: MELTPROOF=false means off. */
 export const ON: RegExp = /^(?:on|true|1)$/i
 export const OFF: RegExp = /^(?:off|false|0)$/i

@@ -1,4 +1,4 @@
-/** Reads the settings of meltproof/register from `MELTPROOF_*` variables. Pure: given the variables, returns settings. */
+/** Reads the settings of meltproof/register from `MELTPROOF_*` variables. Pure. */
 import type { Address } from '../cluster/held-port.ts'
 import type { AccessLogOptions } from '../logging/access-log.ts'
 import type { StdoutOptions } from '../logging/stdout/options.ts'
@@ -11,7 +11,7 @@ import type { ProtectOptions } from '../server/protect-options.ts'
 import { checkPeers } from '../server/request/peers.ts'
 import { checkShedHeaders, type ShedHeaders } from '../server/response/shed-headers.ts'
 
-/** Common paths of Kubernetes' and gRPC's probes. They are exempt, so that a busy process is not taken for dead. */
+/** Common paths of Kubernetes' and gRPC's probes. They are exempt, so that a busy process does not look dead. */
 export const PROBES: readonly string[] = [
   ...['/healthz', '/livez', '/readyz', '/startupz'],
   ...['/health', '/live', '/ready', '/startup', '/liveness', '/readiness'],
@@ -76,28 +76,28 @@ export const VARIABLES: readonly string[] = [PROCESS, PROTECT, STDOUT, OUTBOUND]
 export type GivenLimits = Partial<CallLimits> & Pick<OutboundLimits, 'tellTo'>
 
 export interface RegisterSettings {
-  /** False: meltproof does nothing and prints nothing, except for `watch`. */
+  /** If false, meltproof does nothing and prints nothing, except that it reports to `watch`. */
   readonly on: boolean
   readonly protect: ProtectOptions
-  /** Undefined, the default: stdout and stderr are not changed. */
+  /** Undefined (the default) leaves stdout and stderr unchanged. */
   readonly stdout: StdoutOptions | undefined
-  /** Undefined, the default: outbound calls have no limits. An absent limit has its default. */
+  /** Undefined (the default) leaves outbound calls without limits. An absent limit has its default. */
   readonly outbound: GivenLimits | undefined
   readonly admin: Address | undefined
   readonly haproxyAgent: Address | undefined
   readonly accessLog: AccessLogOptions | undefined
-  /** SIGTERM and SIGINT drain. */
+  /** Whether SIGTERM and SIGINT drain the servers. */
   readonly drain: boolean
-  /** Undefined: stalls are not named. */
+  /** Undefined if stalls are not to be named. */
   readonly culprit: CulpritOptions | undefined
   readonly watch: string | undefined
-  /** What is wrong with the variables, one sentence each. Their defaults apply. */
+  /** What is wrong with variables, one text each. For an invalid value the default applies. */
   readonly warnings: readonly string[]
 }
 
 /** Matches variables that Kubernetes sets for a Service `meltproof-api`, such as `MELTPROOF_API_PORT_80_TCP_ADDR`. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/
-/** `MELTPROOF_API_PORT` contains an address; with a number it was set by an operator. */
+/** Matches the address in Kubernetes' `MELTPROOF_API_PORT`. If the value is a number, an operator has set it. */
 const ADDRESS_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//
 
 export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): RegisterSettings {
@@ -152,7 +152,7 @@ function meant(name: string): string | undefined {
     VARIABLES.map(each => each.slice(PREFIX.length)),
   )
   if (close !== undefined) return `${PREFIX}${close}`
-  // The known variable of which this name is an extension, such as MELTPROOF_ADMIN of MELTPROOF_ADMIN_PORT.
+  // The known variable with which this name begins, such as MELTPROOF_ADMIN for MELTPROOF_ADMIN_PORT.
   return VARIABLES.findLast(each => each.startsWith(PREFIX) && name.startsWith(`${each}_`))
 }
 
@@ -160,7 +160,7 @@ const PREFIX = 'MELTPROOF_'
 
 type Given<T> = { readonly [Option in keyof T]?: Exclude<T[Option], undefined> }
 
-/** Setting one of the options switches on the feature to which it belongs. */
+/** Returns the options of a feature that is switched on, explicitly or because one of its options is set. */
 function ifWanted<T extends object>(isOn: boolean | undefined, options: T): T | undefined {
   return (isOn ?? Object.keys(options).length > 0) ? options : undefined
 }
@@ -185,7 +185,7 @@ function wholeNumber(least: number, most: number): (text: string, name: string) 
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** Parses a time in ms; `mostText` is `mostMs` with its unit. */
+/** The returned function parses a time with its unit, in ms. `mostText` is `mostMs` with a unit. */
 function duration(leastMs: number, mostMs: number, mostText: string): (text: string, name: string) => number {
   return (text, name) => {
     const [, number, unit = ''] = /^(\d{1,8})(ms|s|m|h)$/.exec(text) ?? []
@@ -226,19 +226,19 @@ function headerFields(text: string, name: string): ShedHeaders {
   return checkShedHeaders(name, Object.fromEntries(fields))
 }
 
-/** Parses addresses and networks. No word for all is accepted, because it would include strangers. */
+/** Parses addresses and networks. No word for all peers is accepted, because it would include strangers. */
 function peersOf(text: string, name: string): readonly string[] {
   const peers = text.split(',').map(peer => peer.trim())
   checkPeers(name, peers)
   return peers
 }
 
-/** Parses origins. `*` is not accepted either. */
+/** Parses origins. `*` is not accepted, because it would include strangers. */
 function originsOf(text: string, name: string): readonly string[] {
   const origins = text.split(',').map(origin => origin.trim())
   const table = new OriginTable<true>()
   for (const origin of origins) {
-    // Neither `*` nor the empty text is an origin.
+    // The table accepts `*`, so it gets an empty text instead, which it rejects.
     table.set(name, origin === '*' ? '' : origin, true)
   }
   return origins
@@ -264,7 +264,7 @@ function accessLogFormat(text: string, name: string): AccessLogOptions | false {
   return invalidOption(name, '`json`, `combined` or `off`', text)
 }
 
-/** False means off. A time is the minimum duration of a stall to be named. */
+/** False means off. A time is the minimum duration of the stalls that are named. */
 function culpritOf(text: string, name: string): CulpritOptions | false {
   if (ON.test(text)) return {}
   if (OFF.test(text)) return false

@@ -39,7 +39,7 @@ if (watch) {
 
 export function beforeListening(server: Server, args: readonly unknown[]): void {
   if (!isServer(server) || isOwn(server)) return
-  guards() // The call forgets servers that were collected.
+  guards() // Forgets servers that were garbage-collected.
   if (settings.on) protectOnce(server, args)
   listened.add(new WeakRef(server))
   if (!settings.on) return
@@ -47,7 +47,7 @@ export function beforeListening(server: Server, args: readonly unknown[]): void 
   operateOnce()
 }
 
-/** Called for the primary of a cluster without a server. */
+/** Called in the primary of a cluster, which may have no server. */
 export function drainWorkers(): void {
   if (settings.on && !operates) drain()
 }
@@ -65,7 +65,7 @@ function guards(): Guard[] {
 }
 
 function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[]): void {
-  // If the server already listens, listen() throws Node's own error.
+  // If the server already listens, Node's own listen() throws.
   if (server.listening || guardOf(server) !== undefined) return
   for (const ref of listened) {
     const first = ref.deref()
@@ -84,12 +84,12 @@ function logOnce(guard: Guard | undefined): void {
   attempt('could not log requests', () => load('../logging/access-log.ts').accessLog(guard, settings.accessLog))
 }
 
-/** Runs once the app listens: jobs, scripts and the primary of a cluster need none of these parts. */
+/** Runs for the first server that listens: jobs, scripts and a cluster's primary need none of these parts. */
 function operateOnce(): void {
   if (operates) return
   operates = true
   const { stdout, outbound, admin, haproxyAgent, culprit } = settings
-  // An app that has installed meltproof/stdout itself has its own options.
+  // An app that has installed meltproof/stdout itself keeps its own options.
   if (stdout !== undefined && !isInstalled()) {
     attempt('could not take over stdout and stderr; they work as without meltproof', () =>
       load('../logging/stdout.ts').install(stdout),
@@ -101,7 +101,7 @@ function operateOnce(): void {
     )
   }
   if (settings.protect.dryRun === true) startDryRunLines()
-  // Threads inherit the variables of the process.
+  // Worker threads inherit the variables. What follows concerns the whole process, so only its main thread does it.
   if (!isMainThread) return
   for (const warning of settings.warnings) warn(`is configured wrongly: ${warning}`)
   drain()

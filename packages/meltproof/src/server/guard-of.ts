@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Guard } from './guard.ts'
 
-/** Stores the guard of a server on the server itself, under a symbol that every installed copy of meltproof shares. */
+/** Property of a server that holds its guard. Every installed copy of meltproof uses the same symbol. */
 const GUARD = Symbol.for('meltproof.guard')
 
 export function guardOf<G extends object>(server: object): G | undefined {

@@ -8,15 +8,15 @@ export interface GuardStats extends GateStats {
   /** Requests whose client left while they waited, since the start. */
   readonly left: number
   /**
-   * What clients wait for now: requests in service, with or without a permit, waiting requests, and upgraded
-   * connections. Requests whose 503 is being written do not count.
+   * Number of requests that clients have open: in service, with or without a permit, waiting, or upgraded to another
+   * protocol. A request whose 503 is being written does not count.
    */
   readonly open: number
   /** Listening sockets that accept connections; 0 before listen(). */
   readonly lanes: number
   /** True once drain() was called. */
   readonly draining: boolean
-  /** In a dry run sheds are decided and counted, but every request is served. */
+  /** True in a dry run: sheds are decided and counted, but every request is served. */
   readonly dryRun: boolean
   /**
    * Seconds for which the event loop of this process was stalled, by the place in the code that caused it. Absent
@@ -34,9 +34,9 @@ export interface Guard {
   explain(): string
   /**
    * Shuts the server down without losing a request. First readiness fails, and every HTTP/1 answer says `Connection:
-   * close`, while the server still accepts connections (`drainDelayMs`). Then it stops accepting, serves the requests
-   * it has, and closes once no client may use an idle connection any more (`keepAliveTimeout`). All of this ends within
-   * `timeoutMs`, by default 10,000.
+   * close`, while the server still accepts connections (`drainDelayMs`). Then the server stops accepting, serves the
+   * requests it has, and closes once no client may use an idle connection any more (`keepAliveTimeout`). All of this
+   * ends within `timeoutMs`, by default 10,000.
    *
    * Resolves true when all requests ended in time; false when meltproof shed the rest and cut connections, including
    * upgraded ones (WebSocket). Calling it again returns the same promise.
@@ -45,6 +45,6 @@ export interface Guard {
    * @throws MeltproofError for a time that is not a number from 0 to 3,600,000
    */
   drain(timeoutMs?: number): Promise<boolean>
-  /** Removes meltproof from the server: requests that wait are started, and the server works as before protect(). */
+  /** Removes meltproof from the server: waiting requests are started, and the server works as before protect(). */
   close(): void
 }

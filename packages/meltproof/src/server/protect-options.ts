@@ -31,9 +31,9 @@ export interface ProtectOptions {
    */
   readonly retryAfterS?: number | readonly [least: number, most: number]
   /**
-   * Header fields of a shed answer, such as those of CORS, without which a browser's script cannot read it. With
-   * `access-control-allow-origin`, a preflight that would be shed is answered with `204` and these fields. Fields that
-   * frame the message, or that meltproof writes, are not allowed.
+   * Header fields of a shed answer, such as those of CORS, without which a browser's script cannot read the answer.
+   * With `access-control-allow-origin`, a preflight that would be shed is answered with `204` and these fields. Fields
+   * that frame the message, or that meltproof writes, are not allowed.
    * @default none
    * @example protect(server, { shedHeaders: { 'access-control-allow-origin': 'https://shop.example' } })
    */
@@ -44,8 +44,8 @@ export interface ProtectOptions {
   readonly shedPage?: string
   /**
    * How long a request may take from its arrival until its answer begins, ms. Then the client gets a `504`, and the
-   * work that the handler started under `within()`, in outbound calls and in bound databases is cancelled. It is also
-   * cancelled when the client leaves. A request that cannot be served in time is shed at once with a `503`.
+   * work that the handler started under `within()`, in outbound calls and in bound databases is cancelled. This work is
+   * also cancelled when the client leaves. A request that cannot be served in time is shed at once with a `503`.
    * @default no deadline
    * @example protect(server, { deadlineMs: 3000 })
    */
@@ -56,10 +56,10 @@ export interface ProtectOptions {
    */
   readonly deadlineHeaders?: readonly DeadlineHeader[]
   /**
-   * Callers that are your own tiers: all, or the peers at these addresses and networks (`10.0.0.0/8`). Their {@link
-   * deadlineHeaders} also cancel the work, requests they mark as retries are not retried further down, and the
-   * criticality they send is passed on. {@link criticalityHeader} of other callers is then ignored. The address is that
-   * of the connection: name a proxy only if it removes or sets these fields.
+   * Callers that are your own tiers: all, or the peers at these addresses and networks (`10.0.0.0/8`). Their
+   * {@link deadlineHeaders} also cancel the work, requests that they mark as retries are not retried further down, and
+   * the criticality that they send is passed on. The {@link criticalityHeader} of all other callers is then ignored.
+   * The address is that of the connection: name a proxy only if it removes or sets these fields.
    * @default false
    * @experimental
    * @example protect(server, { trustCallersFrom: ['10.0.0.0/8'] })
@@ -68,7 +68,8 @@ export interface ProtectOptions {
   /**
    * How important a request is: `critical_plus`, `critical`, `sheddable_plus` or `sheddable`, alone or with a key (a
    * user, a tenant) whose requests should be served or shed together. Undefined, an exception or an invalid value mean
-   * `critical`. Called only for requests that cannot start at once, and for those that call a tier in `tellTo`.
+   * `critical`. Called only for requests that cannot start at once, for those that call a tier in `tellTo` and, with
+   * `tellTo` or {@link trustCallersFrom}, for those whose client leaves early.
    * @default all requests are equal
    */
   readonly criticality?: CriticalityOf
@@ -81,8 +82,8 @@ export interface ProtectOptions {
   /**
    * Identifies the client of a request; under overload no client gets more than a fair share. `'address'` (of the
    * connection; for IPv6 the first 64 bits), a header field that your proxy writes, or a function of the request.
-   * `proxies`: how many of your proxies append to that field. Cannot be combined with `criticality`, which has its own
-   * keys.
+   * `proxies` is the number of your proxies that append to that field. Cannot be combined with `criticality`, which has
+   * its own keys.
    * @default clients are not distinguished
    * @example protect(server, { clientKey: { header: 'x-forwarded-for', proxies: 1 } })
    */
@@ -104,8 +105,8 @@ export interface ProtectOptions {
    */
   readonly exempt?: readonly string[] | ((request: IncomingMessage) => boolean)
   /**
-   * Path of an exempt readiness page: 200 even while shedding, 503 while draining and above `unreadyAbovePressure`. The
-   * body has pressure, inflight and queued as JSON.
+   * Path of an exempt readiness page: 200 even while requests are shed, 503 while draining and above
+   * `unreadyAbovePressure`. The body has pressure, inflight and queued as JSON.
    * @default none
    */
   readonly readiness?: string | ReadinessOptions
@@ -117,15 +118,15 @@ export interface ProtectOptions {
    */
   readonly drainDelayMs?: number
   /**
-   * Send `Server-Timing` with the time that this server took (`total`, of which `queue` and `loop`, ms): to all
-   * clients, or to peers at these addresses and networks. It shows strangers how busy you are.
+   * Send `Server-Timing` with the time that this server took (`total`, of which `queue` and `loop`, ms) to all clients,
+   * or to peers at these addresses and networks. The field shows strangers how busy you are.
    * @default false
    */
   readonly serverTiming?: boolean | readonly string[]
   /**
    * Report the load of this server to balancers: to Envoy in `endpoint-load-metrics`, to gRPC in the trailers (ORCA).
-   * All peers, or those at these addresses and networks. The address is that of the connection. It shows strangers how
-   * busy you are.
+   * All peers receive it, or those at these addresses and networks. The address is that of the connection. A report
+   * shows strangers how busy you are.
    * @default false
    * @experimental
    * @example protect(server, { reportLoadTo: ['10.0.0.0/8'] })
@@ -159,7 +160,7 @@ export type CheckedOptions = Converted &
 /** One day: more would be neither a useful retry nor a useful deadline. */
 const DAY_S = 86_400
 const DAY_MS = 86_400_000
-/** Half of drain()'s maximum, which is an hour. */
+/** Half of drain()'s maximum timeout, which is an hour. */
 const MOST_DRAIN_DELAY_MS = 1_800_000
 const MOST_IN_SERVICE = 1_000_000
 /** More listening sockets would only cost file descriptors. */

@@ -41,11 +41,11 @@ export type ProtectedServer = HttpServer | HttpsServer | Http2Server | Http2Secu
  * Protects a server of `node:http`, `node:https` or `node:http2`, so that it serves its full capacity under any load.
  * Call it before `listen()`, before or after a framework is attached.
  *
- * On a server that is already protected (for example by `--import meltproof/register`) it returns that guard.
+ * On a server that is already protected (for example by `--import meltproof/register`) it returns the existing guard.
  *
- * @throws MeltproofError for something other than such a server, for one that already listens, and for options that
- *   are unknown or out of range. Later failures inside meltproof never reach the app: meltproof removes itself from
- *   the server and reports it once.
+ * @throws MeltproofError for something other than such a server, for one that already listens, for options on a server
+ *   that is already protected, and for options that are unknown or out of range. Later failures inside meltproof never
+ *   reach the app: meltproof removes itself from the server and reports it once.
  */
 export function protect(protectedServer: ProtectedServer, options?: ProtectOptions): Guard {
   // HTTP/2 servers lack some methods of node:http's; the code checks before it calls them.
@@ -59,7 +59,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   let draining: Promise<boolean> | undefined
   const loadFigures = (nowMs: number): LoadFigures | undefined => {
     const figures = path.gate.loadFigures(nowMs)
-    // In a dry run no client gets a 503, so none is reported.
+    // In a dry run no client gets a 503, so no shed is reported.
     return figures && dryRun ? { ...figures, shedPerS: 0 } : figures
   }
   const reports = checked.reportLoadTo && new LoadReports(checked.reportLoadTo, loadFigures)

@@ -8,7 +8,8 @@
  *   HTTP/2, requests injected by the app, upgrades without a listener, raw streams of HTTP/2 (gRPC).
  * - admit: the gate says start, wait or shed (gate/). A waiting request is queued on its connection, or separately.
  * - run: Node creates a response, and the app's handler gets both under its deadline (handler/).
- * - end: the response is closed. If the handler has ended, its permit ends; otherwise it works on for no client.
+ * - end: the response is closed. If the handler has ended, its permit ends; otherwise the handler works on, and keeps
+ *   its permit, for no client.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -49,11 +50,11 @@ import { StreamResponse } from './response/stream-response.ts'
 import { Shedding } from './shed/shedding.ts'
 
 export interface PathOptions {
-  /** The guard that the records of requests name. */
+  /** The guard that is published with the records of requests. */
   readonly guard: object
   readonly limiter: Limiter
   readonly answers: OwnAnswers
-  /** Called once, when meltproof failed and the server runs without it from now on. */
+  /** Called once, if meltproof fails. The server runs without it from then on. */
   readonly onFailure: (error: unknown) => void
   readonly policy?: RequestPolicy
   readonly tuning?: GateTuning
@@ -141,7 +142,7 @@ export class RequestPath implements HeadHandler<Exchange> {
           : this.#interception.emit(event, request, response),
     })
     const path = this
-    // One listener for all requests: a closure for each would cost time. An app may call it on another object.
+    // One listener for all requests saves a closure for each. An app may call the listener on another object.
     this.#onClose = function () {
       const exchange = this?.[ASKED]
       if (exchange !== undefined) path.#end(exchange)
@@ -187,14 +188,14 @@ export class RequestPath implements HeadHandler<Exchange> {
       this.#bodies?.began()
       const nowMs = now()
       this.admission.activeAt = nowMs
-      // The budget is needed only while requests wait; reading the turn costs a good part of a connection.
+      // The budget matters only while requests wait, and reading the turn costs a good part of what a connection costs.
       if (this.gate.inner.queued > 0) this.#shedBudget.spent(nowMs, loopTurn())
     } catch (error) {
       this.#failOpen.fail(error)
     }
   }
 
-  /** The usual shed under a standing queue: one write, no request object. False: Node creates it for onHead. */
+  /** Sheds with one write, without a request object: usual under a standing queue. False if Node must create one. */
   refuse(connection: Connection<Exchange>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
     const { admission, shedding } = this
     if (admission.admitsAll || this.#failOpen.isOpen || !connection.quiet) return false
@@ -235,7 +236,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return this.#admit(connection, exchange) ? this.#handOn(connection, exchange, false) : 0
   }
 
-  /** Node handles an upgrade at once. If the app has no listener for it, it arrives here again as a plain request. */
+  /** Node handles an upgrade at once. Without a listener in the app, it arrives at #onRequest as a plain request. */
   #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     // The upgrade would overtake waiting requests, and their answers would be out of order.
     if (connection.hasQueue) this.#shedQueue(connection)
@@ -245,7 +246,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
     connection.stopIdleTimeout(this.#server)
     const answer = connection.handOn(request, keepAlive)
-    // `upgrade` is still true when Node detaches the connection from its parser: for a listener, or to close it.
+    // `upgrade` is still true if Node has detached the connection from its parser, for a listener or to close it.
     if (request.upgrade) {
       connection.cut = true
       this.#failOpen.guard(() => this.#onTaken(connection))
@@ -253,7 +254,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return answer
   }
 
-  /** Node has created a response: for a request that was handed on, or for one that arrives only now. */
+  /** Called when Node has created a response, for a request that was handed to it or for one that arrives only now. */
   #onRequest(event: string, args: unknown[]): boolean {
     const request = args[0] as IncomingMessage
     const response = args[1] as AskedResponse
@@ -261,7 +262,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (exchange === undefined) {
       if (!cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
       if (this.shedding.leaving) this.#makeLast(request, response)
-      // Apps emit some requests again: a 'checkContinue' listener that accepts emits 'request'.
+      // Apps emit some requests a second time: a 'checkContinue' listener that accepts the request emits 'request'.
       if (this.#failOpen.isOpen || markOf(response)[ASKED]) return this.#interception.emit(event, ...args)
       return this.#arriveLate(event, request, response)
     }
@@ -285,7 +286,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       this.#failOpen.fail(error)
     }
     if (asks === undefined) return this.#interception.emit('stream', ...args)
-    // They have the names of node:http that the rest of the server uses.
+    // The two objects have the members of node:http's classes that the rest of the server uses.
     return this.#arriveLate('stream', ...(asks as unknown as [IncomingMessage, ServerResponse]))
   }
 
@@ -367,7 +368,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return false
   }
 
-  /** The gate has a permit for a request that has waited. */
+  /** Called when the gate has a permit for a request that has waited. */
   #start(exchange: Exchange): void {
     if (exchange.shadowMs !== undefined) startShadow(exchange, this.gate)
     else if (this.#connectionOf(exchange)?.socket.destroyed) {
@@ -409,7 +410,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     else if (!this.shedding.shed(exchange, reason)) this.gate.admitted++
   }
 
-  /** Answers every waiting request of the connection in order, because an upgrade behind them cannot wait. */
+  /** Sheds every waiting request of the connection, in order, because an upgrade behind them cannot wait. */
   #shedQueue(connection: Connection<Exchange>): void {
     this.shedding.answerOwed(connection)
     const line = this.#takeLine(connection)
@@ -502,7 +503,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     connection.current = current
   }
 
-  /** The exchange of this request if Node is creating its response now: the connection knows what it handed on last. */
+  /** The exchange of this request if Node is creating its response now: the last that its connection handed on. */
   #handedOnNow(request: IncomingMessage): Exchange | undefined {
     try {
       // The socket of HTTP/2 is shared by many requests, and may throw.
@@ -554,7 +555,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (exchange.resume === undefined || !this.#apart.delete(exchange)) return false
     this.gate.abandon(exchange)
     if (!exchange.again) this.shedding.clientLeft(exchange)
-    // The handler may still wait for the end of its body, which arrives only with a permit or after its answer.
+    // The handler has answered, and may still wait for the end of the body, which is delivered now.
     else if (exchange.response!.writableEnded && !exchange.answeredLate) this.#startNow(exchange)
     else exchange.request.destroy()
     return true
@@ -566,7 +567,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     this.shedding.forget(connection)
     for (const exchange of this.#takeLine(connection)) this.shedding.clientLeft(exchange)
     if (overlapping !== undefined) for (const exchange of [...overlapping]) this.#end(exchange)
-    // Node has not closed the response, because the app has detached the connection.
+    // Node does not close this response, because the app has detached the connection.
     if (connection.current !== undefined) this.#end(connection.current)
   }
 
@@ -611,7 +612,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   }
 }
 
-/** An exchange whose response has no socket yet learns from its connection that the client has left. */
+/** If the response has no socket yet, the connection must end the exchange when the client leaves. */
 function noteOverlap(connection: Connection<Exchange> | undefined, exchange: Exchange): void {
   const writing = connection?.socket._httpMessage
   if (writing == null || writing === exchange.response) return

@@ -3,7 +3,7 @@
  *
  * V8 aborts the process when the old generation reaches its limit; before that full collections follow each other and
  * free almost nothing. Node 24 thrashes from about 65 % on (--max-old-space-size=256, measured). So a heap is short
- * when it is nearly full, and when it is half full and the process does little but collect garbage.
+ * when it is nearly full, or when it is half full and the process does little but collect garbage.
  */
 
 const SHORT_ABOVE = 0.85

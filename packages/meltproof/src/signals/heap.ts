@@ -1,4 +1,4 @@
-/** Watches the heap: Node reports full collections, and between them this does nothing. */
+/** Watches the heap through Node's reports of garbage collections, of which only full ones count. */
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import { now } from '../clock.ts'
@@ -24,7 +24,7 @@ function observeHeap(): HeapRoom {
     const full = list
       .getEntries()
       .some(entry => (entry as CollectionEntry).detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR)
-    // Young collections do not show what is live, and are frequent.
+    // Young collections are frequent, and do not show what is live.
     if (!full) return
     watched.collected(getHeapStatistics().used_heap_size, limit, now())
   }).observe({ entryTypes: ['gc'] })

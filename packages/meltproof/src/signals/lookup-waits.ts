@@ -4,9 +4,10 @@
  *
  * A probe, a job that takes no time, enters the pool just before each lookup. The pool is first in, first out: when the
  * probe has run, the lookup is next. So a lookup waits until its probe has run, and the rest of its time is the
- * resolver's. That is exact for a single lookup. With others it may wait longer: libuv keeps all lookups behind one
- * entry of its queue, which moves to the end whenever one of them has started. Then further probes measure how long the
- * pool stayed busy, and the usual time of a single lookup of this name tells how much of that the lookup ran.
+ * resolver's. This is exact for a single lookup. Among several, a lookup may wait longer: libuv keeps all lookups
+ * behind one entry of its queue, which moves to the end whenever one of them has started. Then further probes measure
+ * how long the pool stayed busy, and the time of the last single lookup of this name shows for how much of that time
+ * the lookup ran.
  */
 import type { Interval } from '../record.ts'
 
@@ -17,11 +18,11 @@ interface Wait extends Interval {
 export class Lookup {
   readonly host: string
   readonly fromMs: number
-  /** No other lookup was in progress when it began. */
+  /** True if no other lookup was in progress when this one began. */
   readonly alone: boolean
   /** When its probe had run; NaN before. */
   probedAtMs: number = Number.NaN
-  /** How long the pool had been busy by then, as {@link LookupWaits} counts it; ms. */
+  /** Total busy time of the pool at that moment, as {@link LookupWaits} counts it, ms. */
   busyBeforeMs = 0
 
   constructor(host: string, fromMs: number, alone: boolean) {
@@ -80,7 +81,7 @@ export class LookupWaits {
   end(lookup: Lookup, atMs: number): void {
     if (!this.#underWay.delete(lookup)) return
     if (!lookup.alone) this.#beside--
-    // The lookup ended before an earlier job of the pool, so it did not use the pool.
+    // The lookup ended before its probe, which entered the pool first, so the lookup did not use the pool.
     if (Number.isNaN(lookup.probedAtMs)) return
     if (lookup.alone) this.#learn(lookup.host, atMs - lookup.probedAtMs)
     const wait = this.#waitOf(lookup, atMs)
@@ -106,7 +107,7 @@ export class LookupWaits {
     return { host, fromMs, toMs: Math.min(probedAtMs + waitedOnMs, atMs) }
   }
 
-  /** How long the single lookup in progress has been running: the resolver takes at least that. */
+  /** How long the single lookup in progress has been running: the resolver takes at least that long. */
   #runningMs(atMs: number): number {
     for (const { alone, probedAtMs } of this.#underWay) if (alone && probedAtMs < atMs) return atMs - probedAtMs
     return 0

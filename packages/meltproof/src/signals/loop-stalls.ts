@@ -1,7 +1,7 @@
 /**
- * The stall ledger of this process, and the heartbeat that feeds it while it has holders. A beat costs about 0.1 ms of
- * CPU, mostly for waking an idle process (bench/observed.ts). So an idle loop beats less often, and a stall shorter
- * than that period may go unnoticed. Nothing here keeps the process alive.
+ * The stall ledger of this process, and the heartbeat that feeds it while any caller holds it. A beat costs about 0.1
+ * ms of CPU, mostly for waking an idle process (bench/observed.ts). So an idle loop beats less often, and a stall
+ * shorter than that period may go unnoticed. Nothing here keeps the process alive.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { performance } from 'node:perf_hooks'
@@ -18,12 +18,12 @@ const RESTING: readonly { readonly idleShare: number; readonly periodMs: number 
 ]
 
 const ledger = new StallLedger()
-/** Runs outside every async context: the heartbeat must not retain the request that happened to start it. */
+/** Runs a function outside every async context: the heartbeat must not retain the request that happened to start it. */
 const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 let holders = 0
 let heartbeat: NodeJS.Timeout | undefined
 
-/** `nextInMs`: when the next beat is due. */
+/** `nextInMs`: time until the next beat. */
 export type DelayWatcher = (periodMs: number, lateMs: number, nextInMs: number) => void
 
 const delayWatchers = new Set<DelayWatcher>()
@@ -53,7 +53,7 @@ export function stalledBetween(fromMs: number, toMs: number): number {
   return ledger.stalledBetween(fromMs, toMs, ledger.overdue(toMs) ? idleMs() : 0)
 }
 
-/** The earliest time since when data that is read now, at `atMs`, may have waited because of a stall. */
+/** The earliest time at which data that is read at `atMs` may have arrived: the start of a stall, or `atMs`. */
 export function lainSince(atMs: number): number {
   return ledger.lainSince(atMs, ledger.overdue(atMs) ? idleMs() : 0)
 }

@@ -1,6 +1,6 @@
 /**
  * Finds the memory cgroup that would end this process, and the files with its usage: version 1 and 2, nested, and in
- * containers with and without their own namespace. Pure: it reads through the caller.
+ * containers with and without their own namespace. Pure: the caller passes the function that reads.
  */
 
 /** Throws as `fs.readFileSync` does. */
@@ -10,11 +10,11 @@ export interface MemoryGroup {
   readonly limitBytes: number
   readonly usageFile: string
   readonly statFile: string
-  /** Entries of the stat file that the kernel frees before it kills, such as the page cache. */
+  /** Entries of the stat file for memory that the kernel frees before it kills a process, such as the page cache. */
   readonly reclaimable: readonly string[]
 }
 
-/** `why`: there is a group, but it cannot be read. */
+/** `why` is set if there is a group that cannot be read. */
 export type FoundGroup = MemoryGroup | { readonly why: string }
 
 interface Version {
@@ -40,7 +40,7 @@ interface Mount {
   readonly folder: string
 }
 
-/** Undefined: no group, or none that limits this process below the machine's own memory. */
+/** Returns undefined without a group, or if none limits this process below the machine's own memory. */
 export function findMemoryGroup(read: ReadText, machineBytes: number): FoundGroup | undefined {
   const mounts = textOf(read, '/proc/self/mountinfo')
   const groups = textOf(read, '/proc/self/cgroup')
@@ -117,7 +117,7 @@ function ownPath(groups: string, version: Version): string {
   return '/'
 }
 
-/** From the process's own group up to the mount. Reading fails for folders that this namespace does not show. */
+/** Folders from the process's own group up to the mount. Reading fails for those that this namespace does not show. */
 function foldersUp({ root, folder }: Mount, path: string): string[] {
   const isBelow = root === '/' || path === root || path.startsWith(`${root}/`)
   const below = isBelow && !path.startsWith('/..') ? path.slice(root === '/' ? 0 : root.length) : ''

@@ -2,8 +2,8 @@
  * Limits the requests in service while the container's memory is nearly full. Pure.
  *
  * What requests hold is freed when they end, and the allocator keeps much of it for the next ones. So high constant
- * usage is no reason to shed, but usage that grows with the requests in service is: at a mark their number is frozen,
- * and if usage still grows it is reduced. Requests with bodies have the lower mark.
+ * usage is no reason to shed, but usage that grows with the requests in service is: at a mark the number of requests is
+ * frozen, and if usage still grows the number is reduced. Requests with bodies have the lower mark.
  */
 
 const MB = 1024 * 1024
@@ -17,7 +17,7 @@ const LAST_LEFT = { share: 0.03, mostBytes: 24 * MB }
 const AHEAD_MS = 100
 /** Growth is measured over at least this time, ms: young garbage comes and goes faster. */
 const SLOPE_MS = 50
-/** Below this share of the limit requests in service hold too little for a shed to help: other work fills the group. */
+/** Below this share of the limit, requests in service hold too little for sheds to help: other work fills the group. */
 const OWN_SHARE = 0.08
 /** Growth below this share of the limit is ignored. */
 const FLAT_SHARE = 0.004
@@ -81,8 +81,8 @@ export class MemoryRoom {
   }
 
   /**
-   * Bodies should not be read faster than they leave. From the lower mark on: hundreds of uploads may have been
-   * admitted before, and one turn of the loop reads from each.
+   * True when request bodies must be read more slowly. This begins at the lower mark, because hundreds of uploads may
+   * have been admitted before, and one turn of the loop reads from each.
    */
   get pacesBodies(): boolean {
     return this.#isOurs && this.#ahead >= this.#bodyMark

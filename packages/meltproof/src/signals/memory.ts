@@ -1,4 +1,4 @@
-/** Watches the memory of the container of this process: reads its cgroup files, more often the fuller it is. */
+/** Watches the memory of this process's container: reads its cgroup files, more often when memory is fuller. */
 import { openSync, readFileSync, readSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
@@ -10,7 +10,7 @@ import { findMemoryGroup, type MemoryGroup, reclaimableBytes } from './memory-gr
 import { type InService, MemoryRoom } from './memory-room.ts'
 
 const MB = 1024 * 1024
-/** Shares of the container for the heap; the rest is for Node itself, buffers and sockets. */
+/** Maximum and best share of the container for the heap; the rest is for Node itself, buffers and sockets. */
 const LARGEST_HEAP_SHARE = 0.75
 const BEST_HEAP_SHARE = 0.6
 /** V8 begins a collection when buffers have grown by 64 MB. */
@@ -73,7 +73,7 @@ export class Memory implements InService {
     return this.#heap.short || this.#room?.mayRefuse === true
   }
 
-  /** Describes what fills the container, for a person; undefined when it is not full. Up to one second old. */
+  /** Describes for a person what fills the container; undefined when it is not full. Up to one second old. */
   fullOf(nowMs: number): string | undefined {
     const room = this.#room
     if (this.#heap.short || room?.mayRefuse !== true) return undefined
@@ -108,7 +108,7 @@ export class Memory implements InService {
     if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon(room)
   }
 
-  /** New requests trigger a check too; this one is for requests in service that allocate while none arrive. */
+  /** New requests trigger checks too; this timer is for requests in service that allocate while none arrive. */
   #lookSoon({ nextInMs }: MemoryRoom): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
@@ -172,7 +172,7 @@ class OpenGroup {
   usedBytes(): number {
     const bytes = Number.parseInt(this.#read(this.#usage), 10)
     if (!Number.isFinite(bytes)) throw new Error(`${this.#usage} contains no number`)
-    // Subtracting reclaimable memory would not change the decision.
+    // Below half of the limit, subtracting reclaimable memory would not change the decision.
     return bytes < this.limitBytes / 2 ? bytes : bytes - reclaimableBytes(this.#read(this.#stat), this.#reclaimable)
   }
 
@@ -182,7 +182,7 @@ class OpenGroup {
   }
 }
 
-/** A buffer that is never written to uses address space but no memory, and V8 counts it. */
+/** A buffer that is never written to uses address space but no memory, and V8 counts it towards the next collection. */
 function askForCollection(): void {
   new ArrayBuffer(COLLECTION_BYTES)
 }

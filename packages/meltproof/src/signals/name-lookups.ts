@@ -9,7 +9,7 @@ import { type Method, replaceMethod } from '../replace-method.ts'
 import { type Lookup, LookupWaits } from './lookup-waits.ts'
 
 const waits = new LookupWaits()
-/** Outside every async context: a probe must not retain the request whose lookup it precedes. */
+/** Runs a function outside every async context: a probe must not retain the request whose lookup it precedes. */
 const atRoot: <R>(run: () => R) => R = AsyncLocalStorage.snapshot()
 let watchers = 0
 let unwatch: (() => void) | undefined
@@ -17,11 +17,11 @@ let unwatch: (() => void) | undefined
 let pause: NodeJS.Timeout | undefined
 
 /**
- * Until the returned function is called, each `dns.lookup` is preceded by an empty job in the thread pool; node:net,
- * and so every client, resolves names through it. That costs about 20 us for each new connection to a name.
+ * Until the returned function is called, an empty job in the thread pool precedes each `dns.lookup`, with which
+ * node:net, and so every client, resolves names. This costs about 20 us for each new connection to a name.
  */
 export function watchLookups(): () => void {
-  // In a pool of one thread any slow lookup delays all others, which is the network's fault.
+  // In a pool of one thread a slow lookup delays all others: such a wait is the network's fault, not this process's.
   if (process.env['UV_THREADPOOL_SIZE'] === '1') return () => undefined
   if (watchers++ === 0) unwatch = replaceMethod(getBuiltinModule('node:dns'), 'lookup', watched)
   return () => {
@@ -80,7 +80,7 @@ function goOn(): void {
   probeAgain()
 }
 
-/** The cheapest pool job: `access()` of a directory that always exists, which does not use io_uring. */
+/** The cheapest job for the thread pool: `access()` does not use io_uring, and `/` always exists. */
 function probe(done: () => void): boolean {
   try {
     atRoot(() => access('/', done))

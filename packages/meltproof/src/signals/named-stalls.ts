@@ -1,13 +1,15 @@
-/** culprit/ registers here what the core and the metrics read. Without culprit/, requests cost nothing more. */
+/**
+ * culprit/ registers its stalls and its request context here, for the core and the metrics. Otherwise requests pay
+ * nothing.
+ */
 import type { StallRecord } from '../record.ts'
 
 /** A stall for which culprit/ has found what blocked the loop. */
 export interface NamedStall extends StallRecord {
-  /** Such as `renderInvoice, src/invoice.js:88`, or `unknown`. */
+  /** What blocked the loop, such as `renderInvoice, src/invoice.js:88`, or `unknown`. */
   readonly place: string
-  /** Such as `GET /invoices`; undefined when no request was running, or when it is unknown. */
+  /** Such as `GET /invoices`; undefined when no request was running, or its route is unknown. */
   readonly route: string | undefined
-  /** The request that was running. */
   readonly request: object | undefined
 }
 
@@ -30,7 +32,7 @@ export function namedStalls(): StallFigures | undefined {
   return stalls
 }
 
-/** Runs a handler so that its request is known meanwhile. Exceptions of the handler pass through. */
+/** Runs a handler, and makes its request known while it runs. Exceptions of the handler pass through. */
 export type RequestContext = (request: object, handle: () => boolean) => boolean
 
 let context: RequestContext | undefined

@@ -1,4 +1,4 @@
-/** The capacity of the old generation, at which V8 aborts. Node reports only the sum with the young one. Pure. */
+/** The capacity of the old generation, at which V8 aborts. Node reports only its sum with the young one. Pure. */
 
 const MB = 1024 * 1024
 
@@ -8,7 +8,7 @@ function mostYoungMb(nodeMajor: number): number {
   return nodeMajor < 26 ? 192 : 96
 }
 
-/** Share of the young generation that V8 reserves, by the least size of the old one in MB, measured in containers. */
+/** Share of the young generation that V8 reserves if the old one exceeds `aboveMb`, measured in containers. */
 const YOUNG_SHARES = [
   { share: 1, aboveMb: 1024 },
   { share: 1 / 2, aboveMb: 512 },
@@ -24,6 +24,6 @@ export function oldSpaceLimit(flags: readonly string[], heapLimitBytes: number, 
     const rest = heapLimitBytes - mostYoungMb(nodeMajor) * share * MB
     if (rest > aboveMb * MB) return rest
   }
-  // The smallest heap that Node chooses itself: 256 MB plus a few for the young generation.
+  // The smallest heap that Node chooses itself: 256 MB plus a few MB for the young generation.
   return heapLimitBytes
 }

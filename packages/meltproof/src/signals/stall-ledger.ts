@@ -1,12 +1,12 @@
 /**
- * Records the intervals in which the event loop could not turn. A beat later than announced is a stall. It began at the
- * last beat plus the loop's idle time since, and at the latest when the missing beat was due. Pure.
+ * Records the intervals in which the event loop could not turn. A beat later than announced is a stall. The stall began
+ * at the last beat plus the loop's idle time since, and at the latest when the missing beat was due. Pure.
  */
 import type { StallRecord } from '../record.ts'
 
 export interface StallLedgerTuning {
   readonly periodMs: number
-  /** A beat later by no more than this is not a stall: timers round to whole milliseconds. */
+  /** A beat that is late by no more than this is not a stall: timers round to whole milliseconds. */
   readonly slackMs: number
   readonly capacity: number
 }
@@ -14,12 +14,12 @@ export interface StallLedgerTuning {
 /** 4,096 stalls cover at least 49 s, and use 96 KiB, allocated at the first stall. */
 export const STALL_TUNING: StallLedgerTuning = { periodMs: 10, slackMs: 2, capacity: 4096 }
 
-/** Data that is read within this time after a stall may have waited during it: the next turn processes it, ms. */
+/** Data read within this time after a stall may have waited during the stall, because the next turn reads it, ms. */
 export const AFTERMATH_MS: number = STALL_TUNING.periodMs + STALL_TUNING.slackMs
 
 export class StallLedger {
   readonly #tuning: StallLedgerTuning
-  /** A ring: stall n is at n % capacity. `#before` is the total stalled time before it. */
+  /** A ring: stall n is at n % capacity. `#before` is the total stalled time before that stall. */
   #from = NONE
   #to = NONE
   #before = NONE
@@ -88,7 +88,7 @@ export class StallLedger {
     return found.reverse()
   }
 
-  /** The earliest time since when data read now, at `atMs`, may have waited: a stall in progress or just over. */
+  /** The earliest time at which data read at `atMs` may have arrived: the start of a stall in progress or just over. */
   lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (this.overdue(atMs)) return this.#stallStart(idleMs)
     if (atMs - this.#lastEndMs > AFTERMATH_MS) return atMs

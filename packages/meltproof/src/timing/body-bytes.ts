@@ -1,7 +1,7 @@
 /**
- * How many bytes of a response body were passed to its connection. HTTP/1: what the socket accepted meanwhile, without
- * the head, which Node stores in the response. HTTP/2, where many responses share a socket: what was written to the
- * response.
+ * Counts the bytes of a response body that were passed to its connection. Over HTTP/1 these are the bytes that the
+ * socket accepted meanwhile, without the head, which Node stores in the response. Over HTTP/2, where many responses
+ * share a socket, these are the bytes that were written to the response.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -65,7 +65,7 @@ function givenBytes(
   const socket = request.socket as Socket & { _httpMessage?: object | null }
   // The next pipelined response already has the socket, and may have written.
   if (socket._httpMessage != null && socket._httpMessage !== response) return undefined
-  // A head with other characters than ASCII is sent in the encoding of what follows it.
+  // A head with other characters than ASCII is sent in the encoding of the data that follows it.
   if (typeof head !== 'string' || Buffer.byteLength(head) !== head.length) return undefined
   const given = socket.bytesWritten - before - head.length
   return Number.isNaN(given) ? undefined : Math.max(0, given)

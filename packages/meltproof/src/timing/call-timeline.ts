@@ -10,9 +10,9 @@
  * peer's own `Server-Timing`, clamped to what is possible, gives the value in between, and the share of the network.
  *
  * A queued call waits for a connection that other calls hold: this counts as the dependency's share, but not as time
- * that this call took there. A stall meanwhile is the loop's share, because the connection could not be passed on. So
- * is the time in which a name lookup waited because this process's own work occupied all threads of the pool, whether
- * the call waited for that connection or opened it.
+ * that this call took there. A stall meanwhile is the loop's share, because the connection could not be passed on. The
+ * time in which a name lookup waited, because this process's own work occupied all threads of the pool, is the `self`
+ * share, whether the call waited for that connection or opened it.
  */
 import type { OutboundRecord, Shares, Verdict } from '../record.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
@@ -23,7 +23,7 @@ type Times = 'startedAtMs' | 'queuedMs' | 'connectMs' | 'sentAtMs' | 'firstByteA
 
 export interface CallFacts extends Pick<OutboundRecord, Times> {
   readonly failedToConnect: boolean
-  /** Stalls in order; one in progress ends at `endedAtMs`. */
+  /** Stalls in order. A stall in progress ends at `endedAtMs`. */
   readonly stalls: Intervals
   /** When lookups of the peer's name waited for a thread of this process. */
   readonly threadWaits: Intervals
@@ -34,15 +34,15 @@ export interface CallFacts extends Pick<OutboundRecord, Times> {
 
 export interface CallTimeline {
   readonly wallMs: number
-  /** The time at the dependency: minimum, maximum, and best estimate. */
+  /** The time at the dependency: minimum, maximum and best estimate. */
   readonly dependencyMs: { readonly low: number; readonly high: number; readonly best: number }
   readonly connectMs: number
-  /** When it waited for a thread of this process, before it was sent. */
+  /** When the call waited for a thread of this process, before it was sent. */
   readonly threadWaits: Intervals
   readonly shares: Shares
   readonly verdict: Verdict
   readonly startedAtMs: number
-  /** When it got a connection; `startedAtMs` if it did not wait. */
+  /** When the call got a connection; `startedAtMs` if it did not wait for one. */
   readonly turnAtMs: number
   readonly sentAtMs: number
 }
@@ -60,7 +60,7 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   const sentAtMs = clamp(facts.sentAtMs ?? readyAtMs, readyAtMs, endedAtMs)
   const seenAtMs = clamp(facts.firstByteAtMs ?? endedAtMs, sentAtMs, endedAtMs)
   const waitedMs = seenAtMs - sentAtMs
-  // A stall that delayed the sending is the loop's share, unless the request had been sent before it.
+  // A stall that delayed the sending is the loop's share, unless the request had been sent before the stall.
   const heldMs = facts.sentAtMs === undefined ? Math.min(waitedMs, stallAround(stalls, sentAtMs) - sentAtMs) : 0
   const layFromMs = facts.firstByteAtMs === undefined ? seenAtMs : stallBefore(stalls, seenAtMs)
   const lainMs = clamp(seenAtMs - layFromMs, 0, waitedMs - heldMs)
@@ -70,12 +70,12 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   // For an unknown peer even the order of magnitude is unknown: hence the geometric mean.
   const likely = facts.claimedMs ?? (low < high ? facts.usualMs?.(low, high) : undefined) ?? Math.sqrt(low * high)
   const best = clamp(likely, facts.claimedMs === undefined ? low : 0, high)
-  // The remaining time was spent neither at the peer nor in the socket here.
+  // The remaining time was spent on the network: neither at the peer nor in the socket here.
   const wayMs = Math.max(0, low - best)
 
   const bodyStalledMs = lengthMs(within(stalls, seenAtMs, endedAtMs))
   const bodyMs = endedAtMs - seenAtMs - bodyStalledMs
-  // While a connection is opened, it may be ready without this process noticing.
+  // During a stall a new connection may become ready without this process noticing.
   const connectStalledMs = lengthMs(within(stalls, turnAtMs, readyAtMs))
   const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, readyAtMs)
   const connectWayMs = connectMs - connectStalledMs - inConnectMs
@@ -105,7 +105,7 @@ function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueSt
   const stalledMs = clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, tryingMs)
   const sentAtMs = turnAtMs + tryingMs - stalledMs
   const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, sentAtMs)
-  // Waits and stalls are subtracted, because nothing else can have happened meanwhile.
+  // Neither waits for threads nor the stalls during them are the network's time: no lookup had begun.
   const waitStalledMs = lengthMs(within(facts.threadWaits, turnAtMs, sentAtMs)) - inConnectMs
   const networkMs = sentAtMs - turnAtMs - inConnectMs - waitStalledMs
   const shares = {
@@ -127,7 +127,7 @@ function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueSt
   }
 }
 
-/** Waits for threads until the connection was ready: in its queue, and while it was opened. */
+/** Waits for threads before the connection was ready: in its queue, and while it was opened. */
 function waitsForThreads({ threadWaits: all, stalls, startedAtMs }: CallFacts, turnAtMs: number, readyAtMs: number) {
   if (all.length === 0) return { threadWaits: NEVER, inQueueMs: 0, inConnectMs: 0 }
   const threadWaits = subtract(within(all, startedAtMs, readyAtMs), stalls)
@@ -135,7 +135,7 @@ function waitsForThreads({ threadWaits: all, stalls, startedAtMs }: CallFacts, t
   return { threadWaits, inQueueMs, inConnectMs: lengthMs(threadWaits) - inQueueMs }
 }
 
-/** When the stall began during or just after which `atMs` lies; `atMs` itself if there is none. */
+/** The start of the stall that covers `atMs` or ended just before it; `atMs` itself if there is no such stall. */
 export function stallBefore(stalls: Intervals, atMs: number): number {
   let fromMs = atMs
   for (let i = stalls.length - 1; i >= 0; i--) {

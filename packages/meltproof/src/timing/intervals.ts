@@ -1,4 +1,4 @@
-/** Time spans as sorted, disjoint intervals, which a timeline adds and subtracts. Pure. */
+/** Time spans as sorted, disjoint intervals that timelines add and subtract. Pure. */
 import type { Interval } from '../record.ts'
 
 export type { Interval }

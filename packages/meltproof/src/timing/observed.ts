@@ -1,4 +1,4 @@
-/** Measures a request and publishes its record, while requests have subscribers. */
+/** Measures requests and publishes their records while requests have subscribers. */
 import type { ServerResponse } from 'node:http'
 import { passingRequests, requests } from '../channels.ts'
 import { now } from '../clock.ts'
@@ -27,7 +27,7 @@ const run: RequestObserver['run'] = (exchange, request, response, tells, handle)
   const times = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
   exchange.times = times
   if (requests.hasSubscribers) beginCount(times, request, response)
-  // Requests with these methods rarely have a body.
+  // GET and HEAD requests rarely have a body.
   if (!request.complete && request.method !== 'GET' && request.method !== 'HEAD') {
     onBodyEnd(request, () => {
       // After the answer Node ends a body that the handler has not read; that says nothing about the client.
@@ -38,13 +38,13 @@ const run: RequestObserver['run'] = (exchange, request, response, tells, handle)
   try {
     return runInScope(times, handle)
   } finally {
-    // Most cheap handlers have answered by now: they need no clock reading.
+    // Most cheap handlers have answered by now, and need no reading of the clock.
     if (hasLeft(exchange, response)) times.returnedAtMs = AT_ITS_END
     else noteReturned(exchange, response, times, now())
   }
 }
 
-/** The whole answer has been passed to the kernel. Only HTTP/1 shows that at once. */
+/** Whether the whole answer has been passed to the kernel. Only HTTP/1 shows that at once. */
 function hasLeft({ connection }: Exchange, { writableEnded, socket }: ServerResponse): boolean {
   return connection !== undefined && writableEnded && socket?.writableLength === 0
 }
@@ -83,7 +83,7 @@ function publish({ guard, server }: Source, exchange: Exchange, atMs: number): v
   if (kept) requests.publish(message)
 }
 
-/** Node itself ends the HTTP/2 streams whose clients leave. */
+/** Node itself ends the HTTP/2 streams whose clients leave, so an ended stream may be an aborted one. */
 function wasAnswered(response: ServerResponse & { readonly stream?: { readonly aborted: boolean } }): boolean {
   return response.headersSent && response.writableFinished && response.stream?.aborted !== true
 }

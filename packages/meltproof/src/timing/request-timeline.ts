@@ -2,7 +2,7 @@
  * Where the time of one request went, computed at its end. Pure.
  *
  * Each moment between the parsed head and the end of the answer is assigned to the first of these that applies: a
- * dependency that worked on a call, the network that carried one, the handler's synchronous start (until it first
+ * dependency that worked on a call, the network that carried a call, the handler's synchronous start (until it first
  * returns to the loop), a stall of the loop, a pool without a free connection, a body or an answer on its way from or
  * to the client, the queue at the gate, the handler.
  */
@@ -37,7 +37,7 @@ export class RequestTimeline implements RequestRecord {
   }
   verdict: Verdict = 'self'
 
-  /** The request ended at `endedAtMs`. `stalls` are those around its time; a stall in progress ends there. */
+  /** The request ended at `endedAtMs`. `stalls` are the stalls around its time; one in progress ends at that time. */
   write(times: RequestTimes, endedAtMs: number, stalls: Intervals): void {
     times.ended = true
     this.arrivedAtMs = times.arrivedAtMs
@@ -61,7 +61,7 @@ export class RequestTimeline implements RequestRecord {
     this.networkMs = receivedAtMs - freeAtMs + endedAtMs - Math.max(sendingAtMs, receivedAtMs)
   }
 
-  /** The general case: each part takes time that the parts before it have left. */
+  /** The general case: each part gets the time that the parts before it have left over. */
   takeApart(times: RequestTimes, endedAtMs: number, stalls: Intervals): void {
     const { arrivedAtMs, calls } = times
     const startedAtMs = Math.min(Math.max(times.startedAtMs, arrivedAtMs), endedAtMs)

@@ -1,6 +1,6 @@
 /**
- * Publishes the requests whose handler never ran. Far above capacity these are most of a server's work, so the first of
- * each second are published with their request, and the others as counts by reason, method and wait.
+ * Publishes the requests whose handler never ran. Far above capacity these are most of a server's work, so only the
+ * first of each second are published with their request, and all others as counts by reason, method and wait.
  */
 import type { IncomingMessage } from 'node:http'
 import { sheds } from '../channels.ts'
@@ -8,7 +8,7 @@ import { now } from '../clock.ts'
 import { bucketOf, DURATION_BOUNDARIES_S, LEFT, methodIndex, METHODS } from '../record.ts'
 import type { ShedRecords, Source } from '../server/response/observer.ts'
 
-/** Number published one by one, per second. Each makes Node create a request, which doubles the cost of a shed. */
+/** Maximum published one by one, per second. Each makes Node create a request, which doubles the cost of a shed. */
 const MAX_SINGLE_PER_S = 20
 /** The counts of the others are published at this interval, ms. */
 const EVERY_MS = 1000

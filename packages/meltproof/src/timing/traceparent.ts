@@ -4,7 +4,7 @@ const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{1
 
 interface Trace {
   readonly id: string
-  /** The caller may have recorded the trace. */
+  /** True if the caller may have recorded the trace. */
   readonly sampled: boolean
 }
 

@@ -1,4 +1,4 @@
-/** While requests or calls are recorded, splits their time with the help of the stall ledger. */
+/** Splits the time of recorded requests and calls with the help of the stall ledger. */
 import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
 import { observeHttpCalls } from '../outbound/observe.ts'
@@ -18,7 +18,7 @@ export type CallWatcher = (record: OutboundRecord, timeline: CallTimeline) => vo
 /** How far back to look for stalls that run into one another, ms. */
 const LOOK_BACK_MS = 2000
 
-/** Usual durations are learned from one call per this time, because calls that end together teach the same, ms. */
+/** Minimum interval, ms, between calls that teach usual durations: calls that end together teach the same. */
 const LEARN_EVERY_MS = 1
 
 const usual = new UsualTimes()
@@ -26,7 +26,7 @@ let learnedAtMs = Number.NEGATIVE_INFINITY
 const watchers = new Set<CallWatcher>()
 let pending = 0
 let unlisten: (() => void) | undefined
-/** The loop's idle time at the end of the last stall: when it grows, the loop has turned to new events. */
+/** The loop's idle time at the end of the last stall: once it has grown, the loop has turned to new events. */
 let idleAtStallEndMs = Number.POSITIVE_INFINITY
 
 export function watchCalls(watcher: CallWatcher): () => void {
@@ -51,7 +51,7 @@ export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean
   pending--
   releaseCounted()
   unlistenIfIdle()
-  // A client or a handler that gives up while a dependency hangs has waited for it.
+  // A client or a handler that gives up while a dependency hangs has waited for that dependency.
   if (times.openCalls !== undefined) {
     for (const call of times.openCalls) times.addCall(timelineOf(call.upTo(endedAtMs)))
   }
@@ -62,7 +62,7 @@ export function endRequest(times: RequestTimes, endedAtMs: number, kept: boolean
 
 const passing = new RequestTimeline()
 
-/** How long a request that is being parsed now may have waited in its socket, ms; not before `sinceMs`. */
+/** How long a request that is being parsed now may have waited in its socket since `sinceMs`, ms. */
 export function latenessNow(nowMs: number, sinceMs: number): number {
   if (stalledBetween(nowMs - AFTERMATH_MS, nowMs) === 0) return 0
   const before = stallsAround(Math.max(nowMs - LOOK_BACK_MS, sinceMs - AFTERMATH_MS), nowMs)
@@ -131,7 +131,7 @@ function timelineOf(record: OutboundRecord): CallTimeline {
     sentAtMs,
     firstByteAtMs,
     endedAtMs,
-    // Not all databases report when they have sent.
+    // Not all databases report when a query was sent.
     failedToConnect: record.kind === 'http' && sentAtMs === undefined && firstByteAtMs === undefined,
     stalls: around,
     threadWaits: union(lookupWaits(hostOf(record), startedAtMs, sentAtMs ?? endedAtMs)),

@@ -1,7 +1,7 @@
 /**
  * The usual duration of calls: the median of the last ones without a stall. Each call is stored under its route, under
- * the first segment of its route, and under its peer; the narrowest with enough values answers. Clients that invent
- * paths can displace routes, but not peers. Pure and bounded.
+ * the first segment of its route, and under its peer; the narrowest of these with enough values is used. Clients that
+ * invent paths can displace routes, but not peers. Pure and bounded.
  */
 
 /** Maximum names at each level: peers, first segments, routes. 1.5 MiB in total. */
@@ -40,7 +40,7 @@ export class UsualTimes {
     }
   }
 
-  /** The median of those between `lowMs` and `highMs`, or of all if there are none; undefined for an unknown peer. */
+  /** The median of the values between `lowMs` and `highMs`, or of all without such; undefined for an unknown peer. */
   of(peer: string, route?: string, lowMs = 0, highMs: number = Number.POSITIVE_INFINITY): number | undefined {
     let known: Recent | undefined
     for (const [width, name] of namesOf(peer, route).entries()) {

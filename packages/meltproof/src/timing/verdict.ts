@@ -1,4 +1,4 @@
-/** The verdict on what was slow: the largest share. Pure; nothing else decides it. */
+/** Decides what was slow: the largest share, and nothing else. Pure. */
 import type { Shares, Verdict } from '../record.ts'
 
 /** Among equal shares, what can be proved (a stall, a peer's own statement) wins over what is inferred. */

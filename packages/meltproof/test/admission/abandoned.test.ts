@@ -23,7 +23,7 @@ function service() {
 }
 
 describe('abandoned work is treated as finished', () => {
-  it('after twice the time of a request of its kind that was answered since it arrived', () => {
+  it('after twice the service time of a request of its kind that was answered meanwhile', () => {
     const { abandoned, start, stays } = service()
     stays.answered(start(), 100)
     const [hung, next] = [start(100), start(100)]
@@ -35,14 +35,14 @@ describe('abandoned work is treated as finished', () => {
     assert.equal(abandoned.count, 0)
   })
 
-  it('but not while only other kinds are answered', () => {
+  it('not within 0.5 s if only requests of other kinds are answered', () => {
     const { abandoned, start, answer, stays } = service()
     abandoned.add(start(0, 1), 0)
     answer.call({ start, stays }, 1000, 2)
     assert.deepEqual(abandoned.takePresumedOver(499, 100), [])
   })
 
-  it('one request after 0.5 s, the next after 1 s more, then after 2 s, and so on', () => {
+  it('one request after 0.5 s, and each next one after twice the pause, if nothing is answered', () => {
     const { abandoned, start } = service()
     for (let i = 0; i < 100; i++) abandoned.add(start(), 0)
     const at: number[] = []
@@ -52,7 +52,7 @@ describe('abandoned work is treated as finished', () => {
     assert.deepEqual(at, [1, 3, 7, 15, 31, 63])
   })
 
-  it('but never while handlers are seen to end', () => {
+  it('not while handlers of abandoned requests are seen to end', () => {
     const { abandoned, start } = service()
     const stays = Array.from({ length: 100 }, () => start())
     for (const stay of stays) abandoned.add(stay, 0)
@@ -63,7 +63,7 @@ describe('abandoned work is treated as finished', () => {
     assert.equal(abandoned.count, 50)
   })
 
-  it('but no second one while the first is known to be at work, for at most five minutes', () => {
+  it('the second request only after five minutes while the first is known to be still at work', () => {
     for (const [atWork, untilMs] of [
       [false, 1000],
       [true, 300_000],
@@ -182,7 +182,7 @@ describe('a limit of 16 and quick requests of which some hang', () => {
     },
   }
   for (const [name, change] of Object.entries(worlds)) {
-    it(`${name}: at most 32 at work, and 90 % of the answers that patient clients get`, () => {
+    it(`${name}: at most 32 handlers run, with 90 % of the answers that patient clients get`, () => {
       const { most, answered } = simulate({ ...world, ...change })
       const patient = simulate({ ...world, ...change, leave: STAY })
       assert.ok(most <= 32, `${most} at work`)
@@ -190,7 +190,7 @@ describe('a limit of 16 and quick requests of which some hang', () => {
     })
   }
 
-  it('for 6 s, and handlers end silently: at most 32 run, and at most a sixth of the answers is missing', () => {
+  it('for 6 s, with handlers that end silently: at most 32 run, and at most a sixth of the answers is lost', () => {
     const { most, answered } = simulate({ ...world, tells: false })
     const patient = simulate({ ...world, leave: STAY })
     assert.ok(most <= 32, `${most} at work`)
@@ -201,7 +201,7 @@ describe('a limit of 16 and quick requests of which some hang', () => {
     'a tenth of the clients leaves at once': { leave: { oneIn: 10, afterMs: 5 } },
     'half of the clients leaves at once': { leave: { oneIn: 2, afterMs: 5 } },
   })) {
-    it(`${name}, and handlers end silently: 90 % of the answers remain`, () => {
+    it(`${name}, with handlers that end silently and never hang: 90 % of the answers remain`, () => {
       const silent = { ...world, ...change, hangs: NEVER, tells: false }
       const { answered } = simulate(silent)
       const told = simulate({ ...silent, tells: true })
@@ -211,7 +211,7 @@ describe('a limit of 16 and quick requests of which some hang', () => {
 })
 
 describe('the least time a request needs', () => {
-  it('is what they all take, while one of its kind is in service', () => {
+  it('is the time that all requests of its kind take, while one of them is in service', () => {
     const { stays, start, answer } = service()
     const world = { stays, start, answer }
     world.answer(100, 1, 200)
@@ -221,7 +221,7 @@ describe('the least time a request needs', () => {
     assert.equal(stays.leastMs(2), 0)
   })
 
-  it('is 0 if they vary widely', () => {
+  it('is 0 if the times of its kind vary widely', () => {
     const { stays, start, answer } = service()
     const world = { stays, start, answer }
     for (let i = 0; i < 50; i++) world.answer(1, 1, i % 2 === 0 ? 5 : 400)

@@ -44,7 +44,7 @@ function meanLoad({ steps, capacity, poolSize = 10 }: Service, times: number, si
   return loads.reduce((sum, load) => sum + load, 0) / simulated
 }
 
-describe('one evaluation of the autoscaler sets the right number of instances within a tenth', () => {
+describe('one evaluation of the autoscaler sets the right number of instances, within a tenth', () => {
   for (const [name, service, offered] of [
     ['five slices of CPU', SLICES, [0.3, 0.6, 1.5, 3, 10]],
     ['CPU around a wait', AROUND_A_WAIT, [0.3, 0.6, 1.5, 3, 10]],
@@ -77,16 +77,16 @@ describe('new pods that report no load yet or are idle do not change the number 
     })
   }
 
-  test('one such pod removes none when the present number suffices', () => {
+  test('a single new pod does not remove others if the present number suffices', () => {
     assert.equal(replicasOf([0.7, 0.7, 0.7, undefined]), 4)
     assert.equal(replicasOf([0.9, 0.9, 0.9, 0]), 4)
   })
 })
 
-describe('behind a pool whose load is underreported, at most 10 % of a fleet are missing, and 0.5 % on average', () => {
+describe('behind a pool with underreported load, at most 10 % of the fleet is missing, and 0.5 % on average', () => {
   for (const [name, connections, ms] of [
-    ['ten, for 50 ms', 10, 50],
-    ['twenty, for 20 ms', 20, 20],
+    ['ten connections, 50 ms per request', 10, 50],
+    ['twenty connections, 20 ms per request', 20, 20],
   ] as const) {
     test(name, () => {
       const pool: Service = {

@@ -42,7 +42,7 @@ describe('two hundred clients are served 90 % of their requests beside', () => {
 })
 
 describe('clients that share hash buckets', () => {
-  it('do not lose their share to a heavy one for long', () => {
+  it('do not lose their share to a heavy client for long', () => {
     const random = new Random(7)
     const shares = new ClientShares(() => random.next())
     shares.open(0)

@@ -32,7 +32,7 @@ test('a key keeps its level within an epoch, and its class always', () => {
   )
 })
 
-test('keys spread evenly over the cohorts, and are dealt anew in another epoch', () => {
+test('keys spread evenly over the cohorts, and are redistributed in another epoch', () => {
   const users = 12_800
   const count = new Array<number>(COHORTS).fill(0)
   let moved = 0

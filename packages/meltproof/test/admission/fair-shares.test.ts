@@ -128,7 +128,7 @@ it('lists keep 55 % of their goodput beside a flood of searches in a shared pool
 })
 
 describe('a queue in front of cheap and heavy requests', () => {
-  it('is found standing although they leave in bursts', () => {
+  it('counts as standing although requests leave in bursts', () => {
     const queue = new StandingQueue(fixedLimit(3), { shed: () => undefined })
     let standingSince = Number.POSITIVE_INFINITY
     for (let atMs = 0; atMs < 2000; atMs++) {

@@ -91,7 +91,7 @@ function gateOn(
   }
 }
 
-test('starts requests up to the limit, and queues the rest in order of arrival', () => {
+test('the gate starts requests up to the limit, and queues the rest in order of arrival', () => {
   const { gate, world, arrive, release, endTurn } = gateOn(fixedLimit(2))
   const decisions = [0, 1, 2, 3].map(() => arrive().decision)
   assert.deepEqual(decisions, ['start', 'start', 'wait', 'wait'])
@@ -147,7 +147,7 @@ test('handlers that do not yield stop starting once the turn has spent its budge
   assert.ok(world.turnEnds > 0, 'it asked to be called at the end of the turn')
 })
 
-test('what handlers do in microtasks, after they returned, is of the same turn', () => {
+test('microtasks after a handler has returned count towards the budget of the same turn', () => {
   const { gate, world } = gateOn(fixedLimit(1000))
   const offered = Array.from({ length: 20 }, (_, id) => {
     const decision = gate.offer(entryOf(id), world.now)
@@ -160,7 +160,7 @@ test('what handlers do in microtasks, after they returned, is of the same turn',
   assert.equal(gate.queued, 16)
 })
 
-test('a burst that drains sheds nobody', () => {
+test('a burst that drains is served whole, in order of arrival', () => {
   const { gate, world, arrive, release, endTurn } = gateOn(fixedLimit(1))
   for (let i = 0; i < 40; i++) arrive() // all at one instant, as after a stall
   while (gate.inflight > 0) {
@@ -176,7 +176,7 @@ test('a burst that drains sheds nobody', () => {
   )
 })
 
-test('a queue that stands serves the newest and sheds the stale, and recovers when it empties', () => {
+test('a standing queue serves the newest request and sheds stale ones, and recovers when it is empty', () => {
   const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(1))
   // Ten times what is served: one departure every 10 ms, ten arrivals.
   let onArrival = 0
@@ -203,7 +203,7 @@ test('a queue that stands serves the newest and sheds the stale, and recovers wh
   assert.equal(arrive().decision, 'start')
 })
 
-test('nobody waits longer than the longest wait, even when nothing else happens', () => {
+test('a request is shed after the maximum wait, even if nothing else happens', () => {
   const { gate, world, arrive, pass } = gateOn(fixedLimit(1))
   arrive()
   arrive()
@@ -222,7 +222,7 @@ function occupied(waiting: number) {
   return { ...door, service }
 }
 
-test('a few wait for longer as long as the service goes on', () => {
+test('up to 64 requests may wait beyond the maximum while the service makes progress, but not after', () => {
   const { gate, world, pass, service } = occupied(GATE_TUNING.few)
   pass(100 * GATE_TUNING.maxWaitMs)
   assert.equal(gate.queued, GATE_TUNING.few)
@@ -232,7 +232,7 @@ test('a few wait for longer as long as the service goes on', () => {
   assert.deepEqual(new Set(world.shed.map(([, reason]) => reason)), new Set(['late']))
 })
 
-test('more than a few do not: the oldest go', () => {
+test('if more than 64 requests wait, the oldest are shed after the maximum wait', () => {
   const { world, pass } = occupied(GATE_TUNING.few + 3)
   pass(2 * GATE_TUNING.maxWaitMs)
   assert.deepEqual(
@@ -241,7 +241,7 @@ test('more than a few do not: the oldest go', () => {
   )
 })
 
-test('once the oldest has waited for too long, fresher ones go first', () => {
+test('once the oldest request has waited beyond the maximum, newer ones start first', () => {
   const { world, pass, arrive, release, endTurn } = occupied(1)
   pass(2 * GATE_TUNING.maxWaitMs)
   arrive()
@@ -252,7 +252,7 @@ test('once the oldest has waited for too long, fresher ones go first', () => {
   assert.deepEqual(world.started, [0, 2, 1])
 })
 
-test('a page of a slow service is served whole, though its queue stands', () => {
+test('64 waiting requests of a slow service are all served, although their queue stands', () => {
   const { gate, world, release, endTurn, pass } = occupied(GATE_TUNING.few)
   for (let i = 0; i < GATE_TUNING.few; i++) {
     if (i === GATE_TUNING.few / 2) assert.equal(gate.standing, true)
@@ -264,7 +264,7 @@ test('a page of a slow service is served whole, though its queue stands', () => 
   assert.deepEqual(world.shed, [])
 })
 
-test('those whom fresher requests overtake again and again are told, and do not wait for ever', () => {
+test('waiting requests are shed once 64 newer ones have overtaken them', () => {
   const waiting = GATE_TUNING.few / 4
   const { world, arrive, release, endTurn, pass } = occupied(waiting)
   pass(2 * GATE_TUNING.maxWaitMs)
@@ -279,7 +279,7 @@ test('those whom fresher requests overtake again and again are told, and do not 
   assert.deepEqual(new Set(world.shed.map(([id]) => id)), new Set(Array.from({ length: waiting }, (_, i) => i + 1)))
 })
 
-test('when more than a few wait, that one is late does not turn the order round', () => {
+test('if more than 64 requests wait, the oldest starts first, even after the maximum wait', () => {
   const queue = new StandingQueue<Entry>(fixedLimit(1), { shed: () => undefined })
   for (let id = 0; id < 2 * GATE_TUNING.few; id++) queue.push(entryOf(id), 0)
   assert.equal(queue.next(GATE_TUNING.maxWaitMs)?.id, 0)
@@ -298,7 +298,7 @@ test('a request that leaves while waiting is neither started nor shed', () => {
   assert.deepEqual(world.shed, [])
 })
 
-test('a full queue holds no more than it may', () => {
+test('a full queue refuses the newest request', () => {
   const { gate, world, arrive } = gateOn(fixedLimit(1))
   arrive()
   for (let i = 0; i < GATE_TUNING.maxQueued; i++) assert.equal(arrive().decision, 'wait')
@@ -316,7 +316,7 @@ test('closing sheds all waiting and all new requests', () => {
   assert.equal(arrive().decision, 'closing')
 })
 
-test('under any sequence of events every request has exactly one end and the limit holds', () => {
+test('property: every request has exactly one end, and the limit holds, under any sequence of events', () => {
   const event = fc.oneof(
     { weight: 6, arbitrary: fc.constant('arrive' as const) },
     { weight: 3, arbitrary: fc.constant('release' as const) },
@@ -352,7 +352,7 @@ test('under any sequence of events every request has exactly one end and the lim
   )
 })
 
-test('levels: the best class that waits goes first, and a better one is never refused for a worse', () => {
+test('levels: of the waiting requests, one of the best class always starts first', () => {
   const step = fc.record({ level: fc.integer({ min: 0, max: LEVELS - 1 }), after: fc.integer({ min: 0, max: 30 }) })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300 }), fc.integer({ min: 1, max: 4 }), (steps, limit) => {
@@ -398,7 +398,7 @@ test('levels: a full queue makes room for a better class and refuses a worse one
   assert.equal(gate.queued, GATE_TUNING.maxQueued)
 })
 
-test('levels are asked for only when a request can not start at once', () => {
+test('levels are read only if a request cannot start at once', () => {
   let asked = 0
   const gate = new Gate<Entry>(fixedLimit(2), {
     now: () => 0,
@@ -419,7 +419,7 @@ test('levels are asked for only when a request can not start at once', () => {
   assert.equal(asked, 1)
 })
 
-test('what the gate refuses unseen is what it would have told on offer', () => {
+test('property: refuses() returns the reason with which offer() would shed the request', () => {
   const event = fc.oneof(
     { weight: 8, arbitrary: fc.constant('arrive' as const) },
     { weight: 2, arbitrary: fc.constant('release' as const) },
@@ -453,7 +453,7 @@ test('what the gate refuses unseen is what it would have told on offer', () => {
   assert.ok(refused > 0, 'the property was never put to the test')
 })
 
-test('a permit that is dropped is free, and the limiter is told that its service time says nothing', () => {
+test('a dropped permit is free again, and the limiter counts its request as dropped, not as completed', () => {
   const told: string[] = []
   const limiter = {
     ...fixedLimit(1),
@@ -471,7 +471,7 @@ test('a permit that is dropped is free, and the limiter is told that its service
   assert.equal(gate.inflight, 0)
 })
 
-test('the limiter gets the ticket of each request back when it leaves service, whichever way', () => {
+test('the limiter gets back the ticket of each request that leaves service, in whatever way', () => {
   let ticket = 0
   const left: (number | undefined)[] = []
   const note = (_nowMs: number, _serviceMs: number, ticket?: number): void => void left.push(ticket)
@@ -495,7 +495,7 @@ test('the limiter gets the ticket of each request back when it leaves service, w
   assert.equal(gate.inflight, 0)
 })
 
-test('the handler of an orphan that has ended counts as answered', () => {
+test('an orphaned request counts as completed once its handler has ended', () => {
   const told: string[] = []
   const limiter = {
     ...fixedLimit(1),
@@ -512,7 +512,7 @@ test('the handler of an orphan that has ended counts as answered', () => {
   assert.deepEqual(told, ['completed 40 30'])
 })
 
-test('a limit that was set counts every request, and a learned one says which it leaves out', () => {
+test('a fixed limit counts every request, and a learned limit reports how many it does not count', () => {
   const set = gateOn(fixedLimit(3)).gate
   assert.deepEqual([set.uncounted, set.limit, set.countedLimit, set.limitReason], [0, 3, 3, 'set'])
   const learned = gateOn({ ...fixedLimit(10), uncounted: 4, reason: 'contention' }).gate
@@ -552,7 +552,7 @@ test('a request whose expected wait exceeds its deadline is shed on arrival', ()
   assert.equal(come({ mustStartBy: world.now + 15 * waiting }).decision, 'wait')
 })
 
-test('those let in before get every second permit, in order, and wait no longer than anybody may', () => {
+test('resumed requests get every second permit, in order, and are shed after the maximum wait', () => {
   const { gate, world, come, release, endTurn, pass } = gateOn(fixedLimit(1))
   come({})
   const fresh = [come({}), come({})].map(({ entry }) => entry.id)
@@ -581,7 +581,7 @@ test('those let in before get every second permit, in order, and wait no longer 
   assert.equal(gate.queued, 0)
 })
 
-test('a patient gate sheds nothing for overload, and starts in order of arrival however long that takes', () => {
+test('a patient gate sheds no waiting request, and starts them in order of arrival after hours', () => {
   const { gate, world, arrive, release, endTurn, pass } = gateOn(fixedLimit(1), true, PATIENT_TUNING)
   arrive()
   for (let i = 0; i < 20; i++) arrive()
@@ -600,7 +600,7 @@ test('a patient gate sheds nothing for overload, and starts in order of arrival 
   assert.equal(waiting, PATIENT_TUNING.maxQueued)
 })
 
-test('while it is held nothing starts; then what waited does, in its order', () => {
+test('a held gate starts no request; after resume() the waiting ones start in order', () => {
   const { gate, world, arrive, endTurn } = gateOn(fixedLimit(10))
   gate.hold()
   assert.deepEqual([arrive().decision, arrive().decision], ['wait', 'wait'])
@@ -654,12 +654,12 @@ function overload(full: ReturnType<typeof gateOn>, ms: number): void {
   assert.ok(full.gate.standing)
 }
 
-test('quick work exceeds a full limit while the loop has room, and other work does not', () => {
+test('quick requests start above a full limit while the loop has room, and other requests do not', () => {
   assert.equal(passed(fullGate(true, { quickMs: 5 }), 1000, 0.1), 1000)
   assert.equal(passed(fullGate(true), 1000, 0.1), 0)
 })
 
-test('where the loop is busy it takes a fifth of its time, and what comes beyond that waits', () => {
+test('on a busy loop quick requests above the limit get a fifth of the time, and the rest wait', () => {
   // Each takes 0.9 ms, and 0.1 ms for Node. The first 20 ms are a burst.
   assert.equal(passed(fullGate(false, { quickMs: 0.9 }), 1000, 5), 1000)
   const all = passed(fullGate(false, { quickMs: 0.9 }), 4000, 1)
@@ -667,12 +667,12 @@ test('where the loop is busy it takes a fifth of its time, and what comes beyond
   assert.equal(passed(fullGate(false), 1000, 5), 0)
 })
 
-test('one slow answer of a quick kind, which raises its mean, keeps quick work waiting for a tenth of a second at most', () => {
+test('quick requests whose mean time rose to 500 ms still start about ten times a second', () => {
   const all = passed(fullGate(false, { quickMs: 500 }), 200, 5)
   assert.ok(all >= 8 && all <= 11, `${all} in a second`)
 })
 
-test('in a turn that has spent its budget it waits, and none of its time is used', () => {
+test('quick requests wait in a turn that has spent its budget, and keep their own share of time', () => {
   const full = fullGate(false, { quickMs: 0.9 })
   // The first of this turn.
   assert.equal(full.come({}).decision, 'start')
@@ -683,7 +683,7 @@ test('in a turn that has spent its budget it waits, and none of its time is used
   assert.deepEqual(more, new Array(9).fill('start'))
 })
 
-test('under overload it passes only within the fair share of its kind, and never where requests have levels', () => {
+test('under overload quick requests start only within the fair share of their kind, and never with levels', () => {
   const full = fullGate(false, { quickMs: 0.1, kinds: true })
   overload(full, 3000)
   const [seldom, often] = [2, 3]
@@ -722,14 +722,14 @@ test('the departure of a quick request admitted above the limit does not shorten
   assert.equal(decision, 'deadline')
 })
 
-test('a limit that was set, and a gate that is held, let no quick work pass', () => {
+test('no quick request starts above a fixed limit, or at a held gate', () => {
   assert.equal(passed(fullGate(undefined, { quickMs: 0.1 }), 100, 5), 0)
   const held = fullGate(true, { quickMs: 0.1 })
   held.gate.hold()
   assert.equal(passed(held, 100, 5), 0)
 })
 
-test('no more quick work than the limit is in service beyond it', () => {
+test('above a limit of 10, at most 10 quick requests start', () => {
   const { come } = fullGate(false, { quickMs: 0.1 })
   assert.equal(Array.from({ length: 40 }, () => come({}).decision).filter(decision => decision === 'start').length, 10)
 })

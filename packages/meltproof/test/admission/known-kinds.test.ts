@@ -43,7 +43,7 @@ describe('a path', () => {
     assert.equal(service.isKnown('/b'), false)
   })
 
-  it('with another last segment each time is a kind as well, but for the root', () => {
+  it('that differs only in its last segment is one kind, except at the root', () => {
     const service = new Service()
     for (let i = 0; i < 40; i++) service.answers(0.1, `/users/${word(i)}`, `/${word(i)}`)
     assert.ok(service.isKnown('/users/whoever'))
@@ -61,7 +61,7 @@ describe('a path', () => {
     assert.equal(kinds.of('/users/whoever/carts'), UNKNOWN)
   })
 
-  it('is known beside thousands that are asked for once', () => {
+  it('becomes known beside thousands of paths that are requested once', () => {
     const service = new Service()
     let i = 0
     for (let at = 0; at < 50; at++) {
@@ -70,7 +70,7 @@ describe('a path', () => {
     assert.ok(service.isKnown('/a'))
   })
 
-  it('must be seen for longer, the more are known, and there are never more than so many', () => {
+  it('takes longer to become known the more paths are known, of which there are at most 31', () => {
     const service = new Service()
     const paths = Array.from({ length: 100 }, (_, n) => `/${word(n)}`)
     const known = (): number => paths.filter(path => service.isKnown(path)).length
@@ -81,13 +81,13 @@ describe('a path', () => {
     assert.equal(known(), KINDS - 1)
   })
 
-  it('is known as well when it is only asked for, from the start of the process on', () => {
+  it('becomes known by requests alone, without an answer, after the start of the process', () => {
     const { kinds } = new Service()
     for (let atMs = 0; atMs < 500; atMs += 10) kinds.came(kinds.of('/a'), atMs)
     assert.notEqual(kinds.of('/a'), UNKNOWN)
   })
 
-  it('is not known when it is answered with 404, unless it was found before', () => {
+  it('does not become known by 404 answers, but stays known through them', () => {
     const { kinds } = new Service()
     const known = (['/made/up', '/orders'] as const).map(path => {
       let tenths = 0
@@ -105,7 +105,7 @@ describe('a path', () => {
     assert.deepEqual(known, [0, 190])
   })
 
-  it('is forgotten when it is not asked for any more', () => {
+  it('is forgotten after a minute without requests', () => {
     const service = new Service()
     service.answers(1, '/a')
     service.answers(60, '/b')
@@ -114,7 +114,7 @@ describe('a path', () => {
 })
 
 describe('a name', () => {
-  it('is learned as a path is, and is another kind than the path it is on', () => {
+  it('is learned like a path, and is another kind than its path', () => {
     const service = new Service()
     const [viewer, report] = ['Viewer', 'Report'].map(name => service.kinds.keyOf(name)) as [number, number]
     service.answers(0.1, ...Array<number>(50).fill(viewer))
@@ -125,7 +125,7 @@ describe('a name', () => {
     assert.equal(service.isKnown(service.kinds.keyOf('viewer')), false)
   })
 
-  it('is known beside thousands that a client makes up, which stay unknown and take no kind', () => {
+  it('becomes known beside thousands of made-up names, which stay unknown', () => {
     const service = new Service()
     const viewer = service.kinds.keyOf('Viewer')
     const madeUp = Array.from({ length: 20_000 }, (_, n) => service.kinds.keyOf(`${'long'.repeat(20)}${n}`))
@@ -134,14 +134,14 @@ describe('a name', () => {
     assert.equal(madeUp.filter(key => service.isKnown(key)).length, 0)
   })
 
-  it('is one of 32 kinds at most, together with paths', () => {
+  it('counts together with paths towards the maximum number of kinds', () => {
     const service = new Service()
     const keys = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? service.kinds.keyOf(`op${n}`) : `/${word(n)}`))
     service.answers(600, ...keys)
     assert.equal(keys.filter(key => service.isKnown(key)).length, KINDS - 1)
   })
 
-  it('says nothing about the routes of its path', () => {
+  it('does not make the route of its path known', () => {
     const { kinds } = new Service()
     const key = kinds.keyOf('Viewer')
     for (let i = 0; i < 20; i++) kinds.answered(kinds.of(key), key, i * 100, false, '/users/:name/orders')
@@ -149,7 +149,7 @@ describe('a name', () => {
     assert.equal(kinds.of('/users/ann/orders'), UNKNOWN)
   })
 
-  it('is not known when it is answered with 404', () => {
+  it('does not become known by 404 answers', () => {
     const { kinds } = new Service()
     const key = kinds.keyOf('made up')
     for (let atMs = 0; atMs < 20_000; atMs += 100) kinds.notFound(kinds.of(key), key)
@@ -157,8 +157,8 @@ describe('a name', () => {
   })
 })
 
-describe('when more is asked than can be had', () => {
-  it('a kind is no more than what it was in calm times, and some', () => {
+describe('while a queue stands', () => {
+  it('a kind takes about 1.5 times its earlier rate, and further requests count as unknown', () => {
     const service = new Service()
     service.answers(20, '/a', '/a', '/b')
     service.standing = true
@@ -167,7 +167,7 @@ describe('when more is asked than can be had', () => {
     assert.ok(service.isKnown('/b'))
   })
 
-  it('what comes with it is not told apart, if anything was known before', () => {
+  it('a new path stays unknown if another path was known before', () => {
     const service = new Service()
     service.answers(20, '/a')
     service.standing = true
@@ -175,7 +175,7 @@ describe('when more is asked than can be had', () => {
     assert.deepEqual([service.isKnown('/a'), service.isKnown('/b')], [true, false])
   })
 
-  it('in a process that never saw a calm time, it is', () => {
+  it('new paths become known, at any rate, if the queue has stood since the process started', () => {
     const service = new Service()
     service.standing = true
     service.answers(20, '/a', '/b')

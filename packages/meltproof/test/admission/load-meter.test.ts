@@ -40,7 +40,7 @@ test('pressure falls back to 0 when traffic stops', () => {
   assert.equal(meter.pressure(2500), 0)
 })
 
-test('demand is 1 while nothing is shed, and then the number of such instances it takes', () => {
+test('demand is 1 while nothing is shed, else the number of instances that the load needs', () => {
   const meter = idle()
   assert.equal(meter.demand(0), 1)
   offer(meter, 0, ['started', 'waited'])

@@ -54,7 +54,7 @@ describe('the hash of a path', () => {
 })
 
 describe('the key of a name', () => {
-  it('depends on the name as it is, up to 128 characters', () => {
+  it('depends on the exact name, up to 128 characters', () => {
     const keys = ['Viewer', 'viewer', 'Viewer2', 'Viewer3', 'a/Viewer', 'Viewer?full=1', ''].map(name =>
       hash.keyOf(name),
     )

@@ -43,7 +43,7 @@ describe('the fail-open guard', () => {
     assert.deepEqual(done, ['start', 'aside'])
   })
 
-  it('reports the first failure only, and starts waiting requests after the current one', async () => {
+  it('reports only the first failure, and starts waiting requests on the next tick', async () => {
     const { failOpen, done } = guarded()
     for (const what of ['first', 'second']) {
       failOpen.guard(() => {

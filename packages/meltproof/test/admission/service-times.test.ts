@@ -65,7 +65,7 @@ describe('a kind is quick', () => {
     assert.equal(isQuick(), true)
   })
 
-  it('but not if one answer in forty takes 500 ms', () => {
+  it('not if one answer in forty takes 500 ms', () => {
     const { answer, isQuick } = service()
     for (let i = 1; i <= 400; i++) answer(i % 40 === 0 ? 500 : 2)
     let passed = 0

@@ -17,14 +17,14 @@ const atOnce = (clients: number, steps: () => Step[], rest: Partial<Workload> = 
   run({ steps, cohorts: [{ atMs: 1000, clients, requests: 1 }], ...rest })
 
 describe('named pools', () => {
-  test('each has its own places', () => {
+  test('each pool has its own places', () => {
     const { latencies } = atOnce(8, () => [{ pool: 100, of: 'threads' }], { pools: { threads: 4, lock: 1 } })
     assert.deepEqual([...latencies], [100, 100, 100, 100, 200, 200, 200, 200])
     const locked = atOnce(3, () => [{ pool: 100, of: 'lock' }], { pools: { threads: 4, lock: 1 } })
     assert.deepEqual([...locked.latencies], [100, 200, 300])
   })
 
-  test('an unknown one throws an error that names it', () => {
+  test('a step in an unknown pool throws an error that names the pool', () => {
     assert.throws(() => atOnce(1, () => [{ pool: 1, of: 'thread' }]), /no pool is called thread/)
   })
 })
@@ -100,7 +100,7 @@ test('each client of a cohort sends its next request after the response to the o
   assert.equal(seconds[2]!.offered + seconds[3]!.offered, 10)
 })
 
-test('a flushed cache has a key again once it was filled', () => {
+test('a flushed cache has a key again once that key was filled', () => {
   const cache = new FlushedCache(3, 1000)
   cache.reset()
   assert.ok(cache.has(2, 999))

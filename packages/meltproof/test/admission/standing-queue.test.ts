@@ -5,7 +5,7 @@ import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts
 import { STANDING_TUNING, StandingQueue } from '../../src/admission/queue/standing-queue.ts'
 import type { Waiting } from '../../src/admission/queue/wait-queue.ts'
 
-const { drains, few, intervalMs, intervalsToStand, maxWaitMs, promiseMs, rememberMs, targetMs } = STANDING_TUNING
+const { drains, drainsAgain, few, intervalMs, intervalsToStand, maxWaitMs, promiseMs, rememberMs } = STANDING_TUNING
 
 interface Entry extends Waiting {
   readonly id: number
@@ -54,14 +54,14 @@ describe('a queue', () => {
   const tolerated = (drains * promiseMs) / gapMs
   const hopeless = maxWaitMs / gapMs
 
-  it('never stands if it drains within 0.6 of the promise', () => {
+  it('never stands if it drains within 600 ms', () => {
     assert.equal(drains * promiseMs, 600)
     const { queue, run, shed } = queueOf(gapMs)
     run(60_000, tolerated - 1)
     assert.deepEqual([queue.standing, shed], [false, []])
   })
 
-  it('stands after some intervals if it is longer and does not shrink', () => {
+  it('stands after some intervals if it takes longer to drain and does not shrink', () => {
     const { queue, run, warmUp } = queueOf(gapMs)
     warmUp()
     run(intervalsToStand * intervalMs - 2 * gapMs, 1.2 * tolerated)
@@ -134,7 +134,7 @@ describe('a queue', () => {
       run(10 * intervalMs, 0)
       assert.equal(queue.size, 0, 'what it could not serve was shed')
       run(pauseMs, 0)
-      run(10 * intervalMs, (2 * targetMs) / gapMs)
+      run(10 * intervalMs, (((drains + drainsAgain) / 2) * promiseMs) / gapMs)
       assert.equal(queue.standing, stands, `after ${pauseMs} ms`)
     }
   })

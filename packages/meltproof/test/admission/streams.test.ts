@@ -42,7 +42,7 @@ function endsSteadily(streams: Streams, announced: Announced = 'neither'): void 
 }
 
 describe('a streaming response', () => {
-  it('keeps its permit while it is written to now and then', () => {
+  it('keeps its permit if there is a write every 95 ms', () => {
     assert.equal(
       begin(new Streams()).isProgressing(9_000, WRITES, ...Array.from({ length: 18 }, () => SILENT)),
       undefined,
@@ -56,7 +56,7 @@ describe('a streaming response', () => {
     assert.equal(begin(new Streams()).isProgressing(9_000, WAITS, WRITES, WRITES), undefined)
   })
 
-  it('works again only after enough steady writes', () => {
+  it('counts as working again only after steady writes', () => {
     const { stream, isProgressing } = begin(new Streams())
     assert.equal(isProgressing(200, WAITS)?.gives, 'again')
     stream.rests()
@@ -68,7 +68,7 @@ describe('a streaming response', () => {
     assert.equal(stream.worksAgain, true)
   })
 
-  it('gives up its permit after a silence of 100 ms, and later ones of its kind do at their head', () => {
+  it('gives up its permit after a silence of 100 ms, and later streams of its kind do at their head', () => {
     const streams = new Streams()
     assert.deepEqual(begin(streams).isProgressing(1_000, SILENT), { gives: 'for good', atMs: 100 })
     assert.equal(begin(streams).isProgressing(1_200, WRITES), undefined)
@@ -76,7 +76,7 @@ describe('a streaming response', () => {
     assert.equal(begin(streams, 'neither', 2).isProgressing(95, SILENT), undefined)
   })
 
-  it('keeps its permit while silent if as many streams as permits were let go in doubt', () => {
+  it('keeps its permit while silent if as many doubtful streams as permits have given theirs up', () => {
     const streams = new Streams()
     const doubted = Array.from({ length: PERMITS }, () => begin(streams))
     for (const { isProgressing } of doubted) assert.equal(isProgressing(200, SILENT)?.atMs, 100)
@@ -96,7 +96,7 @@ describe('a streaming response', () => {
     assert.equal(begin(streams).isProgressing(400, SILENT), undefined)
   })
 
-  it('gives up its permit at its head if it announces events', () => {
+  it('gives up its permit at its head if the head announces events', () => {
     assert.deepEqual(begin(new Streams(), 'events').isProgressing(100, WRITES), { gives: 'for good', atMs: 5 })
   })
 

@@ -35,7 +35,7 @@ async function kill(worker: Worker): Promise<void> {
 }
 
 describe('a warning of a cluster', () => {
-  it('is printed by one worker, also for late ones, and again when that worker has gone', async () => {
+  it('is printed by one worker only, even if others start later, and again after that worker has died', async () => {
     const workers = [await fork(), await fork(), await fork()]
     const texts = Array.from({ length: 100 }, (_, i) => `text ${i}`)
     const said = await Promise.all(workers.map(worker => say(worker, ...texts)))
@@ -76,7 +76,7 @@ describe('a warning of a cluster', () => {
     assert.deepEqual(readdirSync(folder, { recursive: true }), names)
   })
 
-  it('is printed by each worker if they cannot meet', async () => {
+  it('is printed by each worker if they share no temporary folder', async () => {
     const workers = [await fork({ TMPDIR: '/dev/null' }), await fork({ TMPDIR: '/dev/null' })]
     for (const worker of workers) assert.deepEqual(await say(worker, 'unmet'), [true])
   })

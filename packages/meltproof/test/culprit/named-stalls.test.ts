@@ -5,7 +5,7 @@ import { NamedStalls } from '../../src/culprit/named-stalls.ts'
 const stall = (place: string, fromMs = 0, toMs = 500) =>
   ({ fromMs, toMs, place, route: 'GET /a', request: undefined }) as const
 
-it('counts the seconds of 50 places, and of all others together', () => {
+it('stalled seconds are counted for each of 50 places, and for all others together', () => {
   const named = new NamedStalls()
   for (let i = 0; i < 60; i++) named.add(stall(`place ${i}`))
   named.add(stall('place 0'))
@@ -15,7 +15,7 @@ it('counts the seconds of 50 places, and of all others together', () => {
   assert.equal(seconds['other'], 5)
 })
 
-it('reports a place once a minute, and at most 50 places a minute', () => {
+it('a place is reported once a minute, and at most 50 places a minute', () => {
   const named = new NamedStalls()
   assert.equal(named.isToBeSaid('a', 0), true)
   assert.equal(named.isToBeSaid('a', 59_999), false)

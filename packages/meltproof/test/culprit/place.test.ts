@@ -52,7 +52,7 @@ describe('the place that held the loop', () => {
     assert.equal(textOf([], 100), 'unknown')
   })
 
-  it('is unknown if it was seen only at the end', () => {
+  it('is unknown if only samples at the end of the stall show it', () => {
     const stack = [frame('after', 12)]
     assert.equal(textOf(looks({ 960: stack, 970: stack, 980: stack, 990: stack }), 1000), 'unknown')
   })
@@ -63,7 +63,7 @@ describe('the place that held the loop', () => {
     assert.equal(textOf(late, 1010), 'unknown')
   })
 
-  it('is the caller of a native function for the time in which that is known to have run', () => {
+  it('is the caller of a native function only for the time in which the function is known to have run', () => {
     const call = { askedAtMs: 60, fromMs: 60, toMs: 400, frames: [frame('load', 7)], request: undefined }
     assert.equal(textOf([{ ...call, cause: 'JSON.parse' }], 400), 'load, src/a.js:7 (JSON.parse)')
     assert.equal(textOf([{ ...call, cause: 'JSON.parse' }], 1000), 'unknown')

@@ -45,7 +45,7 @@ class FakePool {
   }
 }
 
-test('serves callers in order of arrival, and requests no more connections than are wanted and allowed', () => {
+test('the queue serves callers in order of arrival, and requests only connections that are wanted and allowed', () => {
   const pool = new FakePool(2)
   pool.wait('a')
   assert.equal(pool.asked.length, 1)
@@ -61,7 +61,7 @@ test('serves callers in order of arrival, and requests no more connections than 
   assert.deepEqual(pool.served, ['a', 'b', 'c'])
 })
 
-test('serves the newest caller first once a deadline has passed, until the queue is empty', () => {
+test('the queue serves the newest caller first once a deadline has passed, until the queue is empty', () => {
   const pool = new FakePool(1)
   pool.wait('a', 'b', 'c', 'd')
   pool.timeout('a')
@@ -96,7 +96,7 @@ test('a deadline on a connection switches to newest first, unless the queue is e
   assert.deepEqual(pool.served, ['c: left', 'a', 'b', 'e'])
 })
 
-test('returns a connection that no caller waits for, and rejects the longest wait if connecting fails', () => {
+test('the queue returns an unwanted connection, and rejects the longest wait if connecting fails', () => {
   const pool = new FakePool(2)
   pool.wait('a')
   pool.leave('a')

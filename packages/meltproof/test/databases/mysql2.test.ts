@@ -254,7 +254,7 @@ test('a query that is late on arrival rejects without harm', { skip }, () =>
   }),
 )
 
-test('an answer in the socket wins over a deadline that passed in a stall of the own loop, 20 of 20', { skip }, () =>
+test('an answer in the socket beats a deadline that passed while the loop stalled, in 20 of 20 runs', { skip }, () =>
   withPool({ connectionLimit: 1 }, async pool => {
     bound(pool)
     await one(pool)

@@ -187,7 +187,7 @@ test('a lone client: a late query in the queue is not sent, and the client stays
   await client.end()
 })
 
-test('an answer in the socket wins over a deadline that passed in a stall of the own loop, 20 of 20', () =>
+test('an answer in the socket beats a deadline that passed while the loop stalled, in 20 of 20 runs', () =>
   withPool({ max: 1 }, async pool => {
     bound(pool)
     await pool.query('select 1')

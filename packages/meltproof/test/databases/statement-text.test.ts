@@ -34,7 +34,7 @@ test('rollsBack() recognises ROLLBACK in all its forms, and nothing that only lo
   )
 })
 
-test('cleansUp() and mustFinish() recognise cleanup and BEGIN, and not work', () => {
+test('cleansUp() and mustFinish() recognise cleanup and BEGIN, and no other statements', () => {
   const cleanup = ['COMMIT', 'END', 'RELEASE SAVEPOINT a', 'RESET ALL', 'SELECT pg_advisory_unlock(1)', 'UNLOCK TABLES']
   const work = ['SELECT 1', 'INSERT INTO commits VALUES (1)', 'UPDATE a SET b = 1', 'WITH a AS (SELECT 1) SELECT 1']
   holds(cleansUp, [...cleanup, "SELECT RELEASE_LOCK('a')"], [...work, 'BEGIN'])
@@ -56,7 +56,7 @@ test('tidiesSession() allows nothing that commits a broken transaction', () => {
   )
 })
 
-test('mayChangeSession() recognises what outlives its statement', () => {
+test('mayChangeSession() recognises statements whose effect on the session outlives them', () => {
   holds(
     mayChangeSession,
     [
@@ -70,7 +70,7 @@ test('mayChangeSession() recognises what outlives its statement', () => {
   )
 })
 
-test('nameOf() returns the first word alone', () => {
+test('nameOf() returns only the first word of a statement', () => {
   assert.equal(nameOf('/* who */ insert into a values (1)'), 'INSERT')
   assert.equal(nameOf(''), 'statement')
 })

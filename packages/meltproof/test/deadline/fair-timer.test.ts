@@ -73,7 +73,7 @@ test('without credit the timer expires within a few turns after the stall', asyn
   assert.ok(ticks <= 10, `${ticks} ticks`)
 })
 
-test('an answer in the socket wins over the timer, 30 of 30, even without credit', async () => {
+test('an answer in the socket wins over the timer in 30 of 30 runs, even without credit', async () => {
   // In a thread of its own, so that it answers while this loop is blocked, and says when it has.
   const written = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(

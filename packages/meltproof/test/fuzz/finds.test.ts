@@ -9,7 +9,7 @@ for (const [sabotage, found] of [
   ['leak', /FAILED: the heap grew by/],
   ['repeat', /FAILED: scrape: a series twice: \w+\{/],
 ] as const) {
-  test(`the fuzz run finds a server that can ${sabotage}, and prints how to repeat it`, async () => {
+  test(`the fuzz run finds a server with the fault "${sabotage}", and prints how to repeat it`, async () => {
     const { code, errors } = await fuzz(sabotage, ...SMALL)
     assert.equal(code, 1)
     assert.match(errors, found)

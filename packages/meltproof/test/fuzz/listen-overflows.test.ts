@@ -15,7 +15,7 @@ describe('isAccepted()', options, () => {
     server.close()
   })
 
-  it('is true for a connection that the server has', async () => {
+  it('is true for a connection that the server has accepted', async () => {
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -26,7 +26,7 @@ describe('isAccepted()', options, () => {
     assert.equal(isAccepted(port, accepted.remotePort), true)
   })
 
-  it('is false for one that never reached it, and unknown without a port', () => {
+  it('is false for a client port without a connection, and undefined without a client port', () => {
     const { port } = server.address() as AddressInfo
     assert.equal(isAccepted(port, 1), false)
     assert.equal(isAccepted(port, undefined), undefined)

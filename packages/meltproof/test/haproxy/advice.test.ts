@@ -102,7 +102,7 @@ describe('maxconn without overload', () => {
 })
 
 describe('maxconn under overload', () => {
-  it('is sent with the first sheds: the limit and room for a queue of four', () => {
+  it('is sent with the first sheds, as the limit plus a queue of four', () => {
     assert.equal(Asked.overloaded(FULL).maxconn(), 14)
     const asked = Asked.released()
     assert.equal(asked.maxconn({ ...FULL, queued: 300, open: 310 }), OPEN)
@@ -113,7 +113,7 @@ describe('maxconn under overload', () => {
     assert.equal(new Asked({ ...FULL, queued: 10, open: 20 }).maxconn(), 14)
   })
 
-  it('leaves room for 30 ms of work, however quick that is', () => {
+  it('adds a queue of 30 ms of work to the limit, however quick the work is', () => {
     const asked = Asked.overloaded(FULL)
     for (let i = 0; i < 40; i++) asked.maxconn({ queued: 60, open: 70 }, 400)
     assert.equal(asked.maxconn({ queued: 60, open: 70 }, 400), 10 + 60)
@@ -133,7 +133,7 @@ describe('maxconn under overload', () => {
     assert.equal(told.at(-1), 1 + 4)
   })
 
-  it('stays while the service is busy, even if none is admitted between two checks', () => {
+  it('stays while the service is busy, even if no request is admitted between two checks', () => {
     const asked = Asked.overloaded(FULL)
     for (let i = 0; i < 50; i++) assert.equal(asked.maxconn(), 14)
     for (let i = 0; i < 50; i++) assert.equal(asked.maxconn({ queued: 0, open: 10 }), 14, 'not all of them were read')

@@ -136,7 +136,7 @@ describe('run()', () => {
     assert.equal(await waits, 'later')
   })
 
-  it('needs no permit within an ended run inside one that still runs', async () => {
+  it('needs no permit in an ended run that is nested in a running one', async () => {
     const jobs = limiter({ limit: 1, sheds: false })
     const outer = jobs.run(async () => {
       const { promise: inner, resolve } = Promise.withResolvers<void>()
@@ -152,7 +152,7 @@ describe('run()', () => {
     assert.equal(await outer, 'later')
   })
 
-  it('sheds a run whose turn does not come, and explains why, unless sheds is false', async () => {
+  it('sheds a run that waits too long, and explains why, unless sheds is false', async () => {
     const jobs = limiter({ limit: 1 })
     const patient = limiter({ limit: 1, sheds: false })
     const held = new Held()
@@ -341,7 +341,7 @@ describe('a run under a deadline', () => {
     assert.ok(left > 50_000 && left <= 60_000)
   })
 
-  it('is shed or rejected if its turn cannot come in time', async () => {
+  it('is shed or rejected if it cannot start in time', async () => {
     const jobs = limiter({ limit: 1, sheds: false })
     const held = new Held()
     void jobs.run(held.work('hangs'))

@@ -140,7 +140,7 @@ describe('masked addresses', () => {
     ['::1', '0:0:0::'],
     ['fe80::1%eth0', 'fe80:0:0::'],
   ] as const) {
-    it(full, () => assert.equal(maskedAddress(full), shown))
+    it(`${full} is shown as ${shown}`, () => assert.equal(maskedAddress(full), shown))
   }
 })
 

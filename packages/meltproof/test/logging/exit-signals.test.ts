@@ -83,7 +83,7 @@ describe('signals that end a process', () => {
     assert.equal(process.listenerCount('worker'), 0)
   })
 
-  it('have no listener for one turn when they are let through', async () => {
+  it('have no listener for one turn after letThrough()', async () => {
     await withSignals(async signals => {
       signals.watch()
       await turn()

@@ -8,7 +8,7 @@ import { secretNames } from '../../src/logging/access-log/secret-names.ts'
 
 const isSecret = secretNames([])
 
-describe('a secret name', () => {
+describe('the value of a parameter is secret if its name is', () => {
   for (const name of [
     'token',
     'Token',
@@ -59,7 +59,7 @@ describe('a secret name', () => {
   }
 })
 
-describe('not a secret name', () => {
+describe('the value of a parameter is not secret if its name is', () => {
   for (const name of [
     '',
     '%',
@@ -95,7 +95,7 @@ describe('not a secret name', () => {
   }
 })
 
-describe('an added name', () => {
+describe('a name added to the secret ones', () => {
   const added = secretNames(['Phone-Number', 'user.mail', 'q1', '電話', '_'])
   for (const name of [
     'phone_number',
@@ -105,7 +105,7 @@ describe('an added name', () => {
     'q1',
     '%E9%9B%BB%E8%A9%B1',
   ]) {
-    it(name, () => assert.ok(added(name)))
+    it(`matches ${name}`, () => assert.ok(added(name)))
   }
   it('does not match the end of another name, nor the name without its digit', () => {
     assert.deepEqual(['home_phone_number', 'q', 'q2', 'mail', '__'].map(added), [false, false, false, false, false])
@@ -113,7 +113,7 @@ describe('an added name', () => {
   it('may have no letters', () => assert.ok(added('_')))
 })
 
-describe('redaction', () => {
+describe('redaction in a URL', () => {
   for (const [url, shown] of [
     ['/a?x=1&token=abc&y=2', '/a?x=1&token=[redacted]&y=2'],
     ['/a?user[password]=abc', '/a?user[password]=[redacted]'],
@@ -155,7 +155,7 @@ describe('redaction', () => {
     ['/a?next=%2Fcb%3Fpage%3D2&mail=me%40x.com', '/a?next=%2Fcb%3Fpage%3D2&mail=me%40x.com'],
     ['/a?next=%2Fcb%3Ftoken%3D%zz&x=%', '/a?next=[redacted]&x=%'],
   ] as const) {
-    it(url, () => assert.equal(redactTarget(url, isSecret), shown))
+    it(`${url} becomes ${shown}`, () => assert.equal(redactTarget(url, isSecret), shown))
   }
 
   const names = fc.constantFrom('token', 'clientSecret', 'user[pass]', 'X-Amz-Signature', 'api_key[]', 'otp')

@@ -67,7 +67,7 @@ test('the middleware of logSheds() sees a response that has finished and closed'
   assert.equal(seen.length, 6)
 })
 
-test('a middleware of logSheds() that throws, now or later, is reported once', async () => {
+test('a middleware of logSheds() that throws, synchronously or later, is reported once', async () => {
   const server = http.createServer()
   const guard = protect(server)
   const warnings: Error[] = []

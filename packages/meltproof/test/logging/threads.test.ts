@@ -87,7 +87,7 @@ describe('a worker thread', () => {
     assert.equal(whole(text).lines.filter(name => name === 'b').length, 10_000)
   })
 
-  it('evaluated from a string inherits --require of Node', async () => {
+  it('evaluated from a string loses nothing with --require meltproof/register', async () => {
     const pipe = new Pipe()
     const { resolve } = createRequire(import.meta.url)
     const node = ['meltproof/register', './apps/listens.cjs'].map(module => `--require=${resolve(module)}`)

@@ -182,7 +182,9 @@ test('no series appears twice after sheds, dry runs, errors, calls, and names th
   close()
 })
 
-test('promtool accepts the exposition of that test', { skip: skipWithout('promtool', 'prometheus') }, () => {
+test('promtool accepts the exposition of a server after sheds, dry runs, errors and calls', {
+  skip: skipWithout('promtool', 'prometheus'),
+}, () => {
   const options = { input: inManyStates, encoding: 'utf8' } as const
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], options)
   assert.notEqual(inManyStates, '')

@@ -13,7 +13,7 @@ const values = (families: readonly Family[]): number[] =>
 /** As one process tells it to another. */
 const told = (families: readonly Family[]): Figures => JSON.parse(JSON.stringify(figuresOf(families)))
 
-test('figures are joined by their aggregator', () => {
+test('joined figures are the sum, minimum, maximum or mean, as their aggregator says', () => {
   const kinds = ['sum', 'min', 'max', 'average'] as const
   const of = (value: number): Family[] => kinds.map(kind => family(kind, kind, 'gauge', value))
   assert.deepEqual(values(joined(of(0), [told(of(2)), told(of(4))])), [6, 2, 4, 3])
@@ -55,7 +55,7 @@ test('a joined histogram has the sum of each bucket, all series, and the newest 
   assert.equal(both!.samples()[0]!.exemplar?.traceId, '2'.repeat(32))
 })
 
-test('of processes that have ended only the counters stay', () => {
+test('only the counters of ended processes are kept', () => {
   const families = [family('c', 'sum', 'counter', 5), family('g', 'sum', 'gauge', 7)]
   assert.deepEqual(Object.keys(countedOf(families, [told(families)])), ['c'])
 })

@@ -20,7 +20,7 @@ function rowsBelow(heading: string): string[] {
   )
 }
 
-test('docs/metrics.md lists the metrics of the table', () => {
+test('docs/metrics.md lists exactly the metrics of METRICS', () => {
   const joins = { sum: 'sum', max: 'greatest', min: 'least', average: 'average' }
   const rows = METRICS.map(({ prometheus, otel, kind, unit, labels = [], aggregator = 'sum', help }) => {
     const named = labels.map(name => `\`${name}\``).join(', ')
@@ -48,7 +48,7 @@ test('the Prometheus name is what an exporter makes of the OpenTelemetry name', 
   }
 })
 
-test('each metric is either fed by events or read, and only one of them', () => {
+test('each metric has exactly one source: one kind of event, or a function read at the scrape', () => {
   for (const { otel, request, shed, call, stall, logLoss, loopDelay, read } of METRICS) {
     const fed = [request ?? shed, call, stall, logLoss, loopDelay, read]
     assert.equal(fed.filter(each => each !== undefined).length, 1, otel)

@@ -37,7 +37,7 @@ describe('prefersOpenMetrics()', () => {
     [';;=,;', false],
     [undefined, false],
   ] as const) {
-    it(`${expected}: ${accept}`, () => assert.equal(prefersOpenMetrics(accept), expected))
+    it(`is ${expected} for Accept: ${accept}`, () => assert.equal(prefersOpenMetrics(accept), expected))
   }
 })
 
@@ -74,7 +74,7 @@ describe('an exemplar', () => {
 const LINE =
   /^(?:# (?:HELP [a-z_:][\w:]* (?:[^\\"\n]|\\[\\"n])*|TYPE [a-z_:][\w:]* (?:counter|gauge|histogram)|EOF)|[a-z_:][\w:]*(?:\{(?:[a-z_]\w*="(?:[^\\"\n]|\\[\\"n])*",?)*\})? (?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|[+-]Inf)(?: # \{trace_id="[\da-f]{32}"\} \d+(?:\.\d+)?(?:e[+-]?\d+)? \d+\.\d{3})?)$/
 
-test('the OpenMetrics text has types without _total, bounds with a point, and an EOF', () => {
+test('the OpenMetrics text has types without _total, bounds with a decimal point, and an EOF', () => {
   const counter = new SampledSeries({ a: 'quo"te\n\\' })
   counter.add(3, 1)
   const histogram = new SampledSeries({}, [0.5, 1], true)

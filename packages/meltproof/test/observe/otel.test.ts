@@ -66,7 +66,7 @@ function traced(server: http.Server): void {
   } as typeof server.emit
 }
 
-test('instrument() exports metrics by the conventions, and verdicts and stalls on spans', async t => {
+test('instrument() exports metrics by the semantic conventions, and verdicts and stalls on spans', async t => {
   nameStalls({
     seconds: () => ({ 'render, src/a.js:88': 2 }),
     between: fromMs => [{ ...STALL, fromMs, toMs: fromMs + 80 }],

@@ -37,7 +37,7 @@ function value(handler: MetricsHandler, start: string): number | undefined {
   return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ') + 1))
 }
 
-test('requests are counted by route, status and verdict, beside guard and event loop', async () => {
+test('requests are counted by route, status and verdict, beside figures of the guard and the event loop', async () => {
   const { handler, url } = await measured(
     (request, response) => {
       nameRoute(request, '/users/:id')
@@ -320,7 +320,7 @@ test('a scrape on the port of the service is answered during overload', async ()
   handler.close()
 })
 
-test('a named limiter is in the metrics until it is closed, and the later one of two with one name wins', async () => {
+test('a named limiter is in the metrics until it is closed, and of two with the same name the later wins', async () => {
   const { handler } = await measured((_, response) => response.end())
   const line = (limiter: string): number | undefined =>
     value(handler, `meltproof_limiter_admitted_total{limiter="${limiter}"}`)

@@ -21,7 +21,7 @@ const slowly: http.RequestListener = (_, response) => {
   setTimeout(() => response.end('ok'), 50)
 }
 
-test('Server-Timing is sent neither by default nor to other clients', async () => {
+test('Server-Timing is sent neither by default nor to clients outside the listed networks', async () => {
   assert.equal(await header({}, slowly), null)
   assert.equal(await header({ serverTiming: false }, slowly), null)
   assert.equal(await header({ serverTiming: ['10.0.0.0/8', '::2'] }, slowly), null)

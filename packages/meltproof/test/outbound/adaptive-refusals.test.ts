@@ -126,7 +126,7 @@ describe('gRPC over HTTP/2', () => {
       stream.end('message')
     },
   })) {
-    test(`a grpc-status that refuses counts ${where}`, async () => {
+    test(`a refusing grpc-status counts as a refusal ${where}`, async () => {
       const grpc = http2.createSecureServer({ key: CERTIFICATE.key, cert: CERTIFICATE.cert })
       let streams = 0
       grpc.on('stream', stream => {

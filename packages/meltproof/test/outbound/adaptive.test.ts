@@ -313,7 +313,7 @@ for (const [name, reason] of [
   })
 }
 
-test('an origin whose body is cut by a limit is not dead', async () => {
+test('an origin whose body is cut by a limit does not count as dead', async () => {
   withLimits({ adaptive: true, idleMs: 20 })
   behave = response => void response.writeHead(200).write('some')
   for (let i = 0; i < 12; i++) await assert.rejects(CLIENTS['fetch']!(url))

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Bulkhead } from '../../src/outbound/bulkhead.ts'
 
-test('the bulkhead refuses a call over the limit, and takes one again when another has left', () => {
+test('the bulkhead refuses a call over the limit, and admits a call again when another has ended', () => {
   const bulkhead = new Bulkhead()
   assert.equal(bulkhead.enter('a', 2), true)
   assert.equal(bulkhead.enter('a', 2), true)
@@ -17,7 +17,7 @@ test('the bulkhead refuses a call over the limit, and takes one again when anoth
   assert.equal(bulkhead.inFlight('a'), 2)
 })
 
-test('the bulkhead never holds more than its limit, and nothing once all have left', () => {
+test('property: the bulkhead never holds more calls than its limit, and none once all have ended', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ origin: fc.constantFrom('a', 'b', 'c'), enters: fc.boolean() }), { maxLength: 200 }),

@@ -99,7 +99,7 @@ describe('a dead address', () => {
       { address: '127.0.0.2', family: 4 },
     ])
 
-  test('is given up after its attempt, and the next one is tried', async () => {
+  test('is given up when its attempt times out, and the next address is tried', async () => {
     const hole = await blackhole()
     const alive = http.createServer((_request, response) => response.end('alive'))
     await new Promise<void>((resolve, reject) => {

@@ -6,6 +6,7 @@ import http from 'node:http'
 import net, { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, getGlobalDispatcher, request as undiciRequest, upgrade as undiciUpgrade } from 'undici'
@@ -57,7 +58,7 @@ describe('upgrades', () => {
     socket.destroy()
   })
 
-  test('node:http: so has a tunnel by CONNECT', async () => {
+  test('node:http: a CONNECT tunnel has no limits', async () => {
     withLimits({ idleMs: 50, totalMs: 200 })
     const request = http.request({ host: '127.0.0.1', port: dependency.port, method: 'CONNECT', path: 'a:1' }).end()
     const [, socket] = (await once(request, 'connect')) as [unknown, Socket]
@@ -78,7 +79,7 @@ describe('upgrades', () => {
     socket.destroy()
   })
 
-  test('an upgrade that is not answered has the limit of the first byte', async () => {
+  test('an upgrade that gets no answer ends after firstByteMs', async () => {
     withLimits({ firstByteMs: 100 })
     const { error } = await sent({ path: '/silent', headers })
     assert.equal(deadlineIn(error)?.phase, 'first-byte')
@@ -87,7 +88,7 @@ describe('upgrades', () => {
 })
 
 describe('agents of node:http', () => {
-  test('the wait for a free connection is no time to connect, and counts in total', async () => {
+  test('the wait for a free connection counts towards totalMs, but not towards connectMs', async () => {
     withLimits({ connectMs: 50, totalMs: 600 })
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const held = sent({ agent, path: '/hello?ms=300' })
@@ -114,7 +115,7 @@ describe('agents of node:http', () => {
     }
   }
 
-  test('an agent that makes its connection late, or never, has as long to connect as others', async () => {
+  test('connectMs applies to an agent that connects late or never, and its late connection is closed', async () => {
     withLimits({ connectMs: 50 })
     const agent = new LateAgent()
     const told: string[] = []
@@ -127,7 +128,7 @@ describe('agents of node:http', () => {
     assert.deepEqual(told, ['connect', 'close'])
   })
 
-  test('an agent that makes its connection in time', async () => {
+  test('a connection that an agent makes asynchronously within connectMs is used', async () => {
     withLimits({ connectMs: 5000 })
     const agent = new LateAgent()
     const sent = once(http.get({ host: '127.0.0.1', port: dependency.port, path: '/hello', agent }), 'response')
@@ -137,7 +138,7 @@ describe('agents of node:http', () => {
     assert.equal(response.resume().statusCode, 200)
   })
 
-  test('a peer that the app asks earlier is asked as the app has said', async t => {
+  test('TCP keep-alive that the app has set on a socket is not changed', async t => {
     withLimits({})
     const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
     const askedWith = async (createConnection: () => Socket): Promise<unknown[]> => {
@@ -151,7 +152,7 @@ describe('agents of node:http', () => {
     assert.deepEqual(await askedWith(() => net.connect(to).setKeepAlive(true, 3000)), [[true, 3000]])
   })
 
-  test('a peer that is silent for long is asked whether it is alive, unless the agent does so', async t => {
+  test('TCP keep-alive is set to 60 s, unless the agent sets it', async t => {
     withLimits({})
     const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
     const askedWith = async (agent: http.Agent | false): Promise<readonly unknown[] | undefined> => {
@@ -183,7 +184,7 @@ describe('agents of node:http', () => {
     assert.equal(await asked(true, { headers: { upgrade: 'x' } }), false)
   })
 
-  test('a refused call costs no connection of the pool', async () => {
+  test('a refused call does not close a connection of the pool', async () => {
     withLimits({ maxInFlight: 1, firstByteMs: 500 })
     const agent = new http.Agent({ keepAlive: true })
     const first = await sent({ agent, path: '/hello' })
@@ -198,7 +199,7 @@ describe('agents of node:http', () => {
     agent.destroy()
   })
 
-  test('a connection kept alive gathers no listeners', async () => {
+  test('a reused connection does not accumulate listeners', async () => {
     withLimits({})
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const counts: number[] = []
@@ -216,7 +217,7 @@ describe('agents of node:http', () => {
     agent.destroy()
   })
 
-  test('a socket path is an origin of its own', async () => {
+  test('a socket path is an origin with its own limits', async () => {
     const path = join(tmpdir(), `meltproof-${process.pid}.sock`)
     const server = http.createServer((request, response) => {
       if (request.url === '/hello') response.end('hello')
@@ -235,7 +236,23 @@ describe('agents of node:http', () => {
 })
 
 describe('bodies', () => {
-  test('a body that is not read is over when it has come, and holds no timer', async () => {
+  test('node:http: a body that arrives in pieces is not idle, also when other code has replaced push()', async () => {
+    withLimits({ idleMs: 300, totalMs: 5000 })
+    const { push } = Readable.prototype
+    Readable.prototype.push = function (this: Readable, ...args: Parameters<typeof push>): boolean {
+      return push.apply(this, args)
+    }
+    try {
+      const { response } = await sent({ path: '/drip?ms=50' })
+      const cut = once(response!.resume(), 'error').then(([error]) => error)
+      assert.equal(await Promise.race([cut, sleep(900, 'alive')]), 'alive')
+      response!.destroy()
+    } finally {
+      Readable.prototype.push = push
+    }
+  })
+
+  test('a body that has arrived but is not read has no timer, and is not cut off', async () => {
     withLimits({ idleMs: 100 })
     const { response } = await sent({ path: '/hello' })
     await sleep(20)
@@ -272,7 +289,7 @@ describe('bodies', () => {
     )
   })
 
-  test('an event stream lives on, until it is silent for too long', async () => {
+  test('an event stream has only the limit streamIdleMs', async () => {
     withLimits({ totalMs: 300, idleMs: 20, streamIdleMs: 250 })
     for (const client of [CLIENTS['fetch']!, CLIENTS['node:http']!, CLIENTS['undici 8']!]) {
       const abort = new AbortController()
@@ -285,14 +302,14 @@ describe('bodies', () => {
     }
   })
 
-  test('a head that drips counts as no first byte', async () => {
+  test('a head that arrives byte by byte does not count as the first byte', async () => {
     withLimits({ firstByteMs: 200 })
     for (const client of [CLIENTS['fetch']!, CLIENTS['node:http']!]) {
       assert.match((await exceeded(client(`${dependency.url}/head-drip?ms=30`))).message, /for the first byte/)
     }
   })
 
-  test('a request body that is produced slowly does not count against the first byte', async () => {
+  test('a request body that is produced slowly does not count towards firstByteMs', async () => {
     withLimits({ firstByteMs: 100 })
     const produce = async function* (): AsyncGenerator<Buffer> {
       for (let i = 0; i < 5; i++) {
@@ -323,7 +340,7 @@ describe('bodies', () => {
     assert.deepEqual(answers, ['500', '500', '500'])
   })
 
-  test('an upload that its peer does not read times out', async () => {
+  test('an upload that its peer does not read ends after firstByteMs', async () => {
     withLimits({ firstByteMs: 100 })
     const request = http.request(`${dependency.url}/deaf`, { method: 'POST' })
     request.end(Buffer.alloc(50_000_000))
@@ -334,7 +351,7 @@ describe('bodies', () => {
 
 describe('budgets', () => {
   for (const [name, client] of Object.entries(CLIENTS)) {
-    test(`${name}: ends with the budget it runs in, and is not started when that is used up`, async () => {
+    test(`${name}: a call ends with its budget, and is not started if the budget is used up`, async () => {
       withLimits({})
       const budget = new Budget(100)
       const error = await exceeded(runWithBudget(budget, () => client(`${dependency.url}/silent`)))
@@ -344,7 +361,7 @@ describe('budgets', () => {
       budget.settle()
     })
 
-    test(`${name}: ends when its budget is cancelled`, async () => {
+    test(`${name}: a call ends when its budget is cancelled`, async () => {
       withLimits({})
       const budget = new Budget(10_000)
       const call = runWithBudget(budget, () => client(`${dependency.url}/silent`))
@@ -353,7 +370,7 @@ describe('budgets', () => {
       budget.settle()
     })
 
-    test(`${name}: its calls no longer listen for its end once they are over`, async () => {
+    test(`${name}: a call that is over has no listener on its budget`, async () => {
       withLimits({})
       const budget = new WatchedBudget(60_000)
       await runWithBudget(budget, () => client(`${dependency.url}/hello`))
@@ -363,7 +380,7 @@ describe('budgets', () => {
     })
   }
 
-  test('a settled budget ends nothing', async () => {
+  test('a settled budget does not end a call', async () => {
     withLimits({})
     const budget = new Budget(100)
     const call = runWithBudget(budget, () => overHttp(`${dependency.url}/hello?ms=300`))
@@ -372,9 +389,9 @@ describe('budgets', () => {
   })
 })
 
-describe('what ends by itself leaves nothing behind', () => {
+describe('calls that meltproof does not end', () => {
   for (const [name, client] of Object.entries(CLIENTS)) {
-    test(`${name}: a signal that is aborted already, a refused connection, a connection that breaks`, async () => {
+    test(`${name}: aborted, refused and broken calls keep their errors, and do not stay in flight`, async () => {
       withLimits({ maxInFlight: 1 })
       await assert.rejects(client(`${dependency.url}/hello`, { signal: AbortSignal.abort() }))
       const breaking = createServer(socket => {
@@ -400,7 +417,7 @@ describe('what ends by itself leaves nothing behind', () => {
     })
   }
 
-  test('a dispatcher that is destroyed in flight', async () => {
+  test('a call whose dispatcher is destroyed fails with the error of undici', async () => {
     withLimits({})
     const dispatcher = new Agent()
     const call = undiciRequest(`${dependency.url}/silent`, { dispatcher })
@@ -410,7 +427,7 @@ describe('what ends by itself leaves nothing behind', () => {
     await assert.rejects(undiciRequest(`${dependency.url}/hello`, { dispatcher }), { code: 'UND_ERR_DESTROYED' })
   })
 
-  test("the caller's own timeouts count as before", async () => {
+  test('timeouts that the caller sets work as without limits', async () => {
     withLimits({})
     await assert.rejects(fetch(`${dependency.url}/silent`, { signal: AbortSignal.timeout(50) }), {
       name: 'TimeoutError',
@@ -431,7 +448,7 @@ describe('install and uninstall', () => {
     'undici:request:create',
   ]
 
-  test('taking it off puts everything back', async () => {
+  test('uninstalling restores undici, ends all subscriptions, and leaves calls without limits', async () => {
     await (await fetch(`${dependency.url}/hello`)).text()
     const globals = globalThis as unknown as Record<symbol, object | undefined>
     let base = (globals[Symbol.for('undici.globalDispatcher.2')] ?? getGlobalDispatcher()) as { dispatch: unknown }
@@ -466,12 +483,12 @@ describe('install and uninstall', () => {
     }
   })
 
-  test('an origin that is left alone is left alone', async () => {
+  test('an origin that is set to false has no limits', async () => {
     withLimits({ firstByteMs: 50, origins: { [dependency.url]: false } })
     for (const client of Object.values(CLIENTS)) assert.equal(await client(`${dependency.url}/hello?ms=150`), 'hello')
   })
 
-  test('a failure of ours takes the bounds off, warns once, and fails no call', async t => {
+  test('an error inside meltproof uninstalls the limits, warns once, and fails no call', async t => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): number => warnings.push(warning)
     process.on('warning', onWarning)
@@ -494,7 +511,7 @@ describe('install and uninstall', () => {
     )
   })
 
-  test('plain sockets are left alone', async () => {
+  test('plain sockets have no limits', async () => {
     withLimits({ connectMs: 1, totalMs: 1 })
     const socket = connect(dependency.port, '127.0.0.1')
     await once(socket, 'connect')

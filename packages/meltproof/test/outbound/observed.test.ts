@@ -59,7 +59,7 @@ async function next(): Promise<{ record: OutboundRecord; timeline: CallTimeline 
 }
 
 for (const [name, call] of Object.entries(clients)) {
-  test(`${name}: peer, status, scope and Server-Timing of a call`, async () => {
+  test(`${name}: a record has the peer, status, scope and Server-Timing of its call`, async () => {
     const scope = { openCalls: undefined }
     await runInScope(scope, () => call('/honest/80'))
     const { record, timeline } = await next()
@@ -76,7 +76,7 @@ for (const [name, call] of Object.entries(clients)) {
     assert.equal((await next()).record.status, 404)
   })
 
-  test(`${name}: an answer that lay here during a stall is not the dependency's`, async () => {
+  test(`${name}: an answer that arrived during a stall of the own loop counts as loop time`, async () => {
     await call(`${dependency.url}/hello`)
     await next()
     const [came, written] = [dependency.came(), dependency.written()]
@@ -111,7 +111,7 @@ for (const [name, call] of Object.entries(clients)) {
   })
 }
 
-test('a call that was given up is a timeout or an abort', async () => {
+test('a call that its caller gives up is recorded as timeout or aborted', async () => {
   await assert.rejects(fetch(`${url}/5000`, { signal: AbortSignal.timeout(30) }))
   assert.equal((await next()).record.outcome, 'timeout')
   const controller = new AbortController()
@@ -121,7 +121,7 @@ test('a call that was given up is a timeout or an abort', async () => {
   assert.equal((await next()).record.outcome, 'aborted')
 })
 
-test('a call given up in the line of its agent is not the network', async () => {
+test('a call given up while it waits for its agent does not count as network time', async () => {
   const agent = new http.Agent({ maxSockets: 1 })
   const held = once(http.get(`${url}/5000`, { agent }), 'error')
   const uninstall = install({ totalMs: 100 })
@@ -150,7 +150,7 @@ const pools: Record<string, (path: string) => Promise<unknown>> = {
 }
 
 for (const [name, call] of Object.entries(pools)) {
-  test(`${name}: a call that waits for a connection belongs to its own request, and waits for the dependency`, async () => {
+  test(`${name}: the wait for a connection is dependency time of the request that waits`, async () => {
     // A copy of undici that is not the global one shows itself at its first connection.
     await call('/1')
     const [holder, waiter] = [{ openCalls: undefined }, { openCalls: undefined }]
@@ -169,7 +169,7 @@ for (const [name, call] of Object.entries(pools)) {
   })
 }
 
-test('when nobody observes any more undici is as it was', () => {
+test('without observers dispatch() of undici is no longer replaced', () => {
   const base = Object.getPrototypeOf(Object.getPrototypeOf(Object.getPrototypeOf(pool))) as { dispatch: unknown }
   const ours = base.dispatch
   stop()
@@ -177,7 +177,7 @@ test('when nobody observes any more undici is as it was', () => {
   stop = watchCalls(see)
 })
 
-test("a Client's line is no time to connect", async () => {
+test('the wait in the queue of a Client does not count towards connectMs', async () => {
   const before = getGlobalDispatcher()
   const client = new Client(url)
   setGlobalDispatcher(client)

@@ -31,7 +31,7 @@ test('an exact origin matches itself alone', () => {
   }
 })
 
-test('a wildcard matches all hosts below its domain, and none that only ends alike', () => {
+test('a wildcard matches all hosts below its domain, and no other host whose name ends with the same letters', () => {
   const table = tableOf('https://*.internal.example')
   assert.ok(table.of('https://a.internal.example'))
   assert.ok(table.of('https://a.b.internal.example'))

@@ -22,21 +22,33 @@ const PORT = Number(process.versions.node.split('.')[0]) >= 24 ? ':9' : ''
 describe('the origin of a call', () => {
   for (const [what, options, origin] of [
     ['has its host and port', { host: 'up.test', port: 8080 }, 'http://up.test:8080'],
-    ['leaves the usual port out', { host: 'UP.test', port: 80 }, 'http://up.test'],
-    ['has an address of IPv6', { host: '::1', port: 9 }, 'http://[::1]:9'],
-    ['is that of a Host header that agrees', { host: 'up.test', headers: { host: 'up.test:81' } }, 'http://up.test:81'],
+    ['omits the default port', { host: 'UP.test', port: 80 }, 'http://up.test'],
+    ['has an IPv6 address in brackets', { host: '::1', port: 9 }, 'http://[::1]:9'],
     [
-      'is not what a proxy passes on of its client',
+      'has the port of a Host header for the same host',
+      { host: 'up.test', headers: { host: 'up.test:81' } },
+      'http://up.test:81',
+    ],
+    [
+      'is not a Host header for another host, which a proxy passes on',
       { host: 'up.test', port: 9, headers: { host: 'shop.test' } },
       `http://up.test${PORT}`,
     ],
-    ['nor the port of that', { host: 'up.test', port: 9, headers: { host: 'shop.test:81' } }, `http://up.test${PORT}`],
     [
-      'is that of the URL that a forward proxy is told',
+      'has no port of a Host header for another host',
+      { host: 'up.test', port: 9, headers: { host: 'shop.test:81' } },
+      `http://up.test${PORT}`,
+    ],
+    [
+      'is that of the target URL behind a forward proxy',
       { host: 'proxy.test', port: 9, path: 'http://far.test:8/a', headers: { host: 'far.test:8' } },
       'http://far.test:8',
     ],
-    ['is a path for a socket', { socketPath: '/tmp/none.sock', headers: { host: 'shop.test' } }, 'unix:/tmp/none.sock'],
+    [
+      'is the socket path for a Unix socket',
+      { socketPath: '/tmp/none.sock', headers: { host: 'shop.test' } },
+      'unix:/tmp/none.sock',
+    ],
   ] as const) {
     it(what, () => assert.equal(originOfRequest(options), origin))
   }

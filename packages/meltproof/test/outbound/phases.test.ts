@@ -57,7 +57,7 @@ describe('phases of a call', () => {
     assert.equal(dead.at(900_001, FLOWING).expired, 'first-byte')
   })
 
-  test('connect: from the call to a connection', () => {
+  test('connect: counts from the call to its connection', () => {
     const call = phases({ connectMs: 100 })
     assert.equal(call.nextMs(), 100)
     assert.equal(call.at(99.9, FLOWING).expired, undefined)
@@ -66,7 +66,7 @@ describe('phases of a call', () => {
     assert.equal(call.at(1e9, FLOWING).expired, undefined)
   })
 
-  test('first byte: from the request sent, not from the connection', () => {
+  test('first byte: counts from the end of the request, not from its connection', () => {
     const call = phases({ firstByteMs: 50 })
     call.connected(1000)
     assert.equal(call.nextMs(), 1050)

@@ -36,7 +36,7 @@ describe('an origin that refuses excess calls', () => {
     })
   }
 
-  test('keeps 93 % of it for quick or slow work, few or many places, and cheap or dear refusals', () => {
+  test('keeps 93 % of that goodput for any service time, capacity and cost of refusals', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -60,7 +60,7 @@ describe('an origin that refuses excess calls', () => {
   })
 
   for (const callers of [2, 4, 12]) {
-    test(`keeps most of it with ${callers} independent callers`, () => {
+    test(`keeps most goodput with ${callers} separate callers`, () => {
       const make = (time: VirtualTime): Origin => processor(time, 20, 8)
       const best = bestFixed(make, 450, callers)
       const adaptive = goodput(make, 450, undefined, callers)
@@ -82,7 +82,7 @@ test('an origin that refuses at random keeps most of its goodput without meltpro
   }
 })
 
-test('the limit is an integer of at least 1, or infinite, whatever calls end when', () => {
+test('property: the limit is infinite or a whole number of at least 1, in whatever order calls end', () => {
   const step = fc.record({
     refused: fc.boolean(),
     afterMs: fc.nat(300),
@@ -117,7 +117,7 @@ test('after 12 refusals in 16 calls, the limit is half of the calls in flight', 
 })
 
 describe('refusals by route', () => {
-  test('hold back a route that is refused alone, and lower no limit', () => {
+  test('hold back the only route that is refused, and set no limit for its origin', () => {
     const refusals = new Refusals()
     let held = 0
     for (let ms = 0; ms < 20_000; ms += 10) {

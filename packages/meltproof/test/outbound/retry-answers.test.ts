@@ -195,7 +195,7 @@ test('a date in Retry-After is measured by the Date field of the same response',
   assert.ok(came[1]!.atMs - came[0]!.atMs >= 990, `${came[1]!.atMs - came[0]!.atMs} ms between`)
 })
 
-test('an abort of the deadline during the wait ends it', async () => {
+test('aborting the deadline ends the wait before a retry', async () => {
   answer = refuse({ 'retry-after': '25' })
   const leaving = new AbortController()
   const beganAt = now()
@@ -237,7 +237,7 @@ test('retry() rejects invalid options', async () => {
   )
 })
 
-test('503 answers are retried within the budget, a tenth of the calls and a burst, while the loop stalls', async () => {
+test('while the loop stalls, retries of 503 answers stay within a tenth of the calls plus the burst', async () => {
   answer = refuse()
   const ratio = 0.1
   const burst = 1

@@ -138,6 +138,7 @@ describe('retry()', () => {
     for (const error of [
       Object.assign(new Error('aborted'), { name: 'AbortError' }),
       new MeltproofError('MELTPROOF_OUTBOUND_FULL', 'full'),
+      new MeltproofError('MELTPROOF_OUTBOUND_DOWN', 'down'),
       new TypeError('fetch failed', { cause: new MeltproofError('MELTPROOF_OUTBOUND_FULL', 'full') }),
       new MeltproofError('MELTPROOF_CANCELLED', 'left'),
       new TypeError('x is not a function'),

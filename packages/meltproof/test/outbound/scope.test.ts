@@ -23,7 +23,7 @@ test('the first call ever has the scope of the running handler', () => {
   )
 })
 
-test('further calls of that handler have its scope, too', () => {
+test('further calls of a handler have its scope, too', () => {
   const [one, other] = [{ openCalls: undefined }, { openCalls: undefined }]
   scope.runInScope(one, () => undefined)
   const asked = scope.runInScope(other, () => [scope.currentScope(), scope.currentScope()])

@@ -6,7 +6,7 @@ import { Throttle } from '../../src/outbound/throttle.ts'
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) < 1e-9, `${actual}, not ${expected}`)
 
-test('refuses nothing until more than half was refused, then by the formula', () => {
+test('the throttle refuses no call until over half were refused, then with the probability of its formula', () => {
   const throttle = new Throttle()
   assert.equal(throttle.probability(0), 0)
   for (let i = 0; i < 5; i++) throttle.served(0)
@@ -16,7 +16,7 @@ test('refuses nothing until more than half was refused, then by the formula', ()
   near(throttle.probability(0), (20 - 2 * 5) / (20 + 1))
 })
 
-test('calls that were held back count as requests', () => {
+test('calls that the throttle refused count as requests in its formula', () => {
   const throttle = new Throttle()
   for (let i = 0; i < 3; i++) throttle.refused(0)
   assert.equal(throttle.refuses(0, 0), false, 'one goes out')
@@ -25,7 +25,7 @@ test('calls that were held back count as requests', () => {
   assert.equal(throttle.refuses(0, 0.99), false)
 })
 
-test('forgets refusals within two seconds', () => {
+test('the throttle forgets refusals within two seconds', () => {
   const throttle = new Throttle()
   for (let ms = 0; ms < 1000; ms += 10) throttle.refused(ms)
   assert.ok(throttle.probability(1_000) > 0.9)
@@ -33,7 +33,7 @@ test('forgets refusals within two seconds', () => {
   assert.equal(throttle.isIdle(3_000), true)
 })
 
-test('property: the probability is that of the last two seconds', () => {
+test('property: the probability follows from the outcomes of the last two seconds', () => {
   const step = fc.record({ afterMs: fc.nat(500), served: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), steps => {
@@ -86,7 +86,7 @@ test('an origin that refuses everything gets few calls, and all of them within f
   }
 })
 
-test('throttling stops where it does not help', () => {
+test('an origin that refuses three of four calls at random still gets over 70 % of all calls', () => {
   const throttle = new Throttle()
   let sent = 0
   for (let ms = 0; ms < 300_000; ms += 10) {

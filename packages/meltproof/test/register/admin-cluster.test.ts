@@ -87,7 +87,7 @@ describe('the admin port of a cluster', () => {
     assert.ok(!(await child.ended).stderr.includes('admin port'))
   })
 
-  it('is reported once when another process has it, and is taken over when that closes', async () => {
+  it('is reported once if another process uses it, and is opened when that process closes it', async () => {
     const stranger = http.createServer((_, response) => response.end('stranger'))
     stranger.listen(0, '127.0.0.1')
     await once(stranger, 'listening')
@@ -107,7 +107,7 @@ describe('the admin port of a cluster', () => {
     assert.equal(stderr.split('has no admin port').length, 2, stderr)
   })
 
-  it('warns once that it has the figures of one worker only if the workers cannot connect', async () => {
+  it('has the figures of one worker, with one warning, if the workers cannot connect', async () => {
     const admin = await freePort()
     const child = cluster(admin, { TMPDIR: '/dev/null' })
     await child.port()

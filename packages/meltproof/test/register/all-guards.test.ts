@@ -8,7 +8,7 @@ import { METRICS } from '../../src/observe/metrics.ts'
 import type { GuardStats } from '../../src/server/guard.ts'
 import { protect } from '../../src/server/protect.ts'
 
-test('the counters of a server stay when it stops listening, and its gauges go', () => {
+test('the counters of a server stay when it stops listening, and its gauges are dropped', () => {
   const [first, second] = [2, 3].map(admitted => {
     const guard = protect(http.createServer())
     const { stats } = guard

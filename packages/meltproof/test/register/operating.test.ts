@@ -95,7 +95,7 @@ describe('SIGTERM', () => {
     assert.deepEqual([answer, signal, stderr], ['served', 'SIGTERM', ''])
   })
 
-  it('and SIGINT, as PM2 sends it, do the same', async () => {
+  it('or SIGINT, as PM2 sends it, drains, and then ends the process by that signal', async () => {
     const [answer, { signal, stderr }] = await signalled(
       start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } }),
       'SIGINT',
@@ -122,7 +122,7 @@ describe('SIGTERM', () => {
     })
   }
 
-  it('removes the sockets through which workers met', async t => {
+  it('removes the sockets through which workers were connected', async t => {
     const TMPDIR = mkdtempSync(join(tmpdir(), 'met-'))
     t.after(() => rmSync(TMPDIR, { recursive: true }))
     const ports = {

@@ -5,7 +5,7 @@ import { start } from './child.ts'
 
 for (const CLIENT of ['fetch', 'http', 'undici']) {
   describe(`register and calls of ${CLIENT}`, () => {
-    it('limits them, and reports that once', async () => {
+    it('limits the calls, and reports the limits once', async () => {
       const env = { CLIENT, MELTPROOF_OUTBOUND: 'on' }
       const { code, stdout, stderr } = await start('calls-out.mjs', { env }).ended
       assert.deepEqual({ code, stdout }, { code: 0, stdout: 'hello\n'.repeat(3) })
@@ -20,7 +20,7 @@ for (const CLIENT of ['fetch', 'http', 'undici']) {
       'when meltproof is off': { MELTPROOF_OUTBOUND: 'on', MELTPROOF: 'off' },
       'when they are off and have limits': { MELTPROOF_OUTBOUND: 'off', MELTPROOF_OUTBOUND_TOTAL: '1ms' },
     })) {
-      it(`leaves them alone ${name}`, async () => {
+      it(`does not limit the calls ${name}`, async () => {
         const { code, stdout, stderr } = await start('calls-out.mjs', { env: { CLIENT, ...env } }).ended
         assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'hello\n'.repeat(3), stderr: '' })
       })

@@ -23,7 +23,7 @@ it('without variables, register protects and exempts probes, and does nothing el
   })
 })
 
-describe('valid variables', () => {
+describe('valid variables become settings', () => {
   for (const [variables, changed] of [
     [{ MELTPROOF: 'on' }, {}],
     [{ MELTPROOF: '', MELTPROOF_LANES: '', MELTPROOF_SPEED: '' }, {}],
@@ -62,7 +62,7 @@ describe('valid variables', () => {
   }
 })
 
-describe('variables that are options of protect()', () => {
+describe('a valid variable becomes an option of protect()', () => {
   for (const [name, value, option] of [
     ['DRY_RUN', 'on', { dryRun: true }],
     ['LANES', '1', { lanes: 1 }],

@@ -38,7 +38,7 @@ test('without deadlineMs, remaining() is Infinity', async () => {
   assert.equal(await (await fetch(url, { headers: { 'grpc-timeout': '5m' } })).text(), 'Infinity')
 })
 
-test('answers 504 at the deadline, cancels the work, and drops what the handler still writes', async () => {
+test('at the deadline a request gets a 504, its work is cancelled, and later writes are dropped', async () => {
   const reason = Promise.withResolvers<unknown>()
   const late = Promise.withResolvers<string>()
   const url = await serve({ deadlineMs: 150 }, (_, response) => {
@@ -75,7 +75,7 @@ test('answers 504 at the deadline, cancels the work, and drops what the handler 
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('keeps the connection after a 504, and sends browsers an HTML page', async () => {
+test('a 504 keeps its connection open, and is an HTML page for browsers', async () => {
   const server = http.createServer((request, response) => {
     if (request.url === '/quick') response.end('quick')
   })

@@ -238,7 +238,7 @@ describe('during a drain, an idle connection', () => {
     })
   }
 
-  it('is closed when the drain times out, which counts as complete', async () => {
+  it('is closed when the drain times out, and the drain counts as complete', async () => {
     const server = http.createServer()
     server.keepAliveTimeout = LONG_MS
     const house = await open({ drainDelayMs: 0 }, server)

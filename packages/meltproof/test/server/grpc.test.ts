@@ -255,7 +255,7 @@ describe('a grpc-js service', () => {
     assert.equal(calls.started, 1)
   })
 
-  it('holds the permit of a started call that its client cancels, for a while', async () => {
+  it('holds the permit of a started call that its client cancels, but not forever', async () => {
     const { door, calls, port } = await withDoor()
     const call = clientOf(port).unary(Buffer.from('first'), () => {})
     await eventually('it has started', () => calls.started === 1)
@@ -265,7 +265,7 @@ describe('a grpc-js service', () => {
     await idle(door)
   })
 
-  it('holds the permit of a call that grpc-js ends at its deadline, for a while', async () => {
+  it('holds the permit of a call that grpc-js ends at its deadline, but not forever', async () => {
     const { door, calls, port } = await withDoor()
     const session = http2.connect(`http://127.0.0.1:${port}`)
     try {

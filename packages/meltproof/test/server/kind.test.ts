@@ -29,7 +29,7 @@ const report = (): Asked => operation('Report')
 const viewer = (): Asked => operation('Viewer')
 
 describe('a cheap operation beside a heavy one on its path, sent at twelve times its capacity', () => {
-  it('keeps 90 % of its goodput with kind, which is called once per request', async () => {
+  it('keeps 90 % of its goodput with the option kind, which is called once per request', async () => {
     let asked = 0
     const counting = (request: http.IncomingMessage): string | undefined => {
       asked++
@@ -47,7 +47,7 @@ describe('a cheap operation beside a heavy one on its path, sent at twelve times
     assert.equal(served + shed, statuses.length)
   })
 
-  it('loses over 40 % of its goodput without kind', async () => {
+  it('loses over 40 % of its goodput without the option kind', async () => {
     const share = await servedBeside(report, viewer, {}, pool)
     assert.ok(share < 0.6, percent(share))
   })

@@ -37,7 +37,7 @@ describe('exempt requests', () => {
     ['by path', ['/health', '/internal/*']],
     ['by a function', (request: http.IncomingMessage) => /^\/(health|internal)/.test(request.url!)],
   ] as const) {
-    it(`start whatever waits: ${what}`, async () => {
+    it(`start at once while others wait: ${what}`, async () => {
       const house = await openProtected({ exempt })
       await fill(house)
       for (const path of ['/health?deep=1', '/internal/metrics']) {
@@ -51,14 +51,14 @@ describe('exempt requests', () => {
     })
   }
 
-  it('are not exempt when the function is async, which is said once, and its rejection is nobody’s', async () => {
+  it('none if the function is async: its rejection is handled, with one warning', async () => {
     const house = await openProtected({ exempt: (async () => Promise.reject(new Error('late'))) as never })
     await fill(house)
     assert.equal(house.warnings.length, 1)
     assert.match(house.warnings[0]!, /^the exempt function returned a promise/)
   })
 
-  it('are not exempt when the function throws, which is said once', async () => {
+  it('none if the function throws, with one warning', async () => {
     const house = await openProtected({
       exempt: () => {
         throw new Error('bad rule')
@@ -71,7 +71,7 @@ describe('exempt requests', () => {
 })
 
 describe('the readiness page', () => {
-  it('stays ready while requests wait and tells the pressure', async () => {
+  it('stays ready while requests wait, and shows the pressure', async () => {
     const house = await openProtected({ readiness: '/ready' })
     await fill(house)
     const answer = await (await house.connect()).get('/ready').answer()
@@ -81,7 +81,7 @@ describe('the readiness page', () => {
     assert.ok(pressure > 0)
   })
 
-  it('is not ready above the pressure named for that', async () => {
+  it('is not ready above unreadyAbovePressure', async () => {
     const house = await openProtected({ readiness: { path: '/ready', unreadyAbovePressure: 0 } })
     assert.equal((await (await house.connect()).get('/ready').answer()).status, 200)
     await fill(house)
@@ -90,7 +90,7 @@ describe('the readiness page', () => {
 })
 
 describe('drain()', () => {
-  it('says not ready, serves who is there, and resolves when all is over', async () => {
+  it('reports draining, serves the requests in service and waiting, and resolves when they have ended', async () => {
     const house = await openProtected({ readiness: '/ready' })
     const probe = await house.connect()
     await once(probe.get('/ready').socket, 'data')
@@ -110,7 +110,7 @@ describe('drain()', () => {
     assert.equal(house.server.listening, false)
   })
 
-  it('sheds and cuts what is left when time is up', async () => {
+  it('sheds waiting requests and cuts the others at its timeout', async () => {
     const house = await openProtected()
     ;(await house.connect()).get('/for-ever')
     await house.holding.take('/for-ever')
@@ -123,7 +123,7 @@ describe('drain()', () => {
     await waiting.closed
   })
 
-  it('tells that it had to cut a stream that was still flowing', async () => {
+  it('resolves false if it cut a stream that was still sending', async () => {
     const house = await openProtected()
     const client = (await house.connect()).get('/stream')
     const { response } = await house.holding.take('/stream')
@@ -133,7 +133,7 @@ describe('drain()', () => {
     await client.closed
   })
 
-  it('refuses a time that makes no sense', async () => {
+  it('rejects an invalid timeout', async () => {
     const house = await openProtected()
     for (const time of [-1, Number.NaN, 4e6, '5s']) {
       assert.throws(() => house.guard.drain(time as number), /drain\(timeoutMs\) must be/)
@@ -158,7 +158,7 @@ describe('criticality', () => {
     return house.holding.started.slice(1)
   }
 
-  it('of the trusted header decides who is served first', async () => {
+  it('in the configured header determines the order of service', async () => {
     assert.deepEqual(
       await served({ criticalityHeader: 'X-Criticality' }, [
         ['/low', 'x-criticality: sheddable'],
@@ -170,7 +170,7 @@ describe('criticality', () => {
     )
   })
 
-  it('in a header that nobody trusts changes nothing', async () => {
+  it('in a header that is not configured changes nothing', async () => {
     assert.deepEqual(
       await served({}, [
         ['/a', 'x-criticality: sheddable'],
@@ -180,7 +180,7 @@ describe('criticality', () => {
     )
   })
 
-  it('comes from the function; a request for which the function fails counts as if it had returned nothing', async () => {
+  it('comes from the function, and is the default if the function fails', async () => {
     const criticality = (request: http.IncomingMessage) => {
       if (request.url === '/throws') throw new Error('no idea')
       if (request.url === '/odd') throw Object.create(null)
@@ -198,7 +198,7 @@ describe('criticality', () => {
 })
 
 describe('a dry run', () => {
-  it('starts everybody and counts who would have been shed', async () => {
+  it('starts every request, and counts those that would have been shed', async () => {
     const house = await openProtected({ dryRun: true })
     const clients = []
     for (const path of ['/a', '/b', '/c']) {
@@ -217,7 +217,7 @@ describe('a dry run', () => {
     await eventually('nothing is in service', () => house.guard.stats().inflight === 0)
   })
 
-  it('who would have waited takes a permit in its turn, and gives it back', async () => {
+  it('gives each request that would have waited a permit in its turn, and takes it back', async () => {
     const house = await openProtected({ dryRun: true })
     const clients = []
     for (const path of ['/a', '/b', '/c']) {
@@ -233,7 +233,7 @@ describe('a dry run', () => {
     assert.equal(house.guard.stats().admitted, 3)
   })
 
-  it('counts as many as would have been shed: shadows hold their permits as long as handlers took', async () => {
+  it('counts as many sheds as a real run: shadows hold permits for the time that handlers took', async () => {
     // One at a time: the second has its turn within the longest wait, the others have not.
     const serviceMs = 0.6 * STANDING_TUNING.maxWaitMs
     const server = http.createServer((_, response) => void setTimeout(() => response.end('served'), serviceMs))
@@ -247,7 +247,7 @@ describe('a dry run', () => {
     assert.equal(shed.late + shed.stale + shed.standing, 3)
   })
 
-  it('counts nobody whom Node refuses for want of a host, and holds no permit for one', async () => {
+  it('does not count requests that Node refuses for a missing Host, and holds no permits for them', async () => {
     const house = await openProtected({ dryRun: true })
     ;(await house.connect()).get('/in-service')
     const { response } = await house.holding.take('/in-service')
@@ -263,7 +263,7 @@ describe('a dry run', () => {
   })
 })
 
-describe('options that make no sense', () => {
+describe('protect() rejects the options', () => {
   for (const [options, complaint] of [
     [{ exempt: 'health' }, /exempt must be a list of paths/],
     [{ exempt: ['health'] }, /exempt\[0\] must be a path/],

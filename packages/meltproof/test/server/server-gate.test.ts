@@ -155,7 +155,7 @@ describe('handlerHasEnded() after the response has closed', () => {
     ['the client reset it', { response: {} }, { socket: { errored: { syscall: 'read' } } }, false, false],
     ['Node timed out', { response: {} }, { socket, cut: true }, false, false],
   ] as const) {
-    it(`${ended ? 'yes' : 'no'}: ${what}`, () => {
+    it(`is ${ended} if ${what}`, () => {
       const whole = { request: { httpVersionMajor: 1 }, threw: false, ...exchange }
       assert.equal(handlerHasEnded(whole as never, connection as never, pipelined), ended)
     })

@@ -128,7 +128,7 @@ for (const protocol of PROTOCOLS) {
       })
     }
 
-    it('while a model behind it writes events, once such responses have ended', async t => {
+    it('while a model behind it writes events, if such responses have ended before', async t => {
       const work = new Work()
       const { get } = await serve(t, protocol, LIMIT, (_, response) => {
         void work.during(() => proxied(response, 'text/event-stream')).then(() => response.end('all'))
@@ -140,7 +140,7 @@ for (const protocol of PROTOCOLS) {
       assert.equal(work.most, LIMIT)
     })
 
-    it('except that twice the limit may work while a model is slow and no such response has ended', async t => {
+    it('while a model is slow: at most twice the limit work before such a response has ended', async t => {
       const work = new Work()
       const { get } = await serve(t, protocol, LIMIT, (_, response) => {
         response.setHeader('Content-Type', 'application/x-ndjson')
@@ -184,7 +184,7 @@ for (const protocol of PROTOCOLS) {
       assert.equal(await get('/other').read(), 'beside 0')
     })
 
-    it('again when its client reads all at once after a pause', async t => {
+    it('again when its client reads on after a pause', async t => {
       let written = 0
       const { get, door } = await serve(t, protocol, 1, (request, response) => {
         if (request.url === '/other') response.end('served')

@@ -83,7 +83,7 @@ describe('a request that waits', () => {
     assert.deepEqual(seen, [undefined, undefined, undefined, undefined])
   })
 
-  it('leaves when its client goes away', async () => {
+  it('leaves the queue when its client disconnects', async () => {
     const house = await occupied()
     const clients = await Promise.all(Array.from({ length: 20 }, () => house.connect()))
     for (const client of clients) client.get('/leaves').get('/behind-it')
@@ -122,7 +122,7 @@ describe('a request that waits', () => {
     await eventually('nobody waits', () => house.door.stats().queued === 0 && house.door.stats().inflight === 0)
   })
 
-  it('is started when the door opens, and so is everybody behind it, in order', async () => {
+  it('is started when meltproof steps aside, and so are all requests behind it, in order', async () => {
     const house = await occupied()
     const client = (await house.connect()).get('/a').get('/b')
     const upgrade = (await house.connect()).get('/late', 'Connection: Upgrade', 'Upgrade: nothing')
@@ -138,7 +138,7 @@ describe('a request that waits', () => {
     assert.equal(Object.hasOwn(house.server, 'closeIdleConnections'), false)
   })
 
-  it('keeps one that says Expect: 100-continue waiting for that, too', async () => {
+  it('gets no 100 Continue before it starts, if it sends Expect: 100-continue', async () => {
     const house = await occupied()
     const client = await house.connect()
     client.send('POST /expects HTTP/1.1\r\nHost: test\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n')
@@ -156,7 +156,7 @@ describe('a request that waits', () => {
 })
 
 describe('server.closeAllConnections() while requests wait', () => {
-  it('leaves nobody in the queue, whatever stood in their lines', async () => {
+  it('empties the queue, also of pipelined requests, partial bodies and upgrades', async () => {
     const house = await occupied()
     const bodied = 'POST /body HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\nhalf'
     const clients = await Promise.all(Array.from({ length: 4 }, () => house.connect()))
@@ -173,7 +173,7 @@ describe('server.closeAllConnections() while requests wait', () => {
   })
 })
 
-it('a page of sixty connections is served whole by a cold server that needs seconds for it', async () => {
+it('sixty simultaneous requests to a cold server that needs seconds for them are all served', async () => {
   const server = http.createServer((_request, response) => {
     block(40)
     response.end()

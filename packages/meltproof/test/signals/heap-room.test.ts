@@ -30,7 +30,7 @@ describe('the limit of the old generation', () => {
 })
 
 describe('HeapRoom', () => {
-  it('is short above 85 % of live objects, until they have fallen by 15 %', () => {
+  it('is short above 85 % of live objects, until live objects have fallen by 15 %', () => {
     const room = new HeapRoom()
     const seen = [50, 84, 91, 85, 78, 77, 84, 95].map((percent, second) => {
       room.collected(percent, 100, second * 1000)

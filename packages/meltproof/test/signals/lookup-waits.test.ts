@@ -132,7 +132,7 @@ test('a lookup that ends before its probe has not been in the pool', () => {
   assert.deepEqual(waits.between('cached.example', 0, 1000), [])
 })
 
-test('a pending lookup has waited until now if its probe has not run, another name has not', () => {
+test('a pending lookup has waited until now if its probe has not run, and other names have not waited', () => {
   const waits = new LookupWaits()
   const lookup = waits.begin('peer.example', 100)
   assert.deepEqual(waits.between('peer.example', 0, 400), [{ fromMs: 100, toMs: 400 }])

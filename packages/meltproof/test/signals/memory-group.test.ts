@@ -23,7 +23,7 @@ const denied = Object.assign(new Error('permission denied'), { code: 'EACCES' })
 const found = (files: Readonly<Record<string, string | Error>>) => findMemoryGroup(tree(files), MACHINE)
 
 describe('the memory cgroup of this process', () => {
-  it('is its own one in version 1', () => {
+  it('is its own cgroup under version 1', () => {
     assert.deepEqual(
       found({
         '/proc/self/mountinfo': `${CPU_MOUNT}\n${V1_MOUNT}\n`,
@@ -41,7 +41,7 @@ describe('the memory cgroup of this process', () => {
     )
   })
 
-  it('is the mounted one in a version 1 container that shows the path of the host', () => {
+  it('is the mounted cgroup in a version 1 container whose /proc has the path of the host', () => {
     const group = found({
       '/proc/self/mountinfo': V1_MOUNT.replace(' / ', ' /docker/abc '),
       '/proc/self/cgroup': '4:memory:/docker/abc\n',
@@ -63,7 +63,7 @@ describe('the memory cgroup of this process', () => {
     assert.deepEqual(group.reclaimable, ['inactive_file', 'active_file', 'slab_reclaimable'])
   })
 
-  it('is the nearest one above it with a limit in nested version 2', () => {
+  it('is the nearest ancestor with a limit in nested version 2', () => {
     const group = found({
       '/proc/self/mountinfo': V2_MOUNT,
       '/proc/self/cgroup': '0::/pods/pod 1/app\n',
@@ -76,7 +76,7 @@ describe('the memory cgroup of this process', () => {
     assert.deepEqual([group.limitBytes / MB, group.usageFile], [300, '/sys/fs/cgroup/pods/pod 1/memory.current'])
   })
 
-  it('is the one of version 1 in a hybrid tree, wherever that is mounted', () => {
+  it('is the version 1 memory cgroup in a hybrid tree, wherever it is mounted', () => {
     const group = found({
       '/proc/self/mountinfo': `${V2_MOUNT.replace('/sys/fs/cgroup', '/sys/fs/cgroup/unified')}\n${V1_MOUNT.replace('/sys/fs/cgroup/memory', '/my\\040groups')}\n`,
       '/proc/self/cgroup': '4:memory:/\n0::/\n',
@@ -115,7 +115,7 @@ describe('the memory cgroup of this process', () => {
     })
   })
 
-  it('can reclaim its page cache', () => {
+  it('has its inactive and active files and its slab as reclaimable bytes', () => {
     const stat = 'anon 9000\nfile 500\ninactive_file 300\nactive_file 100\nslab_reclaimable 7\nshmem 100\n'
     assert.equal(reclaimableBytes(stat, ['inactive_file', 'active_file', 'slab_reclaimable']), 407)
     assert.equal(reclaimableBytes('', ['inactive_file']), 0)

@@ -61,7 +61,7 @@ describe('MemoryRoom', () => {
     )
   })
 
-  it('anticipates growth, so that a fast one is met in time', () => {
+  it('refuses a request with a body earlier if usage grows fast', () => {
     const filling = new Filling()
     for (let used = 60; used <= 160; used += 10) filling.at(used, { all: used, bodies: used })
     assert.equal(filling.refuses({ all: 160, bodies: 160 }).body, true)

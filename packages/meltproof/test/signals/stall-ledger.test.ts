@@ -62,7 +62,7 @@ test('lainSince() is the beginning of the stall for data read right after it, an
   assert.equal(fed([[500, 800]], 505).lainSince(700, 500), 500)
 })
 
-test('a beat may announce that the next one comes later', () => {
+test('a beat is overdue only after the time that the beat before it announced', () => {
   const ledger = new StallLedger(TUNING)
   ledger.start(0, 0)
   ledger.beat(10, 10, 20)

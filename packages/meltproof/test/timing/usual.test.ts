@@ -14,7 +14,7 @@ test('the usual time is the median of the last calls, not moved by a few slow on
   assert.equal(usual.of('a'), 200, 'it follows a peer that has become slower')
 })
 
-test('each route has its own usual time, and a rare one that of similar routes or of its peer', () => {
+test('each route has its own usual time, and a rare route has that of similar routes or of its peer', () => {
   const usual = new UsualTimes()
   for (let i = 0; i < 10; i++) {
     usual.note('a', '/quick', 5)

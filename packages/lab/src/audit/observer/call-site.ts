@@ -1,4 +1,4 @@
-/** Finds whose code made a call: the app's own frame in a stack, or else the nearest package's. */
+/** Finds the code that made a call: the app's first frame in the stack, or else that of the nearest package. */
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,7 @@ export interface Site {
   readonly throughMeltproof: boolean
 }
 
-/** An async stack names the caller behind several frames of its libraries. */
+/** In an async stack the caller may come after many frames of libraries. */
 const STACK_FRAMES = 60
 const MOST_KNOWN = 500
 
@@ -26,17 +26,17 @@ const observerFolder = import.meta.dirname + path.sep
 const meltproofFolder = path.dirname(fileURLToPath(import.meta.resolve('meltproof'))) + path.sep
 
 const main = process.argv[1]
-/** An app that is run from node_modules, as by npx, is its own package. */
+/** If the app is run from node_modules, as by npx, its package counts as its own code. */
 const appPackage = main === undefined ? undefined : packageOf(realPath(main))
 
 const known = new Map<string, Site>()
 
-/** `besides`: packages whose frames are skipped, because they are the callee. */
+/** `besides`: the called packages, whose frames are skipped. */
 export function callSite(besides: readonly string[] = []): Site {
   const { stackTraceLimit, prepareStackTrace } = Error
   const here: { stack?: string } = {}
   Error.stackTraceLimit = STACK_FRAMES
-  // The app's own formatter may return anything for a stack.
+  // A `prepareStackTrace` of the app may return anything.
   Error.prepareStackTrace = undefined as never
   try {
     Error.captureStackTrace(here, callSite)

@@ -54,7 +54,7 @@ interface PgClient {
 
 function observePg(loaded: object, tallies: Tallies, watching: Watching): void {
   const { Client, Pool } = loaded as { Client?: { prototype: object }; Pool?: { prototype: object } }
-  // pg's Pool only adds its own Client to that of pg-pool.
+  // pg's Pool inherits these methods from pg-pool.
   const pool = Pool === undefined ? undefined : Object.getPrototypeOf(Pool.prototype)
   before(pool, 'connect', PG, watching, (self: PgPool, site) => {
     if (self.options.connectionTimeoutMillis) return
@@ -93,7 +93,7 @@ function observeMysql(loaded: object, tallies: Tallies, watching: Watching): voi
   const { prototype } = loaded as { prototype?: object }
   before(prototype, 'getConnection', MYSQL, watching, (self: MysqlPool, site) => {
     const { waitForConnections, queueLimit, connectionLimit, connectionConfig } = self.config
-    // Without a limit no caller waits here.
+    // The wait is not endless: calls fail at once, have a limit (perhaps meltproof's), or connections are unlimited.
     if (waitForConnections === false || queueLimit || !connectionLimit || BOUND in self) return
     const what = `${connectionLimit} mysql2 connections to ${connectionConfig?.host ?? 'the server'}`
     tallies.add('mysql-pool-endless', what, site.where, self._connectionQueue?.length ?? 0)
@@ -118,7 +118,7 @@ function inContext(site: Site, callback: (...args: unknown[]) => unknown): (...a
   }
 }
 
-/** Runs `look` before each call of a method, and remembers the caller of the first of several nested calls. */
+/** Runs `look` before each call of a method. A nested call counts for the code that made the outer call. */
 function before<Self>(
   prototype: object | undefined,
   name: string,
@@ -138,7 +138,7 @@ function before<Self>(
     })
     const call = (): unknown => Reflect.apply(original, this as never, args as never)
     if (site === undefined) return call()
-    // A pool calls back in the context of the code that returned a connection.
+    // A pool calls back in the context of the code that returned a connection, so the caller's is restored.
     const callback = args.at(-1)
     if (CONNECTS.has(name) && typeof callback === 'function')
       args.splice(-1, 1, inContext(site, callback as () => unknown))

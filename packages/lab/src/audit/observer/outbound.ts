@@ -39,7 +39,7 @@ interface Limits {
   readonly maxInFlight: number | false
 }
 
-/** A later limit does not protect a caller; meltproof/register has one of 15 minutes. */
+/** A longer limit does not protect a caller; meltproof/register sets one of 15 minutes. */
 const LONGEST_BOUND_MS = 60_000
 
 /** meltproof/outbound's limits, for calls without their own. */
@@ -51,7 +51,7 @@ function meltproofLimits(): Limits | undefined {
 function meltproofBounds(): boolean {
   const limits = meltproofLimits()
   if (limits === undefined) return false
-  // The budget of a request limits the calls made for it.
+  // The deadline of a request also limits the calls made for it.
   if (process.env['MELTPROOF_DEADLINE'] !== undefined) return true
   return [limits.totalMs, limits.firstByteMs].some(limit => limit !== false && limit <= LONGEST_BOUND_MS)
 }
@@ -74,7 +74,7 @@ interface Open {
 
 type Request = ClientRequest & { readonly timeoutCb?: unknown; readonly timeout?: number }
 
-/** With a dependency that never answers, these notes must not fill the app's memory. */
+/** Maximum of open requests that are noted, so that a dependency that never answers does not fill the app's memory. */
 const MOST_OPEN = 1000
 
 function watchHttp(tallies: Tallies, watching: Watching): void {
@@ -102,7 +102,7 @@ function watchHttp(tallies: Tallies, watching: Watching): void {
     if (!watching.on || (meltproofBounds() && meltproofLimits()?.maxInFlight !== false)) return
     const { where } = callSite()
     const waits = `${originOf(request)} (maxSockets ${Math.min(agent.maxSockets, agent.maxTotalSockets)})`
-    // By then it is known whether a signal ends the wait.
+    // In the next tick it is known whether a signal ends the wait.
     process.nextTick(() => {
       if (open.get(request)?.signal !== true) tallies.add('agent-endless', waits, where, queue)
     })
@@ -116,8 +116,8 @@ interface Stretch {
 }
 
 /**
- * Detects which requests a signal ends. Node does not store that, and axios and node-fetch hide the signal; but all of
- * them add a listener to it in the same synchronous code that makes the request.
+ * Detects which requests a signal ends. Node does not store the signal, and axios and node-fetch hide it; but all three
+ * add a listener to the signal in the same synchronous code that makes the request.
  */
 function watchSignals(watching: Watching): (call: Open) => void {
   let stretch: Stretch | undefined
@@ -171,7 +171,7 @@ function isBounded(request: Request): boolean {
   // For no timeout, axios sets a timeout of 0 and adds a listener.
   if (!((socket === null ? request.timeout : socket.timeout) ?? 0)) return false
   if (request.timeoutCb && request.listenerCount('timeout') > 0) return true
-  // The agent's own listener only closes idle sockets.
+  // Node's own two listeners do not end the request.
   return socket?.listeners('timeout').some(({ name }) => name !== 'onTimeout' && name !== 'emitRequestTimeout') ?? false
 }
 

@@ -32,7 +32,7 @@ export interface Held<S extends Stall> {
 /** A function that ran for a smaller share does not explain the stall. */
 const MOST_OF_IT = 0.6
 
-/** Undefined for stalls that no function of the app explains, such as garbage collection or other processes. */
+/** Omits stalls that no function of the app explains, such as those by garbage collection or other processes. */
 export function heldBy<S extends Stall>(
   profile: Profile,
   stalls: readonly S[],

@@ -11,7 +11,7 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-/** Above this number, each request removes finished answers from the list. Also the maximum of open answers. */
+/** Maximum of answers in the list. When it is reached, finished answers are removed. */
 const MANY_OPEN = 1000
 /** An app with an unbounded number of paths must not fill its own memory. */
 const MOST_PATHS = 200
@@ -83,7 +83,7 @@ export class Servers {
 
 const addresses = new WeakMap<Server, string>()
 
-/** A closed server has no address. */
+/** A closed server has no address, so its last one is remembered. */
 function addressOf(server: Server): string {
   const address = server.address() as AddressInfo | string | null
   const text = address === null ? undefined : typeof address === 'string' ? address : `port ${address.port}`

@@ -1,4 +1,6 @@
-/** The arms of the scoreboard: the app alone, each rival, HAProxy in front with two kinds of `maxconn`, and meltproof. */
+/**
+ * The arms of the scoreboard: the app alone, each rival, HAProxy in front with two kinds of `maxconn`, and meltproof.
+ */
 import { appFile } from '../../experiment/app-file.ts'
 import type { Arm } from '../../melt/arms.ts'
 import { UserError } from '../../user-error.ts'
@@ -6,10 +8,10 @@ import { needHaproxy, startHaproxy } from '../fleet-haproxy.ts'
 import type { Ports } from '../fleet-instance.ts'
 import { ARMS, type ArmName } from './workloads.ts'
 
-/** What stands on the server line of HAProxy. The guess is that of `door`: two for the core, and some to keep it busy. */
+/** Options of HAProxy's server line. `maxconn 10` is the same careful guess as in door.ts. */
 const SERVER_LINES: Partial<Record<ArmName, string>> = { 'haproxy-guessed': 'maxconn 10', 'haproxy-agent': 'asks' }
 
-/** All that can run here: without HAProxy on this machine, those behind it can not. */
+/** The arms that can run on this machine: those behind HAProxy need it installed. */
 export function armsHere(): readonly ArmName[] {
   return ARMS.filter(arm => SERVER_LINES[arm] === undefined || hasHaproxy())
 }
@@ -24,7 +26,7 @@ function hasHaproxy(): boolean {
   }
 }
 
-/** @param ports of meltproof's admin server and agent; asked for when the app has started */
+/** @param ports returns the ports of meltproof's admin server and agent; called when the app has started */
 export function armOf(workload: string, arm: ArmName, ports: () => Ports): Arm {
   const line = SERVER_LINES[arm]
   const asks = line === 'asks'

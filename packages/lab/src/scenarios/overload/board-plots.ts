@@ -4,7 +4,7 @@ import { formatMultiple } from '../../report/format.ts'
 import type { LinesPlot, PointsPlot } from '../../report/result.ts'
 import { type Board, loadsOf, shownLoads } from './board.ts'
 
-/** At the loads that the page shows. */
+/** A panel for each load that the page shows. */
 export function againstP99(board: Board): PointsPlot {
   return {
     kind: 'points',

@@ -7,21 +7,21 @@ import { ARMS, OURS } from './workloads.ts'
 export interface Board {
   /** The workload, as a row names it. */
   readonly what: string
-  /** Of the route that counts. */
+  /** The rows of the route that counts. */
   readonly rows: readonly Row[]
   /** Goodput as a share of what it is compared with, 0..1. */
   readonly kept: (row: Row) => number
-  /** At the one load at which nothing should be shed; none where there is no such load. */
+  /** The rows at the load at which nothing should be shed; empty without such a load. */
   readonly below: readonly Row[]
   /** The best possible share at a load. */
   readonly best: (load: number) => number
-  /** Each answer that counts was complete while the load lasted. */
+  /** True if each good answer was complete while the load lasted. */
   readonly underLoad: boolean
-  /** Why an arm is ahead of meltproof where it is, by its name. */
+  /** Why arms are ahead of meltproof in a row, by the arm's name. */
   readonly ahead: Readonly<Record<string, string>>
 }
 
-/** The loads of the bars, which the page shows. */
+/** The loads that the page shows, in multiples. */
 const WORST_LOADS = [10, 100]
 /** Not measured, or not in this way. */
 const DASH = '–'
@@ -129,7 +129,10 @@ export function overviewsOf(board: Board): readonly Table[] {
   ]
 }
 
-/** Rivals that are as good as meltproof in both figures and better in one, as both are shown. */
+/**
+ * Rivals that are at least as good as meltproof in both figures and better in one. Goodput is compared in whole
+ * percent.
+ */
 export function aheadAt(board: Board, load: number): readonly Row[] {
   const ours = rowAt(board, load, 'meltproof')
   if (ours === undefined) return []

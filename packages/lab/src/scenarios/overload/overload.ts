@@ -10,7 +10,6 @@ import { armOf, armsHere } from './arms.ts'
 import { keptFigures, type OverloadMeasured, overloadView } from './view.ts'
 import { ARMS, LOADS, type Mode, WORKLOADS, type Workload } from './workloads.ts'
 
-/** The number of standing connections in the bars. */
 const STANDING = 1500
 /** The maximum of new connections per second from one generator core (bench/generator.ts). */
 const MOST_FRESH = 4000

@@ -14,7 +14,7 @@ import type { Mode, Workload } from './workloads.ts'
 export interface OverloadMeasured extends MeltMeasured {
   /** CPU of one shed on this machine, us; not measured if sheds use idle CPU. */
   shedUs?: number
-  /** What results of November 2026 have of the second route in the place of its steps. */
+  /** Rows of the second route; only in results of November 2026, which lack its steps. */
   readonly besideRows?: readonly Row[]
 }
 
@@ -23,7 +23,7 @@ type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
 export function overloadView(measured: OverloadMeasured, arms: Arms, workload: Workload, mode: Mode): View {
   const { rows, steps, capacity } = measured
   const ideal = idealOf(measured, workload)
-  // A result that is kept has no courses of seconds, and this view shows none.
+  // Stored results have no single seconds, so this view shows none.
   const withoutCourses = { ...measured, steps: steps.map(step => ({ ...step, seconds: [], memory: [] })) }
   const view = meltView(withoutCourses, arms, [
     ['ideal', row => formatPercent(ideal(row.multiple))],
@@ -66,7 +66,10 @@ export function overloadView(measured: OverloadMeasured, arms: Arms, workload: W
   }
 }
 
-/** The rows at the highest load below the capacity; without a capacity no load should be shed. */
+/**
+ * The rows at the highest load below the capacity. If a workload gives its capacity, no load should be shed, so the
+ * highest load counts.
+ */
 function belowCapacity(rows: readonly Row[], { capacity }: Workload): readonly Row[] {
   const loads = rows.map(row => row.multiple).filter(load => load < 1 || capacity !== undefined)
   const highest = Math.max(...loads)

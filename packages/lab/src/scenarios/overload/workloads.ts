@@ -11,7 +11,7 @@ export interface Workload extends LoadShape {
   readonly bound: 'cpu' | 'waiting'
   /** Only the second route counts: the load itself is hostile, or cannot be goodput. */
   readonly countsBeside?: true
-  /** The only useful loads for it, as multiples of the capacity. */
+  /** The only useful loads for this workload, as multiples of the capacity. */
   readonly loads?: readonly number[]
   /** Length of a step up to the end of its window, if not the usual one, ms. */
   readonly durationMs?: number
@@ -21,7 +21,7 @@ export interface Workload extends LoadShape {
   readonly headers?: Readonly<Record<string, string>>
   /** Available share of the capacity, if something is unavailable for part of the time. @default 1 */
   readonly available?: number
-  /** A shed costs this multiple of its CPU time, like the work. @default 1 */
+  /** A shed takes this multiple of its CPU time, and so does the work. @default 1 */
   readonly slowdown?: number
   /** Why an arm, by its name, has more goodput than meltproof at a lower p99 in a published row. */
   readonly ahead?: Readonly<Record<string, string>>

@@ -10,7 +10,7 @@ const BUCKET_BITS = 8
 const BUCKETS = 2 ** BUCKET_BITS
 /** Requests with priority per window (fair-shares.ts) for a client that is not known yet. */
 const NEWCOMERS = 2
-/** One row of buckets gets a new salt at this interval, ms, so that other clients share a bucket. */
+/** One row of buckets gets a new salt at this interval, ms, so that clients do not share buckets for long. */
 const RESALT_MS = 5000
 
 export class ClientShares {

@@ -106,7 +106,7 @@ export class FairShares {
     asking.sort((a, b) => a.permits - b.permits)
     let left = DISTRIBUTED_SHARE * limit * this.#working()
     for (const [i, { kind, permits }] of asking.entries()) {
-      // The kind with the highest demand gets what the others leave: without excess demand there would be no queue.
+      // The kind with the highest demand causes the queue, so it has no priority and gets what the others leave.
       if (i === asking.length - 1) return
       const share = left / (asking.length - i)
       if (permits <= share) this.#granted[kind] = FEW + BURST * this.#rates[kind]! * WINDOW_MS

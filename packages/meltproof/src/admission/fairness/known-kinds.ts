@@ -1,7 +1,7 @@
 /**
  * Finds the kind of a request from its path, or from the name that the operator's `kind` returned. Clients can invent
- * both, so a path or a name becomes a kind only after it was seen often and answered without a 404. Requests beyond a
- * kind's usual rate in calm times count as unknown. Pure and bounded.
+ * both, so a path or a name becomes a kind only after it was seen often; a 404 sets the count back to zero. Requests
+ * beyond a kind's usual rate in calm times count as unknown. Pure and bounded.
  */
 import { type KindKey, PathHash } from './path-hash.ts'
 
@@ -41,7 +41,7 @@ export class KnownKinds {
   #windowEndsAt = 0
   #calm = true
   #learntIn = Number.NaN
-  /** True if kinds are known from calm times: then no path that first appears under overload becomes one. */
+  /** True if kinds are known from calm times: then no path that first appears under overload becomes a kind. */
   #settled = false
 
   readonly #candidates = new Int32Array(CANDIDATES)
@@ -72,7 +72,10 @@ export class KnownKinds {
     if (kind === UNKNOWN && !this.#settled) this.#seen(Math.floor(nowMs / SIGHT_MS))
   }
 
-  /** A request was answered. `standing`: the service is overloaded. `route`: the framework's name for it, if known. */
+  /**
+   * A request was answered. `standing`: the service is overloaded. `route`: the request's route in the framework, if
+   * known.
+   */
   answered(kind: number, key: KindKey, nowMs: number, standing: boolean, route?: string): void {
     if (nowMs >= this.#windowEndsAt) this.#endWindow(nowMs)
     if (standing) this.#calm = false

@@ -1,4 +1,4 @@
-/** Hashes a path, its route or siblings, and other texts. Pure. */
+/** Hashes paths, the routes or parents of paths, and other texts. Pure. */
 
 /** What determines the kind of a request: its URL, or the hash of a name ({@link PathHash.keyOf}), to save memory. */
 export type KindKey = string | number
@@ -7,8 +7,8 @@ export class PathHash {
   /** Hash of the path without its query and letter case. All segments with a digit are equal. */
   path = 0
   /**
-   * Hash of the route, without its ids ({@link learn}). If the route is unknown: of the path without its last segment.
-   * 0 for a path with only one segment, and for a name.
+   * Hash of the route, without its ids ({@link learn}), or of the path without its last segment if the route is
+   * unknown. 0 for a path with only one segment, and for a name.
    */
   under = 0
   readonly #salt: number

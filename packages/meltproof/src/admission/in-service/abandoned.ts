@@ -1,8 +1,9 @@
 /**
  * Requests whose client left or got a 504 while their handlers still work. Each keeps its permit; otherwise a hung
  * dependency would fill up with abandoned work. The permit is freed when the handler ends. Node does not always show
- * that end, so a request is treated as finished once it took twice as long as others of its kind that were answered
- * since it arrived, or one by one after 0.5, 1, 2, 4, ... seconds in which no handler ended.
+ * that end. So a request is treated as finished when it has taken twice its kind's mean time, and others of its kind
+ * were answered since it arrived. Otherwise the oldest one is treated as finished after 0.5, 1, 2, 4, ... seconds in
+ * which no handler ended.
  *
  * That guess may be wrong, so each such request counts as doubted for a while. No more are doubted than there are
  * permits, so at most twice as many handlers work. A request that is known to work stays doubted; for others the time
@@ -12,9 +13,7 @@ import { KINDS_IN_SERVICE, type ServiceTimes, type Serving } from './service-tim
 
 /** A request is treated as finished after this multiple of its kind's mean service time. */
 const TIMES = 2
-/**
- * After this time without an ended handler, the oldest gives its permit back, ms; doubled each time, up to the second.
- */
+/** After this time without an ended handler, the oldest gives its permit back, ms; it doubles up to MOST_PROBE_MS. */
 const FIRST_PROBE_MS = 500
 const MOST_PROBE_MS = 60_000
 /** The longest time for which a request keeps its permit or is doubted after it was abandoned, ms. */
@@ -22,14 +21,14 @@ const LONGEST_MS = 300_000
 /** How long a request of an unknown kind is doubted, and the minimum for any kind, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** The minimum for a request that had no permit, or was far slower than its kind, when it was abandoned, ms. */
+/** The minimum for a request without a permit, or far slower than its kind, when it was abandoned, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
 /** What is known of a handler whose client has left. */
 export interface Outlook {
   /** Returns whether the handler is known to work. Such a request stays doubted. */
   readonly isAtWork?: (() => boolean) | undefined
-  /** The handler was only seen to serve its client, so its permit is freed as soon as one more may be doubted. */
+  /** True if the handler was only seen to serve its client: its permit is freed once one more may be doubted. */
   readonly servedClient?: boolean
 }
 
@@ -90,7 +89,7 @@ export class Abandoned<S extends Serving> {
     return this.#working.delete(request)
   }
 
-  /** Removes the requests that are treated as finished and must give back their permits. `permits`: their total. */
+  /** Removes the requests that are treated as finished and give back their permits. At most `permits` are doubted. */
   takePresumedOver(nowMs: number, permits: number): S[] {
     this.#believe(nowMs)
     const over: S[] = []

@@ -20,12 +20,12 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   again = false
   left = false
   line = 0
-  /** The latest start that meets its deadline; Infinity without one. */
+  /** Latest start that meets the deadline; Infinity without a deadline. */
   startBy: number = Number.POSITIVE_INFINITY
-  /** Written by the limiter. */
+  /** The limiter's ticket, set when the request enters service. */
   ticket: number | undefined = undefined
   passedBy = false
-  /** Links of the list of entries in service, or of waiting ones. */
+  /** Links of the one list that holds the entry: waiting, in service, or lent. */
   before: E | undefined
   after: E | undefined
   startedAt = 0
@@ -33,7 +33,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   servingSince = 0
   serviceBucket = 0
   answeredThen = 0
-  /** No client waits for the answer any more, and the end of the handler was not seen. */
+  /** True when no client waits for the answer any more, and the end of the handler was not seen. */
   abandoned = false
   orphan: Orphan | undefined
   /** Set when a check finds that the answer has begun and continues. */
@@ -48,7 +48,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
     return this.#state === 'held'
   }
 
-  /** The handler works, and its end was not reported yet. */
+  /** True while the handler works, as far as is known. */
   get inService(): boolean {
     return this.#state === 'held' || this.#state === 'lent' || this.orphan?.ended === false
   }

@@ -17,9 +17,9 @@ export interface PermitHooks<E> {
   readonly onRecorded?: (entry: E, nowMs: number) => void
   /** The kind of work, below KINDS_IN_SERVICE. @default 0 for all */
   readonly kindOf?: (entry: E) => number
-  /** The permit of this entry has passed to an orphan. */
+  /** Called when the permit of an entry has passed to an orphan. */
   readonly onOrphaned?: (entry: E, orphan: Orphan) => void
-  /** Learns from streaming answers. @default no answer streams */
+  /** Learns how streaming answers behave. @default no answer streams */
   readonly streams?: Streams
   /** Whether the client has received the whole of a streaming answer. */
   readonly isFinished?: (entry: E) => boolean
@@ -51,12 +51,12 @@ export class Permits<E extends Admitted<E>> {
     return this.#hooks.kindOf?.(entry) ?? 0
   }
 
-  /** The shortest time that work of its kind takes, ms; 0 if unknown, or if none of that kind is in service. */
+  /** The shortest time that work of the entry's kind takes, ms; 0 if unknown, or if none of that kind is in service. */
   leastServiceMs(entry: E): number {
     return this.#times.leastMs(this.#kindOf(entry))
   }
 
-  /** How long work of its kind takes, ms, if that is known to be quick; Infinity without kinds: work may then be of any sort. */
+  /** How long work of the entry's kind takes, ms, if it is known to be quick; Infinity otherwise, and without kinds. */
   quickMs(entry: E): number {
     return this.#hooks.kindOf === undefined ? Number.POSITIVE_INFINITY : this.#times.quickMs(this.#kindOf(entry))
   }
@@ -89,7 +89,7 @@ export class Permits<E extends Admitted<E>> {
   #release(entry: E, nowMs: number): void {
     const serviceMs = nowMs - entry.startedAt
     if (entry.stream?.rested) {
-      // The time after the permit was regained is not service time.
+      // The time since the stream regained its permit is not its service time.
       this.#times.gone(entry)
       this.#gate.runWithoutPermit(nowMs, serviceMs, entry)
     } else {
@@ -113,7 +113,7 @@ export class Permits<E extends Admitted<E>> {
     this.#gate.releaseOrphan(nowMs, nowMs - orphan.startedAt, orphan)
   }
 
-  /** The work has ended, because nothing references it any more. */
+  /** Called when nothing references the work any more, which has therefore ended. */
   collected(orphan: Orphan, nowMs: number): void {
     if (orphan.ended) return
     orphan.ended = true
@@ -171,7 +171,7 @@ export class Permits<E extends Admitted<E>> {
     for (const orphan of this.#orphans.takePresumedOver(nowMs, permits)) this.#free(orphan, nowMs)
   }
 
-  /** How many streams may work without a permit because they seem to wait, in addition to work treated as finished. */
+  /** How many streams may work without a permit because they seem to wait. Doubted orphans reduce this number. */
   get mayDoubt(): number {
     return this.#gate.countedLimit - this.#orphans.doubted
   }

@@ -4,9 +4,7 @@ export const KINDS_IN_SERVICE = 256
 
 export interface Serving {
   startedAt: number
-  /**
-   * When others could first overtake it: its start, or the end of a wait for its client ({@link ServiceTimes.resumed}).
-   */
+  /** Start of the time that counts: the start, or the end of a wait for the client ({@link ServiceTimes.resumed}). */
   servingSince: number
   serviceBucket: number
   answeredThen: number
@@ -16,14 +14,14 @@ export interface Serving {
 const MEAN_WEIGHT = 1 / 8
 const DEVIATION_WEIGHT = 1 / 4
 const DEVIATIONS = 2
-/** A kind is quick, and needs no limit except the loop's, if at most this share of its last hundred or so answers was slow. */
+/** A kind is quick, and limited only by the loop, if at most this share of its last hundred or so answers was slow. */
 const MOST_SLOW = 0.015
 /** An answer that took longer than this is slow, ms. */
 const SLOW_MS = 50
-/** An answer between this and SLOW_MS may show only the scheduler of a busy machine: it counts as a part of one. */
+/** An answer between this and SLOW_MS may only show a busy machine, so it counts as SOMEWHAT_SLOW of a slow one. */
 const QUICK_MS = 10
 const SOMEWHAT_SLOW = 0.3
-/** A kind needs this many answers to count as quick. With as many of its requests in service it no longer does. */
+/** A kind needs this many answers to count as quick. With this many of its requests in service it no longer does. */
 const QUICK_OF = 16
 const SLOW_WEIGHT = 1 / 64
 
@@ -75,7 +73,7 @@ export class ServiceTimes<S extends Serving> {
     return mean > 0 && nowMs - servingSince >= times * mean
   }
 
-  /** How long this kind takes, ms, if it is known to be quick and holds nothing that others wait for; else Infinity. */
+  /** How long this kind takes, ms, if it is known to be quick and few of its requests are in service; else Infinity. */
   quickMs(kind: number): number {
     const isKnown = this.#answered[kind]! >= QUICK_OF && this.#inService[kind]! < QUICK_OF
     return isKnown && this.#slowShare[kind]! <= MOST_SLOW ? this.#meanMs[kind]! : Number.POSITIVE_INFINITY

@@ -1,11 +1,11 @@
 /**
  * Answers that have begun and continue: what checks see of them, and whether they need their permit. Checks see only
  * the answer, not the handler. An answer that keeps writing comes from a working handler; a silent one may wait for
- * events, for ever, or for a slow dependency. How others of its kind ended shows which of the two it is. Pure.
+ * events, perhaps for ever, or for a slow dependency. How other answers of its kind ended shows which. Pure.
  */
 import { KINDS_IN_SERVICE } from './service-times.ts'
 
-/** A stream of unknown kind is silent after this time, ms: longer, watches that arrive together would delay others. */
+/** A stream of unknown kind is silent after this time, ms: a longer one would let event feeds delay other requests. */
 const FIRST_SILENCE_MS = 100
 /** A stream of unknown kind that stays open for this time after its silence is an event feed, ms. */
 const DOUBT_MS = 1000
@@ -17,7 +17,7 @@ const GAP_MS = CERTAIN_MS / 2
 const WAIT_MS = 50
 /** No stream holds a permit for longer while others wait, ms. */
 const LONG_MS = 10_000
-/** Time between two checks counts up to this value, ms: the rest is a stall, or no request waited. */
+/** The time between two checks counts up to this, ms: a longer one is a stall, or no request waited meanwhile. */
 const LOOK_MOST_MS = 20
 /** While requests wait for a permit, checks are at least this frequent, ms; a longer gap is a stall. */
 const BELIEVE_MOST_MS = 50
@@ -46,7 +46,7 @@ export class Stream {
   readonly kind: number
   readonly habit: Habit
   paused = false
-  /** The stream has given its permit back, to take it again later. */
+  /** True once the stream has given its permit back in order to take it again later. */
   rested = false
   lookedAt: number
   heldMs = 0
@@ -92,7 +92,7 @@ export class Streams {
   readonly #habits = new Array<Exclude<Habit, 'finite'>>(KINDS_IN_SERVICE).fill('unknown')
   /** Streams of unknown kinds that fell silent, and when, by {@link #watchedMs}. */
   readonly #doubted = new Map<Stream, number>()
-  /** How long streams were watched, ms: during a stall a stream may end unseen. */
+  /** How long streams were watched, ms, without stalls, because during a stall a stream may end unseen. */
   #watchedMs = 0
   #believedAt = 0
 
@@ -108,7 +108,7 @@ export class Streams {
     return learned === 'unknown' ? 'feed' : 'pausing'
   }
 
-  /** Whether the stream gives its permit back: to take it `again`, or for good. `permits`: their total. */
+  /** Whether the stream gives its permit back: to take it `again`, or `for good`. At most `permits` are doubted. */
   givesBack(stream: Stream, permits: number): 'again' | 'for good' | undefined {
     const { habit, heldMs, kind, silentMs, waitsMs } = stream
     if (habit !== 'feed' && waitsMs >= WAIT_MS) return 'again'
@@ -123,7 +123,7 @@ export class Streams {
     return habit === 'pausing' && !long ? 'again' : 'for good'
   }
 
-  /** Accepts that streams which are still open are feeds. */
+  /** Treats doubted streams as feeds when they are still open after DOUBT_MS. */
   believe(nowMs: number): void {
     this.#watchedMs += Math.min(nowMs - this.#believedAt, BELIEVE_MOST_MS)
     this.#believedAt = nowMs

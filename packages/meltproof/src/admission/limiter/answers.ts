@@ -1,9 +1,9 @@
 /**
- * Counts answers, weighted by the time they took. Among quick and slow answers the slow ones count: a scarce resource
- * is used by those that take most of the time, and admission decides how many quick ones start among them. Pure.
+ * Counts answers, weighted by their service time. Slow answers count most: they use most of a scarce resource, and
+ * admission decides how many quick ones start among them. Pure.
  */
 export class Answers {
-  /** All answers. */
+  /** Number of answers, without weights. */
   all = 0
   #sumMs = 0
   #squares = 0
@@ -20,12 +20,14 @@ export class Answers {
     this.#squares = 0
   }
 
-  /** The effective number, (sum of times)^2 / sum of squares (Kish, Survey Sampling, 1965): all, if all take as long. */
+  /**
+   * Effective number: (sum of times)^2 / sum of squares (Kish, Survey Sampling, 1965); `all` if all times are equal.
+   */
   get count(): number {
     return this.#squares === 0 ? 0 : this.#sumMs ** 2 / this.#squares
   }
 
-  /** The effective number of those since an earlier {@link copy}. */
+  /** Effective number of the answers since an earlier {@link copy}. */
   countSince(earlier: Answers): number {
     const squares = this.#squares - earlier.#squares
     if (squares === 0) return 0
@@ -45,7 +47,7 @@ export class Answers {
     return this.#sumMs / Math.max(this.all, 1)
   }
 
-  /** Service time of the answers that use most of the time, ms. */
+  /** Mean weighted by service time, ms: the service time of the answers that use most of the time. */
   get heavyMs(): number {
     return this.#sumMs === 0 ? 0 : this.#squares / this.#sumMs
   }

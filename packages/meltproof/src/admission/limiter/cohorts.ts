@@ -2,22 +2,22 @@
  * Detects whether requests in service wait for each other. Slow work takes equally long at any concurrency. Work in a
  * queue takes longer, by the time in which the requests ahead of it leave: their number over the departures per
  * millisecond (Little's law). So a cohort of requests that arrived while few were in service is compared with a later
- * one that arrived while more were, at an age that every request of both has reached or has ended before. The mean time
- * in service, cut off at that age, is known although some requests have not ended (restricted mean survival time:
- * Royston and Parmar, BMC Medical Research Methodology 2013). Quick and slow requests may be mixed: paths and statuses
- * play no part. Pure.
+ * cohort that arrived while more were. The comparison is made at an age that every request of both has reached, or
+ * before which it has ended. The mean time in service, cut off at that age, is known although some requests have not
+ * ended (restricted mean survival time: Royston and Parmar, BMC Medical Research Methodology 2013). Quick and slow
+ * requests may be mixed: paths and statuses play no part. Pure.
  */
 
 import { Answers } from './answers.ts'
 
 export interface CohortTuning {
-  /** Requests in a cohort, at least: half as many as are in service, up to {@link LARGEST}. */
+  /** Minimum size of a cohort. Cohorts have half as many requests as are in service, up to {@link LARGEST}. */
   readonly cohort: number
-  /** Cohorts are apart by this factor in the number in service. */
+  /** Two cohorts are compared if their numbers in service differ at least by this factor. */
   readonly apart: number
-  /** A rise must be at least this share of the time that those ahead need. */
+  /** A rise in time must exceed this share of the time in which the additional requests ahead leave. */
   readonly shows: number
-  /** It must also be at least this share of the time in service among few. */
+  /** A rise in time must also exceed this share of the time that requests take with few in service. */
   readonly matters: number
   /** Number of standard errors from which a rise is significant. */
   readonly standardErrors: number
@@ -28,11 +28,11 @@ export interface Contention {
   readonly knee: number
   /** Service time of the slower requests while few requests were in service, ms. */
   readonly aloneMs: number
-  /** How long it takes to show, ms. */
+  /** Time in service at which the rise shows, ms. */
   readonly ageMs: number
-  /** Answers per ms (answers.ts) since the requests among the most in service arrived; 0 if it is not sure. */
+  /** Answers per ms (answers.ts) since the cohort with the most in service began; 0 unless {@link isSure}. */
   readonly rate: number
-  /** True after two rises in a row: a single one may come from a changed mix. */
+  /** True after two rises in a row: a single rise may come from a changed mix of requests. */
   readonly isSure: boolean
   /** The cohort with few in service, and when its first request arrived, ms. */
   readonly serial: number
@@ -40,7 +40,7 @@ export interface Contention {
 }
 
 export const NO_TICKET = -1
-/** Requests in a cohort at most, and levels of the number in service. */
+/** Maximum requests in a cohort, and number of levels into which the number in service is divided. */
 const LARGEST = 64
 const LEVELS = 64
 /** The mean of fewer requests is not used. */
@@ -77,7 +77,7 @@ class Cohort {
     return this.#among / this.count
   }
 
-  /** The age of the youngest that is still in service, ms; Infinity when none is. */
+  /** Age of the youngest request that is still in service, ms; Infinity if none is. */
   youngestMs(nowMs: number): number {
     let youngest = Number.POSITIVE_INFINITY
     for (let i = 0; i < this.count; i++) {
@@ -86,7 +86,7 @@ class Cohort {
     return youngest
   }
 
-  /** Times in service up to an age, ms: the mean, its squared standard error, and what the slow ones take. */
+  /** Times in service, cut off at an age, ms: the mean, the time of slow requests, and the squared standard error. */
   upTo(ageMs: number): { readonly meanMs: number; readonly heavyMs: number; readonly variance: number } {
     let n = 0
     let sum = 0
@@ -125,7 +125,7 @@ export class Cohorts {
     this.#filling = undefined
   }
 
-  /** `among`: the number in service, including this request. Returns its ticket for {@link ended}. */
+  /** `among`: the number in service, including this request. Returns the request's ticket for {@link ended}. */
   admitted(nowMs: number, among: number): number {
     this.#filling ??= this.#begin(among)
     const cohort = this.#filling
@@ -134,7 +134,7 @@ export class Cohorts {
     return ticket
   }
 
-  /** `workMs`: what it counts for in the rate, if it stayed far longer than others. */
+  /** `workMs`: the time that counts in the rate; less than `tookMs` if the request stayed far longer than others. */
   ended(ticket: number, tookMs: number, workMs: number = tookMs): void {
     this.#departed.add(workMs)
     this.#note(ticket, tookMs)
@@ -173,7 +173,7 @@ export class Cohorts {
     const many = high.upTo(ageMs)
     const left = this.#departed.all - low.departedThen.all
     const sinceMs = low.startedAt[0]!
-    // None can leave before the first time in service has passed.
+    // No request can leave before the first time in service has passed.
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
     const aheadMs = (high.meanAmong - low.meanAmong) / pace
     const riseMs = many.meanMs - few.meanMs

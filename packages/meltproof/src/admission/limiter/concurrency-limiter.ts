@@ -1,20 +1,20 @@
 /**
  * The concurrency limiter: it limits nothing before it has evidence. By Little's law a service that answers `rate`
- * requests a millisecond, each of which takes `aloneMs` among few, has `rate * aloneMs` in service. More would only
- * wait for each other, so this number, with some room, is the limit. Three things are evidence:
+ * requests a millisecond, each of which takes `aloneMs` with few in service, has `rate * aloneMs` in service. More
+ * would only wait for each other, so this number, with some room, is the limit. Three things are evidence:
  *
  * - the event loop never rests (loop-limit.ts);
- * - requests took longer among more in service, twice in a row (cohorts.ts). The first time is a suspicion: for up to
+ * - requests took longer with more in service, twice in a row (cohorts.ts). The first time is a suspicion: for up to
  *   `promiseMs` only a quarter more are admitted;
- * - answers stop, while more are in service than leave within the promise.
+ * - answers stop, while more requests are in service than usually leave within `promiseMs`.
  *
- * Phases of the limit for what lies behind the loop:
+ * Phases of the limit for resources outside the loop, such as a database:
  *
  * - open: nothing is limited, except while a suspicion lasts.
- * - measure: throughput under the first limit. If it fell nearly as far as the limit did, half as much again is let in. If
- *   those in service hardly leave, they are no queue, and a quarter more are let in.
- * - rest: the limit stays, follows throughput up, and half of it is tried from time to time.
- * - lower: half of it is tried. If throughput stays, half will do; if it falls, the knee is known.
+ * - measure: throughput is measured under the first limit. If throughput fell with the limit, the limit rises by half,
+ *   or is removed. If the requests in service hardly leave, they are no queue, and a quarter more are admitted.
+ * - rest: the limit stays and follows rising throughput. Half of it is tried from time to time.
+ * - lower: half of the limit is tried. If throughput stays, half is enough; if it falls, the knee is known.
  *
  * Requests that stay far longer than others are not counted (counted-requests.ts, starvation.ts).
  */
@@ -31,22 +31,22 @@ import { UsualRate } from './usual-rate.ts'
 /** Weight of one more answer in the mean service time, and of one more measurement in the rate. */
 const ANSWER_WEIGHT = 0.1
 const RATE_WEIGHT = 0.2
-/** Cohorts are compared no more often, ms. */
+/** Minimum interval between comparisons of cohorts, ms. */
 const JUDGE_MS = 5
 /** A suspicion holds the limit for at least this long, ms. */
 const SHORTEST_HOLD_MS = 20
-/** Measurements before the limit follows throughput up. */
+/** Number of measurements before the limit follows rising throughput. */
 const SURE = 5
-/** Half of the limit is tried when the waiting requests are this multiple of the work that the limit has room for. */
+/** Half of the limit is tried when requests take longer than alone by this multiple of `workMs`. */
 const LATE_WORKS = 1.5
-/** When this share of those in service has left, a queue drains. */
+/** When this share of the requests from before the limit has left, they are a queue that drains. */
 const DRAINS = 1 / 2
 /** Requests that leave at less than this share of the rate before the limit are no queue. */
 const NO_QUEUE = 1 / 4
-/** No answer for this many mean service times is a halt, with at least this many in service. */
+/** No answer for HALT_SERVICES mean service times is a halt if at least HALT_OF requests are in service. */
 const HALT_SERVICES = 4
 const HALT_OF = 64
-/** The same for what waits on (`isProgressing`), ms and mean service times. */
+/** Without an answer for the longer of these, ms and mean service times, there is no progress (`isProgressing`). */
 const QUIET_MS = 400
 const QUIET_SERVICES = 2
 
@@ -69,14 +69,14 @@ export class ConcurrencyLimiter implements Limiter {
   #before = 0
   #waits = false
   #unboundAt = Number.NEGATIVE_INFINITY
-  /** Requests waited during half of the measurement that ended then. */
+  /** End of the last measurement in which requests waited during at least half of the time. */
   #boundAt = 0
   #meanMs = 0
   #answeredAt = 0
 
   #judgedAt = 0
   #holdsUntil = 0
-  /** The last cohort that was suspected. */
+  /** Serial number of the last suspected cohort. */
   #suspected = -1
 
   /** Maximum departures per ms, and the service time of these requests while few are in service, ms. */
@@ -86,7 +86,7 @@ export class ConcurrencyLimiter implements Limiter {
   /** Departures, since the limit was set, of requests that arrived before it. */
   readonly #drained = new Answers()
   #measured = 0
-  /** Whether requests from before the limit changed are still in service. */
+  /** Whether requests from before the limit changed may still be in service. */
   #unsettled = false
   #changedAt = 0
   #lookAt = 0
@@ -148,7 +148,7 @@ export class ConcurrencyLimiter implements Limiter {
     return this.#reason === 'suspected'
   }
 
-  /** Requests from before the first limit leave one by one, like a queue. */
+  /** In phase `measure`, whether the requests from before the limit have proved to be a queue that drains. */
   get #drains(): boolean {
     if (this.#phase !== 'measure' || !this.#unsettled) return true
     return this.#drained.all >= DRAINS * this.#countedThen
@@ -184,10 +184,10 @@ export class ConcurrencyLimiter implements Limiter {
   completed(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
     this.#pass(nowMs)
     this.#loop.answered(serviceMs)
-    // Checked before it leaves: a limit that is reached holds requests back.
+    // Checked before the request leaves: only a limit that is reached holds requests back.
     this.#judgeLoop(nowMs)
     this.#requests.left(nowMs - serviceMs)
-    // A request that stays far longer counts like the slowest that counts.
+    // A request that stayed for longer than the window counts as one that stayed for the window.
     const workMs = Math.min(serviceMs, this.#requests.windowMs)
     this.#cohorts.ended(ticket, serviceMs, workMs)
     this.#answeredAt = nowMs
@@ -237,7 +237,7 @@ export class ConcurrencyLimiter implements Limiter {
     if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
   }
 
-  /** Also called when another limit is reached and no request is admitted. */
+  /** Called by {@link tick}, because no request is admitted or completed while another limit holds all of them back. */
   #judgeOpen(nowMs: number): void {
     if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
     else this.#judge(nowMs)
@@ -256,7 +256,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #hold({ ageMs, serial }: Contention, nowMs: number): void {
     this.#reason = 'suspected'
-    // Enough more to show whether the times rise again. Quick requests among waiting ones can use these places too.
+    // Enough more requests to show whether the times rise again. Quick requests can use these permits too.
     this.#limit = Math.ceil(this.#tuning.apart * this.#requests.inService) + 1
     this.#holdsUntil = nowMs + Math.min(this.#tuning.promiseMs, Math.max(SHORTEST_HOLD_MS, 2 * ageMs))
     this.#suspected = serial
@@ -277,10 +277,10 @@ export class ConcurrencyLimiter implements Limiter {
 
   #limitContention({ aloneMs, knee, rate: since, sinceMs }: Contention, nowMs: number): void {
     const { recent } = this.#requests
-    // Before the load rose, fewer left than could.
+    // Before the load rose, fewer requests left than could have.
     const rate = Math.max(this.#rates.lately(nowMs), since)
     const needed = rate * this.#spanMs(aloneMs)
-    // Where the loop is scarce its own limit decides, once it holds requests back.
+    // Where the loop is scarce, the loop's limit decides, once it holds requests back.
     const loopDecides = this.#loop.isScarce && this.#counted >= this.#loop.limit
     if (this.#loop.isScarce && !loopDecides) return
     if (recent <= needed || loopDecides) {
@@ -295,8 +295,9 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * Answers came all the time, and now there are none, while more are in service than leave within the promise. Most of
-   * them must have arrived since the last answer: earlier ones are known to stay.
+   * Answers came all the time and have stopped, while more requests are in service than usually leave within
+   * `promiseMs`. At least half of these must have arrived since the last answer: earlier ones may stay for another
+   * reason.
    */
   #hasHalted(nowMs: number): boolean {
     const { promiseMs, starvedOf } = this.#tuning
@@ -346,7 +347,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * A queue drains about as fast as requests left before. If hardly any request leaves for a second, or until those that stay
+   * A queue drains about as fast as requests left before. If hardly any leave for a second, or until those that stay
    * are no longer counted, they wait for something else.
    */
   #isNoQueue(sinceMs: number, isOver: boolean): boolean {
@@ -379,14 +380,14 @@ export class ConcurrencyLimiter implements Limiter {
     else this.#learnAtRest(rate, heavyMs, nowMs)
   }
 
-  /** The loop decides, so that nothing shows what is behind it. */
+  /** A busy loop sets the pace, so the measurement says nothing about resources outside the loop. */
   #leaveToLoop(nowMs: number): void {
     if (this.#phase !== 'rest') this.#rests(this.#phase === 'lower' ? this.#before : this.#limit, nowMs)
   }
 
   #learnFirst(rate: number, nowMs: number): void {
     const limit = this.#limit
-    // Nothing was scarce if throughput fell as far as the limit. The geometric mean is as far from that as from staying.
+    // Nothing was scarce if throughput fell with the limit. The threshold is the geometric mean of that and no fall.
     const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
     const more = this.#tuning.grows * limit
     if (fell && more >= this.#countedThen) {
@@ -404,7 +405,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#aloneMs = stays ? Math.min(this.#aloneMs, heavyMs) : heavyMs
     const knee = (this.#limit * this.#rate) / rate
     if (stays) this.#rests(this.#limit, nowMs)
-    // Throughput fell as far as the limit, so that nothing was scarce at the limit before.
+    // Throughput fell with the limit, so nothing was scarce under the previous limit.
     else if (knee >= fell * this.#before) this.#rests(grows * this.#before, nowMs)
     else this.#rests(knee + Math.min(knee, this.#rate * workMs), nowMs)
   }
@@ -415,7 +416,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#measured++
     const needed = this.#rate * this.#spanMs(this.#aloneMs)
     if (this.#measured >= SURE && needed > raised * this.#limit) this.#rests(needed, nowMs, this.#lookAt)
-    // No less can be tried than one, and none can wait for another then: only two shows whether one is enough.
+    // A limit of 1 cannot be halved, and shows no waits: only a limit of 2 shows whether 1 is enough.
     else if (this.#limit === 1 && nowMs >= this.#lookAt) this.#rests(2, nowMs)
     else if (nowMs >= this.#lookAt && (this.#isFirstLook || heavyMs - this.#aloneMs > LATE_WORKS * workMs)) {
       this.#lookLower(nowMs)
@@ -453,11 +454,11 @@ export class ConcurrencyLimiter implements Limiter {
     const drains = this.#counted > this.#limit
     const isOver = !drains && sinceMs >= Math.min(this.#meanMs, promiseMs)
     if (this.#phase === 'measure' && this.#isNoQueue(sinceMs, isOver)) {
-      // What is behind the loop may also have become far slower, so that there is still a limit.
+      // A dependency may also have become far slower, so a limit remains.
       this.#rests(this.#tuning.apart * this.#countedThen, nowMs, nowMs + promiseMs)
       return false
     }
-    // A lower limit that admits nothing for this long costs more than it can teach.
+    // A lower limit under which no request starts for `promiseMs` costs more than it can teach.
     if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
     if (!isOver) return false
     this.#unsettled = false

@@ -1,8 +1,9 @@
 /**
- * Which requests in service the limit counts. Under a limit requests leave soon. One that stays far longer waits for
- * something else, such as a long poll, or hangs: after three times its expected duration it no longer counts. At most
- * as many as the limit are not counted; more only if a trial showed that they do not delay others (starvation.ts).
- * Requests admitted by failed trials stay in service, so the number in service has no fixed bound while requests hang.
+ * Decides which requests in service the limit counts. Under a limit, requests leave soon. A request that stays for
+ * three times its expected duration waits for something else, such as a long poll, or hangs, and no longer counts. The
+ * number of uncounted requests is at most the limit; it is higher only if a trial showed that they do not delay others
+ * (starvation.ts). Requests admitted by failed trials stay in service, so the number in service has no fixed bound
+ * while requests hang.
  *
  * Requests in service when the limit is set are distinguished by their arrival. Those that arrived since requests began
  * to wait for each other belong to the queue that must drain first. Earlier ones wait for something else. Pure.
@@ -14,7 +15,7 @@ const LONGEST_BACKLOG_MS = 15_000
 
 export class CountedRequests {
   inService = 0
-  /** Of the older ones, how many are not counted. */
+  /** How many of the {@link older} requests may be left uncounted. */
   allowed = 0
   readonly #starts: StartTimes
   readonly #openWindowMs: number
@@ -24,7 +25,7 @@ export class CountedRequests {
   #waitedBefore = 0
   #nowMs = 0
 
-  /** `openWindowMs`: without a limit, {@link recent} counts those that came within this time. */
+  /** `openWindowMs`: without a limit, {@link recent} counts the requests that started within this time. */
   constructor(openWindowMs: number) {
     this.#openWindowMs = openWindowMs
     this.#starts = new StartTimes(openWindowMs)
@@ -39,7 +40,7 @@ export class CountedRequests {
     return this.#starts.windowMs
   }
 
-  /** Those in service that came since, within the last sixteen seconds. */
+  /** Requests in service that started since `atMs`, at most sixteen seconds ago. */
   since(atMs: number): number {
     return this.#starts.since(atMs)
   }
@@ -62,7 +63,9 @@ export class CountedRequests {
     else if (this.#backlog > 0) this.#backlog--
   }
 
-  /** A limit is set. `sinceMs`: when requests began to wait for each other. */
+  /**
+   * Called when a limit is set. `sinceMs`: when requests began to wait for each other, at the latest `atLeastMs` ago.
+   */
   limited(sinceMs: number, windowMs: number, atLeastMs: number): void {
     const nowMs = this.#nowMs
     this.#starts.setWindow(windowMs)
@@ -74,7 +77,7 @@ export class CountedRequests {
     this.allowed = 0
   }
 
-  /** Without a limit, {@link recent} counts those of the last two mean service times, or of a fixed window if that is longer. */
+  /** Without a limit, {@link recent} covers the last two mean service times, and at least `openWindowMs`. */
   follow(meanMs: number): void {
     const windowMs = Math.max(this.#openWindowMs, 2 * meanMs)
     if (Math.abs(windowMs - this.windowMs) > 0.25 * this.windowMs) this.#starts.setWindow(windowMs)
@@ -92,7 +95,7 @@ export class CountedRequests {
     return this.#waitedBefore + Math.min(this.older, this.allowed)
   }
 
-  /** In service for longer than the window, without those that waited before the limit was set. */
+  /** Requests in service for longer than the window, without those that waited before the limit was set. */
   get older(): number {
     if (this.#nowMs < this.#limitedAt + this.windowMs) return 0
     return Math.max(0, this.inService - this.#waitedBefore - this.recent)

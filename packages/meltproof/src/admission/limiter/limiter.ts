@@ -1,22 +1,20 @@
-/**
- * What the gate knows of a limiter. A limiter is pure: it gets what happened and when, and answers with a number.
- */
+/** What the gate needs from a limiter. A limiter is pure: callers report what happened and when, and read the limit. */
 export interface Limiter {
   /** How many requests may be in service at once: a whole number, at least 1. */
   readonly limit: number
-  /** {@link limit}, or the usual one while a lower limit is only being tried. @default limit */
+  /** {@link limit}, or the previous one while a lower limit is only being tried. @default limit */
   readonly usualLimit?: number
-  /** Whether the limit was found or set: one that was never reached says nothing. */
+  /** Whether the limit is set by the operator or learned. Until then `limit` says nothing. */
   readonly known?: boolean
-  /** Why the limit is what it is. @default 'set' */
+  /** Why the limit has its value. @default 'set' */
   readonly reason?: LimitReason
-  /** True while a limit is only a suspicion: requests that wait for it are not an overload. */
+  /** True while a limit is only suspected, or earlier requests must still leave: a queue then shows no overload. */
   readonly searching: boolean
-  /** The loop works, or answers come, as far as is known: waiting requests will get their turn. */
+  /** Whether the loop works or answers come, as far as is known, so that waiting requests will start. */
   isProgressing?(nowMs: number): boolean
   /** For a learned limit: true while the event loop has room, so that quick work need not wait. */
   readonly loopHasRoom?: boolean
-  /** Number of requests in service that the limit does not count; it grew by this number. */
+  /** Number of requests in service that do not count: {@link limit} is raised by this number. */
   readonly uncounted?: number
   /** Number in service above the limit: these must leave before a waiting request gets a permit. */
   readonly excess?: number
@@ -24,7 +22,7 @@ export interface Limiter {
   readonly ticket?: number
   admitted(nowMs: number): void
   completed(nowMs: number, serviceMs: number, ticket?: number): void
-  /** A request no longer counts, and how long it took says nothing. `serviceMs`: how long it counted. */
+  /** A request leaves, and how long it took says nothing. `serviceMs`: time since it entered service. */
   dropped(nowMs: number, serviceMs: number, ticket?: number): void
   limitReached(nowMs: number): void
   tick(nowMs: number): void
@@ -34,9 +32,9 @@ export interface Limiter {
 /**
  * - `set`: by the operator.
  * - `none`: nothing shows that requests wait for each other.
- * - `suspected`: requests took longer among more; the number in service is held for a second at most.
+ * - `suspected`: requests took longer with more in service; the limit lasts a second at most unless this is confirmed.
  * - `loop`: the event loop never rests.
- * - `contention`: requests wait for each other behind the loop.
+ * - `contention`: requests wait for each other outside the event loop, for example in a connection pool.
  * - `halt`: requests are in service, and none is answered any more.
  */
 export type LimitReason = 'set' | 'none' | 'suspected' | 'loop' | 'contention' | 'halt'

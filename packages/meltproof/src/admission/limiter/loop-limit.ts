@@ -1,26 +1,27 @@
 /**
- * The limit where the event loop is scarce. A loop that never rests does no more with more requests in service, which
- * only wait for each other. So half as many will do, as long as they keep it busy. A loop that rests while requests
- * wait has room, and more come in at once.
+ * The limit while the event loop is the scarce resource. If a loop never rests, more requests in service add no
+ * throughput and only wait for each other. So the limit is halved again and again while the loop stays busy. If the
+ * loop rests while requests wait, it has room, and more are admitted at once.
  *
- * The process may also have other work that keeps the loop busy, for example a background job. Requests that only wait, say for
- * a database, then take no longer than before (usual-times.ts), and are not limited. If the loop was never seen at rest,
- * throughput falls with the limit, and four times the limit is tried (loop-trial.ts). Pure.
+ * The process may also have other work that keeps the loop busy, for example a background job. Requests that only wait,
+ * say for a database, then take no longer than before (usual-times.ts), and are not limited. If the loop was never seen
+ * at rest, it is unknown how long they took before, so they are limited; once this has halved throughput, four times
+ * the limit is tried (loop-trial.ts). Pure.
  */
 import { Answers } from './answers.ts'
 import { LoopTrial, TRIAL } from './loop-trial.ts'
 import { SHOW, UsualTimes, type UsualTimesTuning } from './usual-times.ts'
 
 export interface LoopLimitTuning extends UsualTimesTuning {
-  /** Whether a busy loop limits: it says nothing about what is done elsewhere. */
+  /** Whether a busy loop leads to a limit. False for outbound calls: the loop says nothing about their servers. */
   readonly limitsByLoop: boolean
-  /** The loop is scarce when it is busy for more than this share. */
+  /** A loop that is busy for less than this share of the time has room. */
   readonly loopBusy: number
-  /** Shortest window, ms: a few turns of a healthy loop may all be busy. */
+  /** Shortest window for measuring the loop's busy share, ms: a few turns of a healthy loop may all be busy. */
   readonly busyWindowMs: number
   /** The first limit is never lower than this. */
   readonly fewest: number
-  /** A limit at which the loop rested is not tried again for this long, ms. */
+  /** Time before a lower limit is tried again, ms. */
   readonly lookMs: number
   readonly grows: number
 }
@@ -29,7 +30,7 @@ export interface LoopLimitTuning extends UsualTimesTuning {
 const OWN_SHARE = 1 / 2
 
 export class LoopLimit {
-  /** Infinity: the loop has room. */
+  /** Infinity while the loop has room. */
   limit: number = Number.POSITIVE_INFINITY
   readonly #busyMs: () => number
   readonly #cpuMs: () => number
@@ -47,7 +48,7 @@ export class LoopLimit {
   #restsBelow = 0
   #restsUntil = 0
 
-  /** Both cumulative, ms: a loop without the core is busy and uses no CPU time. */
+  /** Both times are cumulative, ms. A loop without the core is busy, but uses no CPU time. */
   constructor(busyMs: () => number, cpuMs: () => number, tuning: LoopLimitTuning) {
     this.#busyMs = busyMs
     this.#cpuMs = cpuMs
@@ -88,7 +89,7 @@ export class LoopLimit {
     if (elapsedMs < busyWindowMs) return
     const busyMs = this.#busyMs()
     const rests = busyMs - this.#busyThen < loopBusy * elapsedMs
-    // A time is only learned from a stretch in which the loop was busy, or idle, throughout.
+    // Usual times are only learned from a stretch in which the loop was busy, or resting, throughout.
     if (rests === this.isBusy) this.#times.begin(nowMs)
     this.#judgedAt = nowMs
     this.#busyThen = busyMs
@@ -136,7 +137,7 @@ export class LoopLimit {
     this.#cpuThen = this.#cpuMs()
   }
 
-  /** Other processes have most of the core (or a call blocks), and too few answers show whether requests wait for each other. */
+  /** True if other processes may have the core (or a call blocks), and too few answers show what requests wait for. */
   #mayBeStarved(nowMs: number): boolean {
     const overMs = nowMs - this.#busySince
     if (this.#busyAnswers >= SHOW || overMs >= this.#tuning.promiseMs) return false

@@ -1,6 +1,6 @@
 /**
- * Tries four times the limit of the loop when throughput is less than half of its earlier maximum. By Little's law throughput
- * rises fourfold if requests wait for something else, and stays if they wait for each other. Pure.
+ * Tries four times the limit of the loop when throughput is at most half of its earlier maximum. By Little's law
+ * throughput rises fourfold if requests wait for something else, and stays if they wait for each other. Pure.
  */
 import { Answers } from './answers.ts'
 
@@ -10,30 +10,30 @@ export const TRIAL = 4
 const MIN_SERVICE_TIMES = 3
 /** A trial needs a throughput of at most this share of the earlier maximum. */
 const MAX_REMAINING_SHARE = 0.5
-/** Requests wait for each other if they take more than this many times as long. */
+/** In a trial, requests that take more than this many times as long wait for each other. */
 const MAX_SLOWDOWN = 2
 /** The pause between failed trials doubles at most this often. */
 const MOST_DOUBLINGS = 2
 
 export class LoopTrial {
   readonly #pauseMs: number
-  /** Answers under the present limit, since those admitted under another one have left. */
+  /** Answers under the present limit, counted once the requests admitted under the previous one have left. */
   readonly answers: Answers = new Answers()
   #measuredFrom = 0
   #settlesAt = 0
-  /** The limit before the trial; 0 without one. Throughput under it, and what its requests took. */
+  /** The limit before the trial (0 without a trial), its throughput, and the time of its slow requests, ms. */
   #limit = 0
   #rate = 0
   #heavyMs = 0
   #nextTrialAt = 0
   #failures = 0
-  /** Answers since the loop got a limit. */
+  /** Answers since the loop got a limit, or since the last failed trial. */
   readonly #sinceLimited = new Answers()
   #limitedAt: number | undefined
-  /** The maximum of their throughput, taken at each change of the limit. */
+  /** Maximum throughput of these answers, updated at each change of the limit. */
   #best = 0
 
-  /** `pauseMs`: the pause after a failed trial; it doubles with each. */
+  /** `pauseMs`: the pause after a failed trial; it doubles with each further failure. */
   constructor(pauseMs: number) {
     this.#pauseMs = pauseMs
   }
@@ -47,12 +47,12 @@ export class LoopTrial {
     this.#sinceLimited.add(serviceMs)
   }
 
-  /** The limit has changed. `serviceMs`: what those admitted before may still take. */
+  /** Called when the limit has changed. `serviceMs`: how long the requests admitted before may still take. */
   begin(nowMs: number, serviceMs: number): void {
     if (this.#limitedAt === undefined) this.#limited(nowMs)
     const { count, heavyMs } = this.#sinceLimited
     const elapsedMs = nowMs - this.#limitedAt!
-    // Requests that share the loop leave together: less than a service time shows too many.
+    // Requests that share the loop leave together, so less than one service time would show too high a throughput.
     if (count > 0 && elapsedMs >= heavyMs) this.#best = Math.max(this.#best, count / elapsedMs)
     this.restart()
     this.#settlesAt = nowMs + serviceMs
@@ -65,7 +65,7 @@ export class LoopTrial {
     this.end()
   }
 
-  /** Measures again from now on: demand has changed. */
+  /** Starts the measurement over, because demand or the limit has changed. */
   restart(): void {
     this.#measuredFrom = 0
   }
@@ -85,16 +85,16 @@ export class LoopTrial {
     return true
   }
 
-  /** Whether throughput rose; undefined: too early to tell. `counted`: requests in service. */
+  /** Whether the trial succeeds; undefined if it is too early to tell. `counted`: requests in service that count. */
   judge(nowMs: number, counted: number, waits: boolean): boolean | undefined {
     const rate = this.#measured(nowMs)
     if (rate === undefined) return undefined
-    // Halfway (geometric mean) between unchanged throughput and throughput that grew with concurrency.
+    // The threshold is the geometric mean of unchanged throughput and throughput that grew with concurrency.
     const rises = rate >= this.#rate * Math.sqrt(Math.max(2, counted / this.#limit))
     const isUnused = !waits && counted < 2 * this.#limit
     const succeeds = this.answers.heavyMs <= MAX_SLOWDOWN * this.#heavyMs && (rises || isUnused)
     if (succeeds) {
-      // Throughput may rise further.
+      // Throughput may rise further, so the next trial needs no drop in throughput.
       this.#best = Number.POSITIVE_INFINITY
       this.#failures = 0
     } else {
@@ -128,7 +128,7 @@ export class LoopTrial {
     }
     const { all, count, heavyMs } = this.answers
     const elapsedMs = nowMs - this.#measuredFrom
-    // Quick answers do not stand for slow ones that have not ended.
+    // Quick answers say nothing about slow requests that have not ended.
     const isEnough = all > 0 && elapsedMs >= MIN_SERVICE_TIMES * Math.max(heavyMs, this.#heavyMs)
     return isEnough ? count / elapsedMs : undefined
   }

@@ -1,12 +1,12 @@
-/** Throughput under one limit, from the requests answered under it. Pure. */
+/** Measures throughput under one limit, from the requests answered under it. Pure. */
 import { Answers } from './answers.ts'
 
 export interface MeasurementTuning {
   /** Answers a measurement needs, so that its noise is below the differences it looks for. */
   readonly samples: number
-  /** Shortest measurement, ms: one turn of the loop may let in dozens of cheap requests that waited. */
+  /** Shortest measurement, ms: one turn of the loop may admit dozens of cheap requests that waited. */
   readonly leastWindowMs: number
-  /** Longest measurement, ms, unless a single service is longer. */
+  /** Longest measurement, ms, unless a few service times take longer. */
   readonly maxWindowMs: number
 }
 
@@ -33,7 +33,7 @@ export class Measurement {
     this.#boundMs = 0
   }
 
-  /** `busyMs`: busy time of the loop, cumulative. `waits`: whether requests have waited since the last call. */
+  /** `busyMs`: cumulative busy time of the loop. `waits`: whether requests have waited since the last call. */
   pass(nowMs: number, busyMs: number, waits: boolean): void {
     const elapsedMs = nowMs - this.#passedAt
     this.#overMs += elapsedMs
@@ -66,8 +66,8 @@ export class Measurement {
   }
 
   /**
-   * Enough to compare throughputs. Requests that share a pool leave in volleys, one per service time: several must fit.
-   * `spanMs`: what a request should take.
+   * Whether this suffices to compare throughputs. Requests that share a pool leave in volleys, one per service time,
+   * and several volleys must fit. `spanMs`: expected duration of a request.
    */
   suffices(spanMs: number): boolean {
     const { samples, leastWindowMs, maxWindowMs } = this.#tuning

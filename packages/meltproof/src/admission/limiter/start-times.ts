@@ -1,4 +1,4 @@
-/** When those in service started, as counts for each slot of the last 16 seconds. Pure. */
+/** Counts the requests in service by start time, in slots of 40 ms over the last 16 seconds. Pure. */
 
 const SLOT_MS = 40
 const SLOTS = 400
@@ -7,7 +7,7 @@ export class StartTimes {
   readonly #started = new Int32Array(SLOTS)
   #slot = 0
   #windowSlots: number
-  /** Those in service that started within the window. */
+  /** Requests in service that started within the window. */
   recent = 0
 
   constructor(windowMs: number) {
@@ -18,7 +18,7 @@ export class StartTimes {
     return this.#windowSlots * SLOT_MS
   }
 
-  /** At most 16 seconds. */
+  /** Windows longer than about 16 seconds are shortened. */
   setWindow(ms: number): void {
     this.#windowSlots = slotsOf(ms)
     this.recent = this.#sum(this.#slot - this.#windowSlots)
@@ -50,7 +50,7 @@ export class StartTimes {
     if (slot >= this.#slot - this.#windowSlots) this.recent--
   }
 
-  /** The next time that {@link since} tells exactly. */
+  /** The earliest time from `atMs` on for which {@link since} is exact. */
   boundary(atMs: number): number {
     return Math.ceil(atMs / SLOT_MS) * SLOT_MS
   }

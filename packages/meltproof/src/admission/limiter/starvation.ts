@@ -1,28 +1,31 @@
 /**
  * Detects whether far fewer requests leave than could, while others wait: then requests that wait for something else
- * may hold the permits. A trial shows whether they do: a few more are admitted. If these leave, the old ones do not
- * delay others and are not counted. If they do not leave either, the dependency has become slower, or has stopped.
- * Pure.
+ * may hold the permits. A trial admits a few more requests to show whether they do. If the new requests leave, the old
+ * ones do not delay others and are not counted. If the new ones do not leave either, the dependency has become slower,
+ * or has stopped. Pure.
  */
 import { Answers } from './answers.ts'
 import type { CountedRequests } from './counted-requests.ts'
 
 export interface StarvationTuning {
-  /** Fewer than this share of the usual number leave. */
+  /** Requests are starved if fewer than this share of the usual number leave. */
   readonly starved: number
   /** Minimum number of usual departures in the judged time. */
   readonly starvedOf: number
   /** Minimum judged time, ms. */
   readonly leastWindowMs: number
-  /** Size of a trial while no request leaves: this fraction of the limit; otherwise half of it. */
+  /** While no request leaves, a trial has the size of the limit divided by this; otherwise it is half of the limit. */
   readonly quietTrial: number
 }
 
-/** Requests that are not counted may exceed the older ones by this factor. */
+/** The number of requests that may be uncounted shrinks to this multiple of the older ones, or to the limit. */
 const HEADROOM = 1.5
-/** However few leave usually, it is judged after this time, ms. */
+/** Longest time between two judgements, ms, even if few requests leave usually. */
 const LONGEST_WINDOW_MS = 5000
-/** After a failed trial the next one waits for 1, 2, 4, 8 windows of a request. Then what leaves now counts as usual. */
+/**
+ * Failed trials are followed by pauses of 1, 2, 4 and 8 windows of a request. In a longer pause than this constant, the
+ * usual rate is lowered to the present one, at most by half.
+ */
 const LONGEST_PAUSE_WINDOWS = 4
 
 export class Starvation {
@@ -53,7 +56,7 @@ export class Starvation {
     this.#answers.add(serviceMs)
   }
 
-  /** `rate`: answers per ms that are usual. `spanMs`: what a request should take. Undefined: too early to tell. */
+  /** `rate`: usual answers per ms. `spanMs`: expected duration of a request. Undefined if it is too early to tell. */
   judge(nowMs: number, waits: boolean, rate: number, spanMs: number): 'starved' | 'fed' | undefined {
     const { leastWindowMs, starved, starvedOf } = this.#tuning
     const elapsedMs = nowMs - this.#since
@@ -66,7 +69,7 @@ export class Starvation {
     return waits && this.#pace < starved * rate ? 'starved' : 'fed'
   }
 
-  /** `drains`: more are in service than the limit, from before it was set. */
+  /** `drains`: whether requests from before the limit may still be in service. */
   fed(limit: number, drains: boolean): void {
     const requests = this.#requests
     this.#trial = 0
@@ -74,7 +77,7 @@ export class Starvation {
     if (!drains) requests.allowed = Math.max(limit, Math.min(requests.allowed, Math.floor(HEADROOM * requests.older)))
   }
 
-  /** `excess`: counted above the limit. Returns what counts as usual from now on, in answers per ms. */
+  /** `excess`: counted requests above the limit. Returns the rate that counts as usual from now on, answers per ms. */
   starved(nowMs: number, rate: number, limit: number, excess: number): number {
     const trial = this.#trial
     this.#trial = 0

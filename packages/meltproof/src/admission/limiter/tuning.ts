@@ -5,21 +5,24 @@ import type { MeasurementTuning } from './measurement.ts'
 import type { StarvationTuning } from './starvation.ts'
 
 export interface LimiterTuning extends CohortTuning, LoopLimitTuning, MeasurementTuning, StarvationTuning {
-  /** Most requests in service: each holds memory. */
+  /** Maximum requests in service: each holds memory. */
   readonly max: number
-  /** An answer within this time is in time, ms. */
+  /** An answer within this time counts as in time, ms. */
   readonly promiseMs: number
   /** A limit that was not reached for this long is forgotten, ms. */
   readonly forgetMs: number
-  /** The limit holds at least this much work, ms: less gains a latency that no client notices. */
+  /** The limit admits at least the requests that are answered within this time, ms: less would hardly lower latency. */
   readonly workMs: number
-  /** The first limit is at most this share of those in service, or it would show nothing. */
+  /** The first limit is at most this share of the requests in service, unless more are needed, so its effect shows. */
   readonly firstShare: number
-  /** The limit was too low when half of it leaves half of throughput, up to this share. */
+  /**
+   * Throughput under a lower limit counts as unchanged if at least this share of it remains. The same tolerance applies
+   * to throughput that falls in proportion to the limit.
+   */
   readonly fell: number
-  /** The limit rises when Little's law asks for this multiple of it. */
+  /** The limit rises when Little's law gives more than this multiple of it. */
   readonly raised: number
-  /** A request counts for this many times what it should take. */
+  /** A request counts for this many times its expected duration, and at least for `leastCountedMs`. */
   readonly countedSpans: number
   readonly leastCountedMs: number
 }

@@ -1,7 +1,7 @@
-/** How many requests leave per millisecond, of late and usually (answers.ts). Pure. */
+/** Answers per millisecond, weighted by service time (answers.ts): the present rate, and the usual one. Pure. */
 import { Answers } from './answers.ts'
 
-/** Each window forgets this share of the best rate so far. */
+/** Each window lowers the usual rate by this share, unless the window's rate is higher. */
 const FORGOTTEN = 0.1
 
 export class UsualRate {
@@ -9,7 +9,7 @@ export class UsualRate {
   readonly #answers = new Answers()
   #since = 0
   #last = 0
-  /** The best of the last windows; 0 before the first has passed. */
+  /** The recent peak; 0 before the first window has passed. */
   usual = 0
 
   constructor(windowMs: number) {
@@ -27,7 +27,7 @@ export class UsualRate {
     this.#since = nowMs
   }
 
-  /** Over one to two windows. */
+  /** The rate over the last one to two windows. */
   lately(nowMs: number): number {
     const lastMs = this.#last > 0 ? this.#windowMs : 0
     return (this.#last * lastMs + this.#answers.count) / Math.max(1, lastMs + nowMs - this.#since)

@@ -1,32 +1,32 @@
 /**
- * Compares how long requests take while the event loop is busy with how long they took while it rested. Requests that
- * wait for each other take longer. If they take about as long as before, other work keeps the loop busy. Pure.
+ * Compares how long requests take while the event loop is busy with how long they took while the loop rested. Requests
+ * that wait for each other take longer. If they take about as long as before, other work keeps the loop busy. Pure.
  */
 import { Answers } from './answers.ts'
 
 export interface UsualTimesTuning {
-  /** The loop was busy for this long, ms: less may be a garbage collection. Times are compared as often. */
+  /** Shortest busy time that counts, ms: less may be a garbage collection. Also the interval of comparisons. */
   readonly busyForMs: number
-  /** The limit for a busy loop is never lower than the requests that it serves in this time, ms. */
+  /** The limit of a busy loop is at least the number of requests that the loop serves in this time, ms. */
   readonly loopWorkMs: number
   /** Number of answers from which the usual time is known. */
   readonly samples: number
-  /** An answer within this time is in time, ms. */
+  /** An answer within this time counts as in time, ms. */
   readonly promiseMs: number
 }
 
 /** Requests wait for each other when they take more than this many times their usual time plus `loopWorkMs`. */
 const LONGER = 2
-/** Number of answers that show how long requests take. */
+/** Minimum number of answers that show how long requests take. */
 export const SHOW = 4
 
 export class UsualTimes {
-  /** Requests take about as long as usual although the loop is busy. */
+  /** True if requests take about as long as usual although the loop is busy. */
   areUsual = false
   readonly #tuning: UsualTimesTuning
   readonly #answers = new Answers()
   #since = 0
-  /** Usual time of the answers that use most of the time, ms, and the mean; 0 while unknown. */
+  /** Usual service times, ms: of the answers that take most of the time, and the mean; 0 while unknown. */
   #heavyMs = 0
   #meanMs = 0
 
@@ -38,19 +38,19 @@ export class UsualTimes {
     this.#answers.add(serviceMs)
   }
 
-  /** The loop was busy and rests now, or rested and is busy now. */
+  /** Starts over, because the loop has become busy or begun to rest. */
   begin(nowMs: number): void {
     this.#since = nowMs
     this.#answers.clear()
   }
 
-  /** The loop rests. */
+  /** Called at each check that finds the loop resting. */
   rested(nowMs: number): void {
     this.areUsual = false
     if (this.#answers.all >= this.#tuning.samples) this.#keep(this.#answers, nowMs)
   }
 
-  /** Requests were shown not to wait for each other. Few answers do not show how long they take. */
+  /** A trial has shown that requests do not wait for each other. Few answers do not show how long they take. */
   learn(answers: Answers, nowMs: number): void {
     if (answers.all < SHOW) return
     this.areUsual = true
@@ -77,12 +77,12 @@ export class UsualTimes {
     return this.areUsual
   }
 
-  /** With few answers of quick and slow requests the mean depends on chance. */
+  /** With few answers, the mean of quick and slow requests depends on chance. */
   #isMeanLonger(): boolean {
     return this.#answers.all >= this.#tuning.samples && this.#answers.meanMs > this.#longest(this.#meanMs)
   }
 
-  /** The longest time that is still usual, ms. Waiting for each other alone must not break the promise. */
+  /** The longest usual time, ms. Its cap at half of `promiseMs` keeps waits for each other from making answers late. */
   #longest(usualMs: number): number {
     const { loopWorkMs, promiseMs } = this.#tuning
     return Math.min(LONGER * usualMs, Math.max(usualMs, promiseMs / 2)) + loopWorkMs

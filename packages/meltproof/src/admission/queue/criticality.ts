@@ -1,22 +1,22 @@
 /**
  * How important a request is: a class ("Site Reliability Engineering", chapter 21, Beyer et al., 2016) and a cohort
- * within it. The lowest class is shed first, and within it whole cohorts, so that a user is either served or not
- * (DAGOR: Zhou et al., "Overload Control for Scaling WeChat Microservices", SoCC 2018). Pure.
+ * within it. The least important class is shed first, and within it whole cohorts, so that a user is either served or
+ * not (DAGOR: Zhou et al., "Overload Control for Scaling WeChat Microservices", SoCC 2018). Pure.
  */
 
 export const CRITICALITIES = ['critical_plus', 'critical', 'sheddable_plus', 'sheddable'] as const
 
 export type Criticality = (typeof CRITICALITIES)[number]
 
-/** The class of requests without one. These are nearly all, so `sheddable` must be requested explicitly. */
+/** The class of a request that states none. Nearly all state none, so `sheddable` must be requested explicitly. */
 export const DEFAULT_CRITICALITY: Criticality = 'critical'
 
-/** Cohorts of a class, as in DAGOR. One window of requests could not distinguish more. */
+/** Number of cohorts in a class, as in DAGOR. One window has too few requests to distinguish more. */
 export const COHORTS = 128
 /** Class and cohort form one number, the level, which is below LEVELS. Lower levels matter more. */
 export const LEVELS: number = CRITICALITIES.length * COHORTS
 
-/** A key's requests are shed or served together. */
+/** Requests with the same key are shed or served together. */
 export type CriticalityAnswer =
   | Criticality
   | {
@@ -36,7 +36,7 @@ export function levelOf(criticality: Criticality = DEFAULT_CRITICALITY, key?: st
   return key === undefined ? base : base + (hash(key, epoch) % COHORTS)
 }
 
-/** Undefined if the answer is invalid, so that the caller can warn. Never throws for plain values. */
+/** Returns undefined for an invalid answer, so that the caller can warn. Never throws for plain values. */
 export function readCriticality(answer: unknown, epoch = 0): number | undefined {
   if (typeof answer === 'string') return isCriticality(answer) ? levelOf(answer) : undefined
   // An async function returns a promise, which would look like an answer without a class.

@@ -1,21 +1,21 @@
 /**
- * The level up to which requests are admitted while a queue stands. It counts arrivals by level and departures, and
- * sets the cutoff where arrivals up to it just match the departures: DAGOR's histogram and prefix sum (SoCC 2018), with
- * the measured pace of departures instead of fixed steps. Pure.
+ * Finds the level up to which requests are admitted while a queue stands: the level at which the arrivals up to it
+ * match the departures. This is DAGOR's histogram and prefix sum (SoCC 2018), with the measured pace of departures
+ * instead of fixed steps. Pure.
  */
 import { LEVELS } from './criticality.ts'
 
-/** Minimum time, ms, and departures for a new cutoff: fewer would move it by chance. */
+/** Minimum time, ms, and minimum departures for a new cutoff: with fewer, chance would move it. */
 const WINDOW_MS = 250
 const WINDOW_DEPARTURES = 16
 /**
- * Each window keeps this share of earlier counts: a memory of about ten windows, so that users are not admitted and shed by
- * turns.
+ * Each window keeps this share of earlier counts, a memory of about ten windows, so that users do not alternate between
+ * admitted and shed.
  */
 const KEPT = 0.9
-/** Share of the departures that the cutoff admits. Any level fills the rest when a permit is free. */
+/** Share of the departures that the cutoff fills. Requests of any level fill the rest when a permit is free. */
 const SUPPLY = 0.97
-/** The cutoff does not move while it admits between these shares of the wanted number. */
+/** The cutoff stays while the arrivals up to it are between these shares of the wanted number. */
 const TOO_FEW = 0.95
 const TOO_MANY = 1.08
 
@@ -67,7 +67,7 @@ export class Cutoff {
     for (let level = 0; level < LEVELS; level++) {
       const upTo = below + this.#arrived[level]!
       if (level === this.#level) upToLevel = upTo
-      // The level that reaches the wanted number is admitted: the queue decides among its requests.
+      // The level that reaches the wanted number is still admitted: the queue decides among its requests.
       if (cutoffLevel < 0 && upTo >= wanted) cutoffLevel = level
       below = upTo
     }

@@ -6,14 +6,14 @@ const PACE_KEPT_MS = 1000
 const DEPARTURES_COUNTED = 8
 /** A gap of this many times the usual one is a stall. */
 const STALL_GAPS = 20
-/** Stalls that are more frequent than this count as the pace, ms. */
+/** When stalls follow each other at shorter intervals than this, ms, their gaps count as the pace. */
 const STALL_EVERY_MS = 500
-/** Replaces {@link STALL_EVERY_MS} while the pace is unknown, ms. A slow service leaves long gaps without a stall. */
+/** Replaces {@link STALL_EVERY_MS} while the pace is unknown, ms: a slow service leaves long gaps without a stall. */
 const FIRST_STALL_EVERY_MS = 3000
 
-/** A gap below this share of the usual one is a faster departure. */
+/** A mean gap below this share of the usual one counts as faster. */
 const FASTER = 0.97
-/** Departures have become faster after this many faster gaps in a row; the first pace counts as one. */
+/** Departures speed up after this many faster means in a row; the first measured mean counts as one. */
 const FASTER_IN_A_ROW = 2
 
 export class DeparturePace {
@@ -30,8 +30,8 @@ export class DeparturePace {
   }
 
   /**
-   * Departures become faster and faster: waiting requests will take less time than the pace predicts. A process that
-   * has just started speeds up for seconds, while V8 compiles its code.
+   * True while departures speed up: waiting requests will take less time than the pace predicts. A process that has
+   * just started speeds up for seconds, while V8 compiles its code.
    */
   speedsUp(nowMs: number): boolean {
     return this.#fasterInARow >= FASTER_IN_A_ROW && nowMs - this.#lastAt <= STALL_GAPS * this.gapMs
@@ -49,8 +49,8 @@ export class DeparturePace {
   departed(nowMs: number): void {
     const gapMs = nowMs - this.#lastAt
     this.#lastAt = nowMs
-    // One long gap is a stall of the loop and says nothing about the pace. Several are the pace: a pool became slow, or
-    // heavy requests end one by one between many cheap ones.
+    // One long gap is a stall of the loop and says nothing about the pace. Several long gaps are the pace: a pool
+    // became slow, or heavy requests end one by one between many cheap ones.
     const stallEveryMs = this.gapMs > 0 ? STALL_EVERY_MS : FIRST_STALL_EVERY_MS
     if (gapMs > STALL_GAPS * this.gapMs && nowMs - this.#lastStallAt > stallEveryMs) {
       this.#lastStallAt = nowMs

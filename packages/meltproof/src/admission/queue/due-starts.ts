@@ -5,7 +5,10 @@ export interface DueStart extends Waiting {
   startBy: number
 }
 
-/** Nearly all have the same budget, so nearly all are added at the end. Removed entries are skipped later. */
+/**
+ * Nearly all requests have the same time budget, so nearly all are added at the end. Entries that left the queue early
+ * are skipped later.
+ */
 export class DueStarts<E extends DueStart> {
   #due: E[] = []
 

@@ -1,11 +1,12 @@
 /**
- * Decides which request waits, starts next or is shed. A queue that drains is a burst: first come, first served, and
- * none is shed. A queue that stands is overload: newest first, and a request that waited too long is shed at once. This
- * is CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM Queue
- * 2015).
+ * Decides which request waits, starts next or is shed. A queue that drains is a burst: first come, first served,
+ * without sheds. A queue that stands is overload: newest first, and a request that waited too long is shed at once.
+ * This is CoDel's distinction (Nichols & Jacobson, ACM Queue 2012) with adaptive LIFO (Maurer, "Fail at Scale", ACM
+ * Queue 2015).
  *
- * Entries wait in priority classes, the best first: the classes of criticality.ts where requests have levels; otherwise
- * those within their fair shares come first (fairness/), clients before kinds.
+ * Entries wait in priority classes, the best first. Where requests have levels, these are the classes of
+ * criticality.ts. Otherwise requests within their fair shares come first (fairness/), and the client's share weighs
+ * more than the kind's.
  */
 import { ClientShares } from '../fairness/client-shares.ts'
 import { FairShares } from '../fairness/fair-shares.ts'
@@ -19,37 +20,38 @@ import { DeparturePace } from './departure-pace.ts'
 import type { Waiting } from './wait-queue.ts'
 
 export interface StandingTuning {
-  /** CoDel's interval: the queue is judged at the end of each. */
+  /** CoDel's interval, ms: the queue is judged at the end of each. */
   readonly intervalMs: number
   readonly promiseMs: number
   /** A backlog below this share of promiseMs drains without sheds. */
   readonly drains: number
-  /** The tolerated backlog once a queue has stood within {@link rememberMs}, ms of waiting. */
-  readonly targetMs: number
-  /** For this long after a queue has stood, a backlog gets no other chance to drain. */
+  /** The same share for {@link rememberMs} after a queue has stood: more would often be late in a lasting overload. */
+  readonly drainsAgain: number
+  /** How long {@link drainsAgain} applies after a queue has stood, ms. */
   readonly rememberMs: number
-  /** A queue that was empty for this long has ended, ms: a moment without entries does not end an overload. */
+  /** A queue that stays empty for longer than this has ended, ms. A shorter pause does not end an overload. */
   readonly restMs: number
-  /** The longest wait in any queue, ms: a burst that drains within it is answered, as it is without meltproof. */
+  /** The longest wait, ms, except for {@link few}. A burst that drains within it is answered, as without meltproof. */
   readonly maxWaitMs: number
-  /** The longest wait in a standing queue, unless {@link staleDepartures} departures take longer. */
+  /** The longest wait in a standing queue, ms, unless {@link staleDepartures} departures take longer. */
   readonly staleMs: number
-  /** Departures for which a request may wait in a standing queue, so that slow services stay busy. */
+  /** A request may wait in a standing queue for this many departures, so that slow services stay busy. */
   readonly staleDepartures: number
-  /** The last few in a standing queue may be this many times as old: they take the next free permits. */
+  /**
+   * The longest wait in a standing queue is this many times longer for requests within their share or cutoff, and for
+   * all requests if no more wait than there are permits.
+   */
   readonly keptLonger: number
-  /** A request is kept only after this share of a departure gap since the last one: 0.25 gives four per permit. */
+  /** A long queue takes one request per this share of the time between departures: 0.25 gives four per permit. */
   readonly freshGaps: number
-  /** A queue stands after this many intervals in a row without shrinking; chance rarely produces them. */
+  /** A queue stands if its backlog is no smaller than this many intervals before; chance rarely produces that. */
   readonly intervalsToStand: number
-  /** The same once a queue has stood within {@link rememberMs}. */
-  readonly intervalsToStandAgain: number
   readonly maxQueued: number
   /**
-   * This many requests may wait for longer than {@link maxWaitMs} while the service makes progress: they can belong to
-   * one page, whose client waits for all of them. Newer requests are served first. Further requests displace the
-   * oldest, and so do as many that overtake it: clients that ask again and again are not one page, and some of them
-   * would wait for ever.
+   * While at most this many requests wait, and the service makes progress, they may wait longer than {@link maxWaitMs}:
+   * they can belong to one page, whose client waits for all of them. Newer requests are then served first. The oldest
+   * is shed when more wait, or when this many newer ones have overtaken it: clients that ask again and again are not
+   * one page.
    */
   readonly few: number
 }
@@ -58,7 +60,7 @@ export const STANDING_TUNING: StandingTuning = {
   intervalMs: 100,
   promiseMs: 1000,
   drains: 0.6,
-  targetMs: 50,
+  drainsAgain: 0.3,
   rememberMs: 10_000,
   restMs: 200,
   maxWaitMs: 2000,
@@ -67,12 +69,11 @@ export const STANDING_TUNING: StandingTuning = {
   keptLonger: 3,
   freshGaps: 0.25,
   intervalsToStand: 5,
-  intervalsToStandAgain: 2,
   maxQueued: 4096,
   few: 64,
 }
 
-/** A backlog of one maxWaitMs counts as standing at once; while the service speeds up, this many of them. */
+/** A backlog above maxWaitMs (times this while the service speeds up) counts as standing at once. */
 const HOPELESS_IF_FASTER = 1.5
 
 /** Each entry is shed, taken or removed exactly once. */
@@ -94,7 +95,7 @@ export class StandingQueue<E extends Waiting> {
   readonly #cutoff: Cutoff | undefined
   readonly #shares: FairShares | undefined
   readonly #clients: ClientShares | undefined
-  /** The capacity suffices for requests in this many of the best classes; only chance makes them wait. */
+  /** The capacity suffices for requests in this many of the best classes, so only chance makes them wait. */
   readonly #wantedClasses: number
   readonly #lastKeptAt: number[]
   #intervalEndsAt = 0
@@ -103,7 +104,7 @@ export class StandingQueue<E extends Waiting> {
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
   #emptySince = 0
-  /** Number of starts that overtook every entry that had waited longer. */
+  /** Number of starts that took the newest entry instead of the oldest. */
   #overtakes = 0
 
   constructor(limiter: Limiter, hooks: QueueHooks<E>, tuning: StandingTuning = STANDING_TUNING) {
@@ -130,7 +131,7 @@ export class StandingQueue<E extends Waiting> {
     return this.#standing && this.#queue.size > 0
   }
 
-  /** The expected wait of a request that arrives now, ms. A standing queue takes the newest next. */
+  /** The expected wait of a request that arrives now, ms: 0 in a standing queue, which takes the newest next. */
   get expectedWaitMs(): number {
     return this.#standing ? 0 : this.#backlogMs
   }
@@ -145,7 +146,8 @@ export class StandingQueue<E extends Waiting> {
     }
     if (this.#queue.size === 0) this.#beginWaiting(nowMs)
     else if (this.#queue.size >= this.#tuning.maxQueued) {
-      // First come, first served: the newest has the longest wait. Newest first: the oldest has no chance left.
+      // In first-come order a newcomer would wait longest, so it is shed. With newest first the oldest has no chance
+      // left, so the oldest is shed.
       const worst = this.#queue.worstClass()
       if (priorityClass > worst || (priorityClass === worst && !this.#standing)) return 'full'
       this.#hooks.shed(this.#queue.takeOldestOf(worst)!, 'full')
@@ -154,14 +156,16 @@ export class StandingQueue<E extends Waiting> {
     entry.overtakesThen = this.#overtakes
     this.#lastKeptAt.fill(nowMs, priorityClass)
     this.#queue.push(entry, priorityClass)
-    // Hopeless growth shows at once, before an interval has passed.
+    // A hopeless backlog counts at once, before an interval has passed.
     const hopeless = this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1
     if (!this.#limiter.searching && this.#backlogMs > hopeless * this.#tuning.maxWaitMs) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
 
-  /** The reason for which {@link push} would shed a request now, found at almost no cost; undefined if unknown. */
+  /**
+   * The reason for which {@link push} would shed a request now, at almost no cost. Undefined if only push() can tell.
+   */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#hooks.level !== undefined) return undefined
     if (this.#shares !== undefined && kind === undefined) return undefined
@@ -178,8 +182,8 @@ export class StandingQueue<E extends Waiting> {
   }
 
   /**
-   * Whether an entry of this kind may start before those that wait. Under overload its kind must ask for no more than its fair
-   * share. Where requests have levels, or clients, nothing may: their order decides.
+   * Whether an entry of this kind may start before those that wait. Under overload it may if its kind is within its
+   * fair share; it may not where levels or clients decide the order.
    */
   mayOvertake(kind: number, nowMs: number): boolean {
     if (!this.#standing || (this.#queue.size === 0 && this.#isLong(nowMs - this.#emptySince))) return true
@@ -187,13 +191,13 @@ export class StandingQueue<E extends Waiting> {
     return this.#shares === undefined || this.#shares.within(kind, nowMs)
   }
 
-  /** An entry starts before those that wait. */
+  /** Counts an entry that starts before those that wait. */
   overtaken(kind: number, client: number, nowMs: number): void {
     this.refused(nowMs, kind, client)
     this.#shares?.comesFirst(kind)
   }
 
-  /** No request was in service or waited for `ms`. A long pause ends an overload: what arrives now may be a burst. */
+  /** Called after `ms` without any request. A long pause ends an overload: what arrives now may be a burst. */
   idleFor(ms: number): void {
     if (this.#isLong(ms)) this.#stoodAt = Number.NEGATIVE_INFINITY
   }
@@ -221,7 +225,7 @@ export class StandingQueue<E extends Waiting> {
     this.#pace.departed(nowMs)
   }
 
-  /** Call it as time passes: it judges the queue, and sheds requests that have waited too long. */
+  /** Judges the queue, and sheds requests that have waited too long. Call it as time passes. */
   expire(nowMs: number): void {
     this.#observe(nowMs)
     this.#expire(nowMs)
@@ -232,7 +236,7 @@ export class StandingQueue<E extends Waiting> {
     if (oldest === undefined) return Number.POSITIVE_INFINITY
     const { intervalMs } = this.#tuning
     const leftMs = this.#longestWait(oldest) - (nowMs - oldest.arrivedAt)
-    // An entry that may wait longer is checked again.
+    // An entry that may wait longer than the longest wait is checked again at each interval.
     return leftMs <= 0 ? intervalMs : Math.max(1, Math.min(leftMs, intervalMs))
   }
 
@@ -264,7 +268,7 @@ export class StandingQueue<E extends Waiting> {
     return this.#cutoff !== undefined && entry.level! < this.#cutoff.level && this.#cutoff.isSet
   }
 
-  /** Newest first needs one fresh request per permit, so most others can be shed on arrival. */
+  /** Newest-first order needs one fresh request per permit, so most others can be shed on arrival. */
   #enoughWait(priorityClass: number, nowMs: number): boolean {
     return (
       this.#standing &&
@@ -273,7 +277,7 @@ export class StandingQueue<E extends Waiting> {
     )
   }
 
-  /** A pause of this length, ms, in which no request waited shows that the overload is over. */
+  /** Whether a pause in which no request waited is long enough to end an overload. */
   #isLong(pauseMs: number): boolean {
     return pauseMs > this.#tuning.restMs
   }
@@ -290,7 +294,7 @@ export class StandingQueue<E extends Waiting> {
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
-  /** How many requests may be in service, counted as the limit counts them. */
+  /** How many counted requests may be in service. */
   get #permits(): number {
     return this.#limiter.limit - (this.#limiter.uncounted ?? 0)
   }
@@ -299,18 +303,17 @@ export class StandingQueue<E extends Waiting> {
     return (this.#queue.size + (this.#limiter.excess ?? 0)) * this.#pace.gapMs
   }
 
-  /** Unlike CoDel it ignores the shortest wait: after a stall, waits grow one by one while the queue drains. */
+  /** Judges by the backlog: after a stall CoDel's shortest wait grows although the queue drains. */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
     const tuning = this.#tuning
     const backlog = this.#backlogMs
     if (this.#standing) this.#stoodAt = nowMs
     const stood = nowMs - this.#stoodAt < tuning.rememberMs
-    const tolerated = stood ? tuning.targetMs : tuning.promiseMs * tuning.drains
+    const tolerated = tuning.promiseMs * (stood ? tuning.drainsAgain : tuning.drains)
     if (this.#limiter.searching || this.#pace.speedsUp(nowMs) || backlog <= tolerated) this.#backlogs.length = 0
     else {
-      const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
-      const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
+      const before = this.#backlogs.length < tuning.intervalsToStand ? undefined : this.#backlogs.shift()!
       this.#backlogs.push(backlog)
       if (backlog > tuning.maxWaitMs || (before !== undefined && backlog >= before)) this.#standing = true
     }
@@ -325,7 +328,10 @@ export class StandingQueue<E extends Waiting> {
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
   }
 
-  /** If a quick service has no time for these few, it is overloaded: it could serve them within the longest wait. */
+  /**
+   * Whether an entry may wait beyond the longest wait. In a standing queue it may only if the service is slow: a quick
+   * service could have served these few in time.
+   */
   #mayWaitOn({ overtakesThen }: E, nowMs: number): boolean {
     const { few } = this.#tuning
     if (this.#queue.size > few || this.#overtakes - overtakesThen! >= few || (this.#standing && !this.#isSlow))
@@ -333,7 +339,7 @@ export class StandingQueue<E extends Waiting> {
     return this.#limiter.isProgressing?.(nowMs) === true
   }
 
-  /** True if even these few take longer than the longest wait. */
+  /** True if even `few` requests take longer than the longest wait. */
   get #isSlow(): boolean {
     return this.#tuning.few * this.#pace.gapMs > this.#tuning.maxWaitMs
   }

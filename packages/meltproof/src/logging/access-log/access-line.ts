@@ -20,13 +20,13 @@ export interface AccessEntry extends FromRecord {
   readonly referer: string | undefined
   readonly userAgent: string | undefined
   readonly traceId: string | undefined
-  /** Number of requests that the line stands for; above 1 the times are means, and client fields are unknown. */
+  /** Number of requests in this line. Above 1 the times are means, and client fields are unknown. */
   readonly count: number
-  /** The share of such requests that is logged; 1 for all. */
+  /** Share of requests of this kind that is logged; 1 for all. */
   readonly sampled: number
 }
 
-/** The fields of the JSON format, safe for any logger. Durations of 0 are omitted. */
+/** The fields of the JSON format, safe for any logger. Durations and call counts of 0 are omitted, except `ms`. */
 export function accessFields(entry: AccessEntry): Record<string, string | number> {
   const fields: Record<string, string | number> = {
     method: safeText(entry.method, MOST_OTHER),

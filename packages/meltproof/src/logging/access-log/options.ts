@@ -15,18 +15,20 @@ export interface AccessLogOptions {
   /** `json`: one object per line; `combined`: Apache's format, for existing parsers. @default 'json' */
   readonly format?: 'json' | 'combined'
   /**
-   * A pino instance that logs instead: `info`, `warn` for sheds and 4xx, `error` for 5xx. Without `format` and `write`.
+   * A pino instance that logs, in place of `format` and `write`: 5xx as `error`; sheds, aborted requests and 4xx as
+   * `warn`; others as `info`.
    * @default undefined
    */
   readonly logger?: FieldLogger
   /** Receives each line, with its newline. @default line => process.stdout.write(line) */
   readonly write?: (line: string) => void
   /**
-   * Share of ordinary requests that is logged without pressure, 0 to 1. Errors, sheds and aborted requests always are.
+   * Share of ordinary requests that is logged without pressure, 0 to 1. Errors, sheds and aborted requests are always
+   * logged.
    * @default 1
    */
   readonly sample?: number
-  /** The share at full pressure; in between it is interpolated. @default 0.1, or `sample` when that is less */
+  /** The share at full pressure; at lower pressure it is interpolated. @default 0.1, or `sample` when that is less */
   readonly sampleUnderPressure?: number
   /** Further query parameters whose values are not logged; docs/access-log.md has the built-in ones. @default [] */
   readonly redact?: readonly string[]

@@ -1,6 +1,6 @@
 /** Percent-decoding that never throws: invalid encodings stay as they are. Pure, in one pass. */
 
-/** An ASCII character, or a run of other bytes, which only together are UTF-8. */
+/** An encoded ASCII character, or a run of other encoded bytes, which form UTF-8 only together. */
 const ENCODED = /%[0-7][0-9a-f]|(?:%[89a-f][0-9a-f])+/gi
 
 export function percentDecoded(text: string): string {

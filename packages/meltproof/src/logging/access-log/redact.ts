@@ -1,4 +1,4 @@
-/** Removes secrets from a request target or referer: values of secret names, and users before a host. Pure, linear. */
+/** Redacts values of secret names, and users before a host, in a request target or referer. Pure, in linear time. */
 import { percentDecoded } from './percent-decoded.ts'
 
 const REDACTED = '[redacted]'
@@ -11,7 +11,7 @@ const SEMICOLON = 0x3b
 
 const MOST_DECODINGS = 3
 
-/** A value contains an encoded secret only if it has `=` or `@`, plain or encoded any number of times. */
+/** A value can contain an encoded secret only if it has `=` or `@`, plain or encoded any number of times. */
 const MAY_HIDE = /[=@]|%(?:25)*(?:3d|40)/i
 const ENCODED_EQUALS = /%(?:25)*3d/i
 
@@ -36,7 +36,7 @@ function withoutUsers(text: string): string {
   return path.replace(USER_IN_PATH, `$1${REDACTED}@`) + query.replace(USER_IN_QUERY, `$1${REDACTED}@`)
 }
 
-/** The parameters from `from` on, without secret values. `decode`: also finds parameters that are encoded in values. */
+/** Redacts the secret parameters from `from` on. With `decode`, also finds parameters that are encoded in values. */
 function withoutSecrets(text: string, from: number, isSecret: IsSecret, decode: boolean): string {
   let shown = ''
   let copied = 0
@@ -51,7 +51,7 @@ function withoutSecrets(text: string, from: number, isSecret: IsSecret, decode: 
   return copied === 0 ? text : shown + text.slice(copied)
 }
 
-/** Where a secret begins from `start` to `end`. A name may follow `;`, `?`, `#` and `=`, as a value may be a URL. */
+/** Returns where a secret begins. Its name may also follow `;`, `?`, `#` or `=`, because a value may be a URL. */
 function findSecret(text: string, start: number, end: number, isSecret: IsSecret, decode: boolean): number | undefined {
   let nameFrom = start
   let valueFrom: number | undefined

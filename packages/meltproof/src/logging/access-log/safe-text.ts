@@ -5,7 +5,7 @@ const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
   /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
 
-/** Writes such characters as `\x0a` or `\u2028`; text longer than `most` characters ends in an ellipsis. */
+/** Writes unsafe characters as `\x0a` or `\u2028`. Text longer than `most` characters ends in an ellipsis. */
 export function safeText(text: string, most: number): string {
   const short = text.length > most ? `${text.slice(0, most - 1)}…` : text
   return short.replace(UNSAFE, character => {

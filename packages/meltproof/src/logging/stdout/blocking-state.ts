@@ -1,6 +1,7 @@
 /**
- * Reads whether an open file that is shared with other processes blocks now. A child that inherits it expects it to
- * block, and another Node process that logs to it expects the opposite: so its state is restored after each write.
+ * Reads whether an open file that other processes share is in blocking mode now. A child that inherits the file expects
+ * blocking mode, and another Node process that logs to it expects the opposite. So the mode is restored after each
+ * write.
  */
 import fs from 'node:fs'
 
@@ -11,7 +12,7 @@ const { openSync, readSync, closeSync } = fs
 const FLAGS = 'flags:'
 
 export class BlockingState {
-  /** Undefined without /proc; then the file is assumed to block. */
+  /** Undefined without /proc. */
   private readonly info: number | undefined
   private readonly text = Buffer.alloc(64)
 

@@ -30,17 +30,17 @@ export interface WriterHooks {
   lost(lines: number, bytes: number): void
 }
 
-/** As in Node's own pipes: above this the write() of a stream returns false. */
+/** As in Node's own pipes: above this, write() of a stream returns false. */
 const HIGH_WATER_MARK_BYTES = 16_384
 /** Longer output is queued before it is written, so that a line without room is lost as a whole. */
 const DIRECT_BYTES = 16_384
 const PART_BYTES = 65_536
-/** Bytes written in one turn of the loop: writing 8 MB at once stalled it for 8 to 29 ms when the reader resumed. */
+/** Bytes written in one turn of the loop. Writing 8 MB at once, when a reader resumed, stalled it for 8 to 29 ms. */
 const TURN_BYTES = 262_144
-/** Pause between two attempts at a full pipe; doubled while no byte is accepted. */
+/** Pause between two attempts at a full pipe, ms; doubled while no byte is accepted. */
 const PAUSE_MIN_MS = 1
 const PAUSE_MAX_MS = 32
-/** Pause between two attempts at a failing sink. */
+/** Pause between two attempts at a failing sink, ms. */
 const FAILING_PAUSE_MS = 1000
 const REPORT_PAUSE_MS = 1000
 
@@ -105,7 +105,7 @@ export class BufferedWriter {
     this.needsDrain ||= this.full
   }
 
-  /** Call it before a listener for 'drain', or a pipe, is added. */
+  /** Called before a listener for 'drain', or a pipe, is added. */
   heeded(): void {
     this.pending.heed()
     this.holdProcess(() => this.needsDrain)
@@ -216,7 +216,7 @@ export class BufferedWriter {
     this.hooks.waits()
   }
 
-  /** A failing stream does not hold the process: it may never accept what waits, and the process must end. */
+  /** A failing stream does not keep the process alive, because it may never accept the output. */
   private holdProcess(awaitsDrain: () => boolean = this.awaitsDrain): void {
     if (!this.failing && this.pending.keepAlive(awaitsDrain)) this.timer?.ref()
   }
@@ -233,7 +233,7 @@ export class BufferedWriter {
     process.nextTick(() => this.emit('error', error))
   }
 
-  /** Emitted only if the app listens: a program that wants to end with its reader does so, and no other may crash. */
+  /** Emits only to listeners, so an error ends no process. A program that should end with its reader has a listener. */
   private emit(event: 'drain' | 'error', ...args: Error[]): void {
     for (const stream of this.streams) if (stream.listenerCount(event) > 0) stream.emit(event, ...args)
   }

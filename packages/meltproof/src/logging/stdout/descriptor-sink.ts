@@ -2,10 +2,10 @@
  * Writes to a file descriptor without waiting for its reader: write(2) on a non-blocking descriptor.
  *
  * O_NONBLOCK belongs to the open file, which the parent shell and children that inherit the stream share. Setting it
- * permanently breaks them, and they reset it (libuv does whenever a child inherits descriptor 0, 1 or 2). So a pipe or
- * a terminal is reopened through /proc, which gives a separate open file. Where that is refused (a socket; a pipe of
- * another user, as in a container that does not run as root; no /proc) the flag of the shared file is set for each
- * write only, and then restored.
+ * permanently would break them, and they reset it (libuv does whenever a child inherits descriptor 0, 1 or 2). So a
+ * pipe or a terminal is reopened through /proc, which gives a separate open file. Where that is impossible (a socket; a
+ * pipe of another user, as in a container that does not run as root; no /proc), the flag of the shared file is set for
+ * each write only, and then restored.
  */
 import fs from 'node:fs'
 import { BlockingState } from './blocking-state.ts'
@@ -34,7 +34,7 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
   const writeOnce = (output: Output): number => {
     const blocks = state?.blocks() === true
     if (blocks) shared?.setBlocking?.(false)
-    // A full pipe is frequent, and needs no stack trace.
+    // An error for a full pipe is frequent, and needs no stack trace.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     try {

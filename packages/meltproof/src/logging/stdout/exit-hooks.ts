@@ -1,9 +1,9 @@
-/** Calls back when the process is about to end, in any way. Exit codes and signals do not change. */
+/** Calls back before the process ends, by itself or by a signal. Exit codes and signals do not change. */
 import { ExitSignals, fatalSignal } from './exit-signals.ts'
 import { replaceMethod } from '../../replace-method.ts'
 
 export interface ExitHooks {
-  /** Call it when output begins to wait: from now on signals are handled too. */
+  /** Called when output begins to wait. From then on signals are handled too. */
   watchSignals(): void
   undo(): void
 }
@@ -12,7 +12,7 @@ export interface ExitHooks {
 export function onExit(beforeExit: () => void, isWaiting: () => boolean): ExitHooks {
   const signals = new ExitSignals(beforeExit, isWaiting)
   const undos = [
-    // Runs after every 'exit' listener, because they may log, and no listener can be sure to be the last.
+    // Runs after every 'exit' listener, because listeners may log, and none can be sure to be the last one.
     replaceMethod(process, 'emit', (original, isOn) => (...args) => {
       try {
         return original(...args)
@@ -20,7 +20,7 @@ export function onExit(beforeExit: () => void, isWaiting: () => boolean): ExitHo
         if (args[0] === 'exit' && isOn()) beforeExit()
       }
     }),
-    // Patched because process.exit() calls it last, and within an 'exit' listener calls nothing else.
+    // process.exit() calls reallyExit() last, and calls nothing else if it is called in an 'exit' listener.
     replaceMethod(process, 'reallyExit', (original, isOn) => (...args) => {
       if (isOn()) beforeExit()
       return original(...args)

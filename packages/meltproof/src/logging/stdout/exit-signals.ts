@@ -1,8 +1,8 @@
 /**
  * Handles signals that end a process, to write waiting output first. It listens only while output waits, because a
  * process with listeners does not end while its event loop is stalled. The listener removes itself before the others
- * run, because libraries count listeners to find out whether the process ends. If there are no others, the signal is
- * sent again.
+ * run, because libraries count listeners to find out whether the process ends. If there are no other listeners, the
+ * signal is sent again.
  */
 import type { EventEmitter } from 'node:events'
 import { constants } from 'node:os'
@@ -23,7 +23,7 @@ export function fatalSignal(signal: unknown): string | undefined {
   return FATAL.find(name => (typeof signal === 'number' ? NUMBERS[name] : name) === (signal || 'SIGTERM'))
 }
 
-/** The listeners stay for a while: adding them takes about 0.1 ms, and output will soon wait again. */
+/** How long the listeners stay once nothing waits, ms: adding them takes 0.1 ms, and output will soon wait again. */
 const LINGER_MS = 1000
 
 export class ExitSignals {
@@ -54,7 +54,7 @@ export class ExitSignals {
     this.lookLater()
   }
 
-  /** Ignores a signal until the next turn. Returns true without other listeners, when the signal ends the process. */
+  /** Removes the listener until the next turn. Returns true if no other is left, so the signal ends the process. */
   letThrough(signal: string): boolean {
     const listener = this.listeners.get(signal)
     if (listener !== undefined) {
@@ -71,7 +71,7 @@ export class ExitSignals {
     this.release()
   }
 
-  /** Threads write to the descriptors directly, and do not inform the main thread of waiting output. */
+  /** Threads write to the descriptors directly, and do not report waiting output to the main thread. */
   private readonly onWorker = (): void => {
     this.isWaiting = () => true
     this.watch()

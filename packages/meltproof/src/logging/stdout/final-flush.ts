@@ -7,7 +7,7 @@ import type { StdoutSettings } from './options.ts'
 import { type Fd, STREAM_NAMES } from './standard-stream.ts'
 import type { WorkerBacklog } from './worker-writer.ts'
 
-/** One exit calls this several times, under one limit; a later exit, if the app survived a signal, has its own. */
+/** A call later than this after the limit, ms, is another exit (the app survived a signal), with its own limit. */
 const SAME_END_MS = 100
 
 export class FinalFlush {

@@ -1,14 +1,14 @@
 /**
  * A bounded queue of log output that drops only whole lines, the newest, and counts them exactly. Pure.
  *
- * It holds a list of pieces. A piece is some whole lines, or a part of one line (a prompt, a progress bar); the parts
- * of a line are kept or dropped together. A notice follows where lines were dropped. At any time `written + waiting +
- * lost` is the number of lines logged.
+ * The queue is a list of pieces. A piece is some whole lines, or a part of one line (a prompt, a progress bar). The
+ * parts of a line are stored or dropped together. A notice marks where lines were dropped. At any time `written +
+ * waiting + lost` is the number of lines logged.
  */
 import { byteLength, endsLine, linesIn, NEWLINE, type Output } from './line-ends.ts'
 import { CUT_NOTICE } from './notices.ts'
 
-/** Bytes of the objects that hold a queued piece, in addition to its own (measured 150 to 180 on Node 24). */
+/** Bytes of the objects that hold a queued piece, in addition to its text (measured 150 to 180 on Node 24). */
 export const PIECE_OVERHEAD = 160
 
 /** A full queue drops lines until it is this empty, so that there is one gap and not one per line. */
@@ -92,7 +92,7 @@ export class LineQueue<D> {
     this.open = this.writtenOpen = !endsLine(output)
   }
 
-  /** Queues or drops output. Copies what it keeps. */
+  /** Queues or drops output. Queued output is copied. */
   push(output: Output, done?: D): void {
     // With a slow reader most lines are dropped here, so this path makes no copy.
     if (this.losing && this.overResumption && !this.open && !this.skipping && endsLine(output)) {
@@ -105,7 +105,7 @@ export class LineQueue<D> {
     else if (!this.pushParts(bytes, done)) this.settle(done, true)
   }
 
-  /** The callback of an empty write waits for the output before it, if there is room to store it. */
+  /** The callback of an empty write waits for the output before it, if there is room for its piece. */
   private pushEmpty(bytes: Uint8Array, done: D | undefined): void {
     if (done === undefined || this.empty || !this.fits(0)) {
       this.settle(done, false)
@@ -121,7 +121,7 @@ export class LineQueue<D> {
     let at = 0
     const keepTo = (end: number, continues = false): void => {
       if (end <= at) return
-      // A part is copied, because a small part must not keep a large chunk in memory.
+      // A part is copied, so that it does not keep a large chunk in memory.
       const part = end - at === bytes.length ? bytes : new Uint8Array(bytes.subarray(at, end))
       kept = this.keep(part, continues, end === bytes.length ? done : undefined)
       at = end
@@ -183,7 +183,7 @@ export class LineQueue<D> {
     this.head = 0
   }
 
-  /** Drops everything. Returns how many lost lines no notice in the stream reports; they count as reported then. */
+  /** Drops everything. Returns how many lost lines no notice has reported. From then on they count as reported. */
   abandon(): number {
     if (this.empty) return 0
     const first = this.pieces[this.head]
@@ -196,7 +196,7 @@ export class LineQueue<D> {
     this.giveUpFrom(this.head)
     this.pieces = []
     this.head = this.offset = this.headLines = this.gap = 0
-    // Its newline has not arrived, so none of its parts was counted as a line.
+    // The newline of the open line has not arrived, so none of its parts was counted as a line.
     if (this.open) this.counts.lost++
     this.skipping ||= this.open
     this.open = false
@@ -206,7 +206,7 @@ export class LineQueue<D> {
     return untold
   }
 
-  /** Adds a line of meltproof itself. It is not counted, and left out without room. */
+  /** Adds a line of meltproof itself, if there is room. It is not counted. */
   addNotice(text: string): void {
     const bytes = Buffer.from(text)
     if (this.fits(bytes.length)) this.append({ bytes, open: this.open })

@@ -7,7 +7,7 @@ export function gapNotice(lines: number, asJson: boolean, timeMs: number): strin
   return asJson ? `${JSON.stringify({ level: 40, time: timeMs, msg: text, lost: lines })}\n` : `${text}\n`
 }
 
-/** Ends a line of which a part was written. The line counts as lost in the next gap. */
+/** Ends a line that was partly written. The line counts as lost in the next gap. */
 export const CUT_NOTICE = ' [meltproof: the rest of this line was lost]\n'
 
 /** Written to the other stream at the end of the process. */

@@ -35,7 +35,7 @@ export function patchFs(writerOf: (fd: 1 | 2) => BufferedWriter | undefined): ()
   }
 }
 
-/** Of (string, position?, encoding?) or (buffer, offset?, length?, position?). Undefined for arguments left to Node. */
+/** Reads (string, position?, encoding?) or (buffer, offset?, length?, position?). Undefined for other arguments. */
 function outputOf([data, a, b, c]: readonly unknown[]): Output | undefined {
   if (typeof data === 'string') {
     const atPosition = typeof a === 'number' || typeof a === 'bigint'

@@ -1,4 +1,4 @@
-/** Redirects what is written to a stream to a writer. For its callers it remains the same Writable object. */
+/** Redirects the writes of a stream to a BufferedWriter. For its callers the stream remains the same object. */
 import type { Writable } from 'node:stream'
 import type { BufferedWriter, Done } from './buffered-writer.ts'
 import type { Output } from './line-ends.ts'
@@ -28,7 +28,7 @@ export function patchStream(stream: Writable, writer: BufferedWriter): StreamPat
     return write
   })
 
-  // Node's own end() would write its chunk without write().
+  // Node's own end() would write its chunk without calling write().
   const undoEnd = replaceMethod(stream, 'end', (original, isOn) => (...args) => {
     if (!isOn()) return original(...args)
     const done = args.find(each => typeof each === 'function')

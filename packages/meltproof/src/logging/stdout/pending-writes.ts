@@ -1,7 +1,7 @@
 /**
  * Decides which pending writes keep the process alive: those with a callback, and the others once the app has listened
- * for 'drain' or piped. In Node all do; but a service that uses console.log must be able to end when its reader has
- * stopped.
+ * for 'drain' or piped. In Node all writes do. But a service that uses console.log must be able to end when its reader
+ * has stopped.
  */
 
 /** Stands for the callback of a write without one. It is never called. */
@@ -38,7 +38,7 @@ export class PendingWrites {
   }
 }
 
-/** True for a callback of console, which only handles errors; also without one, for writes that bypass the stream. */
+/** True for a callback of console, which only handles errors, and without a callback, as for writes through `fs`. */
 export function isOfConsole(done: unknown): boolean {
   return done === undefined || done === ofLog || done === ofError
 }

@@ -39,7 +39,7 @@ function afterEarlyWrites(sink: Sink, streams: readonly Writable[]): Sink {
 }
 
 /**
- * Writes one batch after the other to a stream: for the standard streams of a worker thread, which are messages to the
+ * Writes one batch after the other to a stream. For the standard streams of a worker thread, which are messages to the
  * main thread, and for streams without a descriptor.
  */
 function streamSink(stream: Writable, ready: () => void): Sink {

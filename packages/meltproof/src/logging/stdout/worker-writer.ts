@@ -17,10 +17,10 @@ const FREE = 0
 const TAKEN = 1
 const CLOSED = 2
 
-/** No write holds the lock longer, ms. A thread that is terminated during a write never releases it. */
+/** No write holds the lock longer than this, ms. A thread that is terminated during a write never releases it. */
 const HELD_MS = 200
 
-/** A thread writes only while it holds the lock; once the lock is closed the count is exact. */
+/** A thread writes only while it holds the lock, so the count is exact once the lock is closed. */
 export class WorkerBacklog {
   private readonly slots: Int32Array
 
@@ -37,7 +37,7 @@ export class WorkerBacklog {
     this.slots = new Int32Array(memory)
   }
 
-  /** Runs `work`, which may write, and adds the change in waiting lines that it returns, unless the process ends. */
+  /** Runs `work`, which may write and returns the change in waiting lines. Does nothing once the lock is closed. */
   locked(fd: 1 | 2, work: () => number): void {
     if (this.move(TAKEN) === CLOSED) return
     try {
@@ -59,7 +59,7 @@ export class WorkerBacklog {
     this.move(CLOSED)
   }
 
-  /** Acquires or closes a free lock. Returns its former state. The lock of an ended thread is taken over. */
+  /** Acquires or closes a free lock, or that of an ended thread. Returns its former state. */
   private move(to: typeof TAKEN | typeof CLOSED): number {
     let fromMs: number | undefined
     for (;;) {

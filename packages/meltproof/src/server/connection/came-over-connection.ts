@@ -9,7 +9,7 @@ export function cameOverConnection(request: unknown, response: unknown): boolean
     const { stream } = request as { readonly stream?: object }
     return stream !== undefined && stream === (response as { readonly stream?: object }).stream && 'session' in stream
   } catch {
-    return false // The value is null, a number, or an object with a getter that throws.
+    return false // An argument is null, its stream is no object, or a getter throws.
   }
 }
 

@@ -4,7 +4,7 @@ import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
 import { markBusy, markIdle } from './http-socket.ts'
 
-/** Beyond this many the socket is not read. Not earlier: a paused socket does not report that its client has left. */
+/** With this many behind, the socket is paused. Not earlier: a paused socket does not show that its client has left. */
 const MOST_BEHIND = 16
 
 export class ConnectionQueues<R extends ConnectionRequest> {
@@ -38,7 +38,7 @@ export class ConnectionQueues<R extends ConnectionRequest> {
     connection.waiting = undefined
     markIdle(connection.socket)
     if (connection.behind.length === 0) this.connections.delete(connection)
-    // Deferred, because the gate is in the middle of a decision, and a thousand connections would recurse as deeply.
+    // Deferred: the gate is in the middle of a decision, and a thousand connections would nest a thousand calls.
     else if (this.#moved.push(connection) === 1) setImmediate(this.#moveAll)
   }
 
@@ -57,7 +57,7 @@ export class ConnectionQueues<R extends ConnectionRequest> {
     for (const connection of moved) {
       const { socket } = connection
       while (connection.waiting === undefined && connection.owed === undefined && connection.behind.length > 0) {
-        // The 'close' event removes what still waits.
+        // The 'close' event removes the requests that still wait.
         if (socket.destroyed) break
         const next = connection.behind.shift()!
         next.arrivedAt = now()

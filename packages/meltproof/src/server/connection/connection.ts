@@ -13,7 +13,7 @@ export interface ConnectionRequest {
   arrivedAt: number
 }
 
-/** Too many pipelined requests wait, or memory is full. */
+/** `line`: too many pipelined requests wait. `memory`: memory is full. */
 export type PauseReason = 'line' | 'memory'
 const PAUSES: Readonly<Record<PauseReason, number>> = { line: 1, memory: 2 }
 
@@ -41,11 +41,11 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   /** The request that was handed to Node last, until its response closes. */
   current: R | undefined
   behind: R[] = []
-  /** When the client got its last observed answer, ms. It cannot have sent the next request earlier. */
+  /** When the client got its last observed answer, ms. The client cannot have sent its next request earlier. */
   answeredAtMs: number = Number.NEGATIVE_INFINITY
   owed: AnswerKind | undefined
   closing = false
-  /** True when Node closed the connection, by itself or because of the client: no sign that the handlers have ended. */
+  /** True if Node closed or detached the connection, or the app closed all: no sign that its handlers have ended. */
   cut = false
   /** Pipelined requests in service whose responses have no socket yet. Before Node 24 they get no 'close' event. */
   overlapping: Set<R> | undefined
@@ -70,7 +70,8 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     if (typeof parser?.onIncoming !== 'function') return undefined
     const connection = new Connection(socket, parser.onIncoming, heads)
     socket[HEAD_LISTENER] = connection
-    if (requests.hasSubscribers) void socket.remoteAddress // Node caches the address when it is read. It cannot be read after the client has left.
+    // Reading the address makes Node cache it. Once the client has left, it could not be read.
+    if (requests.hasSubscribers) void socket.remoteAddress
     parser.onIncoming = (request, keepAlive) => heads.onHead(connection, request, keepAlive)
     hookHeadersComplete(parser)
     return connection
@@ -121,7 +122,9 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     }
   }
 
-  /** Without its own context, a later request would see the AsyncLocalStorage of the request that ended just then. */
+  /**
+   * Without this context, a waiting request would start in the AsyncLocalStorage of the request whose end starts it.
+   */
   keepContext(): void {
     this.#context ??= new AsyncResource('MELTPROOF_WAIT', { requireManualDestroy: false })
   }
@@ -137,7 +140,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     if (socket._paused !== true && socket.isPaused()) socket.resume()
   }
 
-  /** Starts the idle timeout after an answer of meltproof, which Node does not see, as Node does after its own. */
+  /** Starts the idle timeout after an answer that Node does not see, as Node itself does after all other answers. */
   startIdleTimeout(server: Server): void {
     const idleMs = idleTimeoutMs(server)
     const { socket } = this

@@ -18,7 +18,7 @@ export class Connections<R extends ConnectionRequest> {
     return Connection.of(socket, this.#heads)
   }
 
-  /** Returns undefined unless it is a new HTTP/1 connection: apps emit 'connection' themselves, with any arguments. */
+  /** Returns undefined unless it is a new HTTP/1 connection: apps may emit 'connection' themselves, with anything. */
   add(socket: HttpSocket | undefined, onClose: (connection: Connection<R>) => void): Connection<R> | undefined {
     if (typeof socket?.on !== 'function' || this.at(socket) !== undefined) return undefined
     const connection = Connection.attach(socket, this.#heads)
@@ -31,7 +31,7 @@ export class Connections<R extends ConnectionRequest> {
     return connection
   }
 
-  /** Node or the app is about to close the socket. A socket that is already destroyed was closed by the app. */
+  /** Called when Node or the app is about to close the socket. If it is already destroyed, the app has closed it. */
   cut(socket: HttpSocket | null | undefined): void {
     const connection = typeof socket === 'object' && socket !== null ? this.at(socket) : undefined
     if (connection?.socket.destroyed === false) connection.cut = true

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface HeadListener {
-  /** True when the last answer closed the connection: later data is not a request (RFC 9112 section 9.6). */
+  /** True once the connection's last answer has begun: later data is not a request (RFC 9112 section 9.6). */
   closing: boolean
   /** Called for each GET of HTTP/1.1 that is not an upgrade. Returns true when it has answered. */
   refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
 }
 
-/** Stored on the socket: the parser outlives it, and for short connections a WeakMap costs as much as all the rest. */
+/** Key on a socket: parsers outlive sockets, and for short connections a WeakMap costs as much as all the rest. */
 export const HEAD_LISTENER: unique symbol = Symbol('meltproof.connection')
 export const WRAPPED: unique symbol = Symbol('meltproof.wrapped')
 
@@ -32,7 +32,7 @@ export interface HttpSocket extends Socket {
   _handle?: { reading?: boolean; readStart?: () => number } | null
 }
 
-/** Receives the rest of a shed request. With null, Node would take its trailers for headers of the next request. */
+/** Receives the rest of a shed request. With null instead, Node would treat trailers as headers of the next request. */
 export const DISCARDED_REQUEST = {
   complete: true,
   upgrade: false,
@@ -79,7 +79,7 @@ export function keepOpenDuring(connections: Iterable<{ readonly socket: HttpSock
 
 /**
  * stoppable, and terminus which uses it, count 'request' events and end each socket without one: at `close()`, and
- * whenever an answer is finished. This keeps connections open whose requests still wait for meltproof.
+ * whenever an answer is finished. This keeps connections open that have a waiting request or a delayed 503.
  */
 export function surviveShutdownLibraries(
   connections: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>,

@@ -2,15 +2,16 @@
  * Closes idle connections while the server drains: those without a request, on which no byte has moved for some time. A
  * request that the client sends at that moment is lost (RFC 9112 section 9.6). So a connection stays open while its
  * client may use it: for the server's `keepAliveTimeout`, which Node sends (`Keep-Alive: timeout=`). A client that has
- * never sent a request has not received that time; its connection is closed as soon as the server has no requests.
+ * never sent a request does not know that time; its connection is closed after UNUSED_MS, or earlier if the server
+ * receives no requests.
  */
 import type { Server } from 'node:http'
 import { type Connection, idleTimeoutMs } from './connection.ts'
 import { keepOpenDuring } from './http-socket.ts'
 
-/** Browsers open connections in advance. While other requests arrive, such a connection may be about to be used, ms. */
+/** How long an unused connection stays open while other requests arrive, ms: browsers open connections in advance. */
 const UNUSED_MS = 5000
-/** Connections closed in one step. Closing takes time, and requests that arrive on the last ones meanwhile are lost. */
+/** Connections closed in one step. Closing takes time, and a request that arrives meanwhile may be lost. */
 const AT_ONCE = 8
 /** With very many connections each step closes more, so that there are at most this many steps. */
 const MOST_STEPS = 50

@@ -1,13 +1,13 @@
 /**
- * The only file that patches the server: its `emit` and its `closeIdleConnections`. Meltproof adds no listeners,
- * because frameworks count, reorder and replace listeners (socket.io removes all of 'request' and calls them itself).
+ * Patches the server's `emit`, `closeIdleConnections` and `closeAllConnections`. Listeners for requests would not do:
+ * frameworks count, reorder and replace them (socket.io removes all of 'request' and calls them itself).
  */
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Method, replaceMethod } from '../../replace-method.ts'
 import { type HttpSocket, surviveShutdownLibraries, keepOpenDuring } from './http-socket.ts'
 
-/** Apps emit these events themselves: arguments may be anything. */
+/** Apps may emit these events themselves, with any arguments. */
 export interface Intercepted {
   readonly onRequest: (event: string, args: unknown[]) => boolean
   readonly onStream: (args: unknown[]) => boolean
@@ -17,7 +17,7 @@ export interface Intercepted {
   /** The app is about to close all connections. */
   readonly onCutAll: () => void
   readonly onUpgrade: (socket: Duplex | undefined) => void
-  /** Connections that Node treats as idle although a request of theirs waits. */
+  /** Connections that Node treats as idle although one of their requests waits. */
   readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>
 }
 
@@ -25,7 +25,7 @@ type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
 
 export class Interception {
   readonly #server: Server
-  /** Returns the server's own emit, or that of its prototype at this moment, which tracers may patch later. */
+  /** Returns the server's own emit, or its prototype's current one, because tracers may patch the prototype later. */
   readonly #emit: () => Emit
   readonly #undo: (() => void)[] = []
 
@@ -34,7 +34,7 @@ export class Interception {
     const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
     this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
     this.#replace('emit', (event, ...args) => this.#intercept(intercepted, event as string, args))
-    // Node's close() destroys idle connections. HTTP/2 servers have none.
+    // Node's close() calls closeIdleConnections(). HTTP/2 servers lack one or both methods.
     const { closeAllConnections: closeAll, closeIdleConnections: closeIdle } = server as Partial<Server>
     if (closeAll !== undefined) {
       this.#replace('closeAllConnections', () => {

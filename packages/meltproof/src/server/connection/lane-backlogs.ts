@@ -9,7 +9,7 @@ import type { ListenHandle } from './listen-socket.ts'
 const WINDOW_MS = 200
 /** Reading the time and the turn costs a tenth of a connection, so they are read once per this many connections. */
 const LOOK_EVERY = 8
-/** Accepting this share of one connection per lane and turn counts as full: the kernel distributes them at random. */
+/** Lanes are full if they accept this share of one connection per lane and turn: the kernel chooses lanes at random. */
 const NEARLY_ALL = 0.85
 const WINDOWS_TO_LENGTHEN = 5
 const SHORTEST = 2
@@ -52,7 +52,7 @@ export class LaneBacklogs {
     this.#accepted = 0
   }
 
-  /** `turns`: connections that each lane could accept in that time. NaN where Node does not count turns. */
+  /** @param turns connections that each lane could accept in the window; NaN where Node does not count turns */
   #windowEnded(turns: number): void {
     if (this.#accepted > NEARLY_ALL * this.#lanes.length * turns) {
       this.#windowsKeptUp = 0

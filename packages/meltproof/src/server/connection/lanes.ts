@@ -4,7 +4,7 @@
  * kernel (https://github.com/libuv/libuv/pull/3696, docs/benchmarks.md).
  *
  * Node calls `server._listen2()` after it has normalised the arguments (lib/net.js), so every form of listen() stays
- * Node's own. Extra sockets hand connections to the main one's `onconnection`. A failure leaves fewer lanes.
+ * Node's own. Extra sockets pass connections to the `onconnection` of the main socket. A failure leaves fewer lanes.
  */
 import type net from 'node:net'
 import { isWorker } from '../../loaded.ts'
@@ -21,7 +21,7 @@ import {
   REUSE_PORT,
 } from './listen-socket.ts'
 
-/** For 5 ms handlers at 10 times capacity, 32 halve the latency of 16, and 64 gain nothing (docs/benchmarks.md). */
+/** With 5 ms handlers at 10 times capacity, 32 lanes halve the latency of 16; 64 gain nothing (docs/benchmarks.md). */
 export const DEFAULT_LANES = 32
 
 export interface LaneOptions {
@@ -67,7 +67,7 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   let closed = false
 
   const warn = (reason: string): void => {
-    // quietly() is needed because an exception of the logger must not prevent listen().
+    // An exception of onWarning must not prevent listen().
     quietly(() => onWarning?.(`${reason} (one listening socket accepts one connection per turn of the event loop)`))
   }
 
@@ -117,7 +117,7 @@ export function openLanes(server: net.Server, { lanes: wanted, onWarning }: Lane
   }
 }
 
-/** Returns what releases the port if this listen() may have lanes; otherwise the reason, if it deserves a warning. */
+/** If this listen() may have lanes, returns a function that releases the port; else the reason, if worth a warning. */
 function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
   if (server._handle && isWorker()) {
     return 'cluster workers share the listening socket of the primary process, which only accepts connections'
@@ -179,7 +179,7 @@ function openLane(
 ): ListenHandle | undefined {
   const lane = bindSocket(at)
   if (!lane) return undefined
-  // onconnection is read at each call, because others replace it after listen(), such as the primary of node:cluster.
+  // onconnection is read at each call, because other code replaces it after listen(), such as node:cluster's primary.
   lane.onconnection = (status, client) => {
     accepted()
     main.onconnection?.call(main, status, client)
@@ -192,7 +192,7 @@ function openLane(
   return lane
 }
 
-/** Extra lanes are closed, ref'd and unref'd with the main handle. Returns a function that undoes this. */
+/** Closes, refs and unrefs the extra lanes with the main handle. The returned function closes them and undoes this. */
 function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
   const { close, ref, unref } = main
   const each = (act: (lane: ListenHandle) => void): void => {

@@ -58,7 +58,7 @@ export function canShareAddresses(): boolean {
  * Without a mutex two processes that start in the same microseconds both find the port free and split the traffic. On
  * Linux the name of an abstract Unix socket is such a mutex: exclusive, scoped to the network namespace, and released
  * when the process ends.
- * @returns the release function, or undefined while another process holds it
+ * @returns a function that releases the mutex, or undefined while another process holds it
  */
 export function claimPort(port: number): (() => void) | undefined {
   if (process.platform !== 'linux') return () => undefined

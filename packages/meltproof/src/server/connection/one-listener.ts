@@ -8,7 +8,7 @@ import type net from 'node:net'
 import { openLanes } from './lanes.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
-/** Whether `server`, which is about to listen with these arguments, serves another address like `first`. */
+/** Whether `server`, about to listen with these arguments, only adds an address to `first`: same handler, same port. */
 export function sharesHandler(server: net.Server, listenArguments: readonly unknown[], first: net.Server): boolean {
   // With TLS, each server could have its own certificates.
   if (server === first || !(server instanceof HttpServer && first instanceof HttpServer)) return false
@@ -18,7 +18,7 @@ export function sharesHandler(server: net.Server, listenArguments: readonly unkn
   return typeof address === 'object' && address !== null && address.port === portIn(listenArguments)
 }
 
-/** If `server` had other listeners for requests or connections, they would not be called. */
+/** Other listeners of `server` for requests or connections would not be called. */
 function hasSameListeners(server: net.Server, first: net.Server): boolean {
   return server.eventNames().every(event => {
     if (OF_THE_SERVER.has(event)) return true
@@ -36,8 +36,8 @@ function portIn([first]: readonly unknown[]): number {
 }
 
 /**
- * From its next listen() on, `server` passes its connections to `first`, and closes when `first` closes. After it has
- * closed, or failed to listen, it may listen elsewhere on its own.
+ * From its next listen() on, `server` passes its connections to `first`, and closes when `first` closes. Once `server`
+ * has closed, or failed to listen, it may listen elsewhere on its own.
  */
 export function handOver(server: net.Server, first: net.Server, lanes: number): void {
   const own = openLanes(server, { lanes })

@@ -15,7 +15,7 @@ export class PacedBodies implements BodySource {
   #isStopped = false
   #next = 1
 
-  /** @param sources the set in which signals/memory.ts finds it, while a connection is open */
+  /** @param sources the set in which signals/memory.ts finds this object while a connection is open */
   constructor(connections: Iterable<Readable>, sources: Set<BodySource>) {
     this.#connections = connections
     this.#sources = sources

@@ -23,7 +23,7 @@ export function decideDry(exchange: Exchange, nowMs: number, gate: ServerGate, s
   return 'start'
 }
 
-/** Called when the gate has a permit for a shadow. The handler may have ended long before. */
+/** Called when the gate has a permit for a request that runs without one. The handler may have ended long before. */
 export function startShadow(exchange: Exchange, gate: ProcessGate<Exchange>): void {
   gate.permit(exchange, now())
   if (exchange.shadowMs! >= 0) endLater(exchange, gate)
@@ -35,7 +35,7 @@ export function shadowHandlerEnded(exchange: Exchange, nowMs: number, gate: Proc
   if (exchange.inService) endLater(exchange, gate)
 }
 
-/** Without the dry run, the request would have started only with its permit, so the permit lasts that long from now. */
+/** Ends the permit after the time that the handler took: without a dry run, the handler would only start now. */
 function endLater(exchange: Exchange, { failOpen, permits }: ProcessGate<Exchange>): void {
   const end = (): void => {
     if (exchange.abandoned) permits.drop(exchange, now())

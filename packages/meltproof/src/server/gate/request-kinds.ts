@@ -9,7 +9,7 @@ import { isHttp2 } from '../request/is-http2.ts'
 export class RequestKinds {
   readonly known: KnownKinds = new KnownKinds()
 
-  /** From now on this name replaces the path. */
+  /** From now on `name`, unless it is undefined, replaces the path of the request. */
   name(exchange: Exchange, name: string | undefined): void {
     if (name !== undefined) exchange.kindKey = this.known.keyOf(name)
   }
@@ -23,14 +23,14 @@ export class RequestKinds {
     return exchange.kind
   }
 
-  /** The kind that is counted in service, with the method: reading an order is different work from placing one. */
+  /** Returns the kind for service times, with the method: reading an order is different work from placing one. */
   inService(exchange: Exchange): number {
     const kind = this.known.of(keyOf(exchange))
     if (exchange.kind < 0) exchange.kind = kind
     return this.#withMethod(String(exchange.request.method ?? ''))
   }
 
-  /** {@link inService} of the GET whose path was looked up last. */
+  /** Like {@link inService}, for a GET of the path that was looked up last. */
   ofGet(): number {
     return this.#withMethod('GET')
   }
@@ -39,7 +39,7 @@ export class RequestKinds {
     return ((this.known.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % KINDS_IN_SERVICE
   }
 
-  /** `standing`: the service is overloaded. Paths and names that were answered with 404 do not become kinds. */
+  /** Paths and names answered with 404 do not become kinds. @param standing whether the service is overloaded */
   answered(exchange: Exchange, nowMs: number, standing: boolean): void {
     const { request, response, kind } = exchange
     const key = keyOf(exchange)

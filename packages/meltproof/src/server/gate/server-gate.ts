@@ -1,6 +1,6 @@
 /**
- * The gate of one server: it has a gate of the process, and answers that gate's questions about a request. Exempt
- * requests pass it. Under overload it sheds plain GET requests once their heads are parsed.
+ * The gate of one server: a {@link ProcessGate}, with what that gate must know of a request (level, kind, client,
+ * deadline). Exempt requests do not ask that gate. Under overload, plain GETs are shed once their heads are parsed.
  */
 import type { Decision } from '../../admission/gate.ts'
 import { Streams } from '../../admission/in-service/streams.ts'
@@ -24,15 +24,15 @@ export interface ServerGateParts
   extends Pick<ProcessGateParts<Exchange>, Passed>,
     Pick<ReclaimParts, 'onUploadPaused' | 'onGone'> {
   readonly policy: RequestPolicy
-  /** How long after its arrival the caller waits for the answer, ms; absent when requests have no deadline. */
+  /** How long the caller waits for the answer, ms after the arrival; absent when requests have no deadline. */
   readonly answerMs: ((request: Exchange['request']) => number) | undefined
 }
 
 export class ServerGate {
   exempt = 0
-  /** When the last request arrived, ms. */
+  /** When a connection or a request last arrived, or a request ended, ms. */
   activeAt: number = Number.NEGATIVE_INFINITY
-  /** The requests that wait for a permit or hold one. */
+  /** Queues requests, and gives them permits. */
   readonly process: ProcessGate<Exchange>
   readonly reclaim: Reclaim
   readonly #parts: ServerGateParts
@@ -98,13 +98,13 @@ export class ServerGate {
     return decision
   }
 
-  /** Memory may have filled up while the request waited. */
+  /** Whether a request that has waited must be shed, because memory has filled up meanwhile. */
   memoryRefuses({ request, ungated }: Exchange): boolean {
     const { memory } = this.#parts.policy
     return !ungated && memory?.mayRefuse === true && memory.refuses(mayBringBody(request), now())
   }
 
-  /** Calls the operator's function before the gate decides, and before the handler, which may change the request. */
+  /** Calls the operator's `kind` before the gate decides, and before the handler, which may change the request. */
   #askWithName(exchange: Exchange, nowMs: number): Decision {
     const { kindName } = this.#parts.policy
     if (kindName !== undefined) this.#kinds.name(exchange, kindName(exchange.request))
@@ -115,7 +115,7 @@ export class ServerGate {
     return this.process.inner.admitsAll && this.#parts.policy.memory?.mayRefuse !== true
   }
 
-  /** The reason to shed a plain GET before Node creates a request object. Undefined: create it, and ask the gate. */
+  /** Returns the reason to shed a plain GET at once; undefined if Node must create a request object to ask the gate. */
   refuses(
     { socket }: Connection<Exchange>,
     rawHeaders: readonly string[],
@@ -125,11 +125,11 @@ export class ServerGate {
     const { dryRun, exemptRequest, exemptUrl, kindName, memory, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
     const { inner } = this.process
-    // While the event loop has spare time a request object is cheap.
+    // While the event loop has spare time, a request object is cheap.
     const isShort = memory?.refuses(false, nowMs)
     if (inner.loopHasRoom && isShort !== true) return undefined
-    // Kinds cost time, and matter only while requests wait. The operator's `kind` needs a complete request, which does
-    // not exist yet. Without a kind the gate does not shed for overload here; it decides when Node has created the
+    // Finding a kind costs time, and matters only while requests wait. The operator's `kind` needs a request object,
+    // which does not exist yet. Without a kind, overload is no reason here: the gate decides once Node has created the
     // request.
     const kind = inner.queued > 0 && kindName === undefined ? this.#kinds.known.of(url) : undefined
     if (isShort !== true && this.#mayPass(kind, nowMs)) return undefined

@@ -1,6 +1,6 @@
 /**
  * An upload gives its permit back while its client is slow. Processing the body needs a permit again, so the end of the
- * body is withheld from the handler until there is one.
+ * body is withheld from the handler until it has one.
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { ShedReason } from '../../admission/shed-reason.ts'
@@ -33,7 +33,7 @@ export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => voi
   }
 }
 
-/** Without a permit to process the body, the handler sees the upload as aborted by its client. */
+/** Sheds an upload that has no permit to process its body. To the handler it looks as if the client had aborted it. */
 export function shedUploadEnd(exchange: Exchange, reason: ShedReason, shedding: Shedding): void {
   const { request } = exchange
   const response = exchange.response!

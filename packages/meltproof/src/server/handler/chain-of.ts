@@ -1,4 +1,4 @@
-/** Reads criticality and the mark of a retry from a request. Only trusted callers are believed. */
+/** Reads criticality and the mark of a retry from a request. They count only if the caller is trusted. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { CRITICALITIES, classOf, isCriticality } from '../../admission/queue/criticality.ts'
 import { Chain, CRITICALITY_FIELD, tiersAreTold } from '../../chain.ts'
@@ -6,13 +6,13 @@ import type { HeaderFields } from '../../deadline/headers.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { refuseRetry } from '../response/refuse-retry.ts'
 
-/** Undefined when the server trusts no caller and outbound calls pass nothing on. */
+/** Returns undefined if the server trusts no caller and outbound calls pass nothing on. */
 export function chainOf(request: IncomingMessage, response: ServerResponse, policy: RequestPolicy): Chain | undefined {
   const { anybodyNamesClass, level, trustsCaller } = policy
   if (trustsCaller === undefined && !tiersAreTold()) return undefined
   const { headers } = request
   const trusted = trustsCaller?.(request) === true
-  // Apps that forward all received fields would otherwise vouch for an untrusted value.
+  // An app that forwards all received fields would otherwise send an untrusted value to tiers that trust the app.
   if (!trusted && anybodyNamesClass !== true) removeField(request, CRITICALITY_FIELD)
   const chain = new Chain({
     retried: trusted && isRetry(headers),
@@ -31,12 +31,12 @@ export function chainOf(request: IncomingMessage, response: ServerResponse, poli
   return chain
 }
 
-/** Frameworks that create their own Request object read the raw fields. */
+/** Removes a field, also from the raw fields: frameworks that create their own Request object read these. */
 function removeField(request: IncomingMessage, name: string): void {
   const { headers, rawHeaders } = request
   if (headers[name] === undefined) return
   delete headers[name]
-  // Deletes the getter's cache: Node would keep the fields that were received. HTTP/2 requests do not have it.
+  // The getter caches its object, so the field is deleted there, too. HTTP/2 requests have no such getter.
   const { headersDistinct } = request as { headersDistinct?: NodeJS.Dict<string[]> }
   if (headersDistinct !== undefined) delete headersDistinct[name]
   for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
@@ -44,7 +44,7 @@ function removeField(request: IncomingMessage, name: string): void {
   }
 }
 
-/** Recognises a retry by meltproof's own mark, by Envoy's, which retries for its clients, or by gRPC's. */
+/** Recognises a retry by the mark of meltproof, of Envoy (which retries for its clients), or of gRPC. */
 export function isRetry(headers: IncomingHttpHeaders): boolean {
   // In HTTP/2 a field that was sent more than once is an array.
   const baggage = (headers as HeaderFields)['baggage']?.toString()

@@ -1,4 +1,4 @@
-/** Runs a request's handler under its deadline, with its callers' values, and records it for subscribers. */
+/** Runs a request's handler under its deadline and in its chain of tiers, and records the request for subscribers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
@@ -70,7 +70,7 @@ export class Handler {
       returned = true
       return handled
     } finally {
-      // Nothing will end the response: its permit is held until the client leaves.
+      // After an exception nothing ends the response, so its permit is held until the client leaves.
       if (!returned) exchange.threw = true
     }
   }

@@ -8,9 +8,9 @@ import { isCutByApp } from '../request/stream-request.ts'
 import { StreamResponse } from '../response/stream-response.ts'
 
 /**
- * The handler has ended the response, thrown, or closed the connection. Only the app's own actions count: a client can
- * make Node close a response at any time, with invalid data, with a slow body, or by leaving.
- * @param pipelined the response waited for an earlier response on its connection
+ * Returns true if the handler has ended the response, thrown, or closed the connection. Only the app's own actions
+ * count: a client can make Node close a response at any time, with invalid data, with a slow body, or by leaving.
+ * @param pipelined whether the response still waited for an earlier response on its connection
  */
 export function handlerHasEnded(
   { request, response, threw }: Exchange,
@@ -26,13 +26,13 @@ export function handlerHasEnded(
   return connection !== undefined && isClosedByApp(connection, request)
 }
 
-/** The client did not end the connection, and any error is the one with which the app destroyed the request. */
+/** True if neither the client nor an error ended the connection, except the error of the app's own `destroy()`. */
 function isClosedByApp({ cut, socket }: Connection<Exchange>, request: Exchange['request']): boolean {
   if (cut || socket.readableEnded) return false
   return socket.errored == null || socket.errored === request.errored
 }
 
-/** The app has destroyed the stream, or has answered on the stream directly. */
+/** True if the app has destroyed the stream, or has answered on the stream directly. */
 function streamHasEnded(response: Http2Response): boolean {
   const { stream } = response
   if (isCutByApp(stream)) return true

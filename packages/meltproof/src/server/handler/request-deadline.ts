@@ -1,6 +1,6 @@
 /**
  * A deadline for every request: when its budget ends before the answer has begun, the client gets a 504 and the work is
- * cancelled. Any caller may ask for an earlier 504; only that of a trusted caller also cancels the work.
+ * cancelled. Any caller may ask for an earlier 504; the work is cancelled earlier only for a trusted caller.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { now } from '../../clock.ts'
@@ -36,7 +36,7 @@ export function openBudget(
   const after = (ms: number, act: () => void): void => {
     timers.push(startFairTimer(Math.max(ms, LEAST_MS), act, { creditCapMs: 0 }))
   }
-  /** Answers with a 504. Returns false if the answer has begun, or while the client still sends the body. */
+  /** Answers with a 504. Returns false instead if the answer has begun, or while the client still sends the body. */
   const answeredLate = (): boolean => {
     if (late) return true
     if (response.headersSent || response.writableEnded || isUploading(request)) return false
@@ -44,7 +44,7 @@ export function openBudget(
     onLate()
     return true
   }
-  /** An upload may last longer than the deadline. After its end the handler has the full time again. */
+  /** An upload may last longer than the deadline. After its end, the handler has the full time again. */
   const againAfterUpload = (ms: number, act: () => void): void => {
     if (!response.headersSent && isUploading(request)) onBodyEnd(request, () => after(ms, act))
   }

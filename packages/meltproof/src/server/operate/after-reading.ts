@@ -10,8 +10,8 @@ import type { ServerGate } from '../gate/server-gate.ts'
 /** A turn counts as empty below this duration, ms. A turn without any work takes 0.02 ms. */
 const EMPTY_TURN_MS = 0.5
 /**
- * Without an empty turn, the server holds new requests until it has used this much CPU, ms, and finishes those it has
- * started. On a busy machine that takes longer, and more requests arrive meanwhile.
+ * If no turn is empty, sockets are closed anyway after the server has held new requests for this much CPU time, ms.
+ * Wall time would not do: on a busy machine, finishing the requests in service takes longer.
  */
 const HOLD_CPU_MS = 500
 /** Maximum hold for a loop that is blocked without using CPU, ms. */
@@ -21,7 +21,7 @@ export type HeldGate = Pick<ServerGate, 'activeAt' | 'hold' | 'resume'>
 
 /**
  * Runs `closeNext` after an empty turn, and again after each further one, until it returns false; then runs `done`. New
- * requests are held meanwhile, or a busy server would have no empty turn. If there is none even then, it runs anyway.
+ * requests are held meanwhile, or a busy server would have no empty turn. At last `closeNext` runs without one.
  */
 export function afterReading(gate: HeldGate, closeNext: () => boolean, done: () => void): void {
   const heldAt = now()

@@ -31,22 +31,22 @@ export interface Drainable {
   readonly sockets: ReadonlySet<Socket>
 }
 
-/** The server accepts at most this long after drain(), ms: Kubernetes informs every node within a few seconds. */
+/** Maximum of the default delay in {@link drain}, ms: Kubernetes informs every node within a few seconds. */
 const ACCEPT_MS = 5000
-/** After this time without a request, none is expected, ms. So Ctrl-C stops an idle server at once. */
+/** After this time without a request, no further one is expected, ms. So Ctrl-C stops an idle server at once. */
 const QUIET_MS = 1000
 const LOOK_MS = 50
 /** Time for writing the last 503 answers when the time is up, ms. */
 const LAST_SHEDS_MS = 100
 
-/** Maximum time for which the server still accepts. The other half is for requests that arrive last. */
+/** Maximum time for which the server still accepts connections. The other half is for requests that arrive last. */
 export function longestDelay(timeoutMs: number): number {
   return timeoutMs / 2
 }
 
 /**
  * Resolves true when everything ended in time, false when something was cut after `timeoutMs`.
- * @param delayMs how long the server still accepts; undefined: while requests arrive, up to {@link ACCEPT_MS}
+ * @param delayMs how long the server still accepts; by default while requests arrive, up to {@link ACCEPT_MS}
  */
 export function drain(drainable: Drainable, timeoutMs: number, delayMs: number | undefined): Promise<boolean> {
   const { server, path, closeLane, sessions, sockets } = drainable
@@ -83,7 +83,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
       closing = false
     })
   }
-  /** Closes only a few, because requests that arrive while it closes are lost. Returns false at the end. */
+  /** Closes one lane or a few connections: requests that arrive meanwhile are lost. Returns false at the end. */
   const closeNext = (): boolean => {
     if (server.listening && closeLane()) return true
     const wasListening = server.listening
@@ -118,19 +118,19 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     over = true
     clearInterval(looks)
     clearTimeout(deadline)
-    // Cut sockets emit 'close' at the end of a turn. Exiting earlier would lose the records of their requests.
+    // Cut sockets emit 'close' at the end of a turn. If the app exits earlier, the records of their requests are lost.
     setImmediate(() => setImmediate(() => resolve(!cut)))
   }
 
   server.once('close', end)
-  // A server that never listened emits no 'close', so its end is checked here.
+  // A server that never listened emits no 'close', so this checks whether it has ended.
   if (!server.listening) server.getConnections((_error, count) => count > 0 || end())
   carefully(() => path.lastAnswers())()
   carefully(look)()
   return promise
 }
 
-/** These functions run from timers, where an exception (of the app's own close(), say) would end the process. */
+/** Wraps a function for a timer, where an exception (of the app's own close(), for example) would end the process. */
 function carefully(act: () => void): () => void {
   return () => {
     try {

@@ -1,6 +1,6 @@
 /**
  * Sends the delayed 503 answers of a server now. A proxy that limits its requests in flight would otherwise keep slots
- * for them. It is not a method of the guard, because only meltproof's HAProxy agent needs it.
+ * for them. This is no method of the guard, because only meltproof's HAProxy agent needs it.
  */
 import type { Guard } from '../guard.ts'
 

@@ -1,12 +1,12 @@
 /**
- * The HTTP/2 sessions of a server, which a drain must end. Node closes a session when its last stream has closed and
- * its client has disconnected, and waits for both without a timeout.
+ * One HTTP/2 session of a server, which a drain must end. Node closes a session when its last stream has closed and its
+ * client has disconnected, and waits for both without a timeout.
  */
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { quietly } from '../../warnings.ts'
 
-/** Maximum time of each step, ms: the last bytes are being sent or read. */
+/** Maximum time for each step of the end, ms: the last bytes are being sent or read. */
 const LINGER_MS = 1000
 
 export class OpenSession {
@@ -25,7 +25,7 @@ export class OpenSession {
     })
   }
 
-  /** Streams that have not closed. */
+  /** Number of streams that have not closed. */
   get streams(): number {
     return this.#streams.size
   }
@@ -36,7 +36,7 @@ export class OpenSession {
   }
 
   /**
-   * Ends what no client waits for: a reset stream stays open until its body is read, and clients may not disconnect.
+   * Ends the session if no client waits: a reset stream stays open until its body is read; clients may not disconnect.
    */
   look(nowMs: number): void {
     if (!this.#isOver) {
@@ -50,7 +50,7 @@ export class OpenSession {
     else this.#session.destroy()
   }
 
-  /** Node ends a session without streams itself, after all data is sent. */
+  /** A session without streams is not over: Node itself ends it after all data is sent. */
   get #isOver(): boolean {
     const { destroyed, closed } = this.#session
     return destroyed || (closed && this.#streams.size > 0 && [...this.#streams].every(stream => stream.closed))
@@ -62,7 +62,7 @@ export class OpenSession {
   }
 }
 
-/** Bound to the socket itself: apps create sessions on streams that are not sockets, and ended ones throw. */
+/** Returns `destroySoon` of the session's socket, or a no-op: apps use other streams, and ended sessions throw. */
 function hangUpOf(session: ServerHttp2Session): () => void {
   return quietly(() => (session.socket as Partial<Socket>).destroySoon) ?? (() => {})
 }

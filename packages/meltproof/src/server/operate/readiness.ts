@@ -1,5 +1,5 @@
 /**
- * The readiness page. It stays ready while shedding: otherwise the instances of an overloaded fleet would leave
+ * The readiness page. It stays ready while the server sheds: otherwise the instances of an overloaded fleet would leave
  * rotation one after another, until none is left. It reports the pressure, so that balancers can shift weight.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-/** Tracks objects that a server has emitted and that are not closed: a drain must end them. */
+/** Tracks sockets and sessions that a server has emitted and that are not closed: a drain must end them. */
 import type { ServerHttp2Session } from 'node:http2'
 import type net from 'node:net'
 import { isTlsServer } from '../../loaded.ts'
@@ -25,7 +25,7 @@ function watch<E extends net.Socket | ServerHttp2Session, T>(
 ): StillOpen<T> {
   const open = new Set<T>()
   const opened = (one: E | undefined): void => {
-    // Apps emit these events themselves, with any arguments.
+    // Apps may emit these events themselves, with any arguments.
     if (typeof one?.on !== 'function') return
     const added = entry(one)
     open.add(added)

@@ -29,7 +29,7 @@ export class ReachableRequests {
   }
 }
 
-/** The objects through which an app can answer. Those of a raw stream are meltproof's own. */
+/** The objects through which an app can answer. For a raw stream, the request and the response are meltproof's own. */
 function objectsOf({ request, response }: Exchange): Set<object> {
   const { stream } = (response ?? request) as { readonly stream?: object }
   const objects = new Set<object>()

@@ -36,7 +36,7 @@ export class Reclaim {
     this.#parts = parts
   }
 
-  /** Takes the permits of requests that wait for their client or for events, and of those that ended unseen. */
+  /** Takes back the permits of requests that wait for their client or for events, and of those that ended unseen. */
   reclaim(nowMs: number): void {
     if (nowMs < this.#lookAgainAt) return
     const { permits } = this.#parts
@@ -50,7 +50,7 @@ export class Reclaim {
     this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
   }
 
-  /** Streams that lent their permits and need them again. */
+  /** Returns the streams that lent their permits and need them again. */
   #atWorkAgain(nowMs: number): Exchange[] {
     const { permits, streams } = this.#parts
     streams.believe(nowMs)
@@ -105,15 +105,15 @@ export class Reclaim {
     return this.#parts.streams.begun(serviceBucket, announced(response), look, nowMs)
   }
 
-  /** Checks a response that began in the handler's first turn: with thousands at once the next check is too late. */
+  /** Checks a response that began in the handler's first turn: with thousands at once, the next check is too late. */
   begun(exchange: Exchange, nowMs: number): void {
     if (streams(exchange) && !hasEnded(exchange.response!)) this.#lookAtStream(exchange, nowMs)
   }
 
   /**
-   * No client waits for the answer any more. The permit is held until the handler ends its response, until `onEnd` is
-   * called, or until nothing references the request. While requests are recorded, an outbound call of the handler shows
-   * that it still works.
+   * Called when no client waits for the answer any more. The permit is held until the handler ends its response, until
+   * `onEnd` is called, or until nothing references the request. While requests are recorded, an outbound call of the
+   * handler shows that it still works.
    */
   orphan(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     const { permits } = this.#parts
@@ -146,7 +146,7 @@ function endedUnseen(exchange: Exchange): boolean {
   return response.socket === null && connection.overlapping?.has(exchange) !== true
 }
 
-/** True if the handler streams into the response, or reads a body that will not arrive: often it ends silently. */
+/** True if the handler pipes into the response or reads a body that will not arrive: such handlers often end unseen. */
 function servedClient({ request, response }: Exchange): boolean {
   return response?.headersSent === true ? response.listenerCount('unpipe') > 0 : waitsForBody(request)
 }

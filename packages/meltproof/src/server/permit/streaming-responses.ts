@@ -1,6 +1,6 @@
 /**
  * What a check can see of a response that has begun: whether data was written, and whether its handler waits for its
- * client. HTTP/1 responses show it by their socket. For an HTTP/2 stream, writes are counted from its first check on.
+ * client. For HTTP/1 the socket shows both. For an HTTP/2 stream, writes are counted from its first check on.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
@@ -16,7 +16,7 @@ interface Response extends ServerResponse {
   readonly stream?: ServerHttp2Stream
 }
 
-/** False for the shadow of a request that has ended, and after the client has left: then only the handler counts. */
+/** Whether the answer has begun. False after the client has left and, in a dry run, after the handler has ended. */
 export function streams({ response, shadowMs, abandoned }: Exchange): boolean {
   return response?.headersSent === true && !abandoned && (shadowMs === undefined || shadowMs < 0)
 }
@@ -48,7 +48,7 @@ export class StreamProbe {
   #given = 0
   #counted = 0
   #toldToWait = false
-  /** True if the handler wrote more before its client had received what was written: it does not wait for it. */
+  /** True if the handler wrote more before its client had received earlier data: it does not wait for the client. */
   #heedless = false
 
   constructor(request: Exchange['request'], response: Response) {
@@ -88,7 +88,7 @@ export class StreamProbe {
 
 /**
  * True when the handler waits for more of the request body. A handler that lets the body flow without reading it waits
- * for something else; and a body that the handler does not read, or reads slowly, is not the client's fault.
+ * for something else. A body that the handler does not read, or reads slowly, is not the client's fault.
  */
 export function waitsForBody(request: Exchange['request'] & { _readableState?: { ended?: boolean } }): boolean {
   if (request.complete || request.readableFlowing === null || request.readableLength > 0) return false

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 
 const OURS = new WeakSet<object>()
 
-/** Calls `listener` when the whole body was read. The listener does not count as a reader. */
+/** Calls `listener` when the whole body has been read. The listener does not count as a reader. */
 export function onBodyEnd(request: IncomingMessage, listener: () => void): void {
   OURS.add(listener)
   request.once('end', listener)

@@ -1,4 +1,4 @@
-/** Identifies the client of a request, as the operator defines it, by a hash: clients are never named. */
+/** Identifies the client of a request, as the operator defines it. Only a hash is stored, no name and no address. */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { hashOf } from '../../admission/fairness/path-hash.ts'
@@ -13,7 +13,7 @@ export type ClientKey =
   | ((request: IncomingMessage) => string | undefined)
 
 export interface Clients {
-  /** Reads the client from the head of a request; absent when the whole request is needed. */
+  /** Reads the client from the head of a request; absent when a request object is needed. */
   readonly ofHead?: (address: string | undefined, rawHeaders: readonly string[]) => number
   readonly of: (request: IncomingMessage) => number
 }
@@ -60,7 +60,7 @@ export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.rando
 /** Requests without a key count as one client. */
 const NO_CLIENT = 0
 
-/** The entry that the outermost of `proxies` wrote: each proxy appends its client, and clients may forge the rest. */
+/** The entry that the outermost of `proxies` wrote: each proxy appends its client; clients may forge older entries. */
 function entryOf(rawHeaders: readonly string[], name: string, proxies: number): string | undefined {
   let left = proxies
   for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
@@ -72,7 +72,7 @@ function entryOf(rawHeaders: readonly string[], name: string, proxies: number): 
   return undefined
 }
 
-/** For IPv6 the first 64 bits, because one client owns all addresses behind them. Some proxies append a port. */
+/** Removes the port that some proxies append. Keeps 64 bits of IPv6, because a client owns all addresses below. */
 function networkOf(text: string): string {
   const address = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
   if (isIP(address) !== 6) return address

@@ -15,8 +15,8 @@ import type { FromPeer } from './peers.ts'
 export type CriticalityOf = (request: IncomingMessage) => CriticalityAnswer | undefined
 
 /**
- * Undefined when all requests are equal.
- * @param trusts whose header field is trusted; absent: that of every caller
+ * Returns a function that gives the level of a request; undefined when all requests are equal.
+ * @param trusts tells whose header field counts; if absent, that of every caller does
  */
 export function criticalityLevels(
   criticality: CriticalityOf | undefined,

@@ -1,4 +1,4 @@
-/** One request on its way through the server: its input, where it waits, its permit and budget, and how it ends. */
+/** One request on its way through the server, with its response, connection, permit and budget, and how it ended. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Entry } from '../../admission/gate.ts'
 import type { Budget } from '../../deadline/budget.ts'
@@ -17,19 +17,19 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   response: ServerResponse | undefined
 
   // Set by the code in gate/.
-  /** When its caller or this server stops waiting for the answer; Infinity without a deadline. */
+  /** When the caller or this server stops waiting for the answer, ms; Infinity without a deadline. */
   answerBy: number = Number.POSITIVE_INFINITY
-  /** Key of the name from the operator's `kind`; undefined: the URL determines the kind (gate/request-kinds.ts). */
+  /** Set if the option `kind` named this request; otherwise its URL gives the kind (gate/request-kinds.ts). */
   kindKey: number | undefined
-  /** Number of its kind; -1 while unknown. */
+  /** Number of the request's kind; -1 while unknown. */
   kind = -1
   kindCame = false
   client: number | undefined
-  /** True if it starts without a permit, because it is exempt or this is a dry run. */
+  /** True if the request starts without a permit: it is exempt, in a dry run, or meltproof has stepped aside. */
   ungated = false
   /**
-   * In a dry run, for a request that would have waited and requests a permit while its handler runs (gate/dry-run.ts):
-   * how long the handler took, ms; -1 while it runs.
+   * Set in a dry run if the request would have waited: it requests a permit while its handler runs (gate/dry-run.ts).
+   * How long the handler took, ms; -1 while it runs.
    */
   shadowMs: number | undefined
   /** Starts a request that waits outside a connection's queue: one without a connection, or the end of an upload. */
@@ -42,7 +42,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   uploadEnd: Exchange | undefined
   /** True while it is counted among the requests that hold memory. */
   holdsMemory = false
-  /** Whether it was counted with a body: an app may change the method later. */
+  /** Whether it was counted as one with a body. Stored, because an app may change the method later. */
   heldBody = false
 
   // Set while requests are recorded (timing/observed.ts).

@@ -1,27 +1,27 @@
 /** Decides which URLs are exempt from the gate. Pure. */
 
 /**
- * Matches whatever may lead an application out of the path that a URL begins with, so that `/internal/../checkout` does
- * not become exempt. Honest requests for an exempt path contain none of it.
+ * Matches what may make an application serve a path outside the one with which a URL begins, so that
+ * `/internal/../checkout` does not become exempt. Honest requests for an exempt path contain nothing of this:
  *
  * - A dot segment, `.` or `..`, up to a slash, a backslash (WHATWG URLs treat it as a slash), a `;` (some proxies cut
  *   it off), or the end.
  * - A `#`, at which WHATWG URLs end the path: `/internal/..#` is `/`.
  * - A space or control character, which WHATWG URLs remove.
  *
- * Each may be encoded, any number of times (`%252e`): applications may decode a path more than once.
+ * Dots, slashes and control characters may be encoded any number of times (`%252e`): apps may decode more than once.
  */
 const CLIMBS = new RegExp(
   [
     String.raw`(?:^|[/\\]|%(?:25)*2f|%(?:25)*5c)(?:\.|%(?:25)*2e){1,2}(?![\w.~-])`,
     '#',
-    // All characters below '!', the first visible one. An encoded space is allowed, because honest names contain it.
+    // All characters below '!', the first visible one. An encoded space is allowed, because honest paths contain it.
     String.raw`[^!-\uffff]|%(?:25)*(?:[01][0-9a-f]|7f)`,
   ].join('|'),
   'i',
 )
 
-/** Matches exact paths, and everything below a path that ends in `*`, without the query; undefined for no paths. */
+/** Matches URLs, without their query, by exact paths and by prefixes (ending in `*`). Undefined for no paths. */
 export function exemptPaths(paths: readonly string[]): ((url: string) => boolean) | undefined {
   if (paths.length === 0) return undefined
   const exact = new Set(paths.filter(path => !path.endsWith('*')))

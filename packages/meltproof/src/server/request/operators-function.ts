@@ -1,4 +1,4 @@
-/** Calls an operator's function about a single request. Whatever the function does, it cannot end the process. */
+/** Calls an operator's function about a single request. An exception of the function cannot end the process. */
 import type { IncomingMessage } from 'node:http'
 import { caughtPromise, type Warn } from '../../warnings.ts'
 import { show, showThrown } from '../../options.ts'

@@ -1,16 +1,16 @@
-/** Options that name peers: none, all, or those at given addresses and networks. */
+/** Reads options that name peers: none, all, or those at given addresses and networks. */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { invalidOption, show } from '../../options.ts'
 
 export type OfPeer = Pick<IncomingMessage, 'socket'>
 
-/** Whether a request comes from such a peer. The address is that of the connection, not of a header field. */
+/** Whether a request comes from a peer that the option names, by its connection's address, not by a header field. */
 export type FromPeer = (request: OfPeer) => boolean
 
 const EXPECTED = 'true, false, or a list of addresses and networks such as 10.0.0.0/8'
 
-/** Undefined for no peers. @throws MeltproofError for anything other than an address or network */
+/** Returns undefined for no peers. @throws MeltproofError for an invalid value */
 export function checkPeers(option: string, value: unknown): FromPeer | undefined {
   if (value === undefined || value === false) return undefined
   if (value === true) return () => true
@@ -30,7 +30,7 @@ export function checkPeers(option: string, value: unknown): FromPeer | undefined
   }
 }
 
-/** Undefined when the client has left: the socket of an HTTP/2 session that has ended throws. */
+/** Returns undefined if the client has left: the socket of an HTTP/2 session that has ended throws. */
 export function addressOf({ socket }: OfPeer): string | undefined {
   try {
     return socket.remoteAddress

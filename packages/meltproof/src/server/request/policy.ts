@@ -5,18 +5,17 @@ import type { Memory } from '../../signals/memory.ts'
 import type { Clients } from './client-key.ts'
 import type { FromPeer } from './peers.ts'
 
-/** What signals/memory.ts knows about the heap and the container. */
+/** What the server uses of signals/memory.ts. */
 export type MemoryPolicy = Pick<Memory, 'refuses' | 'mayRefuse' | 'fullOf' | 'entered' | 'left' | 'sources'>
 
-/** Absent functions are not called. */
 export interface RequestPolicy {
   readonly level?: ((request: IncomingMessage) => number) | undefined
   readonly clients?: Clients | undefined
-  /** The name of a request's kind; undefined when its path determines it. */
+  /** Returns the name of a request's kind, or undefined if the path determines the kind. */
   readonly kindName?: ((request: IncomingMessage) => string | undefined) | undefined
-  /** Whether a caller is trusted as one of our own tiers. */
+  /** Whether the caller is trusted as one of the operator's own tiers. */
   readonly trustsCaller?: FromPeer | undefined
-  /** True when `x-meltproof-criticality` is the operator's `criticalityHeader` and all callers are trusted. */
+  /** True if `x-meltproof-criticality` is the operator's `criticalityHeader` and counts from every caller. */
   readonly anybodyNamesClass?: boolean
   readonly exemptUrl?: ((url: string) => boolean) | undefined
   readonly exemptRequest?: ((request: IncomingMessage) => boolean) | undefined

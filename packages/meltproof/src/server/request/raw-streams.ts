@@ -1,8 +1,8 @@
-/** Tells which streams of an HTTP/2 server the app handles raw. The others arrive as requests, created by Node. */
+/** Tells which streams of an HTTP/2 server the app handles raw. Node turns the other streams into requests. */
 import type { Server } from 'node:http'
 import type { StreamEvent } from './stream-request.ts'
 
-/** `args` are those of a 'stream' event. Apps emit the event themselves, with any arguments. */
+/** `args` are those of a 'stream' event. Apps may emit the event themselves, with any arguments. */
 export function isRawStream(server: Server, args: unknown[]): args is [...StreamEvent] {
   try {
     const [stream, headers] = args as [...StreamEvent]

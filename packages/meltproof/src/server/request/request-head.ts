@@ -1,16 +1,16 @@
-/** Guesses by the method, because reading the head of every request would cost more than a wrong guess. */
+/** Guesses by the method. Reading the head of every request would cost more than a wrong guess. */
 export function mayBringBody({ method }: { readonly method?: string | undefined }): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
 }
 
-/** What a shed needs from a head, in one pass over its lines: `request.headers` would build an object of them all. */
+/** What a shed must know about a head. `request.headers` would build an object of all fields; one pass finds these. */
 export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */
   readonly bodyBytes: number
   readonly prefersHtml: boolean
   /** True if the client waits for `100 Continue` before it sends its body. */
   readonly expects: boolean
-  /** True if the head has a Host field, as HTTP/1.1 requires; without it Node answers 400. */
+  /** True if the head has a Host field, as HTTP/1.1 requires; without one Node answers 400. */
   readonly namesHost: boolean
   /** True if the head asks which method is allowed, as the preflight of a browser does (CORS). */
   readonly asksMethod: boolean
@@ -34,7 +34,7 @@ export function describeHead(lines: readonly string[]): HeadNeeds {
         else if (name.toLowerCase() === 'expect') expects = true
         break
       case 14:
-        // llhttp has checked that it is a number. Next to a transfer encoding (lenient parser), llhttp obeys chunked.
+        // llhttp has checked that the value is a number. If a transfer encoding is there too (lenient parser), it wins.
         if (name.toLowerCase() === 'content-length') bodyBytes = Math.max(bodyBytes, Number(lines[i + 1]))
         break
       case 17:

@@ -51,8 +51,9 @@ export class StreamRequest {
   }
 
   /**
-   * A waiting stream has no listeners yet: a client error would end the process, and its trailers would be lost. Its
-   * data waits in the stream. Returns a function that resumes it.
+   * For a stream that waits, to which the app has not added its listeners: without any, an error of the client would
+   * end the process, and trailers would be lost. Data waits in the stream. The returned function undoes this and emits
+   * the trailers.
    */
   hold(): () => void {
     const { stream } = this
@@ -83,7 +84,7 @@ throughToStream(StreamRequest.prototype, [
   'readableEnded',
 ])
 
-/** Forwards members of `prototype` to its raw stream: reads, calls and replacements. Methods are bound to the stream. */
+/** Forwards members of `prototype` to its raw stream: reads, calls and replacements. Methods are bound to it. */
 export function throughToStream(prototype: { readonly stream: ServerHttp2Stream }, names: readonly string[]): void {
   for (const name of names) {
     Object.defineProperty(prototype, name, {
@@ -111,14 +112,15 @@ type MaybeCut = ServerHttp2Stream & {
   readonly _readableState?: { readonly ended?: boolean }
 }
 
-/** Records who ended the stream before its answer was complete. */
+/** Records who ends the stream, if it ends before its answer is complete. */
 export function watchCut(stream: ServerHttp2Stream): void {
   stream.on('aborted', noteCut)
 }
 
 /**
- * The stream ends before its answer is complete. Later Node makes a partial answer look complete. When a client resets
- * a stream, Node closes it before it destroys it; the app's `destroy()` acts first.
+ * Called when the stream ends before its answer is complete; later Node makes a partial answer look complete. When a
+ * client resets a stream, Node closes the stream before destroying it. So a stream that is destroyed already was
+ * destroyed by the app.
  */
 function noteCut(this: MaybeCut): void {
   this[CUT] = !hasEnded(this)

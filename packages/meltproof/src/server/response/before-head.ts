@@ -30,7 +30,7 @@ export function addToHead(response: ServerResponse, head: Head, name: string, va
   return head.with(at, withField(head[at] as OutgoingHttpHeaders, name, value)) as Head
 }
 
-/** Copies the object, because an app may use one object for all answers. A field that the app sets wins. */
+/** Adds a field to a copy of `fields`: an app may use one object for all answers. A field set by the app stays. */
 export function withField<F extends object | undefined>(fields: F, name: string, value: string): F {
   if (namesField(fields, name)) return fields
   if (!Array.isArray(fields)) return { ...fields, [name]: value } as F
@@ -42,13 +42,13 @@ function namesField(fields: unknown, wanted: string): boolean {
   return fieldNames(fields).some(name => typeof name === 'string' && name.toLowerCase() === wanted)
 }
 
-/** The name of each entry: of an object, of a list of pairs, or of a flat list of names and values. */
+/** The field name of each entry: of an object, of a list of pairs, or of a flat list of names and values. */
 export function fieldNames(fields: unknown): readonly unknown[] {
   if (Array.isArray(fields)) return fields.map((entry, i) => (Array.isArray(entry) ? entry[0] : fields[i - (i % 2)]))
   return typeof fields === 'object' && fields !== null ? Object.keys(fields) : []
 }
 
-/** HTTP/2 stores in symbol properties which fields must not be indexed. */
+/** A symbol property lists the fields that HTTP/2 must not index. */
 function bySymbol(list: readonly unknown[]): object {
   return Object.fromEntries(Object.getOwnPropertySymbols(list).map(symbol => [symbol, list[symbol as never]]))
 }

@@ -1,13 +1,13 @@
 /**
- * meltproof's answers for gRPC, whose clients read `grpc-status` instead of the HTTP status. It is sent in the head of
- * an answer without a body ("Trailers-Only" in gRPC over HTTP/2).
+ * meltproof's answers for gRPC, whose clients read `grpc-status` instead of the HTTP status. This field is in the head
+ * of an answer without a body ("Trailers-Only" in gRPC over HTTP/2).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { isHttp2 } from '../request/is-http2.ts'
 
 export const DEADLINE_EXCEEDED = '4'
-/** The status that clients may retry, and that service configs name. */
+/** The status that clients may retry, and that service configs name for retries. */
 const UNAVAILABLE = '14'
 /** Does not match `application/grpc-web`, whose clients read the HTTP status. */
 const GRPC = /^application\/grpc(?:[+;]|$)/i
@@ -16,7 +16,7 @@ export function isGrpc(request: IncomingMessage): boolean {
   return isHttp2(request) && GRPC.test(request.headers['content-type'] ?? '')
 }
 
-/** @param retryS when the client may retry, seconds; clients whose service config allows it (gRPC A6) then do */
+/** @param retryS seconds until the client may retry; it does so if its service config allows retries (gRPC A6) */
 export function grpcShed(response: ServerResponse, retryS: number, fields: OutgoingHttpHeaders = {}): void {
   answer(response, UNAVAILABLE, 'This server is overloaded and did not start the call.', {
     // The random part prevents all clients from returning at the same time.

@@ -4,7 +4,7 @@ import { HEAD_LISTENER, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'
 import { beforeHead, fieldNames, type Head } from './before-head.ts'
 
-/** Node's flag for `maxRequestsPerSocket`: the head says close, and the client closes. */
+/** Node's flag for `maxRequestsPerSocket`: the head says `Connection: close`, and Node lets the client close. */
 type Response = ServerResponse & { maxRequestsOnConnectionReached?: boolean }
 
 /** How long data that the client still sends is read and discarded, ms: closing a socket with unread data resets it. */
@@ -19,11 +19,11 @@ export function endConnection(socket: HttpSocket, complete: boolean): void {
   socket.on('close', () => clearTimeout(timer))
 }
 
-/** Does the same for an answer that Node writes and that has not begun. HTTP/1 only. */
+/** Ends a connection after an answer that Node writes and that has not begun. HTTP/1 only. */
 export function endAfter(request: IncomingMessage, response: Response): void {
   const { socket } = request
   takeNoMore(socket)
-  // With these two the client closes the connection; otherwise Node would at once.
+  // With these two settings Node does not close the connection at once and so reset a client that is still sending.
   response.shouldKeepAlive = true
   response.maxRequestsOnConnectionReached = true
   response.on('finish', () => endConnection(socket, request.complete))
@@ -41,7 +41,7 @@ function sayClose(request: IncomingMessage, response: Response, head: Head): Hea
   const named = names.some(isConnection)
   const set = response.hasHeader('connection')
   if (uploading) {
-    // Closing would reset a client that is still sending. A Connection field set by the app wins over the flag.
+    // Closing would reset a client that is still sending. If the app sets a Connection field, the flag has no effect.
     if (named || set) return head
     response.maxRequestsOnConnectionReached = true
   } else {
@@ -60,7 +60,7 @@ function isConnection(name: unknown): boolean {
   return typeof name === 'string' && name.toLowerCase() === 'connection'
 }
 
-/** Stops reading requests: whatever else arrives at this socket is not one. */
+/** Whatever arrives at this socket from now on is not a request. */
 function takeNoMore(socket: HttpSocket): void {
   const connection = socket[HEAD_LISTENER]
   if (connection !== undefined) connection.closing = true

@@ -1,5 +1,5 @@
 /**
- * The load report of an instance for Envoy and gRPC: an ORCA report (xds.data.orca.v3.OrcaLoadReport). Pure. They
+ * The load report of an instance for Envoy and gRPC: an ORCA report (xds.data.orca.v3.OrcaLoadReport). Pure. Both
  * compute the weight of the instance as
  *
  *     rps_fractional / (utilisation + eps / rps_fractional * error_utilization_penalty)
@@ -20,12 +20,12 @@ export interface LoadReport {
   readonly binary: string
 }
 
-/** Below this utilisation, background work such as garbage collection would decide the weights. */
+/** Below this utilisation no report is sent: background work such as garbage collection would decide the weights. */
 const LEAST_UTILISATION = 0.02
 /** Maximum of each figure, which no server reaches. */
 const MOST = 1e9
 
-/** Undefined when there is nothing that a balancer could use. */
+/** Returns undefined if there is nothing that a balancer could use. */
 export function loadReport(figures: LoadFigures): LoadReport | undefined {
   const loop = within(figures.loop, 1)
   const utilisation = within(figures.utilisation, 1)

@@ -12,12 +12,12 @@ import { isHttp2 } from '../request/is-http2.ts'
 
 /** Minimum time between two reports, ms. */
 const EVERY_MS = 100
-/** Maximum answers of the app with a report in that time, at 3 us each (bench/load-report.ts): 1,000/s are enough. */
+/** Maximum of the app's answers with a report per EVERY_MS, at 3 us each (bench/load-report.ts): 1,000/s suffice. */
 const MOST_ANSWERS = 100
 
 export class LoadReports {
   readonly #from: FromPeer
-  /** Stored on a socket. Each instance has its own symbol, because a server may be protected again for other peers. */
+  /** Under this key a socket stores whether its peer is trusted. Another instance may trust other peers. */
   readonly #trusted = Symbol('meltproof.trusted')
   readonly #figures: (nowMs: number) => LoadFigures | undefined
   readonly #steady = new SteadyLoad()
@@ -39,7 +39,7 @@ export class LoadReports {
     return isGrpc(request) ? { [BINARY_FIELD]: report.binary } : { [FIELD]: report.text }
   }
 
-  /** The same as an HTTP/1 line, for an answer to this peer that is written as a whole. */
+  /** The same as a header line of HTTP/1, for an answer that is written to this peer's socket as a whole. */
   line(peer: OfPeer, nowMs: number): string {
     if (!this.#trusts(peer)) return ''
     this.#now(nowMs)
@@ -77,7 +77,7 @@ export class LoadReports {
       }
     }
     stream.respond = (fields, options) =>
-      // gRPC sends its status in the trailers, or in a head without trailers.
+      // gRPC reads reports where it reads the status: in the trailers, or in a head that ends the stream.
       respond.call(stream, grpc && options?.endStream !== true ? fields : told(fields), options)
     if (grpc) stream.sendTrailers = fields => sendTrailers.call(stream, told(fields))
   }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { StreamResponse } from './stream-response.ts'
 
-/** Once meltproof has answered for a handler, the handler's use of its response has no effect and throws nothing. */
+/** Makes a response ignore its handler, without errors, once meltproof has answered in the handler's place. */
 export function mute(response: ServerResponse | StreamResponse): void {
   if (response instanceof StreamResponse) Object.assign(response.stream, MUTED_STREAM)
   else Object.assign(response, MUTED)

@@ -1,6 +1,6 @@
 /**
- * The core does not measure requests: timing/ does, and registers itself here. The first request with a subscriber
- * loads timing/. A server without subscribers never loads it.
+ * The core does not measure requests: timing/ does, and registers itself here. The first request with a subscriber, or
+ * the option `serverTiming`, loads timing/. Other servers never load it.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
@@ -18,7 +18,7 @@ export interface RequestObserver {
   /**
    * Runs the handler with a timeline that its async work inherits. Exceptions of the handler pass through. `publish`
    * must follow when the response closes.
-   * @param tells whether the answer carries Server-Timing
+   * @param tells whether the answer gets a Server-Timing field
    */
   run(
     exchange: Exchange,
@@ -27,7 +27,7 @@ export interface RequestObserver {
     tells: boolean,
     handle: () => boolean,
   ): boolean
-  /** Publishes the record of a request that `run` was called for. */
+  /** Publishes the record of a request for which `run` was called. */
   publish(source: Source, exchange: Exchange, atMs: number): void
   shedRecordsOf(source: Source): ShedRecords
 }
@@ -49,7 +49,7 @@ export function registerRequestObserver(registered: RequestObserver): void {
   observer = registered
 }
 
-/** Loads timing/, synchronously where that is possible. */
+/** Loads timing/ if it is not loaded, synchronously where that is possible. */
 export function requestObserver(): RequestObserver | undefined {
   if (observer === undefined && !isLoading) load()
   return observer

@@ -1,4 +1,4 @@
-/** Writes every answer of meltproof: the 503 of a shed, the 204 of a preflight in its place, the 504 of a deadline. */
+/** Writes every answer of meltproof: 503 for a shed, 204 for a preflight that is shed, 504 for a missed deadline. */
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import { httpDate } from '../../clock.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
@@ -14,7 +14,7 @@ export interface ShedAnswerOptions {
   /** `Retry-After`, whole seconds. @default 1 to 5 */
   readonly retryAfterS: readonly [least: number, most: number]
   readonly headers: ShedHeaders
-  /** For clients that do not ask for HTML. @default problem JSON (RFC 9457) */
+  /** Body for clients that do not prefer HTML. @default problem JSON (RFC 9457) */
   readonly body: Body
   readonly page: string
   /** Current pressure of the server, 0 to 1, which determines `Retry-After`. */
@@ -56,7 +56,7 @@ const LATE_JSON_BODY: Body = { type: 'application/problem+json', text: LATE_PROB
 const LATE_HTML_BODY: Body = { type: HTML, text: LATE_PAGE }
 /** Up to this many bytes of a body are read and discarded after an answer of meltproof, to keep the connection. */
 const DROPPABLE_BODY = 65_536
-/** Fields that a browser needs to show the answer at all, and those that help to trace the request. */
+/** The app's header fields that stay: a browser needs them to show the answer, or they help to trace the request. */
 const KEPT = /^(?:access-control-.*|vary|x-request-id|x-correlation-id|traceparent|server-timing)$/
 
 export class OwnAnswers {
@@ -80,14 +80,14 @@ export class OwnAnswers {
     this.#allowsOrigin = 'access-control-allow-origin' in options.headers
   }
 
-  /** A script never sees the 503 of a preflight, so a preflight gets 204. The request itself may then be shed. */
+  /** A script never sees the 503 of a preflight, so a preflight gets 204. The request after it may then be shed. */
   isPreflight(method: string | undefined, needs: HeadNeeds): boolean {
     return this.#allowsOrigin && needs.asksMethod && method === 'OPTIONS'
   }
 
   /**
    * The answer as a whole HTTP/1.1 message in latin-1.
-   * @param keepAliveMs how long an idle connection is kept; 0: no limit
+   * @param keepAliveMs how long an idle connection stays open; 0 for no limit
    * @param load the line of a load report, for peers that receive it
    */
   message(kind: AnswerKind, date: string, keepAliveMs: number, load = ''): string {
@@ -118,7 +118,7 @@ export class OwnAnswers {
     if (!kind.keepAlive) endConnection(socket, complete)
   }
 
-  /** The same through Node's response. Returns the number of bytes of the body. */
+  /** Writes the answer through Node's response. Returns the number of bytes of the body. */
   shed(request: IncomingMessage, response: ServerResponse): number {
     const load = this.#options.reports?.fields(request)
     if (isGrpc(request)) {
@@ -151,7 +151,7 @@ export class OwnAnswers {
   }
 
   #serialise({ preflight, page, head, keepAlive }: AnswerKind, load: string): readonly [before: string, after: string] {
-    // Without Node's hint clients would reuse a connection at the moment when it closes.
+    // Without the hint, which Node sends as well, clients would reuse a connection at the moment when it closes.
     const hint = this.#keepAliveMs > 0 ? `\r\nkeep-alive: timeout=${Math.floor(this.#keepAliveMs / 1000)}` : ''
     const ends = `${load}date: ${this.#date}\r\nconnection: ${keepAlive ? `keep-alive${hint}` : 'close'}\r\n\r\n`
     if (preflight) return [`HTTP/1.1 204 No Content\r\n${this.#lines}${ends}`, '']
@@ -179,10 +179,10 @@ function write(
   fields: OutgoingHttpHeaders,
 ): number {
   for (const name of response.getHeaderNames()) if (!KEPT.test(name)) response.removeHeader(name)
-  // HTTP/2 has neither a message nor a Connection field, and Node warns about both.
+  // HTTP/2 has neither a status message nor a Connection field, and Node warns about both.
   if (!isHttp2(request)) {
     response.statusMessage = ''
-    // Before a 504 the handler has run, and has answered an Expect field.
+    // Before a 504 the handler has run, so an Expect field has been answered.
     const keeps = keepsConnection(request, needs) || (status === 504 && request.complete)
     if (!response.shouldKeepAlive || !keeps) endAfter(request, response)
   }

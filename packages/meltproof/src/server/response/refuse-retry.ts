@@ -3,7 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { NO_RETRY_FIELD } from '../../chain.ts'
 import { addToHead, beforeHead } from './before-head.ts'
 
-/** Marks the coming answer so that, if it is a failure, it tells clients not to retry. */
+/** Adds a field that forbids a retry to the coming answer, if the status is 500 or more. */
 export function refuseRetry(response: ServerResponse & { readonly stream?: ServerHttp2Stream }): void {
   if (response.headersSent) return
   const { stream } = response

@@ -1,8 +1,8 @@
-/** How many seconds a shed client should stay away. Pure, except for its random numbers. */
+/** Computes how many seconds a shed client should wait before it retries. Pure, except for its random numbers. */
 
 /**
  * Each client draws a random second from half of the range, so that clients do not return at the same time. The more
- * requests are shed, the later that half: the first when few are, the last when all are.
+ * requests are shed, the later that half lies: first in the range when few are, last when all are.
  *
  * @param pressure 0 to 1; above 0.5 a growing share is shed
  */

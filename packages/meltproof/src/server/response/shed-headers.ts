@@ -1,4 +1,4 @@
-/** Header fields that the operator adds to shed answers, such as those of CORS: constant, so a shed costs no more. */
+/** Header fields that the operator adds to shed answers, such as CORS fields. They are constant, to cost nothing. */
 import { NO_RETRY_FIELD } from '../../chain.ts'
 import { checkFieldName, checkObject, invalidOption } from '../../options.ts'
 import { BINARY_FIELD, FIELD } from './load-report.ts'

@@ -1,15 +1,15 @@
 /**
- * Smooths the load that balancers receive. They weigh an instance by its apparent capacity (offered over load), receive
- * the figures a second late, and the offered load follows the weight: with figures of the last second only, instances
- * behind a pool swing between half and twice their share, and shed. So the capacity is a mean over some seconds. A
- * change that is larger than chance explains is adopted faster. Pure.
+ * Smooths the load that balancers receive. They weight an instance by its apparent capacity (offered rate over load)
+ * and receive the figures a second late, and the offered rate follows the weight. With figures of the last second only,
+ * instances with a database pool swing between half and twice their share, and shed. So the capacity is a mean over
+ * some seconds. A change that is larger than chance explains is adopted faster. Pure.
  */
 import type { LoadFigures } from '../../process-gate.ts'
 
 /** Time constants of the mean, ms: the usual one, and one after a start or for a capacity far from the mean. */
 const STEADY_MS = 3000
 const QUICK_MS = 500
-/** A capacity is far from the mean above this multiple of it, or below the same fraction. */
+/** A capacity is far from the mean if it is above FAR times the mean, or below the mean divided by FAR. */
 const FAR = 1.5
 
 export class SteadyLoad {

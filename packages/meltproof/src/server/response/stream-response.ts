@@ -14,7 +14,7 @@ export class StreamResponse {
     stream.close = closeByApp
   }
 
-  /** True if gRPC's library answered because the call's deadline passed. The handler then works on. */
+  /** True if gRPC's library answered because the call's deadline passed. The handler may still work then. */
   get timedOut(): boolean {
     return this.#mayTimeOut && String(this.getHeader('grpc-status')) === DEADLINE_EXCEEDED
   }
@@ -23,14 +23,14 @@ export class StreamResponse {
     return Number(this.stream.sentHeaders?.[':status'] ?? 200)
   }
 
-  /** True if the app ended the stream. Node itself ends those of clients that leave. */
+  /** True if the app ended the stream. Node itself ends the streams of clients that leave. */
   get writableEnded(): boolean {
     const { stream } = this
     if (isDisconnected(stream)) return false
     return stream[CLOSED_BY_APP] === true || (stream.writableEnded && !stream.aborted && !this.timedOut)
   }
 
-  /** The error with which the app destroyed the stream. Reset streams and lost connections have other errors. */
+  /** The error with which the app destroyed the stream; null for a reset stream or a lost connection. */
   get errored(): Error | null {
     const { errored } = this.stream
     if (isDisconnected(this.stream)) return null
@@ -56,7 +56,7 @@ export class StreamResponse {
     return this
   }
 
-  /** Only calls of the app matter here: Node itself destroys a stream with the same method. */
+  /** Not forwarded like the members below: a replacement must not see Node's own calls of `stream.destroy()`. */
   destroy(): void {
     this.stream.destroy()
   }
@@ -79,7 +79,7 @@ throughToStream(StreamResponse.prototype, [
 const CLOSED_BY_APP: unique symbol = Symbol('meltproof.closed')
 type ClosedByApp = ServerHttp2Stream & { [CLOSED_BY_APP]?: true }
 
-/** One function for all streams: Node closes the streams of clients that leave in another way. */
+/** Replaces `close` of all streams. Only apps call it: Node closes the streams of clients that leave in another way. */
 function closeByApp(this: ClosedByApp, ...args: Parameters<ServerHttp2Stream['close']>): void {
   this[CLOSED_BY_APP] = true
   // The replacement stays: removing it would cost each stream 10 us.

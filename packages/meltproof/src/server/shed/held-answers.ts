@@ -8,7 +8,7 @@ import { now } from '../../clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Exchange } from '../request/exchange.ts'
 
-/** Time between rounds, ms. */
+/** Interval at which delayed answers are written, ms. */
 const EVERY_MS = 5
 /** Maximum delay, ms: after a longer one clients would retry over new connections, which cost more. */
 export const MOST_HELD_MS = 2000

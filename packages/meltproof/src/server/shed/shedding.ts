@@ -29,7 +29,7 @@ export interface SheddingParts {
 export class Shedding {
   /** Requests whose client left while they waited. */
   left = 0
-  /** True when answers that begin now are the last of their connections. */
+  /** True once answers that begin are the last of their connections. */
   leaving = false
   readonly #parts: SheddingParts
   readonly #server: Server
@@ -85,7 +85,7 @@ export class Shedding {
     const nowMs = now()
     this.count(reason, nowMs)
     const bytes = this.#answer(exchange, needs)
-    // When the end of an upload is shed, its request has its own record.
+    // The end of an upload needs no record when it is shed, because its request has one.
     if (!exchange.again) this.#note(reason, exchange, bytes, nowMs)
     return true
   }
@@ -156,7 +156,7 @@ export class Shedding {
   #write(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number, complete: boolean): void {
     const { answers, time } = this.#parts
     time.spent(nowMs, loopTurn())
-    // A client that then closes is gone whenever its answer comes; one that stays cannot send a request before it.
+    // A delay helps only if the connection stays open: its client cannot send the next request before the answer.
     if (kind.keepAlive && !this.#atOnce && !time.hasTime(nowMs)) this.#putOff(connection, kind, nowMs)
     else answers.shedAtSocket(connection, kind, this.#server, nowMs, complete)
   }

@@ -13,7 +13,7 @@ function answersOf(...timesMs: readonly number[]): Answers {
 const near = (actual: number, expected: number): void =>
   assert.ok(Math.abs(actual - expected) <= 1e-9 * expected, `${actual}, expected ${expected}`)
 
-test('each counts when all take as long', () => {
+test('answers that take equally long count as one each', () => {
   for (const ms of [0.1, 50, 20_000]) {
     const answers = answersOf(...new Array<number>(30).fill(ms))
     assert.equal(answers.all, 30)
@@ -23,14 +23,14 @@ test('each counts when all take as long', () => {
   }
 })
 
-test('one slow answer among a hundred quick ones is what counts', () => {
+test('beside one slow answer, a hundred quick ones count almost nothing', () => {
   const answers = answersOf(...new Array<number>(100).fill(1), 2000)
   assert.equal(answers.all, 101)
   assert.ok(answers.count < 1.2, `${answers.count}`)
   assert.ok(answers.heavyMs > 1800, `${answers.heavyMs} ms`)
 })
 
-test('whatever they take, they count for at most their number and at least one, at any scale', () => {
+test('property: n answers count as 1 to n, whatever their times and scale', () => {
   const times = fc.array(fc.double({ min: 0.01, max: 20_000, noNaN: true }), {
     minLength: 1,
     maxLength: 50,
@@ -48,13 +48,13 @@ test('whatever they take, they count for at most their number and at least one, 
   )
 })
 
-test('none, or none that took any time, count nothing', () => {
+test('no answers, and answers that took no time, count as 0', () => {
   for (const answers of [answersOf(), answersOf(0, 0)]) {
     assert.deepEqual([answers.count, answers.meanMs, answers.heavyMs], [0, 0, 0])
   }
 })
 
-test('clear forgets all of them', () => {
+test('clear() forgets all answers', () => {
   const answers = answersOf(10, 20, 30)
   answers.clear()
   answers.add(5)
@@ -63,7 +63,7 @@ test('clear forgets all of them', () => {
   near(answers.heavyMs, 5)
 })
 
-test('those since a copy count as if they were all', () => {
+test('property: countSince() counts the answers since a copy as if there were no others', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 1, max: 1000 })),

@@ -91,7 +91,7 @@ const WAITS: Readonly<Record<string, (random: Random) => (atMs: number) => numbe
   '20 ms, and from 2 s on for ever': () => atMs => (atMs < 2000 ? 20 : 1e6),
 }
 
-describe('what merely waits is no queue, from a cold start', () => {
+describe('requests that wait without contention are not taken for a queue, from a cold start', () => {
   const runs = 200
   for (const [name, times] of Object.entries(WAITS)) {
     it(name, () => {
@@ -116,7 +116,7 @@ describe('what merely waits is no queue, from a cold start', () => {
   })
 })
 
-it('those that were dropped among few say nothing of the others', () => {
+it('requests that were dropped at low concurrency are no evidence of a queue', () => {
   for (let seed = 1; seed <= 20; seed++) {
     const random = new Random(seed)
     const dropped = (atMs: number): number => (atMs < 3000 ? 0.7 : atMs < 6000 ? 0.35 : 0)
@@ -128,9 +128,9 @@ it('those that were dropped among few say nothing of the others', () => {
   }
 })
 
-describe('a pool with more work than it can do is a queue', () => {
+describe('an overloaded pool is found as a queue', () => {
   for (const servers of [1, 2, 5, 10, 40]) {
-    it(`of ${servers}`, () => {
+    it(`with ${servers} servers`, () => {
       for (const load of [1.5, 3, 10]) {
         for (let seed = 1; seed <= 20; seed++) {
           const work = poisson(new Random(seed), (load * servers * 1000) / 50, () => 50)
@@ -148,22 +148,22 @@ describe('a pool with more work than it can do is a queue', () => {
   }
 
   const mixes: Readonly<Record<string, (random: Random) => Arrival[]>> = {
-    'of 1 and 200 ms': random =>
+    'with requests of 1 and 200 ms': random =>
       pooled(
         poisson(random, 300, () => (random.next() < 0.5 ? 1 : 200)),
         10,
       ),
-    'of 5 ms, and one in ten of 500 ms': random =>
+    'with requests of 5 ms, and one in ten of 500 ms': random =>
       pooled(
         poisson(random, 1000, () => (random.next() < 0.1 ? 500 : 5)),
         10,
       ),
-    'of exponential times': random =>
+    'with requests of exponential times': random =>
       pooled(
         poisson(random, 600, () => random.exponential(50)),
         10,
       ),
-    'beside as many requests that pass it by': random =>
+    'beside as many requests that do not use it': random =>
       together(
         pooled(
           poisson(random, 300, () => 50),
@@ -171,7 +171,7 @@ describe('a pool with more work than it can do is a queue', () => {
         ),
         poisson(random, 300, () => 2),
       ),
-    'beside some that wait 3 s elsewhere': random =>
+    'beside requests that wait 3 s elsewhere': random =>
       together(
         pooled(
           poisson(random, 300, () => 50),
@@ -186,7 +186,9 @@ describe('a pool with more work than it can do is a queue', () => {
     })
   }
 
-  it('behind one in ten requests', { todo: 'a cohort of 64 has too few of them for three standard errors' }, () => {
+  it('if only one request in ten uses it', {
+    todo: 'a cohort of 64 has too few of them for three standard errors',
+  }, () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = new Random(seed)
       const misses = poisson(random, 100, () => 400, 20)
@@ -195,14 +197,14 @@ describe('a pool with more work than it can do is a queue', () => {
     }
   })
 
-  it('only where there is more than it can do', () => {
+  it('only if more requests arrive than it can serve', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const work = poisson(new Random(seed), 120, () => 50)
       assert.equal(isSure(foundIn(pooled(work, 10))), false, `seed ${seed}`)
     }
   })
 
-  it('only where its requests are answered', () => {
+  it('only if its requests are answered, not dropped', () => {
     const work = pooled(
       poisson(new Random(1), 600, () => 50),
       10,
@@ -225,12 +227,12 @@ describe('cohorts', () => {
     return cohorts.contention(Math.max(...tookMs) + 10)
   }
 
-  it('take a rise of less than a fiftieth for none, however sure it is', () => {
+  it('ignore a rise of less than 2 % in service time, however significant', () => {
     assert.equal(groups(5000, 5002, 5004), undefined)
     assert.equal(groups(50, 52, 54)?.isSure, true)
   })
 
-  it('count what leaves from the time when the most were in service', () => {
+  it('measure the departure rate from the time of the highest concurrency', () => {
     const cohorts = new Cohorts(LIMITER_TUNING)
     let nowMs = 0
     // Among few, a hundred a second leave, each after 10 ms.
@@ -265,7 +267,7 @@ describe('cohorts', () => {
     assert.ok(found.ageMs > 0 && found.ageMs <= 400, `${found.ageMs} ms`)
   })
 
-  it('ignore what was admitted without a ticket, or before they were cleared', () => {
+  it('ignore requests that were admitted without a ticket, or before clear()', () => {
     const cohorts = new Cohorts(LIMITER_TUNING)
     const early = Array.from({ length: 20 }, () => cohorts.admitted(0, 1))
     cohorts.clear()

@@ -36,7 +36,7 @@ const shedFrom = ({ seconds }: SimResult, from: number): number =>
 /** 200/s are possible, and three times as many come. */
 const POOL_AT_3X: Workload = { rate: () => 600, steps: pool50 }
 
-it('forgets a limit of the loop that requests do not reach for 5 s', () => {
+it('the limiter forgets a limit of the event loop that requests have not reached for 5 s', () => {
   let busyMs = 0
   const limiter = new ConcurrencyLimiter(() => busyMs)
   let nowMs = 0
@@ -77,7 +77,7 @@ describe('nothing is limited', () => {
     'where all become slower at once': { rate: () => 300, steps: (_, nowMs) => waits(nowMs < 5000 ? 20 : 800) },
     'before the first answer': { rate: () => 200, steps: () => waits(5000) },
   })) {
-    it(`for more than a moment ${name}`, () => {
+    it(`no limit becomes known ${name}`, () => {
       for (const seed of SEEDS) {
         const known = new Set<boolean>()
         const result = run(workload, 15, seed, limiter => known.add(limiter.known))
@@ -91,7 +91,7 @@ describe('nothing is limited', () => {
     [100, 1, 20],
     [100, 0.3, 100],
   ] as const) {
-    it(`so that any of ${clients} clients is shed that reconnect at once and then poll, beside ${others}/s`, () => {
+    it(`none of ${clients} clients that reconnect at once and then poll is shed, beside ${others}/s`, () => {
       const path = (): string => '/socket.io/'
       const kinds = [
         { share: 1, steps: (): Step[] => [{ cpu: 0.1 }], path },
@@ -106,11 +106,13 @@ describe('nothing is limited', () => {
     })
   }
 
-  it('so that a pool that suffices sheds any', () => {
+  it('a pool with enough capacity sheds nothing', () => {
     for (const seed of SEEDS) assert.equal(run({ rate: () => 160, steps: pool50 }, 30, seed).shed, 0, `seed ${seed}`)
   })
 
-  it('for more than five seconds where all become slower twice', { todo: 'the limit only rises step by step' }, () => {
+  it('goodput is back five seconds after all requests became slower for the second time', {
+    todo: 'the limit only rises step by step',
+  }, () => {
     const steps = (_: unknown, nowMs: number): Step[] => waits(nowMs < 4000 ? 20 : nowMs < 8000 ? 100 : 500)
     for (const seed of SEEDS) {
       const result = run({ rate: () => 300, steps }, 25, seed)
@@ -118,7 +120,7 @@ describe('nothing is limited', () => {
     }
   })
 
-  it('of 500 at once that wait 2.5 s', () => {
+  it('500 simultaneous requests that wait 2.5 s start at once, and none is shed', () => {
     const arrivals = Array.from({ length: 500 }, () => ({ atMs: 100, kind: 0 }))
     const steps = (): Step[] => [{ cpu: 0.01 }, { wait: 2500 }]
     for (const seed of SEEDS) {
@@ -131,7 +133,7 @@ describe('nothing is limited', () => {
   })
 
   for (const calm of [0, 5]) {
-    it(`after ten seconds at ${calm}/s, when other traffic comes that waits without contention`, () => {
+    it(`a pool's limit is forgotten after ten seconds at ${calm}/s, and requests that only wait are not shed`, () => {
       const isPooled = (nowMs: number): boolean => nowMs < 10_000
       const rate = (nowMs: number): number => (isPooled(nowMs) || nowMs >= 10_000 + 2 * forgetMs ? 600 : calm)
       const steps = (_: unknown, nowMs: number): Step[] => (isPooled(nowMs) ? pool50() : waits(300))
@@ -170,7 +172,7 @@ describe('a pool of ten', () => {
     }
   })
 
-  it('gets its limit although the loop stalls at first, as that of a cold process does', () => {
+  it('keeps 85 % of its goodput although the event loop stalls at first, as in a cold process', () => {
     for (const [everyMs, forMs] of [
       [150, 110],
       [200, 120],
@@ -186,7 +188,7 @@ describe('a pool of ten', () => {
     }
   })
 
-  it('is judged by its usual limit, while a lower one is tried', () => {
+  it('reports its usual limit, at least 10, while a lower one is tried', () => {
     let tried = 0
     for (const seed of SEEDS) {
       run(POOL_AT_3X, 60, seed, ({ limit, phase, usualLimit }) => {
@@ -199,7 +201,7 @@ describe('a pool of ten', () => {
     assert.ok(tried > 0, 'no lower limit was tried')
   })
 
-  it('gets a higher limit when it can do twice as much', () => {
+  it('gets a higher limit when it becomes twice as fast', () => {
     for (const seed of SEEDS) {
       const steps = (_: unknown, nowMs: number): Step[] => poolOf(nowMs < 10_000 ? 50 : 25)
       const result = run({ rate: () => 600, steps }, 30, seed)
@@ -209,7 +211,7 @@ describe('a pool of ten', () => {
     }
   })
 
-  it('is no longer limited when it can do ten times as much', () => {
+  it('serves 95 % of the load when it becomes ten times as fast', () => {
     for (const seed of SEEDS) {
       const steps = (_: unknown, nowMs: number): Step[] => poolOf(nowMs < 10_000 ? 50 : 5)
       const result = run({ rate: () => 600, steps }, 40, seed)
@@ -219,7 +221,7 @@ describe('a pool of ten', () => {
 })
 
 describe('the event loop', () => {
-  it('that never rests has a limit of its own', () => {
+  it('that is always busy gets a limit of at most 16', () => {
     for (const seed of SEEDS) {
       const { limiter } = run({ rate: () => 600, steps: cpu5 }, 10, seed)
       assert.ok(limiter!.limit <= fewest, `seed ${seed}: ${limiter!.limit}`)
@@ -227,7 +229,7 @@ describe('the event loop', () => {
     }
   })
 
-  it('that rests again lets all in', () => {
+  it('that becomes idle again sheds nothing', () => {
     const steps = (_: unknown, nowMs: number): Step[] => (nowMs < 5000 ? cpu5() : waits(300))
     for (const seed of SEEDS) {
       const result = run({ rate: () => 600, steps }, 20, seed)
@@ -237,7 +239,7 @@ describe('the event loop', () => {
 })
 
 describe('a suspicion', () => {
-  it('holds the limit for a second at most, and sheds none', () => {
+  it('lasts a second at most, and sheds nothing', () => {
     let suspicions = 0
     for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
       let sinceMs: number | undefined
@@ -255,7 +257,7 @@ describe('a suspicion', () => {
 })
 
 describe('a pool that is ten times slower for four seconds', () => {
-  it('does not keep a backlog afterwards', () => {
+  it('is back at 80 % of its goodput eight seconds later', () => {
     const steps = (): Step[] => poolOf(nowMs => (nowMs >= 8000 && nowMs < 12_000 ? 500 : 50))
     for (let seed = 1; seed <= 6; seed++) {
       const result = run({ rate: () => 160, steps }, 40, seed)
@@ -279,7 +281,7 @@ describe('an outage', () => {
     }
   })
 
-  it("of a pool lets in few: that none leaves does not show that they are in no other request's way", () => {
+  it('of a pool admits at most five times the limit, although no request leaves', () => {
     const steps = (): Step[] => poolOf(nowMs => untilBack(nowMs, 50))
     for (const seed of SEEDS) {
       let [looks, above] = [0, 0]
@@ -296,7 +298,7 @@ describe('an outage', () => {
   })
 })
 
-describe('a request that takes far longer than others does not hold them up for ever', () => {
+describe('requests that take far longer than others do not block them forever', () => {
   const FROM_MS = 5000
   /** Of those that come from 5 s on, this share waits elsewhere. */
   const beside = (share: number, ms: number): Workload => ({
@@ -309,7 +311,7 @@ describe('a request that takes far longer than others does not hold them up for 
     '40/s that poll for 30 s': beside(0.07, 30_000),
     'one in ten that waits 10 s': beside(0.1, 10_000),
   })) {
-    it(`a pool goes on beside ${name}`, () => {
+    it(`a pool keeps serving beside ${name}`, () => {
       for (const seed of SEEDS) {
         const result = run(workload, 60, seed)
         assert.ok(goodRate(result, 10, 59) >= 170, `seed ${seed}: ${goodRate(result, 10, 59)}/s of 200`)
@@ -321,7 +323,7 @@ describe('a request that takes far longer than others does not hold them up for 
     })
   }
 
-  it('a core at ten times its capacity goes on beside one in ten that waits 10 s', () => {
+  it('a core at ten times its capacity keeps serving beside one request in ten that waits 10 s', () => {
     const { workload } = scenario('the core at 10x, and one request in ten waits 10 s')
     for (const seed of SEEDS) {
       const result = run(workload, 40, seed)
@@ -329,7 +331,7 @@ describe('a request that takes far longer than others does not hold them up for 
     }
   })
 
-  it('hits of a cache go on beside four times as many misses as their pool can serve', () => {
+  it('cache hits are served beside four times as many misses as their pool can serve', () => {
     const steps = (random: { next(): number }): Step[] =>
       random.next() < 0.1 ? poolOf(400) : [{ cpu: 0.1 }, { wait: 1 }]
     for (const seed of SEEDS) {
@@ -338,7 +340,7 @@ describe('a request that takes far longer than others does not hold them up for 
     }
   })
 
-  it('but takes its place where it works: the loop does no more beside it', () => {
+  it('requests of 300 ms of CPU do count: at most 32 requests are in service', () => {
     const heavy = Array.from({ length: 150 }, (): Step[] => [{ cpu: 2 }, 'yield']).flat()
     const steps = (random: { next(): number }): Step[] => (random.next() < 0.1 ? heavy : [{ cpu: 0.5 }])
     for (const seed of SEEDS) {
@@ -349,7 +351,7 @@ describe('a request that takes far longer than others does not hold them up for 
 })
 
 describe('the limiter', () => {
-  it('says that the service goes on while answers come, or the loop works', () => {
+  it('reports progress while requests are answered or the loop works', () => {
     let busyMs = 0
     const limiter = new ConcurrencyLimiter(() => busyMs)
     limiter.admitted(0)
@@ -366,7 +368,7 @@ describe('the limiter', () => {
     assert.equal(limiter.isProgressing(4000 + 9000), false)
   })
 
-  it('stays within its bounds', () => {
+  it('does not exceed its configured maximum', () => {
     const limiter = new ConcurrencyLimiter(() => 0, { ...LIMITER_TUNING, max: 8 })
     limiter.limitReached(0)
     for (let i = 0; i < 6; i++) limiter.admitted(i)
@@ -377,7 +379,7 @@ describe('the limiter', () => {
     assert.equal(limiter.limit, 8)
   })
 
-  it('learns no limit where all are dropped and none is answered', () => {
+  it('learns no limit if all requests are dropped and none is answered', () => {
     const limited = (ends: 'completed' | 'dropped'): boolean => {
       const limiter = new ConcurrencyLimiter(() => 0)
       // First come, first served by one server that takes 10 ms, at twice its rate.

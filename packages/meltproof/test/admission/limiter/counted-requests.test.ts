@@ -39,12 +39,12 @@ function limited() {
 }
 
 describe('a limit counts', () => {
-  it('all that came since requests wait for each other, and not those from before', () => {
+  it('requests that arrived since the queue began, and no earlier ones', () => {
     const { counted } = limited()
     assert.deepEqual([counted.inService, counted.uncounted], [25, 5])
   })
 
-  it('the same ones until they leave, however long they take', () => {
+  it('the same requests until they leave, however long they take', () => {
     const { counted, leave } = limited()
     counted.advance(60_000)
     assert.equal(counted.uncounted, 5)
@@ -56,7 +56,7 @@ describe('a limit counts', () => {
     assert.deepEqual([counted.inService, counted.uncounted], [0, 0])
   })
 
-  it('each of the last second, though the queue began later', () => {
+  it('all requests of the last second, even if the queue began later', () => {
     const { counted, start } = requests()
     start(0, 5)
     start(5100, 20)
@@ -65,7 +65,7 @@ describe('a limit counts', () => {
     assert.equal(counted.uncounted, 5)
   })
 
-  it('from zero once all have left, wherever in a slot of start times the queue began', () => {
+  it('nothing once all requests have left, wherever in a slot of start times the queue began', () => {
     for (let offMs = 0; offMs < SLOT_MS; offMs += 5) {
       const { counted, start, leave } = requests()
       const starts = Array.from({ length: 24 }, (_, i) => 4950 + 5 * i)
@@ -77,7 +77,7 @@ describe('a limit counts', () => {
     }
   })
 
-  it('one that stays beyond the window, unless it may be left out', () => {
+  it('requests older than the window too, unless `allowed` leaves them out', () => {
     const { counted, start } = limited()
     start(6010, 10)
     counted.advance(6010 + counted.windowMs + SLOT_MS)
@@ -89,14 +89,14 @@ describe('a limit counts', () => {
     assert.equal(counted.uncounted, 5 + 30)
   })
 
-  it('none as older before a window has passed', () => {
+  it('no request as older than the window before a window has passed', () => {
     const { counted } = limited()
     counted.allowed = 1000
     counted.advance(6000 + WINDOW_MS - 1)
     assert.deepEqual([counted.older, counted.uncounted], [0, 5])
   })
 
-  it('from scratch: what was left out under the limit before is forgotten', () => {
+  it('under a new limit only requests since then, whatever the old limit counted', () => {
     const { counted, start } = limited()
     counted.allowed = 1000
     counted.unlimited()
@@ -109,7 +109,7 @@ describe('a limit counts', () => {
 })
 
 describe('without a limit', () => {
-  it('those of the last two seconds are recent', () => {
+  it('requests of the last two seconds count as recent', () => {
     const { counted, start, leave } = requests()
     start(0, 5)
     start(1500, 7)
@@ -131,7 +131,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ allowed: fc.nat(20) }) },
 )
 
-it('under any history it leaves out those that were there before and older ones, and no others', () => {
+it('property: only requests from before the queue, and allowed older ones, are left out', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 300, size: 'max' }), steps => {
       const counted = new CountedRequests(OPEN_MS)

@@ -56,7 +56,7 @@ function limitedTo(counted: number) {
 }
 
 describe('a loop that is busy', () => {
-  it('for 100 ms gets a limit: as many as are in service', () => {
+  it('for 100 ms gets the number of requests in service as its limit', () => {
     assert.equal(busyForMs, 100)
     const { limit, run } = loop()
     run(busyForMs - 1, { counted: 70 })
@@ -76,7 +76,7 @@ describe('a loop that is busy', () => {
     }
   })
 
-  it('gets none for a garbage collection, nor when it rests for one window of five', () => {
+  it('gets no limit for a garbage collection, or if it rests in one of five windows', () => {
     const { limit, run, stall } = loop()
     for (let i = 0; i < 50; i++) {
       stall(busyForMs / 2)
@@ -90,7 +90,7 @@ describe('a loop that is busy', () => {
     assert.equal(limit.isSet, false)
   })
 
-  it('halves its limit until the work in service is what it does in 50 ms', () => {
+  it('halves its limit until the requests in service are 50 ms of work', () => {
     const { limit, run } = limitedTo(100)
     const limits: number[] = []
     for (let i = 0; i < 10; i++) {
@@ -101,7 +101,7 @@ describe('a loop that is busy', () => {
     assert.deepEqual(limits, [50, 25, 12, ...new Array<number>(7).fill(floor)])
   })
 
-  it('limits nothing where it is told that its work is done elsewhere', () => {
+  it('gets no limit with limitsByLoop: false', () => {
     let busyMs = 0
     const limit = new LoopLimit(
       () => busyMs,
@@ -115,7 +115,7 @@ describe('a loop that is busy', () => {
     assert.deepEqual([limit.isSet, limit.isScarce], [false, true])
   })
 
-  it('keeps its limit while it is still above what was let in', () => {
+  it('keeps its limit while more requests than that are still in service', () => {
     const { limit, run } = limitedTo(100)
     run(10 * busyForMs, { counted: 101, answerEveryMs: 5 })
     assert.equal(limit.limit, 100)
@@ -123,7 +123,7 @@ describe('a loop that is busy', () => {
     assert.equal(limit.limit, 50)
   })
 
-  it('gets a limit of one where a single request takes longer than that', () => {
+  it('gets a limit of one if a single request takes longer than 50 ms', () => {
     const { limit, run } = limitedTo(16)
     run(2000, { answerEveryMs: 500 })
     assert.equal(limit.limit, 1)
@@ -131,7 +131,7 @@ describe('a loop that is busy', () => {
 })
 
 describe('a loop that rests', () => {
-  it('lets half as many more in while requests wait', () => {
+  it('raises its limit by half in each window while requests wait', () => {
     const { limit, run } = limitedTo(40)
     run(busyWindowMs, { busy: 0.5 })
     assert.equal(limit.limit, 40 * grows)
@@ -139,21 +139,21 @@ describe('a loop that rests', () => {
     assert.equal(limit.limit, 40 * grows ** 2)
   })
 
-  it('lets no more in when none waits, or fewer than the limit are in service', () => {
+  it('does not raise its limit if none waits, or fewer requests than the limit are in service', () => {
     const { limit, run } = limitedTo(40)
     run(1000, { busy: 0.5, waits: false })
     run(1000, { busy: 0.5, counted: 39 })
     assert.equal(limit.limit, 40)
   })
 
-  it('grows from one', () => {
+  it('raises a limit of one to two', () => {
     const { limit, run } = limitedTo(16)
     run(2000, { answerEveryMs: 500 })
     run(busyWindowMs, { busy: 0.5 })
     assert.equal(limit.limit, 2)
   })
 
-  it('does not get the limit again at which it rested, for 16 s', () => {
+  it('keeps its raised limit for 16 s, even if it is busy again', () => {
     const { limit, run } = limitedTo(40)
     run(busyWindowMs, { busy: 0.5 })
     run(lookMs - 2 * busyWindowMs, {})
@@ -163,7 +163,7 @@ describe('a loop that rests', () => {
   })
 })
 
-it('sets no limit while requests take as long as they did when the loop was idle', () => {
+it('a busy loop gets no limit while requests take as long as when it rested', () => {
   const { limit, run } = loop()
   run(2000, { busy: 0.5, answerEveryMs: 10 })
   run(2000, { counted: 50, answerEveryMs: 10 })
@@ -172,7 +172,7 @@ it('sets no limit while requests take as long as they did when the loop was idle
   assert.deepEqual([limit.limit, limit.isScarce], [50, true])
 })
 
-it('tells whether it is busy now, and whether that is no chance', () => {
+it('isBusy is true after one busy window, and isScarce only after 100 ms', () => {
   const { limit, run } = loop()
   run(busyWindowMs, {})
   assert.deepEqual([limit.isBusy, limit.isScarce], [true, false])
@@ -182,7 +182,7 @@ it('tells whether it is busy now, and whether that is no chance', () => {
   assert.deepEqual([limit.isBusy, limit.isScarce], [false, false])
 })
 
-it('forgets its limit, and finds it again', () => {
+it('forget() removes the limit, and a busy loop gets a new one', () => {
   const { limit, run } = limitedTo(40)
   limit.forget()
   assert.equal(limit.isSet, false)
@@ -190,7 +190,7 @@ it('forgets its limit, and finds it again', () => {
   assert.equal(limit.limit, 30)
 })
 
-it('under any load the limit is none, or a whole number of at least the work in service', () => {
+it('property: a limit is a whole number, and does not fall below 50 ms of work', () => {
   const load = fc.record({
     ms: fc.integer({ min: 1, max: 400 }),
     busy: fc.constantFrom(0, 0.5, 1),
@@ -217,7 +217,7 @@ it('under any load the limit is none, or a whole number of at least the work in 
 describe('a loop that is busy only because other processes have the core', () => {
   const starved = { cpu: 0.3, counted: 70 }
 
-  it('gets no limit before four were answered', () => {
+  it('gets no limit before four requests were answered', () => {
     const { limit, run } = loop()
     run(promiseMs / 2, starved)
     assert.equal(limit.isSet, false)
@@ -229,7 +229,7 @@ describe('a loop that is busy only because other processes have the core', () =>
     assert.equal(limit.limit, 70)
   })
 
-  it('gets one after a second, however few were answered', () => {
+  it('gets a limit after a second, however few requests were answered', () => {
     const { limit, run } = loop()
     run(promiseMs - 1, starved)
     assert.equal(limit.isSet, false)
@@ -237,7 +237,7 @@ describe('a loop that is busy only because other processes have the core', () =>
     assert.equal(limit.limit, 70)
   })
 
-  it('keeps a limit for a second', () => {
+  it('keeps its limit for a second if fewer than four requests are answered', () => {
     const { limit, run } = limitedTo(70)
     run(promiseMs - busyWindowMs, starved)
     assert.equal(limit.limit, 70)
@@ -245,14 +245,14 @@ describe('a loop that is busy only because other processes have the core', () =>
     assert.equal(limit.limit, 35)
   })
 
-  it('or until four were answered under it', () => {
+  it('lowers its limit earlier if four requests were answered under it', () => {
     const { limit, run } = limitedTo(70)
     for (let i = 0; i < 4; i++) limit.answered(300)
     run(busyForMs + busyWindowMs, starved)
     assert.equal(limit.limit, 35)
   })
 
-  it('is limited at once while it has half of the core', () => {
+  it('gets a limit after 100 ms if it has at least half of the core', () => {
     const { limit, run } = loop()
     run(busyForMs, { ...starved, cpu: 0.6 })
     assert.equal(limit.limit, 70)

@@ -37,7 +37,7 @@ function atOne() {
 }
 
 describe('a trial', () => {
-  it('starts when fewer leave than under a higher limit', () => {
+  it('starts if fewer requests leave than under an earlier, higher limit', () => {
     const { measure, trial } = atOne()
     assert.equal(measure(), true)
     assert.equal(trial.isOn, true)
@@ -45,23 +45,23 @@ describe('a trial', () => {
     assert.equal(trial.isOn, false)
   })
 
-  it('does not start when as many leave', () => {
+  it('does not start if about as many requests leave', () => {
     assert.equal(atOne().measure(80, 12), false)
   })
 
-  it('does not start before those admitted under the higher limit have left', () => {
+  it('does not start before the requests admitted under the higher limit have left', () => {
     const { trial, under, now } = atOne()
     under(100, SERVICE_MS, SERVICE_MS - 10)
     assert.equal(trial.starts(now(), 1), false)
   })
 
-  it('succeeds when four times as many leave, and take as long', () => {
+  it('succeeds if four times as many requests leave, and take no longer', () => {
     const { measure, outcome } = atOne()
     measure()
     assert.equal(outcome(40, SERVICE_MS), true)
   })
 
-  it('fails when as many leave as before, or they take far longer', () => {
+  it('fails if no more requests leave than before, or if they take far longer', () => {
     for (const [perSecond, serviceMs] of [
       [10, 150],
       [40, 250],
@@ -83,7 +83,7 @@ describe('a trial', () => {
     }
   })
 
-  it('lasts a service time at least: quick answers do not stand for slow ones that have not ended', () => {
+  it('lasts at least a service time, even if many quick answers come earlier', () => {
     const { measure, trial, under, begins, now } = atOne()
     measure()
     begins()

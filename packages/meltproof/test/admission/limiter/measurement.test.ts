@@ -32,20 +32,20 @@ function measurement() {
 const NEVER = Number.POSITIVE_INFINITY
 
 describe('a measurement', () => {
-  it('says how many are answered per millisecond, and what they take', () => {
+  it('has the number of answers per millisecond, and their service time', () => {
     const { measured, answer } = measurement()
     answer(500, 5)
     assert.equal(measured.rate, 0.2)
     assert.equal(measured.heavyMs, 50)
   })
 
-  it('without an answer says that less than one was answered', () => {
+  it('without an answer has the rate of one answer in its whole time', () => {
     const { measured, answer } = measurement()
     answer(500, NEVER)
     assert.equal(measured.rate, 1 / 500)
   })
 
-  it('says how busy the loop was, and whether requests waited half of the time', () => {
+  it('has the busy share of the loop, and isBound if requests waited for half of the time', () => {
     const { measured, answer } = measurement()
     answer(300, 5, { busy: 1, waits: false })
     answer(299, 5, { busy: 0, waits: true })
@@ -55,7 +55,7 @@ describe('a measurement', () => {
     assert.equal(measured.isBound, true)
   })
 
-  it('knows nothing of what was before it began', () => {
+  it('ignores everything before begin()', () => {
     const { measured, answer } = measurement()
     answer(1000, 1, { busy: 1, serviceMs: 3000 })
     measured.begin()
@@ -73,7 +73,7 @@ describe('a measurement suffices', () => {
     assert.equal(measured.suffices(50), true)
   })
 
-  it('not before a tenth of a second, however many are answered', () => {
+  it('not before a tenth of a second, however many answers there are', () => {
     const { measured, answer } = measurement()
     answer(leastWindowMs - 1, 1, { serviceMs: 1 })
     assert.equal(measured.suffices(1), false)
@@ -81,7 +81,7 @@ describe('a measurement suffices', () => {
     assert.equal(measured.suffices(1), true)
   })
 
-  it('not before several volleys fit: two of what a request should take, three of what it takes', () => {
+  it('not before two expected or three actual service times have passed', () => {
     const { measured, answer } = measurement()
     answer(299, 1, { serviceMs: 100 })
     assert.equal(measured.suffices(100), false)
@@ -90,7 +90,7 @@ describe('a measurement suffices', () => {
     assert.equal(measured.suffices(151), false)
   })
 
-  it('after a second with fewer answers, or four services where one is longer', () => {
+  it('with fewer answers after a second, or after four service times if these are longer', () => {
     const { measured, answer } = measurement()
     answer(maxWindowMs - 1, 100)
     assert.equal(measured.suffices(50), false)
@@ -103,7 +103,7 @@ describe('a measurement suffices', () => {
     assert.equal(measured.suffices(50), true)
   })
 
-  it('after as many slow answers: quick ones among them do not count', () => {
+  it('only with two dozen slow answers: quick answers among them do not count', () => {
     const { measured, answer } = measurement()
     for (let i = 0; i < samples - 2; i++) {
       answer(9, 1, { serviceMs: 0.1 })

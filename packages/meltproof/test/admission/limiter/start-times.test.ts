@@ -17,7 +17,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 5000 }).map(windowMs => ({ windowMs })) },
 )
 
-test('behaves as a list of start times under any history', () => {
+test('property: StartTimes agrees with a list of start times, up to the length of a slot', () => {
   const largest = new StartTimes(1e9).windowMs
   fc.assert(
     fc.property(
@@ -56,7 +56,7 @@ test('behaves as a list of start times under any history', () => {
   )
 })
 
-test('forgets one that started long ago, whenever it leaves', () => {
+test('removing a start time of long ago does not change the count of newer ones', () => {
   for (let slots = 0; slots < 1000; slots++) {
     const starts = new StartTimes(REMEMBERED_MS)
     starts.add()
@@ -67,7 +67,7 @@ test('forgets one that started long ago, whenever it leaves', () => {
   }
 })
 
-test('remembers as far back as it promises', () => {
+test('start times are remembered for the requested time', () => {
   const starts = new StartTimes(REMEMBERED_MS)
   assert.ok(starts.windowMs >= REMEMBERED_MS)
   starts.advance(1000)

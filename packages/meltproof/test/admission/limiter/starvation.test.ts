@@ -58,7 +58,7 @@ function fullOfOld() {
 }
 
 describe('requests are starved', () => {
-  it('when fewer than six tenths of the usual number leave while others wait', () => {
+  it('if fewer than 60 % of the usual number leave while others wait', () => {
     assert.equal(starved, 0.6)
     const enough = Math.ceil(starved * USUAL)
     assert.equal(service(0).judge(enough - 1), 'starved')
@@ -66,7 +66,7 @@ describe('requests are starved', () => {
     assert.equal(service(0).judge(enough), 'fed')
   })
 
-  it('not judged before two dozen usually leave, nor in less than two services or a tenth of a second', () => {
+  it('only after the time of two dozen usual departures, two service times and a tenth of a second', () => {
     const judge = (ms: number, rate: number, spanMs: number): string | undefined => {
       const { nowMs, starvation } = service(0)
       return starvation.judge(nowMs + ms, true, rate, spanMs)
@@ -81,7 +81,7 @@ describe('requests are starved', () => {
     }
   })
 
-  it('though quick ones pass by: they are not what holds the permits', () => {
+  it('even if many quick requests leave, because slow ones hold the permits', () => {
     const { nowMs, starvation } = service(0)
     for (let i = 0; i < 1000; i++) starvation.answered(0.1)
     for (let i = 0; i < 10; i++) starvation.answered(50)
@@ -90,7 +90,7 @@ describe('requests are starved', () => {
 })
 
 describe('a trial', () => {
-  it('lets in an eighth of the limit when none leaves, else half', () => {
+  it('lets in an eighth of the limit more if no request leaves, else half of it', () => {
     assert.equal(quietTrial, 8)
     for (const [leave, share] of [
       [0, quietTrial],
@@ -102,13 +102,13 @@ describe('a trial', () => {
     }
   })
 
-  it('also reaches those from before the limit that have not left yet', () => {
+  it('also allows for requests above the limit that started before it', () => {
     const { judge, requests } = service(3 * LIMIT)
     judge(0)
     assert.equal(requests.allowed, 2 * LIMIT + LIMIT / quietTrial)
   })
 
-  it("whose requests leave shows that the old ones are in no other request's way", () => {
+  it('whose requests leave keeps leaving the old ones out', () => {
     const { judge, requests } = fullOfOld()
     judge(5)
     const allowed = requests.allowed
@@ -117,7 +117,7 @@ describe('a trial', () => {
     assert.ok(requests.uncounted > LIMIT, `${requests.uncounted} are left out`)
   })
 
-  it('whose requests leave is followed by the next while too few do', () => {
+  it('whose requests leave is followed by another while too few leave', () => {
     const at = fullOfOld()
     at.judge(0)
     const first = at.requests.allowed
@@ -126,7 +126,7 @@ describe('a trial', () => {
     assert.equal(at.rate, RATE)
   })
 
-  it('whose requests stay takes back what it allowed, and the next comes after a window', () => {
+  it('whose requests stay is undone, and another starts after a window', () => {
     const { judge, requests } = fullOfOld()
     judge(0)
     judge(0)
@@ -139,7 +139,7 @@ describe('a trial', () => {
     assert.ok(requests.allowed > LIMIT)
   })
 
-  it('after trial that fails lowers what is usual, down to what leaves', () => {
+  it('that fails repeatedly halves the usual rate, down to the actual one', () => {
     const at = fullOfOld()
     const leaves = (): number => Math.round((0.25 * RATE * starvedOf) / at.rate)
     const rates: number[] = []
@@ -153,7 +153,7 @@ describe('a trial', () => {
     assert.ok(at.requests.allowed <= 2 * LIMIT, 'the trials have left nothing behind')
   })
 
-  it('that fails takes what leaves for usual, where that is more than half', () => {
+  it('that fails sets the usual rate to the actual one if that is more than half of it', () => {
     const at = fullOfOld()
     const share = (Math.ceil(starved * USUAL) - 1) / USUAL
     assert.ok(share > 0.5)
@@ -161,7 +161,7 @@ describe('a trial', () => {
     assert.ok(at.rate >= 0.99 * share * RATE && at.rate < RATE, `${at.rate}/ms, and ${share * RATE}/ms leave`)
   })
 
-  it('fails less and less often while nothing leaves at all', () => {
+  it('is repeated less and less often while no request leaves', () => {
     const at = fullOfOld()
     let trials = 0
     for (const from = at.nowMs; at.nowMs < from + 600_000; ) {
@@ -173,20 +173,20 @@ describe('a trial', () => {
   })
 })
 
-describe('requests that are fed', () => {
-  it('leave as many old ones out as the limit, without any trial', () => {
+describe('requests that are not starved', () => {
+  it('leave as many old requests as the limit uncounted, without a trial', () => {
     const { judge, requests } = service(3 * LIMIT)
     judge(USUAL)
     assert.equal(requests.uncounted, LIMIT)
   })
 
-  it('leave out none while those from before the limit are still there', () => {
+  it('leave no request uncounted while requests from before the limit drain', () => {
     const { judge, requests } = service(LIMIT)
     judge(USUAL, { drains: true })
     assert.equal(requests.uncounted, 0)
   })
 
-  it('leave out fewer when old ones have left, but as many as the limit', () => {
+  it('leave fewer requests uncounted when old ones have left, but at least the limit', () => {
     const { judge, requests } = service(4 * LIMIT)
     judge(0)
     judge(USUAL)

@@ -39,14 +39,14 @@ describe('the usual rate', () => {
     near(rates.usual, 0.2)
   })
 
-  it('begins with the first answer, however long the process has been there', () => {
+  it('is measured from the first answer, however late that comes', () => {
     const { rates, answer, pass } = service()
     pass(60_000)
     answer(WINDOW_MS, 5)
     near(rates.usual, 0.2)
   })
 
-  it('is the best of late: a slow window lowers it by a tenth', () => {
+  it('is the recent peak: a slow window lowers it by a tenth', () => {
     const { rates, answer } = service()
     answer(WINDOW_MS, 2)
     near(rates.usual, 0.5)
@@ -60,28 +60,28 @@ describe('the usual rate', () => {
     near(rates.usual, 0.02)
   })
 
-  it('stays what it was while none is answered', () => {
+  it('does not change while no request is answered', () => {
     const { rates, answer, pass } = service()
     answer(WINDOW_MS, 2)
     pass(60_000)
     near(rates.usual, 0.5)
   })
 
-  it('counts the slow ones among quick ones', () => {
+  it('is the rate of the slow answers among quick ones', () => {
     const { rates } = service()
     for (let ms = 0; ms <= WINDOW_MS; ms++) rates.answered(ms, ms % 10 === 0 ? 1000 : 1)
     near(rates.usual, 0.1)
   })
 })
 
-describe('the rate of late', () => {
-  it('is known at once', () => {
+describe('the recent rate', () => {
+  it('is known before the first window has passed', () => {
     const { rates, answer, pass } = service()
     answer(100, 5)
     near(rates.lately(pass(0)), 0.2)
   })
 
-  it('is over one to two windows', () => {
+  it('covers the last one to two windows', () => {
     const { rates, answer, pass } = service()
     answer(WINDOW_MS, 5)
     answer(WINDOW_MS / 2, 1)
@@ -89,7 +89,7 @@ describe('the rate of late', () => {
     near(rates.lately(pass(WINDOW_MS / 2)), (200 + 500) / (2 * WINDOW_MS))
   })
 
-  it('is not what came first, after a while', () => {
+  it('forgets answers after two windows', () => {
     const { rates, answer, pass } = service()
     answer(WINDOW_MS, 1)
     answer(3 * WINDOW_MS, 10)

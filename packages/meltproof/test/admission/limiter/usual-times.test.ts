@@ -20,7 +20,7 @@ function answer(times: UsualTimes, tookMs: number, count = 4): void {
 }
 
 describe('UsualTimes', () => {
-  it('are known by four answers, and go on being so until four others take longer', () => {
+  it('hold after four answers of usual time, until four later ones take longer', () => {
     const times = usually(80)
     answer(times, 2 * 80 + loopWorkMs)
     assert.equal(times.compare(busyForMs, 100), true)
@@ -30,20 +30,20 @@ describe('UsualTimes', () => {
     assert.equal(times.areUsual, false)
   })
 
-  it('are not known where the loop was never seen at rest, or few were answered then', () => {
+  it('do not hold if the loop never rested, or if few requests were answered while it did', () => {
     for (const times of [new UsualTimes(LIMITER_TUNING), usually(80, samples - 1)]) {
       answer(times, 1)
       assert.equal(times.compare(busyForMs, 100), false)
     }
   })
 
-  it('are not known by fewer than four answers', () => {
+  it('do not hold with fewer than four answers', () => {
     const times = usually(80)
     answer(times, 80, 3)
     assert.equal(times.compare(busyForMs, 100), false)
   })
 
-  it('counts requests as slower when none is answered within the longest usual time, unless fewer than four are in service', () => {
+  it('no longer hold if none of at least four requests is answered within the longest usual time', () => {
     for (const [inService, expected] of [
       [3, true],
       [4, false],
@@ -56,7 +56,7 @@ describe('UsualTimes', () => {
     }
   })
 
-  it('may take as much longer as the work that the limit holds where twice as long would break the promise', () => {
+  it('allow only 50 ms more if twice the usual time exceeds the promise of one second', () => {
     for (const [tookMs, expected] of [
       [900 + loopWorkMs, true],
       [900 + loopWorkMs + 1, false],
@@ -68,7 +68,7 @@ describe('UsualTimes', () => {
     assert.ok(2 * 900 > promiseMs)
   })
 
-  it('take longer when the mean does, of many, although a few waits take most of the time', () => {
+  it('are exceeded if the mean of many answers is, even if slow answers take no longer', () => {
     const mixed = (quickMs: number): UsualTimes => {
       const times = new UsualTimes(LIMITER_TUNING)
       times.begin(-1000)
@@ -84,7 +84,7 @@ describe('UsualTimes', () => {
     assert.equal(mixed(90).compare(busyForMs, 100), false)
   })
 
-  it('are asked again after each rest', () => {
+  it('are compared anew after each rest of the loop', () => {
     const times = usually(80)
     answer(times, 80)
     assert.equal(times.compare(busyForMs, 100), true)

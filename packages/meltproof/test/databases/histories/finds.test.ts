@@ -62,7 +62,7 @@ for (const { name, skip } of DATABASES) {
     after(() => arena?.stop())
 
     for (const { does, kind, bind } of BROKEN[name]!) {
-      test(`a wrapper that ${does} is found`, async () => {
+      test(`random histories find a wrapper that ${does}`, async () => {
         const arm = boundArm('broken', bind, guarded, PATIENCE_MS)
         let found: number | undefined
         const { faults } = await runCampaign(arena, [arm], {

@@ -37,7 +37,7 @@ for (const { name, skip } of DATABASES) {
     })
     after(() => arena?.stop())
 
-    test('without meltproof, a history leaves what it reported, and nothing else', async () => {
+    test('without meltproof, the database has exactly what each history reported', async () => {
       const { ran, faults, counts } = await runCampaign(arena, [bareArm(open)], {
         seed: SEED,
         firstIndex: 0,
@@ -51,7 +51,7 @@ for (const { name, skip } of DATABASES) {
       assert.ok(counts.get('bare: writes expected absent')! > 0)
     })
 
-    test('with bound(), deadlines and disconnects, a history leaves what it reported, and nothing else', async () => {
+    test('with bound(), deadlines and disconnects, the database has exactly what each history reported', async () => {
       const arm = boundArm('bound', BOUND[name]!, guarded)
       const { ran, faults, counts } = await runCampaign(arena, [arm], {
         seed: SEED,

@@ -535,7 +535,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     server.close()
   })
 
-  it('close() leaves a wrapper in place that other code put around the one of the lanes', async () => {
+  it('close() leaves the wrapper in place that other code put around the wrapper of the lanes', async () => {
     type Wrapped = { _listen2: (...args: unknown[]) => void }
     const { server, lanes } = wrap(net.createServer(), 'lanes')
     const ours = (server as unknown as Wrapped)._listen2

@@ -18,7 +18,7 @@ class CountedRequest extends http.IncomingMessage {
 function openSlowDoor(): Promise<DoorHouse> {
   return openDoor((_, response) => void setTimeout(() => response.end('served'), 10), {
     server: { IncomingMessage: CountedRequest, keepAlive: true } as http.ServerOptions,
-    tuning: { intervalMs: 20, targetMs: 1, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
+    tuning: { intervalMs: 20, drainsAgain: 0, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
   })
 }
 

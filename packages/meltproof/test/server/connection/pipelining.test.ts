@@ -67,7 +67,7 @@ describe('pipelined requests', () => {
     assert.deepEqual(holding.started, ['/first'])
   })
 
-  it('are answered in order when more arrive while their queue moves', async () => {
+  it('are answered in order, also when more arrive meanwhile', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     ;(await house.connect()).get('/first')

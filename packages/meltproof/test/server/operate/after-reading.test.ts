@@ -16,7 +16,7 @@ class FakeGate {
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-it('closes one connection per turn of the loop, while new requests are held', async () => {
+it('afterReading() closes one connection per turn of the loop, and holds new requests meanwhile', async () => {
   const gate = new FakeGate()
   let turns = 0
   let counting = true
@@ -42,7 +42,7 @@ it('closes one connection per turn of the loop, while new requests are held', as
   assert.equal(gate.held, false)
 })
 
-it('closes nothing after a turn in which a request arrived', async () => {
+it('afterReading() closes nothing after a turn in which a request arrived', async () => {
   const gate = new FakeGate()
   let closed = false
   const done = new Promise<void>(resolve =>
@@ -64,7 +64,7 @@ it('closes nothing after a turn in which a request arrived', async () => {
   assert.equal(closed, true)
 })
 
-it('releases the held requests when closing throws', async () => {
+it('afterReading() releases the held requests if closing throws', async () => {
   const gate = new FakeGate()
   const fails = (): boolean => {
     throw new Error('an app closes its server otherwise')

@@ -25,12 +25,12 @@ function weight(figures: Partial<LoadFigures>, penalty = 0): number {
   return rps! / (application! + (eps! / rps!) * penalty)
 }
 
-test('reports loop, utilisation and request rate of an instance that sheds nothing', () => {
+test('a load report has the loop, utilisation and request rate of an instance that sheds nothing', () => {
   assert.deepEqual(read({}), { cpu_utilization: 0.3, application_utilization: 0.5, rps_fractional: 100, eps: 0 })
   assert.equal(weight({}), 200)
 })
 
-test('counts sheds as requests and as errors, and reports utilisation above 1 with demand', () => {
+test('a load report counts sheds as requests and as errors, and multiplies the utilisation by demand', () => {
   const overloaded = { loop: 1, utilisation: 1, demand: 4, offeredPerS: 400, shedPerS: 300 }
   assert.deepEqual(read(overloaded), {
     cpu_utilization: 1,
@@ -41,7 +41,7 @@ test('counts sheds as requests and as errors, and reports utilisation above 1 wi
   assert.equal(weight(overloaded), 100)
 })
 
-test('gives an instance the weight of its capacity at any offered load', () => {
+test('load reports give an instance the weight of its capacity at any offered load', () => {
   const capacity = 120
   for (const offeredPerS of [30, 60, 119, 120, 240, 1200, 12_000]) {
     const shedPerS = Math.max(0, offeredPerS - capacity)
@@ -56,7 +56,7 @@ test('gives an instance the weight of its capacity at any offered load', () => {
   }
 })
 
-test('counts failures as errors, so that an instance that fails fast draws no requests', () => {
+test('a load report counts failures as errors, so that an instance that fails fast draws no requests', () => {
   const healthy = { loop: 0.8, utilisation: 0.8, offeredPerS: 160 }
   const failing = { loop: 0.01, utilisation: 0.01, offeredPerS: 160, failedPerS: 160 }
   assert.equal(read(failing)!['eps'], 160)
@@ -64,14 +64,14 @@ test('counts failures as errors, so that an instance that fails fast draws no re
   assert.equal(read({ offeredPerS: 10, shedPerS: 6, failedPerS: 6 })!['eps'], 10, 'no more than have come')
 })
 
-test('gives no report without usable figures', () => {
+test('there is no load report without usable figures', () => {
   assert.equal(read({ offeredPerS: 0 }), undefined)
   assert.equal(read({ loop: 0.01, utilisation: 0.01 }), undefined)
   assert.equal(read({ offeredPerS: Number.NaN }), undefined)
   assert.equal(read({ utilisation: Number.NaN }), undefined)
 })
 
-test('encodes the same figures in protobuf', () => {
+test('a load report in protobuf has the same figures', () => {
   const { binary } = loadReport({ ...QUIET, demand: 3, utilisation: 0.9, shedPerS: 12.5 })!
   const bytes = Buffer.from(binary, 'base64')
   const fields = Array.from({ length: bytes.length / 9 }, (_, i) => [bytes[9 * i]! >> 3, bytes.readDoubleLE(9 * i + 1)])
@@ -89,7 +89,7 @@ test('encodes the same figures in protobuf', () => {
   assert.doesNotMatch(binary, /=/)
 })
 
-test('keeps a report finite, in range and on one line, whatever the figures', () => {
+test('property: a load report is finite, in range and below 120 characters, whatever the figures', () => {
   const any = fc.oneof(fc.double(), fc.double({ min: 0, max: 2, noNaN: true }), fc.nat())
   const figures = fc.record({
     loop: any,

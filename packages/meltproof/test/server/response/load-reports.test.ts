@@ -231,7 +231,7 @@ describe('load reports over HTTP/2', () => {
     assert.equal((await head(LOCAL, own, false))[FIELD], 'own')
   })
 
-  it('keep the sensitive headers of a list', () => {
+  it('keep the http2.sensitiveHeaders of a list of headers', () => {
     const list = Object.assign(['x-a', '1'], { [http2.sensitiveHeaders]: ['x-a'] })
     const told = withField(list, FIELD, TEXT)
     assert.deepEqual([...told], ['x-a', '1', FIELD, TEXT])

@@ -33,7 +33,7 @@ describe('shed records', () => {
     assert.ok(record.waitedMs >= 0 && record.bytes > 0)
   })
 
-  it('are single for the first 20 requests a second, and one for all others that are alike', async () => {
+  it('cover one shed each for the first 20 a second, and all later ones with the same fields together', async () => {
     const house = await openFullDoor()
     const records = told(house.server)
     const began = Date.now()
@@ -54,7 +54,7 @@ describe('shed records', () => {
 
   it('include sheds at the request head, for which no request object is made', async () => {
     const house = await openDoor((_, response) => void setTimeout(() => response.end('served'), 10), {
-      tuning: { intervalMs: 20, targetMs: 1, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
+      tuning: { intervalMs: 20, drainsAgain: 0, staleMs: 20, staleDepartures: 2, maxWaitMs: 5000 },
     })
     const records = told(house.server)
     const standing = (): number => house.door.stats().shed.standing
@@ -102,7 +102,7 @@ describe('records of clients that disconnect while they wait', () => {
     ['in the queue of their connection', []],
     ['outside it, with an upgrade', UPGRADE],
   ] as const) {
-    it(`are one each: ${what}`, async () => {
+    it(`are published once for each client: ${what}`, async () => {
       const holding = new Holding()
       const house = await openDoor(holding.handler)
       ;(await house.connect()).get('/first')
@@ -128,7 +128,7 @@ describe('records of clients that disconnect while they wait', () => {
     })
   }
 
-  it('include one for each request pipelined behind', async () => {
+  it('include one for each request pipelined behind the waiting one', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     ;(await house.connect()).get('/first')
