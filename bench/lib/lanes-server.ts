@@ -39,7 +39,7 @@ const server = http.createServer((_, response) => {
   }
 })
 server.on('connection', () => accepted++)
-const opened = openLanes(server, { lanes })
+const opened = openLanes(server, lanes)
 server.listen(0, '127.0.0.1', () => {
   if (opened.count !== lanes) throw new Error(`${opened.count} lanes instead of ${lanes}`)
   process.send!({ port: (server.address() as AddressInfo).port })

@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net'
 import { protect } from '../../packages/meltproof/dist/index.js'
 import { accessLog } from '../../packages/meltproof/dist/logging/access-log.js'
 import { metrics } from '../../packages/meltproof/dist/observe/prometheus.js'
-import { hold } from '../../packages/meltproof/src/signals/loop-stalls.ts'
+import { holdCounted } from '../../packages/meltproof/src/signals/loop-stalls.ts'
 
 export interface Turn {
   readonly on: boolean
@@ -28,7 +28,7 @@ const server = http.createServer((_, response) => {
   else response.end('hello world\n')
 })
 const guard = protect(server, work === 'shed' ? { limit: 1 } : {})
-if (detail === 'ledger') hold()
+if (detail === 'ledger') holdCounted()
 if (detail === 'observed') metrics(guard)
 
 const turns: Turn[] = []

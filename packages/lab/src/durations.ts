@@ -3,10 +3,7 @@ import { UserError } from './user-error.ts'
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/**
- * Parses `500ms`, `10s`, `1.5s`, `2m` or `1h`; returns milliseconds. A number without a unit is an error. `name` is the
- * option, for the error.
- */
+/** Parses `500ms`, `10s`, `1.5s`, `2m` or `1h` to milliseconds. `name` is the option, for the error. */
 export const parseDuration = (text: string, name: string): number => {
   const match = /^(\d+(?:\.\d+)?|\.\d+)\s*(ms|s|m|h)$/i.exec(text.trim())
   if (match === null) {

@@ -1,7 +1,4 @@
-/**
- * Shows the progress of a long run: one line rewritten in place on a terminal, and a plain line for each finished step
- * everywhere. Writes only to stderr, because stdout is for the result.
- */
+/** The progress of a long run, on stderr: one line rewritten on a terminal, elsewhere a line per finished step. */
 
 import { wrapWords } from './report/wrap-words.ts'
 import type { Standing } from './report/result.ts'

@@ -1,10 +1,7 @@
 /**
- * Handles Ctrl-C and similar signals. The handlers are installed before the rest of the lab is loaded, so that every
- * signal gives its exit code. This file therefore imports no other file of the lab. Until a command subscribes, a
- * signal ends the process at once, because there is nothing to save yet.
- *
- * With npm (`npx meltlab`) one key press arrives twice: npm forwards the signal that the terminal has already sent to
- * all processes.
+ * Handles Ctrl-C and similar signals, before the rest of the lab is loaded: imports no other file of it. Until a
+ * command subscribes, a signal ends the process at once. With npm (`npx meltlab`) one key press arrives twice, because
+ * npm forwards the signal.
  */
 import process from 'node:process'
 

@@ -31,10 +31,7 @@ export function linkTo(file: string, stream: Pick<Out, 'isTTY'>, env: NodeJS.Pro
   return `\u001b]8;;${pathToFileURL(file).href}\u001b\\${shown}\u001b]8;;\u001b\\`
 }
 
-/**
- * Terminals cannot be asked, and those without OSC 8 may print it, so only known ones get links. A multiplexer may drop
- * them. Pure.
- */
+/** Terminals cannot be asked, and those without OSC 8 may print it, so only known ones get links. Pure. */
 export function takesLinks({ isTTY }: Pick<Out, 'isTTY'>, env: NodeJS.ProcessEnv): boolean {
   const { FORCE_HYPERLINK: forced, TERM: term = '', VTE_VERSION: vte = '0', KONSOLE_VERSION: konsole = '0' } = env
   if (forced !== undefined && forced !== '') return forced !== '0'

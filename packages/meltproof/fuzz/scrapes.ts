@@ -5,9 +5,8 @@
 import { figuresOf, joined } from '../src/observe/joined-families.ts'
 import { type MeasuredFamilies, measuredFamilies } from '../src/observe/measured-families.ts'
 import type { GuardLike } from '../src/observe/metrics.ts'
-import { openMetricsText } from '../src/observe/openmetrics-text.ts'
 import { checkObserveOptions, OBSERVE_OPTIONS } from '../src/observe/options.ts'
-import { prometheusText } from '../src/observe/prometheus-text.ts'
+import { openMetricsText, prometheusText } from '../src/observe/scrape.ts'
 import { wrongWith } from '../test/observe/exposition.ts'
 
 const EVERY_MS = 100

@@ -16,6 +16,7 @@ import { now } from './clock.ts'
 import type { FailOpen } from './fail-open.ts'
 import { loopTurn } from './signals/loop-turn.ts'
 import { cpuMs, loopWorkedMs } from './signals/loop-worked.ts'
+import { quietly } from './warnings.ts'
 
 /** Figures of one gate at this moment. Work means requests, runs of a limiter, or outbound calls. */
 export interface GateStats {
@@ -153,13 +154,13 @@ export class ProcessGate<E extends Admitted<E>> {
     const nowMs = now()
     if (!failOpen.isOpen) failOpen.guard(() => this.#reclaim(nowMs))
     const { inflight, queued } = inner
-    const knownLimit = readOr(() => inner.knownLimit, undefined)
+    const knownLimit = quietly(() => inner.knownLimit)
     return {
       inflight,
-      stragglers: readOr(() => inner.uncounted, 0),
+      stragglers: quietly(() => inner.uncounted) ?? 0,
       abandoned: permits.abandoned,
       queued,
-      limit: readOr(() => inner.limit, 0),
+      limit: quietly(() => inner.limit) ?? 0,
       admitted,
       shed: { ...sheds.counts },
       pressure: load.pressure(nowMs),
@@ -173,14 +174,14 @@ export class ProcessGate<E extends Admitted<E>> {
   /** @param what the noun for the sentence, such as "request that was shed" */
   explain(what: string): string {
     const { inner, sheds } = this
-    const limit = readOr(() => explainLimit(inner.limit, inner.limitReason), '')
+    const limit = quietly(() => explainLimit(inner.limit, inner.limitReason)) ?? ''
     return `${explainShed(sheds.last, now(), what)} ${this.failOpen.isOpen ? '' : limit}`.trim()
   }
 
   /** Returns the figures for balancers; undefined while there is too little data. */
   loadFigures(nowMs: number): LoadFigures | undefined {
     const { load } = this
-    const limit = readOr(() => this.inner.countedLimit, undefined)
+    const limit = quietly(() => this.inner.countedLimit)
     const rates = load.rates(nowMs, limit)
     if (rates === undefined) return undefined
     const loop = load.utilisation(nowMs, undefined)
@@ -206,15 +207,6 @@ export class ProcessGate<E extends Admitted<E>> {
       this.#wake('timeCame')
       this.#lookWhileWaiting()
     }, LOOK_MS).unref()
-  }
-}
-
-/** Reads a figure of a limiter; returns `otherwise` if the limiter throws. */
-function readOr<T>(limiter: () => T, otherwise: T): T {
-  try {
-    return limiter()
-  } catch {
-    return otherwise
   }
 }
 

@@ -45,11 +45,7 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     const limiter = limiterOf(limit, { limitsByLoop: isOurs })
     const failOpen = new FailOpen({
       stepAside: () => this.gate.stop(),
-      startWaiting: () =>
-        this.#empty(entry => {
-          this.gate.abandon(entry)
-          entry.begin()
-        }),
+      startWaiting: () => this.turnAway(entry => entry.begin()),
       onFailure,
     })
     this.gate = new ProcessGate<E>({
@@ -117,24 +113,17 @@ export class Turns<E extends Turn<E> & Admitted<E>> {
     failOpen.guard(() => permits.giveUpBefore(atMs, now(), which))
   }
 
-  /** Sheds all waiting work. */
-  turnAway(refuse: (entry: E) => void): void {
-    this.#empty(entry => {
-      this.gate.abandon(entry)
-      refuse(entry)
-    })
+  /** Takes all waiting work from the gate. */
+  turnAway(each: (entry: E) => void): void {
+    for (let [entry] = this.#waiting; entry !== undefined; [entry] = this.#waiting) {
+      this.leave(entry)
+      each(entry)
+    }
   }
 
   /** Sheds all waiting work, and all work that arrives later. */
   close(): void {
     const { failOpen } = this.gate
     if (!failOpen.isOpen) failOpen.guard(() => this.gate.inner.close())
-  }
-
-  #empty(each: (entry: E) => void): void {
-    for (let [entry] = this.#waiting; entry !== undefined; [entry] = this.#waiting) {
-      this.#waiting.delete(entry)
-      each(entry)
-    }
   }
 }

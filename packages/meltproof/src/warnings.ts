@@ -24,11 +24,7 @@ export function warnOnce(): Warn {
 /** Wraps `onWarning`. If it throws or rejects, the app does not notice, and `process.emitWarning` gets the warning. */
 export function safeWarning(onWarning: Warn): Warn {
   const warnInstead = (text: string, how: string): void => {
-    try {
-      warn(`${text} (Printed here because onWarning ${how}.)`)
-    } catch {
-      // Even process.emitWarning failed, so no receiver is left.
-    }
+    quietly(() => warn(`${text} (Printed here because onWarning ${how}.)`))
   }
   return text => {
     try {

@@ -1,9 +1,7 @@
 /**
- * Expectations of a load run, such as `p99<250ms` or `goodput>=95%` in CI. They are parsed before anything is sent, and
- * judged at the end. Pure.
- *
- * Every request is one of three: answered 2xx or 3xx, shed (503), or an error (any other answer, none, or never sent).
- * So the shares of a run add up to 100 % of what was scheduled. Latencies are those of 2xx and 3xx.
+ * Expectations of a load run, such as `p99<250ms` or `goodput>=95%`. Every request is one of three: answered 2xx or
+ * 3xx, shed (503), or an error, so shares add up to 100 % of what was scheduled. Latencies are those of 2xx and 3xx.
+ * Pure.
  */
 import { formatDuration, parseDuration } from '../durations.ts'
 import { allowedMs, FIGURES } from '../load/certify.ts'
@@ -76,11 +74,9 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   requests: 'a number of requests, such as 10',
 }
 
-/** The canonical form of an expectation, as a person would type it. */
 export const expectationText = ({ metric, operator, limit, unit }: Expectation): string =>
   `${metric} ${operator} ${written(limit, unit)}`
 
-/** @returns whether the run met the expectation, and with which value */
 export function judge(expectation: Expectation, plan: LoadPlan, outcome: LoadOutcome): Judged {
   const { metric, operator, limit, unit } = expectation
   const value = measure(expectation, plan, outcome)

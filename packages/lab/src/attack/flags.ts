@@ -19,32 +19,17 @@ export const DEFAULTS = {
   seed: 1,
 } as const
 
-export interface Flags extends TlsFlags {
-  readonly rate?: number
+type Given<Names extends string, Value> = Readonly<Partial<Record<Names, Value>>>
+
+export interface Flags
+  extends TlsFlags,
+    Readonly<Record<'duration' | 'timeout' | 'slo' | 'seed', number>>,
+    Given<'rate' | 'users' | 'rampTo' | 'connections' | 'streams' | 'think' | 'threads', number>,
+    Given<'method' | 'body' | 'targets' | 'har' | 'journey' | 'csv' | 'html', string>,
+    Given<'fresh' | 'http2' | 'json' | 'quiet', true> {
   readonly steps?: readonly number[]
-  readonly users?: number
-  readonly rampTo?: number
-  readonly duration: number
-  readonly connections?: number
-  readonly fresh?: true
-  readonly http2?: true
-  readonly streams?: number
-  readonly timeout: number
-  readonly slo: number
-  readonly think?: number
   readonly spacing: Spacing
-  readonly seed: number
-  readonly threads?: number
-  readonly method?: string
   readonly header?: readonly string[]
-  readonly body?: string
-  readonly targets?: string
-  readonly har?: string
-  readonly journey?: string
   readonly expect?: readonly Expectation[]
-  readonly json?: true
-  readonly csv?: string
   readonly export?: 'k6'
-  readonly html?: string
-  readonly quiet?: true
 }

@@ -4,7 +4,6 @@ import { isReserved } from '../load/request-text.ts'
 import { withHeader } from './targets-file.ts'
 
 export interface HarTarget extends LoadTarget {
-  /** Position in the file, from 1. */
   readonly entry: number
 }
 

@@ -1,7 +1,4 @@
-/**
- * Parses a journey from JSON: steps that run one after another, and values that later steps take from earlier answers.
- * Every mistake is found here, and reported with its step and field. Pure.
- */
+/** Parses a journey from JSON: its steps, and values that later steps take from earlier answers. Pure. */
 import { nearestName } from '../nearest-name.ts'
 import { parseDuration } from '../durations.ts'
 import type { Extraction, Journey, JourneyStep, LoadTarget, RequestHeaders } from '../load/plan.ts'
@@ -18,10 +15,7 @@ export interface JourneyFile {
 
 /** The engine keeps separate figures for up to this many targets, and each step is a target. */
 const MOST_STEPS = 20
-/**
- * Default maximum of concurrent journeys. Each takes a few hundred bytes, and a connection while it waits for an
- * answer.
- */
+/** Default maximum of concurrent journeys: each takes a few hundred bytes, and a connection while it waits. */
 const AT_ONCE = 10_000
 const MOST_AT_ONCE = 1_000_000
 
@@ -109,10 +103,14 @@ class Step {
 
   #method(fallback: string): string {
     const method = this.#text('method', '"GET"') ?? fallback
+    return this.#try('method', () => knownMethod(method))
+  }
+
+  #try<T>(field: string, read: () => T): T {
     try {
-      return knownMethod(method)
+      return read()
     } catch (error) {
-      throw this.#wrong('method', (error as Error).message)
+      throw this.#wrong(field, (error as Error).message)
     }
   }
 
@@ -129,10 +127,7 @@ class Step {
     return withDefaults(headers as RequestHeaders, defaults)
   }
 
-  /**
-   * Checks that the request can be sent and that earlier steps define its fields. Each part is checked alone, to name
-   * the wrong part.
-   */
+  /** Checks that the request can be sent. Each part is checked alone, to name the wrong part. */
   check(target: LoadTarget, known: readonly string[]): void {
     const plain = { ...target, headers: {}, body: undefined }
     const parts: readonly (readonly [string, LoadTarget])[] = [
@@ -140,13 +135,7 @@ class Step {
       ['headers', { ...plain, headers: target.headers }],
       ['body', target],
     ]
-    for (const [field, part] of parts) {
-      try {
-        requestOf(part, true, false, known)
-      } catch (error) {
-        throw this.#wrong(field, (error as Error).message)
-      }
-    }
+    for (const [field, part] of parts) this.#try(field, () => requestOf(part, true, false, known))
   }
 
   extractions(): Extraction[] {
@@ -181,11 +170,7 @@ class Step {
     if (think === undefined) return 0
     if (this.#at === 0)
       throw this.#wrong('think', 'the first step starts with its journey; only later steps can have think')
-    try {
-      return parseDuration(think, 'it')
-    } catch (error) {
-      throw this.#wrong('think', (error as Error).message)
-    }
+    return this.#try('think', () => parseDuration(think, 'it'))
   }
 }
 

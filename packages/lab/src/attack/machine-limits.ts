@@ -18,7 +18,6 @@ export interface Machine {
   readonly localPorts?: number
 }
 
-/** @throws UserError that states what the machine has */
 export function refuseImpossible({ arrival, connections, threads }: LoadPlan, servers: number, machine: Machine): void {
   if (arrival.kind === 'open') {
     const rate = highestRate(arrival.schedule)
@@ -45,21 +44,15 @@ export function refuseImpossible({ arrival, connections, threads }: LoadPlan, se
   }
 }
 
-/** Reads the limits of this machine. Linux reports all of them. */
 export function thisMachine(): Machine {
-  const openFiles = firstNumber('/proc/self/limits', /^Max open files\s+(\d+)/m)
+  const openFiles = /^Max open files\s+(\d+)/m.exec(readOr('/proc/self/limits'))?.[1]
   const range = readOr('/proc/sys/net/ipv4/ip_local_port_range').trim().split(/\s+/).map(Number)
   const localPorts = range.length === 2 ? range[1]! - range[0]! + 1 : undefined
   return {
     cores: availableParallelism(),
-    ...(openFiles === undefined ? {} : { openFiles }),
+    ...(openFiles === undefined ? {} : { openFiles: Number(openFiles) }),
     ...(localPorts === undefined ? {} : { localPorts }),
   }
-}
-
-function firstNumber(file: string, pattern: RegExp): number | undefined {
-  const found = pattern.exec(readOr(file))?.[1]
-  return found === undefined ? undefined : Number(found)
 }
 
 function readOr(file: string): string {

@@ -13,7 +13,6 @@ const CONNECT_TIMEOUT_MS = 5000
 const RATE_PER_THREAD = 60_000
 const RATE_PER_THREAD_HTTP2 = 10_000
 
-/** @throws UserError when flags contradict each other */
 export async function plansOf(targets: Targets, flags: Flags): Promise<readonly LoadPlan[]> {
   refuseContradictions(flags)
   const tls = await tlsOf(flags)

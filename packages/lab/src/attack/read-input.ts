@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { UserError } from '../user-error.ts'
 
-/** @param option the option that names the file */
 export async function readInput(file: string, option: string): Promise<Buffer> {
   try {
     // stdin is read as a stream: its writer may be slow, and Ctrl-C must end the wait.

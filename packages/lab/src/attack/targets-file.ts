@@ -1,12 +1,8 @@
-/**
- * Targets as vegeta writes them: its http format (`METHOD URL`, header lines, `@bodyfile`, blank lines and `#`
- * comments) and its JSON format, one object a line. Pure: the caller reads body files.
- */
+/** Targets in vegeta's http format (`METHOD URL`, headers, `@bodyfile`, `#` comments) or as JSON lines. Pure. */
 import type { LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { knownMethod } from '../option-values.ts'
 
 export interface NumberedTarget extends LoadTarget {
-  /** The first line of the target, from 1. */
   readonly line: number
 }
 
@@ -37,9 +33,9 @@ const TARGET = /^([A-Za-z]+)\s+(\S.*)$/
 function httpTargets(lines: readonly string[], readBody: ReadBody, check: Check): NumberedTarget[] {
   const targets: { -readonly [Key in keyof NumberedTarget]: NumberedTarget[Key] }[] = []
   let open = false
-  for (const [at, raw] of lines.entries()) {
+  for (const [index, raw] of lines.entries()) {
     const line = raw.trim()
-    const number = at + 1
+    const number = index + 1
     if (line.startsWith('#')) continue
     const target = TARGET.exec(line)
     const current = open ? targets.at(-1) : undefined
@@ -61,62 +57,56 @@ function httpTargets(lines: readonly string[], readBody: ReadBody, check: Check)
       )
     } else if (line.startsWith('@')) {
       if (current.body !== undefined) throw new TargetsError(number, 'a request has one body')
-      current.body = bodyAt(number, line.slice(1), readBody)
+      const file = line.slice(1)
+      current.body = at(
+        number,
+        () => readBody(file),
+        message => `the body ${file} cannot be read: ${message}`,
+      )
     } else {
       const colon = line.indexOf(':')
       if (colon < 1) throw new TargetsError(number, `expected a header such as Accept: text/html, got "${shown(line)}"`)
       current.headers = withHeader(current.headers, line.slice(0, colon).trim(), [line.slice(colon + 1).trim()])
     }
-    if (open) checkAt(number, targets.at(-1)!, check)
+    if (open) at(number, () => check(targets.at(-1)!))
   }
   return targets
 }
 
-function checkAt(line: number, target: LoadTarget, check: Check): void {
+/** Adds the line to an error of `read`. */
+function at<T>(line: number, read: () => T, words = (message: string): string => message): T {
   try {
-    check(target)
+    return read()
   } catch (error) {
-    throw new TargetsError(line, (error as Error).message)
-  }
-}
-
-function bodyAt(line: number, file: string, readBody: ReadBody): Uint8Array {
-  try {
-    return readBody(file)
-  } catch (error) {
-    throw new TargetsError(line, `the body ${file} cannot be read: ${(error as Error).message}`)
+    throw new TargetsError(line, words((error as Error).message))
   }
 }
 
 /** `instead` names what else is allowed at this place. */
-function methodAt(line: number, method: string, instead = ''): string {
-  try {
-    return knownMethod(method)
-  } catch (error) {
-    throw new TargetsError(line, (error as Error).message.replace('expected ', `expected ${instead}`))
-  }
-}
+const methodAt = (line: number, method: string, instead = ''): string =>
+  at(
+    line,
+    () => knownMethod(method),
+    message => message.replace('expected ', `expected ${instead}`),
+  )
 
-/**
- * Each line is one target: `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`.
- */
+/** A target a line: `{"method":"GET","url":"http://...","body":"<base64>","header":{"Accept":["text/html"]}}`. */
 function jsonTargets(lines: readonly string[], check: Check): NumberedTarget[] {
-  return lines.flatMap((raw, at) => {
+  return lines.flatMap((raw, index) => {
     const line = raw.trim()
     if (line === '' || line.startsWith('#')) return []
-    const target = jsonTarget(line, at + 1)
-    checkAt(at + 1, target, check)
+    const target = jsonTarget(line, index + 1)
+    at(index + 1, () => check(target))
     return [target]
   })
 }
 
 function jsonTarget(text: string, line: number): NumberedTarget {
-  let given: unknown
-  try {
-    given = JSON.parse(text)
-  } catch (error) {
-    throw new TargetsError(line, `not JSON: ${(error as Error).message}`)
-  }
+  const given: unknown = at(
+    line,
+    () => JSON.parse(text) as unknown,
+    message => `not JSON: ${message}`,
+  )
   if (typeof given !== 'object' || given === null)
     throw new TargetsError(line, `expected an object, got ${shown(text)}`)
   const { method, url, body, header } = given as Readonly<Record<string, unknown>>

@@ -1,6 +1,4 @@
-/**
- * The targets of an attack: a URL with its flags, a targets file, a HAR, or a journey. All are checked before the load.
- */
+/** The targets of an attack: a URL, a targets file, a HAR, or a journey. All are checked before the load. */
 import { readFileSync } from 'node:fs'
 import type { Journey, LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { requestOf } from '../load/prepare.ts'
@@ -20,7 +18,6 @@ export interface Targets {
   /** True if `{{seq}}` and other templates are replaced. Requests recorded by a browser are sent unchanged. */
   readonly templated: boolean
   readonly journey?: Journey
-  /** A note for stderr. */
   readonly note?: string
 }
 

@@ -1,9 +1,6 @@
 /** Causes of overload failures, their severity, and a remedy in one line. */
 
-/**
- * `melts`: the service stops answering under overload, or when a dependency hangs. `warning`: the damage depends on the
- * environment, or requests are lost during a deploy.
- */
+/** `melts`: stops answering under overload, or when a dependency hangs. `warning`: a deploy loses requests, or it depends. */
 export type Severity = 'melts' | 'warning'
 
 /** Findings appear in this order. A remedy has at most 68 characters. */

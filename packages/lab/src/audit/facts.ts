@@ -31,13 +31,11 @@ export interface Hold {
   readonly calls: string
   /** The path that was requested meanwhile, with its query. */
   readonly path: string
-  /** The duration of each stall, ms. */
   readonly tookMs: readonly number[]
 }
 
 /** The requests to one path in the phase `alone`. */
 export interface PathFacts {
-  /** The path with its query. */
   readonly path: string
   readonly requests: number
   /** Sum of the times from each request to the next, ms. */
@@ -63,7 +61,6 @@ export interface Facts {
   readonly exit: {
     /** True if a server still accepted connections. */
     readonly listening: boolean
-    /** Requests without a complete answer. */
     readonly unfinished: number
   } | null
 }

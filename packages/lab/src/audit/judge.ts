@@ -26,10 +26,7 @@ export interface Shutdown {
 
 /** With fewer sequential requests, a path is not judged. */
 export const LEAST_REQUESTS = 5
-/**
- * Stalls count if a function had this many on a path, and they took this share of the path's time. A single stall may
- * be a compilation or another process.
- */
+/** A function with this many stalls, for this share of the path's time, is judged: one may be a compilation. */
 const LEAST_HOLDS = 3
 const LEAST_SHARE = 0.1
 /** From this share on, a path's log writes per request are part of its usual work; fewer are occasional warnings. */

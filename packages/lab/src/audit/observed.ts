@@ -48,7 +48,6 @@ export class Observed {
     }
   }
 
-  /** The facts of every Node process that the command has started. */
   facts(): readonly Facts[] {
     return readdirSync(this.#folder).flatMap(name => {
       if (!name.endsWith('.json')) return []
@@ -60,7 +59,6 @@ export class Observed {
     })
   }
 
-  /** The facts of processes that have answered requests. */
   serving(): readonly Facts[] {
     return this.facts().filter(({ servers }) => servers.length > 0)
   }

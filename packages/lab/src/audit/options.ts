@@ -4,15 +4,11 @@ import type { Ask } from '../launch/wait-until-listening.ts'
 import { checkPath, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 
-export interface RawAuditOptions extends TlsFlags {
-  readonly path: readonly string[]
-  readonly method: string
-  readonly header: readonly string[]
-  readonly body?: string
-  readonly users: string
-  readonly duration: string
-  readonly startTimeout: string
-  readonly url?: string
+export interface RawAuditOptions
+  extends TlsFlags,
+    Readonly<Record<'method' | 'users' | 'duration' | 'startTimeout', string>>,
+    Readonly<Record<'path' | 'header', readonly string[]>>,
+    Readonly<Partial<Record<'body' | 'url', string>>> {
   readonly json?: true
 }
 

@@ -1,7 +1,4 @@
-/**
- * Runs an audit: starts the command with the observer, sends one request at a time, then the requests of several users,
- * and sends SIGTERM while they continue.
- */
+/** Runs an audit: one request at a time, then several users, then SIGTERM while they continue. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatDuration } from '../durations.ts'
 import { type App, launch } from '../launch/command.ts'
@@ -68,12 +65,12 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
     origin = found.origin
     users = new Users(origin, options.paths, options)
     await prepare(app, origin, observed, users, options, signal)
-    const run = new Run({ app, users, observed, progress, signal })
-    await run.alone(options.durationMs * ALONE_SHARE)
-    await run.together(options.users, options.durationMs * (1 - ALONE_SHARE))
+    const run = { app, users, observed, progress, signal }
+    await alone(run, options.durationMs * ALONE_SHARE)
+    await together(run, options.users, options.durationMs * (1 - ALONE_SHARE))
     // Refused connections after SIGTERM are correct.
     asked = { answers: users.answers, failures: users.failures }
-    shutdown = await run.end()
+    shutdown = await end(run)
   } catch (error) {
     failure = signal.aborted ? signal.reason : error
   } finally {
@@ -87,7 +84,6 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
   return { result: resultOf({ options, origin, startedAt, facts, asked: asked ?? users, shutdown }), failure }
 }
 
-/** Checks everything that would make the audit pointless before it begins. */
 async function prepare(
   app: App,
   origin: string,
@@ -110,7 +106,7 @@ async function prepare(
   signal.throwIfAborted()
 }
 
-interface RunParts {
+interface Run {
   readonly app: App
   readonly users: Users
   readonly observed: Observed
@@ -118,84 +114,69 @@ interface RunParts {
   readonly signal: AbortSignal
 }
 
-class Run {
-  readonly #parts: RunParts
+async function alone({ app, observed, users, progress, signal }: Run, durationMs: number): Promise<void> {
+  await observed.enter('alone', signal)
+  checkServing(observed)
+  progress.line(`one request at a time, ${formatDuration(durationMs)} or ${LEAST_REQUESTS} of each path`)
+  await users.askEach(durationMs, LEAST_REQUESTS, LONGEST_ALONE_MS, () => {
+    signal.throwIfAborted()
+    progress.status(`one request at a time: ${users.answers} answers`)
+    checkRunning(app)
+  })
+}
 
-  constructor(parts: RunParts) {
-    this.#parts = parts
+async function together(run: Run, count: number, durationMs: number): Promise<void> {
+  const { app, observed, users, progress, signal } = run
+  await observed.enter('together', signal)
+  const what = `${count} ${count === 1 ? 'user' : 'users'}`
+  progress.line(`${what}, ${formatDuration(durationMs)}`)
+  users.come(count)
+  const until = Date.now() + durationMs
+  const untilAtMost = until + durationMs * (LONGEST_TOGETHER - 1)
+  while (Date.now() < (users.haveAskedAll ? until : untilAtMost)) {
+    const leftMs = Math.max(0, until - Date.now())
+    progress.status(`${what}: ${users.answers} answers, ${Math.ceil(leftMs / 1000)} s to go`)
+    await sleep(Math.min(leftMs || 100, 500), undefined, { signal })
+    checkRunning(app)
   }
+  await observed.enter('end', signal)
+}
 
-  async alone(durationMs: number): Promise<void> {
-    const { observed, users, progress, signal } = this.#parts
-    await observed.enter('alone', signal)
-    checkServing(observed)
-    progress.line(`one request at a time, ${formatDuration(durationMs)} or ${LEAST_REQUESTS} of each path`)
-    await users.askEach(durationMs, LEAST_REQUESTS, LONGEST_ALONE_MS, () => {
-      signal.throwIfAborted()
-      progress.status(`one request at a time: ${users.answers} answers`)
-      this.#checkRunning()
-    })
+/** Sends SIGTERM while the users continue. */
+async function end({ observed, users, progress, signal }: Run): Promise<Shutdown> {
+  progress.line('SIGTERM, while it is asked')
+  progress.status('waiting until it ends')
+  const serving = observed.serving()
+  const pids = serving.map(({ pid }) => pid)
+  const inFlight = users.inFlight()
+  for (const pid of new Set(serving.map(({ terminate }) => terminate))) {
+    try {
+      process.kill(pid, 'SIGTERM')
+    } catch {} // The process has already ended.
   }
-
-  async together(count: number, durationMs: number): Promise<void> {
-    const { observed, signal } = this.#parts
-    await observed.enter('together', signal)
-    await this.#ask(count, durationMs, `${count} ${count === 1 ? 'user' : 'users'}`)
-    await observed.enter('end', signal)
-  }
-
-  /** Sends SIGTERM while the users continue. */
-  async end(): Promise<Shutdown> {
-    const { observed, users, progress, signal } = this.#parts
-    progress.line('SIGTERM, while it is asked')
-    progress.status('waiting until it ends')
-    const serving = observed.serving()
-    const pids = serving.map(({ pid }) => pid)
-    const inFlight = users.inFlight()
-    for (const pid of new Set(serving.map(({ terminate }) => terminate))) {
-      try {
-        process.kill(pid, 'SIGTERM')
-      } catch {} // The process has already ended.
+  const startedMs = Date.now()
+  let left = false
+  let running = await livingOf(pids)
+  while (running.size > 0 && Date.now() - startedMs < GRACE_MS) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal })
+    if (!left && Date.now() - startedMs > AFTER_SIGTERM_MS) {
+      left = true
+      void users.go()
     }
-    const startedMs = Date.now()
-    let left = false
-    let running = await livingOf(pids)
-    while (running.size > 0 && Date.now() - startedMs < GRACE_MS) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal })
-      if (!left && Date.now() - startedMs > AFTER_SIGTERM_MS) {
-        left = true
-        void users.go()
-      }
-      running = await livingOf(pids)
-    }
-    // The last answers may still be in transit.
-    const readBy = Date.now() + AFTER_SIGTERM_MS
-    while (inFlight.some(({ status }) => status === undefined) && Date.now() < readBy) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal })
-    }
-    const cut = inFlight.filter(({ status }) => typeof status !== 'number').length
-    return { inFlight: inFlight.length, cut, stillRunning: [...running], waitedMs: Date.now() - startedMs }
+    running = await livingOf(pids)
   }
+  // The last answers may still be in transit.
+  const readBy = Date.now() + AFTER_SIGTERM_MS
+  while (inFlight.some(({ status }) => status === undefined) && Date.now() < readBy) {
+    await sleep(LOOK_EVERY_MS, undefined, { signal })
+  }
+  const cut = inFlight.filter(({ status }) => typeof status !== 'number').length
+  return { inFlight: inFlight.length, cut, stillRunning: [...running], waitedMs: Date.now() - startedMs }
+}
 
-  async #ask(count: number, durationMs: number, what: string): Promise<void> {
-    const { users, progress, signal } = this.#parts
-    progress.line(`${what}, ${formatDuration(durationMs)}`)
-    users.come(count)
-    const until = Date.now() + durationMs
-    const untilAtMost = until + durationMs * (LONGEST_TOGETHER - 1)
-    while (Date.now() < (users.haveAskedAll ? until : untilAtMost)) {
-      const leftMs = Math.max(0, until - Date.now())
-      progress.status(`${what}: ${users.answers} answers, ${Math.ceil(leftMs / 1000)} s to go`)
-      await sleep(Math.min(leftMs || 100, 500), undefined, { signal })
-      this.#checkRunning()
-    }
-  }
-
-  #checkRunning(): void {
-    const { app } = this.#parts
-    if (app.ended() === undefined) return
-    throw new UserError(`the command ${app.ended()} during the audit${quote(app.lastWords())}`)
-  }
+function checkRunning(app: App): void {
+  if (app.ended() === undefined) return
+  throw new UserError(`the command ${app.ended()} during the audit${quote(app.lastWords())}`)
 }
 
 function checkServing(observed: Observed): void {

@@ -44,7 +44,6 @@ export class Users {
     this.#gone = Promise.all(Array.from({ length: count }, () => this.#stay(this.#leave.signal)))
   }
 
-  /** True once each path was requested `IN_A_ROW` times. */
   get haveAskedAll(): boolean {
     return this.#next >= IN_A_ROW * this.#paths.length
   }
@@ -64,7 +63,6 @@ export class Users {
     return [...this.#inFlight]
   }
 
-  /** Requests each path `times` times, one request at a time. */
   async askAll(times: number): Promise<void> {
     for (const path of this.#paths) for (let asked = 0; asked < times; asked++) await this.#ask(path)
   }

@@ -21,16 +21,12 @@ import { writeText } from './written-file.ts'
 
 export interface AttackResults {
   readonly runs: readonly AttackRun[]
-  /** The number of steps that --steps asked for. */
   readonly steps: number | undefined
   /** ISO 8601. */
   readonly startedAt: string
 }
 
-/**
- * Tries every destination, even if another one failed. @throws UserError that says where the figures are if one could
- * not be written
- */
+/** Tries every destination. @throws UserError that says where the figures are if one could not be written */
 export async function deliver(results: AttackResults, flags: Flags): Promise<void> {
   const { runs, startedAt } = results
   const { csv, html } = flags

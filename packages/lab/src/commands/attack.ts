@@ -1,7 +1,4 @@
-/**
- * `meltlab attack URL`: sends load to one URL and reports the result. Parses flags, calls the engine and prints. load/
- * defines the figures, report/attack-report.ts the report.
- */
+/** `meltlab attack URL`: parses flags, calls the engine and prints; report/attack-report.ts has the report. */
 import { type Command, Option } from 'commander'
 import { type Expectation, judge, parseExpectation } from '../attack/expectation.ts'
 import { DEFAULTS, type Flags } from '../attack/flags.ts'
@@ -21,7 +18,6 @@ import { notMet } from './carry-out.ts'
 import { checkedPlans } from './checked-plans.ts'
 import { checkWritableFile } from './written-file.ts'
 
-/** A commander parser for a number between bounds. */
 const numberWithin =
   (name: string, least: number, most: number, whole: boolean) =>
   (text: string): number =>
@@ -144,7 +140,6 @@ const MOST_STEPS = 100
 
 const rate = (name: string): ((text: string) => number) => numberWithin(name, 0.001, 1_000_000, false)
 
-/** Parses `100,200,400`. */
 const rates = (text: string): readonly number[] => {
   const parse = rate('--steps')
   const found = text.split(',').map(parse)

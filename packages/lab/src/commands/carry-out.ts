@@ -48,10 +48,7 @@ export function show(result: ScenarioResult, { out, json }: Output): void {
   else stdout.write(`${linkTo(html, stdout, process.env)}\n`)
 }
 
-/**
- * Returns the path of the page.
- * @throws UserError that says where the result was stored instead, when the report cannot be written
- */
+/** Returns the path of the page. @throws UserError that says where the result was stored instead */
 export function writeOrKeep(result: ScenarioResult, out: string, write?: WriteFile): string {
   let folder: string | undefined
   try {
@@ -64,9 +61,7 @@ export function writeOrKeep(result: ScenarioResult, out: string, write?: WriteFi
   }
 }
 
-/**
- * Says where the result is: in the run's folder if only the page failed, else in a temporary folder, else on stdout.
- */
+/** Where it is: in the run's folder if only the page failed, else in a temporary folder, else on stdout. */
 function whereItIs(result: ScenarioResult, folder: string | undefined, write: WriteFile = writeFileSync): string {
   const then = (file: string): string =>
     `the result is in ${file}: \`meltlab report ${file}\` writes the page once there is room`

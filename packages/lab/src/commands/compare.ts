@@ -27,16 +27,10 @@ import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 import { writeText } from './written-file.ts'
 
-/**
- * Defaults of the alternating load. Options that need --a and --b have no default in commander, so that misuse is
- * detected.
- */
+/** Options that need --a and --b have no default in commander, so that misuse is detected. */
 const DEFAULTS = {
-  /**
-   * If p50 varies by up to 2 % between runs, a change of 5 % is found in 9 of 10 cases (simulated in bench/compare.ts).
-   */
+  /** If p50 varies by 2 % between runs, a change of 5 % is found in 9 of 10 cases (bench/compare.ts). */
   rounds: '20',
-  /** Maximum number of rounds with --until. */
   mostRounds: '100',
   /** At 500/s a run has more than 2,000 answers, and its p99 rests on 20 of them. */
   duration: '5s',
@@ -51,29 +45,11 @@ const DEFAULTS = {
 /** Exit code when noise may hide a difference larger than the tolerance. */
 const undecided = 4
 
-interface Flags {
-  readonly a?: string
-  readonly b?: string
-  readonly rounds?: string
-  readonly rate?: string
-  readonly users?: string
-  readonly duration?: string
-  readonly warmUp?: string
-  readonly connections?: string
-  readonly fresh?: true
-  readonly timeout?: string
-  readonly slo?: string
-  readonly startTimeout?: string
-  readonly path?: string
-  readonly method?: string
-  readonly header?: readonly string[]
-  readonly body?: string
-  readonly keep?: string
-  readonly json?: true
-  readonly failOnRegression?: true
-  readonly failOnUndecided?: true
-  readonly until?: string
-}
+type Given<Names extends string, Value> = Readonly<Partial<Record<Names, Value>>>
+type Flags = Given<'a' | 'b' | 'keep' | 'rounds' | 'until' | 'rate' | 'users' | 'connections', string> &
+  Given<'duration' | 'warmUp' | 'timeout' | 'slo' | 'startTimeout' | 'path' | 'method' | 'body', string> &
+  Given<'fresh' | 'json' | 'failOnRegression' | 'failOnUndecided', true> &
+  Given<'header', readonly string[]>
 
 export function registerCompare(program: Command): void {
   program
@@ -280,7 +256,6 @@ function lineOf(side: SideName, round: number, rounds: number, document: AttackD
   return `round ${round} of ${rounds}  ${side.toUpperCase()}  ${figures}${certified ? '' : `  not certified (${certificate.code})`}`
 }
 
-/** @throws UserError for anything other than a share such as `5%` */
 function shareOf(text: string): number {
   const percent = Number(/^(\d+(?:\.\d+)?)%$/.exec(text)?.[1])
   if (percent > 0 && percent <= 100) return percent / 100

@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { wrapWords } from '../report/wrap-words.ts'
 import { catalogue } from '../scenarios/catalogue.ts'
 
-/** Width of a default terminal. */
 const WIDTH = 80
 
 export function registerList(program: Command): void {

@@ -1,6 +1,4 @@
-/**
- * Stores what a run with --keep has measured so far, in a file beside its result, so that a stopped run can be resumed.
- */
+/** What a run with --keep has measured so far, in a file beside its result, so that it can be resumed. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import type { RunPart } from '../experiment/run-scenario.ts'
 import { scriptDigest } from '../experiment/script-digest.ts'
@@ -11,7 +9,6 @@ import { writeWhole } from '../write-whole.ts'
 export interface PartialRun {
   readonly resumed?: RunPart
   readonly onCheckpoint: (part: RunPart) => void
-  /** Removes the file once the run has ended. */
   forget(): void
 }
 

@@ -65,10 +65,7 @@ function pageBeside(file: string): string {
   return path.join(dir, `${name === 'result' ? 'report' : name}.html`)
 }
 
-/**
- * One page for all results, with its pictures in `images`. A README.md in the first folder becomes the page's
- * introduction. With `pages` it is instead an index (`pages`.md) of the pages that are written to that folder.
- */
+/** A README.md in the first folder becomes the introduction. With `pages`: an index of one page per result. */
 export function markdownReport(places: readonly string[], images: string, pages?: string): string {
   const order = [...catalogue, ...scoreboard].map(({ name }) => name)
   const results = places

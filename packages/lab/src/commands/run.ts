@@ -100,7 +100,6 @@ async function runOne(
   part.forget()
 }
 
-/** Looks up all names before anything starts. */
 export function chooseScenarios(names: readonly string[]): readonly Scenario<unknown>[] {
   if (names.includes('all')) return catalogue
   return [...new Set(names)].map(name => {

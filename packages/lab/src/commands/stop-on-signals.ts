@@ -3,10 +3,7 @@ import type { Progress } from '../progress.ts'
 import { onSignal } from '../signals.ts'
 import { UserError } from '../user-error.ts'
 
-/**
- * Returns a signal that is aborted by the first Ctrl-C, with the reason.
- * @param isTaken returns true where a signal ends the run in another way
- */
+/** Aborted by the first Ctrl-C, with the reason. @param isTaken true where a signal ends the run in another way */
 export function stopOnSignals(
   progress: Progress,
   isTaken: (signal: NodeJS.Signals) => boolean = () => false,

@@ -3,10 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs'
 import path from 'node:path'
 import { UserError } from '../user-error.ts'
 
-/**
- * Removes what it creates. @param option the option that names the folder
- * @throws UserError when nothing can be written there
- */
+/** Removes what it creates. @param option names the folder @throws UserError when nothing can be written there */
 export function checkWritable(folder: string, option: string): void {
   const whole = path.resolve(folder)
   const missing: string[] = []
@@ -29,7 +26,6 @@ export function checkWritable(folder: string, option: string): void {
   }
 }
 
-/** Reasons for a failed write, by error code. */
 export const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'no permission',
   EPERM: 'no permission',

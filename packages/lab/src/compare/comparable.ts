@@ -5,7 +5,6 @@ import { type AttackDocument, HIDDEN } from '../results/attack-document.ts'
 import { type ReadRun, readRun } from './figures.ts'
 
 export interface Result {
-  /** The name that the user gave. */
   readonly name: string
   readonly figures: ReadRun
   readonly document: AttackDocument

@@ -27,7 +27,6 @@ export interface Comparison {
   readonly remarks: readonly string[]
 }
 
-/** @throws UserError for results that cannot be compared */
 export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   const all = [...a.results, ...b.results]
   checkRuns(all)
@@ -69,7 +68,6 @@ export function compare(a: Side, b: Side, tolerance?: number): Comparison {
   }
 }
 
-/** @throws UserError for a run that occurs twice */
 function checkRuns(results: readonly Result[]): void {
   const seen = new Map<string, string>()
   for (const { name, document } of results) {
@@ -87,16 +85,13 @@ function checkRuns(results: readonly Result[]): void {
   }
 }
 
-/** Results by start time. */
 function inOrder({ results }: Side): Result[] {
   return results.toSorted((one, other) => startMs(one) - startMs(other))
 }
 
 const startMs = ({ document }: Result): number => Date.parse(document.startedAt)
 
-/**
- * The doubt about the whole run. Lateness is excluded: it is known for each figure, and widens the figure's interval.
- */
+/** The doubt about the whole run. Lateness is excluded: it widens the intervals of figures instead. */
 function doubtOf({ document }: Result): DoubtCode | undefined {
   return document.certificate.doubts.find(code => code !== 'late' && code !== 'frozen')
 }
@@ -135,7 +130,6 @@ function order(rounds: readonly (readonly [Result, Result])[]): string[] {
   return turns ? [] : ['A and B did not alternate: changes of the machine count as differences.']
 }
 
-/** Whether one run began while the other was in progress. */
 function overlap(one: Result, other: Result): boolean {
   const afterMs = startMs(other) - startMs(one)
   return afterMs >= 0 && afterMs < one.document.elapsedMs

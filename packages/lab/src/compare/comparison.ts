@@ -11,6 +11,7 @@
  * The generator may have been late. The server's own figure lies between the measured one and the one without the
  * generator's delay, so the real change lies between the changes of both, and the interval covers both.
  */
+import { median } from '../report/number-stats.ts'
 import { FIGURES, type FigureKind, type FigureName, type ReadRun } from './figures.ts'
 import { FEWEST, trimmedInterval } from './trimmed-interval.ts'
 
@@ -71,7 +72,7 @@ export function comparedFigures(rounds: readonly Round[], tolerance: number = TO
     const changes = (which: keyof ReadRun): number[] =>
       rounds.map(({ a, b }) => changeOf(figure, a[which][name]!, b[which][name]!))
     const read = (value: number): number => (unit === 'share' ? value : Math.exp(value) - 1)
-    if (rounds.length < FEWEST) return { ...nothing, change: read(median(changes('measured'))) }
+    if (rounds.length < FEWEST) return { ...nothing, change: read(median(changes('measured'))!) }
     const measured = trimmedInterval(changes('measured'), confidence)
     const clean = changes('clean')
     const moved = changes('measured').map((each, at) => clean[at]! - each)
@@ -102,11 +103,7 @@ function verdictOf(
   return change > 0 === (better === 'more') ? 'better' : 'worse'
 }
 
-/**
- * True if more rounds would not help: each figure is known to the tolerance, or differs by far more than the width of
- * its interval. A stop at the first visible difference would find a difference between any two sides that are checked
- * often enough.
- */
+/** True if more rounds would not help. A stop at the first difference would find one between any two sides. */
 export const isPlain = (figures: readonly ComparedFigure[]): boolean =>
   figures.every(({ verdict, change, hides }) => {
     if (verdict === 'no difference seen' || verdict === 'cannot tell')
@@ -114,13 +111,5 @@ export const isPlain = (figures: readonly ComparedFigure[]): boolean =>
     return verdict !== 'undecided' && Math.abs(change!) > 2 * hides!
   })
 
-function middleOf(rounds: readonly Round[], side: 'a' | 'b', name: FigureName): number | null {
-  const values = rounds.flatMap(round => round[side].measured[name] ?? [])
-  return values.length === 0 ? null : median(values)
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const at = (sorted.length - 1) / 2
-  return (sorted[Math.floor(at)]! + sorted[Math.ceil(at)]!) / 2
-}
+const middleOf = (rounds: readonly Round[], side: 'a' | 'b', name: FigureName): number | null =>
+  median(rounds.flatMap(round => round[side].measured[name] ?? []))

@@ -1,9 +1,6 @@
 /** Student's t distribution. Pure. */
 
-/**
- * The value that |t| exceeds with probability `1 - confidence`, for `df` degrees of freedom. `confidence` in (0, 1),
- * `df` a whole number of at least 1.
- */
+/** The value that |t| exceeds with probability `1 - confidence`, for `df` (1, 2, ...) degrees of freedom. */
 export function twoSidedT(confidence: number, df: number): number {
   let low = 0
   let high = 1

@@ -1,7 +1,4 @@
-/**
- * Sends the same load to two commands or servers alternately: A B, B A, A B and so on, so that changes of the machine
- * affect both. A command is restarted each time, because two starts of one program may differ too.
- */
+/** The same load for two commands or servers in turns, A B, B A, A B: changes of the machine affect both. */
 import type { Context } from '../experiment/scenario.ts'
 import { checkAnswers, type Reachable } from '../launch/wait-until-listening.ts'
 import { type LoadRequest, planOf } from '../load/load-request.ts'

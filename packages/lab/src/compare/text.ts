@@ -43,7 +43,6 @@ const VERDICTS: Readonly<Record<ComparedFigure['verdict'], (figure: ComparedFigu
   'cannot tell': () => 'cannot tell',
 }
 
-/** Such as `±8 %`. */
 function hidden({ unit, hides }: ComparedFigure): string {
   const percent = hides! * 100
   return `±${percent.toFixed(percent < 1 ? 1 : 0)} ${unit === 'share' ? 'pt' : '%'}`

@@ -7,9 +7,7 @@ export interface Interval {
   readonly high: number
 }
 
-/**
- * Share of values left out at either end: a disturbance in a round or two must neither look like a change nor hide one.
- */
+/** Share of values left out at either end: a disturbed round must neither look like a change nor hide one. */
 const TRIMMED = 0.2
 /** With fewer values the interval is too wide to say anything. */
 export const FEWEST = 5

@@ -1,10 +1,7 @@
 /** Builds expectations from a sentence, the figures it uses, and a judgement of them. Pure. */
 import type { Expectation } from './scenario.ts'
 
-/**
- * Not judged while `figures` returns undefined. `judge` returns whether the figures are as expected, and the figures as
- * text.
- */
+/** Not judged while `figures` returns undefined. `judge` returns whether they are as expected, and a text. */
 export function expectation<Measured, Figures>(
   name: string,
   figures: (measured: Measured) => Figures | undefined,

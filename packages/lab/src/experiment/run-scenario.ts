@@ -1,7 +1,4 @@
-/**
- * Runs one scenario, judges it, and returns a result in every case. If an error or Ctrl-C ended the run early, the
- * result contains what was measured until then.
- */
+/** Runs and judges one scenario. If it ended early, the result contains what was measured until then. */
 import { performance } from 'node:perf_hooks'
 import { describeMachine } from '../launch/machine.ts'
 import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
@@ -9,7 +6,7 @@ import type { Progress } from '../progress.ts'
 import { formatPercent } from '../report/format.ts'
 import type { Form, ScenarioResult, View } from '../report/result.ts'
 import { foreignBelow, watchForeign } from '../processes/foreign-cpu.ts'
-import { withoutVerdict } from '../report/standing.ts'
+import { NOTHING_MEASURED, withoutVerdict } from '../report/standing.ts'
 import { UserError } from '../user-error.ts'
 import { missingPackages } from './app-file.ts'
 import { commitHere } from './commit.ts'
@@ -149,7 +146,7 @@ function viewOf(scenario: Scenario<unknown>, measured: unknown, incomplete: bool
     return scenario.view(measured)
   } catch (error) {
     if (!incomplete) throw error
-    return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
+    return NOTHING_MEASURED
   }
 }
 

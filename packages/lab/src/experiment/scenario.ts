@@ -1,8 +1,6 @@
 /**
- * A scenario is a published experiment, made repeatable. Types only; docs/add-a-scenario.md explains how to add one.
- *
- * A scenario fills its own `Measured` while it runs, so an interrupted run keeps its figures. Everything shown or
- * judged is a pure function of them.
+ * A scenario is a published experiment, made repeatable (docs/add-a-scenario.md). It fills its own `Measured`, so an
+ * interrupted run keeps its figures; everything shown or judged is a pure function of them. Types only.
  */
 import type { LoadOutcome, LoadProgress, Tls } from '../load/plan.ts'
 import type { App } from '../launch/command.ts'
@@ -21,9 +19,7 @@ export interface Expectation<Measured> {
   readonly name: string
   /** Undefined if the figures it needs were not measured. */
   readonly judge: (measured: Measured) => Judgement | undefined
-  /**
-   * False for facts that also hold on a busy machine and in the brief form, such as counts that add up. @default true
-   */
+  /** False for facts that also hold on a busy machine and in the brief form. @default true */
   readonly needsQuiet?: boolean
 }
 
@@ -117,10 +113,7 @@ export interface Context {
   /** Registers further cleanup, which runs after the run in every case, in reverse order. */
   cleanUp(undo: () => Promise<void> | void): void
   sleep(ms: number): Promise<void>
-  /**
-   * Calls `read` every `everyMs` until stopped; returns the values, with the time since the start. A failed reading is
-   * left out; if all fail, stop() throws the reason.
-   */
+  /** Calls `read` every `everyMs`. Failed readings are left out; if all fail, stop() throws the reason. */
   sample<T>(everyMs: number, read: () => Promise<T> | T): Sampling<T>
 }
 

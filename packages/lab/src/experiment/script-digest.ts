@@ -1,7 +1,6 @@
 /**
- * A short digest of the code that produced the figures of a scenario: its script in src/scenarios, the files of that
- * folder that the script imports, and the apps that it starts. It excludes comments and code that only judges or shows
- * figures (`-expects`, `-view`).
+ * A digest of the code that produced the figures of a scenario: its script, the files of src/scenarios that this
+ * imports, and its apps, without comments and without code that only judges or shows figures.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'

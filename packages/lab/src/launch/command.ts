@@ -1,7 +1,4 @@
-/**
- * Starts a command and makes sure it ends. Each command has its own process group, so everything that it starts (npm
- * scripts, shells, cluster workers) ends with it, however this process exits. It does not know ports, load or arms.
- */
+/** Starts a command in its own process group, so that all it starts ends with it, however this process exits. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -10,7 +7,6 @@ import { allProcesses, processTree } from '../processes/process-tree.ts'
 import { UserError } from '../user-error.ts'
 
 export interface Launch {
-  /** Used in messages. */
   readonly name: string
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
@@ -53,10 +49,7 @@ export function launch({ name, command, env }: Launch): Promise<App> {
   })
 }
 
-/**
- * Kills the group once this process has ended, even by SIGKILL: the system then closes our end of the pipe that the
- * guardian reads.
- */
+/** Kills the group once this process has ended, even by SIGKILL: the system then closes our end of the pipe. */
 function guard(pgid: number): ChildProcess {
   // The environment is empty, because the lab's tests find leftover processes by a variable in it.
   const guardian = spawn('/bin/sh', ['-c', `read _; kill -KILL -${pgid}`], {
@@ -152,10 +145,7 @@ export function lastLines(text: string, count: number): string {
   return lines.slice(-count).join('\n').trim()
 }
 
-/**
- * @param whose names the command if there are several @throws UserError before anything is started, if the program does
- *   not exist
- */
+/** @param whose names the command if there are several @throws UserError if the program does not exist */
 export function checkProgram([program]: readonly string[], whose?: string): void {
   if (findProgram(program!, process.env['PATH'] ?? '') !== undefined) return
   throw new UserError(`there is no program '${program}' to start${whose === undefined ? '' : ` (${whose})`}`)

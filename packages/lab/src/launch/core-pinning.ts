@@ -1,8 +1,4 @@
-/**
- * Gives the server one core and the lab another, so that neither can slow the other down and "one core's worth" means
- * something. It uses Linux's `taskset`. Without `taskset`, or with a single core, nothing is pinned and the result says
- * so.
- */
+/** Gives the server one core and the lab another, by `taskset`. Without it, or with one core, nothing is pinned. */
 import { execFileSync, spawnSync } from 'node:child_process'
 
 export interface Cores {
@@ -12,17 +8,14 @@ export interface Cores {
   readonly lab: number
 }
 
-/**
- * Picks the last allowed cores, because the first ones tend to serve interrupts. With two, the dependencies share the
- * lab's core, so the measured process keeps its own. Undefined with only one. Pure.
- */
+/** The last allowed cores: the first tend to serve interrupts. With two, dependencies share the lab's. Pure. */
 export function coresOf(allowed: readonly number[]): Cores | undefined {
   const [server, lab] = [allowed.at(-1), allowed.at(-2)]
   if (server === undefined || lab === undefined) return undefined
   return { server, lab, dependency: allowed.at(-3) ?? lab }
 }
 
-/** The cores that this process may use; empty without `taskset`. */
+/** Empty without `taskset`. */
 export function allowedCores(): readonly number[] {
   const shown = spawnSync('taskset', ['-cp', String(process.pid)], { encoding: 'utf8' })
   return shown.status === 0 ? parseCoreList(shown.stdout) : []

@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import net from 'node:net'
 
-/** First and last port, both included. */
 export type Ports = readonly [first: number, last: number]
 
 /** Ports below this are well known. */
@@ -10,10 +9,7 @@ const FIRST = 10_000
 /** Assumed ephemeral range if the system does not report one: most ranges begin here or later. */
 const USUAL: Ports = [32_768, 65_535]
 
-/**
- * A free port, if possible outside the ephemeral range: the system assigns ports of that range to connections and to
- * port 0, perhaps before the command listens.
- */
+/** Outside the ephemeral range if possible: the system may give a port of it away before the command listens. */
 export async function freePort(): Promise<number> {
   const choice = portsLeft(givenOut())
   for (let tries = 0; choice !== undefined && tries < 100; tries++) {

@@ -1,7 +1,4 @@
-/**
- * Waits until a started command is reachable, or explains in one sentence why it is not: it ended, never listened,
- * found its port taken, or answers only with errors.
- */
+/** Waits until a started command is reachable, or explains in one sentence why it is not. */
 import http from 'node:http'
 import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -77,31 +74,19 @@ async function choose(
   found: readonly Listener[],
   tls: Tls | undefined,
 ): Promise<{ origin: string; note?: string }> {
-  const [only] = found
-  if (found.length === 1) return { origin: originOf(only!, tls) }
+  let taken = found[0]!
+  if (found.length === 1) return { origin: originOf(taken, tls) }
+  const request: Ask = { method: 'GET', headers: {}, body: undefined, tls }
   // One of several ports may be an inspector or a metrics port. Those answer HTTP too, but rarely with a page at /.
   for (const listener of found) {
-    const status = await ask(
-      new URL(originOf(listener, tls)),
-      { method: 'GET', headers: {}, body: undefined, tls },
-      1000,
-    )
-    if (typeof status === 'number' && status < 400) return several(name, listener, found, tls)
+    const status = await ask(new URL(originOf(listener, tls)), request, 1000)
+    if (typeof status === 'string' || status >= 400) continue
+    taken = listener
+    break
   }
-  return several(name, only!, found, tls)
-}
-
-function several(
-  name: string,
-  taken: Listener,
-  found: readonly Listener[],
-  tls: Tls | undefined,
-): { origin: string; note: string } {
   const ports = found.map(listener => listener.port).join(', ')
-  return {
-    origin: originOf(taken, tls),
-    note: `${name} listens on several ports (${ports}); using ${taken.port}, --url chooses another`,
-  }
+  const note = `${name} listens on several ports (${ports}); using ${taken.port}, --url chooses another`
+  return { origin: originOf(taken, tls), note }
 }
 
 function originOf({ host, port }: Listener, tls: Tls | undefined): string {

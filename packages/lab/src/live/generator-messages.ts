@@ -10,15 +10,11 @@ export type ToGenerator =
   | { readonly kind: 'steer'; readonly rate: number }
   /** Sends no more requests, and waits for those in flight. */
   | { readonly kind: 'end' }
-  /** Stops at once. */
   | { readonly kind: 'stop' }
 
 export interface Tick {
-  /** Milliseconds since the start. */
   readonly atMs: number
-  /** Duration since the previous tick. */
   readonly lengthMs: number
-  /** The offered rate at the end of the tick. */
   readonly rate: number
   readonly sides: readonly SideCounts[]
 }

@@ -1,5 +1,6 @@
 /** Starts and controls the generator's process from the lab. */
 import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { EngineReport } from '../load/engine-job.ts'
 import type { LoadPlan } from '../load/plan.ts'
@@ -43,33 +44,19 @@ export class GeneratorProcess {
 
   /** Resolves when the connections are open and the load begins. */
   start(plans: readonly LoadPlan[], rate: number): Promise<void> {
-    this.#tell({ kind: 'start', plans, rate })
+    this.tell({ kind: 'start', plans, rate })
     return this.#started
   }
 
-  steer(rate: number): void {
-    this.#tell({ kind: 'steer', rate })
-  }
-
-  /** Stops sending; `reports` resolves when every request was answered or timed out. */
-  end(): void {
-    this.#tell({ kind: 'end' })
-  }
-
-  /** Resolves `reports` at once. */
-  stop(): void {
-    this.#tell({ kind: 'stop' })
+  tell(message: ToGenerator): void {
+    // After the end of the process, `reports` rejects, and nothing is sent.
+    if (this.#child.connected) this.#child.send(message, () => {})
   }
 
   async close(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    const gone = new Promise(resolve => this.#child.once('exit', resolve))
+    const gone = once(this.#child, 'exit')
     this.#child.kill('SIGKILL')
     await gone
-  }
-
-  #tell(message: ToGenerator): void {
-    // After the end of the process, `reports` rejects, and nothing is sent.
-    if (this.#child.connected) this.#child.send(message, () => {})
   }
 }

@@ -1,20 +1,16 @@
-/**
- * The load generator in a separate process: one thread sends the same load to both sides, so that a delay affects both
- * alike. generator-process.ts starts it; it ends with the lab.
- */
+/** The generator's process: one thread sends the same load to both sides, so that a delay affects both alike. */
 import { nowMs } from '../load/clock.ts'
 import { Engine } from '../load/engine.ts'
 import type { EngineReport } from '../load/engine-job.ts'
 import type { LoadPlan } from '../load/plan.ts'
-import { peersOf } from '../load/peers.ts'
 import { prepare } from '../load/prepare.ts'
+import { peersOf } from '../load/target.ts'
 import { warmUp } from '../load/warm-up.ts'
 import type { FromGenerator, ToGenerator } from './generator-messages.ts'
 import { SideCounter } from './side-counter.ts'
 import { SteeredArrivals } from './steered-arrivals.ts'
 
 const TICK_MS = 100
-/** Time from the moment all connections are open to the first request. */
 const LEAD_MS = 20
 
 interface Side {

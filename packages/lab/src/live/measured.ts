@@ -36,7 +36,6 @@ export interface LiveSecond {
   readonly second: number
   /** The load as a multiple of the capacity; null for a second in which it changed. */
   readonly load: number | null
-  /** Results by arm. */
   readonly sides: Readonly<Record<string, SecondResult>>
 }
 
@@ -50,9 +49,7 @@ export interface LiveSide {
   readonly outcome: LoadOutcome
 }
 
-/**
- * A second counts after this many seconds of the same load: by default, requests of an earlier load have then ended.
- */
+/** A second counts after this many seconds of the same load: by default, requests of an earlier load have ended. */
 const SETTLES_S = 2
 
 /** Maximum after-effect of a decrease of the load: a server that has not recovered by then will not. */
@@ -60,10 +57,7 @@ const RECOVERS_S = 10
 /** The same threshold as in the report's verdict. */
 const RECOVERED = 0.9
 
-/**
- * A second counts for its load if the seconds before had the same load. The first second never counts, because the
- * connections are cold.
- */
+/** A second counts for its load if the seconds before had it. The first never does: its connections are cold. */
 function settled(loads: readonly (number | null)[], second: number): number | null {
   const load = loads[second] ?? null
   const before = loads.slice(Math.max(0, second - SETTLES_S), second)

@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process'
 
 interface Surroundings {
-  /** False with `--no-open`. */
   readonly wanted: boolean
   readonly isTerminal: boolean
   readonly ci: string | undefined

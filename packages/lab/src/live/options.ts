@@ -15,11 +15,9 @@ export type RawLiveOptions = Omit<
 }
 
 export interface LiveOptions {
-  /** The command, the request, and how it is sent. */
   readonly melt: MeltOptions
   /** Requests per second of each side; undefined if it must be measured. */
   readonly capacity: number | undefined
-  /** The run ends by itself after this time. */
   readonly longestMs: number
 }
 

@@ -1,7 +1,5 @@
-/**
- * Serves the page to this computer, sends it figures and receives its settings. Viewers do not affect the generator:
- * they get figures that exist anyway, and a slow viewer misses some.
- */
+/** Serves the page to this computer, sends it figures and receives its settings. A slow viewer misses some figures. */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +7,6 @@ import path from 'node:path'
 
 /** What the page can read and control. */
 export interface PageParts {
-  /** Constant for the whole run. */
   readonly about: () => unknown
   /** The complete state for a new viewer; undefined before there is any. */
   readonly everything: () => unknown
@@ -57,12 +54,8 @@ export class PageServer {
     this.#server.maxConnections = MOST_CONNECTIONS
   }
 
-  /** Listens on a free port and returns the address. */
   async listen(): Promise<string> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(0, '127.0.0.1', resolve)
-    })
+    await once(this.#server.listen(0, '127.0.0.1'), 'listening')
     return `http://127.0.0.1:${this.#port}/`
   }
 
@@ -185,7 +178,6 @@ export class PageServer {
   }
 }
 
-/** Parses `{"load": 2.5}`. */
 function loadIn(body: string): unknown {
   try {
     return (JSON.parse(body) as { load?: unknown } | null)?.load

@@ -1,7 +1,4 @@
-/**
- * The live run: starts the command bare and protected, measures the bare side's capacity while the protected side has
- * the same load, then sends both the load that the page sets, until the user ends it.
- */
+/** The live run: the command bare and protected, both with the load that the page sets, until the user ends it. */
 import { type Scenario, scenario } from '../experiment/scenario.ts'
 import { armsOf, namedArms } from '../melt/arms.ts'
 import { formatRate } from '../report/format.ts'

@@ -1,7 +1,4 @@
-/**
- * The state of a live run: current figures, the last minute, and the result of each load. Pure: time comes from the
- * generator's ticks. Bounded, however long the run lasts.
- */
+/** The state of a live run: current figures, the last minute, and the result of each load. Pure, and bounded. */
 import { type Figures, figuresOf, windowOf } from './figures.ts'
 import type { Tick } from './generator-messages.ts'
 import type { Dot } from './side-counter.ts'
@@ -17,14 +14,12 @@ export interface LiveUpdate {
   readonly atS: number
   readonly load: number
   readonly sides: readonly (Figures & { readonly dots: readonly Dot[] })[]
-  /** Present only if a point or a result was added. */
   readonly points?: readonly Point[]
   readonly curve?: readonly CurvePoint[]
 }
 
 const TICKS_KEPT = 40
 const POINT_EVERY_MS = 500
-/** One minute. */
 const MOST_POINTS = 120
 /** The figures belong to a new load after this time: the window, and a moment in which a server may stall. */
 const SETTLES_MS = 3000

@@ -3,10 +3,7 @@ import type { RequestEnd } from '../load/arrival-source.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
 import type { Watcher } from './steered-arrivals.ts'
 
-/**
- * `good`: 2xx or 3xx within the SLO; `late`: 2xx or 3xx after the SLO; `refused`: 503; `lost`: other answers, failures,
- * unsent.
- */
+/** `good`, `late`: 2xx or 3xx within or after the SLO; `refused`: 503; `lost`: other answers, failures, unsent. */
 export type Fate = 'good' | 'late' | 'refused' | 'lost'
 
 /** Latency from due to ended, ms. */

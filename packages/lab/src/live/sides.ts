@@ -71,10 +71,7 @@ export function coresInWords(cores: Cores | undefined): string {
     : 'both services share one core evenly, and the load has the other'
 }
 
-/**
- * Measures the bare side while the protected side gets the same load, so that each has the same share of the machine as
- * later.
- */
+/** Measures the bare side while the other gets the same load, so that each has its later share of the machine. */
 export async function findCapacity(
   context: Context,
   { melt }: LiveOptions,

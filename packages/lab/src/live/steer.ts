@@ -58,7 +58,7 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
     const told = session.add(tick)
     page.tell(told)
     // The generator gets at most one change per tick, however often the page sends one.
-    if (session.rate !== offered) generator.steer(session.rate)
+    if (session.rate !== offered) generator.tell({ kind: 'steer', rate: session.rate })
     offered = session.rate
     if (told.atS < statusAtS) return
     statusAtS = told.atS + STATUS_EVERY_S
@@ -80,11 +80,9 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   } finally {
     clearTimeout(timer)
   }
-  if (signal.aborted) generator.stop()
-  else generator.end()
+  generator.tell({ kind: signal.aborted ? 'stop' : 'end' })
   context.status('waiting for requests in flight')
-  const stopped = (): void => generator.stop()
-  signal.addEventListener('abort', stopped, { once: true })
+  signal.addEventListener('abort', () => generator.tell({ kind: 'stop' }), { once: true })
   const reports = await generator.reports
   over = true
   const outcomes = sides.map(({ arm }, side) => ({ arm, outcome: outcomeOf(plans[side]!, [reports[side]!]) }))
@@ -124,7 +122,6 @@ function statusOf({ load, sides: figures }: LiveUpdate, sides: readonly Side[]):
   return `${formatMultiple(load)}  ${good.join(', ')}  (Ctrl-C ends it)`
 }
 
-/** Rejects when the signal is aborted. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason)

@@ -1,7 +1,6 @@
 /** Evenly spaced arrivals whose rate can be changed at any time, without an end. Pure. */
 import type { ArrivalSource, RequestEnd } from '../load/arrival-source.ts'
 
-/** Called for every request, with its due time and result. */
 export interface Watcher {
   due(): void
   ended(latencyMs: number, end: RequestEnd, ownMs: number): void
@@ -29,7 +28,6 @@ export class SteeredArrivals implements ArrivalSource {
     this.#change()
   }
 
-  /** No request is due after `nowMs`. */
   end(nowMs: number): void {
     this.durationMs = Math.min(this.durationMs, nowMs)
   }

@@ -4,6 +4,7 @@ import { standings } from '../melt/standings.ts'
 import { armColumn, bestOf, finding, goodputPlot, loadColumns } from '../melt/view.ts'
 import { formatChosen, formatMs, formatMultiple, formatRate } from '../report/format.ts'
 import type { LinesPlot, ScenarioArm, Standing, Unit, View } from '../report/result.ts'
+import { NOTHING_MEASURED } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
 import type { LiveMeasured, LiveRow, LiveSecond } from './measured.ts'
 
@@ -17,13 +18,9 @@ type Known = LiveMeasured & { readonly capacity: NonNullable<LiveMeasured['capac
 
 export function liveView(measured: LiveMeasured, arms: Arms): View {
   const { capacity, rows, seconds } = measured
-  if (capacity === null || seconds.length === 0) {
-    return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
-  }
+  if (capacity === null || seconds.length === 0) return NOTHING_MEASURED
   const courses = overTime(seconds, arms)
-  if (rows.length === 0) {
-    return { finding: TOO_SHORT, tables: [], plots: courses }
-  }
+  if (rows.length === 0) return { finding: TOO_SHORT, tables: [], plots: courses }
   const known = { ...measured, capacity }
   return {
     standings: standingsOf(known, arms),

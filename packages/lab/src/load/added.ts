@@ -1,6 +1,6 @@
 /** Combines the counts of several workers or runs. Pure. */
 import type { Histogram } from './histogram.ts'
-import type { ByKind, Counts, LoadOutcome } from './plan.ts'
+import { type ByKind, type Counts, type Kind, KINDS, type LoadOutcome } from './plan.ts'
 
 export const sumOf = <T>(parts: readonly T[], read: (part: T) => number): number =>
   parts.reduce((sum, part) => sum + read(part), 0)
@@ -12,9 +12,11 @@ export const addUp = (parts: readonly Readonly<Record<string, number | undefined
   return sum
 }
 
-/** The total over all names. */
 export const totalOf = (counts: Readonly<Record<string, number | undefined>>): number =>
   sumOf(Object.values(counts), times => times ?? 0)
+
+export const byKind = <T>(make: (kind: Kind) => T): ByKind<T> =>
+  Object.fromEntries(KINDS.map(kind => [kind, make(kind)])) as ByKind<T>
 
 /** Latencies as measured. */
 export const latenciesOf = (outcome: LoadOutcome): ByKind<Histogram> => ({

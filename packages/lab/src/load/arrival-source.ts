@@ -8,26 +8,17 @@ import { type Arrivals, arrivalsOf, durationMs } from './schedule.ts'
 /** `peek` returns Infinity while no next request is known. */
 export interface ArrivalSource extends Arrivals {
   readonly durationMs: number
-  /**
-   * Reports that the request due at `due` ended at `atMs`. `connected` is false if it got no connection, `run` is its
-   * journey, and `ownMs` is the maximum of the generator's own delay in its time.
-   */
+  /** `connected` is false if it got no connection; `ownMs` is the maximum of the generator's own delay in its time. */
   ended(atMs: number, connected: boolean, due: number, end: RequestEnd, ownMs: number, run?: JourneyRun): void
 }
 
 /** The HTTP status, or the reason why the request got no answer. */
 export type RequestEnd = number | FailureCode | 'unsent'
 
-/**
- * Minimum pause of a user whose connection failed, ms. Otherwise a closed port would get tens of thousands of attempts
- * per second, and the failures would hide everything else.
- */
+/** Minimum pause of a user whose connection failed, ms: a closed port would get thousands of attempts a second. */
 const PAUSE_AFTER_FAILED_CONNECTION_MS = 100
 
-/**
- * Users with a pause begin at times spread over one pause, and each pause is random, from half to one and a half of
- * `thinkMs`. With equal pauses, users that were once answered together would stay synchronised for ever.
- */
+/** Starts and pauses (half to one and a half of `thinkMs`) are random, or users would stay synchronised for ever. */
 const closedLoop = (users: number, lengthMs: number, thinkMs: number, random: () => number): ArrivalSource => {
   const wanting = new DueTimes()
   for (let user = 0; user < users; user++) wanting.add(random() * thinkMs)

@@ -7,10 +7,7 @@
  * in flight than at the quietest recent moment, because a slow server always has some in flight.
  */
 
-/**
- * Length of the window in which the quietest moment is sought, ms. During the run it grows from the first value to the
- * second.
- */
+/** Length of the window in which the quietest moment is sought, ms; it grows during the run. */
 const SHORTEST_WINDOW_MS = 50
 const LONGEST_WINDOW_MS = 1000
 

@@ -1,18 +1,11 @@
-/**
- * The connections of one worker: opens the standing set, hands out free ones, replaces those that the server closed,
- * and closes those that are no longer needed. Knows no schedule and counts no requests. Times are milliseconds of the
- * run.
- */
+/** The connections of one worker: opens the standing set, hands out free ones, replaces closed ones. */
 import { nowMs } from './clock.ts'
 import type { Connection, Dialer } from './connection.ts'
 import { Fifo } from './fifo.ts'
 
 /** Time for the server to close a connection that is no longer needed; longer than the margin below. */
 const LINGER_MS = 1500
-/**
- * A server that limits idle time (Keep-Alive: timeout=5) may close a connection just as a request is sent. So no
- * request is sent in the last second of that time, or in its last half if it is under 2 s.
- */
+/** A server may close a connection when its Keep-Alive timeout ends, so the last second or half is not used. */
 const LEAVE_BEFORE_MS = 1000
 /** Interval of the check for slow connects while the standing set opens. */
 const LOOK_EVERY_MS = 20
@@ -27,7 +20,6 @@ export interface PoolSize {
 }
 
 export class ConnectionPool {
-  /** Connections opened before the start. */
   standingOpened = 0
   readonly #size: PoolSize
   readonly #dialer: Dialer
@@ -49,10 +41,7 @@ export class ConnectionPool {
     this.#dialer = dialer
   }
 
-  /**
-   * Opens the standing set gradually. Ends early if a connection fails or takes longer than `timeoutMs`: the run itself
-   * will report what is wrong.
-   */
+  /** Opens the standing set gradually. Ends early if a connection fails or is slow: the run will say what is wrong. */
   openStanding(timeoutMs: number): Promise<void> {
     return new Promise(resolve => {
       this.#standingReady = resolve
@@ -164,14 +153,12 @@ export class ConnectionPool {
     return connected
   }
 
-  /** The server closed the connection while it was idle. */
   gone(connection: Connection): void {
     if (this.#closing.delete(connection)) return
     this.#open--
     this.#toReplace++
   }
 
-  /** Connections that have been connecting for longer than `timeoutMs`. */
   *overdue(now: number, timeoutMs: number): Generator<Connection> {
     for (const connection of this.#connecting) {
       if (connection.since + timeoutMs > now) return

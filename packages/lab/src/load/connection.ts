@@ -1,11 +1,11 @@
 /**
- * A connection carries one request at a time. It is an HTTP/1.1 connection (http1-connection.ts), or a stream of an
- * HTTP/2 connection (http2-stream.ts). It turns network events into calls on its owner, and knows no schedule, pool or
- * counter. After `onGone` or `onFailed` it makes no further calls.
+ * Carries one request at a time: an HTTP/1.1 connection, or a stream of HTTP/2. Turns network events into calls on its
+ * owner, none after `onGone` or `onFailed`. Knows no schedule, pool or counter.
  */
 import type { JourneyRun } from './journey-run.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { FailureCode } from './plan.ts'
+import type { Peer } from './target.ts'
 
 export interface ConnectionOwner {
   /** Bytes, or the end of the stream, arrived. Calls that result from them follow. */
@@ -22,15 +22,6 @@ export interface ConnectionOwner {
   onGone(connection: Connection): void
 }
 
-export interface Peer {
-  /** Index among the servers of the run. */
-  readonly index: number
-  readonly address: string
-  readonly port: number
-  /** Name for TLS to verify; undefined for plain HTTP. */
-  readonly tlsName: string | undefined
-}
-
 type State = 'connecting' | 'open' | 'closing' | 'gone'
 
 export abstract class Connection {
@@ -44,10 +35,7 @@ export abstract class Connection {
   queuedAt = 0
   /** The maximum part of its latency that the generator had caused when it was sent, ms. */
   ownMs = 0
-  /**
-   * `since`: when it began to connect, later when it began to close. `usableUntil`: the end of the time for another
-   * request. Set by the owner.
-   */
+  /** `since`: when it began to connect, or to close. `usableUntil`: the end of its use. Set by the owner. */
   since = 0
   usableUntil: number = Number.POSITIVE_INFINITY
   /** Number, target, body length and journey of its request; set by the owner. */
@@ -89,7 +77,6 @@ export abstract class Connection {
   }
 }
 
-/** Creates connections for a pool. */
 export interface Dialer {
   /** Whether another connection is possible; the pool has its own limit. */
   readonly hasRoom: boolean

@@ -1,16 +1,10 @@
-/**
- * Detects whether a worker has a core of its own. Pure. The idle turns of a worker that shares its core delay the
- * measured server: the server waits for a slice of the scheduler, and the generator reports latency that it caused
- * itself.
- */
+/** Detects whether a worker shares its core, so that its idle turns would delay the measured server. Pure. */
 import type { Scheduling } from './scheduling.ts'
 
 const LOOK_MS = 20
 /** Another thread wants the core if the worker was ready but waited for this share of the time between two checks. */
 const WAITED_SHARE = 0.05
-/**
- * Time for which a worker yields, ms. A worker that yields never waits for the core, so checks meanwhile show nothing.
- */
+/** How long a worker yields, ms. Meanwhile it never waits for the core, so checks would show nothing. */
 const YIELDS_MS = 10_000
 
 export class CoreSharing {

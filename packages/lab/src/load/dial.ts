@@ -1,8 +1,10 @@
 /** Connects to a server with TCP, and with TLS if the server uses it. */
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
-import type { Peer } from './connection.ts'
-import { serverName } from './tls.ts'
+import type { Peer } from './target.ts'
+
+/** In TLS a server name cannot be an address. */
+const serverName = (name: string): string => (/^[\d.]+$|:/.test(name) ? '' : name)
 
 /** `tls`: options for a server that uses TLS. `onread` receives the bytes instead of events. */
 export const dial = (peer: Peer, tls: ConnectionOptions, onConnected: () => void, onread?: OnReadOpts): Socket => {

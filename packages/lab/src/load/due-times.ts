@@ -2,7 +2,6 @@
 export class DueTimes {
   readonly #times: number[] = []
 
-  /** Infinity if empty. */
   get first(): number {
     return this.#times[0] ?? Number.POSITIVE_INFINITY
   }

@@ -1,10 +1,10 @@
 /** The input and output of one worker. Types and plain data only, because they cross threads. */
-import type { Peer } from './connection.ts'
 import type { JourneyData } from './journeys.ts'
 import type { Freeze } from './lateness.ts'
 import type { Counts, LoadPlan, LoadProgress } from './plan.ts'
 import type { RequestText } from './request-text.ts'
 import type { TallyData } from './tally.ts'
+import type { Peer } from './target.ts'
 
 export interface EngineJob {
   readonly plan: LoadPlan

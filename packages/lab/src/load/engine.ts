@@ -1,31 +1,28 @@
 /**
- * One worker's load: takes due arrivals, sends them on connections, and counts the results. It knows neither threads
- * nor reports. All times are milliseconds since the start of the run.
- *
- * The flow: arrival due -> connection (free, new, or waited for) -> sent -> answer | failure -> tally.
+ * One worker's load: arrival due -> connection (free, new, or waited for) -> sent -> answer or failure -> tally. Knows
+ * neither threads nor reports. Times are milliseconds since the start of the run.
  */
 import type { ConnectionOptions } from 'node:tls'
 import { type ArrivalSource, shareOf, sourceOf } from './arrival-source.ts'
 import { BusyPeriod } from './busy-period.ts'
 import { nowMs } from './clock.ts'
-import type { Connection, ConnectionOwner, Dialer, Peer } from './connection.ts'
+import type { Connection, ConnectionOwner, Dialer } from './connection.ts'
 import { ConnectionPool, type PoolSize } from './connection-pool.ts'
 import type { EngineJob, EngineProgress, EngineReport } from './engine-job.ts'
+import { Fifo } from './fifo.ts'
 import { Http1Connection } from './http1-connection.ts'
 import { Http2Dialer } from './http2-dialer.ts'
 import { Journeys } from './journeys.ts'
-import { type DueRequest, Origin } from './origin.ts'
+import type { JourneyRun } from './journey-run.ts'
 import { OutgoingRequest } from './outgoing-request.ts'
 import { Pacer } from './pacer.ts'
 import type { FailureCode } from './plan.ts'
 import { seededRandom } from './random.ts'
 import { Tally } from './tally.ts'
+import type { Peer } from './target.ts'
 import { tlsOptions } from './tls.ts'
 
-/**
- * Maximum connections of the standing set that connect at the same time, over all workers: a Node server accepts one
- * connection per turn of its loop, and its backlog is 511.
- */
+/** Over all workers: a Node server accepts one connection per turn of its loop, and its backlog is 511. */
 const CONNECTING_AT_ONCE = 100
 /** Requests sent in a row before answers are read. */
 const SENDS_AT_ONCE = 64
@@ -36,6 +33,22 @@ const SWEEP_MS = 4
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage()
   return (user + system) / 1000
+}
+
+/** A due request: its time, number, target, and journey, if any. */
+interface DueRequest {
+  readonly due: number
+  readonly number: number
+  readonly target: number
+  readonly run: JourneyRun | undefined
+}
+
+/** One server: its connections, and the requests that wait for one, ordered by due time. */
+interface Origin {
+  readonly pool: ConnectionPool
+  readonly waiting: Fifo<DueRequest>
+  /** True if a request waits because of the cap on connections. */
+  capped: boolean
 }
 
 export class Engine implements ConnectionOwner {
@@ -59,7 +72,6 @@ export class Engine implements ConnectionOwner {
   /** Connections whose request has not been sent yet. */
   #queued: Connection[] = []
 
-  /** Number of the next request. */
   #number: number
   /** In the order of sending, which is nearly the order of due times. */
   readonly #inflight = new Set<Connection>()
@@ -113,7 +125,8 @@ export class Engine implements ConnectionOwner {
           : Math.max(1, shareOf(shareOf(connections.max, worker, workers), index, peers.length))
       const size = { standing: Math.min(standing, most), most, connectingAtOnce }
       const streams = plan.http2?.streams ?? 1
-      return new Origin(new ConnectionPool({ ...size, most: most * streams }, this.#dialerOf(peer!, tls, size)))
+      const pool = new ConnectionPool({ ...size, most: most * streams }, this.#dialerOf(peer!, tls, size))
+      return { pool, waiting: new Fifo(), capped: false }
     })
   }
 
@@ -123,7 +136,6 @@ export class Engine implements ConnectionOwner {
     return { hasRoom: true, connect: () => new Http1Connection(this, peer, tls), destroy: () => {} }
   }
 
-  /** Opens the standing connections. */
   async open(): Promise<void> {
     const { connectTimeoutMs } = this.#job.plan
     await Promise.all(this.#origins.map(({ pool }) => pool.openStanding(connectTimeoutMs)))
@@ -216,7 +228,6 @@ export class Engine implements ConnectionOwner {
     return { due, number, target, run }
   }
 
-  /** Finds a connection for a request that is due. */
   #place(request: DueRequest, at: number): void {
     const { due, target, run } = request
     const { origin, reachable } = this.#requests[target]!
@@ -270,11 +281,7 @@ export class Engine implements ConnectionOwner {
     this.#queued = []
   }
 
-  /**
-   * Waiting requests take free connections; then one more is opened if the cap allows it. Only one opens per turn,
-   * because answers read between turns free others. Otherwise a generator that catches up after a pause would open
-   * hundreds at once, and measure the effect of that.
-   */
+  /** Waiting requests take free connections. Only one more opens per turn: answers between turns free others. */
   #serveWaiting(origin: Origin, now: number): void {
     const { pool, waiting, capped } = origin
     while (waiting.length > 0) {
@@ -306,7 +313,7 @@ export class Engine implements ConnectionOwner {
   }
 
   onAnswer(connection: Connection, status: number, reusable: boolean): void {
-    const { lastSeen: now, unreadMs } = this.#pacer
+    const { lastSeen: now, unreadMs } = this.#pacer.lateness
     const { due, target, run } = connection
     const ownMs = connection.ownMs + unreadMs
     const origin = this.#originOf(connection)
@@ -327,14 +334,14 @@ export class Engine implements ConnectionOwner {
     }
     // After a gap, all answers are read before due requests are sent: answers show whether the server was idle
     // meanwhile.
-    if (this.#source.peek() <= now && !this.#pacer.catchingUp) this.#sendDue(now)
+    if (this.#source.peek() <= now && !this.#pacer.lateness.catchingUp) this.#sendDue(now)
   }
 
   onFailed(connection: Connection, code: FailureCode, reason: string): void {
     const connected = this.#originOf(connection).pool.lost(connection)
     if (!this.#running) return
     this.#pacer.cameIn()
-    if (connection.busy) this.#failRequest(connection, code, reason, connected, this.#pacer.unreadMs)
+    if (connection.busy) this.#failRequest(connection, code, reason, connected, this.#pacer.lateness.unreadMs)
   }
 
   #failRequest(connection: Connection, code: FailureCode, reason: string, connected: boolean, unreadMs: number): void {
@@ -358,7 +365,7 @@ export class Engine implements ConnectionOwner {
     this.#sentAtSweep = this.#tally.sentCount
     this.#lastSweep = now
     // An answer that arrived in time but is unread is not late, so the check uses the time up to which all was read.
-    const { readUpTo } = this.#pacer
+    const { readUpTo } = this.#pacer.lateness
     for (const { pool } of this.#origins) {
       for (const connection of pool.overdue(readUpTo, connectTimeoutMs)) this.#drop(connection, 'connect-timeout')
     }
@@ -411,7 +418,7 @@ export class Engine implements ConnectionOwner {
       aborted,
       cpuMs: cpuMs() - this.#cpuAtStart,
       idleMs: this.#pacer.idleMs,
-      freezes: this.#pacer.freezes,
+      freezes: this.#pacer.lateness.freezes,
       unsentForConnection: this.#unsentForConnection,
       unsentForGenerator: this.#unsentForGenerator,
       standingWanted: this.#standing,

@@ -17,7 +17,6 @@ const LOWEST_MS = 2 ** -10
 /** Sums are kept in whole tenths of a microsecond, so that merging in any order gives exactly the same sum. */
 const SUM_UNITS_PER_MS = 10_000
 
-/** The maximum count in one bucket. */
 const MOST = 2 ** 32 - 1
 
 const float = new Float64Array(1)

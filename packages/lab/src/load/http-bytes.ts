@@ -30,14 +30,8 @@ export const isWord = (bytes: Uint8Array, start: number, end: number, word: stri
   return true
 }
 
-export const textOf = (bytes: Uint8Array, start: number, end: number): string => {
-  let text = ''
-  for (let at = start; at < Math.min(end, start + 60); at++) {
-    const byte = bytes[at]!
-    text += byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '?'
-  }
-  return text
-}
+export const textOf = (bytes: Uint8Array, start: number, end: number): string =>
+  String.fromCharCode(...bytes.subarray(start, Math.min(end, start + 60))).replace(/[^ -~]/g, '?')
 
 /** Calls `visit` with the bounds of every token of a comma-separated list. */
 export const eachToken = (

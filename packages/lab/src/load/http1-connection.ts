@@ -1,16 +1,14 @@
 /** An HTTP/1.1 connection: writes bytes to its socket at once, and parses input in the read buffer. */
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
+import { Connection, type ConnectionOwner } from './connection.ts'
 import { dial } from './dial.ts'
 import { explain, failureOf } from './failure.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import { ResponseParser } from './response-parser.ts'
+import type { Peer } from './target.ts'
 
-/**
- * One buffer serves every socket of the thread: input is parsed before the next read begins. libuv reads at most 64 KiB
- * at once.
- */
+/** One buffer for all sockets of the thread: input is parsed before the next read. libuv reads at most 64 KiB. */
 const readBuffer = new Uint8Array(65_536)
 
 export class Http1Connection extends Connection {

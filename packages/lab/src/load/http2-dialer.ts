@@ -1,14 +1,14 @@
 /** Opens HTTP/2 connections to one server, and chooses a connection for each stream. */
 import type { ConnectionOptions } from 'node:tls'
-import type { Connection, ConnectionOwner, Dialer, Peer } from './connection.ts'
+import type { Connection, ConnectionOwner, Dialer } from './connection.ts'
 import { Http2Session } from './http2-session.ts'
 import { Http2Stream } from './http2-stream.ts'
+import type { Peer } from './target.ts'
 
 export interface Http2Size {
   /** Number of connections opened before any carries a second stream, and the maximum. */
   readonly standing: number
   readonly most: number
-  /** Maximum concurrent streams per connection. */
   readonly streams: number
   /** True for one connection per request. */
   readonly fresh: boolean

@@ -1,7 +1,4 @@
-/**
- * One HTTP/2 connection of node:http2: decides which streams may open, and ends them when the connection ends.
- * http2-stream.ts has the streams.
- */
+/** One HTTP/2 connection: decides which streams (http2-stream.ts) may open, and ends them when it ends. */
 import {
   type ClientHttp2Session,
   connect,
@@ -11,17 +8,16 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import type { Peer } from './connection.ts'
 import { dial } from './dial.ts'
 import { explain, failureOf } from './failure.ts'
 import type { FailureCode } from './plan.ts'
+import type { Peer } from './target.ts'
 
 /** Answers are discarded as they arrive: with a window this large the server never has to wait. */
 const WINDOW_BYTES = 2 ** 24
 
 /** A user of the connection, for one stream at a time. */
 export interface SessionUser {
-  /** The connection is open. */
   connected(): void
   /** The user may open the stream that `mayOpen` refused. */
   admitted(): void
@@ -41,7 +37,6 @@ export class Http2Session {
   #settled = false
   /** The user that may send before the server's SETTINGS arrive. */
   #first: SessionUser | undefined
-  /** The users that wait for the server's SETTINGS. */
   readonly #held: Set<SessionUser> = new Set()
   #session: ClientHttp2Session | undefined
   #bytesSeen = 0
@@ -80,11 +75,7 @@ export class Http2Session {
     return more
   }
 
-  /**
-   * Until the server has sent how many streams it accepts, only the first user may open one: a server that accepts a
-   * single stream would refuse the others. These are `admitted` later; from then on node:http2 holds back streams above
-   * the limit.
-   */
+  /** Until SETTINGS arrive, only one user may open a stream: the server may accept one. Others are `admitted` then. */
   mayOpen(user: SessionUser): boolean {
     this.#first ??= user
     if (this.#settled || this.#first === user) return true
@@ -104,7 +95,6 @@ export class Http2Session {
     this.#session!.goaway(constants.NGHTTP2_NO_ERROR)
   }
 
-  /** The user no longer uses the connection. */
   leave(user: SessionUser): void {
     this.users.delete(user)
     this.#held.delete(user)

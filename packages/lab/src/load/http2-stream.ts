@@ -1,12 +1,10 @@
-/**
- * Sends one request at a time on an HTTP/2 connection. Each request has its own stream; this object outlives the
- * streams, as an HTTP/1.1 connection outlives its requests.
- */
+/** Sends one request at a time on an HTTP/2 connection, each on its own stream, which this object outlives. */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from 'node:http2'
-import { Connection, type ConnectionOwner, type Peer } from './connection.ts'
+import { Connection, type ConnectionOwner } from './connection.ts'
 import { type Http2Session, type SessionUser, sessionFailure } from './http2-session.ts'
 import type { Http2Message, OutgoingRequest } from './outgoing-request.ts'
 import type { FailureCode } from './plan.ts'
+import type { Peer } from './target.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM, NGHTTP2_HTTP_1_1_REQUIRED } = constants
 
@@ -149,7 +147,6 @@ export class Http2Stream extends Connection implements SessionUser {
   }
 }
 
-/** The failure for the code with which a stream was reset. */
 const streamFailure = (code: number): [code: FailureCode, reason: string] => {
   if (code === NGHTTP2_REFUSED_STREAM) return ['refused', '']
   if (code === NGHTTP2_HTTP_1_1_REQUIRED) return ['other', 'the server asks for HTTP/1.1 (HTTP_1_1_REQUIRED)']

@@ -1,8 +1,6 @@
 /**
- * Journeys are arrivals that each send several requests in sequence. The schedule says when a journey starts, whatever
- * the server does; each later request is due when its think time after the previous answer has passed. Pure.
- *
- * scheduled = completed + failed (by step) + not started + cut (still in progress when the run was stopped).
+ * Journeys are arrivals that each send several requests in sequence, each due a think time after the previous answer.
+ * scheduled = completed + failed (by step) + not started + cut (still in progress when the run was stopped). Pure.
  */
 import { AnswerParts } from './answer-parts.ts'
 import { type ArrivalSource, type RequestEnd, shareOf, sourceOf } from './arrival-source.ts'
@@ -49,7 +47,6 @@ export class Journeys implements ArrivalSource {
     this.take()
   }
 
-  /** Returns the journey whose request is due. */
   take(): JourneyRun {
     const due = this.peek()
     const run = due === this.#later.first ? this.#resume(due) : this.#begin(due)

@@ -11,16 +11,12 @@
  */
 import type { Scheduling } from './scheduling.ts'
 
-/** A period in which the generator did not run at all. */
 export interface Freeze {
   readonly atMs: number
   readonly lengthMs: number
 }
 
-/**
- * A pause of this length is a freeze. Usual garbage collections and scheduler slices are shorter, and a pause this long
- * matters at any arrival rate worth measuring.
- */
+/** A pause of this length is a freeze: usual garbage collections and scheduler slices are shorter. */
 export const FREEZE_MS = 100
 const MOST_FREEZES = 100
 /** After a pause of this length, answers are read before anything is decided. A turn takes a few microseconds. */
@@ -36,11 +32,10 @@ export class Lateness {
   #readUntil = 0
   /** When the last poll began: after it, everything readable before this has been read. */
   #pollBegan = 0
-  /** The end of the last pause. */
   #gapEnded = Number.NEGATIVE_INFINITY
   /** The latest time at which the generator should show again that it runs. */
   #expectedBy = 0
-  #asleep = false
+  asleep = false
   #atSleep: Scheduling | undefined
 
   start(now: number): void {
@@ -48,10 +43,6 @@ export class Lateness {
     this.#readUntil = now
     this.#pollBegan = now
     this.#expectedBy = now
-  }
-
-  get asleep(): boolean {
-    return this.#asleep
   }
 
   /** After a poll: everything readable before this has been read. */
@@ -88,7 +79,7 @@ export class Lateness {
   woke(now: number, scheduling: Scheduling | undefined): void {
     const overslept = now - this.#expectedBy
     this.alive(now)
-    this.#asleep = false
+    this.asleep = false
     const before = this.#atSleep
     const known = before !== undefined && scheduling !== undefined
     const turns = known ? scheduling.turns - before.turns : 1
@@ -119,7 +110,7 @@ export class Lateness {
   sleeps(now: number, until: number, scheduling: Scheduling | undefined): void {
     this.polls(now)
     this.#expectedBy = until
-    this.#asleep = true
+    this.asleep = true
     this.#atSleep = scheduling
   }
 }

@@ -17,11 +17,9 @@ interface Common {
   readonly spacing?: Spacing
   /** Seed of the Poisson process. @default 1: the same arrivals for every arm */
   readonly seed?: number
-  /** True for a new connection per request. */
   readonly fresh?: boolean
   /** True if requests differ; see template.ts. */
   readonly templated?: true
-  /** True to record which requests were answered with 2xx. */
   readonly acknowledged?: true
   /** True if the figures are discarded, so that doubts about them do not count. */
   readonly warmUp?: boolean

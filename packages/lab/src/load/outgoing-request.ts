@@ -33,14 +33,12 @@ export class OutgoingRequest {
     this.#constant = [this.#line, this.#head, this.#body].every(each => typeof each !== 'function')
   }
 
-  /** The request as HTTP/1.1 bytes. */
   bytes(number: number, nowMs: () => number, extracted: Extracted = {}): Uint8Array {
     if (this.#bytes === undefined || !this.#constant)
       this.#bytes = http1Bytes(...this.#filled(number, nowMs, extracted))
     return this.#bytes
   }
 
-  /** The request as an HTTP/2 message. */
   message(number: number, nowMs: () => number, extracted: Extracted = {}): Http2Message {
     if (this.#message === undefined || !this.#constant) {
       this.#message = http2Message(...this.#filled(number, nowMs, extracted))

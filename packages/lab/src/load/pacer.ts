@@ -11,7 +11,7 @@
  */
 import { nowMs } from './clock.ts'
 import { CoreSharing } from './core-sharing.ts'
-import { type Freeze, Lateness } from './lateness.ts'
+import { Lateness } from './lateness.ts'
 import { type ReadScheduling, schedulingOfThisThread } from './scheduling.ts'
 
 /** A nap ends about this much late (timer slack 50 us, and waking up). */
@@ -38,7 +38,6 @@ export interface Outlook {
   readonly urgent: boolean
   /** Requests wait for a connection, so an answer that is read late delays one of them. */
   readonly behind: boolean
-  /** Answers are expected. */
   readonly busy: boolean
   /** How long answers take at present. */
   readonly answerScaleMs: number
@@ -46,12 +45,11 @@ export interface Outlook {
 }
 
 export class Pacer {
-  /** Time spent in idle turns. */
   idleMs = 0
 
   readonly #control: Int32Array
   readonly #turn: () => void
-  readonly #lateness = new Lateness()
+  readonly lateness: Lateness = new Lateness()
   readonly #scheduling: ReadScheduling = schedulingOfThisThread()
   readonly #sharing = new CoreSharing()
   #originMs = 0
@@ -70,31 +68,12 @@ export class Pacer {
   start(originMs: number): void {
     this.#originMs = originMs
     this.#turnEnded = this.#now()
-    this.#lateness.start(this.#turnEnded)
+    this.lateness.start(this.#turnEnded)
   }
 
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)
-  }
-
-  /** When the generator last showed that it runs; set by `turnBegins` and `cameIn`. */
-  get lastSeen(): number {
-    return this.#lateness.lastSeen
-  }
-
-  /** Everything readable before this has been read. */
-  get readUpTo(): number {
-    return this.#lateness.readUpTo
-  }
-
-  get freezes(): readonly Freeze[] {
-    return this.#lateness.freezes
-  }
-
-  /** After a pause, the data read so far may not be all that arrived before it. */
-  get catchingUp(): boolean {
-    return this.#lateness.catchingUp
   }
 
   /** This turn has sent or read something. */
@@ -103,21 +82,16 @@ export class Pacer {
   }
 
   turnBegins(): number {
-    const { asleep } = this.#lateness
+    const { asleep } = this.lateness
     this.#alive()
-    if (!this.#worked && !asleep) this.idleMs += this.lastSeen - this.#turnEnded
+    if (!this.#worked && !asleep) this.idleMs += this.lateness.lastSeen - this.#turnEnded
     this.#worked = false
-    return this.lastSeen
-  }
-
-  /** The maximum time for which the last data was unread because of the generator. */
-  get unreadMs(): number {
-    return this.#lateness.unreadMs
+    return this.lateness.lastSeen
   }
 
   /** Data arrived. A turn follows soon. */
   cameIn(): void {
-    const { asleep } = this.#lateness
+    const { asleep } = this.lateness
     this.#alive()
     this.#worked = true
     if (asleep) setImmediate(this.#turn)
@@ -128,12 +102,11 @@ export class Pacer {
    * sockets are read. Never true twice in a row, because a loop that is always late must send too.
    */
   readsFirst(): boolean {
-    this.#readFirst = !this.#readFirst && this.#lateness.mustRead
-    if (this.#readFirst) this.#poll(this.lastSeen)
+    this.#readFirst = !this.#readFirst && this.lateness.mustRead
+    if (this.#readFirst) this.#poll(this.lateness.lastSeen)
     return this.#readFirst
   }
 
-  /** Schedules the next turn. */
   wait(outlook: Outlook): void {
     if (this.#stopped) return
     // The turn itself may have frozen, too.
@@ -142,13 +115,13 @@ export class Pacer {
     if (gap > TIMER_FROM_MS) {
       const ms = Math.floor(Math.min(gap - TIMER_EARLY_MS, outlook.busy ? TIMER_BUSY_MS : TIMER_IDLE_MS))
       this.#timer = setTimeout(this.#turn, ms)
-      this.#lateness.sleeps(now, now + ms, this.#scheduling())
+      this.lateness.sleeps(now, now + ms, this.#scheduling())
       this.#turnEnded = now
       return
     }
     const nap = napMs(gap, outlook, this.#sharing.yields(now, this.#scheduling))
     if (nap > 0) {
-      this.#lateness.naps(now + nap)
+      this.lateness.naps(now + nap)
       Atomics.wait(this.#control, 0, 0, nap)
     }
     this.#poll(nap > 0 ? this.#now() : now)
@@ -156,7 +129,7 @@ export class Pacer {
 
   #poll(now: number): void {
     this.#turnEnded = now
-    this.#lateness.polls(now)
+    this.lateness.polls(now)
     setImmediate(this.#turn)
   }
 
@@ -165,13 +138,13 @@ export class Pacer {
   }
 
   #alive(): number {
-    if (this.#lateness.asleep) {
-      this.#lateness.woke(this.#now(), this.#scheduling())
+    if (this.lateness.asleep) {
+      this.lateness.woke(this.#now(), this.#scheduling())
       clearTimeout(this.#timer)
     } else {
-      this.#lateness.alive(this.#now())
+      this.lateness.alive(this.#now())
     }
-    return this.lastSeen
+    return this.lateness.lastSeen
   }
 }
 

@@ -7,7 +7,6 @@ import { parseTarget, type Target } from './target.ts'
 import { tlsOptions } from './tls.ts'
 
 export interface Prepared {
-  /** One target for each server. */
   readonly servers: readonly Target[]
   readonly requests: EngineJob['requests']
 }

@@ -1,7 +1,4 @@
-/**
- * The text of a request, one character per byte (latin1), so that it can cross threads and its fields can be filled in.
- * Pure except for Buffer.
- */
+/** The text of a request, one character per byte (latin1), so that it can cross threads. Pure except for Buffer. */
 import { Buffer } from 'node:buffer'
 import type { LoadTarget } from './plan.ts'
 import type { Target } from './target.ts'
@@ -16,7 +13,6 @@ export interface RequestText {
   /** Everything up to the last header, without the body's length. */
   readonly head: string
   readonly body: string | undefined
-  /** True if the answer has no body. */
   readonly isHead: boolean
   /** Names in template fields for values from earlier answers of a journey. */
   readonly extracted?: readonly string[]

@@ -1,10 +1,7 @@
 /**
- * A strict, incremental parser of HTTP/1.1 responses. Pure: it knows no socket and no clock.
- *
- * It keeps only what a load generator needs: the status, whether the answer is complete, whether and for how long the
- * connection may be reused, and the body's length. Bodies are skipped, except in journeys. Bytes may be split anywhere.
- * It is strict because a guess would count answers that never came. Bare LF, folded headers, spaces before a colon,
- * differing lengths, a length beside chunks and bytes after the end are all errors.
+ * A strict, incremental parser of HTTP/1.1 responses: status, whether the answer is complete and the connection
+ * reusable, and the body's length. A guess would count answers that never came: bare LF, folded headers, spaces before
+ * a colon, differing lengths, a length beside chunks and bytes after the end are all errors. Pure.
  */
 import type { AnswerParts } from './answer-parts.ts'
 import {
@@ -51,7 +48,6 @@ export class ResponseParser {
   keptMs: number = Number.POSITIVE_INFINITY
   /** Bytes of the body so far, without chunk framing. */
   bodyBytes = 0
-  /** What was wrong, once `failed`. */
   fault = ''
 
   #state: number = State.statusLine
@@ -86,10 +82,7 @@ export class ResponseParser {
     return this.#state === State.failed
   }
 
-  /**
-   * Parses `bytes[start, end)`. Returns how many belong to this answer: fewer than given only if the answer is complete
-   * (the rest was not requested) or broken.
-   */
+  /** Parses `bytes[start, end)`. Returns how many belong to this answer: fewer only if it is complete or broken. */
   read(bytes: Uint8Array, start: number, end: number): number {
     let at = start
     while (at < end) {

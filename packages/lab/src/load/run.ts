@@ -1,11 +1,9 @@
 /**
- * `runLoad` executes a plan with worker threads and merges their counts into one outcome.
- *
- * The workers open their standing connections, report that they are ready, and start at the same time. Each owns a
- * fixed share of the arrivals, so they share only one word, which says "stop".
+ * `runLoad` executes a plan with worker threads, which start together once their standing connections are open, and
+ * merges their counts. They share only one word, which says "stop".
  */
 import { Worker } from 'node:worker_threads'
-import { addUp, countsOf, sumOf } from './added.ts'
+import { addUp, byKind, countsOf, sumOf } from './added.ts'
 import { certificateOf, doubts } from './certify.ts'
 import { checkPlan } from './check-plan.ts'
 import { nowMs } from './clock.ts'
@@ -22,10 +20,10 @@ import {
   type TargetOutcome,
 } from './plan.ts'
 import type { JourneyData } from './journeys.ts'
-import { peersOf } from './peers.ts'
 import { prepare } from './prepare.ts'
 import { planMs } from './schedule.ts'
-import type { Pair, TallyData } from './tally.ts'
+import { peersOf } from './target.ts'
+import type { TallyData } from './tally.ts'
 import type { FromWorker, ToWorker } from './worker.ts'
 
 /** Time from "all ready" to the first arrival, ms: enough for the message to reach every worker. */
@@ -128,21 +126,13 @@ const progressOf = (plan: LoadPlan, elapsedMs: number, workers: readonly LoadWor
   return { elapsedMs, totalMs: planMs(plan), ...countsOf(parts), inflight: sumOf(parts, part => part.inflight) }
 }
 
-/** The combined counts of a run's workers. */
 export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): LoadOutcome => {
   const tallies = reports.map(report => report.tally)
-  const merged = (read: (tally: TallyData) => HistogramData): Histogram =>
-    Histogram.merged(tallies.map(tally => Histogram.fromJSON(read(tally))))
-  const pair = (read: (tally: TallyData) => Pair<HistogramData>): Pair<Histogram> => ({
-    measured: merged(tally => read(tally).measured),
-    clean: merged(tally => read(tally).clean),
-  })
-  const latencies = {
-    ok: pair(tally => tally.ok),
-    shed: pair(tally => tally.shed),
-    other: pair(tally => tally.other),
-    failed: pair(tally => tally.failedAfter),
-  }
+  const merged = (read: (tally: TallyData) => HistogramData): Histogram => mergedOf(tallies.map(read))
+  const latencies = byKind(kind => ({
+    measured: merged(tally => tally.latencies[kind].measured),
+    clean: merged(tally => tally.latencies[kind].clean),
+  }))
   const sendLag = merged(tally => tally.sendLag)
   const counts = countsOf(tallies)
   const journeys = journeysOf(reports.flatMap(report => report.journeys ?? []))
@@ -182,16 +172,13 @@ export const outcomeOf = (plan: LoadPlan, reports: readonly EngineReport[]): Loa
       found.map(({ code }) => code),
       latencies,
     ),
-    clean: {
-      ok: latencies.ok.clean,
-      shed: latencies.shed.clean,
-      other: latencies.other.clean,
-      failed: latencies.failed.clean,
-    },
+    clean: byKind(kind => latencies[kind].clean),
     ...(journeys === undefined ? {} : { journeys }),
     incomplete: reports.some(report => report.aborted),
   }
 }
+
+const mergedOf = (parts: readonly HistogramData[]): Histogram => Histogram.merged(parts.map(Histogram.fromJSON))
 
 const journeysOf = (parts: readonly JourneyData[]): JourneyOutcome | undefined =>
   parts.length === 0
@@ -203,16 +190,13 @@ const journeysOf = (parts: readonly JourneyData[]): JourneyOutcome | undefined =
         notStarted: sumOf(parts, part => part.notStarted),
         cut: sumOf(parts, part => part.cut),
         missing: addUp(parts.map(part => part.missing)),
-        duration: Histogram.merged(parts.map(part => Histogram.fromJSON(part.duration))),
+        duration: mergedOf(parts.map(part => part.duration)),
       }
 
 const targetsOf = (tallies: readonly TallyData[]): TargetOutcome[] =>
   tallies[0]!.targets.map((_, target) => {
     const parts = tallies.map(tally => tally.targets[target]!)
-    return {
-      ...countsOf(parts),
-      okLatency: Histogram.merged(parts.map(part => Histogram.fromJSON(part.okLatency))),
-    }
+    return { ...countsOf(parts), okLatency: mergedOf(parts.map(part => part.okLatency)) }
   })
 
 const secondsOf = (tallies: readonly TallyData[]): LoadSecond[] => {
@@ -222,8 +206,8 @@ const secondsOf = (tallies: readonly TallyData[]): LoadSecond[] => {
     return {
       second,
       ...countsOf(parts),
-      okLatency: Histogram.merged(parts.map(part => Histogram.fromJSON(part.okLatency))),
-      shedLatency: Histogram.merged(parts.map(part => Histogram.fromJSON(part.shedLatency))),
+      okLatency: mergedOf(parts.map(part => part.okLatency)),
+      shedLatency: mergedOf(parts.map(part => part.shedLatency)),
     }
   })
 }

@@ -97,7 +97,6 @@ const invert = (piece: Piece, s: number): number => {
 export const durationMs = (schedule: Schedule): number =>
   schedule.phases.reduce((sum, phase) => sum + phase.durationMs, 0)
 
-/** The highest rate of the schedule, arrivals per second. */
 export const highestRate = (schedule: Schedule): number =>
   Math.max(...piecesOf(schedule.phases).map(({ from, to }) => 1000 * Math.max(from, to)))
 
@@ -105,14 +104,10 @@ export const highestRate = (schedule: Schedule): number =>
 export const ratesOf = (phase: Phase): readonly [from: number, to: number] =>
   phase.kind === 'constant' ? [phase.rate, phase.rate] : [phase.fromRate, phase.toRate]
 
-/** How long a plan schedules requests, ms. */
 export const planMs = ({ arrival }: Pick<LoadPlan, 'arrival'>): number =>
   arrival.kind === 'open' ? durationMs(arrival.schedule) : arrival.durationMs
 
-/**
- * Divisor for rates: the seconds in which requests were due. A stopped run had fewer. With journeys it is the whole
- * run, because their later requests are due after the last start.
- */
+/** Divisor for rates: the seconds in which requests were due; with journeys, the whole run. */
 export const loadSeconds = (
   plan: Pick<LoadPlan, 'arrival' | 'journey'>,
   { elapsedMs }: { readonly elapsedMs: number },

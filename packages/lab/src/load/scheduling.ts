@@ -4,7 +4,6 @@ import { openSync, readSync } from 'node:fs'
 export interface Scheduling {
   /** Total time for which the thread was ready to run while another had the core, ms. */
   readonly delayMs: number
-  /** How often the thread got a core. */
   readonly turns: number
 }
 

@@ -1,7 +1,4 @@
-/**
- * The results of requests by the second in which they were due. Pure. Seconds that can no longer change are packed,
- * because the mostly empty counters of hours of load would fill the memory.
- */
+/** Results by the second in which requests were due. Settled seconds are packed, for hours of load. Pure. */
 import { Histogram, type HistogramData } from './histogram.ts'
 
 export type Times = Record<string, number>
@@ -31,7 +28,6 @@ export class Seconds {
     this.#settledMs = settledMs
   }
 
-  /** The counts for requests due at that time. */
   at(due: number): Second {
     const index = Math.floor(due / 1000)
     const known = this.#all[index]

@@ -1,12 +1,9 @@
-/**
- * The counts of one worker. Pure: times are arguments. Every request is scheduled, then sent or unsent; every sent
- * request is answered or failed, exactly once.
- */
+/** The counts of one worker. Every request is sent or unsent; every sent one answered or failed, exactly once. Pure. */
+import { byKind } from './added.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
-import type { Counts, FailureCode } from './plan.ts'
+import type { ByKind, Counts, FailureCode } from './plan.ts'
 import { emptySecond, type Second, type SecondData, Seconds, type Times } from './seconds.ts'
 
-/** True for a success or a redirect. */
 export const isOk = (status: number): boolean => status >= 200 && status < 400
 
 /** Latencies as measured, and without the generator's own delay. */
@@ -23,11 +20,7 @@ export interface TallyData extends Counts {
   readonly bodyBytes: number
   readonly bodyBytesSent: number
   readonly targets: readonly TargetData[]
-  readonly ok: Pair<HistogramData>
-  readonly shed: Pair<HistogramData>
-  readonly other: Pair<HistogramData>
-  /** From due to failed. */
-  readonly failedAfter: Pair<HistogramData>
+  readonly latencies: ByKind<Pair<HistogramData>>
   readonly sendLag: HistogramData
   /** Delay from due to sent, for requests that waited because of the cap on connections. */
   readonly connectionWait: HistogramData
@@ -73,10 +66,7 @@ export class Tally {
 
   readonly #sloMs: number
   #goodLost = 0
-  readonly #ok = pair()
-  readonly #shed = pair()
-  readonly #other = pair()
-  readonly #failedAfter = pair()
+  readonly #latencies = byKind(pair)
   readonly #sendLag = new Histogram()
   readonly #connectionWait = new Histogram()
   readonly #seconds: Seconds
@@ -130,12 +120,12 @@ export class Tally {
       }
       second.okLatency.record(latencyMs)
       of?.okLatency.record(latencyMs)
-      record(this.#ok, latencyMs, cleanMs)
+      record(this.#latencies.ok, latencyMs, cleanMs)
     } else if (status === 503) {
       second.shedLatency.record(latencyMs)
-      record(this.#shed, latencyMs, cleanMs)
+      record(this.#latencies.shed, latencyMs, cleanMs)
     } else {
-      record(this.#other, latencyMs, cleanMs)
+      record(this.#latencies.other, latencyMs, cleanMs)
     }
   }
 
@@ -145,7 +135,7 @@ export class Tally {
     count(this.#seconds.at(due).failed, code)
     const of = this.#targets[target]
     if (of !== undefined) count(of.failed, code)
-    if (code !== 'aborted') record(this.#failedAfter, waitedMs, Math.max(0, waitedMs - ownMs))
+    if (code !== 'aborted') record(this.#latencies.failed, waitedMs, Math.max(0, waitedMs - ownMs))
     if (code !== 'other' && code !== 'malformed') return
     const key = `${code}: ${reason}`
     const known = key in this.#reasons || Object.keys(this.#reasons).length < MOST_REASONS
@@ -168,10 +158,7 @@ export class Tally {
         ...counts,
         okLatency: okLatency.toJSON(),
       })),
-      ok: pairData(this.#ok),
-      shed: pairData(this.#shed),
-      other: pairData(this.#other),
-      failedAfter: pairData(this.#failedAfter),
+      latencies: byKind(kind => pairData(this.#latencies[kind])),
       sendLag: this.#sendLag.toJSON(),
       connectionWait: this.#connectionWait.toJSON(),
       seconds: this.#seconds.data(),

@@ -2,16 +2,24 @@
 import { lookup } from 'node:dns/promises'
 import { connect } from 'node:net'
 import { hideFields } from './template.ts'
+import { reaches } from './tls.ts'
 
 export interface Target {
   readonly secure: boolean
   /** The URL's host name without brackets, which TLS verifies. */
   readonly hostname: string
   readonly port: number
-  /** Value of the Host header. */
   readonly host: string
-  /** Path and query. */
   readonly path: string
+}
+
+export interface Peer {
+  /** Index among the servers of the run. */
+  readonly index: number
+  readonly address: string
+  readonly port: number
+  /** Name for TLS to verify; undefined for plain HTTP. */
+  readonly tlsName: string | undefined
 }
 
 /** Parses an http: or https: URL, and keeps its template fields if `templated`; throws a TypeError in one sentence. */
@@ -36,25 +44,10 @@ export const parseTarget = (url: string, templated = false): Target => {
   }
 }
 
-/** True if a TCP connection succeeds. */
 export const accepts = (address: string, port: number, timeoutMs: number): Promise<boolean> =>
-  new Promise(resolve => {
-    const socket = connect({ host: address, port })
-    const timer = setTimeout(() => finish(false), timeoutMs)
-    const finish = (answer: boolean): void => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve(answer)
-    }
-    socket.once('connect', () => finish(true))
-    socket.once('error', () => finish(false))
-  })
+  reaches(connect({ host: address, port }), 'connect', timeoutMs)
 
-/**
- * The address for the load. Of several addresses (localhost: ::1 and 127.0.0.1) the first in the resolver's order that
- * accepts a connection serves for the whole run. If none does, it is the first, so that the run reports what is wrong.
- * Undefined when the name has no address.
- */
+/** The first address that accepts a connection, for the whole run; if none does, the first. Undefined without any. */
 export const resolveAddress = async (target: Target, timeoutMs: number): Promise<string | undefined> => {
   let addresses: string[]
   try {
@@ -67,3 +60,12 @@ export const resolveAddress = async (target: Target, timeoutMs: number): Promise
   }
   return addresses[0]
 }
+
+export const peersOf = (servers: readonly Target[], timeoutMs: number): Promise<(Peer | undefined)[]> =>
+  Promise.all(
+    servers.map(async (server, index) => {
+      const address = await resolveAddress(server, timeoutMs)
+      const tlsName = server.secure ? server.hostname : undefined
+      return address === undefined ? undefined : { index, address, port: server.port, tlsName }
+    }),
+  )

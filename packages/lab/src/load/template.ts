@@ -1,7 +1,4 @@
-/**
- * Templates: fields such as `{{seq}}` in a URL, a header or a body get a new value for each request. Pure except for
- * random UUIDs. Every request of a run has a different number, from 0.
- */
+/** Fields such as `{{seq}}` in a URL, a header or a body get a new value for each request, by its number. Pure. */
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 
@@ -18,6 +15,14 @@ interface Kind {
 
 const NINE = 9
 
+/** All values have the same length, so they also sort and compare as text. */
+const amongSenders =
+  (of: (number: number, senders: number) => number): Kind['make'] =>
+  ([senders]) => {
+    if (senders! < 1) throw new RangeError('senders must be at least 1, got 0')
+    return number => String(of(number, senders!)).padStart(NINE, '0')
+  }
+
 const KINDS: Readonly<Record<string, Kind>> = {
   seq: { example: '{{seq}}', arguments: 0, make: () => number => String(number) },
   random: {
@@ -31,27 +36,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   uuid: { example: '{{uuid}}', arguments: 0, make: () => () => randomUUID() },
   timestamp: { example: '{{timestamp}}', arguments: 0, make: () => (_, nowMs) => String(nowMs) },
   word: { example: '{{word}}', arguments: 0, make: () => wordOf },
-  // All values have the same length, so they also sort and compare as text.
-  sender: {
-    example: '{{sender 50}}',
-    arguments: 1,
-    make: ([senders]) => {
-      checkSenders(senders!)
-      return number => String(number % senders!).padStart(NINE, '0')
-    },
-  },
-  turn: {
-    example: '{{turn 50}}',
-    arguments: 1,
-    make: ([senders]) => {
-      checkSenders(senders!)
-      return number => String(Math.floor(number / senders!)).padStart(NINE, '0')
-    },
-  },
-}
-
-const checkSenders = (senders: number): void => {
-  if (senders < 1) throw new RangeError('senders must be at least 1, got 0')
+  sender: { example: '{{sender 50}}', arguments: 1, make: amongSenders((number, senders) => number % senders) },
+  turn: { example: '{{turn 50}}', arguments: 1, make: amongSenders((number, senders) => Math.floor(number / senders)) },
 }
 
 /** A parsed URL has encoded braces and spaces. `\{{` stands for a literal `{{`. */
@@ -63,10 +49,7 @@ export type Template = string | Value
 /** One character per byte. */
 const bytesOf = (value: string): string => Buffer.from(value).toString('latin1')
 
-/**
- * `names` are those of values from earlier answers; `encode` escapes such a value for its place in the request.
- * @throws RangeError that names the field and the known fields
- */
+/** `names`: values from earlier answers, which `encode` escapes. @throws RangeError that names the known fields */
 export const templateOf = (
   text: string,
   random: () => number,
@@ -110,7 +93,6 @@ const fieldValue = (
 /** Names that a journey may not use for its own values. */
 export const FIELD_NAMES: readonly string[] = Object.keys(KINDS)
 
-/** Whether requests of this text differ. */
 export const hasFields = (text: string): boolean => [...text.matchAll(FIELD)].some(match => match[1] !== undefined)
 
 /** Replaces the fields of a URL by plain words, so that it can be parsed; `restore` undoes this. */

@@ -1,4 +1,6 @@
 /** The options of TLS connections, built once, because reading certificates takes longer than a request. */
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { connect, createSecureContext, type ConnectionOptions } from 'node:tls'
 import type { LoadPlan } from './plan.ts'
 
@@ -16,20 +18,16 @@ export const trustHint =
 export const untrustedHint = (code: string): string =>
   /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/.test(code) ? trustHint : ''
 
+/** True if the socket emits `event` in time, and no error before it. Destroys the socket. */
+export const reaches = (socket: Socket, event: 'connect' | 'secureConnect', timeoutMs: number): Promise<boolean> =>
+  once(socket, event, { signal: AbortSignal.timeout(Math.ceil(timeoutMs)) })
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => socket.destroy())
+
 /** Whether the server accepts a TLS handshake; tried if it gives no HTTP answer. */
 export function speaksTls(host: string, port: number, timeoutMs = 1000): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect({ host, port, rejectUnauthorized: false, timeout: timeoutMs }, () => end(true))
-    const end = (does: boolean): void => {
-      socket.destroy()
-      resolve(does)
-    }
-    socket
-      .once('error', () => end(false))
-      .once('timeout', () => end(false))
-      .once('close', () => end(false))
-  })
+  return reaches(connect({ host, port, rejectUnauthorized: false }), 'secureConnect', timeoutMs)
 }
-
-/** In TLS a server name cannot be an address. */
-export const serverName = (name: string): string => (/^[\d.]+$|:/.test(name) ? '' : name)

@@ -1,10 +1,7 @@
-/**
- * Warms a worker up before its clock starts: runs the same engine in the same thread against a local server. V8
- * optimises hot code only after some thousand calls. Without a warm-up, the slow first calls would count as the
- * target's latency, and at high rates the backlog would open thousands of connections.
- */
+/** Warms a worker up against a local server before its clock starts: V8 optimises only after some thousand calls. */
+import { once } from 'node:events'
 import { createServer as createHttp2 } from 'node:http2'
-import { createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { nowMs } from './clock.ts'
 import { Engine } from './engine.ts'
 import { planOf } from './load-request.ts'
@@ -26,14 +23,12 @@ export const warmUp = async (kind: 'open' | 'closed', http2?: LoadPlan['http2'])
   const server = (http2 === undefined ? http1Server() : http2Server()).on('connection', (socket: Socket) => {
     sockets.add(socket.on('error', () => {}))
   })
-  const port = await new Promise<number | undefined>(resolve => {
-    server.once('error', () => resolve(undefined))
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : undefined)
-    })
-  })
-  if (port === undefined) return
+  try {
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+  } catch {
+    return
+  }
+  const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}/`
   const amount = kind === 'closed' ? { users: USERS } : { rate: RATE, connections: USERS }
   const plan = { ...planOf({ url, durationMs: LENGTH_MS, timeoutMs: 1000, ...amount }), ...(http2 && { http2 }) }

@@ -1,7 +1,4 @@
-/**
- * The arms of a comparison: the same command bare, with meltproof, and with the additions of --also. Pure: it names
- * arms and decides how each is started, but starts nothing.
- */
+/** The arms of a comparison: the command bare, with meltproof, and with what --also adds. Pure: starts nothing. */
 import type { Context, RunningApp } from '../experiment/scenario.ts'
 import type { ScenarioArm } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
@@ -10,10 +7,7 @@ export interface Arm {
   readonly name: string
   readonly kind: 'bare' | 'protected' | 'also'
   readonly command: readonly string[]
-  /**
-   * Options added to NODE_OPTIONS (with an absolute URL for meltproof), so that they reach Node through npm scripts,
-   * shells and cluster workers.
-   */
+  /** Added to NODE_OPTIONS, so that they reach Node through npm scripts, shells and cluster workers. */
   readonly nodeOptions: string | undefined
   readonly env: Readonly<Record<string, string>>
   /** Starts a proxy in front of the running app. The proxy then gets the load. */

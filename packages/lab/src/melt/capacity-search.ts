@@ -1,12 +1,8 @@
 /**
- * Finds an app's capacity, its peak goodput, with closed-loop probes. Pure: it gets the results of probes and returns
- * the next probe.
- *
- * The probes are a closed loop, because a few users that wait for each answer do not overload an app, and no rate has
- * to be guessed: the search is the same for an app of 20 requests/s and one of 20,000. Users double until goodput stops
- * growing (a CPU-bound app reaches that with 1 or 2, one that waits for a pool of ten connections with 10). A bisection
- * then checks both sides of the best number of users, and a longer probe with that number gives the capacity. The best
- * short probe is not used, because the maximum of several noisy readings is too high.
+ * Finds an app's capacity, its peak goodput, from closed-loop probes: a few users that wait for each answer do not
+ * overload an app, and no rate has to be guessed. Users double until goodput stops growing, a bisection checks both
+ * sides of the best number of users, and a longer probe with it gives the capacity: the maximum of several noisy
+ * readings is too high. Pure.
  */
 
 export interface Probe {

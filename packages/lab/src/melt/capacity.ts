@@ -3,6 +3,7 @@ import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { UserError } from '../user-error.ts'
 import { nextProbe, type Probe } from './capacity-search.ts'
 import { probe, type Target } from './load-plans.ts'
+import type { Capacity } from './measured.ts'
 import { agree } from './no-verdict.ts'
 import type { CapacityTimes } from './options.ts'
 
@@ -13,11 +14,7 @@ export interface CapacityContext {
   readonly onProbe: (probe: Probe & { readonly kind: string }) => void
 }
 
-export interface MeasuredCapacity {
-  readonly rate: number
-  readonly users: number
-  readonly latencyP50Ms: number | null
-}
+export type MeasuredCapacity = Pick<Capacity, 'rate' | 'users' | 'latencyP50Ms'>
 
 const warmUpUsers = 8
 /** An app that is still not steady after this many warm-ups, or searches, is measured but not judged. */

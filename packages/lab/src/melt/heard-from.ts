@@ -1,7 +1,4 @@
-/**
- * Checks whether meltproof protects a server of a command that was started with it. Only Node reads NODE_OPTIONS:
- * another program would be measured bare twice, without a warning.
- */
+/** Checks whether meltproof protects a command's server: a program that is not Node would be measured bare twice. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'

@@ -1,12 +1,12 @@
 /** Finds the smallest spike, and the fewest client retries, from which an app does not recover by itself. Pure. */
 import { formatChosen, formatList, formatMultiple } from '../report/format.ts'
 import type { ScenarioArm, Standing, View } from '../report/result.ts'
+import { NOTHING_MEASURED } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import type { Limit, MeltMeasured, RecoveryShape } from './measured.ts'
 import { whyNoVerdict } from './no-verdict.ts'
 import { isCarried, spikeInWords, WINDOW_S } from './recovery.ts'
 
-/** Possible levels, lowest first. */
 export const LEVELS: Readonly<Record<Limit['kind'], readonly number[]>> = {
   spike: [1.5, 2, 3, 5, 10, 20],
   retries: [0, 1, 2, 3],
@@ -50,9 +50,7 @@ export function limitsView(
   arms: readonly Pick<ScenarioArm, 'name'>[],
   withinMs: number,
 ): View {
-  if (capacity === null || limits.length === 0) {
-    return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
-  }
+  if (capacity === null || limits.length === 0) return NOTHING_MEASURED
   const within = formatChosen(withinMs)
   const sentences = arms.flatMap(({ name }) => {
     const mine = limits.filter(limit => limit.arm === name && limit.unsure === null)

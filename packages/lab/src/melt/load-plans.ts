@@ -13,10 +13,7 @@ export type Target = Pick<
 const fewestConnections = 200
 /** The requests on this many connections alone fill several seconds of a melting server. */
 const mostConnections = 1500
-/**
- * Maximum connections, even if a melting server could hold more: opening one takes some 50 us of the lab's core, and
- * requests wait meanwhile. Far below the number of ephemeral ports (28,000) and usual file limits.
- */
+/** Opening one takes some 50 us of the lab's core. Far below the number of ephemeral ports and usual file limits. */
 const connectionCeiling = 8_000
 
 /** Offers `rate` for `durationMs`, whatever the server does. */
@@ -37,11 +34,7 @@ export function probe({ connections: _, ...target }: Target, users: number, dura
 const fieldsOf = ({ url }: Pick<Target, 'url'>): { readonly templated?: true } =>
   hasFields(url) ? { templated: true } : {}
 
-/**
- * A standing set of about one connection for each request per second. In an open loop a melting server holds every
- * request until its timeout, so the set must be able to grow to rate x timeout. Otherwise the lab would protect the
- * server.
- */
+/** The set can grow to rate x timeout, as a melting server holds: otherwise the lab would protect the server. */
 export function connectionsFor(
   { fresh, connections, timeoutMs }: Pick<Target, 'fresh' | 'connections' | 'timeoutMs'>,
   rate: number,

@@ -10,8 +10,6 @@ export interface LoadShape {
   readonly beside?: { readonly path: string; readonly rate: number }
   /** Multiples above this rate are omitted, because the generator could not send them. */
   readonly mostRate?: number
-  /**
-   * True if each client has its own connection, of which this machine has too few; see `newestFirst` in load/plan.ts.
-   */
+  /** True if each client has its own connection, too many for this machine: `newestFirst` in load/plan.ts. */
   readonly crowd?: true
 }

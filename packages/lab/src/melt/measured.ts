@@ -30,10 +30,7 @@ export interface MeltSetup {
   readonly window: Window
 }
 
-/**
- * A load that the app can serve, then a spike from clients that retry, then the first load again. `spike` is a multiple
- * of the capacity; times are whole seconds.
- */
+/** A load that the app can serve, a spike (a multiple of the capacity) with retrying clients, the first load again. */
 export interface RecoveryShape {
   readonly beforeS: number
   readonly spike: number

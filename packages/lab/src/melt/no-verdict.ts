@@ -15,7 +15,6 @@ export interface FoundCapacity {
   readonly best: number
 }
 
-/** Whether the last two differ only by chance. */
 export function agree(searches: readonly number[]): boolean {
   const [last, before] = [searches.at(-1), searches.at(-2)]
   return last !== undefined && before !== undefined && spread([last, before]) <= AGREE_WITHIN

@@ -1,8 +1,4 @@
-/**
- * Measures whether an app recovers by itself: clients that retry offer a spike, then a load that it can serve. Pure.
- *
- * An app has recovered in the first of three successive seconds that each had nearly every request answered in time.
- */
+/** Whether an app recovers after a spike: three successive seconds with nearly every request answered in time. Pure. */
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatCount, formatMultiple, formatPercent } from '../report/format.ts'
@@ -29,7 +25,6 @@ const watchedS = ({ afterS }: Pick<RecoveryShape, 'afterS'>): number => afterS -
 
 export const lengthMs = ({ beforeS, spikeS, afterS }: RecoveryShape): number => 1000 * (beforeS + spikeS + afterS)
 
-/** `capacity` in requests per second. */
 export function recoveryPlan(target: Target, capacity: number, shape: RecoveryShape): LoadPlan {
   const { beforeS, spike, spikeS, afterS, retries } = shape
   const phase = (multiple: number, seconds: number) =>
@@ -89,7 +84,6 @@ export function recoveryFrom(
 export const isWell = (second: SecondResult | undefined): boolean =>
   second !== undefined && second.goodput >= NEARLY_ALL * second.offered
 
-/** Seconds after `from`; null if it has not recovered. */
 function backAfterS(seconds: readonly SecondResult[], from: number): number | null {
   for (let at = from; at + WINDOW_S <= seconds.length; at++) {
     if (seconds.slice(at, at + WINDOW_S).every(isWell)) return at - from
@@ -102,10 +96,8 @@ export const isCarried = (capacity: MeltMeasured['capacity']): boolean =>
   capacity === null || (AFTER * capacity.before) / (capacity.after ?? capacity.before) <= MOST_AFTER
 
 /** For each arm that can be judged, the median of its rounds. */
-export function judgedRecoveries({
-  recovery,
-  capacity,
-}: Pick<MeltMeasured, 'recovery' | 'capacity'>): Recoveries | undefined {
+export function judgedRecoveries(measured: Pick<MeltMeasured, 'recovery' | 'capacity'>): Recoveries | undefined {
+  const { recovery, capacity } = measured
   if (recovery === undefined || !isCarried(capacity)) return undefined
   const sure = recovery.arms.filter(({ unsure }) => unsure === null)
   const lasted = ({ backAfterS: lastedS }: Recovery): number => lastedS ?? Number.POSITIVE_INFINITY
@@ -115,7 +107,6 @@ export function judgedRecoveries({
   return { ...recovery, arms: middle }
 }
 
-/** Such as `back after 2 s`. */
 export function backInWords({ backAfterS, died }: Recovery, shape: RecoveryShape): string {
   if (died) return 'dead'
   if (backAfterS === null) return `not back within ${watchedS(shape)} s`

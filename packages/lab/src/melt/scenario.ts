@@ -1,7 +1,4 @@
-/**
- * The melt experiment: checks every arm, measures the bare app's capacity, offers multiples of it to each arm after a
- * cold start, and measures the capacity again.
- */
+/** The melt experiment: finds the bare app's capacity, and offers multiples of it to each arm after a cold start. */
 import { liveLine } from '../experiment/context.ts'
 import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 import { freePort } from '../launch/free-port.ts'
@@ -31,27 +28,24 @@ import { underLoad } from './step.ts'
 import { rowsOf, summariseStep, windowOf } from './summary.ts'
 import { meltView } from './view.ts'
 
-export interface MeltExperiment extends Pick<Scenario<MeltMeasured>, 'name' | 'title' | 'story' | 'published'> {
-  readonly expects?: Scenario<MeltMeasured>['expects']
+export interface MeltExperiment
+  extends Pick<Scenario<MeltMeasured>, 'name' | 'title' | 'story' | 'published' | 'kept' | 'needs'>,
+    Partial<Pick<Scenario<MeltMeasured>, 'expects' | 'view'>> {
   readonly arms: readonly Arm[]
   readonly options: (form: Form) => MeltOptions
   readonly shape?: LoadShape
   /** Runs first; returns the environment that every app needs. */
   readonly prepare?: (context: Context, measured: MeltMeasured) => Promise<Readonly<Record<string, string>>>
-  readonly view?: Scenario<MeltMeasured>['view']
-  readonly kept?: Scenario<MeltMeasured>['kept']
-  readonly needs?: readonly string[]
   /** If set, recovery limits are searched, with this many seconds for each recovery. */
   readonly limitsWithinS?: number
 }
 
 export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
-  const { arms, options, expects = [], shape = {}, prepare, view, kept, limitsWithinS, ...head } = experiment
+  const { arms, options, expects = [], shape = {}, prepare, view, limitsWithinS, ...head } = experiment
   return scenario<MeltMeasured>({
     ...head,
     expects,
     resumes: true,
-    ...(kept === undefined ? {} : { kept }),
     arms: namedArms(arms),
     blank: () => ({
       setup: setupOf(options('quick')),
@@ -77,18 +71,9 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
   })
 }
 
-function setupOf({
-  method,
-  path,
-  sloMs,
-  timeoutMs,
-  durationMs,
-  rounds,
-  spacing,
-  fresh,
-  connections,
-  afterWindowMs,
-}: MeltOptions): MeltSetup {
+function setupOf(options: MeltOptions): MeltSetup {
+  const { method, path, spacing, fresh, connections } = options
+  const { sloMs, timeoutMs, durationMs, rounds, afterWindowMs } = options
   const standing =
     connections === undefined ? '200 to 1,500 standing connections by rate' : `${connections} standing connections`
   return {
@@ -107,7 +92,6 @@ interface MeltParts {
   readonly options: MeltOptions
   readonly shape: LoadShape
   readonly arms: readonly Arm[]
-  /** Environment of every app. */
   readonly env: Readonly<Record<string, string>>
   readonly limitsWithinS: number | undefined
 }

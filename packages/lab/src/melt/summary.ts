@@ -1,33 +1,27 @@
 /**
- * Computes the figures of a step from the load engine and the watcher, and table rows from the steps of several rounds.
- * Pure.
- *
- * Figures count requests *scheduled* in the window, whenever their answers came. Requests from the seconds before the
- * window do not count.
+ * The figures of a step, and table rows of several rounds. They count requests *scheduled* in the window, whenever
+ * their answers came. Pure.
  */
 import { sumOf, totalOf } from '../load/added.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
+import { median } from '../report/number-stats.ts'
 import type { Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
 import type { UnderLoad } from './step.ts'
+
+export { median }
 
 /** Every step starts a cold process, which is expected to be steady from this second on. */
 const steadyFromSecond = 1
 
-/**
- * The whole seconds of a step that count. The load continues for `afterMs` after them. If `afterMs` is the SLO, each
- * good answer was complete while the load lasted, so the end of the load does not help an arm with a long queue.
- */
+/** The whole seconds that count. With the SLO as `afterMs`, the end of the load does not help a long queue. */
 export function windowOf(durationMs: number, afterMs = 0): Window {
   return { from: steadyFromSecond, to: Math.floor((durationMs - afterMs) / 1000) }
 }
 
 /** Whether each good answer was complete while the load lasted; false for results of older versions. */
-export const isUnderLoad = ({
-  durationMs,
-  sloMs,
-  window,
-}: Pick<MeltSetup, 'durationMs' | 'sloMs' | 'window'>): boolean => durationMs - 1000 * window.to >= sloMs
+export const isUnderLoad = (setup: Pick<MeltSetup, 'durationMs' | 'sloMs' | 'window'>): boolean =>
+  setup.durationMs - 1000 * setup.window.to >= setup.sloMs
 
 export interface StepInput extends UnderLoad<LoadOutcome> {
   readonly arm: string
@@ -144,14 +138,6 @@ function rowOf(arm: string, multiple: number, rounds: readonly StepResult[], cap
     cpuPerAnswerUs: midKnown(step => step.server.cpuPerAnswerUs),
     died: rounds.some(step => step.server.died !== null),
   }
-}
-
-/** The median; of an even number of values, the mean of the middle two. Null without values. */
-export function median(values: readonly number[]): number | null {
-  if (values.length === 0) return null
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
 /** JSON has no NaN: a percentile without samples is null. */

@@ -9,7 +9,7 @@ import {
   formatRate,
 } from '../report/format.ts'
 import type { Axis, LinesPlot, ScenarioArm, Table, Unit, View } from '../report/result.ts'
-import { keptOf, meltedBelow } from '../report/standing.ts'
+import { keptOf, meltedBelow, NOTHING_MEASURED } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
 import type { Capacity, MeltMeasured, Row, StepResult } from './measured.ts'
 import { whyNoVerdict } from './no-verdict.ts'
@@ -23,9 +23,9 @@ type Kept = Pick<Row, 'arm' | 'multiple' | 'offered' | 'goodput' | 'ofCapacity'>
 /** `more`: additional columns of the main table. */
 export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> = []): View {
   const { capacity, rows, steps, setup, recovery } = measured
-  if (capacity === null) return { finding: finding(rows, arms), tables: [], plots: [] }
+  if (capacity === null) return { ...NOTHING_MEASURED, finding: finding(rows, arms) }
   const tables = [capacityTable(capacity, setup.request, setup.connections)]
-  if (rows.length === 0) return { finding: finding(rows, arms), tables, plots: [] }
+  if (rows.length === 0) return { ...NOTHING_MEASURED, tables }
   const judged = judgedRecoveries(measured)
   return {
     standings: standings(rows, arms, judged),
@@ -50,7 +50,7 @@ export const bestOf = (rows: readonly Kept[], searches: Capacity['searches']): n
   searches === undefined ? 0 : Math.max(...rows.map(row => row.goodput))
 
 export function finding(rows: readonly Kept[], arms: Arms): string {
-  if (rows.length === 0) return 'Nothing was measured before the run ended.'
+  if (rows.length === 0) return NOTHING_MEASURED.finding
   const highest = (kind: ScenarioArm['kind']): Kept | undefined =>
     rows
       .filter(row => arms.some(arm => arm.kind === kind && arm.name === row.arm))

@@ -56,9 +56,7 @@ export class QuantileSketch {
   }
 }
 
-/**
- * The value that is within the accuracy of every value in the bucket. The formula does not overflow for large numbers.
- */
+/** Within the accuracy of every value in the bucket. The formula does not overflow for large numbers. */
 function middle(bucket: number): number {
   return Math.exp(bucket * LOG_GAMMA - Math.log((GAMMA + 1) / 2))
 }

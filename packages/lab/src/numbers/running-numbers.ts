@@ -51,18 +51,8 @@ export class RunningNumbers {
   figures(): NumberFigures | undefined {
     if (this.count === 0) return undefined
     const [p50, p90, p95, p99, p999] = this.#quantiles([0.5, 0.9, 0.95, 0.99, 0.999]) as Five
-    return {
-      count: this.count,
-      min: this.#min,
-      max: this.#max,
-      mean: this.#mean,
-      last: this.#last,
-      p50,
-      p90,
-      p95,
-      p99,
-      p999,
-    }
+    const { count } = this
+    return { count, min: this.#min, max: this.#max, mean: this.#mean, last: this.#last, p50, p90, p95, p99, p999 }
   }
 
   #quantiles(shares: readonly number[]): number[] {

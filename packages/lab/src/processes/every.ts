@@ -1,12 +1,10 @@
 /** Repeats a task until it is stopped. */
 
-export interface Repetition {
-  /** Resolves when the current call has ended. */
-  stop(): Promise<void>
-}
-
-/** Calls `take` now and every `ms`, one call at a time, so that slow calls do not pile up. `take` must not throw. */
-export function every(ms: number, take: () => Promise<void>): Repetition {
+/**
+ * Calls `take` now and every `ms`, one call at a time, so that slow calls do not pile up. `take` must not throw. `stop`
+ * resolves when the current call has ended.
+ */
+export function every(ms: number, take: () => Promise<void>): { stop(): Promise<void> } {
   let taking: Promise<void> | undefined
   const next = (): void => {
     taking ??= take().finally(() => {

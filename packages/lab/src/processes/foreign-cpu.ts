@@ -1,22 +1,14 @@
-/**
- * Measures the CPU time that other processes used on the cores of an experiment: the cores' busy time minus that of the
- * lab and its descendants. Linux only.
- */
+/** CPU time that other processes used on the cores of an experiment: busy time minus that of the lab. Linux only. */
 import { performance } from 'node:perf_hooks'
 import { readCores } from './core-times.ts'
 import { every } from './every.ts'
 import { processTree } from './process-tree.ts'
 
+/** In cores. */
 export interface Foreign {
-  /** Average, in cores. */
   readonly mean: number
   /** The highest value over one interval. */
   readonly worst: number
-}
-
-export interface ForeignWatch {
-  /** Undefined if nothing could be read, or the watch lasted under 0.5 s. */
-  stop(): Promise<Foreign | undefined>
 }
 
 interface Reading {
@@ -31,8 +23,8 @@ export const foreignBelow = 0.1
 /** Much longer than a clock tick of /proc (10 ms), so that a reading is accurate. */
 const intervalMs = 2000
 
-/** Watches `cores` and the process tree below this process. */
-export function watchForeign(cores: readonly number[]): ForeignWatch {
+/** Watches `cores` and the process tree below this process. Undefined if nothing could be read, or in under 0.5 s. */
+export function watchForeign(cores: readonly number[]): { stop(): Promise<Foreign | undefined> } {
   const readings: Reading[] = []
   const take = async (): Promise<void> => {
     const [busyMs, ownMs] = await Promise.all([busyOn(cores), ownCpuMs()])

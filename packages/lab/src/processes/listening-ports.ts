@@ -1,7 +1,4 @@
-/**
- * Finds the TCP ports on which a process and its descendants listen: through /proc on Linux, `lsof` elsewhere. It never
- * connects, because a server that should start cold would see that connection.
- */
+/** Finds the TCP ports of a process tree: in /proc, else by `lsof`. Never connects: a cold server would see it. */
 import { execFile } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { promisify } from 'node:util'

@@ -11,6 +11,8 @@ export interface ProcessRow {
   readonly cpuMs: number
   /** CPU time of ended children that it has waited for, ms; Linux only. */
   readonly reapedMs?: number
+  /** Resident memory; absent on Linux, where it is in another file. */
+  readonly rssBytes?: number
 }
 
 /** Clock ticks per second in which /proc counts CPU time. USER_HZ is 100 on every Linux architecture with Node. */
@@ -38,21 +40,13 @@ export function parseRss(status: string): number {
 }
 
 /** Parses macOS' and BSD's `ps -A -o pid=,ppid=,pgid=,state=,rss=,time=`; rss in KiB, time [[dd-]hh:]mm:ss[.cc]. */
-export function parsePs(text: string): (ProcessRow & { readonly rssBytes: number })[] {
-  const rows: (ProcessRow & { readonly rssBytes: number })[] = []
-  for (const line of text.split('\n')) {
+export function parsePs(text: string): ProcessRow[] {
+  return text.split('\n').flatMap(line => {
     const [pid, ppid, pgid, state, rss, time] = line.trim().split(/\s+/)
-    if (time === undefined) continue
-    rows.push({
-      pid: Number(pid),
-      ppid: Number(ppid),
-      pgid: Number(pgid),
-      state: (state ?? '?').charAt(0),
-      cpuMs: parsePsTime(time),
-      rssBytes: Number(rss) * 1024,
-    })
-  }
-  return rows
+    if (time === undefined) return []
+    const ids = { pid: Number(pid), ppid: Number(ppid), pgid: Number(pgid) }
+    return [{ ...ids, state: state!.charAt(0), cpuMs: parsePsTime(time), rssBytes: Number(rss) * 1024 }]
+  })
 }
 
 function parsePsTime(time: string): number {

@@ -1,7 +1,4 @@
-/**
- * Reads the processes of this machine from outside: /proc on Linux, `ps` elsewhere. The watched process need not
- * respond, so its event loop may even be stalled.
- */
+/** Reads the processes of this machine from outside, even stalled ones: /proc on Linux, `ps` elsewhere. */
 import { execFile } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
@@ -10,7 +7,10 @@ import { descendants, type ProcessRow, parsePs, parseRss, parseStat } from './pr
 const run = promisify(execFile)
 
 export async function allProcesses(): Promise<ProcessRow[]> {
-  if (process.platform !== 'linux') return psRows()
+  if (process.platform !== 'linux') {
+    const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,pgid=,state=,rss=,time='])
+    return parsePs(stdout)
+  }
   const names = await readdir('/proc')
   const rows = await Promise.all(names.filter(name => /^\d+$/.test(name)).map(readStat))
   return rows.filter(row => row !== undefined)
@@ -23,7 +23,6 @@ export async function processTree(root: number): Promise<ProcessRow[]> {
   return rows.filter(row => wanted.has(row.pid))
 }
 
-/** Current usage of a process and its descendants. */
 export interface Usage {
   readonly rssBytes: number
   /** CPU time since each of them started, ms. */
@@ -31,20 +30,9 @@ export interface Usage {
 }
 
 export async function usage(root: number): Promise<Usage> {
-  if (process.platform !== 'linux') {
-    const rows = await psRows()
-    const wanted = new Set(descendants(rows, root))
-    const mine = rows.filter(row => wanted.has(row.pid))
-    return { rssBytes: sum(mine.map(row => row.rssBytes)), cpuMs: sum(mine.map(row => row.cpuMs)) }
-  }
   const rows = await processTree(root)
-  const rss = await Promise.all(rows.map(row => readRss(row.pid)))
+  const rss = await Promise.all(rows.map(({ pid, rssBytes }) => rssBytes ?? readRss(pid)))
   return { rssBytes: sum(rss), cpuMs: sum(rows.map(row => row.cpuMs)) }
-}
-
-async function psRows(): Promise<(ProcessRow & { readonly rssBytes: number })[]> {
-  const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=,pgid=,state=,rss=,time='])
-  return parsePs(stdout)
 }
 
 /** A process may end between listing and reading; that is not an error. */

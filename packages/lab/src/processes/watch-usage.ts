@@ -1,13 +1,9 @@
-/**
- * Samples memory and CPU of one process and its descendants at an even interval. It does not know what the process
- * does.
- */
+/** Samples memory and CPU of a process and its descendants at an even interval. */
 import { performance } from 'node:perf_hooks'
 import { every } from './every.ts'
 import { type Usage, usage } from './process-tree.ts'
 
 export interface WatchSample extends Usage {
-  /** Time since the start of the watch. */
   readonly atMs: number
 }
 

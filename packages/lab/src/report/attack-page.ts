@@ -1,6 +1,4 @@
-/**
- * Turns an attack into a scenario's result, so that both have the same page: the report, and the course as plots. Pure.
- */
+/** Turns an attack into a scenario's result, so that both have the same page. Pure. */
 import { formatDuration } from '../durations.ts'
 import type { LoadSecond } from '../load/plan.ts'
 import { planMs } from '../load/schedule.ts'
@@ -20,7 +18,6 @@ export interface PageFacts {
   readonly conditions: ScenarioConditions
 }
 
-/** For one run, or for several steps. */
 export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }: PageFacts): ScenarioResult {
   const [first] = runs
   const { plan } = first!
@@ -73,7 +70,7 @@ function findingOf(runs: readonly AttackRun[]): string {
     journeys === undefined
       ? ''
       : `${formatPercent(journeys.completed / Math.max(1, journeys.scheduled))} of journeys were completed. `
-  return `${failed}${through}Goodput is ${all}, p99 ${formatMs(okLatency.count === 0 ? null : okLatency.percentile(99))}.`
+  return `${failed}${through}Goodput is ${all}, p99 ${formatMs(okLatency.percentile(99))}.`
 }
 
 const verdictsOf = ({ plan, judged }: AttackRun, several: boolean): Verdict[] =>
@@ -102,14 +99,6 @@ function tablesOf(runs: readonly AttackRun[]): Table[] {
   ]
 }
 
-const lines = (title: string, x: LinesPlot['x'], y: LinesPlot['y'], series: LinesPlot['series']): Plot => ({
-  kind: 'lines',
-  title,
-  x,
-  y,
-  series,
-})
-
 function stepPlots(runs: readonly AttackRun[]): Plot[] {
   const points = runs.map(({ plan, outcome }) => {
     const seconds = planMs(plan) / 1000
@@ -133,12 +122,22 @@ type Point = Pick<LoadSecond, 'scheduled' | 'good' | 'okLatency'> & { readonly a
 function coursePlots(x: LinesPlot['x'], points: readonly Point[]): Plot[] {
   const p99 = ({ okLatency }: Point): number | null => (okLatency.count === 0 ? null : okLatency.percentile(99))
   return [
-    lines('Goodput', x, { label: 'a second', unit: 'rate' }, [
-      { arm: SCHEDULED.name, points: points.map(({ at, scheduled }) => [at, scheduled]) },
-      { arm: GOODPUT.name, points: points.map(({ at, good }) => [at, good]) },
-    ]),
-    lines('p99 of answers 2xx and 3xx', x, { label: 'latency', unit: 'ms', scale: 'log' }, [
-      { arm: GOODPUT.name, points: points.map(point => [point.at, p99(point)]) },
-    ]),
+    {
+      kind: 'lines',
+      title: 'Goodput',
+      x,
+      y: { label: 'a second', unit: 'rate' },
+      series: [
+        { arm: SCHEDULED.name, points: points.map(({ at, scheduled }) => [at, scheduled]) },
+        { arm: GOODPUT.name, points: points.map(({ at, good }) => [at, good]) },
+      ],
+    },
+    {
+      kind: 'lines',
+      title: 'p99 of answers 2xx and 3xx',
+      x,
+      y: { label: 'latency', unit: 'ms', scale: 'log' },
+      series: [{ arm: GOODPUT.name, points: points.map(point => [point.at, p99(point)]) }],
+    },
   ]
 }

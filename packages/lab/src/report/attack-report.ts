@@ -13,18 +13,14 @@ import { targetsTable } from './targets-table.ts'
 
 const perSecond = (value: number): string => `${formatRate(value)}/s`
 const share = (part: number, whole: number): string => (whole === 0 ? '–' : `${((100 * part) / whole).toFixed(2)} %`)
-const ms = (value: number): string => formatMs(Number.isNaN(value) ? null : value)
 
 const latencies = (histogram: Histogram): string[] => [
-  `mean ${ms(histogram.mean)}`,
-  ...[50, 90, 95, 99, 99.9].map(percent => `p${percent} ${ms(histogram.percentile(percent))}`),
-  `max ${ms(histogram.max)}`,
+  `mean ${formatMs(histogram.mean)}`,
+  ...[50, 90, 95, 99, 99.9].map(percent => `p${percent} ${formatMs(histogram.percentile(percent))}`),
+  `max ${formatMs(histogram.max)}`,
 ]
 
-/**
- * Lists figures of the most frequent kind of result, such as `p50 1.2 ms, p99 not certain (3.0 ms to 9.0 ms)`. A figure
- * is not certain if the generator may have caused more than the allowance (certify.ts).
- */
+/** Figures of the most frequent kind of result; those that the generator changed too much are not certain. */
 const certainty = (outcome: LoadOutcome): string => {
   const measured = latenciesOf(outcome)
   const [most] = KINDS.toSorted((a, b) => measured[b].count - measured[a].count)
@@ -33,14 +29,13 @@ const certainty = (outcome: LoadOutcome): string => {
   const words = FIGURES.filter(({ name }) => SAID.includes(name)).map(figure => {
     const [least, value] = figures[figure.name]
     const isCertain = value - least <= allowedMs(figure, value, measured[most!].count)
-    return `${figure.title} ${isCertain ? ms(value) : `not certain (${ms(least)} to ${ms(value)})`}`
+    return `${figure.title} ${isCertain ? formatMs(value) : `not certain (${formatMs(least)} to ${formatMs(value)})`}`
   })
   return words.join(', ')
 }
 
 const SAID: readonly FigureName[] = ['p50', 'p99', 'max']
 
-/** How journeys ended, and at which step they failed. */
 const journeyRows = ({ journey }: LoadPlan, { journeys }: LoadOutcome): Row[] => {
   if (journey === undefined || journeys === undefined) return []
   const { scheduled, completed, failedAt, notStarted, cut, missing, duration } = journeys
@@ -88,7 +83,7 @@ export const attackReport = (
       'Goodput',
       `${perSecond(outcome.good / seconds)}, ${share(outcome.good, outcome.scheduled)} (within ${formatDuration(plan.sloMs)})`,
     ],
-    ['Duration', `${formatDuration(Math.round(seconds * 1000))}, last answer after ${ms(outcome.elapsedMs)}`],
+    ['Duration', `${formatDuration(Math.round(seconds * 1000))}, last answer after ${formatMs(outcome.elapsedMs)}`],
     ['Latencies', latencies(ok)],
   ]
   if (outcome.shedLatency.count > 0) rows.push(['  of 503', latencies(outcome.shedLatency)])
@@ -108,8 +103,8 @@ export const attackReport = (
       ['Availability', share(ok.count, outcome.sent)],
       ['Transaction rate', perSecond(ok.count / seconds)],
       ['Concurrency', (busyMs / 1000 / seconds).toFixed(2)],
-      ['Longest', ms(ok.max)],
-      ['Shortest', ms(ok.min)],
+      ['Longest', formatMs(ok.max)],
+      ['Shortest', formatMs(ok.min)],
     )
   }
   rows.push(['Send lag', latencies(outcome.sendLag)])

@@ -1,4 +1,5 @@
 /** Words that the reports of an attack share: for its load, failures and expectations. Pure. */
+import { styleText } from 'node:util'
 import { formatDuration } from '../durations.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { planMs, ratesOf } from '../load/schedule.ts'
@@ -21,7 +22,6 @@ export const offered = ({ arrival, journey }: Pick<LoadPlan, 'arrival' | 'journe
   return `${rates.join(', ')}${journey === undefined ? '' : ' journeys'}`
 }
 
-/** Such as `500/s for 10s`. */
 export const loadInWords = (plan: Pick<LoadPlan, 'arrival' | 'journey'>): string =>
   `${offered(plan)} for ${formatDuration(planMs(plan))}`
 
@@ -41,18 +41,14 @@ const WORDS: Readonly<Record<string, string>> = {
 export const failures = (failed: LoadOutcome['failed']): string[] =>
   Object.entries(failed).map(([code, times]) => `${code}: ${formatCount(times ?? 0)} (${WORDS[code] ?? code})`)
 
-/** What is requested: a URL, targets round robin, or a journey. */
 export const asked = ({ url, others = [], journey }: LoadPlan): string => {
   if (journey !== undefined) return `${new URL(url).origin}, a journey of ${formatCount(journey.steps.length)} steps`
   return others.length === 0 ? url : `${formatCount(others.length + 1)} targets, round robin`
 }
 
-const GREEN = 32
-const RED = 31
-
 export const sign = (met: boolean, colour: boolean): string => {
   const mark = met ? '✓' : '✗'
-  return colour ? `\u001b[${met ? GREEN : RED}m${mark}\u001b[39m` : mark
+  return colour ? styleText(met ? 'green' : 'red', mark, { validateStream: false }) : mark
 }
 
 /** Such as `p99 < 250ms: 12ms`. */

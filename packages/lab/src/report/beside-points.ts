@@ -3,7 +3,6 @@
 export interface Named {
   readonly x: number
   readonly y: number
-  /** Width of the name, px. */
   readonly width: number
 }
 

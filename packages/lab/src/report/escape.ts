@@ -8,7 +8,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** For text and for quoted attribute values. */
 export function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, char => entities[char]!)
 }

@@ -10,16 +10,15 @@ export function formatCount(count: number): string {
   return grouped(count.toFixed(0))
 }
 
-/** Such as `200: 1,950, 503: 4`. */
 export function formatCounts(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
     .map(([name, count]) => `${name}: ${formatCount(count)}`)
     .join(', ')
 }
 
-/** Such as 0.12 ms, 8.4 ms, 104 ms, 1.93 s or 22.0 s. */
+/** Such as 0.12 ms, 8.4 ms, 104 ms, 1.93 s or 22.0 s; a dash without a figure. */
 export function formatMs(ms: number | null): string {
-  if (ms === null) return '–'
+  if (ms === null || Number.isNaN(ms)) return '–'
   if (ms < 1) return `${ms.toFixed(2)} ms`
   if (ms < 9.95) return `${ms.toFixed(1)} ms`
   if (ms < 999.5) return `${ms.toFixed(0)} ms`
@@ -53,7 +52,6 @@ export function formatMultiple(multiple: number): string {
   return `${Number(multiple.toFixed(2))}x`
 }
 
-/** Such as `p50, p90 and p99`. */
 export function formatList(names: readonly string[]): string {
   const [last, ...others] = names.toReversed()
   return others.length === 0 ? (last ?? '') : `${others.toReversed().join(', ')} and ${last}`

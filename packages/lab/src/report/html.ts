@@ -57,7 +57,6 @@ function badge({ certified, incomplete, why }: ScenarioResult): string {
   return `<details class="badge doubt"><summary>${incomplete ? 'incomplete' : 'not certified'}: ${reasons}</summary><ul>${items}</ul></details>`
 }
 
-/** The verdict on each arm, in large type. */
 function strip({ standings = [], arms }: ScenarioResult): string {
   if (standings.length === 0) return ''
   const card = ({ arm, says, tone, figure, of }: Standing): string => {

@@ -5,7 +5,6 @@ export interface Judged {
   readonly met: boolean
   /** With its unit; `no answer` without a figure. */
   readonly measured: string
-  /** The figure itself; null without one. */
   readonly value: number | null
   readonly unit: 'ms' | '%' | '/s' | 'requests'
   /** Why the figure is not certified; absent if it is. */

@@ -16,7 +16,6 @@ export interface LoadFigures {
   readonly unsent: number
   readonly answered: Readonly<Record<string, number>>
   readonly failed: Readonly<Record<string, number>>
-  /** Answers with 2xx or 3xx. */
   readonly ok: number
   /** Answers with 2xx or 3xx within the SLO. */
   readonly good: number
@@ -37,7 +36,6 @@ export interface SecondFigures {
   readonly p99Ms: number | null
 }
 
-/** Rounds to a microsecond. */
 const figure = (value: number): number | null => (Number.isNaN(value) ? null : Math.round(value * 1000) / 1000)
 
 export function latencyFigures(histogram: Histogram): LatencyFigures {

@@ -1,6 +1,4 @@
-/**
- * Several results in Markdown: on one page, or on a page each and an index. Published figures stand beside them. Pure.
- */
+/** Several results in Markdown: on one page, or on a page each with an index. Pure. */
 import { markdownTable } from './markdown-table.ts'
 import type { ScenarioResult, Table } from './result.ts'
 
@@ -8,7 +6,6 @@ import type { ScenarioResult, Table } from './result.ts'
 type Found = Omit<ScenarioResult, 'measured'> & { readonly older?: true }
 
 const SIGNS = { pass: 'as expected', fail: '**not as expected**', 'not judged': 'not judged' } as const
-/** Longer tables are folded. */
 const MOST_ROWS = 14
 /** More reasons for doubt than this are folded as well. */
 const MOST_REASONS = 4
@@ -26,10 +23,7 @@ export function markdownPage(results: readonly Found[], images: string, head: st
   return [head.trimEnd(), ...index, sections.join('\n')].join('\n\n')
 }
 
-/**
- * `folder` and `images`: links from the index to the folders of the pages and of the pictures. The index shows the
- * pictures of results that have their own overview tables.
- */
+/** `folder`, `images`: links to the pages and the pictures. Shows pictures of results that have overview tables. */
 export function markdownIndex(
   results: readonly Found[],
   folder: string,
@@ -43,7 +37,6 @@ export function markdownIndex(
   return `${[head.trimEnd(), ...overviews(results, name => `${folder}/${name}.md`), ...pictured].join('\n\n')}\n`
 }
 
-/** The page of one result. `index`: link from the page to the index. */
 export function markdownPageOf(result: Found, images: string, index: string): string {
   const head = `# ${result.name}\n\nWritten by \`meltlab report --markdown\`; not by hand. [The others](${index}).`
   return `${head}\n\n${section(result, images)}`

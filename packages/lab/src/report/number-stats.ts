@@ -8,6 +8,14 @@ export interface NumberStats {
   readonly last: number
 }
 
+/** Of an even number of values, the mean of the middle two. Null without values. */
+export function median(values: readonly number[]): number | null {
+  if (values.length === 0) return null
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
 export function numberStats(values: readonly number[]): NumberStats | undefined {
   const last = values.at(-1)
   if (last === undefined) return undefined

@@ -1,7 +1,4 @@
-/**
- * Colours of the arms, from Okabe and Ito's set, which people with any common colour blindness can distinguish. Each
- * also has its own mark and dash, so that nothing depends on colour alone. Pure.
- */
+/** Colours of the arms, from Okabe and Ito's set for colour blindness. Nothing depends on colour alone. Pure. */
 import type { ScenarioArm } from './result.ts'
 
 export interface ArmStyle {

@@ -1,7 +1,4 @@
-/**
- * The latency distribution in the form of HdrHistogram, wrk2 and vegeta: latency by percentile on an axis of 1 / (1 -
- * quantile), on which 90 %, 99 % and 99.9 % are equally far apart. A table has the same figures. Pure.
- */
+/** Latency by percentile, on HdrHistogram's axis of 1 / (1 - quantile), and as a table. Pure. */
 import type { Histogram } from '../load/histogram.ts'
 import { type AttackRun, offered } from './attack-words.ts'
 import { formatMs } from './format.ts'
@@ -70,7 +67,6 @@ const rateOf = ({ plan, outcome }: AttackRun): Distribution => ({
   histogram: outcome.okLatency,
 })
 
-/** Selects the first, the last, and evenly spaced ones between. */
 const isOneOf = (at: number, count: number): boolean =>
   Array.from({ length: MOST_LINES }, (_, line) => Math.round((line * (count - 1)) / (MOST_LINES - 1))).includes(at)
 

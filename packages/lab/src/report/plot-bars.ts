@@ -17,7 +17,6 @@ import {
 import type { BarsPlot } from './result.ts'
 import { formatUnit } from './units.ts'
 
-/** Maximum width of a bar, px. */
 const widestBar = 84
 
 export function bars(drawn: BarsPlot, arms: readonly Styled[], frame: Frame): Drawn {
@@ -65,7 +64,6 @@ function standing(drawn: BarsPlot, arms: readonly Styled[], frame: Frame): Drawn
   return { inner: inner.join(''), height: whose.height + 18 }
 }
 
-/** Horizontal bars, each with its arm's name before it. */
 function lying(drawn: BarsPlot, arms: readonly Styled[], frame: Frame): Drawn {
   const [row, thick] = frame.narrow ? [24, 16] : [50, 34]
   const names = drawn.groups.flatMap(group => group.bars.map(bar => bar.arm))

@@ -2,7 +2,6 @@
 import type { Axis } from './result.ts'
 
 export interface Scale {
-  /** Converts a value to a pixel. */
   readonly to: (value: number) => number
   readonly ticks: readonly number[]
 }
@@ -39,7 +38,6 @@ export function bottomScale(axis: Axis, values: readonly number[], from: number,
   return { to, ticks: axis.ticks ?? ticksUpTo(high || 1) }
 }
 
-/** A scale between two powers of ten, with a tick at each power. */
 function logarithmic(low: number, high: number, from: number, until: number): Scale {
   const to = (value: number): number => {
     if (high === low) return (from + until) / 2
@@ -83,10 +81,7 @@ export function rowsWithoutTouching<T extends { readonly at: number }>(
     })
 }
 
-/**
- * Removes invisible points, so that hours of data make no larger SVG: of all points in one pixel column it keeps the
- * first, lowest, highest and last, in order.
- */
+/** Of the points in one pixel column keeps the first, lowest, highest and last: hours of data make no larger SVG. */
 export function thinned(points: readonly (readonly [x: number, y: number])[]): (readonly [x: number, y: number])[] {
   return [...Map.groupBy(points, ([x]) => Math.round(x)).values()].flatMap(column => {
     const [first, last] = [column[0]!, column.at(-1)!]

@@ -27,11 +27,8 @@ import {
 import type { Guide, LinesPlot } from './result.ts'
 import { formatUnit } from './units.ts'
 
-/** Minimum distance between names at the ends of lines, px. */
 const labelGap = 19
-/** Minimum distance between marks, px. */
 const markDistance = 34
-/** Minimum distance between tick labels, px. */
 const tickGap = 10
 
 export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): Drawn {
@@ -69,10 +66,7 @@ export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): 
   return { inner: inner.join(''), height: whose.height + 18 }
 }
 
-/**
- * Ticks that the plot lists are all labelled, in further rows if labels would touch. Automatic ticks lose labels
- * instead.
- */
+/** Ticks that the plot lists are all labelled, in further rows if needed; automatic ticks lose labels instead. */
 function bottomTicks({ x: axis }: LinesPlot, x: Scale, { bottom }: Frame): Drawn {
   const labels = (ticks: readonly number[]) =>
     ticks.map(tick => ({ at: x.to(tick), words: formatUnit(tick, axis.unit) }))

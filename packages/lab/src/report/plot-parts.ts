@@ -28,7 +28,6 @@ export interface Drawn {
 
 export interface Styled extends ScenarioArm {
   readonly style: ArmStyle
-  /** The class that sets its colour. */
   readonly className: string
 }
 

@@ -12,7 +12,6 @@ type Panel = PointsPlot['panels'][number]
 const ROOM_FOR_NONE = 70
 /** Distance between two panels, with room for the values of the second panel's axis; px. */
 const BETWEEN = 92
-/** Minimum distance between the labels of two ticks, px. */
 const TICK_GAP = 62
 
 export function points(drawn: PointsPlot, arms: readonly Styled[], frame: Frame): Drawn {

@@ -1,7 +1,4 @@
-/**
- * The plots of a scenario as SVG. In a page they use the page's colours; a separate picture has its own, and follows
- * the reader's light or dark theme. Pure.
- */
+/** The plots as SVG. In a page they use its colours; a separate picture follows the reader's theme. Pure. */
 import { escapeText } from './escape.ts'
 import { bars } from './plot-bars.ts'
 import { lines } from './plot-lines.ts'
@@ -27,7 +24,6 @@ export function plotSvg(drawn: Plot, arms: readonly ScenarioArm[], places: reado
     .join('')
 }
 
-/** A plot as a separate picture with a headline. */
 export function pictureSvg(drawn: Plot, arms: readonly ScenarioArm[], headline: string): string {
   const words = wrapWords(headline, headlineLength)
   const below = 40 + headlineGap * words.length
@@ -44,7 +40,6 @@ export function pictureSvg(drawn: Plot, arms: readonly ScenarioArm[], headline: 
   return svg(headline, `${styleOf(arms)}${inner.join('')}`, [WIDE.width, height], size)
 }
 
-/** A picture with only a text, for a run without figures. */
 export function emptySvg(words: string): string {
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDE.width} 80" width="${WIDE.width}" height="80" role="img"><title>${escapeText(words)}</title>` +

@@ -6,7 +6,6 @@ interface Words {
   readonly note?: string
 }
 
-/** One line for each run; times are milliseconds. */
 export function overTime<Run extends { readonly arm: string }>(
   words: Words,
   y: { readonly label: string; readonly unit: Unit },
@@ -27,7 +26,6 @@ export function overTime<Run extends { readonly arm: string }>(
 
 type Group = readonly [label: string, values: readonly (readonly [arm: string, value: number | null])[]]
 
-/** One bar for each arm that has a value in the group. */
 export function groupedBars(words: Words, y: BarsPlot['y'], groups: readonly Group[]): BarsPlot {
   return {
     kind: 'bars',

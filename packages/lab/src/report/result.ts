@@ -1,7 +1,4 @@
-/**
- * The result of a scenario: the content of its result.json, and the only input of its text, page and pictures. Plain
- * data. Durations in milliseconds, memory in bytes, rates per second; texts are final.
- */
+/** The content of a scenario's result.json. Durations in ms, memory in bytes, rates per second; texts are final. */
 
 /** Duration of a scenario: a short functional check, about a minute, or as published. */
 export type Form = 'brief' | 'quick' | 'full'
@@ -70,9 +67,7 @@ export interface LinesPlot extends AnyPlot {
   readonly guide?: Guide
 }
 
-/**
- * Groups of bars: a group has a bar for each arm with a value. A single group is drawn horizontally and needs no label.
- */
+/** A group has a bar for each arm with a value. A single group is drawn horizontally and needs no label. */
 export interface BarsPlot extends AnyPlot {
   readonly kind: 'bars'
   readonly groups: readonly {
@@ -143,9 +138,7 @@ export interface View {
   /** The first plot is also written as a separate picture. */
   readonly plots: readonly Plot[]
   readonly printouts?: readonly Printout[]
-  /**
-   * The result's rows in the tables at the top of a page about several results; tables with the same title are merged.
-   */
+  /** Its rows in the tables at the top of a page about several results; those with the same title are merged. */
   readonly overviews?: readonly Table[]
 }
 

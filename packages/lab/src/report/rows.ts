@@ -16,7 +16,6 @@ export function rowsText(rows: readonly Row[]): string {
   return `${lines.map(line => line.trimEnd()).join('\n')}\n`
 }
 
-/** Items are separated by two spaces. */
 function listLines(items: readonly string[], room: number): string[] {
   const lines: string[] = []
   for (const item of items) {

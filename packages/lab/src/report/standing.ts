@@ -2,9 +2,7 @@
 import { formatPercent } from './format.ts'
 import type { Standing, View } from './result.ts'
 
-/**
- * An app that kept less than the first share of the possible goodput has melted; with the second or more it has held.
- */
+/** Shares of the possible goodput: below the first, an app has melted; from the second on, it has held. */
 export const meltedBelow = 0.5
 const heldFrom = 0.9
 
@@ -36,6 +34,12 @@ export function standingOf(arm: string, share: number, of: string): Standing {
 
 /** Signs beside the verdict, for readers who cannot see the colours. */
 export const SIGNS: Readonly<Record<Standing['tone'], string>> = { good: '✓', fair: '~', bad: '✗', none: '–' }
+
+export const NOTHING_MEASURED: View = {
+  finding: 'Nothing was measured before the run ended.',
+  tables: [],
+  plots: [],
+}
 
 /** Shows the figures in grey; `why` says what prevents a verdict, and what to do. */
 export function withoutVerdict(view: View, why: string): View {

@@ -30,20 +30,18 @@ export function stepsReport(runs: readonly AttackRun[], steps: number, colour: b
   return `${asked(plan)}\n${each}\n\n${table.join('\n')}\n\n${rowsText(notes)}`
 }
 
-/** The cells in the order of the columns. */
 export function stepCells({ plan, outcome }: AttackRun): string[] {
   const { okLatency, shedLatency, scheduled } = outcome
   const perSecond = (count: number): string => `${formatRate(count / loadSeconds(plan, outcome))}/s`
-  const ofScheduled = (count: number): string => (scheduled === 0 ? '–' : formatPercent(count / scheduled))
-  const ms = (value: number): string => formatMs(Number.isNaN(value) ? null : value)
+  const ofScheduled = (count: number): string => formatPercent(count / scheduled)
   return [
     offered(plan),
     perSecond(totalOf(outcome.answered)),
     perSecond(outcome.good),
     ofScheduled(outcome.good),
-    ms(okLatency.percentile(50)),
-    ms(okLatency.percentile(99)),
-    ms(okLatency.max),
+    formatMs(okLatency.percentile(50)),
+    formatMs(okLatency.percentile(99)),
+    formatMs(okLatency.max),
     ofScheduled(shedLatency.count),
     ofScheduled(scheduled - okLatency.count - shedLatency.count),
   ]
@@ -67,7 +65,6 @@ function doubts(runs: readonly AttackRun[], steps: number): Row[] {
   return rows
 }
 
-/** The results of one expectation at all steps. */
 function expectations(runs: readonly AttackRun[], colour: boolean): Row[] {
   const texts = runs[0]!.judged.flatMap((_, at) =>
     runs.map(({ plan, judged }) => `${sign(judged[at]!.met, colour)} at ${offered(plan)}, ${judgedText(judged[at]!)}`),

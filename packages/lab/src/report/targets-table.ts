@@ -20,7 +20,6 @@ export function targetsTable(plan: LoadPlan, outcome: LoadOutcome): string {
   return text.join('')
 }
 
-/** The cells in the order of the columns. */
 export function targetRows(plan: LoadPlan, { targets }: LoadOutcome): string[][] {
   const requests = targetsOf(plan)
   const stepOf = (at: number): string =>
@@ -30,10 +29,9 @@ export function targetRows(plan: LoadPlan, { targets }: LoadOutcome): string[][]
 }
 
 function cells({ scheduled, good, answered, okLatency }: TargetOutcome): string[] {
-  const share = (count: number): string => (scheduled === 0 ? '–' : formatPercent(count / scheduled))
-  const ms = (percent: number): string => formatMs(okLatency.count === 0 ? null : okLatency.percentile(percent))
+  const ms = (percent: number): string => formatMs(okLatency.percentile(percent))
   const errors = scheduled - okLatency.count - (answered['503'] ?? 0)
-  return [formatCount(scheduled), share(good), ms(50), ms(99), share(errors)]
+  return [formatCount(scheduled), formatPercent(good / scheduled), ms(50), ms(99), formatPercent(errors / scheduled)]
 }
 
 const originOf = (url: string): string => /^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] ?? url

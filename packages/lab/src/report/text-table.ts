@@ -7,10 +7,7 @@ export const wordy = 40
 
 const GAP = '  '
 
-/**
- * Headings are wrapped. Columns are ordered by importance: those without room are omitted, and the last line names
- * them.
- */
+/** Headings are wrapped. Columns are ordered by importance: the last line names those without room. */
 export function tableText({ title, note, columns, rows }: Table, width: number): string {
   const cells = rows.map(row => columns.map((_, at) => row.cells[at] ?? ''))
   const wide = columns.map((_, at) => Math.max(0, ...cells.map(row => row[at]!.length)))

@@ -25,7 +25,7 @@ export function formatUnit(value: number, unit: Unit): string {
   }
 }
 
-/** Turns `1.00 s` into `1 s`, because ticks are round numbers. */
+/** Ticks are round numbers: `1.00 s` becomes `1 s`. */
 function tidy(text: string): string {
   return text.replace(/\.0+(?= )/, '').replace(/(\.\d*[1-9])0+(?= )/, '$1')
 }

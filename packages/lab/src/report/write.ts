@@ -27,13 +27,9 @@ function wholeFile(file: string, text: string, write: WriteFile): void {
   }
 }
 
-/** The first plot with the finding as headline. */
-export function pictureOf({
-  plots: [first],
-  arms,
-  finding,
-}: Pick<ScenarioResult, 'plots' | 'arms' | 'finding'>): string {
-  return first === undefined ? emptySvg(finding) : pictureSvg(first, arms, finding)
+export function pictureOf(result: Pick<ScenarioResult, 'plots' | 'arms' | 'finding'>): string {
+  const [first] = result.plots
+  return first === undefined ? emptySvg(result.finding) : pictureSvg(first, result.arms, result.finding)
 }
 
 /** A name that sorts by time, without characters that are special in shells or on Windows. Pure. */

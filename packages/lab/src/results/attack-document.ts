@@ -1,21 +1,8 @@
-/**
- * The JSON document of a load run: `attack --json` prints it, `compare` and `report` read it, and schema/attack.json
- * describes it. Latencies are complete histograms, so that runs can be added exactly. Pure.
- */
+/** The JSON of a load run (schema/attack.json). Latencies are whole histograms, so that runs can be added. Pure. */
 import { createHash } from 'node:crypto'
-import { latenciesOf } from '../load/added.ts'
+import { byKind, latenciesOf } from '../load/added.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
-import type {
-  ByKind,
-  Certificate,
-  Counts,
-  JourneyOutcome,
-  Kind,
-  LoadOutcome,
-  LoadPlan,
-  LoadTarget,
-  RequestHeaders,
-} from '../load/plan.ts'
+import type { ByKind, Counts, JourneyOutcome, LoadOutcome, LoadPlan, LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { hasFields, targetsOf } from '../load/prepare.ts'
 import { loadSeconds } from '../load/schedule.ts'
 import { isCredential } from '../report/credential.ts'
@@ -29,16 +16,11 @@ export const ATTACK_VERSION = 1
 /** Latencies as measured, and without the generator's own delay. */
 export type KindHistograms = Readonly<Record<'measured' | 'clean', HistogramData>>
 
-interface BodyDigest {
-  readonly bytes: number
-  readonly sha256: string
-}
-
 export interface RequestDocument {
   readonly url: string
   readonly method: string
   readonly headers: RequestHeaders
-  readonly body: BodyDigest | null
+  readonly body: { readonly bytes: number; readonly sha256: string } | null
 }
 
 type Load = Pick<
@@ -52,7 +34,6 @@ export interface PlanDocument extends Omit<RequestDocument, 'url'>, Load {
   readonly others: readonly RequestDocument[]
   /** True if template fields such as `{{seq}}` were replaced. */
   readonly templated: boolean
-  /** True if certificates were not verified. */
   readonly insecure: boolean
 }
 
@@ -81,34 +62,32 @@ export interface JourneysDocument extends Omit<JourneyOutcome, 'duration'> {
   readonly duration: HistogramData
 }
 
-export interface AttackDocument extends Origin, Counts {
+/** Members that are equal in an outcome and in its document. */
+const COUNTS = ['scheduled', 'sent', 'unsent', 'answered', 'failed', 'good'] as const
+const BYTES = ['bytesRead', 'bodyBytes', 'bodyBytesSent'] as const
+const TRUST = ['certified', 'why', 'certificate', 'incomplete'] as const
+type Same = (typeof COUNTS | typeof BYTES | typeof TRUST)[number] | 'elapsedMs' | 'cpuPerRequestUs'
+
+export interface AttackDocument extends Origin, Pick<LoadOutcome, Same> {
   readonly kind: 'attack'
   readonly version: typeof ATTACK_VERSION
   readonly url: string
   readonly plan: PlanDocument
-  readonly unsent: number
-  readonly elapsedMs: number
   readonly goodputPerSecond: number
-  readonly bytesRead: number
-  readonly bodyBytes: number
-  readonly bodyBytesSent: number
-  readonly cpuPerRequestUs: number
   readonly latencyMs: Figures
   readonly shedLatencyMs: Figures
   readonly otherLatencyMs: Figures
   readonly sendLagMs: Figures
-  readonly certified: boolean
-  readonly why: readonly string[]
-  readonly certificate: Certificate
-  readonly incomplete: boolean
   readonly histograms: ByKind<KindHistograms> & { readonly sendLag: HistogramData }
   readonly seconds: readonly SecondDocument[]
   /** Empty with one target, or with too many for separate figures. */
   readonly targets: readonly TargetDocument[]
   readonly journeys?: JourneysDocument
-  /** The expectations of `--expect`, and their results. */
   readonly expectations: readonly Judged[]
 }
+
+const pick = <T, Name extends keyof T>(from: T, names: readonly Name[]): Pick<T, Name> =>
+  Object.fromEntries(names.map(name => [name, from[name]])) as Pick<T, Name>
 
 export function attackDocument(
   plan: LoadPlan,
@@ -122,22 +101,13 @@ export function attackDocument(
 export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome, origin: Origin): AttackDocument {
   const { okLatency, shedLatency, otherLatency, sendLag, clean, seconds, targets, journeys } = outcome
   const measured = latenciesOf(outcome)
-  const pairOf = (kind: Kind): KindHistograms => ({ measured: measured[kind].toJSON(), clean: clean[kind].toJSON() })
   return {
     kind: 'attack',
     version: ATTACK_VERSION,
     ...origin,
     url,
     plan,
-    scheduled: outcome.scheduled,
-    sent: outcome.sent,
-    unsent: outcome.unsent,
-    answered: outcome.answered,
-    failed: outcome.failed,
-    good: outcome.good,
-    bytesRead: outcome.bytesRead,
-    bodyBytes: outcome.bodyBytes,
-    bodyBytesSent: outcome.bodyBytesSent,
+    ...pick(outcome, [...COUNTS, ...BYTES]),
     elapsedMs: Math.round(outcome.elapsedMs),
     goodputPerSecond: hundredths(outcome.good / loadSeconds(plan, outcome)),
     cpuPerRequestUs: hundredths(outcome.cpuPerRequestUs),
@@ -145,15 +115,9 @@ export function documentOf(url: string, plan: PlanDocument, outcome: LoadOutcome
     shedLatencyMs: figures(shedLatency),
     otherLatencyMs: figures(otherLatency),
     sendLagMs: figures(sendLag),
-    certified: outcome.certified,
-    why: outcome.why,
-    certificate: outcome.certificate,
-    incomplete: outcome.incomplete,
+    ...pick(outcome, TRUST),
     histograms: {
-      ok: pairOf('ok'),
-      shed: pairOf('shed'),
-      other: pairOf('other'),
-      failed: pairOf('failed'),
+      ...byKind(kind => ({ measured: measured[kind].toJSON(), clean: clean[kind].toJSON() })),
       sendLag: sendLag.toJSON(),
     },
     seconds: seconds.map(({ okLatency: ok, shedLatency: shed, ...counts }) => ({
@@ -179,33 +143,14 @@ const journeysDocument = ({ duration, ...counts }: JourneyOutcome): JourneysDocu
 /** The outcome in a document, without `acknowledged` numbers. Throws a RangeError for an invalid histogram. */
 export function outcomeOf(document: AttackDocument): LoadOutcome {
   const { histograms, journeys } = document
-  const read = (kind: Kind, which: keyof KindHistograms): Histogram => Histogram.fromJSON(histograms[kind][which])
+  const measured = byKind(kind => Histogram.fromJSON(histograms[kind].measured))
   return {
-    scheduled: document.scheduled,
-    sent: document.sent,
-    unsent: document.unsent,
-    answered: document.answered,
-    failed: document.failed,
-    good: document.good,
-    elapsedMs: document.elapsedMs,
-    bytesRead: document.bytesRead,
-    bodyBytes: document.bodyBytes,
-    bodyBytesSent: document.bodyBytesSent,
-    cpuPerRequestUs: document.cpuPerRequestUs,
-    certified: document.certified,
-    why: document.why,
-    certificate: document.certificate,
-    incomplete: document.incomplete,
-    okLatency: read('ok', 'measured'),
-    shedLatency: read('shed', 'measured'),
-    otherLatency: read('other', 'measured'),
-    failedAfter: read('failed', 'measured'),
-    clean: {
-      ok: read('ok', 'clean'),
-      shed: read('shed', 'clean'),
-      other: read('other', 'clean'),
-      failed: read('failed', 'clean'),
-    },
+    ...pick(document, [...COUNTS, ...BYTES, ...TRUST, 'elapsedMs', 'cpuPerRequestUs']),
+    okLatency: measured.ok,
+    shedLatency: measured.shed,
+    otherLatency: measured.other,
+    failedAfter: measured.failed,
+    clean: byKind(kind => Histogram.fromJSON(histograms[kind].clean)),
     sendLag: Histogram.fromJSON(histograms.sendLag),
     seconds: document.seconds.map(({ ok, shed, ...counts }) => ({
       ...counts,

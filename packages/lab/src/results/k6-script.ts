@@ -1,9 +1,6 @@
 /**
- * Converts a plan to a k6 script, for load from many machines with k6's operator. Pure.
- *
- * An open loop becomes an arrival rate (constant, or ramping over the stages), a closed loop constant VUs with the same
- * pauses. A VU of k6 corresponds to a connection here: it waits for one answer. A comment in the script says what k6
- * cannot do.
+ * Converts a plan to a k6 script, for load from many machines. A VU of k6 corresponds to a connection here: it waits
+ * for one answer. A comment in the script says what k6 cannot do. Pure.
  */
 import type { LoadPlan, LoadTarget } from '../load/plan.ts'
 import { hasFields } from '../load/prepare.ts'
@@ -14,10 +11,7 @@ import { UserError } from '../user-error.ts'
 /** k6 takes whole numbers of arrivals per unit of time. */
 const TIME_UNITS_S = [1, 10, 100, 1000] as const
 
-/**
- * Options without a counterpart in k6: k6's request timeout includes connecting, and k6 has neither SLO nor threads.
- * Journeys are rejected before.
- */
+/** Options without a counterpart in k6, whose request timeout includes connecting. Journeys are rejected before. */
 type NotK6s = 'journey' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'acknowledged'
 type Placed = keyof LoadTarget | 'arrival' | 'connections' | 'timeoutMs' | 'others' | 'templated' | 'tls' | 'http2'
 /** The compiler rejects a new part of a plan without a place here: the script would send another load. */

@@ -8,7 +8,6 @@ export interface Origin {
   readonly runs: readonly string[]
   /** ISO 8601. */
   readonly startedAt: string
-  /** The machines that generated the load. */
   readonly machines: readonly Machine[]
 }
 

@@ -29,7 +29,6 @@ export function isAttack(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'attack'
 }
 
-/** @throws UserError that says what is wrong with the document */
 export function checkAttack(value: unknown, name: string): AttackDocument {
   if (!isAttack(value)) throw new UserError(`${name} is not a result of meltlab attack --json`)
   const { version } = value as { readonly version?: unknown }
@@ -75,7 +74,6 @@ function endsOf(journeys: JourneyOutcome | undefined): number {
   return sumOf(failedAt, times => times) + completed + notStarted + cut
 }
 
-/** The first two figures that should be equal and are not. */
 function unequal(document: AttackDocument, outcome: LoadOutcome): string | undefined {
   const { sent, unsent, scheduled, answered, failed, good, clean, targets, journeys } = outcome
   const statuses = (which: (status: number) => boolean): number =>

@@ -1,7 +1,6 @@
 /**
- * Checks a value against a JSON Schema; supports only the keywords in schema/attack.json. Reports the first error and
- * its place. Pure. (A complete validator would be the lab's largest dependency; a test compares this check with such a
- * validator.)
+ * Checks a value against a JSON Schema, with only the keywords of schema/attack.json: a complete validator, with which
+ * a test compares it, would be the lab's largest dependency. Pure.
  */
 
 export interface Schema {

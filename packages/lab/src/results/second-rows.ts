@@ -4,10 +4,7 @@ import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 
 type Cell = number | undefined
 
-/**
- * `ok`: 2xx and 3xx answers. Latencies, in ms, are those of `ok` (`shed_`: of 503 answers), and empty in a second
- * without such answers.
- */
+/** `ok`: 2xx and 3xx answers. Latencies, in ms, are those of `ok` (`shed_`: of 503), and empty without such answers. */
 const COLUMNS: readonly (readonly [name: string, read: (second: LoadSecond) => Cell])[] = [
   ['second', second => second.second],
   ['scheduled', second => second.scheduled],

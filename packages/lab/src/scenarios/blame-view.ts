@@ -2,6 +2,7 @@
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatMs } from '../report/format.ts'
+import { groupedBars } from '../report/plots.ts'
 import type { ScenarioArm, Standing, Table, View } from '../report/result.ts'
 import { toneOf } from '../report/standing.ts'
 import {
@@ -148,27 +149,23 @@ export function blameView(measured: BlameMeasured): View {
     finding: finding(measured, bad),
     ...(bad.length < injected.length ? {} : { standings: standings(measured, bad) }),
     plots: [
+      groupedBars(
+        {
+          title: 'Alerts that name what was injected',
+          note: 'An alert on latency fires for all of them and names none.',
+        },
+        { label: 'named rightly', unit: 'percent' },
+        bad.map(cause => {
+          const right = 100 * rightShare({ operations: of(measured, cause) })
+          return [cause, [['latency alone', 0] as const, ['meltproof', right] as const]]
+        }),
+      ),
       {
-        kind: 'bars',
-        title: 'Alerts that name what was injected',
-        note: 'An alert on latency fires for all of them and names none.',
-        y: { label: 'named rightly', unit: 'percent' },
-        groups: bad.map(cause => ({
-          label: cause,
-          bars: [
-            { arm: 'latency alone', value: 0 },
-            { arm: 'meltproof', value: 100 * rightShare({ operations: of(measured, cause) }) },
-          ],
-        })),
-      },
-      {
-        kind: 'bars',
-        title: 'Mean latency as the client sees it',
-        y: { label: 'latency', unit: 'ms' },
-        groups: there.map(cause => ({
-          label: cause,
-          bars: [{ arm: 'latency alone', value: meanLatency(of(measured, cause)) }],
-        })),
+        ...groupedBars(
+          { title: 'Mean latency as the client sees it' },
+          { label: 'latency', unit: 'ms' },
+          there.map(cause => [cause, [['latency alone', meanLatency(of(measured, cause))]]]),
+        ),
         levels: [{ value: ALERT_ABOVE_MS, name: 'alert' }],
       },
     ],

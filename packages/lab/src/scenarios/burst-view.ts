@@ -46,10 +46,7 @@ export const publishedAt1200 = <Measured>(
 
 export const burstPublished: readonly Published<MeltMeasured>[] = publishedAt1200(atSixTimes)
 
-/**
- * The article's latency of 40 s cannot appear here, because these clients give up after a few seconds; those of
- * burst-fresh.ts wait longer.
- */
+/** The article's 40 s cannot appear here, because these clients give up after a few seconds. */
 function atSixTimes({ rows, setup }: MeltMeasured, arm: string): string | undefined {
   const row = rows.find(each => each.arm === arm && each.multiple === 6)
   if (row === undefined) return undefined

@@ -9,10 +9,7 @@ const P99_MS = 250
 /** Capacities that are measured some seconds apart differ by up to this share. */
 const ALIKE = 0.02
 
-/**
- * The bar for a machine with a core each for service, HAProxy and load, and for one where HAProxy and load share a
- * core.
- */
+/** For machines with a core each for service, HAProxy and load, and where HAProxy and load share one. */
 const barOf = ({ ownCores }: DoorMeasured): { readonly load: number; readonly kept: number } =>
   ownCores ? { load: 100, kept: 0.97 } : { load: 50, kept: 0.9 }
 

@@ -1,6 +1,9 @@
 /** The guards of a process combined into one, for pages and agents that report all its servers. */
 import type { Guard, GuardStats } from '../server/guard.ts'
 
+/** Counters of a process since its start. */
+export type Counted = Pick<GuardStats, 'admitted' | 'exempt' | 'left' | 'shed'>
+
 type Figures = Readonly<Record<string, unknown>>
 
 const HIGHEST: ReadonlySet<string> = new Set(['pressure', 'utilisation', 'demand', 'load'])
@@ -11,9 +14,9 @@ export class AllGuards {
   readonly #listening: () => readonly Guard[]
   #last: readonly Guard[] = []
   /** Counters, by `dryRun`, of guards that stopped before others: a counter that falls looks like a new process. */
-  readonly #gone = new Map<boolean, Figures>()
+  readonly #gone = new Map<boolean, Counted>()
   /** The share of each guard in {@link #gone}, which is subtracted if its server listens again. */
-  readonly #goneOf = new WeakMap<Guard, Figures>()
+  readonly #goneOf = new WeakMap<Guard, Counted>()
 
   constructor(listening: () => readonly Guard[]) {
     this.#listening = listening
@@ -25,22 +28,21 @@ export class AllGuards {
   }
 
   stats(): GuardStats {
-    const each = this.#figures()
-    const figures = together(each)
-    const counted = together([countedOf(figures), ...this.#gone.values()])
+    const each = this.#each()
+    const stats = together(each)
+    const counted = countedTogether([stats, ...this.#gone.values()])
     // The servers of a process share its event loop, and so its stalls.
-    const stalls = each[0]?.['stalls']
-    return { ...figures, ...counted, ...(stalls === undefined ? {} : { stalls }) } as unknown as GuardStats
+    const stalls = each[0]?.stalls
+    return { ...stats, ...counted, ...(stalls === undefined ? {} : { stalls }) }
   }
 
   /** The sheds of dry runs, apart from the real ones, because a dry run sheds no request. */
   sheds(): readonly Pick<GuardStats, 'dryRun' | 'shed'>[] {
-    const all = this.#figures()
+    const each = this.#each()
     return [false, true].flatMap(dryRun => {
-      const counted = all.filter(figures => figures['dryRun'] === dryRun).map(countedOf)
-      const gone = this.#gone.get(dryRun)
-      const { shed } = together(gone === undefined ? counted : [...counted, gone])
-      return shed === undefined ? [] : [{ dryRun, shed: shed as GuardStats['shed'] }]
+      const counted: Counted[] = each.filter(stats => stats.dryRun === dryRun)
+      const all = counted.concat(this.#gone.get(dryRun) ?? [])
+      return all.length === 0 ? [] : [{ dryRun, shed: countedTogether(all).shed }]
     })
   }
 
@@ -52,38 +54,30 @@ export class AllGuards {
     return now
   }
 
-  #figures(): readonly Figures[] {
-    return this.#guards().map(guard => this.#figuresOf(guard))
+  #each(): readonly GuardStats[] {
+    return this.#guards().map(guard => this.#statsOf(guard))
   }
 
   #remember(guard: Guard): void {
-    const figures = this.#figuresOf(guard)
-    const dryRun = figures['dryRun'] === true
-    const gone = this.#gone.get(dryRun)
-    this.#gone.set(dryRun, gone === undefined ? countedOf(figures) : together([countedOf(figures), gone]))
-    this.#goneOf.set(guard, countedOf(allOf(guard)))
+    const stats = this.#statsOf(guard)
+    const gone = this.#gone.get(stats.dryRun)
+    this.#gone.set(stats.dryRun, countedTogether(gone === undefined ? [stats] : [stats, gone]))
+    this.#goneOf.set(guard, countedOf(guard.stats()))
   }
 
   /** The figures of a guard, without its share in {@link #gone}. */
-  #figuresOf(guard: Guard): Figures {
-    const figures = allOf(guard)
+  #statsOf(guard: Guard): GuardStats {
+    const stats = guard.stats()
     const gone = this.#goneOf.get(guard)
-    return gone === undefined ? figures : { ...figures, ...less(countedOf(figures), gone) }
+    return gone === undefined ? stats : { ...stats, ...less(countedOf(stats), gone) }
   }
 }
 
-function allOf(guard: Guard): Figures {
-  return guard.stats() as unknown as Figures
-}
-
-/** Counters of a process since its start. */
-export type Counted = Pick<GuardStats, 'admitted' | 'exempt' | 'left' | 'shed'>
-
 export function countedTogether(all: readonly Counted[]): Counted {
-  return together(all.map(each => countedOf(each as unknown as Figures))) as unknown as Counted
+  return together(all.map(countedOf))
 }
 
-function countedOf({ admitted, exempt, left, shed }: Figures): Figures {
+function countedOf({ admitted, exempt, left, shed }: Counted): Counted {
   return { admitted, exempt, left, shed }
 }
 
@@ -94,41 +88,29 @@ function countedOf({ admitted, exempt, left, shed }: Figures): Figures {
 export function oneOf(all: readonly GuardStats[], gone: readonly Counted[]): GuardStats {
   const average = (name: 'utilisation' | 'demand' | 'load'): number =>
     all.reduce((sum, stats) => sum + stats[name], 0) / all.length
-  const joined = together(all as unknown as readonly Figures[]) as unknown as GuardStats
-  return {
-    ...joined,
-    ...countedTogether([...all, ...gone]),
-    ...{ utilisation: average('utilisation'), demand: average('demand'), load: average('load') },
-  }
+  const load = { utilisation: average('utilisation'), demand: average('demand'), load: average('load') }
+  return { ...together(all), ...countedTogether([...all, ...gone]), ...load }
 }
 
-function together(all: readonly Figures[]): Figures {
-  const names = new Set(all.flatMap(figures => Object.keys(figures)))
-  return Object.fromEntries(
-    [...names].map(name => [
-      name,
-      combined(
-        name,
-        // A figure may be missing: two processes have stalls at different places.
-        all.flatMap(figures => (figures[name] === undefined ? [] : [figures[name]])),
-      ),
-    ]),
-  )
+/** A figure may be missing: two processes have stalls at different places. */
+function together<T extends object>(all: readonly T[]): T {
+  const names = new Set(all.flatMap(Object.keys))
+  const valuesOf = (name: string): unknown[] =>
+    all.map(each => (each as Figures)[name]).filter(value => value !== undefined)
+  return Object.fromEntries([...names].map(name => [name, combined(name, valuesOf(name))])) as T
 }
 
-function less(figures: Figures, gone: Figures): Figures {
-  return Object.fromEntries(
-    Object.entries(figures).map(([name, value]) => [
-      name,
-      typeof value === 'number' ? value - (gone[name] as number) : less(value as Figures, gone[name] as Figures),
-    ]),
-  )
+function less<T extends object>(figures: T, gone: T): T {
+  const left = (value: unknown, by: unknown): unknown =>
+    typeof value === 'number' ? value - (by as number) : less(value as object, by as object)
+  const entries = Object.entries(figures).map(([name, value]) => [name, left(value, (gone as Figures)[name])])
+  return Object.fromEntries(entries) as T
 }
 
 function combined(name: string, values: readonly unknown[]): unknown {
   const [first] = values
   if (typeof first === 'boolean') return values.includes(true)
-  if (typeof first === 'object') return together(values as readonly Figures[])
+  if (typeof first === 'object') return together(values as readonly object[])
   const numbers = values as readonly number[]
   return HIGHEST.has(name) ? Math.max(...numbers) : numbers.reduce((sum, value) => sum + value, 0)
 }

@@ -13,27 +13,24 @@ import { ownFolder } from './own-folder.ts'
 const PATIENCE_MS = 500
 const SOCKET = /^(\d+)\.sock$/
 
-export interface Answer {
-  readonly pid: number
-  /** The answer; undefined from a stalled process, incomplete from a process that disconnects. */
-  readonly text: string | undefined
-}
+/** The process id, and the answer: undefined from a process that is stalled, or disconnects before the end. */
+type Answered<Answer> = readonly [pid: number, answer: Answer | undefined]
 
-export class Siblings {
+export class Siblings<Question, Answer> {
   readonly #folder: string
   readonly #pid = process.pid
 
   /**
    * @param name equal for processes that belong together
-   * @param answer returns this process's answer to a message of another one
+   * @param answer returns this process's answer to a question of another one; both are JSON
    * @throws if the folder or the socket cannot be created
    */
-  constructor(name: string, answer: (heard: string) => string) {
+  constructor(name: string, answer: (question: Question) => object) {
     this.#folder = ownFolder(name)
     const server = createServer({ allowHalfOpen: true }, socket => {
       readAll(socket, heard => {
         try {
-          socket.end(answer(heard))
+          socket.end(JSON.stringify(answer(JSON.parse(heard) as Question)))
         } catch {
           socket.destroy() // The message is incomplete, or its sender has disconnected.
         }
@@ -56,7 +53,7 @@ export class Siblings {
   }
 
   /** The ids of the other processes. Some of these may have ended. */
-  others(): number[] {
+  #others(): number[] {
     try {
       const pids = readdirSync(this.#folder).map(name => Number(SOCKET.exec(name)?.[1]))
       return pids.filter(pid => pid > 0 && pid !== this.#pid)
@@ -65,34 +62,43 @@ export class Siblings {
     }
   }
 
-  /** Sends `text` to all others, and returns the answers of those that live. */
-  async ask(text: string): Promise<Answer[]> {
-    const answers = await Promise.all(this.others().map(pid => this.#askOne(pid, text)))
-    return answers.flatMap(answer => answer ?? [])
+  /** Asks all others, and returns the answers of those that live. */
+  async ask(question: Question): Promise<Answered<Answer>[]> {
+    const text = JSON.stringify(question)
+    const answers = await Promise.all(this.#others().map(pid => this.#askOne(pid, text)))
+    return answers.filter(answer => answer !== undefined)
   }
 
-  #askOne(pid: number, text: string): Promise<Answer | undefined> {
+  #askOne(pid: number, text: string): Promise<Answered<Answer> | undefined> {
     return new Promise(resolve => {
       const path = this.#path(pid)
       const socket = connect({ path, allowHalfOpen: true })
-      const end = (answer: Answer | undefined): void => {
+      const end = (answer: Answered<Answer> | undefined): void => {
         clearTimeout(timer)
         socket.destroy()
         resolve(answer)
       }
-      const timer = setTimeout(() => end({ pid, text: undefined }), PATIENCE_MS).unref()
+      const timer = setTimeout(() => end([pid, undefined]), PATIENCE_MS).unref()
       socket.on('error', ({ code }: NodeJS.ErrnoException) => {
         const hasGone = code === 'ECONNREFUSED' || code === 'ENOENT'
         if (hasGone) rmSync(path, { force: true })
-        end(hasGone ? undefined : { pid, text: undefined })
+        end(hasGone ? undefined : [pid, undefined])
       })
-      readAll(socket, text => end({ pid, text }))
+      readAll(socket, heard => end([pid, parsed<Answer>(heard)]))
       socket.end(text)
     })
   }
 
   #path(pid: number): string {
     return join(this.#folder, `${pid}.sock`)
+  }
+}
+
+function parsed<T>(text: string): T | undefined {
+  try {
+    return JSON.parse(text) as T
+  } catch {
+    return undefined
   }
 }
 

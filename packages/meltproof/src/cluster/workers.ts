@@ -34,6 +34,8 @@ interface Question {
   readonly whetherItHolds?: true
 }
 
+type Others = Siblings<Question, ProcessAnswer>
+
 export interface Together {
   readonly ready: boolean
   readonly stats: GuardStats | undefined
@@ -53,7 +55,7 @@ export interface Parts {
 
 export class Workers {
   readonly #parts: Parts
-  #siblings: Siblings | undefined
+  #siblings: Others | undefined
   /** The last answer of each other process. */
   #known = new Map<number, ProcessAnswer>()
   /** The counters of ended processes; in a process that does not own the port, also those of the owner. */
@@ -77,9 +79,7 @@ export class Workers {
 
   #join(name: string): void {
     try {
-      this.#siblings = new Siblings(`${clusterName()} ${name}`, heard =>
-        JSON.stringify(this.#answer(JSON.parse(heard) as Question)),
-      )
+      this.#siblings = new Siblings(`${clusterName()} ${name}`, question => this.#answer(question))
     } catch (error) {
       this.#parts.alone(error)
     }
@@ -101,7 +101,7 @@ export class Workers {
   /** Whether another process may own the port, because it says so or does not answer. */
   async mayBeHeld(): Promise<boolean> {
     if (this.#siblings === undefined) return cluster.worker !== undefined && cluster.worker.id !== 1
-    const others = await answersOf(this.#siblings, { whetherItHolds: true })
+    const others = await this.#siblings.ask({ whetherItHolds: true })
     return others.some(([, told]) => told?.holds ?? true)
   }
 
@@ -121,7 +121,7 @@ export class Workers {
     }
   }
 
-  async #others(siblings: Siblings, own: ProcessAnswer): Promise<ProcessAnswer[]> {
+  async #others(siblings: Others, own: ProcessAnswer): Promise<ProcessAnswer[]> {
     const known = new Map<number, ProcessAnswer>()
     for (const [pid, answer] of await this.#shareCounters(siblings, own)) {
       const told = answer ?? this.#known.get(pid)
@@ -137,9 +137,9 @@ export class Workers {
     return [...known.values()]
   }
 
-  #shareCounters(siblings: Siblings, own: ProcessAnswer): ReturnType<typeof answersOf> {
+  #shareCounters(siblings: Others, own: ProcessAnswer): ReturnType<Others['ask']> {
     this.#carried = { ...this.#carried, version: this.#carried.version + 1 }
-    return answersOf(siblings, { carried: this.#with(own) })
+    return siblings.ask({ carried: this.#with(own) })
   }
 
   /** Returns the carried counters, increased by those of a process. */
@@ -159,18 +159,4 @@ export class Workers {
     // Without siblings, the figures are sent to no other process.
     return { ...told, stats: all.stats(), figures: this.#siblings === undefined ? {} : figuresOf(families) }
   }
-}
-
-async function answersOf(
-  siblings: Siblings,
-  question: Question,
-): Promise<(readonly [pid: number, told: ProcessAnswer | undefined])[]> {
-  const answers = await siblings.ask(JSON.stringify(question))
-  return answers.map(({ pid, text = '' }) => {
-    try {
-      return [pid, JSON.parse(text) as ProcessAnswer]
-    } catch {
-      return [pid, undefined]
-    }
-  })
 }

@@ -33,12 +33,11 @@ const CRYPTO_CLASSES = { Hash: ['update'], Hmac: ['update'], Sign: ['sign', 'upd
 
 /** Returns a function that restores the methods. */
 export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
-  const undo: (() => void)[] = []
+  const undo = watchJson(words, caught)
   const watched = (host: object, name: string, what: string): void => {
     // The wrapper need not know whether it is switched off: it always passes calls through.
     undo.push(replaceMethod(host, name, () => noticing((host as Record<string, Method>)[name]!, what, words, caught)))
   }
-  undo.push(watchJson(words, caught))
   for (const [module, names] of Object.entries(NATIVE)) {
     if (!isLoaded(module)) continue
     const host = process.getBuiltinModule(`node:${module}`) as object
@@ -69,11 +68,11 @@ function noticing(original: Method, what: string, words: Int32Array, caught: Cau
 }
 
 /** These wrappers have fixed parameters, which is faster: no other functions are called as often. */
-function watchJson(words: Int32Array, caught: Caught): () => void {
+function watchJson(words: Int32Array, caught: Caught): (() => void)[] {
   const { parse, stringify } = JSON
   const sized = (name: string, text: unknown): string =>
     typeof text === 'string' && text.length >= 1e6 ? `${name} of ${Math.round(text.length / 1e6)} MB` : name
-  const undo = [
+  return [
     replaceMethod(JSON, 'parse', () => {
       const parseNoticing = (text: unknown, reviver: unknown): unknown => {
         const before = words[TOKEN]
@@ -93,7 +92,4 @@ function watchJson(words: Int32Array, caught: Caught): () => void {
       return stringifyNoticing
     }),
   ]
-  return () => {
-    for (const each of undo) each()
-  }
 }

@@ -58,7 +58,9 @@ export class Watching {
         this.#fail(error)
       })
     this.#worker.unref()
-    this.#offerLook()
+    // The watcher calls this in the middle of running code.
+    const look = (): string => quietly(() => this.#samples.look(look)) ?? 'unknown'
+    Object.defineProperty(globalThis, LOOK, { value: look, configurable: true })
     const onStall = (stall: StallRecord): void => this.#guard(() => this.#onStall(stall))
     const onExit = (): void => this.#disconnect()
     stalls.subscribe(onStall)
@@ -100,12 +102,6 @@ export class Watching {
     if (Atomics.load(words, CONNECTED) === 0) return
     this.#worker.postMessage('disconnect')
     Atomics.wait(words, CONNECTED, 1, DISCONNECT_MS)
-  }
-
-  /** Defines the function that the watcher calls in the middle of running code. */
-  #offerLook(): void {
-    const look = (): string => quietly(() => this.#samples.look(look)) ?? 'unknown'
-    Object.defineProperty(globalThis, LOOK, { value: look, configurable: true })
   }
 
   #onBeat(nextInMs: number): void {

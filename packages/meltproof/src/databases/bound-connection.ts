@@ -15,7 +15,7 @@ import { type Cancellation, type CancellationOutcome, loneCancellations } from '
 import { Graces } from './graces.ts'
 import { GRACE_MS } from './limits.ts'
 import { type Recoverable, Recovery } from './recovery.ts'
-import { type Handle, Statement } from './statement.ts'
+import { fail, type Handle, type Statement } from './statement.ts'
 import { cleansUp, mayChangeSession, mustFinish, nameOf, rollsBack, tidiesSession } from './statement-text.ts'
 
 export interface Database {
@@ -75,7 +75,6 @@ export abstract class BoundConnection<Connection> implements Recoverable {
 
   /** Cancels the running statement; undefined when that is impossible. */
   protected abstract cancellation(): Cancellation | undefined
-  abstract probe(needed: boolean): void
   /** Whether a transaction is open, as the server reported last. */
   protected abstract inTransaction(): boolean
   /** Calls `done` when {@link inTransaction} is up to date. */
@@ -118,7 +117,9 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#waited = undefined
     // The call is sent only now, so the time since the loan is part of it.
     waited?.sent()
-    return new Statement(text, within, budget, graced, waited ?? Call.database(kind, where, 'query'))
+    const call = waited ?? Call.database(kind, where, 'query')
+    const state = { handle: undefined, told: false, over: false, failed: false, onOver: undefined }
+    return { text, within, budget, graced, call, ...state }
   }
 
   #openGrace(text: string, ended: Budget | undefined, reason: Error): Budget | Error {
@@ -145,13 +146,13 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     else {
       this.#tooLate(reason)
       this.#spoil(reason)
-      statement.tell(reason)
+      fail(statement, reason)
       if (statement.handle?.isRunning() !== true) statement.handle?.drop(reason)
       else {
         this.#late = statement
-        this.#recovery = new Recovery(this)
-        statement.handle.holdUp()
-        this.#recovery.begin()
+        const recovery = new Recovery(this)
+        this.#recovery = recovery
+        recovery.begin(statement.handle.holdUp(recovery))
       }
     }
   }
@@ -171,7 +172,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
 
   #overran(statement: Statement, reason: Error): void {
     this.#tooLate(reason)
-    statement.tell(reason)
+    fail(statement, reason)
     if (this.#recovery !== undefined) {
       // The server still runs the overdue query, and would continue if this connection were closed.
       this.#spoil(reason)
@@ -254,15 +255,6 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     return cancellation && (this.#pool?.cancellations ?? loneCancellations).run(cancellation, over)
   }
 
-  /** The server has finished the overdue statement. */
-  protected lateOver(): void {
-    this.#recovery?.queryEnded()
-  }
-
-  protected probeOver(): void {
-    this.#recovery?.answered()
-  }
-
   /** Waiting statements are sent once this returns. */
   recovered(): void {
     const { text, failed } = this.#late!
@@ -298,7 +290,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     const open = [...this.#open]
     this.#open.clear()
     this.close()
-    for (const statement of open) statement.tell(error)
+    for (const statement of open) fail(statement, error)
     if (this.#released) this.#returnToPool()
   }
 

@@ -2,12 +2,12 @@ import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'
-import { Cancellations } from './cancellations.ts'
-import { type PoolFigures, namePool } from '../named-figures.ts'
-import { Call, peerOf, type DatabaseAddress } from '../outbound/call.ts'
+import { namePool, type PoolFigures } from '../named-figures.ts'
+import { Call, type DatabaseAddress, peerOf } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
-import { ConnectionQueue, type ConnectionSource } from './connection-queue.ts'
 import { type Warn, warnOnce } from '../warnings.ts'
+import { Cancellations } from './cancellations.ts'
+import { ConnectionQueue, type ConnectionSource } from './connection-queue.ts'
 import { Semaphore } from './semaphore.ts'
 
 /**
@@ -34,16 +34,14 @@ export class BoundPool<Connection> {
   readonly cancellations: Cancellations = new Cancellations()
   readonly warn: Warn = warnOnce()
   readonly #replacements: Semaphore
-  readonly #database: string
-  readonly #kind: OutboundRecord['kind']
+  readonly #source: PoolSource<Connection>
   readonly #acquireMs: number
   /** The metrics hold this function weakly. It lives as long as the pool, whose closures refer to it. */
   readonly figures: () => PoolFigures
 
   constructor(pool: object, acquireMs: number, source: PoolSource<Connection>) {
     this.where = source.where
-    this.#database = source.database
-    this.#kind = source.kind
+    this.#source = source
     this.#acquireMs = acquireMs
     this.line = new ConnectionQueue(source)
     this.#replacements = new Semaphore(() => Math.max(1, Math.floor(source.size() * REPLACED_SHARE)))
@@ -56,12 +54,13 @@ export class BoundPool<Connection> {
 
   /** `call` includes this wait, and becomes the call of the first query. Undefined while calls are not recorded. */
   acquire(called: (error: Error | undefined, connection?: Connection, call?: Call) => void): void {
-    const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${this.#database} connection` })
+    const { database, kind } = this.#source
+    const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${database} connection` })
     if (!(budget instanceof Budget)) {
       nextTick(called, budget)
       return
     }
-    const call = Call.database(this.#kind, this.where, 'query', true)
+    const call = Call.database(kind, this.where, 'query', true)
     this.line.wait(budget, (error, connection) => {
       if (error) call?.end(error)
       else call?.connected(false, false)

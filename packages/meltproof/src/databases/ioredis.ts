@@ -5,8 +5,8 @@ import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { Call } from '../outbound/call.ts'
 import { loneCancellations } from './cancellations.ts'
 import { Graces } from './graces.ts'
-import { checkLimits, GRACE_MS } from './limits.ts'
-import { isHandshake, listens, waitsOnPurpose } from './redis-commands.ts'
+import { checkLimits } from './limits.ts'
+import { HANDSHAKE, LISTENING, waitsOnPurpose } from './redis-commands.ts'
 import { RedisState } from './redis-state.ts'
 import { type Duplicable, unblocking } from './redis-unblock.ts'
 
@@ -47,7 +47,7 @@ function patch(redis: Redis, commandMs: number): void {
     // In other states there is nothing to close.
     if (redis.status === 'ready') redis.disconnect?.(true)
   }
-  const state = new RedisState(GRACE_MS, close)
+  const state = new RedisState(close)
   redis.on?.('close', () => state.gone())
 
   const open = (name: string, waits: boolean, parent: Budget | undefined): Budget | Error => {
@@ -71,7 +71,7 @@ function patch(redis: Redis, commandMs: number): void {
     }
     close()
     // Otherwise the answer would make the client a subscriber, although its caller has given up.
-    if (listens(command.name.toLowerCase())) redis.stream?.destroy()
+    if (LISTENING.has(command.name.toLowerCase())) redis.stream?.destroy()
   }
 
   /** Requests the id of this connection, with which another one can unblock the command that follows. */
@@ -89,7 +89,7 @@ function patch(redis: Redis, commandMs: number): void {
     const name = command.name.toLowerCase()
     // ioredis passes a waiting command here again when the connection becomes ready.
     if (givenUp.has(command) && stream === undefined) return command.promise
-    if (seen.has(command) || (redis.status === 'connect' && isHandshake(name))) return send()
+    if (seen.has(command) || (redis.status === 'connect' && HANDSHAKE.has(name))) return send()
     seen.add(command)
     const waits = waitsOnPurpose(name, command.args)
     // QUIT is sent even if its caller got an error; otherwise the client would stay connected, or reconnect.
@@ -107,7 +107,8 @@ function patch(redis: Redis, commandMs: number): void {
       if (isKept) Promise.resolve(send()).catch(() => {})
       return command.promise
     }
-    const id = waits && parent !== undefined && stream === undefined && !listens(name) ? idBefore(command) : undefined
+    const id =
+      waits && parent !== undefined && stream === undefined && !LISTENING.has(name) ? idBefore(command) : undefined
     budget.onEnd(reason => {
       if (!isKept) givenUp.add(command)
       if (waits && redis.status === 'ready' && !('nodes' in redis)) return endWait(command, id, reason)

@@ -8,6 +8,7 @@ import { BoundConnection } from './bound-connection.ts'
 import type { Cancellation } from './cancellations.ts'
 import { killQuery } from './mysql2-kill.ts'
 import type { Command, Connection, PooledConnection } from './mysql2-shapes.ts'
+import type { Probe, Recovery } from './recovery.ts'
 import type { Statement } from './statement.ts'
 
 /** SERVER_STATUS_IN_TRANS of the protocol. */
@@ -20,7 +21,6 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   #add: Connection['addCommand']
   /** Whether a transaction is open, as meltproof's last round trip reported. */
   #inTransaction = false
-  #startProbe: (() => void) | undefined
 
   constructor(connection: Connection, queryMs: number) {
     super({ name: 'MySQL', kind: 'mysql', where: connection.config }, queryMs)
@@ -84,7 +84,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
         nextTick(tell, error)
       },
       drop: reason => this.#passOver(command, statement.text, reason),
-      holdUp: () => this.#holdUp(statement, command),
+      holdUp: recovery => this.#holdUp(statement, command, recovery),
     })
   }
 
@@ -96,25 +96,27 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     })
   }
 
-  #holdUp(statement: Statement, command: Command): void {
+  #holdUp(statement: Statement, command: Command, recovery: Recovery): Probe {
     const { execute } = command
+    let startProbe: (() => void) | undefined
     let executing = false
     command.onResult = error => {
       if (!error) return
       this.over(statement, error)
       // There was no answer, so the connection is closed.
-      if (!executing) this.probeOver()
+      if (!executing) recovery.answered()
     }
     command.execute = (packet, connection) => {
       executing = true
       const over = execute!.call(command, packet, connection)
       executing = false
       if (!over) return false
-      command.execute = this.#roundTrip(() => this.probeOver())
-      this.#startProbe = () => command.execute!(undefined, connection)
-      this.lateOver()
+      command.execute = this.#roundTrip(() => recovery.answered())
+      startProbe = () => command.execute!(undefined, connection)
+      recovery.queryEnded()
       return false
     }
+    return () => startProbe?.()
   }
 
   /**
@@ -146,10 +148,6 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
 
   protected cancellation(): Cancellation | undefined {
     return killQuery(this.#connection)
-  }
-
-  probe(): void {
-    this.#startProbe?.()
   }
 
   protected inTransaction(): boolean {

@@ -25,7 +25,6 @@ export interface Connection {
 
 interface ConnectionClass {
   readonly name: string
-  readonly prototype: object
   createQuery(sql: string, values: unknown, callback: unknown, config: object): Command
 }
 
@@ -34,10 +33,8 @@ export interface PooledConnection extends Connection {
   readonly _pool?: unknown
 }
 
-export type GetConnection = (callback: (error: Error | null, connection?: PooledConnection) => void) => void
-
 export interface Pool {
-  getConnection: GetConnection
+  getConnection: (callback: (error: Error | null, connection?: PooledConnection) => void) => void
   releaseConnection: (connection: PooledConnection) => void
   query: (...args: unknown[]) => unknown
   execute: (...args: unknown[]) => unknown

@@ -15,7 +15,6 @@ export class BoundClient extends BoundConnection<PgClient> {
   readonly #client: PgClient
   readonly #query: Query
   #transactionStatus: string | undefined
-  #gate: PgGate | undefined
 
   constructor(client: PgClient, queryMs: number) {
     super({ name: 'PostgreSQL', kind: 'pg', where: client.connectionParameters ?? {} }, queryMs)
@@ -87,9 +86,10 @@ export class BoundClient extends BoundConnection<PgClient> {
         nextTick(answer, error)
       },
       drop: reason => this.#drop(statement, query, reason),
-      holdUp: () => {
-        this.#gate = new PgGate({ lateOver: () => this.lateOver(), probeOver: () => this.probeOver() })
-        linesOf(this.#client).queue.unshift(this.#gate)
+      holdUp: recovery => {
+        const gate = new PgGate(recovery)
+        linesOf(this.#client).queue.unshift(gate)
+        return needed => gate.probe(needed)
       },
     })
   }
@@ -108,10 +108,6 @@ export class BoundClient extends BoundConnection<PgClient> {
 
   protected cancellation(): Cancellation | undefined {
     return pgCancellation(this.#client)
-  }
-
-  probe(needed: boolean): void {
-    this.#gate?.probe(needed)
   }
 
   protected inTransaction(): boolean {

@@ -1,5 +1,6 @@
 /** Entries of meltproof in the queue of pg's client, which treats them as queries. */
 import type { PgConnection, PgQuery } from './pg-shapes.ts'
+import type { Recovery } from './recovery.ts'
 
 /** Returned by submit() to end an entry. pg reports the error to the entry, and sends the next one. */
 const OVER = new Error('not sent')
@@ -29,26 +30,20 @@ export function passedOverEntry(onTurn: () => void, onEnd: () => void = ignore):
   }
 }
 
-export interface GateEvents {
-  /** Called when pg would send the next query. */
-  lateOver(): void
-  /** Called when the round trip has ended, or the connection is closed. */
-  probeOver(): void
-}
-
 /** Follows an overdue query and blocks the queue until the recovery is over. */
 export class PgGate implements PgQuery {
-  readonly #events: GateEvents
+  readonly #recovery: Recovery
   #connection: PgConnection | undefined
   #submitting = false
   #passed = false
 
-  constructor(events: GateEvents) {
+  constructor(recovery: Recovery) {
     Object.assign(this, HANDLERS)
-    this.#events = events
-    this.handleReadyForQuery = () => events.probeOver()
+    this.#recovery = recovery
+    this.handleReadyForQuery = () => recovery.answered()
+    // Called also when the connection is closed.
     this.handleError = error => {
-      if (error !== OVER) events.probeOver()
+      if (error !== OVER) recovery.answered()
     }
   }
 
@@ -58,7 +53,7 @@ export class PgGate implements PgQuery {
   submit(connection: PgConnection): Error | undefined {
     this.#connection = connection
     this.#submitting = true
-    this.#events.lateOver()
+    this.#recovery.queryEnded()
     this.#submitting = false
     return this.#passed ? OVER : undefined
   }
@@ -68,7 +63,7 @@ export class PgGate implements PgQuery {
     if (needed || !this.#submitting) this.#connection?.query('')
     else {
       this.#passed = true
-      this.#events.probeOver()
+      this.#recovery.answered()
     }
   }
 }

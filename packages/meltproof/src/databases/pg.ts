@@ -71,6 +71,7 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
   }
 }
 
+/** Not a closure of acquire(): an idle client would keep its last caller. */
 function lend(
   pool: BoundPool<PgClient>,
   bound: BoundClient | undefined,

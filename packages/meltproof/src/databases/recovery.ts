@@ -15,15 +15,17 @@ const PATIENCE_MS = 2000
 export interface Recoverable {
   /** See Cancellations.run(); undefined when there is nothing to cancel. */
   cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined
-  /** Begins the round trip, which ends with {@link Recovery.answered}. `needed` is false when no cancel was sent. */
-  probe(needed: boolean): void
   recovered(): void
   /** The answer is overdue. If it still comes, it completes the recovery, unless the cancel may still arrive. */
   lost(): void
 }
 
+/** Begins the round trip, which ends with {@link Recovery.answered}. `needed` is false when no cancel was sent. */
+export type Probe = (needed: boolean) => void
+
 export class Recovery {
   readonly #connection: Recoverable
+  #probe: Probe | undefined
   #takeBack: (() => boolean) | undefined
   #outcome: CancellationOutcome | undefined
   #queryOver = false
@@ -35,7 +37,8 @@ export class Recovery {
     this.#connection = connection
   }
 
-  begin(): void {
+  begin(probe: Probe): void {
+    this.#probe = probe
     this.#takeBack = this.#connection.cancel(outcome => {
       if (this.#stopped) return
       this.#outcome = outcome
@@ -77,6 +80,6 @@ export class Recovery {
     this.#timer = startFairTimer(PATIENCE_MS, () => this.#connection.lost())
     if (!this.#queryOver) return
     this.#probed = true
-    this.#connection.probe(this.#outcome === 'processed')
+    this.#probe?.(this.#outcome === 'processed')
   }
 }

@@ -6,7 +6,13 @@ import type { Budget, EndListener } from '../deadline/budget.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'
 import { MeltproofError } from '../errors.ts'
 import { warnOnce } from '../warnings.ts'
-import { beginsState, endsState } from './redis-commands.ts'
+import { GRACE_MS } from './limits.ts'
+
+/** For each command that affects later ones on its connection: the commands that end its effect. */
+const ENDED_BY: ReadonlyMap<string, readonly string[]> = new Map([
+  ['multi', ['exec', 'discard', 'reset', 'quit']],
+  ['watch', ['exec', 'discard', 'unwatch', 'reset', 'quit']],
+])
 
 interface Begun {
   readonly budget: Budget | undefined
@@ -14,7 +20,6 @@ interface Begun {
 }
 
 export class RedisState {
-  readonly #graceMs: number
   readonly #close: () => void
   readonly #begun = new Map<string, Begun>()
   readonly #warn = warnOnce()
@@ -22,8 +27,7 @@ export class RedisState {
   #broken: Error | undefined
 
   /** @param close closes the connection; ioredis then opens another */
-  constructor(graceMs: number, close: () => void) {
-    this.#graceMs = graceMs
+  constructor(close: () => void) {
     this.#close = close
   }
 
@@ -44,22 +48,22 @@ export class RedisState {
 
   sends(name: string, budget: Budget | undefined): void {
     for (const [begun, { ended, budget: owner }] of this.#begun) {
-      if (!endsState(begun, name)) continue
+      if (!ENDED_BY.get(begun)!.includes(name)) continue
       this.#begun.delete(begun)
       owner?.offEnd(ended)
     }
     if (!this.#begun.has('multi')) this.#broken = undefined
-    if (!beginsState(name) || this.#begun.has(name)) return
+    if (!ENDED_BY.has(name) || this.#begun.has(name)) return
     const begun: Begun = { budget, ended: () => this.#expectEnd(name, begun) }
     this.#begun.set(name, begun)
     budget?.onEnd(begun.ended)
   }
 
   #expectEnd(name: string, begun: Begun): void {
-    startFairTimer(this.#graceMs, () => {
+    startFairTimer(GRACE_MS, () => {
       if (this.#begun.get(name) !== begun) return
       this.#warn(
-        `A Redis connection was closed, because its ${name.toUpperCase()} had not ended ${this.#graceMs} ms after ` +
+        `A Redis connection was closed, because its ${name.toUpperCase()} had not ended ${GRACE_MS} ms after ` +
           'its deadline, and later commands would have waited behind it. Later ones are closed without a warning.',
       )
       this.#close()
@@ -68,7 +72,7 @@ export class RedisState {
 
   /** A caller got an error of meltproof instead of its answer. */
   late(name: string, reason: Error): void {
-    if (this.#begun.has('multi') && !endsState('multi', name)) this.#broken ??= reason
+    if (this.#begun.has('multi') && !ENDED_BY.get('multi')!.includes(name)) this.#broken ??= reason
     // The caller assumes that the state did not begin, or will not try to end it again.
     if (this.#begun.has(name) || (name === 'exec' && this.#broken !== undefined)) this.#close()
   }

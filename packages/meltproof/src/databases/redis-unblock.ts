@@ -15,7 +15,7 @@ export interface Duplicable {
   }
 }
 
-export interface Waiting {
+interface Waiting {
   readonly promise: Promise<unknown>
   reject(error: unknown): void
 }

@@ -1,6 +1,6 @@
 /** Limits how many tasks run at the same time. The others wait, and can be withdrawn. Pure. */
 
-export type Begin = (done: () => void) => void
+type Begin = (done: () => void) => void
 
 export class Semaphore {
   readonly #most: () => number

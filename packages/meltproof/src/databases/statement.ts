@@ -1,6 +1,7 @@
 /** One statement on a bound connection, from its call until the server has finished it. */
 import type { Budget } from '../deadline/budget.ts'
 import type { Call } from '../outbound/call.ts'
+import type { Probe, Recovery } from './recovery.ts'
 
 /** The driver's operations on a statement. */
 export interface Handle {
@@ -10,11 +11,14 @@ export interface Handle {
   tell(error: Error): void
   /** Called for a waiting statement. In its turn, BoundConnection.passedOver() is called instead of sending it. */
   drop(reason: Error): void
-  /** Called for a running statement. Nothing else may be sent until the recovery is over. */
-  holdUp(): void
+  /**
+   * Called for a running statement. Nothing else may be sent until the recovery is over. Returns the function that begins
+   * the round trip.
+   */
+  holdUp(recovery: Recovery): Probe
 }
 
-export class Statement {
+export interface Statement {
   readonly text: string
   /** The budget in which it was called; undefined without one. */
   readonly within: Budget | undefined
@@ -24,25 +28,18 @@ export class Statement {
   graced: boolean
   handle: Handle | undefined
   /** The caller has received an error of meltproof. */
-  told = false
-  over = false
+  told: boolean
+  over: boolean
   /** The server answered with an error. */
-  failed = false
+  failed: boolean
   onOver: (() => void) | undefined
+}
 
-  constructor(text: string, within: Budget | undefined, budget: Budget, graced: boolean, call: Call | undefined) {
-    this.text = text
-    this.within = within
-    this.budget = budget
-    this.graced = graced
-    this.call = call
-  }
-
-  tell(error: Error): void {
-    if (this.told) return
-    this.told = true
-    this.budget.settle()
-    this.call?.end(error)
-    this.handle?.tell(error)
-  }
+/** Gives the caller an error instead of the answer. */
+export function fail(statement: Statement, error: Error): void {
+  if (statement.told) return
+  statement.told = true
+  statement.budget.settle()
+  statement.call?.end(error)
+  statement.handle?.tell(error)
 }

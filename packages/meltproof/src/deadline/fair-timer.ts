@@ -15,23 +15,19 @@ export interface Expiry {
   readonly ownStallMs: number
 }
 
-export interface FairTimerOptions {
-  /** Maximum extension by stalls, ms. @default `ms` */
-  readonly creditCapMs?: number
-}
-
 export interface FairTimer {
   cancel(): void
 }
 
 /**
  * Calls `onExpired` once when `ms` of unstalled time have passed; Infinity never expires. The callback runs without an
- * async context, and its exceptions are uncaught, as with setTimeout.
+ * async context, and its exceptions are uncaught, as with setTimeout. `creditCapMs`: maximum extension by stalls, `ms`
+ * at most.
  */
 export function startFairTimer(
   ms: number,
   onExpired: (verdict: Expiry) => void,
-  options?: FairTimerOptions,
+  options?: { readonly creditCapMs: number },
 ): FairTimer {
   const timer = new PendingTimer(now(), ms > 0 ? ms : 0, onExpired, options?.creditCapMs)
   if (timer.dueMs === Number.POSITIVE_INFINITY) return timer
@@ -113,10 +109,8 @@ function wake(): void {
   setImmediate(() => setImmediate(judge, passed))
 }
 
-function creditOf(
-  { startMs, limitMs, givenMs = 0, creditCapMs = Number.POSITIVE_INFINITY }: PendingTimer,
-  nowMs: number,
-): number {
+function creditOf(timer: PendingTimer, nowMs: number): number {
+  const { startMs, limitMs, givenMs = 0, creditCapMs = Number.POSITIVE_INFINITY } = timer
   const stalledMs = stalledBetween(startMs, nowMs)
   if (stalledMs === 0) return 0
   return creditDue({ limitMs, elapsedMs: nowMs - startMs, stalledMs, givenMs, creditCapMs })

@@ -31,14 +31,14 @@ export function within<T>(
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const { signal: outer, ...rest } = checked(ms, fn, options)
-    if (outer?.aborted) throw outer.reason
+    outer?.throwIfAborted()
     const budget = openBudget(ms, rest)
     if (!(budget instanceof Budget)) throw budget
-    const outerAborted = outer === undefined ? undefined : () => budget.cancel(outer.reason)
-    if (outerAborted !== undefined) outer!.addEventListener('abort', outerAborted, { once: true })
+    const outerAborted = outer && ((): void => budget.cancel(outer.reason))
+    if (outerAborted) outer.addEventListener('abort', outerAborted, { once: true })
     const done = (): void => {
       budget.settle()
-      if (outerAborted !== undefined) outer!.removeEventListener('abort', outerAborted)
+      if (outerAborted) outer.removeEventListener('abort', outerAborted)
     }
     budget.onEnd(reason => {
       done()

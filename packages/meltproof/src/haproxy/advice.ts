@@ -1,37 +1,18 @@
 /**
  * What the agent sends to HAProxy: how many requests the service accepts at once (`maxconn`), and whether it accepts
- * any (the weight). Pure: figures and the time in, a line out.
+ * any (the weight). docs/deploy/haproxy.md has the numbers with their reasons. Pure: figures and the time in, a line
+ * out.
  *
- * At first no number is sent: HAProxy keeps the last number it got, or that of its configuration. Later there are two
- * states.
- *
- * - Open: the number is high enough to limit nothing; after an overload it doubles at each check until it is high
- *   enough. A burst is not an overload: the service queues it without sheds, while HAProxy's short queue would reject
- *   requests.
+ * - Open: the number is high enough to limit nothing; after an overload it doubles at each check until it is.
  * - Held: from the first sheds, or once the number is reached while the service is busy or requests wait at a known
- *   limit, until the service is no longer busy. The number is the limit, plus requests without a permit (streams,
- *   exempt requests, upgraded connections), plus a short queue here. Without that queue the limit would never apply,
- *   and so never be learned again, and the service would be idle while HAProxy sends the next request.
- *
- * The service cannot see HAProxy's own queue, and HAProxy keeps the last number, even of a process that has ended. So
- * the number is sent at every check.
+ *   limit, until the service is no longer busy. The number is the limit, plus requests without a permit, plus a short
+ *   queue here.
  */
 import type { GuardStats } from '../server/guard.ts'
 
-export type Figures = Pick<
-  GuardStats,
-  | 'abandoned'
-  | 'admitted'
-  | 'draining'
-  | 'dryRun'
-  | 'inflight'
-  | 'limit'
-  | 'limitKnown'
-  | 'open'
-  | 'queued'
-  | 'shed'
-  | 'utilisation'
->
+type Amount = 'abandoned' | 'admitted' | 'inflight' | 'limit' | 'open' | 'queued' | 'shed' | 'utilisation'
+
+export type Figures = Pick<GuardStats, Amount | 'draining' | 'dryRun' | 'limitKnown'>
 
 /** The number that HAProxy is assumed to have before the first one is sent: that of deploy/haproxy/haproxy.cfg. */
 const START = 20

@@ -14,12 +14,6 @@ import { warnOnce } from '../warnings.ts'
 /** The signature that Connect and Express use. @experimental */
 export type LoggingMiddleware = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown
 
-/** Handles failures of the middleware. */
-interface Careful {
-  run(act: () => void): void
-  failed(error: unknown): void
-}
-
 /**
  * Has a logging middleware also log the requests that `guard` sheds, and clients that leave the queue. Up to 20 per
  * second are logged one by one. The others are combined by reason, method and length of the wait, with the URL
@@ -50,36 +44,35 @@ export function logSheds(guard: { pressure(): number }, middleware: LoggingMiddl
       failed(error)
     }
   }
+  const show = ({ record, request }: ShedMessage): void => {
+    const written: (() => void)[] = []
+    // A Duplex in place of a socket, so that nothing ends before this code ends it.
+    const nowhere = new Duplex({ read: () => undefined, write: (_, __, done) => void written.push(done) }) as Socket
+    const response = new ServerResponse(request ?? several(record, nowhere))
+    response.assignSocket(nowhere)
+    // An 'error' without a listener would end the process.
+    for (const stream of [nowhere, response]) stream.on('error', failed)
+    const returned = middleware(response.req, response, () => undefined)
+    // The middleware may be async.
+    Promise.resolve(returned).catch(failed)
+    if (record.reason !== LEFT) {
+      response.writeHead(503, request === undefined ? {} : { 'content-length': record.bytes })
+      response.end()
+    }
+    // Deferred and guarded: when a stream ends by itself, exceptions of its listeners are uncaught.
+    setImmediate(() =>
+      run(() => {
+        for (const done of written) done()
+        nowhere.emit('close')
+      }),
+    )
+  }
   const onShed = (message: ShedMessage): void => {
-    if (message.guard === guard) run(() => show(message, middleware, { run, failed }))
+    if (message.guard === guard) run(() => show(message))
   }
   enableRequestTiming()
   sheds.subscribe(onShed)
   return () => sheds.unsubscribe(onShed)
-}
-
-function show({ record, request }: ShedMessage, log: LoggingMiddleware, careful: Careful): void {
-  const written: (() => void)[] = []
-  // A Duplex in place of a socket, so that nothing ends before this code ends it.
-  const nowhere = new Duplex({ read: () => undefined, write: (_, __, done) => void written.push(done) }) as Socket
-  const response = new ServerResponse(request ?? several(record, nowhere))
-  response.assignSocket(nowhere)
-  // An 'error' without a listener would end the process.
-  for (const stream of [nowhere, response]) stream.on('error', careful.failed)
-  const returned = log(response.req, response, () => undefined)
-  // The middleware may be async.
-  Promise.resolve(returned).catch(careful.failed)
-  if (record.reason !== LEFT) {
-    response.writeHead(503, request === undefined ? {} : { 'content-length': record.bytes })
-    response.end()
-  }
-  // Deferred and guarded: when a stream ends by itself, exceptions of its listeners are uncaught.
-  setImmediate(() =>
-    careful.run(() => {
-      for (const done of written) done()
-      nowhere.emit('close')
-    }),
-  )
 }
 
 function several({ count, method }: ShedRecord, socket: Socket): IncomingMessage {

@@ -9,7 +9,7 @@ import { logLosses } from '../channels.ts'
 import { now } from '../clock.ts'
 import { BufferedWriter, type WriterHooks } from './stdout/buffered-writer.ts'
 import { descriptorSink } from './stdout/descriptor-sink.ts'
-import { type ExitHooks, onExit } from './stdout/exit-hooks.ts'
+import { ExitHooks } from './stdout/exit-hooks.ts'
 import { FinalFlush, writeOut } from './stdout/final-flush.ts'
 import { NO_STATS, type StreamStats } from './stdout/line-queue.ts'
 import { troubleNotice } from './stdout/notices.ts'
@@ -79,8 +79,9 @@ class BufferedStreams {
     if (isMainThread) {
       const finalFlush = new FinalFlush()
       const isWaiting = (): boolean => [...this.writers.values()].some(writer => !writer.idle)
-      this.exitHooks = onExit(() => finalFlush.run(this.writers, this.backlog, this.settings), isWaiting)
-      this.undos.push(this.exitHooks.undo)
+      const hooks = new ExitHooks(() => finalFlush.run(this.writers, this.backlog, this.settings), isWaiting)
+      this.exitHooks = hooks
+      this.undos.push(() => hooks.undo())
     } else {
       const handOver = (): void => {
         // Flushes now, because nothing writes the output of a thread after its end.

@@ -30,7 +30,9 @@ export class EventLoop {
         this.delays.add(nowMs, delayMs, times)
         onDelay(delayMs, times)
       })
-      if (nowMs - this.#lookedAtMs >= LOOK_EVERY_MS) this.#look(nowMs)
+      if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return
+      this.#lookedAtMs = nowMs
+      if (this.#looks.push(performance.eventLoopUtilization()) > LOOKS) this.#looks.shift()
     })
   }
 
@@ -43,11 +45,6 @@ export class EventLoop {
   time(): { readonly active: number; readonly idle: number } {
     const { active, idle } = performance.eventLoopUtilization()
     return { active: active / 1000, idle: idle / 1000 }
-  }
-
-  #look(nowMs: number): void {
-    this.#lookedAtMs = nowMs
-    if (this.#looks.push(performance.eventLoopUtilization()) > LOOKS) this.#looks.shift()
   }
 }
 

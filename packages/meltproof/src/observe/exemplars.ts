@@ -2,6 +2,7 @@
  * The exemplars of a histogram: one request for each bucket, by its trace id. Few requests are checked for a trace, so
  * a service without tracing pays almost nothing.
  */
+import type { IncomingMessage } from 'node:http'
 import { wallClockMs } from '../clock.ts'
 import { traceOf } from '../timing/traceparent.ts'
 
@@ -10,11 +11,6 @@ export interface Exemplar {
   readonly value: number
   /** When the value was measured, seconds since 1970. */
   readonly atS: number
-}
-
-/** A request that may have a trace. */
-export interface MaybeTraced {
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
 /** A bucket replaces its exemplar after this time, ms: Prometheus scrapes every few seconds. */
@@ -36,7 +32,7 @@ export class Exemplars {
   }
 
   /** @param nowMs monotonic time */
-  offer(bucket: number, value: number, nowMs: number, request: MaybeTraced): void {
+  offer(bucket: number, value: number, nowMs: number, request: Pick<IncomingMessage, 'headers'>): void {
     if (nowMs < this.#askAtMs[bucket]!) return
     const trace = traceOf(request.headers['traceparent'])
     const sampled = trace?.sampled === true

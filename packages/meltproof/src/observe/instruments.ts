@@ -1,6 +1,7 @@
 /** Series and families of samples, as Prometheus defines them, for any text format. */
+import type { IncomingMessage } from 'node:http'
 import { bucketOf } from '../record.ts'
-import { type Exemplar, Exemplars, type MaybeTraced } from './exemplars.ts'
+import { type Exemplar, Exemplars } from './exemplars.ts'
 
 /** Keys are Prometheus label names. */
 export type SampleLabels = Readonly<Record<string, string>>
@@ -42,7 +43,7 @@ export class SampledSeries {
     this.#exemplars = hasExemplars ? new Exemplars(this.#counts.length) : undefined
   }
 
-  add(value: number, times: number, nowMs?: number, request?: MaybeTraced): void {
+  add(value: number, times: number, nowMs?: number, request?: Pick<IncomingMessage, 'headers'>): void {
     this.#sum += value * times
     const boundaries = this.#boundaries
     if (boundaries === undefined) return

@@ -54,6 +54,8 @@ export interface Feed<E> {
   readonly value: (event: E) => number | undefined
 }
 
+type Reading = readonly [Labels, number]
+
 /** A metric is fed by events, or read at each collection with `read`. */
 export interface Metric {
   readonly prometheus: string
@@ -72,7 +74,7 @@ export interface Metric {
   readonly stall?: readonly Feed<StallRecord>[]
   readonly logLoss?: readonly Feed<LogLossRecord>[]
   readonly loopDelay?: readonly Feed<number>[]
-  readonly read?: (guard: GuardLike, loop: EventLoop) => readonly (readonly [Labels, number])[]
+  readonly read?: (guard: GuardLike, loop: EventLoop) => readonly Reading[]
 }
 
 type Described = Omit<Metric, 'prometheus' | 'otel' | 'kind' | 'unit'> & Partial<Pick<Metric, 'prometheus'>>
@@ -96,7 +98,14 @@ const SLOW: readonly Feed<{ readonly verdict: Verdict }>[] = VERDICTS.map(verdic
   value: event => (event.verdict === verdict ? 1 : undefined),
 }))
 
-const REQUESTS: readonly Metric[] = [
+const histogram = (otel: string, described: Described): Metric => metric('histogram', otel, 's', described)
+const counter = (otel: string, unit: string, described: Described): Metric => metric('counter', otel, unit, described)
+const gauge = (otel: string, unit: string, described: Described): Metric => metric('gauge', otel, unit, described)
+
+const AVERAGE = { unit: '1', aggregator: 'average' } as const
+
+export const METRICS: readonly Metric[] = [
+  // Requests.
   histogram('http.server.request.duration', {
     help: 'Time from the parsed head of a request until its response was sent, or until it was shed.',
     labels: ['method', 'scheme', 'status', 'error', 'route'],
@@ -127,9 +136,7 @@ const REQUESTS: readonly Metric[] = [
     labels: ['verdict'],
     request: SLOW,
   }),
-]
-
-const CALLS: readonly Metric[] = [
+  // Outbound calls.
   histogram('http.client.request.duration', {
     help: 'Duration of outbound HTTP calls, as measured by this process.',
     labels: ['method', 'address', 'port', 'status', 'error'],
@@ -155,11 +162,7 @@ const CALLS: readonly Metric[] = [
     labels: ['peer', 'outcome'],
     call: [{ value: () => 1 }],
   }),
-]
-
-const AVERAGE = { unit: '1', aggregator: 'average' } as const
-
-const GUARD: readonly Metric[] = [
+  // The guard.
   guardGauge('inflight', 'Requests in service that hold a permit. A streaming response may hold none.'),
   guardGauge(
     'stragglers',
@@ -205,9 +208,7 @@ const GUARD: readonly Metric[] = [
       )
     },
   }),
-]
-
-const LIMITERS: readonly Metric[] = [
+  // Limiters.
   limiterGauge('inflight', '{run}', 'Runs in service that hold a permit, for each limiter() with a name.'),
   limiterGauge('queued', '{run}', 'Runs waiting for a permit.'),
   limiterGauge('limit', '{run}', 'The learned limit of runs in service.'),
@@ -226,10 +227,7 @@ const LIMITERS: readonly Metric[] = [
     read: () =>
       ofLimiters(({ shed }, limiter) => Object.entries(shed).map(([reason, count]) => [{ limiter, reason }, count])),
   }),
-]
-
-/** Named as in OpenTelemetry's semantic conventions of database clients. */
-const POOLS: readonly Metric[] = [
+  // Database pools, named as in OpenTelemetry's semantic conventions of database clients.
   gauge('db.client.connection.count', '{connection}', {
     help: 'Connections of bound database pools that the app is using.',
     labels: ['pool', 'poolState'],
@@ -245,9 +243,7 @@ const POOLS: readonly Metric[] = [
     labels: ['pool'],
     read: () => namedPools().map(({ name, waiting }) => [{ pool: name }, waiting]),
   }),
-]
-
-const PROCESS: readonly Metric[] = [
+  // The process.
   counter('meltproof.stalls', '{stall}', { help: 'Stalls of the event loop.', stall: [{ value: () => 1 }] }),
   counter('meltproof.stalled', 's', {
     help: 'Total duration of these stalls.',
@@ -292,20 +288,6 @@ const PROCESS: readonly Metric[] = [
   }),
 ]
 
-export const METRICS: readonly Metric[] = [...REQUESTS, ...CALLS, ...GUARD, ...LIMITERS, ...POOLS, ...PROCESS]
-
-function histogram(otel: string, described: Described): Metric {
-  return metric('histogram', otel, 's', described)
-}
-
-function counter(otel: string, unit: string, described: Described): Metric {
-  return metric('counter', otel, unit, described)
-}
-
-function gauge(otel: string, unit: string, described: Described): Metric {
-  return metric('gauge', otel, unit, described)
-}
-
 /** Unless given, the Prometheus name is the one that an exporter derives from the OpenTelemetry name. */
 function metric(kind: Metric['kind'], otel: string, unit: string, described: Described): Metric {
   const words = [otel.replaceAll('.', '_'), UNIT_WORDS[unit], kind === 'counter' ? 'total' : undefined]
@@ -338,8 +320,6 @@ function guardCounter(figure: GuardCounter, help: string): Metric {
 function waitS(waitedMs: number): number | undefined {
   return waitedMs >= 1 ? waitedMs / 1000 : undefined
 }
-
-type Reading = readonly [Labels, number]
 
 function ofLimiters(read: (figures: LimiterFigures, limiter: string) => readonly Reading[]): Reading[] {
   return [...namedLimiters()].flatMap(([limiter, figures]) => read(figures(), limiter))

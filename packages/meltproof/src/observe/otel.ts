@@ -14,7 +14,7 @@ import { measure, type Series } from './measuring.ts'
 import { type GuardLike, type Metric, METRICS } from './metrics.ts'
 import { checkObserveOptions, OBSERVE_OPTIONS, type ObserveOptions } from './options.ts'
 import { OwedRecords } from './owed-records.ts'
-import { optionalPeer } from './peer.ts'
+import { type Api, openTelemetryApi } from './peer.ts'
 import { spansOfSheds } from './shed-spans.ts'
 
 export type { GuardLike, ObserveOptions }
@@ -28,8 +28,6 @@ export interface InstrumentOptions extends ObserveOptions {
   readonly httpMetrics?: boolean
 }
 
-type Api = typeof import('@opentelemetry/api')
-
 /**
  * Reports the requests of `guard` and its process through OpenTelemetry, and adds attributes to the spans of its
  * requests that say where their time went. The returned function ends this.
@@ -41,7 +39,7 @@ export function instrument(guard: GuardLike, options: InstrumentOptions = {}): (
   const known = [...OBSERVE_OPTIONS, 'httpMetrics']
   const checked = checkObserveOptions('instrument(guard, options)', guard, options, known)
   const httpMetrics = checkBoolean('httpMetrics', options.httpMetrics ?? true)
-  const api = optionalPeer<Api>('@opentelemetry/api', 'meltproof/otel')
+  const api = openTelemetryApi()
   const meter = api.metrics.getMeter('meltproof')
   const wanted = httpMetrics ? METRICS : METRICS.flatMap(withoutOthersRequests)
   const owed = new OwedRecords()

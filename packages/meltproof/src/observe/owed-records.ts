@@ -29,21 +29,18 @@ export class OwedRecords {
     ofTake.set(bucket, owed)
     owed.count += times
     owed.sum += value * times
-    this.#timer ??= setTimeout(this.#pay, EVERY_MS).unref()
+    this.#timer ??= setTimeout(this.#payLittle, EVERY_MS).unref()
   }
 
   /** Records all remaining values now. */
   end(): void {
     clearTimeout(this.#timer)
-    this.#payUpTo(Number.POSITIVE_INFINITY)
+    this.#pay(Number.POSITIVE_INFINITY)
   }
 
-  readonly #pay = (): void => {
-    this.#payUpTo(AT_ONCE)
-    this.#timer = this.#owed.size === 0 ? undefined : setTimeout(this.#pay, EVERY_MS).unref()
-  }
+  readonly #payLittle = (): void => this.#pay(AT_ONCE)
 
-  #payUpTo(most: number): void {
+  #pay(most: number): void {
     let left = most
     for (const [take, ofTake] of this.#owed) {
       for (const [bucket, owed] of ofTake) {
@@ -57,5 +54,6 @@ export class OwedRecords {
       }
       if (ofTake.size === 0) this.#owed.delete(take)
     }
+    this.#timer = this.#owed.size === 0 ? undefined : setTimeout(this.#payLittle, EVERY_MS).unref()
   }
 }

@@ -1,18 +1,17 @@
-/** Loads an optional peer, or throws an error that names the missing package. */
+/** The API of OpenTelemetry, which is an optional peer. */
 import { createRequire } from 'node:module'
 import { MeltproofError } from '../errors.ts'
 
-const require = createRequire(import.meta.url)
+export type Api = typeof import('@opentelemetry/api')
+
+const NAME = '@opentelemetry/api'
 
 /** @throws MeltproofError MELTPROOF_PEER_MISSING */
-export function optionalPeer<T>(name: string, entry: string, load: (id: string) => unknown = require): T {
+export function openTelemetryApi(load: (id: string) => unknown = createRequire(import.meta.url)): Api {
   try {
-    return load(name) as T
+    return load(NAME) as Api
   } catch (cause) {
-    throw new MeltproofError(
-      'MELTPROOF_PEER_MISSING',
-      `${entry} needs the package ${name}, which is not installed here: npm install ${name}`,
-      { cause },
-    )
+    const problem = `meltproof/otel needs the package ${NAME}, which is not installed here: npm install ${NAME}`
+    throw new MeltproofError('MELTPROOF_PEER_MISSING', problem, { cause })
   }
 }

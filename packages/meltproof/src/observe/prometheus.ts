@@ -8,8 +8,7 @@ import type { Family } from './instruments.ts'
 import { measuredFamilies } from './measured-families.ts'
 import type { GuardLike } from './metrics.ts'
 import { checkObserveOptions, OBSERVE_OPTIONS, type ObserveOptions } from './options.ts'
-import { prometheusText } from './prometheus-text.ts'
-import { answerScrape } from './scrape.ts'
+import { answerScrape, prometheusText } from './scrape.ts'
 
 export type { GuardLike, ObserveOptions }
 

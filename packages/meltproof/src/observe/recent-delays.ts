@@ -12,27 +12,27 @@ const FINENESS = 8
 const BUCKETS = 256
 
 export class RecentDelays {
-  readonly #stretches = Array.from({ length: STRETCHES }, () => new Stretch())
+  readonly #stretches = Array.from({ length: STRETCHES }, () => new Stretch(Number.NEGATIVE_INFINITY))
 
   /** @param times how many pieces of work waited for `delayMs` */
   add(nowMs: number, delayMs: number, times = 1): void {
     const number = Math.floor(nowMs / STRETCH_MS)
-    const stretch = this.#stretches[number % STRETCHES]!
-    if (stretch.number !== number) stretch.begin(number)
-    stretch.add(delayMs, times)
+    const slot = number % STRETCHES
+    if (this.#stretches[slot]!.number !== number) this.#stretches[slot] = new Stretch(number)
+    this.#stretches[slot]!.add(delayMs, times)
   }
 
   /** Undefined without any data. */
   read(nowMs: number): LoopDelay | undefined {
     const oldest = Math.floor(nowMs / STRETCH_MS) - STRETCHES + 1
-    const all = new Stretch()
+    const all = new Stretch(oldest)
     for (const stretch of this.#stretches) if (stretch.number >= oldest) all.merge(stretch)
     return all.count === 0 ? undefined : all.figures()
   }
 }
 
 class Stretch {
-  number = Number.NEGATIVE_INFINITY
+  readonly number: number
   count = 0
   #minMs = Number.POSITIVE_INFINITY
   #maxMs = 0
@@ -40,11 +40,8 @@ class Stretch {
   #squares = 0
   readonly #buckets = new Float64Array(BUCKETS)
 
-  begin(number: number): void {
+  constructor(number: number) {
     this.number = number
-    this.count = this.#maxMs = this.#sumMs = this.#squares = 0
-    this.#minMs = Number.POSITIVE_INFINITY
-    this.#buckets.fill(0)
   }
 
   add(delayMs: number, times: number): void {

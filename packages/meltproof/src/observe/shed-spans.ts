@@ -3,8 +3,7 @@ import { type ShedMessage, sheds } from '../channels.ts'
 import { now, wallClockMs } from '../clock.ts'
 import { LEFT } from '../record.ts'
 import { schemeOf } from './measuring.ts'
-
-type Api = typeof import('@opentelemetry/api')
+import type { Api } from './peer.ts'
 
 const EVERY_MS = 1000
 

@@ -77,19 +77,12 @@ export class AdaptiveOrigin {
 
   /** Returns an error when the call must not start. */
   ask(turn: CallTurn): 'start' | 'wait' | Error {
-    if (this.turns.gate.failOpen.isOpen) return this.#start()
+    if (this.turns.gate.failOpen.isOpen) return 'start'
     if (this.#circuit.refuses(turn.arrivedAt)) return this.#dead()
     if (this.#refusals.refuses(turn.route, turn.arrivedAt, Math.random())) return this.#refusing(turn.route)
-    if (this.#probes(turn.arrivedAt)) return this.#start()
+    if (this.#probes(turn.arrivedAt)) return 'start'
     const decision = this.turns.ask(turn)
-    if (decision !== 'start' && decision !== 'wait') return this.shed(decision)
-    this.calls++
-    return decision
-  }
-
-  #start(): 'start' {
-    this.calls++
-    return 'start'
+    return decision === 'start' || decision === 'wait' ? decision : this.shed(decision)
   }
 
   #probes(nowMs: number): boolean {
@@ -106,17 +99,13 @@ export class AdaptiveOrigin {
     this.#probeAt = nowMs + SILENT_MS
   }
 
-  /** Counts a call that was served or refused. Must be called before {@link answered}, which starts the next call. */
+  /** Counts a call that was served or refused. Must be called before its turn ends, which starts the next call. */
   decided(turn: CallTurn, refused: boolean): void {
     const nowMs = now()
     if (refused) this.#refusals.refused(turn.route, nowMs)
     else this.#refusals.served(turn.route, nowMs)
-    if (turn.hadPermit) this.#refusals.ended(turn.route, refused, turn.startedAt, turn.inFlightAtStart, nowMs)
-  }
-
-  answered(turn: CallTurn, refused: boolean): void {
-    this.alive(turn)
-    this.turns.end(turn, !refused)
+    // A probe has no permit, so its `startedAt` is not set.
+    if (turn.startedAt > 0) this.#refusals.ended(turn.route, refused, turn.startedAt, turn.inFlightAtStart, nowMs)
   }
 
   /** The head of an answer has come. */
@@ -128,9 +117,8 @@ export class AdaptiveOrigin {
   }
 
   failed(turn: CallTurn): void {
-    this.turns.end(turn, false)
     const nowMs = now()
-    // A probe has no permit, so its `startedAt` is not set.
+    // The `startedAt` of a probe is not set.
     this.#circuit.failed(nowMs, nowMs - Math.max(turn.startedAt, turn.arrivedAt))
     if (this.#circuit.open) this.turns.turnAway(waiting => waiting.tell(this.#dead()))
   }
@@ -186,11 +174,13 @@ export class CallTurn extends Turn<CallTurn> {
     this.#onRefused = onRefused
     this.answerBy = this.arrivedAt + withinMs
     const decision = origin.ask(this)
-    if (decision === 'start') this.#runs()
-    else if (decision !== 'wait') {
+    if (decision instanceof Error) {
       this.#state = 'ended'
       this.refusal = decision
+      return
     }
+    origin.calls++
+    if (decision === 'start') this.#runs()
   }
 
   get waits(): boolean {
@@ -210,11 +200,6 @@ export class CallTurn extends Turn<CallTurn> {
   #runs(): void {
     this.#state = 'runs'
     this.inFlightAtStart = this.#origin.turns.gate.inner.inflight
-  }
-
-  /** False for a probe, which holds no permit. */
-  get hadPermit(): boolean {
-    return this.startedAt > 0
   }
 
   refuse(reason: ShedReason): void {
@@ -240,14 +225,16 @@ export class CallTurn extends Turn<CallTurn> {
   }
 
   answered(): void {
-    if (this.#leave() === 'runs') this.#origin.answered(this, this.#refused === true)
+    if (this.#leave() !== 'runs') return
+    this.#origin.alive(this)
+    this.#origin.turns.end(this, this.#refused !== true)
   }
 
   /** The call got no answer. */
   failed(): void {
-    const was = this.#leave()
-    if (was === 'waits') this.#origin.turns.leave(this)
-    else if (was === 'runs') this.#origin.failed(this)
+    const ran = this.#state === 'runs'
+    this.cancelled()
+    if (ran) this.#origin.failed(this)
   }
 
   /** The caller has cancelled the call, which says nothing about the origin. */

@@ -14,18 +14,15 @@ export class Attempt {
   readonly #outer: Attempt | undefined = storage.getStore()
   /** False after a call that must not be repeated. */
   repeatable = true
-  #notBeforeMs = Number.NEGATIVE_INFINITY
+  /** An answer asked its client to wait until this time. */
+  notBeforeMs: number = Number.NEGATIVE_INFINITY
+  /** Work that continues after the attempt no longer belongs to it. */
   ended = false
 
   /** @param methods HTTP methods that may be repeated */
   constructor(methods: ReadonlySet<string>, budget: RetryBudget) {
     this.#methods = methods
     this.#budget = budget
-  }
-
-  /** The rest of the wait that an answer asked for, at `nowMs`, ms. */
-  leastWaitMs(nowMs: number): number {
-    return Math.max(0, this.#notBeforeMs - nowMs)
   }
 
   /** Whether `budget` pays for this attempt or for an enclosing one. */
@@ -35,11 +32,6 @@ export class Attempt {
 
   run<R>(fn: () => R): R {
     return storage.run(this, fn)
-  }
-
-  /** Ends the attempt. Work that continues after it no longer belongs to it. */
-  end(): void {
-    this.ended = true
   }
 
   began(method: string): void {
@@ -54,7 +46,7 @@ export class Attempt {
   }
 
   #wait(untilMs: number): void {
-    if (!this.ended) this.#notBeforeMs = Math.max(this.#notBeforeMs, untilMs)
+    if (!this.ended) this.notBeforeMs = Math.max(this.notBeforeMs, untilMs)
     if (this.#outer !== undefined) this.#outer.#wait(untilMs)
   }
 }

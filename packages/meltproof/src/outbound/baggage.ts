@@ -12,15 +12,7 @@ const RETRY = `${NAME}=1`
  * @param given the baggage that the app sends
  */
 export function baggageOfRetry(given: string | undefined): string {
-  const others = given?.includes(NAME)
-    ? given
-        .split(',')
-        .filter(member => nameOf(member) !== NAME)
-        .join(',')
-    : given
-  return others === undefined || others.trim() === '' ? RETRY : `${RETRY},${others}`
-}
-
-function nameOf(member: string): string {
-  return member.split(/[=;]/, 1)[0]!.trim()
+  const members = (given ?? '').split(',')
+  const others = members.filter(member => member.split(/[=;]/, 1)[0]!.trim() !== NAME).join(',')
+  return others.trim() === '' ? RETRY : `${RETRY},${others}`
 }

@@ -9,7 +9,6 @@ import { type Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD } from '../
 import { calls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { OpenCall, OutboundOutcome, OutboundRecord, Scope } from '../record.ts'
-import { callBegins, callEnds } from './scope.ts'
 import type { CallTurn } from './adaptive.ts'
 import { type Attempt, currentAttempt } from './attempt.ts'
 import { baggageOfRetry } from './baggage.ts'
@@ -18,6 +17,7 @@ import { callRoute } from './call-route.ts'
 import { type Fields, type Given, type Headers, headerOf } from './headers.ts'
 import { CallLimiter, type Carrier } from './limiter.ts'
 import { codeOf, outcomeOf, textOf } from './outcome.ts'
+import { callBegins } from './scope.ts'
 
 /** The server's address in a client's configuration. Other members, such as the password, are not read. */
 export interface DatabaseAddress {
@@ -117,8 +117,9 @@ export class Call implements OutboundRecord, OpenCall {
     return this.#recorded || this.#attempt !== undefined
   }
 
-  get isBounded(): boolean {
-    return this.#limiter !== undefined
+  /** Undefined for a call without limits. */
+  get limiter(): CallLimiter | undefined {
+    return this.#limiter
   }
 
   get refusal(): Error | undefined {
@@ -131,14 +132,9 @@ export class Call implements OutboundRecord, OpenCall {
     return turn?.waits === true ? turn : undefined
   }
 
-  /** The caller ends the call, which says nothing about the peer. */
-  cancelled(): void {
-    this.#limiter?.cancelled()
-  }
-
   /** A connection is being opened for the call. */
   connecting(): void {
-    this.#limiter?.connecting()
+    this.#limiter?.phases.connecting(now())
     if (!this.#recorded || this.#turnAtMs !== undefined) return
     this.#turnAtMs = now()
     this.#waitedUntil(this.#turnAtMs)
@@ -166,7 +162,7 @@ export class Call implements OutboundRecord, OpenCall {
 
   /** The last byte of the request was sent. Ignored if {@link connected} had the whole request, as it may come late. */
   sent(): void {
-    this.#limiter?.sent()
+    this.#limiter?.phases.sent(now())
     if (this.#recorded && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()
   }
 
@@ -180,19 +176,6 @@ export class Call implements OutboundRecord, OpenCall {
     this.firstByteAtMs = now()
     this.status = status
     this.serverTiming = headerOf(headers, 'server-timing')
-  }
-
-  chunk(bytes: number): void {
-    this.#limiter?.chunk(bytes)
-  }
-
-  trailers(fields: Headers): void {
-    this.#limiter?.trailers(fields)
-  }
-
-  /** This process has paused reading the body. */
-  paused(): void {
-    this.#limiter?.paused()
   }
 
   get ended(): boolean {
@@ -222,18 +205,13 @@ export class Call implements OutboundRecord, OpenCall {
   endRecord(error?: unknown, atMs: number = now()): void {
     if (!this.#recorded) return
     this.#recorded = false
-    callEnds(this.scope, this)
+    this.scope?.openCalls?.delete(this)
     this.upTo(atMs)
     this.outcome = outcomeOf(error)
     this.errorCode = codeOf(error)
     this.phase = textOf(error, 'phase')
     if (this.outcome === 'answered') this.firstByteAtMs ??= this.endedAtMs
     calls.publish(this)
-  }
-
-  /** @param origin the current target, after redirects */
-  tells(origin: string): boolean {
-    return this.#limiter?.tellsTo(origin) === true
   }
 
   /** True if the deadline fields are 1 ms old or older, so that they state more time than is left. */
@@ -244,7 +222,7 @@ export class Call implements OutboundRecord, OpenCall {
   /** Returns the header fields that a request to one of your own tiers must add or replace. */
   told(given: Given): Fields {
     this.#statedAtMs = now()
-    const fields = [...(this.#limiter?.deadlineFields(given) ?? [])]
+    const fields = this.#limiter?.deadlineFields(given) ?? []
     const criticality = given(CRITICALITY_FIELD) === undefined ? this.#chain?.criticality : undefined
     if (criticality !== undefined) fields.push([CRITICALITY_FIELD, criticality])
     if (this.#chain?.retried === true) fields.push(['baggage', baggageOfRetry(given('baggage'))])

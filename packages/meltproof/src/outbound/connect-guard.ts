@@ -19,9 +19,7 @@ const UV_ETIMEDOUT = -constants.errno.ETIMEDOUT
 
 /** Node's pending connect. `oncomplete(status, handle, request, readable, writable)` is called once. */
 interface ConnectRequest {
-  oncomplete:
-    | ((status: number, handle: object, request: object, readable: boolean, writable: boolean) => void)
-    | undefined
+  oncomplete: ((status: number, handle: Handle, request: ConnectRequest, ...open: boolean[]) => void) | undefined
 }
 
 type Connect = (request: ConnectRequest, ...address: unknown[]) => number
@@ -53,9 +51,10 @@ function guard(socket: Connecting, bounds: Bounds): void {
       for (const name of ['connect', 'connect6'] as const) {
         const connect = handle[name]
         if (typeof connect !== 'function') continue
-        // Node calls this at once, and passes the pending request only here. Then the patch is removed.
+        // Node calls this at once, and passes the pending request only here. Then the patches are removed.
         handle[name] = (request, ...address) => {
-          restore(handle)
+          delete (handle as Partial<Handle>).connect
+          delete (handle as Partial<Handle>).connect6
           attempt = { handle, request }
           return connect.call(handle, request, ...address)
         }
@@ -102,10 +101,4 @@ function guard(socket: Connecting, bounds: Bounds): void {
   socket.on('connectionAttemptTimeout', onTimeout)
   socket.once('connect', done)
   socket.once('close', done)
-}
-
-/** Removes the patches, so that the methods of the handle's prototype are used again. */
-function restore(handle: Handle): void {
-  delete (handle as Partial<Handle>).connect
-  delete (handle as Partial<Handle>).connect6
 }

@@ -3,7 +3,7 @@
 /** An object, or a raw list of names and values (strings, or Buffers from undici), which costs less to read. */
 export type Headers = Readonly<Record<string, unknown>> | readonly unknown[]
 
-export type Fields = readonly (readonly [name: string, value: string])[]
+export type Fields = (readonly [name: string, value: string])[]
 
 /** Returns the value of a request's field. */
 export type Given = (name: string) => string | undefined

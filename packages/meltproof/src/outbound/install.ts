@@ -1,13 +1,13 @@
 /** Limits the calls of the whole process, or of one dispatcher. */
 import { pid } from 'node:process'
-import { warn } from '../warnings.ts'
 import { tellsTiers } from '../chain.ts'
+import { warn } from '../warnings.ts'
 import { markBound, unknownClient } from './bound-client.ts'
 import { Bounds, installedBounds, setInstalledBounds } from './bounds.ts'
 import { guardConnects } from './connect-guard.ts'
 import { LimitTable, type OutboundLimits } from './limits.ts'
-import { holdRequests, nodeHttp } from './node-http.ts'
-import { adoptDispatchers, dispatchBounded, undiciRequests } from './undici.ts'
+import { holdRequests, useNodeHttp } from './node-http.ts'
+import { adoptDispatchers, dispatchBounded, useUndiciRequests } from './undici.ts'
 import type { Dispatch } from './undici-types.ts'
 
 /** Removes the limits. Calls in flight continue without them. May be called repeatedly. @experimental */
@@ -41,7 +41,7 @@ export function bound<T extends object>(dispatcher: T, limits: OutboundLimits = 
   if (markBound(dispatcher)) {
     patched.dispatch = (options, handler) => dispatchBounded(bounds, dispatcher, original, options, handler)
     // undici publishes each request when it leaves the queue of its Pool. The call needs that event.
-    undiciRequests.use()
+    useUndiciRequests()
     if (bounds.limits.tells) tellsTiers()
   }
   return dispatcher
@@ -71,7 +71,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   }
   const bounds = new Bounds(limits, failed, onFirst)
   setInstalledBounds(bounds)
-  parts.push(adoptDispatchers(), undiciRequests.use(), nodeHttp.use(), guardConnects(bounds))
+  parts.push(adoptDispatchers(), useUndiciRequests(), useNodeHttp(), guardConnects(bounds))
   if (limits.adapts) parts.push(holdRequests())
   if (limits.tells) parts.push(tellsTiers())
   // `meltlab audit` reads the limits to see whether calls are limited.

@@ -10,8 +10,8 @@ import type { Bounds } from './bounds.ts'
 import { type Fields, type Given, type Headers, isGrpc, isStream } from './headers.ts'
 import type { CallLimits } from './limits.ts'
 import { codeOf, outcomeOf } from './outcome.ts'
-import { isGrpcRefusal, isRefusal } from './refusal.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
+import { isGrpcRefusal, isRefusal } from './refusal.ts'
 
 /** CallPhases extends limits by stalls, so the timer must not. The timer still polls twice before it fires. */
 const NO_CREDIT = { creditCapMs: 0 } as const
@@ -31,78 +31,64 @@ export class CallLimiter {
   readonly #budget: Budget | undefined = currentBudget()
   readonly #limits: CallLimits
   readonly #startMs: number = now()
-  readonly #phases: CallPhases
+  /**
+   * Progress that only makes limits due later is reported here: a timer that fires early checks the phases again. Its
+   * methods only assign, so they need no guard.
+   */
+  readonly phases: CallPhases
   /** The call's turn at the gate of its origin, if that has a learned limit. */
   readonly turn: CallTurn | undefined
   #timer: FairTimer | undefined
   /** When the timer is due. */
   #dueMs = Number.POSITIVE_INFINITY
   #onBudgetEnd: EndListener | undefined
-  readonly #routeOf: () => string
   #answered = false
   #ended = false
 
   /** @param routeOf returns method and route; called only if the origin has a learned limit */
   constructor(bounds: Bounds, origin: string, limits: CallLimits, carrier: Carrier, routeOf: () => string) {
     this.#bounds = bounds
-    this.#routeOf = routeOf
     this.#origin = origin
     this.#limits = limits
     this.#carrier = carrier
-    this.#phases = new CallPhases(limits, this.#startMs)
-    this.turn = limits.adaptive ? bounds.guarded(() => this.#askForTurn()) : undefined
+    this.phases = new CallPhases(limits, this.#startMs)
+    this.turn = limits.adaptive ? bounds.guarded(() => this.#askForTurn(routeOf)) : undefined
     this.#hurry()
     if (this.#budget === undefined) return
     this.#onBudgetEnd = reason => this.#budgetEnded(reason)
     this.#budget.onEnd(this.#onBudgetEnd)
   }
 
-  /** The caller has cancelled the call. */
+  /** The caller has cancelled the call, which says nothing about the peer. */
   cancelled(): void {
     this.#bounds.guarded(() => this.turn?.cancelled())
   }
 
-  tellsTo(origin: string): boolean {
+  /** Whether a request to this origin (the current target, after redirects) carries the deadline. */
+  tells(origin: string): boolean {
     return this.#bounds.limits.isTold(origin)
   }
 
   deadlineFields(given: Given): Fields {
-    const { totalMs } = this.#limits
-    const budgetMs = this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY
-    const ownMs = totalMs === false ? Number.POSITIVE_INFINITY : totalMs - (now() - this.#startMs)
-    return this.#bounds.limits.deadlineFields(Math.min(ownMs, budgetMs), given)
-  }
-
-  // Needs no #hurry(): this only makes limits due later, and a timer that fires early checks the phases again.
-  connecting(): void {
-    this.#phases.connecting(now())
+    return this.#bounds.limits.deadlineFields(this.#leftMs(), given)
   }
 
   connected(): void {
     this.#bounds.guarded(() => {
-      this.#phases.connected(now())
+      this.phases.connected(now())
       this.#hurry()
     })
   }
 
-  // These methods only assign, so they need no guard.
-  sent(): void {
-    this.#phases.sent(now())
-  }
-
   chunk(bytes: number): void {
-    this.#phases.chunk(now(), bytes)
-  }
-
-  paused(): void {
-    this.#phases.paused()
+    this.phases.chunk(now(), bytes)
   }
 
   answered(status: number | undefined, headers: Headers): void {
     this.#bounds.guarded(() => {
       const nowMs = now()
       const streams = isStream(headers)
-      this.#phases.head(nowMs, streams, lainSince(nowMs))
+      this.phases.head(nowMs, streams, lainSince(nowMs))
       this.#headCame(status, headers, streams)
       this.#answered = true
       this.#hurry()
@@ -126,12 +112,15 @@ export class CallLimiter {
     })
   }
 
-  #askForTurn(): CallTurn | undefined {
+  #leftMs(): number {
     const { totalMs } = this.#limits
-    const origin = this.#bounds.adaptive.of(this.#origin)
     const budgetMs = this.#budget?.remainingMs() ?? Number.POSITIVE_INFINITY
-    const withinMs = totalMs === false ? budgetMs : Math.min(totalMs, budgetMs)
-    return origin && new CallTurn(origin, this.#routeOf(), withinMs, error => this.#giveUp(error))
+    return totalMs === false ? budgetMs : Math.min(budgetMs, totalMs - (now() - this.#startMs))
+  }
+
+  #askForTurn(routeOf: () => string): CallTurn | undefined {
+    const origin = this.#bounds.adaptive.of(this.#origin)
+    return origin && new CallTurn(origin, routeOf(), this.#leftMs(), error => this.#giveUp(error))
   }
 
   #headCame(status: number | undefined, headers: Headers, streams: boolean): void {
@@ -158,7 +147,7 @@ export class CallLimiter {
 
   /** Starts an earlier timer if a limit is due before the current one fires. */
   #hurry(): void {
-    const nextMs = this.#phases.nextMs()
+    const nextMs = this.phases.nextMs()
     if (this.#ended || nextMs >= this.#dueMs) return
     this.#timer?.cancel()
     this.#wait(nextMs - now())
@@ -171,7 +160,7 @@ export class CallLimiter {
 
   #due(): void {
     if (this.#ended) return
-    const found = this.#phases.check(now(), stalledBetween, this.#carrier.progress())
+    const found = this.phases.check(now(), stalledBetween, this.#carrier.progress())
     if (found.expired === undefined) this.#wait(found.inMs)
     else this.#giveUp(this.#exceeded(found.expired, found.limitMs))
   }
@@ -190,8 +179,8 @@ export class CallLimiter {
         limitMs,
         waitedMs: nowMs - this.#startMs,
         ownStallMs: stalledBetween(this.#startMs, nowMs),
-        ...(cause === undefined ? { heldUpMs: this.#phases.heldUpMs(nowMs, stalledBetween) } : {}),
-        bytesSeen: this.#phases.bytesSeen,
+        ...(cause === undefined ? { heldUpMs: this.phases.heldUpMs(nowMs, stalledBetween) } : {}),
+        bytesSeen: this.phases.bytesSeen,
         what: `the call to ${this.#origin}`,
       },
       cause === undefined ? undefined : { cause },

@@ -77,8 +77,7 @@ export const RATE_WINDOW_MS = 5_000
 /** The maximum delay of Node's timers is 2^31 - 1 ms, 24.8 days. */
 export const LONGEST_MS: number = 2 ** 31 - 1
 
-const DURATIONS = ['connectMs', 'firstByteMs', 'idleMs', 'totalMs', 'streamIdleMs'] as const
-const NAMES: readonly string[] = [...DURATIONS, 'minBytesPerSecond', 'maxInFlight', 'adaptive']
+const NAMES = Object.keys(DEFAULT_LIMITS)
 
 const FIRST_HEADER = DEADLINE_HEADERS.slice(0, 1)
 
@@ -97,13 +96,10 @@ export class LimitTable {
     const { origins = {}, tellTo = [], deadlineHeaders = FIRST_HEADER, ...everywhere } = options
     this.everywhere = checkLimits('', everywhere, defaults)
     checkObject('origins', origins, 'an object keyed by origin')
-    let adapts = this.everywhere.adaptive
     for (const [origin, given] of Object.entries(origins)) {
-      const limits = given === false ? false : this.#override(origin, given)
-      this.#limits.set('a key of origins', origin, limits)
-      if (limits !== false && limits.adaptive) adapts = true
+      this.#limits.set('a key of origins', origin, given === false ? false : this.#override(origin, given))
     }
-    this.adapts = adapts
+    this.adapts = this.everywhere.adaptive || Object.values(origins).some(given => given !== false && given.adaptive)
     if (!Array.isArray(tellTo)) invalidOption('tellTo', 'a list of origins', tellTo)
     for (const [i, origin] of tellTo.entries()) this.#told.set(`tellTo[${i}]`, origin, true)
     this.tells = tellTo.length > 0

@@ -2,21 +2,15 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { installedBounds } from './bounds.ts'
 
-export class SharedListeners {
-  readonly #listeners: readonly (readonly [channel: string, listener: (message: unknown) => void])[]
-  #users = 0
-
-  constructor(listeners: Readonly<Record<string, (message: never) => void>>) {
-    this.#listeners = Object.entries(listeners).map(([channel, listener]) => [channel, guarded(listener)])
-  }
-
-  use(): () => void {
-    if (this.#users++ === 0) for (const [channel, listener] of this.#listeners) subscribe(channel, listener)
+/** Returns a function that begins a use, and returns another one that ends it. */
+export function sharedListeners(listeners: Readonly<Record<string, (message: never) => void>>): () => () => void {
+  const all = Object.entries(listeners).map(([channel, listener]) => [channel, guarded(listener)] as const)
+  let users = 0
+  return () => {
+    if (users++ === 0) for (const [channel, listener] of all) subscribe(channel, listener)
     let using = true
     return () => {
-      if (using && --this.#users === 0) {
-        for (const [channel, listener] of this.#listeners) unsubscribe(channel, listener)
-      }
+      if (using && --users === 0) for (const [channel, listener] of all) unsubscribe(channel, listener)
       using = false
     }
   }

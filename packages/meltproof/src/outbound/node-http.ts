@@ -11,7 +11,7 @@ import { setImmediate } from 'node:timers'
 import { installedBounds } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
 import type { Carrier } from './limiter.ts'
-import { SharedListeners } from './listeners.ts'
+import { sharedListeners } from './listeners.ts'
 import { originOf } from './origin.ts'
 import type { CallProgress } from './phases.ts'
 import { survives } from './unheard.ts'
@@ -25,7 +25,7 @@ const HELD: unique symbol = Symbol('meltproof.held')
 type Request = ClientRequest & { [CARRIER]?: RequestCarrier; [HELD]?: (() => void) | undefined }
 type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
 
-export const nodeHttp: SharedListeners = new SharedListeners({
+export const useNodeHttp: () => () => void = sharedListeners({
   'http.client.request.created': ({ request }: { readonly request: Request }) => {
     const bounds = installedBounds()
     if (bounds !== undefined || isObserved()) {
@@ -102,9 +102,9 @@ function observing(push: Readable['push']): PropertyDescriptor {
   const value = function (this: Response, chunk: unknown, encoding?: BufferEncoding): boolean {
     const call = this[CARRIER]?.call
     if (chunk === null) call?.end()
-    else call?.chunk((chunk as Uint8Array).length)
+    else call?.limiter?.chunk((chunk as Uint8Array).length)
     const flows = push.call(this, chunk, encoding)
-    if (!flows && chunk !== null) call?.paused()
+    if (!flows && chunk !== null) call?.limiter?.phases.paused()
     return flows
   }
   return { value, configurable: true, writable: true, enumerable: false }
@@ -134,7 +134,7 @@ class RequestCarrier implements Carrier {
     }
     const request = this.#request
     request[CARRIER] = this
-    if (call.tells(call.peer)) this.#tell(call)
+    if (call.limiter?.tells(call.peer)) this.#tell(call)
     request.on('socket', onSocket)
     request.on('finish', onFinish)
     // 'close' is emitted once for every request: after the body of the answer, after an error or after an upgrade.
@@ -174,7 +174,7 @@ class RequestCarrier implements Carrier {
 
   failed(error: unknown): void {
     // Node reports a broken connection and a request destroyed by its caller in the same way.
-    if (this.#request.destroyed) this.call?.cancelled()
+    if (this.#request.destroyed) this.call?.limiter?.cancelled()
     this.call?.end(error)
   }
 
@@ -244,7 +244,7 @@ class RequestCarrier implements Carrier {
       return
     }
     this.call?.connecting()
-    if (this.call?.isBounded === true) findDeadPeer(this.#request, socket)
+    if (this.call?.limiter !== undefined) findDeadPeer(this.#request, socket)
     // A connecting TLSSocket emits 'secureConnect' once it can be used.
     const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
     const ready = (): void => this.#connected(socket, true)

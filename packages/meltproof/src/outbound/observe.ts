@@ -1,10 +1,10 @@
 /** Records the HTTP calls of this process. */
-import { nodeHttp } from './node-http.ts'
-import { adoptDispatchers, undiciProgress, undiciRequests } from './undici.ts'
+import { useNodeHttp } from './node-http.ts'
+import { adoptDispatchers, useUndiciProgress, useUndiciRequests } from './undici.ts'
 
 /** Records every HTTP call, limited or not. The returned function ends this. */
 export function observeHttpCalls(): () => void {
-  const parts = [adoptDispatchers(), undiciRequests.use(), undiciProgress.use(), nodeHttp.use()]
+  const parts = [adoptDispatchers(), useUndiciRequests(), useUndiciProgress(), useNodeHttp()]
   return () => {
     for (const stop of parts) stop()
   }

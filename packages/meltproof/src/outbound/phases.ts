@@ -127,10 +127,6 @@ export class CallPhases {
     return { expired: undefined, inMs }
   }
 
-  heldUpMs(nowMs: number, stalled: StalledBetween): number {
-    return this.#heldUpMs(this.#startMs, nowMs, stalled)
-  }
-
   /** True if the peer is not to blame: the call waits for a connection, the request progresses, or this side pauses. */
   #gotOn({ queued, paused, awaitingCaller, sentBytes }: CallProgress): boolean {
     if (this.#stage === 'connect') return queued
@@ -147,10 +143,11 @@ export class CallPhases {
   /** An interval without stalls that can have delayed the call, but at least half: stalls at most double a limit. */
   #fairMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
     const elapsedMs = toMs - fromMs
-    return elapsedMs - Math.min(this.#heldUpMs(fromMs, toMs, stalled), elapsedMs / 2)
+    return elapsedMs - Math.min(this.heldUpMs(toMs, stalled, fromMs), elapsedMs / 2)
   }
 
-  #heldUpMs(fromMs: number, toMs: number, stalled: StalledBetween): number {
+  /** How much of an interval was stalled, counting only those stalls that can have delayed the call. */
+  heldUpMs(toMs: number, stalled: StalledBetween, fromMs: number = this.#startMs): number {
     const sentMs = Math.min(this.#sentMs, toMs)
     const headMs = Math.max(this.#headMs, fromMs)
     return (fromMs < sentMs ? stalled(fromMs, sentMs) : 0) + (headMs < toMs ? stalled(headMs, toMs) : 0)

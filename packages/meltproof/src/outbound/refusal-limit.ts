@@ -78,14 +78,13 @@ export class RefusalLimit {
         this.#futileUntil = nowMs + FUTILE_MS
         this.#set(Number.POSITIVE_INFINITY, nowMs)
       }
-    } else if (this.#served >= MIN_ENDED_CALLS && (this.#served >= this.#rounds * this.limit || this.#isOld(nowMs))) {
+      return
+    }
+    const isOld = nowMs - this.#changedAt >= RETRY_MS
+    if (this.#served >= MIN_ENDED_CALLS && (isOld || this.#served >= this.#rounds * this.limit)) {
       this.#safe = this.limit
       this.#set(this.limit + this.#step, nowMs)
     }
-  }
-
-  #isOld(nowMs: number): boolean {
-    return nowMs - this.#changedAt >= RETRY_MS
   }
 
   /** A limit above the safe one is being tried. */

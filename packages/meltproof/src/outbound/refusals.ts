@@ -78,7 +78,7 @@ export class Refusals {
   #hasRoom(nowMs: number): boolean {
     if (this.#throttles.size < MOST_ROUTES) return true
     for (const [route, throttle] of this.#throttles) {
-      if (!throttle.isIdle(nowMs)) continue
+      if (throttle.decided(nowMs) > 0) continue
       this.#throttles.delete(route)
       return true
     }

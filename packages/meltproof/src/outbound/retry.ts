@@ -34,8 +34,7 @@ export interface RetryOptions {
 }
 
 /** Idempotent by RFC 9110, section 9.2.2. */
-const IDEMPOTENT: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE']
-const IDEMPOTENT_SET: ReadonlySet<string> = new Set(IDEMPOTENT)
+const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
 /**
  * Calls `fn` until it succeeds, up to `attempts` times and while `budget` has a retry left; then throws the last error
@@ -68,7 +67,7 @@ export async function retry<R>(
         const mayRepeat = count < attempts && attempt.repeatable && !isLast(chain, outer) && retryIf(error)
         if (!mayRepeat) throw error
         const nowMs = now()
-        const leastMs = attempt.leastWaitMs(nowMs)
+        const leastMs = Math.max(0, attempt.notBeforeMs - nowMs)
         const waitMs = leastMs + Math.random() * Math.min(maxWaitMs, baseMs * 2 ** (count - 1))
         const deadline = currentBudget()
         if (leastMs > maxRetryAfterMs || waitMs >= (deadline?.remainingMs() ?? Number.POSITIVE_INFINITY)) throw error
@@ -79,7 +78,7 @@ export async function retry<R>(
         chain.retried = true
         outer?.spend()
       } finally {
-        attempt.end()
+        attempt.ended = true
       }
     }
   } finally {
@@ -109,36 +108,32 @@ interface Checked extends Required<Omit<RetryOptions, 'methods'>> {
   readonly methods: ReadonlySet<string>
 }
 
-const KNOWN: readonly (keyof RetryOptions)[] = [
+const KNOWN = [
   'attempts',
   'baseMs',
   'maxWaitMs',
   'maxRetryAfterMs',
   'methods',
   'retryIf',
-]
+] as const satisfies readonly (keyof RetryOptions)[]
+const MOST_RETRY_AFTER = { min: 0, max: LONGEST_MS - 600_000, unit: 'milliseconds' }
 
 function check(fn: unknown, budget: unknown, options: RetryOptions): Checked {
   if (typeof fn !== 'function') invalidOption('the first argument of retry()', 'a function', fn)
   if (!(budget instanceof RetryBudget)) invalidOption('the second argument of retry()', 'a RetryBudget', budget)
   rejectUnknown('retry()', options, KNOWN)
-  const { attempts = 3, baseMs = 50, maxWaitMs = 1_000, maxRetryAfterMs = 30_000, methods = IDEMPOTENT } = options
+  const { attempts = 3, baseMs = 50, maxWaitMs = 1_000, maxRetryAfterMs = 30_000, methods } = options
   return {
     attempts: checkNumber('attempts', attempts, { min: 1, max: 100, whole: true }),
     baseMs: checkNumber('baseMs', baseMs, { min: 0, max: 60_000, unit: 'milliseconds' }),
     maxWaitMs: checkNumber('maxWaitMs', maxWaitMs, { min: 0, max: 600_000, unit: 'milliseconds' }),
-    maxRetryAfterMs: checkNumber('maxRetryAfterMs', maxRetryAfterMs, {
-      min: 0,
-      max: LONGEST_MS - 600_000,
-      unit: 'milliseconds',
-    }),
-    methods: checkMethods(methods),
+    maxRetryAfterMs: checkNumber('maxRetryAfterMs', maxRetryAfterMs, MOST_RETRY_AFTER),
+    methods: methods === undefined ? IDEMPOTENT : checkMethods(methods),
     retryIf: checkFunction('retryIf', options.retryIf) ?? mayBeRetried,
   }
 }
 
 function checkMethods(methods: unknown): ReadonlySet<string> {
-  if (methods === IDEMPOTENT) return IDEMPOTENT_SET
   if (!Array.isArray(methods)) invalidOption('methods', "a list of HTTP methods such as ['GET', 'POST']", methods)
   return new Set(
     methods.map((method: unknown, i) => {

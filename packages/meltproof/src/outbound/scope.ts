@@ -46,7 +46,7 @@ export function leaveScope(scope: Scope): void {
   if (only === scope) only = undefined
 }
 
-/** Adds a call to the request for which it is made, until {@link callEnds}. */
+/** Adds a call to the request for which it is made, until it is deleted from `openCalls`. */
 export function callBegins(call: OpenCall): Scope | undefined {
   const scope = currentScope()
   if (scope !== undefined) {
@@ -54,8 +54,4 @@ export function callBegins(call: OpenCall): Scope | undefined {
     scope.openCalls.add(call)
   }
   return scope
-}
-
-export function callEnds(scope: Scope | undefined, call: OpenCall): void {
-  scope?.openCalls?.delete(call)
 }

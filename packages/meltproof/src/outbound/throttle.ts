@@ -111,10 +111,6 @@ export class Throttle {
     this.#futileMs = Math.min(2 * this.#futileMs, LONGEST_FUTILE_MS)
   }
 
-  isIdle(nowMs: number): boolean {
-    return this.decided(nowMs) === 0
-  }
-
   #count(requests: number, accepts: number): void {
     this.#requests[this.#slot]! += requests
     this.#accepts[this.#slot]! += accepts

@@ -1,17 +1,10 @@
 /** Wraps a handler of undici, of either generation (undici-types.ts), and reports its progress to the call. */
 import type { Bounds } from './bounds.ts'
 import { Call } from './call.ts'
-import { Dispatched } from './dispatched.ts'
+import type { Headers } from './headers.ts'
 import type { Carrier } from './limiter.ts'
 import type { CallProgress } from './phases.ts'
-import type {
-  CallbackHandler,
-  Controller,
-  ControllerHandler,
-  DispatchOptions,
-  Handler,
-  Headers,
-} from './undici-types.ts'
+import type { CallbackHandler, Controller, ControllerHandler, DispatchOptions, Handler } from './undici-types.ts'
 
 export function methodOf(method: unknown): string {
   return typeof method === 'string' ? method : 'GET'
@@ -29,6 +22,33 @@ export function boundedHandler(
 ): BoundedHandler {
   const Kind = withController ? BoundedController : BoundedCallbacks
   return new Kind(bounds, origin, handler, options)
+}
+
+/** A call between the first of undici's dispatchers and the request that a Client creates for it. */
+export class Dispatched {
+  call: Call | undefined
+  /** The dispatcher that received the call last. A Client of undici 7 or later shows whether it is connected. */
+  dispatcher: { readonly stats?: { readonly connected?: unknown } } | undefined = undefined
+  /** Updates the header fields for the tier that is called. */
+  tell: (() => void) | undefined = undefined
+  #made = false
+
+  constructor(call?: Call) {
+    this.call = call
+  }
+
+  /** undici has created a request for the call. Returns false for a further one, created by a retry or a redirect. */
+  taken(): boolean {
+    if (this.#made) return false
+    this.#made = true
+    this.call?.connecting()
+    return true
+  }
+
+  /** True while the call waits in a Pool, or in the queue of a Client. */
+  protected get waits(): boolean {
+    return !this.#made || this.dispatcher?.stats?.connected === true
+  }
 }
 
 export abstract class BoundedHandler extends Dispatched implements Carrier {
@@ -97,11 +117,11 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
 
   protected note(paused: boolean): void {
     this.paused = paused
-    if (paused) this.call?.paused()
+    if (paused) this.call?.limiter?.phases.paused()
   }
 
   protected endWith(trailers: unknown): void {
-    if (typeof trailers === 'object' && trailers !== null) this.call?.trailers(trailers as Headers)
+    if (typeof trailers === 'object' && trailers !== null) this.call?.limiter?.trailers(trailers as Headers)
     this.call?.end()
   }
 
@@ -131,7 +151,7 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   }
 
   onData(chunk: Uint8Array): boolean | undefined {
-    this.call?.chunk(chunk.length)
+    this.call?.limiter?.chunk(chunk.length)
     const flows = this.inner.onData?.(chunk)
     if (flows === false) this.note(true)
     return flows
@@ -172,7 +192,7 @@ class BoundedController extends BoundedHandler implements ControllerHandler {
   }
 
   onResponseData(controller: Controller, chunk: Uint8Array): void {
-    this.call?.chunk(chunk.length)
+    this.call?.limiter?.chunk(chunk.length)
     this.inner.onResponseData?.(controller, chunk)
     this.note(controller.paused)
   }

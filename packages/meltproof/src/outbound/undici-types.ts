@@ -1,4 +1,5 @@
 /** The part of undici's dispatcher interface that meltproof uses. There are two generations of handlers. */
+import type { Headers } from './headers.ts'
 
 export interface DispatchOptions {
   readonly origin?: string | URL | undefined
@@ -42,5 +43,3 @@ export interface Controller {
   readonly paused: boolean
   abort(reason: Error): void
 }
-
-export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>

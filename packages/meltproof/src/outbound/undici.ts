@@ -11,13 +11,12 @@ import type { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { type Bounds, installedBounds } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
-import { Dispatched } from './dispatched.ts'
 import { headerOf } from './headers.ts'
-import { SharedListeners } from './listeners.ts'
+import { sharedListeners } from './listeners.ts'
 import { normalOrigin } from './origin.ts'
-import { survives } from './unheard.ts'
-import { boundedHandler, BoundedHandler, methodOf } from './undici-handler.ts'
+import { BoundedHandler, boundedHandler, Dispatched, methodOf } from './undici-handler.ts'
 import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
+import { survives } from './unheard.ts'
 
 // Requests, as undici publishes them ----------------------------------------------------------------------------
 
@@ -48,9 +47,9 @@ const used = new WeakSet<object>()
 /** The call that `dispatch` is sending: a request that undici creates meanwhile belongs to it. */
 let sending: Dispatched | undefined
 
-export const undiciRequests: SharedListeners = new SharedListeners({ 'undici:request:create': onCreated })
+export const useUndiciRequests: () => () => void = sharedListeners({ 'undici:request:create': onCreated })
 
-export const undiciProgress: SharedListeners = new SharedListeners({
+export const useUndiciProgress: () => () => void = sharedListeners({
   'undici:client:sendHeaders': ({ request, socket }: RequestMessage & { readonly socket: Socket }) => {
     const made = !used.has(socket)
     request[CALL]?.connected(made, false)
@@ -82,7 +81,7 @@ function onCreated({ request }: RequestMessage): void {
 /** Returns a function that writes the fields for a tier; undefined if the request (after redirects) goes elsewhere. */
 function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined {
   const { headers } = request
-  if (!Array.isArray(headers) || !call.tells(targetOf(request))) return undefined
+  if (!Array.isArray(headers) || !call.limiter?.tells(targetOf(request))) return undefined
   return () => {
     for (const [name, value] of call.told(name => headerOf(headers, name))) setField(headers, name, value)
   }
@@ -90,9 +89,8 @@ function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined 
 
 /** The origin that the request is for. A forward proxy receives the whole URL as path. */
 function targetOf({ origin, path }: UndiciRequest): string {
-  return (
-    (typeof path === 'string' && /^https?:/.test(path) && normalOrigin(path)) || (normalOrigin(origin) ?? 'unknown')
-  )
+  const isUrl = typeof path === 'string' && /^https?:/.test(path)
+  return (isUrl && normalOrigin(path)) || (normalOrigin(origin) ?? 'unknown')
 }
 
 /** Sets the field once, and removes other fields with its name. */
@@ -134,7 +132,11 @@ export function dispatchBounded(
 ): boolean {
   const known = (options as DispatchOptions | undefined)?.[CARRIER]
   if (known instanceof Dispatched) return send(known, dispatcher, dispatch, options, handler)
-  const carrier = bounds.guarded(() => carrierOf(bounds, dispatcher, options, handler))
+  const carrier = bounds.guarded(() => {
+    const origin = originOfCall(dispatcher, options)
+    if (origin === undefined || typeof handler !== 'object' || handler === null) return undefined
+    return boundedHandler(bounds, origin, handler, options, typeof handler.onRequestStart === 'function')
+  })
   if (carrier === undefined) return dispatch.call(dispatcher, options, handler)
   const refusal = carrier.call?.refusal
   const go = (): boolean => send(carrier, dispatcher, dispatch, { ...options, [CARRIER]: carrier }, carrier)
@@ -189,18 +191,6 @@ function send(
   }
 }
 
-function carrierOf(
-  bounds: Bounds,
-  dispatcher: object,
-  options: DispatchOptions,
-  handler: Handler,
-): BoundedHandler | undefined {
-  if (typeof handler !== 'object' || handler === null) return undefined
-  const origin = originOfCall(dispatcher, options)
-  if (origin === undefined) return undefined
-  return boundedHandler(bounds, origin, handler, options, typeof handler.onRequestStart === 'function')
-}
-
 function originOfCall(dispatcher: object, options: DispatchOptions): string | undefined {
   if (typeof options !== 'object' || options === null) return undefined
   return normalOrigin(options.origin) ?? originOfDispatcher(dispatcher)
@@ -208,16 +198,9 @@ function originOfCall(dispatcher: object, options: DispatchOptions): string | un
 
 /** The origin of a Pool or Client, which stores its URL under a symbol. */
 function originOfDispatcher(dispatcher: object): string | undefined {
-  for (const symbol of Object.getOwnPropertySymbols(dispatcher)) {
-    if (symbol.description !== 'url') continue
-    const url = (dispatcher as Record<symbol, unknown>)[symbol]
-    if (url instanceof URL) return url.origin
-  }
-  return undefined
-}
-
-interface DispatcherBase {
-  dispatch: Dispatch
+  const symbols = Object.getOwnPropertySymbols(dispatcher).filter(({ description }) => description === 'url')
+  const values = symbols.map(symbol => (dispatcher as Record<symbol, unknown>)[symbol])
+  return values.find(value => value instanceof URL)?.origin
 }
 
 /** undici stores its global dispatcher here: under the first symbol since undici 5, the second since 7.27. */
@@ -254,23 +237,18 @@ function adoptUserOf(socket: Socket): void {
   }
 }
 
+/** Adopts the first prototype that defines `dispatch`: for undici's own classes that is the base of all dispatchers. */
 function adoptBaseOf(dispatcher: object): void {
-  const base = baseOf(dispatcher)
-  if (base !== undefined && !adopted.has(base)) adopted.set(base, adopt(base))
-}
-
-/** The first prototype that defines `dispatch`: for undici's own classes that is the base of all dispatchers. */
-function baseOf(dispatcher: object): DispatcherBase | undefined {
   for (let at: object | null = dispatcher; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     const own = Object.getOwnPropertyDescriptor(at, 'dispatch')
-    if (typeof own?.value === 'function' && own.writable === true) return at as DispatcherBase
+    if (typeof own?.value !== 'function' || own.writable !== true) continue
+    if (!adopted.has(at)) adopted.set(at, adopt(at, own))
+    return
   }
-  return undefined
 }
 
-function adopt(base: DispatcherBase): () => void {
-  const own = Object.getOwnPropertyDescriptor(base, 'dispatch')!
-  const original = base.dispatch
+function adopt(base: object, own: PropertyDescriptor): () => void {
+  const original = own.value as Dispatch
   let active = true
   const bounded = function dispatch(this: object, options: DispatchOptions, handler: Handler): boolean {
     const bounds = active ? installedBounds() : undefined
@@ -282,6 +260,6 @@ function adopt(base: DispatcherBase): () => void {
   return () => {
     active = false
     // If other code has wrapped `dispatch` since, meltproof's function stays and passes every call through.
-    if (base.dispatch === bounded) Object.defineProperty(base, 'dispatch', own)
+    if ((base as { dispatch?: unknown }).dispatch === bounded) Object.defineProperty(base, 'dispatch', own)
   }
 }

@@ -36,7 +36,7 @@ const PROCESS = {
   accessLog: ['MELTPROOF_ACCESS_LOG', accessLogFormat],
   drain: ['MELTPROOF_DRAIN', onOrOff],
   culprit: ['MELTPROOF_CULPRIT', culpritOf],
-  watch: ['MELTPROOF_WATCH', textOf],
+  watch: ['MELTPROOF_WATCH', String],
 } as const
 
 const PROTECT: Variables<ProtectOptions> = {
@@ -57,7 +57,7 @@ const PROTECT: Variables<ProtectOptions> = {
 const STDOUT: Variables<StdoutOptions> = {
   bufferBytes: ['MELTPROOF_STDOUT_BUFFER', bytesOf],
   flushMs: ['MELTPROOF_STDOUT_FLUSH', duration(0, 60_000, '60s')],
-  lossFile: ['MELTPROOF_STDOUT_LOSS_FILE', textOf],
+  lossFile: ['MELTPROOF_STDOUT_LOSS_FILE', String],
 }
 
 const OUTBOUND: Variables<GivenLimits> = {
@@ -112,7 +112,8 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
       return undefined
     }
   }
-  const given = <T extends object>(variables: Variables<T>): Given<T> => {
+  /** For options that are all optional. */
+  const given = <T extends object>(variables: Variables<T>): T => {
     const entries = Object.entries<Variable<unknown>>(variables as never).map(([option, each]) => [option, read(each)])
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
   }
@@ -158,15 +159,9 @@ function meant(name: string): string | undefined {
 
 const PREFIX = 'MELTPROOF_'
 
-type Given<T> = { readonly [Option in keyof T]?: Exclude<T[Option], undefined> }
-
 /** Returns the options of a feature that is switched on, explicitly or because one of its options is set. */
 function ifWanted<T extends object>(isOn: boolean | undefined, options: T): T | undefined {
   return (isOn ?? Object.keys(options).length > 0) ? options : undefined
-}
-
-function textOf(text: string): string {
-  return text
 }
 
 function onOrOff(text: string, name: string): boolean {

@@ -15,10 +15,9 @@ import { type LoadFigures, limiterOf } from '../process-gate.ts'
 import { processMemory } from '../signals/memory.ts'
 import { namedStalls } from '../signals/named-stalls.ts'
 import { openLanes } from './connection/lanes.ts'
-import type { Guard, GuardStats } from './guard.ts'
+import type { Guard } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
 import { onFlush } from './operate/held-answers-of.ts'
-import { openRequests } from './operate/open-requests.ts'
 import { answerReadiness } from './operate/readiness.ts'
 import { http2Sessions, socketsBelowTls } from './operate/still-open.ts'
 import { type CheckedOptions, checkProtectOptions, type ProtectOptions } from './protect-options.ts'
@@ -65,14 +64,13 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const reports = checked.reportLoadTo && new LoadReports(checked.reportLoadTo, loadFigures)
   const isReadiness = readiness && exemptPaths([readiness.path])
   const guard: Guard = {
-    stats: () => ({
-      ...path.stats(),
-      open: openRequests(path.connections, sessions.open),
-      lanes: lanes.count,
-      draining: draining !== undefined,
-      dryRun,
-      ...stallsByPlace(),
-    }),
+    stats: () => {
+      let open = path.connections.requests
+      for (const session of sessions.open) open += session.streams
+      const stalls = namedStalls()?.seconds()
+      const stats = { ...path.stats(), open, lanes: lanes.count, draining: draining !== undefined, dryRun }
+      return stalls === undefined ? stats : { ...stats, stalls }
+    },
     pressure: () => path.gate.load.pressure(now()),
     explain: () => {
       const sheds = path.gate.explain(dryRun ? 'request that would have been shed' : 'request that was shed')
@@ -90,17 +88,8 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
             `${longest} ms, so that the last requests still have time. Give drain() a longer timeout.`,
         )
       }
-      draining = drain(
-        {
-          server,
-          path,
-          closeLane: () => lanes.closeOne(),
-          sessions: sessions.open,
-          sockets: belowTls.open,
-        },
-        timeoutMs,
-        drainDelayMs,
-      ).finally(() => path.shedding.records?.publishRest())
+      const drainable = { server, path, lanes, sessions: sessions.open, sockets: belowTls.open }
+      draining = drain(drainable, timeoutMs, drainDelayMs).finally(() => path.shedding.records?.publishRest())
       return draining
     },
     close: () => {
@@ -150,15 +139,10 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   if (checked.serverTiming !== undefined) requestObserver()
   const sessions = http2Sessions(server)
   const belowTls = socketsBelowTls(server)
-  const lanes = openLanes(server, { lanes: checked.lanes, onWarning: warn })
+  const lanes = openLanes(server, checked.lanes, warn)
   setGuard(server, guard)
   onFlush(guard, () => path.shedding.flushDelayed())
   return guard
-}
-
-function stallsByPlace(): Pick<GuardStats, 'stalls'> {
-  const stalls = namedStalls()
-  return stalls === undefined ? {} : { stalls: stalls.seconds() }
 }
 
 const DRAIN_MS = 10_000
@@ -199,16 +183,14 @@ function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
   const paths = typeof exempt === 'function' ? [] : exempt
   const isExempt =
     typeof exempt === 'function'
-      ? safely(
-          {
-            name: 'exempt',
-            call: exempt,
-            read: answer => (typeof answer === 'boolean' ? answer : undefined),
-            expected: 'true or false',
-            otherwise: 'such requests are not exempt',
-          },
+      ? safely({
+          name: 'exempt',
+          call: exempt,
+          read: answer => (typeof answer === 'boolean' ? answer : undefined),
+          expected: 'true or false',
+          otherwise: 'such requests are not exempt',
           warn,
-        )
+        })
       : undefined
   return {
     level: criticalityLevels(checked.criticality, checked.criticalityHeader, warn, checked.trustCallersFrom),

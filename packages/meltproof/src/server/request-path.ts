@@ -1,15 +1,10 @@
 /**
- * The path of a request through a protected server, below any framework:
+ * The path of a request through a protected server, below any framework (ARCHITECTURE.md has the files of each step):
  *
  *     arrive -> admit -> start | wait | shed -> run -> end
  *
- * - arrive: most requests arrive at the parser, before a ServerResponse exists ({@link RequestPath.onHead}; those that
- *   can be shed without an IncomingMessage at {@link RequestPath.refuse}). The others arrive by an event of the server:
- *   HTTP/2, requests injected by the app, upgrades without a listener, raw streams of HTTP/2 (gRPC).
- * - admit: the gate says start, wait or shed (gate/). A waiting request is queued on its connection, or separately.
- * - run: Node creates a response, and the app's handler gets both under its deadline (handler/).
- * - end: the response is closed. If the handler has ended, its permit ends; otherwise the handler works on, and keeps
- *   its permit, for no client.
+ * Most requests arrive at the parser, before a ServerResponse exists. The others arrive by an event of the server:
+ * HTTP/2, requests injected by the app, upgrades without a listener, raw streams of HTTP/2 (gRPC).
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -33,7 +28,7 @@ import { decideDry, shadowHandlerEnded, startShadow } from './gate/dry-run.ts'
 import { ServerGate } from './gate/server-gate.ts'
 import { keepUploadEnd, shedUploadEnd } from './gate/upload-ends.ts'
 import type { GuardStats } from './guard.ts'
-import { Handler } from './handler/handler.ts'
+import { handlerOf } from './handler/handler.ts'
 import { handlerHasEnded } from './handler/outcome.ts'
 import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
 import { Exchange } from './request/exchange.ts'
@@ -77,7 +72,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   readonly #queues: ConnectionQueues<Exchange>
   /** Waiting requests that are not queued on a connection. */
   readonly #apart = new Set<Exchange>()
-  readonly #handler: Handler
+  readonly #runHandler: (exchange: Exchange, event: string) => boolean
   readonly #interception: Interception
   readonly #onClose: (this: AskedResponse | undefined) => void
 
@@ -131,7 +126,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       askNode: exchange => this.#askNode(exchange),
       memory: policy.memory,
     })
-    this.#handler = new Handler({
+    this.#runHandler = handlerOf({
       policy,
       deadline,
       failOpen: this.#failOpen,
@@ -151,9 +146,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       onRequest: (event, args) => this.#onRequest(event, args),
       onStream: args => this.#onStream(args),
       onConnection: socket => this.#onConnection(socket),
-      onCut: socket => this.connections.cut(socket),
-      onCutAll: () => this.connections.cutAll(),
-      onUpgrade: socket => this.connections.upgrade(socket),
+      connections: this.connections,
       busy: this.#queues.connections,
     })
   }
@@ -202,7 +195,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     try {
       const nowMs = now()
       if (shedding.records?.wantsRequest(nowMs)) return false
-      const reason = admission.refuses(connection, rawHeaders, url, nowMs)
+      const reason = admission.refuses(connection.socket, rawHeaders, url, nowMs)
       if (reason === undefined) return false
       const needs = describeHead(rawHeaders)
       if (needs.bodyBytes > 0 || needs.expects || !needs.namesHost) return false
@@ -271,7 +264,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     response[ASKED] = exchange
     if (exchange.mayRun) {
       response.on('close', this.#onClose)
-      return this.#handler.run(exchange, event)
+      return this.#runHandler(exchange, event)
     }
     this.#answers.shed(request, response)
     return true
@@ -299,7 +292,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     let letGo: (() => void) | undefined
     const run = (): boolean => {
       letGo?.()
-      return this.#handler.run(exchange, event)
+      return this.#runHandler(exchange, event)
     }
     try {
       const connection = this.#connectionOf(exchange)

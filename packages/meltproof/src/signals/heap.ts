@@ -5,27 +5,15 @@ import { now } from '../clock.ts'
 import { HeapRoom } from './heap-room.ts'
 import { oldSpaceLimit } from './old-space.ts'
 
-interface CollectionEntry {
-  readonly detail?: { readonly kind?: number }
-}
-
-let room: HeapRoom | undefined
-
+/** Called once in a process, by memory.ts. */
 export function heapRoom(): HeapRoom {
-  room ??= observeHeap()
-  return room
-}
-
-function observeHeap(): HeapRoom {
   const watched = new HeapRoom()
   const flags = [...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/), ...process.execArgv]
   const limit = oldSpaceLimit(flags, getHeapStatistics().heap_size_limit, Number.parseInt(process.versions.node, 10))
   new PerformanceObserver(list => {
-    const full = list
-      .getEntries()
-      .some(entry => (entry as CollectionEntry).detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR)
+    const entries = list.getEntries() as { readonly detail?: { readonly kind?: number } }[]
     // Young collections are frequent, and do not show what is live.
-    if (!full) return
+    if (!entries.some(({ detail }) => detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR)) return
     watched.collected(getHeapStatistics().used_heap_size, limit, now())
   }).observe({ entryTypes: ['gc'] })
   return watched

@@ -15,21 +15,15 @@ interface Wait extends Interval {
   readonly host: string
 }
 
-export class Lookup {
+export interface Lookup {
   readonly host: string
   readonly fromMs: number
   /** True if no other lookup was in progress when this one began. */
   readonly alone: boolean
   /** When its probe had run; NaN before. */
-  probedAtMs: number = Number.NaN
+  probedAtMs: number
   /** Total busy time of the pool at that moment, as {@link LookupWaits} counts it, ms. */
-  busyBeforeMs = 0
-
-  constructor(host: string, fromMs: number, alone: boolean) {
-    this.host = host
-    this.fromMs = fromMs
-    this.alone = alone
-  }
+  busyBeforeMs: number
 }
 
 /** Shorter waits are ignored, ms: threads and the loop need some time to start a job. */
@@ -52,9 +46,10 @@ export class LookupWaits {
   #busyMs = 0
 
   begin(host: string, atMs: number): Lookup {
-    const lookup = new Lookup(host.toLowerCase(), atMs, this.#underWay.size === 0)
+    const alone = this.#underWay.size === 0
+    const lookup = { host: host.toLowerCase(), fromMs: atMs, alone, probedAtMs: Number.NaN, busyBeforeMs: 0 }
     this.#underWay.add(lookup)
-    if (!lookup.alone) this.#beside++
+    if (!alone) this.#beside++
     return lookup
   }
 

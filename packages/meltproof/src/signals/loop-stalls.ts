@@ -9,7 +9,7 @@ import { setTimeout } from 'node:timers'
 import { stalls } from '../channels.ts'
 import { now } from '../clock.ts'
 import type { StallRecord } from '../record.ts'
-import { STALL_TUNING, StallLedger } from './stall-ledger.ts'
+import { PERIOD_MS, StallLedger } from './stall-ledger.ts'
 
 /** Period of the next beat, ms, for a loop that is idle for more than this share of its time. */
 const RESTING: readonly { readonly idleShare: number; readonly periodMs: number }[] = [
@@ -24,21 +24,11 @@ let holders = 0
 let heartbeat: NodeJS.Timeout | undefined
 
 /** `nextInMs`: time until the next beat. */
-export type DelayWatcher = (periodMs: number, lateMs: number, nextInMs: number) => void
+type DelayWatcher = (periodMs: number, lateMs: number, nextInMs: number) => void
 
 const delayWatchers = new Set<DelayWatcher>()
 
-/** Keeps the heartbeat running until the returned function is called. Stalls are known from the first hold on. */
-export function hold(): () => void {
-  holdCounted()
-  let held = true
-  return () => {
-    if (held) releaseCounted()
-    held = false
-  }
-}
-
-/** {@link hold} without a closure: pair every call with one of {@link releaseCounted}. */
+/** Keeps the heartbeat running until {@link releaseCounted} is called as often. Stalls are known from the first on. */
 export function holdCounted(): void {
   holders++
   if (heartbeat === undefined) start()
@@ -66,10 +56,9 @@ export function stallsBetween(fromMs: number, toMs: number): StallRecord[] {
 /** Reports the lateness of each beat, and keeps the heartbeat running, until the returned function is called. */
 export function watchDelays(watcher: DelayWatcher): () => void {
   delayWatchers.add(watcher)
-  const release = hold()
+  holdCounted()
   return () => {
-    delayWatchers.delete(watcher)
-    release()
+    if (delayWatchers.delete(watcher)) releaseCounted()
   }
 }
 
@@ -80,7 +69,7 @@ export function isBeating(): boolean {
 function start(): void {
   ledger.start(now(), idleMs())
   atRoot(() => {
-    heartbeat = setTimeout(beat, STALL_TUNING.periodMs).unref()
+    heartbeat = setTimeout(beat, PERIOD_MS).unref()
   })
 }
 
@@ -89,7 +78,7 @@ function beat(): void {
   const idle = idleMs()
   const stalled = stalls.hasSubscribers && ledger.overdue(nowMs)
   const idleShare = ledger.idleSince(nowMs, idle)
-  const nextInMs = RESTING.find(resting => idleShare > resting.idleShare)?.periodMs ?? STALL_TUNING.periodMs
+  const nextInMs = RESTING.find(resting => idleShare > resting.idleShare)?.periodMs ?? PERIOD_MS
   for (const watcher of delayWatchers) watcher(ledger.periodMs, Math.max(0, ledger.lateMs(nowMs)), nextInMs)
   ledger.beat(nowMs, idle, nextInMs)
   if (stalled) for (const stall of ledger.stallsBetween(nowMs - 1, nowMs)) stalls.publish(stall)

@@ -17,25 +17,19 @@ export interface MemoryGroup {
 /** `why` is set if there is a group that cannot be read. */
 export type FoundGroup = MemoryGroup | { readonly why: string }
 
-interface Version {
-  readonly limit: string
-  readonly usage: string
-  readonly reclaimable: readonly string[]
-}
-
-const V1: Version = {
+const V1 = {
   limit: 'memory.limit_in_bytes',
   usage: 'memory.usage_in_bytes',
   reclaimable: ['total_inactive_file', 'total_active_file'],
 }
-const V2: Version = {
+const V2: typeof V1 = {
   limit: 'memory.max',
   usage: 'memory.current',
   reclaimable: ['inactive_file', 'active_file', 'slab_reclaimable'],
 }
 
 interface Mount {
-  readonly version: Version
+  readonly version: typeof V1
   readonly root: string
   readonly folder: string
 }
@@ -108,7 +102,7 @@ function unescaped(field: string): string {
   return field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 }
 
-function ownPath(groups: string, version: Version): string {
+function ownPath(groups: string, version: typeof V1): string {
   for (const line of groups.split('\n')) {
     const [id, controllers = '', ...path] = line.split(':')
     const isOwn = version === V1 ? controllers.split(',').includes('memory') : id === '0' && controllers === ''

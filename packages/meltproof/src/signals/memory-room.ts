@@ -146,11 +146,8 @@ export class MemoryRoom {
   }
 }
 
-function mark(
-  limitBytes: number,
-  { share, mostBytes }: { readonly share: number; readonly mostBytes: number },
-): number {
-  return limitBytes - Math.min(limitBytes * share, mostBytes)
+function mark(limitBytes: number, left: typeof COLLECT_LEFT): number {
+  return limitBytes - Math.min(limitBytes * left.share, left.mostBytes)
 }
 
 interface State {
@@ -192,22 +189,21 @@ class InServiceLimit {
     if (ahead >= markBytes) {
       const grew = usedBytes - this.#usedThen > this.#flatBytes
       if (!this.isSet) this.#set(inService, state)
-      else if (grew && sinceMs >= CUT_EVERY_MS) this.#set(inService * (isFull ? CUT_WHEN_FULL : CUT), state)
-      else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) this.#raise(state)
+      else if (grew && sinceMs >= CUT_EVERY_MS) {
+        this.#set(Math.min(this.#most, inService * (isFull ? CUT_WHEN_FULL : CUT)), state)
+      } else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) this.#set(this.#raised, state)
     } else if (this.isSet) {
-      if (isMet && sinceMs >= RAISE_EVERY_MS) this.#raise(state)
+      if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#raised, state)
       else if (nowMs - Math.max(this.#metAtMs, this.#changedAtMs) >= FORGET_MS) this.forget()
     }
   }
 
-  #set(most: number, { nowMs, usedBytes }: State): void {
-    this.#most = Math.max(1, Math.floor(Math.min(most, this.#most)))
-    this.#changedAtMs = nowMs
-    this.#usedThen = usedBytes
+  get #raised(): number {
+    return this.#most + Math.max(1, this.#most * RAISE)
   }
 
-  #raise({ nowMs, usedBytes }: State): void {
-    this.#most += Math.max(1, Math.floor(this.#most * RAISE))
+  #set(most: number, { nowMs, usedBytes }: State): void {
+    this.#most = Math.max(1, Math.floor(most))
     this.#changedAtMs = nowMs
     this.#usedThen = usedBytes
   }

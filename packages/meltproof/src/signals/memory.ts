@@ -28,9 +28,9 @@ export class Memory implements InService {
   bodies = 0
   /** The sources of request bodies, which are read more slowly while memory is full. */
   readonly sources: Set<BodySource> = new Set()
-  readonly #heap: HeapRoom
-  #group: OpenGroup | undefined
-  #room: MemoryRoom | undefined
+  readonly #heap: HeapRoom = heapRoom()
+  readonly #group: OpenGroup | undefined = openGroup()
+  #room: MemoryRoom | undefined = this.#group && new MemoryRoom(this.#group.limitBytes)
   #nextAtMs = 0
   #told: string | undefined
   #toldAtMs = Number.NEGATIVE_INFINITY
@@ -38,12 +38,6 @@ export class Memory implements InService {
   #timer: NodeJS.Timeout | undefined
   readonly #warnOfOthers = warnOnce()
   #heapIsJudged = false
-
-  constructor(heap: HeapRoom, group: OpenGroup | undefined) {
-    this.#heap = heap
-    this.#group = group
-    this.#room = group && new MemoryRoom(group.limitBytes)
-  }
 
   /** Called when a handler starts. */
   entered(bringsBody: boolean): void {
@@ -64,7 +58,7 @@ export class Memory implements InService {
     if (this.#heap.short) return true
     const room = this.#room
     if (room === undefined) return false
-    if (nowMs >= this.#nextAtMs) this.#sample(room, nowMs)
+    if (nowMs >= this.#nextAtMs) this.#look(room, nowMs)
     return this.#room?.refuses(bringsBody, this, nowMs) === true
   }
 
@@ -85,34 +79,31 @@ export class Memory implements InService {
     return this.#told
   }
 
-  #sample(room: MemoryRoom, nowMs: number): void {
+  #look(room: MemoryRoom, nowMs: number): void {
     try {
-      this.#look(room, nowMs)
+      room.sampled({ nowMs, usedBytes: this.#group!.usedBytes(), ownBytes: process.memoryUsage.rss() }, this)
+      this.#nextAtMs = nowMs + room.nextInMs
+      if (room.isFullOfOthers) {
+        this.#warnOfOthers(
+          `the memory of the container of process ${process.pid} is nearly full (${mb(room.usedBytes)} of ${mb(room.limitBytes)}), but not because of ` +
+            'requests of this process, so meltproof does not shed for it. Check the other processes of the container, or give it more memory.',
+        )
+      }
+      this.#tellSources(room)
+      // A buffer that is never written to uses address space but no memory, and V8 counts it towards the next collection.
+      if (room.wantsCollection(nowMs)) new ArrayBuffer(COLLECTION_BYTES)
+      if (room.mayRefuse) this.#warnOfHeap(room.limitBytes)
+      if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon(room)
     } catch (error) {
       this.#stop(error)
     }
-  }
-
-  #look(room: MemoryRoom, nowMs: number): void {
-    room.sampled({ nowMs, usedBytes: this.#group!.usedBytes(), ownBytes: process.memoryUsage.rss() }, this)
-    this.#nextAtMs = nowMs + room.nextInMs
-    if (room.isFullOfOthers) {
-      this.#warnOfOthers(
-        `the memory of the container of process ${process.pid} is nearly full (${mb(room.usedBytes)} of ${mb(room.limitBytes)}), but not because of ` +
-          'requests of this process, so meltproof does not shed for it. Check the other processes of the container, or give it more memory.',
-      )
-    }
-    this.#tellSources(room)
-    if (room.wantsCollection(nowMs)) askForCollection()
-    if (room.mayRefuse) this.#warnOfHeap(room.limitBytes)
-    if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon(room)
   }
 
   /** New requests trigger checks too; this timer is for requests in service that allocate while none arrive. */
   #lookSoon({ nextInMs }: MemoryRoom): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      if (this.#room !== undefined) this.#sample(this.#room, now())
+      if (this.#room !== undefined) this.#look(this.#room, now())
     }, nextInMs).unref()
   }
 
@@ -182,16 +173,11 @@ class OpenGroup {
   }
 }
 
-/** A buffer that is never written to uses address space but no memory, and V8 counts it towards the next collection. */
-function askForCollection(): void {
-  new ArrayBuffer(COLLECTION_BYTES)
-}
-
 let memory: Memory | undefined
 
 /** The only instance of this process. */
 export function processMemory(): Memory {
-  memory ??= new Memory(heapRoom(), openGroup())
+  memory ??= new Memory()
   return memory
 }
 

@@ -4,21 +4,18 @@
  */
 import type { StallRecord } from '../record.ts'
 
-export interface StallLedgerTuning {
-  readonly periodMs: number
-  /** A beat that is late by no more than this is not a stall: timers round to whole milliseconds. */
-  readonly slackMs: number
-  readonly capacity: number
-}
-
+/** Shortest time from one beat to the next, ms. */
+export const PERIOD_MS = 10
+/** A beat that is late by no more than this is not a stall, ms: timers round to whole milliseconds. */
+const SLACK_MS = 2
 /** 4,096 stalls cover at least 49 s, and use 96 KiB, allocated at the first stall. */
-export const STALL_TUNING: StallLedgerTuning = { periodMs: 10, slackMs: 2, capacity: 4096 }
+const CAPACITY = 4096
 
 /** Data read within this time after a stall may have waited during the stall, because the next turn reads it, ms. */
-export const AFTERMATH_MS: number = STALL_TUNING.periodMs + STALL_TUNING.slackMs
+export const AFTERMATH_MS: number = PERIOD_MS + SLACK_MS
 
 export class StallLedger {
-  readonly #tuning: StallLedgerTuning
+  readonly #capacity: number
   /** A ring: stall n is at n % capacity. `#before` is the total stalled time before that stall. */
   #from = NONE
   #to = NONE
@@ -28,19 +25,18 @@ export class StallLedger {
   #lastEndMs = Number.NEGATIVE_INFINITY
   #lastBeatMs = Number.NaN
   #lastIdleMs = 0
-  periodMs: number
+  periodMs: number = PERIOD_MS
 
-  constructor(tuning: StallLedgerTuning = STALL_TUNING) {
-    this.#tuning = tuning
-    this.periodMs = tuning.periodMs
+  constructor(capacity: number = CAPACITY) {
+    this.#capacity = capacity
   }
 
   /** Starts the ledger; nothing is known of earlier times. `idleMs`: total idle time of the loop. */
   start(atMs: number, idleMs: number): void {
-    this.#expect(atMs, idleMs, this.#tuning.periodMs)
+    this.#expect(atMs, idleMs, PERIOD_MS)
   }
 
-  beat(atMs: number, idleMs: number, nextInMs: number = this.#tuning.periodMs): void {
+  beat(atMs: number, idleMs: number, nextInMs: number = PERIOD_MS): void {
     if (this.overdue(atMs)) this.#record(this.#stallStart(idleMs), atMs)
     this.#expect(atMs, idleMs, nextInMs)
   }
@@ -61,7 +57,7 @@ export class StallLedger {
 
   /** True during a stall; false while the heartbeat is stopped. */
   overdue(atMs: number): boolean {
-    return this.lateMs(atMs) > this.#tuning.slackMs
+    return this.lateMs(atMs) > SLACK_MS
   }
 
   /** How long ago the next beat was due, ms; negative before that, NaN while the heartbeat is stopped. */
@@ -81,7 +77,7 @@ export class StallLedger {
   stallsBetween(fromMs: number, toMs: number): StallRecord[] {
     const found: StallRecord[] = []
     for (let n = this.#count - 1; n >= this.#oldest; n--) {
-      const slot = n % this.#tuning.capacity
+      const slot = n % this.#capacity
       if (this.#to[slot]! <= fromMs) break
       if (this.#from[slot]! < toMs) found.push({ fromMs: this.#from[slot]!, toMs: this.#to[slot]! })
     }
@@ -92,11 +88,11 @@ export class StallLedger {
   lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (this.overdue(atMs)) return this.#stallStart(idleMs)
     if (atMs - this.#lastEndMs > AFTERMATH_MS) return atMs
-    return this.#from[(this.#count - 1) % this.#tuning.capacity]!
+    return this.#from[(this.#count - 1) % this.#capacity]!
   }
 
   get #oldest(): number {
-    return Math.max(0, this.#count - this.#tuning.capacity)
+    return Math.max(0, this.#count - this.#capacity)
   }
 
   #stallStart(idleMs: number): number {
@@ -104,13 +100,12 @@ export class StallLedger {
   }
 
   #record(fromMs: number, toMs: number): void {
-    const { capacity } = this.#tuning
     if (this.#from.length === 0) {
-      this.#from = new Float64Array(capacity)
-      this.#to = new Float64Array(capacity)
-      this.#before = new Float64Array(capacity)
+      this.#from = new Float64Array(this.#capacity)
+      this.#to = new Float64Array(this.#capacity)
+      this.#before = new Float64Array(this.#capacity)
     }
-    const slot = this.#count++ % capacity
+    const slot = this.#count++ % this.#capacity
     this.#from[slot] = fromMs
     this.#to[slot] = toMs
     this.#before[slot] = this.#totalMs
@@ -119,7 +114,7 @@ export class StallLedger {
   }
 
   #stalledBefore(atMs: number): number {
-    const { capacity } = this.#tuning
+    const capacity = this.#capacity
     // Finds the last stall that began before atMs: stalls are ordered and do not overlap.
     let low = this.#oldest
     let high = this.#count

@@ -40,7 +40,11 @@ const run: RequestObserver['run'] = (exchange, request, response, tells, handle)
   } finally {
     // Most cheap handlers have answered by now, and need no reading of the clock.
     if (hasLeft(exchange, response)) times.returnedAtMs = AT_ITS_END
-    else noteReturned(exchange, response, times, now())
+    else {
+      times.returnedAtMs = now()
+      if (response.writableEnded) noteAnswered(exchange, times, times.returnedAtMs)
+      else response.on('prefinish', () => noteAnswered(exchange, times, now()))
+    }
   }
 }
 
@@ -50,12 +54,6 @@ function hasLeft({ connection }: Exchange, { writableEnded, socket }: ServerResp
 }
 
 const AT_ITS_END = Number.POSITIVE_INFINITY
-
-function noteReturned(exchange: Exchange, response: ServerResponse, times: RequestTimes, atMs: number): void {
-  times.returnedAtMs = atMs
-  if (response.writableEnded) noteAnswered(exchange, times, atMs)
-  else response.on('prefinish', () => noteAnswered(exchange, times, now()))
-}
 
 function noteAnswered({ connection }: Exchange, times: RequestTimes, atMs: number): void {
   times.answeredAtMs = atMs

@@ -73,13 +73,13 @@ export class RequestTimeline implements RequestRecord {
       return lengthMs(left)
     }
     const sending = interval(Math.max(orElse(times.answeredAtMs, endedAtMs), startedAtMs), endedAtMs)
-    const calledMs = calls === undefined ? 0 : take(within(union(calls.dependency), startedAtMs, endedAtMs))
-    const callsNetworkMs = calls === undefined ? 0 : take(within(union(calls.network), startedAtMs, endedAtMs))
+    const takeCalls = (part: Intervals = NEVER): number => take(within(union(part), startedAtMs, endedAtMs))
+    const calledMs = takeCalls(calls?.dependency)
+    const callsNetworkMs = takeCalls(calls?.network)
     // The handler's synchronous start is its own work, even if it is long enough to stall all others.
     take(until(times.returnedAtMs))
     this.stalledMs = take(stalls)
-    this.poolMs =
-      calls === undefined || calls.pool.length === 0 ? 0 : take(within(union(calls.pool), startedAtMs, endedAtMs))
+    this.poolMs = takeCalls(calls?.pool)
     this.dependencyMs = calledMs + this.poolMs
     this.networkMs = callsNetworkMs + take(union([...until(times.receivedAtMs), ...sending]))
     this.queuedMs = take(interval(arrivedAtMs, startedAtMs))

@@ -23,18 +23,13 @@ export function claimedMs(header: string | undefined): number | undefined {
   return longest
 }
 
+const DURATION = /^\s*dur\s*=\s*("?)(\d{1,12}(?:\.\d*)?)\1\s*$/i
+
 /** The first `dur` counts, as specified; if it is not a duration, the entry is ignored. */
 function durationOf(parameters: readonly string[]): number | undefined {
-  for (const parameter of parameters) {
-    const equals = parameter.indexOf('=')
-    if (equals < 0 || parameter.slice(0, equals).trim().toLowerCase() !== 'dur') continue
-    const text = parameter.slice(equals + 1).trim()
-    const bare = text.startsWith('"') && text.endsWith('"') && text.length > 1 ? text.slice(1, -1) : text
-    if (!/^\d{1,12}(?:\.\d*)?$/.test(bare)) return undefined
-    const value = Number(bare)
-    return value <= MOST_DURATION_MS ? value : undefined
-  }
-  return undefined
+  const first = parameters.find(parameter => /^\s*dur\s*=/i.test(parameter)) ?? ''
+  const value = Number(DURATION.exec(first)?.[2])
+  return value <= MOST_DURATION_MS ? value : undefined
 }
 
 function split(text: string, separator: string): string[] {

@@ -62,7 +62,11 @@ export class TalliedSheds implements ShedRecords {
   add(reason: string = LEFT, name: string, waitedMs: number): void {
     if (!sheds.hasSubscribers) return
     const method = methodIndex(name)
-    const ofReason = this.#tallies.get(reason) ?? this.#begin(reason)
+    let ofReason = this.#tallies.get(reason)
+    if (ofReason === undefined) {
+      ofReason = []
+      this.#tallies.set(reason, ofReason)
+    }
     const index = method * (DURATION_BOUNDARIES_S.length + 1) + bucketOf(waitedMs / 1000, DURATION_BOUNDARIES_S)
     ofReason[index] ??= { reason, method: METHODS[method]!, count: 0, waitedMs: 0 }
     const tally = ofReason[index]
@@ -71,20 +75,14 @@ export class TalliedSheds implements ShedRecords {
     this.#timer ??= setTimeout(this.publishRest, EVERY_MS).unref()
   }
 
-  #begin(reason: string): (Tally | undefined)[] {
-    const ofReason: (Tally | undefined)[] = []
-    this.#tallies.set(reason, ofReason)
-    return ofReason
-  }
-
   readonly publishRest = (): void => {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const tallies = [...this.#tallies.values()].flatMap(ofReason => Object.values(ofReason))
     this.#tallies.clear()
     const atMs = now()
-    for (const { reason, method, count, waitedMs } of tallies as Tally[]) {
-      const record = { atMs, reason, method, waitedMs: waitedMs / count, bytes: 0, count }
+    for (const tally of tallies as Tally[]) {
+      const record = { ...tally, atMs, waitedMs: tally.waitedMs / tally.count, bytes: 0 }
       sheds.publish({ record, ...this.#source, request: undefined })
     }
   }

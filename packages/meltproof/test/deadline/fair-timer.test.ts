@@ -11,7 +11,7 @@ import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
 import { kept } from './kept.ts'
 
-function expiry(ms: number, options?: { creditCapMs?: number }): Promise<Expiry> {
+function expiry(ms: number, options?: { readonly creditCapMs: number }): Promise<Expiry> {
   const { promise, resolve } = Promise.withResolvers<Expiry>()
   startFairTimer(ms, resolve, options)
   return promise

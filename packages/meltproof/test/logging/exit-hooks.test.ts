@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { constants } from 'node:os'
 import { describe, it } from 'node:test'
-import { fatalSignal } from '../../src/logging/stdout/exit-signals.ts'
-import { onExit } from '../../src/logging/stdout/exit-hooks.ts'
+import { ExitHooks, fatalSignal } from '../../src/logging/stdout/exit-hooks.ts'
 
 /** With process.kill() and process.reallyExit() that only note that they were called. */
 function spied(work: (said: string[]) => void): string[] {
@@ -12,11 +11,11 @@ function spied(work: (said: string[]) => void): string[] {
   const said: string[] = []
   host['kill'] = (...args: unknown[]) => said.push(`kill ${String(args[1])}`)
   host['reallyExit'] = (code: number) => said.push(`exit ${code}`)
-  const { undo } = onExit(() => said.push('hook'), NOTHING)
+  const hooks = new ExitHooks(() => said.push('hook'), NOTHING)
   try {
     work(said)
   } finally {
-    undo()
+    hooks.undo()
     Object.assign(host, { kill, reallyExit })
   }
   return said
@@ -66,18 +65,18 @@ describe('the exit hook', () => {
 
   it('is removed by undo(), even if other code has replaced the method since', () => {
     const { emit, kill } = process
-    onExit(() => undefined, NOTHING).undo()
+    new ExitHooks(() => undefined, NOTHING).undo()
     assert.equal(process.emit, emit)
     assert.equal(process.kill, kill)
     assert.equal(Object.hasOwn(process, 'emit'), false)
     const said: string[] = []
     const host = process as unknown as Record<string, (...args: unknown[]) => unknown>
     host['kill'] = () => true
-    const { undo } = onExit(() => said.push('hook'), NOTHING)
+    const hooks = new ExitHooks(() => said.push('hook'), NOTHING)
     const ours = host['kill']!
     const front = (...args: unknown[]): unknown => ours(...args)
     host['kill'] = front
-    undo()
+    hooks.undo()
     assert.equal(host['kill'], front)
     process.kill(pid, 'SIGKILL')
     host['kill'] = kill as never

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { syncBuiltinESMExports } from 'node:module'
 import { describe, it, mock } from 'node:test'
-import { ExitSignals } from '../../src/logging/stdout/exit-signals.ts'
+import { ExitHooks } from '../../src/logging/stdout/exit-hooks.ts'
 
 const listening = (): number[] =>
   ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'].map(signal => process.listenerCount(signal))
@@ -18,14 +18,12 @@ function pass(ms: number): void {
   for (let each = 0; each < ms; each += 100) mock.timers.tick(100)
 }
 
-async function withSignals(
-  work: (signals: ExitSignals, set: (waits: boolean) => void) => Promise<void>,
-): Promise<void> {
+async function withSignals(work: (signals: ExitHooks, set: (waits: boolean) => void) => Promise<void>): Promise<void> {
   let waits = false
   mock.timers.enable({ apis: ['setTimeout'] })
   // For modules that import from node:timers.
   syncBuiltinESMExports()
-  const signals = new ExitSignals(
+  const signals = new ExitHooks(
     () => undefined,
     () => waits,
   )
@@ -44,7 +42,7 @@ describe('signals that end a process', () => {
   it('have listeners while lines wait, SIGINT from the next turn on', async () => {
     await withSignals(async signals => {
       assert.deepEqual(counts(), NONE)
-      signals.watch()
+      signals.watchSignals()
       assert.deepEqual(counts(), [1, 0, 1, 1, 1])
       await turn()
       assert.deepEqual(counts(), ALL)
@@ -55,7 +53,7 @@ describe('signals that end a process', () => {
   it('have no listeners one to two seconds after all lines are written', async () => {
     await withSignals(async (signals, set) => {
       set(true)
-      signals.watch()
+      signals.watchSignals()
       await turn()
       pass(5500)
       assert.deepEqual(counts(), ALL)
@@ -64,10 +62,10 @@ describe('signals that end a process', () => {
       assert.deepEqual(counts(), ALL)
       pass(1100)
       assert.deepEqual(counts(), NONE)
-      signals.watch()
+      signals.watchSignals()
       await turn()
       pass(500)
-      signals.watch()
+      signals.watchSignals()
       pass(1000)
       assert.deepEqual(counts(), ALL)
     })
@@ -85,7 +83,7 @@ describe('signals that end a process', () => {
 
   it('have no listener for one turn after letThrough()', async () => {
     await withSignals(async signals => {
-      signals.watch()
+      signals.watchSignals()
       await turn()
       assert.equal(signals.letThrough('SIGTERM'), before[3] === 0)
       assert.deepEqual(counts(), [1, 1, 1, 0, 1])

@@ -26,28 +26,28 @@ function ofConsole(): unknown {
 describe('a process is kept alive', () => {
   it('by a write with a callback until it is settled', () => {
     const writes = new PendingWrites()
-    writes.add(callback)
+    writes.count(callback, 1)
     assert.equal(writes.keepAlive(nobody), true)
-    writes.settle(callback)
+    writes.count(callback, -1)
     assert.equal(writes.keepAlive(nobody), false)
   })
 
   it('but not by console.log or writes to the descriptor', () => {
     const writes = new PendingWrites()
     assert.equal(typeof ofConsole(), 'function')
-    for (const done of [ofConsole(), undefined]) writes.add(done)
+    for (const done of [ofConsole(), undefined]) writes.count(done, 1)
     assert.equal(writes.keepAlive(somebody), false)
-    writes.heed()
+    writes.heeded = true
     assert.equal(writes.keepAlive(nobody), false)
   })
 
   it('by a writer that waits for drain, and by its last writes', () => {
     const writes = new PendingWrites()
-    writes.add(NO_CALLBACK)
+    writes.count(NO_CALLBACK, 1)
     assert.equal(writes.keepAlive(somebody), false, 'no writer waits for drain')
-    writes.heed()
+    writes.heeded = true
     assert.equal(writes.keepAlive(nobody), true)
-    writes.settle(NO_CALLBACK)
+    writes.count(NO_CALLBACK, -1)
     assert.equal(writes.keepAlive(somebody), true)
     assert.equal(writes.keepAlive(nobody), false)
   })

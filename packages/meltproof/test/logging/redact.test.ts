@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { percentDecoded } from '../../src/logging/access-log/percent-decoded.ts'
 import { redactTarget } from '../../src/logging/access-log/redact.ts'
-import { secretNames } from '../../src/logging/access-log/secret-names.ts'
+import { percentDecoded, secretNames } from '../../src/logging/access-log/secret-names.ts'
 
 const isSecret = secretNames([])
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { SampledSeries } from '../../src/observe/instruments.ts'
 import { METHODS, methodIndex } from '../../src/record.ts'
 import { addressOf, BoundedNames } from '../../src/observe/labels.ts'
-import { prometheusText } from '../../src/observe/prometheus-text.ts'
+import { prometheusText } from '../../src/observe/scrape.ts'
 
 test('a histogram counts each value once, in the first bucket that holds it', () => {
   fc.assert(

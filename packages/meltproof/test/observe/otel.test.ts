@@ -14,7 +14,7 @@ import { limiter } from '../../src/limiter/index.ts'
 import { namePool, type PoolFigures } from '../../src/named-figures.ts'
 import { METRICS } from '../../src/observe/metrics.ts'
 import { instrument } from '../../src/observe/otel.ts'
-import { optionalPeer } from '../../src/observe/peer.ts'
+import { openTelemetryApi } from '../../src/observe/peer.ts'
 import { nameRoute } from '../../src/request-notes.ts'
 import { protect } from '../../src/server/protect.ts'
 import { nameStalls } from '../../src/signals/named-stalls.ts'
@@ -193,7 +193,7 @@ test('a missing peer dependency throws an error that names the command to instal
     throw Object.assign(new Error('Cannot find package'), { code: 'MODULE_NOT_FOUND' })
   }
   assert.throws(
-    () => optionalPeer('@opentelemetry/api', 'meltproof/otel', missing),
+    () => openTelemetryApi(missing),
     (error: unknown) =>
       isMeltproofError(error) &&
       error.code === 'MELTPROOF_PEER_MISSING' &&

@@ -9,7 +9,7 @@ import { install } from '../../src/outbound/install.ts'
 import type { OutboundRecord } from '../../src/record.ts'
 import { runInScope } from '../../src/outbound/scope.ts'
 import type { CallTimeline } from '../../src/timing/call-timeline.ts'
-import { hold } from '../../src/signals/loop-stalls.ts'
+import { watchDelays } from '../../src/signals/loop-stalls.ts'
 import { watchCalls } from '../../src/timing/tracker.ts'
 import { block } from '../block.ts'
 import { eventually, listen } from '../server/harness.ts'
@@ -19,7 +19,7 @@ const seen: { record: OutboundRecord; timeline: CallTimeline }[] = []
 const see = (record: OutboundRecord, timeline: CallTimeline): unknown => seen.push({ record, timeline })
 let stop = watchCalls(see)
 // In a server a request is pending while calls are made; here somebody else has to keep the ledger on.
-const release = hold()
+const release = watchDelays(() => undefined)
 after(() => {
   stop()
   release()

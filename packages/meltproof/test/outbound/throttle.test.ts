@@ -30,7 +30,7 @@ test('the throttle forgets refusals within two seconds', () => {
   for (let ms = 0; ms < 1000; ms += 10) throttle.refused(ms)
   assert.ok(throttle.probability(1_000) > 0.9)
   assert.equal(throttle.probability(3_000), 0)
-  assert.equal(throttle.isIdle(3_000), true)
+  assert.equal(throttle.decided(3_000), 0)
 })
 
 test('property: the probability follows from the outcomes of the last two seconds', () => {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'
-import { DryRunLines, printDryRun } from '../../src/register/dry-run-lines.ts'
+import { dryRunLines, printDryRun } from '../../src/register/dry-run-lines.ts'
 
-type Figures = Parameters<DryRunLines['look']>[0]
+type Figures = Parameters<ReturnType<typeof dryRunLines>>[0]
 
 const NONE = { standing: 0, stale: 0, late: 0, full: 0, deadline: 0, closing: 0, memory: 0, upgrade: 0 }
 const figures = (admitted: number, shed: Partial<Figures['shed']> = {}): Figures => ({
@@ -13,30 +13,30 @@ const figures = (admitted: number, shed: Partial<Figures['shed']> = {}): Figures
 })
 
 it('without would-be sheds there is no line', () => {
-  const lines = new DryRunLines(0)
-  for (let s = 5; s < 600; s += 5) assert.equal(lines.look(figures(s * 100), s * 1000), undefined)
+  const lineOf = dryRunLines(0)
+  for (let s = 5; s < 600; s += 5) assert.equal(lineOf(figures(s * 100), s * 1000), undefined)
 })
 
 it('a line says how many requests would have been shed, why, and in which time', () => {
-  const lines = new DryRunLines(0)
-  assert.equal(lines.look(figures(1500), 5000), undefined)
+  const lineOf = dryRunLines(0)
+  assert.equal(lineOf(figures(1500), 5000), undefined)
   assert.equal(
-    lines.look(figures(1600, { full: 1, standing: 250 }), 10_000),
+    lineOf(figures(1600, { full: 1, standing: 250 }), 10_000),
     'would have shed 251 of 351 requests in the last 5 s (standing 250, full 1). In this dry run all were served.',
   )
 })
 
 it('docs/register.md shows a line as it is printed', () => {
   const page = readFileSync(new URL('../../../../docs/register.md', import.meta.url), 'utf8')
-  const line = new DryRunLines(0).look(figures(606, { standing: 3904 }), 10_000)
+  const line = dryRunLines(0)(figures(606, { standing: 3904 }), 10_000)
   assert.ok(page.includes(`MeltproofWarning: meltproof/register ${line}\n`), line)
 })
 
 it('an overload of an hour prints about one line a minute, and the lines add up', () => {
-  const lines = new DryRunLines(0)
+  const lineOf = dryRunLines(0)
   const told: { atMs: number; shed: number }[] = []
   for (let s = 5; s <= 3600; s += 5) {
-    const line = lines.look(figures(s * 10, { standing: s * 90 }), s * 1000)
+    const line = lineOf(figures(s * 10, { standing: s * 90 }), s * 1000)
     if (line !== undefined) told.push({ atMs: s * 1000, shed: Number(/shed (\d+) of/.exec(line)![1]) })
   }
   assert.deepEqual(

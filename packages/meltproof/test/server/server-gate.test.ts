@@ -165,16 +165,14 @@ describe('handlerHasEnded() after the response has closed', () => {
 describe('a function in the options', () => {
   const ask = (call: (request: IncomingMessage) => unknown): { answers: unknown[]; warnings: string[] } => {
     const warnings: string[] = []
-    const asked = safely(
-      {
-        name: 'colour',
-        call,
-        read: answer => (answer === 'red' ? 1 : undefined),
-        expected: "'red'",
-        otherwise: 'such requests are grey',
-      },
-      warning => warnings.push(warning),
-    )
+    const asked = safely({
+      name: 'colour',
+      call,
+      read: answer => (answer === 'red' ? 1 : undefined),
+      expected: "'red'",
+      otherwise: 'such requests are grey',
+      warn: warning => warnings.push(warning),
+    })
     return { answers: [asked(request('/')), asked(request('/'))], warnings }
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { now } from '../../src/clock.ts'
-import { hold, isBeating, stalledBetween, stallsBetween, watchDelays } from '../../src/signals/loop-stalls.ts'
+import { isBeating, stalledBetween, stallsBetween, watchDelays } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
 
 /** Goes on right behind the next beat: on a busy machine a stall may be on already at any other moment. */
@@ -18,6 +18,8 @@ function nextBeat(): Promise<number> {
     })
   })
 }
+
+const hold = (): (() => void) => watchDelays(() => undefined)
 
 test('a blocked loop is measured while a hold exists, and the heartbeat ends with the last hold', async t => {
   assert.equal(isBeating(), false)

@@ -3,21 +3,17 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { StallLedger } from '../../src/signals/stall-ledger.ts'
 
-const TUNING = { periodMs: 10, slackMs: 2, capacity: 64 }
+const CAPACITY = 64
 
 /** A ledger fed by a loop that is idle but for these stalls, until `untilMs`. */
-function fed(
-  stalls: readonly (readonly [fromMs: number, toMs: number])[],
-  untilMs: number,
-  tuning = TUNING,
-): StallLedger {
-  const ledger = new StallLedger(tuning)
+function fed(stalls: readonly (readonly [fromMs: number, toMs: number])[], untilMs: number): StallLedger {
+  const ledger = new StallLedger(CAPACITY)
   ledger.start(0, 0)
   let beatMs = 0
   const idleAt = (ms: number): number =>
     ms - stalls.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, ms) - Math.min(from, ms)), 0)
   for (;;) {
-    beatMs += tuning.periodMs
+    beatMs += 10
     for (const [from, to] of stalls) if (from < beatMs && beatMs < to) beatMs = to
     if (beatMs > untilMs) return ledger
     ledger.beat(beatMs, idleAt(beatMs))
@@ -63,7 +59,7 @@ test('lainSince() is the beginning of the stall for data read right after it, an
 })
 
 test('a beat is overdue only after the time that the beat before it announced', () => {
-  const ledger = new StallLedger(TUNING)
+  const ledger = new StallLedger()
   ledger.start(0, 0)
   ledger.beat(10, 10, 20)
   assert.equal(ledger.idleSince(20, 20), 1)
@@ -86,7 +82,7 @@ test('a stall that still lasts counts up to the time of the query', () => {
 })
 
 test('there are no stalls before the first beat and after the last', () => {
-  const ledger = new StallLedger(TUNING)
+  const ledger = new StallLedger()
   assert.equal(ledger.stalledBetween(0, 5000), 0)
   ledger.start(5000, 4000)
   assert.equal(ledger.stalledBetween(0, 5005), 0)

@@ -73,7 +73,6 @@ export function isOwn({ file }: Pick<Frame, 'file'>): boolean {
   return path.isAbsolute(file) && !isOurs(file) && packageOf(file) === appPackage
 }
 
-/** True for files of the observer or of meltproof. */
 export function isOurs(file: string): boolean {
   return file.startsWith(observerFolder) || file.startsWith(meltproofFolder)
 }

@@ -1,7 +1,4 @@
-/**
- * Runs inside the audited process before the app. Writes its observations to one JSON file per process in the folder
- * MELTLAB_AUDIT, where a file `phase` says what to observe. It answers no request and ends nothing.
- */
+/** Runs inside the audited process: writes observations to a file in MELTLAB_AUDIT, where `phase` says of what. */
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

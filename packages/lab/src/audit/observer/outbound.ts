@@ -56,7 +56,6 @@ function meltproofBounds(): boolean {
   return [limits.totalMs, limits.firstByteMs].some(limit => limit !== false && limit <= LONGEST_BOUND_MS)
 }
 
-/** True if undici's global dispatcher has both timeouts. */
 function dispatcherBounds(): boolean {
   const shared = globalThis as { [dispatcher: symbol]: Record<symbol, unknown> | undefined }
   const dispatcher = shared[Symbol.for('undici.globalDispatcher.1')]
@@ -115,10 +114,7 @@ interface Stretch {
   readonly calls: Open[]
 }
 
-/**
- * Detects which requests a signal ends. Node does not store the signal, and axios and node-fetch hide it; but all three
- * add a listener to the signal in the same synchronous code that makes the request.
- */
+/** Which requests a signal ends: Node does not store it, but the code that makes the request also listens to it. */
 function watchSignals(watching: Watching): (call: Open) => void {
   let stretch: Stretch | undefined
   const current = (): Stretch => {

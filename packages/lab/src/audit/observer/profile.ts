@@ -76,7 +76,6 @@ export function heldBy<S extends Stall>(
   })
 }
 
-/** The start of each sample. */
 function timesOf({ startTime, timeDeltas = [] }: Profile): readonly number[] {
   let at = startTime
   return timeDeltas.map(delta => (at += delta))

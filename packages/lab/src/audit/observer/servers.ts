@@ -18,7 +18,6 @@ const MOST_PATHS = 200
 
 export class Servers {
   requests = 0
-  /** True in the phase `alone`. */
   alone = false
   /** The path of the last request in that phase. */
   path = ''

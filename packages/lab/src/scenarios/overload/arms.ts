@@ -1,6 +1,4 @@
-/**
- * The arms of the scoreboard: the app alone, each rival, HAProxy in front with two kinds of `maxconn`, and meltproof.
- */
+/** The arms of the scoreboard: the app alone, each rival, HAProxy with two kinds of `maxconn`, and meltproof. */
 import { appFile } from '../../experiment/app-file.ts'
 import type { Arm } from '../../melt/arms.ts'
 import { UserError } from '../../user-error.ts'

@@ -129,10 +129,7 @@ export function overviewsOf(board: Board): readonly Table[] {
   ]
 }
 
-/**
- * Rivals that are at least as good as meltproof in both figures and better in one. Goodput is compared in whole
- * percent.
- */
+/** Rivals at least as good as meltproof in both figures and better in one. Goodput counts in whole percent. */
 export function aheadAt(board: Board, load: number): readonly Row[] {
   const ours = rowAt(board, load, 'meltproof')
   if (ours === undefined) return []

@@ -66,10 +66,7 @@ export function overloadView(measured: OverloadMeasured, arms: Arms, workload: W
   }
 }
 
-/**
- * The rows at the highest load below the capacity. If a workload gives its capacity, no load should be shed, so the
- * highest load counts.
- */
+/** The rows at the highest load below the capacity; the highest of all if a workload gives its capacity. */
 function belowCapacity(rows: readonly Row[], { capacity }: Workload): readonly Row[] {
   const loads = rows.map(row => row.multiple).filter(load => load < 1 || capacity !== undefined)
   const highest = Math.max(...loads)

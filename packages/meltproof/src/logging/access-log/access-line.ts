@@ -26,6 +26,11 @@ export interface AccessEntry extends FromRecord {
   readonly sampled: number
 }
 
+/** Errors, sheds and aborted requests are logged at any pressure, because operators look for them. */
+export function isAlwaysLogged(status: number, outcome: string): boolean {
+  return outcome !== 'answered' || status === 0 || status >= 400
+}
+
 /** The fields of the JSON format, safe for any logger. Durations and call counts of 0 are omitted, except `ms`. */
 export function accessFields(entry: AccessEntry): Record<string, string | number> {
   const fields: Record<string, string | number> = {

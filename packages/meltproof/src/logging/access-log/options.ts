@@ -1,7 +1,6 @@
 /** The options of meltproof/access-log, their ranges and defaults. */
 import { checkFunction, checkNumber, checkObject, checkOneOf, invalidOption, rejectUnknown } from '../../options.ts'
-import { type AccessEntry, accessFields, combinedLine, jsonLine } from './access-line.ts'
-import { isAlwaysLogged, type Sampling } from './sampling.ts'
+import { type AccessEntry, accessFields, combinedLine, isAlwaysLogged, jsonLine } from './access-line.ts'
 
 /** @experimental */
 export interface FieldLogger {
@@ -36,6 +35,12 @@ export interface AccessLogOptions {
   readonly address?: 'full' | 'masked' | 'none'
 }
 
+export interface Sampling {
+  /** Share of ordinary requests that is logged without pressure. */
+  readonly calm: number
+  readonly pressed: number
+}
+
 export interface AccessLogSettings {
   readonly emit: (entry: AccessEntry) => void
   readonly sampling: Sampling
@@ -64,6 +69,10 @@ export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSetti
     redact,
     address: checkOneOf('address', address, ['full', 'masked', 'none']),
   }
+}
+
+export function shareAt({ calm, pressed }: Sampling, pressure: number): number {
+  return calm + (pressed - calm) * Math.min(1, Math.max(0, pressure))
 }
 
 function checkLogger(logger: FieldLogger, { format, write }: AccessLogOptions): void {

@@ -1,13 +1,7 @@
 /** Redacts values of secret names, and users before a host, in a request target or referer. Pure, in linear time. */
-import { percentDecoded } from './percent-decoded.ts'
+import { type IsSecret, percentDecoded } from './secret-names.ts'
 
 const REDACTED = '[redacted]'
-
-const PERCENT = 0x25
-const EQUALS = 0x3d
-const QUESTION = 0x3f
-const HASH = 0x23
-const SEMICOLON = 0x3b
 
 const MOST_DECODINGS = 3
 
@@ -18,8 +12,6 @@ const ENCODED_EQUALS = /%(?:25)*3d/i
 /** `//user:password@host` at the beginning, after a scheme, or in a value. A password may contain an `@`. */
 const USER_IN_PATH = /((?:^|[:=])\/{2,})[^/?#]*@/g
 const USER_IN_QUERY = /([:=]\/{2,})[^/?#&]*@/g
-
-export type IsSecret = (rawName: string) => boolean
 
 export function redactTarget(target: string, isSecret: IsSecret): string {
   const text = withoutUsers(target)
@@ -57,16 +49,16 @@ function findSecret(text: string, start: number, end: number, isSecret: IsSecret
   let valueFrom: number | undefined
   let encoded = false
   for (let i = start; i < end; i++) {
-    const code = text.charCodeAt(i)
-    if (code === EQUALS) {
+    const character = text[i]
+    if (character === '=') {
       const name = text.slice(nameFrom, i)
       // An encoded name that contains `=` may be a pair itself: then all of it counts as a value.
       const isPair = encoded && ENCODED_EQUALS.test(name)
       if (name !== '' && !isPair && isSecret(name)) return i + 1
       valueFrom ??= isPair ? start : i + 1
       nameFrom = i + 1
-    } else if (code === PERCENT) encoded = decode
-    else if (code === SEMICOLON || code === QUESTION || code === HASH) nameFrom = i + 1
+    } else if (character === '%') encoded = decode
+    else if (character === ';' || character === '?' || character === '#') nameFrom = i + 1
   }
   valueFrom ??= start
   return encoded && hidesSecret(text.slice(valueFrom, end), isSecret) ? valueFrom : undefined

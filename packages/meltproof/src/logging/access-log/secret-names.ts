@@ -3,7 +3,6 @@
  * as frameworks read it: percent-decoded, and in segments (`user[password]`, `auth.token`, `token[]`). Case, `-`, `_`
  * and trailing digits are ignored. docs/access-log.md lists these names: keep it up to date.
  */
-import { percentDecoded } from './percent-decoded.ts'
 
 /** Names that are secret only as a whole segment: `zip_code`, `sort_key` and `requires_auth` are not. */
 const SEGMENTS = ['assertion', 'auth', 'code', 'key', 'pin', 'samlresponse', 'session', 'sid']
@@ -31,6 +30,8 @@ const WHOLE: ReadonlySet<string> = new Set([...SEGMENTS, ...WORDS])
 const ENDING = new RegExp(`(?:${ENDINGS.join('|')})$`)
 const LAST_WORD: ReadonlySet<string> = new Set(WORDS)
 
+export type IsSecret = (rawName: string) => boolean
+
 const PLAIN = /^[a-z]+$/
 const BETWEEN_SEGMENTS = /[.[\]/?;#:,{}()"'<>|\\]+/
 /** Splits `user_pass`, `userPass`, `userPASS` and `USERPass`. */
@@ -39,7 +40,7 @@ const NO_LETTERS = /[^a-z0-9\u0080-\uffff]+/g
 const LAST_DIGITS = /(?<!\d)\d+$/
 
 /** Returns a function that tells whether a parameter with this name carries a secret; `added` names always do. */
-export function secretNames(added: readonly string[]): (rawName: string) => boolean {
+export function secretNames(added: readonly string[]): IsSecret {
   const addedNames: ReadonlySet<string> = new Set(added.map(folded))
   const isSecretPart = (part: string): boolean => WHOLE.has(part) || ENDING.test(part)
   const isSecret = (text: string): boolean => {
@@ -64,4 +65,16 @@ function lastWord(segment: string): string {
 function folded(text: string): string {
   const lower = text.toLowerCase()
   return lower.replace(NO_LETTERS, '') || lower
+}
+
+/** An encoded ASCII character, or a run of other encoded bytes, which form UTF-8 only together. */
+const ENCODED = /%[0-7][0-9a-f]|(?:%[89a-f][0-9a-f])+/gi
+
+/** Percent-decoding that never throws: invalid encodings stay as they are. In one pass. */
+export function percentDecoded(text: string): string {
+  if (!text.includes('%')) return text
+  return text.replace(ENCODED, run => {
+    const code = Number.parseInt(run.slice(1), 16)
+    return code < 0x80 ? String.fromCharCode(code) : Buffer.from(run.replaceAll('%', ''), 'hex').toString()
+  })
 }

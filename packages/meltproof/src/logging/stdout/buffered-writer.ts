@@ -68,7 +68,7 @@ export class BufferedWriter {
     this.queue = new LineQueue(limits, {
       gapNotice: lines => gapNotice(lines, this.lastIsJson, wallClockMs()),
       settled: (done, lost) => {
-        this.pending.settle(done)
+        this.pending.count(done, -1)
         this.callBack(done, lost)
       },
     })
@@ -107,7 +107,7 @@ export class BufferedWriter {
 
   /** Called before a listener for 'drain', or a pipe, is added. */
   heeded(): void {
-    this.pending.heed()
+    this.pending.heeded = true
     this.holdProcess(() => this.needsDrain)
   }
 
@@ -186,7 +186,7 @@ export class BufferedWriter {
 
   private enqueue(output: Output, done: Done | undefined): void {
     const { lost } = this.queue.stats
-    if (done !== undefined) this.pending.add(done)
+    if (done !== undefined) this.pending.count(done, 1)
     if (output.length <= PART_BYTES) this.queue.push(output, done)
     else this.enqueueParts(typeof output === 'string' ? Buffer.from(output) : output, done)
     if (this.queue.stats.lost > lost) {

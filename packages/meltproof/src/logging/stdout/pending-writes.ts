@@ -13,28 +13,18 @@ const { _stdoutErrorHandler: ofLog, _stderrErrorHandler: ofError } = console as 
 export class PendingWrites {
   private withCallback = 0
   private withoutCallback = 0
-  private heeded = false
+  /** Whether the app has listened for 'drain' or piped. */
+  heeded = false
 
-  add(done: unknown): void {
-    this.count(done, 1)
-  }
-
-  settle(done: unknown): void {
-    this.count(done, -1)
-  }
-
-  heed(): void {
-    this.heeded = true
+  /** Adds a write, or removes one that is settled. */
+  count(done: unknown, by: 1 | -1): void {
+    if (done === NO_CALLBACK) this.withoutCallback += by
+    else if (!isOfConsole(done)) this.withCallback += by
   }
 
   /** `awaitsDrain`: whether a listener waits for a future 'drain'. */
   keepAlive(awaitsDrain: () => boolean): boolean {
     return this.withCallback > 0 || (this.heeded && (this.withoutCallback > 0 || awaitsDrain()))
-  }
-
-  private count(done: unknown, by: 1 | -1): void {
-    if (done === NO_CALLBACK) this.withoutCallback += by
-    else if (!isOfConsole(done)) this.withCallback += by
   }
 }
 

@@ -89,14 +89,8 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   /** True when no response is in progress, so that meltproof may write an answer now. */
   get quiet(): boolean {
     const { socket } = this
-    return (
-      !this.closing &&
-      !this.hasQueue &&
-      socket._httpMessage == null &&
-      socket.writableLength === 0 &&
-      socket.writable &&
-      !socket.destroyed
-    )
+    if (this.closing || this.hasQueue || socket._httpMessage != null) return false
+    return socket.writable && socket.writableLength === 0 && !socket.destroyed
   }
 
   get hasQueue(): boolean {

@@ -14,6 +14,13 @@ export class Connections<R extends ConnectionRequest> {
     this.#heads = heads
   }
 
+  /** How many requests clients have open, with or without a permit, as a proxy in front counts them. */
+  get requests(): number {
+    let open = this.upgraded.size
+    for (const { socket, waiting } of this.open) if (socket._httpMessage != null || waiting !== undefined) open++
+    return open
+  }
+
   at(socket: HttpSocket): Connection<R> | undefined {
     return Connection.of(socket, this.#heads)
   }

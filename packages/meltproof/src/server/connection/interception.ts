@@ -5,6 +5,8 @@
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Method, replaceMethod } from '../../replace-method.ts'
+import type { ConnectionRequest } from './connection.ts'
+import type { Connections } from './connections.ts'
 import { type HttpSocket, surviveShutdownLibraries, keepOpenDuring } from './http-socket.ts'
 
 /** Apps may emit these events themselves, with any arguments. */
@@ -12,11 +14,7 @@ export interface Intercepted {
   readonly onRequest: (event: string, args: unknown[]) => boolean
   readonly onStream: (args: unknown[]) => boolean
   readonly onConnection: (socket: HttpSocket | undefined) => void
-  /** Node is about to close the socket, because it timed out or received invalid HTTP. */
-  readonly onCut: (socket: HttpSocket | undefined) => void
-  /** The app is about to close all connections. */
-  readonly onCutAll: () => void
-  readonly onUpgrade: (socket: Duplex | undefined) => void
+  readonly connections: Pick<Connections<ConnectionRequest>, 'cut' | 'cutAll' | 'upgrade'>
   /** Connections that Node treats as idle although one of their requests waits. */
   readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>
 }
@@ -38,7 +36,7 @@ export class Interception {
     const { closeAllConnections: closeAll, closeIdleConnections: closeIdle } = server as Partial<Server>
     if (closeAll !== undefined) {
       this.#replace('closeAllConnections', () => {
-        intercepted.onCutAll()
+        intercepted.connections.cutAll()
         closeAll.call(server)
       })
     }
@@ -58,7 +56,7 @@ export class Interception {
   }
 
   #intercept(intercepted: Intercepted, event: string, args: unknown[]): boolean {
-    const { onRequest, onStream, onConnection, onCut, onUpgrade } = intercepted
+    const { connections, onRequest, onStream, onConnection } = intercepted
     switch (event) {
       case 'request':
       case 'checkContinue':
@@ -73,14 +71,14 @@ export class Interception {
         return emitted
       }
       case 'timeout':
-        onCut(args[0] as HttpSocket | undefined)
+        connections.cut(args[0] as HttpSocket | undefined)
         break
       case 'clientError':
-        onCut(args[1] as HttpSocket | undefined)
+        connections.cut(args[1] as HttpSocket | undefined)
         break
       case 'upgrade':
       case 'connect':
-        onUpgrade(args[1] as Duplex | undefined)
+        connections.upgrade(args[1] as Duplex | undefined)
     }
     return this.emit(event, ...args)
   }

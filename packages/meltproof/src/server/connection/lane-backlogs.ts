@@ -14,56 +14,42 @@ const NEARLY_ALL = 0.85
 const WINDOWS_TO_LENGTHEN = 5
 const SHORTEST = 2
 
-export class LaneBacklogs {
-  readonly #main: ListenHandle
-  readonly #lanes: readonly ListenHandle[]
-  readonly #longest: number
-  readonly #now: () => number
-  readonly #turn: () => number
-  #backlog: number
-  #windowsKeptUp = 0
-  #accepted = 0
-  #sinceTurn = 0
-  #sinceMs = Number.NEGATIVE_INFINITY
-
-  constructor(
-    main: ListenHandle,
-    lanes: readonly ListenHandle[],
-    backlog: number,
-    clock: () => number = now,
-    turn: () => number = loopTurn,
-  ) {
-    this.#main = main
-    this.#lanes = lanes
-    this.#longest = backlog
-    this.#backlog = backlog
-    this.#now = clock
-    this.#turn = turn
+/**
+ * Returns the function to call for each connection that a lane accepts.
+ * @param lanes all lanes except the main one
+ * @param clock ms
+ */
+export function adaptBacklogs(
+  main: ListenHandle,
+  lanes: readonly ListenHandle[],
+  longest: number,
+  clock: () => number = now,
+  turn: () => number = loopTurn,
+): () => void {
+  let backlog = longest
+  let windowsKeptUp = 0
+  let accepted = 0
+  let sinceTurn = 0
+  let sinceMs = Number.NEGATIVE_INFINITY
+  const listen = (length: number): void => {
+    backlog = length
+    for (const lane of [main, ...lanes]) lane.listen(length)
   }
-
-  accepted(): void {
-    if (++this.#accepted % LOOK_EVERY !== 0) return
-    const nowMs = this.#now()
-    if (nowMs - this.#sinceMs < WINDOW_MS) return
-    const turn = this.#turn()
-    this.#windowEnded(turn - this.#sinceTurn)
-    this.#sinceTurn = turn
-    this.#sinceMs = nowMs
-    this.#accepted = 0
-  }
-
-  /** @param turns connections that each lane could accept in the window; NaN where Node does not count turns */
-  #windowEnded(turns: number): void {
-    if (this.#accepted > NEARLY_ALL * this.#lanes.length * turns) {
-      this.#windowsKeptUp = 0
-      this.#listen(Math.min(this.#longest, Math.max(SHORTEST, turns)))
-    } else if (this.#backlog < this.#longest && ++this.#windowsKeptUp >= WINDOWS_TO_LENGTHEN) {
-      this.#listen(this.#longest)
+  return () => {
+    if (++accepted % LOOK_EVERY !== 0) return
+    const nowMs = clock()
+    if (nowMs - sinceMs < WINDOW_MS) return
+    const nowTurn = turn()
+    // Each lane could accept this many connections in the window; NaN where Node does not count turns.
+    const turns = nowTurn - sinceTurn
+    if (accepted > NEARLY_ALL * lanes.length * turns) {
+      windowsKeptUp = 0
+      listen(Math.min(longest, Math.max(SHORTEST, turns)))
+    } else if (backlog < longest && ++windowsKeptUp >= WINDOWS_TO_LENGTHEN) {
+      listen(longest)
     }
-  }
-
-  #listen(backlog: number): void {
-    this.#backlog = backlog
-    for (const lane of [this.#main, ...this.#lanes]) lane.listen(backlog)
+    sinceTurn = nowTurn
+    sinceMs = nowMs
+    accepted = 0
   }
 }

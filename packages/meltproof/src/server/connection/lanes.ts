@@ -9,7 +9,7 @@
 import type net from 'node:net'
 import { isWorker } from '../../loaded.ts'
 import { quietly } from '../../warnings.ts'
-import { LaneBacklogs } from './lane-backlogs.ts'
+import { adaptBacklogs } from './lane-backlogs.ts'
 import {
   addressIsFree,
   bindSocket,
@@ -23,13 +23,6 @@ import {
 
 /** With 5 ms handlers at 10 times capacity, 32 lanes halve the latency of 16; 64 gain nothing (docs/benchmarks.md). */
 export const DEFAULT_LANES = 32
-
-export interface LaneOptions {
-  /** Listening sockets wanted, the main one included; 1 turns lanes off. @default 32 (DEFAULT_LANES) */
-  readonly lanes: number
-  /** Called once per listen() that opens fewer sockets than wanted although the platform supports more. */
-  readonly onWarning?: (warning: string) => void
-}
 
 export interface Lanes {
   readonly count: number
@@ -60,7 +53,11 @@ interface Extra {
   readonly detach: () => void
 }
 
-export function openLanes(server: net.Server, { lanes: wanted, onWarning }: LaneOptions): Lanes {
+/**
+ * @param wanted how many sockets listen, the main one included; 1 turns lanes off
+ * @param onWarning called once per listen() that opens fewer sockets than wanted although the platform supports more
+ */
+export function openLanes(server: net.Server, wanted: number, onWarning?: (warning: string) => void): Lanes {
   const internals = server as unknown as ServerInternals
   const original = internals._listen2
   let extra: Extra | undefined
@@ -161,8 +158,7 @@ function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, wanted
     flags: at.flags | REUSE_PORT,
   }
   const lanes: ListenHandle[] = []
-  const backlogs = new LaneBacklogs(main, lanes, backlog)
-  const accepted = (): void => backlogs.accepted()
+  const accepted = adaptBacklogs(main, lanes, backlog)
   while (lanes.length < wanted - 1) {
     const lane = quietly(() => openLane(beside, main, backlog, () => quietly(accepted)))
     if (!lane) break

@@ -40,7 +40,7 @@ function portIn([first]: readonly unknown[]): number {
  * has closed, or failed to listen, it may listen elsewhere on its own.
  */
 export function handOver(server: net.Server, first: net.Server, lanes: number): void {
-  const own = openLanes(server, { lanes })
+  const own = openLanes(server, lanes)
   const events: EventEmitter = server
   const join = (): void => {
     events.off(errorMonitor, part)

@@ -2,14 +2,14 @@
  * The gate of one server: a {@link ProcessGate}, with what that gate must know of a request (level, kind, client,
  * deadline). Exempt requests do not ask that gate. Under overload, plain GETs are shed once their heads are parsed.
  */
+import type { Socket } from 'node:net'
 import type { Decision } from '../../admission/gate.ts'
 import { Streams } from '../../admission/in-service/streams.ts'
 import type { ShedReason } from '../../admission/shed-reason.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { ProcessGate, type ProcessGateParts } from '../../process-gate.ts'
-import type { Connection } from '../connection/connection.ts'
-import { ReachableRequests } from '../permit/reachable-requests.ts'
+import { watchReachable } from '../permit/reachable-requests.ts'
 import { Reclaim, type ReclaimParts } from '../permit/reclaim.ts'
 import { isFinished } from '../permit/streaming-responses.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -44,9 +44,6 @@ export class ServerGate {
     const { answerMs, failOpen, limiter, onGone, onUploadPaused, policy, shed, start, tuning } = parts
     const { level, clients } = policy
     const streams = new Streams()
-    const reachable = new ReachableRequests(orphan =>
-      failOpen.guard(() => this.process.permits.collected(orphan, now())),
-    )
     this.#parts = parts
     this.process = new ProcessGate({
       limiter,
@@ -62,7 +59,7 @@ export class ServerGate {
         streams,
         isFinished: ({ response }) => isFinished(response!),
         kindOf: exchange => this.#kinds.inService(exchange),
-        onOrphaned: (exchange, orphan) => reachable.watch(exchange, orphan),
+        onOrphaned: watchReachable(orphan => failOpen.guard(() => this.process.permits.collected(orphan, now()))),
         onRecorded: (exchange, nowMs) => this.#recorded(exchange, nowMs),
       },
       reclaim: nowMs => this.reclaim.reclaim(nowMs),
@@ -116,12 +113,7 @@ export class ServerGate {
   }
 
   /** Returns the reason to shed a plain GET at once; undefined if Node must create a request object to ask the gate. */
-  refuses(
-    { socket }: Connection<Exchange>,
-    rawHeaders: readonly string[],
-    url: string,
-    nowMs: number,
-  ): ShedReason | undefined {
+  refuses(socket: Socket, rawHeaders: readonly string[], url: string, nowMs: number): ShedReason | undefined {
     const { dryRun, exemptRequest, exemptUrl, kindName, memory, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
     const { inner } = this.process

@@ -1,10 +1,11 @@
 /** Reads criticality and the mark of a retry from a request. They count only if the caller is trusted. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { CRITICALITIES, classOf, isCriticality } from '../../admission/queue/criticality.ts'
-import { Chain, CRITICALITY_FIELD, tiersAreTold } from '../../chain.ts'
+import { Chain, CRITICALITY_FIELD, NO_RETRY_FIELD, tiersAreTold } from '../../chain.ts'
 import type { HeaderFields } from '../../deadline/headers.ts'
 import type { RequestPolicy } from '../request/policy.ts'
-import { refuseRetry } from '../response/refuse-retry.ts'
+import { addToHead, beforeHead } from '../response/before-head.ts'
 
 /** Returns undefined if the server trusts no caller and outbound calls pass nothing on. */
 export function chainOf(request: IncomingMessage, response: ServerResponse, policy: RequestPolicy): Chain | undefined {
@@ -61,4 +62,19 @@ function isMark(member: string): boolean {
 
 function countOf(value: unknown): number {
   return typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : 0
+}
+
+/** Adds a field that forbids a retry to the coming answer, if the status is 500 or more. */
+function refuseRetry(response: ServerResponse & { readonly stream?: ServerHttp2Stream }): void {
+  if (response.headersSent) return
+  const { stream } = response
+  if (stream === undefined) {
+    beforeHead(response, head => (Number(head[0]) >= 500 ? addToHead(response, head, NO_RETRY_FIELD, 'true') : head))
+    return
+  }
+  const { respond } = stream
+  stream.respond = (fields, options) => {
+    const { ':status': status } = (fields ?? {}) as OutgoingHttpHeaders
+    return respond.call(stream, Number(status) >= 500 ? { ...fields, [NO_RETRY_FIELD]: 'true' } : fields, options)
+  }
 }

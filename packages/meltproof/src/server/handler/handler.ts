@@ -21,41 +21,17 @@ export interface HandlerParts {
   readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-export class Handler {
-  readonly #parts: HandlerParts
+/** Returns the function that runs a handler. It passes on what the server's `emit` returned. */
+export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: string) => boolean {
+  const { policy, deadline, failOpen, onLate, emit } = parts
 
-  constructor(parts: HandlerParts) {
-    this.#parts = parts
+  const emitInContext = (event: string, request: IncomingMessage, response: ServerResponse): boolean => {
+    const context = requestContext()
+    if (context === undefined) return emit(event, request, response)
+    return context(request, () => emit(event, request, response))
   }
 
-  run(exchange: Exchange, event: string): boolean {
-    const { policy } = this.#parts
-    const { request, response } = exchange
-    if (exchange.ungated && policy.answers?.(request, response!) === true) return true
-    if (policy.memory !== undefined && !exchange.holdsMemory) {
-      exchange.holdsMemory = true
-      exchange.heldBody = mayBringBody(request)
-      policy.memory.entered(exchange.heldBody)
-    }
-    const chain = chainOf(request, response!, policy)
-    if (chain !== undefined) return runInChain(chain, () => this.#runInTime(exchange, event))
-    return this.#runInTime(exchange, event)
-  }
-
-  #runInTime(exchange: Exchange, event: string): boolean {
-    const { deadline, failOpen, onLate } = this.#parts
-    if (deadline === undefined) return this.#observe(exchange, event)
-    try {
-      exchange.budget = openBudget(deadline, exchange, exchange.response!, () => onLate(exchange))
-    } catch (error) {
-      failOpen.fail(error)
-      return this.#observe(exchange, event)
-    }
-    return runWithBudget(exchange.budget, () => this.#observe(exchange, event))
-  }
-
-  #observe(exchange: Exchange, event: string): boolean {
-    const { policy } = this.#parts
+  const observe = (exchange: Exchange, event: string): boolean => {
     const { request } = exchange
     const response = exchange.response!
     const tells = policy.sendsServerTiming?.(request) === true
@@ -65,8 +41,8 @@ export class Handler {
       const observer = tells || requestsAreObserved() ? requestObserver() : undefined
       const handled =
         observer === undefined
-          ? this.#emit(event, request, response)
-          : observer.run(exchange, request, response, tells, () => this.#emit(event, request, response))
+          ? emitInContext(event, request, response)
+          : observer.run(exchange, request, response, tells, () => emitInContext(event, request, response))
       returned = true
       return handled
     } finally {
@@ -75,10 +51,27 @@ export class Handler {
     }
   }
 
-  #emit(event: string, request: IncomingMessage, response: ServerResponse): boolean {
-    const { emit } = this.#parts
-    const context = requestContext()
-    if (context === undefined) return emit(event, request, response)
-    return context(request, () => emit(event, request, response))
+  const runInTime = (exchange: Exchange, event: string): boolean => {
+    if (deadline === undefined) return observe(exchange, event)
+    try {
+      exchange.budget = openBudget(deadline, exchange, exchange.response!, () => onLate(exchange))
+    } catch (error) {
+      failOpen.fail(error)
+      return observe(exchange, event)
+    }
+    return runWithBudget(exchange.budget, () => observe(exchange, event))
+  }
+
+  return (exchange, event) => {
+    const { request, response } = exchange
+    if (exchange.ungated && policy.answers?.(request, response!) === true) return true
+    if (policy.memory !== undefined && !exchange.holdsMemory) {
+      exchange.holdsMemory = true
+      exchange.heldBody = mayBringBody(request)
+      policy.memory.entered(exchange.heldBody)
+    }
+    const chain = chainOf(request, response!, policy)
+    if (chain !== undefined) return runInChain(chain, () => runInTime(exchange, event))
+    return runInTime(exchange, event)
   }
 }

@@ -5,6 +5,7 @@
  */
 import { now } from '../../clock.ts'
 import { cpuMs } from '../../signals/loop-worked.ts'
+import { quietly } from '../../warnings.ts'
 import type { ServerGate } from '../gate/server-gate.ts'
 
 /** A turn counts as empty below this duration, ms. A turn without any work takes 0.02 ms. */
@@ -26,13 +27,8 @@ export type HeldGate = Pick<ServerGate, 'activeAt' | 'hold' | 'resume'>
 export function afterReading(gate: HeldGate, closeNext: () => boolean, done: () => void): void {
   const heldAt = now()
   const cpuThen = cpuMs()
-  const close = (): boolean => {
-    try {
-      return closeNext()
-    } catch {
-      return false // The app's own close() threw, so the drain tries again at its next check.
-    }
-  }
+  // If the app's own close() throws, the drain tries again at its next check.
+  const close = (): boolean => quietly(closeNext) ?? false
   const turn = (): void => {
     const beganAt = now()
     const activeBefore = gate.activeAt

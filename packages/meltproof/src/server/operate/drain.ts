@@ -9,23 +9,25 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { now } from '../../clock.ts'
+import type { Connections } from '../connection/connections.ts'
 import { keepOpenDuring } from '../connection/http-socket.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
+import type { Lanes } from '../connection/lanes.ts'
+import { quietly } from '../../warnings.ts'
 import { afterReading, type HeldGate } from './after-reading.ts'
-import type { OpenConnections } from './open-requests.ts'
+import type { Exchange } from '../request/exchange.ts'
 import type { OpenSession } from './open-sessions.ts'
 
 export interface Drainable {
   readonly server: Server
   /** The requests and connections of the server. */
   readonly path: {
-    readonly connections: OpenConnections
+    readonly connections: Pick<Connections<Exchange>, 'open' | 'upgraded'>
     readonly admission: HeldGate
     lastAnswers(): void
     shedAll(): void
   }
-  /** Closes an extra listening socket; returns false when there is none. */
-  readonly closeLane: () => boolean
+  readonly lanes: Pick<Lanes, 'closeOne'>
   readonly sessions: ReadonlySet<OpenSession>
   /** The sockets below TLS: those with an unfinished handshake are in none of the sets above. */
   readonly sockets: ReadonlySet<Socket>
@@ -49,7 +51,7 @@ export function longestDelay(timeoutMs: number): number {
  * @param delayMs how long the server still accepts; by default while requests arrive, up to {@link ACCEPT_MS}
  */
 export function drain(drainable: Drainable, timeoutMs: number, delayMs: number | undefined): Promise<boolean> {
-  const { server, path, closeLane, sessions, sockets } = drainable
+  const { server, path, lanes, sessions, sockets } = drainable
   const { admission: gate } = path
   const { open: connections, upgraded } = path.connections
   const { promise, resolve } = Promise.withResolvers<boolean>()
@@ -85,7 +87,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   }
   /** Closes one lane or a few connections: requests that arrive meanwhile are lost. Returns false at the end. */
   const closeNext = (): boolean => {
-    if (server.listening && closeLane()) return true
+    if (server.listening && lanes.closeOne()) return true
     const wasListening = server.listening
     stop()
     if (wasListening) return !server.listening
@@ -95,12 +97,12 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     stop()
     idle.closeAll()
     // With only idle connections left, the server closes a moment later and nothing is cut.
-    setImmediate(() => setImmediate(carefully(cutRest)))
+    setImmediate(() => setImmediate(() => quietly(cutRest)))
   }
   const cutRest = (): void => {
     if (over) return
     cut = true
-    setTimeout(carefully(destroyRest), LAST_SHEDS_MS).unref()
+    setTimeout(() => quietly(destroyRest), LAST_SHEDS_MS).unref()
     path.shedAll()
   }
   const destroyRest = (): void => {
@@ -112,8 +114,9 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
       end()
     }
   }
-  const looks = setInterval(carefully(look), LOOK_MS).unref()
-  const deadline = setTimeout(carefully(timeIsUp), timeoutMs).unref()
+  // An exception, of the app's own close() for example, would end the process. The next check tries again.
+  const looks = setInterval(() => quietly(look), LOOK_MS).unref()
+  const deadline = setTimeout(() => quietly(timeIsUp), timeoutMs).unref()
   const end = (): void => {
     over = true
     clearInterval(looks)
@@ -125,18 +128,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
   server.once('close', end)
   // A server that never listened emits no 'close', so this checks whether it has ended.
   if (!server.listening) server.getConnections((_error, count) => count > 0 || end())
-  carefully(() => path.lastAnswers())()
-  carefully(look)()
+  quietly(() => path.lastAnswers())
+  quietly(look)
   return promise
-}
-
-/** Wraps a function for a timer, where an exception (of the app's own close(), for example) would end the process. */
-function carefully(act: () => void): () => void {
-  return () => {
-    try {
-      act()
-    } catch {
-      // The next check tries again; at the end the rest is cut.
-    }
-  }
 }

@@ -25,7 +25,6 @@ export class OpenSession {
     })
   }
 
-  /** Number of streams that have not closed. */
   get streams(): number {
     return this.#streams.size
   }

@@ -6,26 +6,15 @@ import type { Orphan } from '../../admission/in-service/permit.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { StreamRequest } from '../request/stream-request.ts'
 
-interface Watched {
-  readonly orphan: Orphan
-  /** How many objects of the request are still reachable. */
-  left: number
-}
-
-export class ReachableRequests {
-  readonly #registry: FinalizationRegistry<Watched>
-
-  constructor(onCollected: (orphan: Orphan) => void) {
-    this.#registry = new FinalizationRegistry(watched => {
-      if (--watched.left === 0) onCollected(watched.orphan)
-    })
-  }
-
-  /** Used only for clients that have left: a registration costs as much as a small request. */
-  watch(exchange: Exchange, orphan: Orphan): void {
+/** The returned function is for clients that have left only: a registration costs as much as a small request. */
+export function watchReachable(onCollected: (orphan: Orphan) => void): (exchange: Exchange, orphan: Orphan) => void {
+  const registry = new FinalizationRegistry<{ readonly orphan: Orphan; reachable: number }>(watched => {
+    if (--watched.reachable === 0) onCollected(watched.orphan)
+  })
+  return (exchange, orphan) => {
     const objects = objectsOf(exchange)
-    const watched = { orphan, left: objects.size }
-    for (const each of objects) this.#registry.register(each, watched)
+    const watched = { orphan, reachable: objects.size }
+    for (const each of objects) registry.register(each, watched)
   }
 }
 

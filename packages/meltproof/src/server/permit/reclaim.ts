@@ -10,7 +10,7 @@ import { now } from '../../clock.ts'
 import { onHandlerEnd } from '../../request-notes.ts'
 import type { Scope } from '../../record.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { announced, hasEnded, StreamProbe, streams, waitsForBody } from './streaming-responses.ts'
+import { announced, hasEnded, probeOf, streams, waitsForBody } from './streaming-responses.ts'
 
 /** Checks take at most this share of the time, unless that would mean fewer than one check per LOOK_MAX_MS. */
 const LOOK_SHARE = 0.02
@@ -97,10 +97,10 @@ export class Reclaim {
   }
 
   #streamOf({ serviceBucket, request }: Exchange, response: ServerResponse, nowMs: number): Stream {
-    let probe: StreamProbe | undefined
+    let probe: (() => Look) | undefined
     const look = (): Look => {
-      probe ??= new StreamProbe(request, response)
-      return probe.look()
+      probe ??= probeOf(request, response)
+      return probe()
     }
     return this.#parts.streams.begun(serviceBucket, announced(response), look, nowMs)
   }

@@ -42,48 +42,40 @@ export function announced(response: Response): Announced {
   return type.startsWith('text/html') || fields['content-length'] !== undefined ? 'finite' : 'neither'
 }
 
-export class StreamProbe {
-  readonly #request: Exchange['request']
-  readonly #response: Response
-  #given = 0
-  #counted = 0
-  #toldToWait = false
+/** Returns the check of a response that has begun. Each check compares with the one before. */
+export function probeOf(request: Exchange['request'], response: Response): () => Look {
+  const { stream } = response
+  let counted = 0
+  let givenBefore = 0
+  let toldToWait = false
   /** True if the handler wrote more before its client had received earlier data: it does not wait for the client. */
-  #heedless = false
-
-  constructor(request: Exchange['request'], response: Response) {
-    this.#request = request
-    this.#response = response
-    if (response.stream !== undefined) this.#count(response.stream)
-    this.look()
-  }
-
-  look(): Look {
-    const given = this.#givenBytes()
-    const { writableLength, writableNeedDrain } = this.#response.stream ?? this.#response
-    const moved = given !== this.#given
-    if (this.#toldToWait && moved && given - writableLength < this.#given) this.#heedless = true
-    this.#given = given
-    this.#toldToWait = writableNeedDrain
-    const waits = (writableNeedDrain && !this.#heedless) || (!moved && waitsForBody(this.#request))
-    return { moved, waits }
-  }
-
-  #givenBytes(): number {
-    const { socket, stream, writableLength } = this.#response
-    if (stream !== undefined) return this.#counted
+  let heedless = false
+  const givenBytes = (): number => {
+    if (stream !== undefined) return counted
+    const { socket, writableLength } = response
     // A pipelined response gets its socket later.
     return socket == null ? writableLength : socket.bytesWritten + writableLength - socket.writableLength
   }
-
-  #count(stream: ServerHttp2Stream): void {
+  const look = (): Look => {
+    const given = givenBytes()
+    const { writableLength, writableNeedDrain } = stream ?? response
+    const moved = given !== givenBefore
+    if (toldToWait && moved && given - writableLength < givenBefore) heedless = true
+    givenBefore = given
+    toldToWait = writableNeedDrain
+    const waits = (writableNeedDrain && !heedless) || (!moved && waitsForBody(request))
+    return { moved, waits }
+  }
+  if (stream !== undefined) {
     const { write } = stream
-    this.#counted = stream.writableLength
+    counted = stream.writableLength
     stream.write = (...given: [chunk: unknown, ...rest: unknown[]]): boolean => {
-      this.#counted += sizeOf(given[0], given[1])
+      counted += sizeOf(given[0], given[1])
       return write.apply(stream, given as unknown as Parameters<typeof write>)
     }
   }
+  look()
+  return look
 }
 
 /**

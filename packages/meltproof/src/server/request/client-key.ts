@@ -36,16 +36,14 @@ export function checkClientKey(key: unknown): ClientKey | undefined {
 export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.random() * 2 ** 32) | 0): Clients {
   const hash = (text: string | undefined): number => (text === undefined ? NO_CLIENT : hashOf(text, salt))
   if (typeof key === 'function') {
-    const ask = safely(
-      {
-        name: 'clientKey',
-        call: key,
-        read: answer => (typeof answer === 'string' ? answer : undefined),
-        expected: 'a string or undefined',
-        otherwise: 'such requests count as requests of one client',
-      },
+    const ask = safely({
+      name: 'clientKey',
+      call: key,
+      read: answer => (typeof answer === 'string' ? answer : undefined),
+      expected: 'a string or undefined',
+      otherwise: 'such requests count as requests of one client',
       warn,
-    )
+    })
     return { of: request => hash(ask(request)) }
   }
   const { header, proxies = 1 } = key === 'address' ? { header: undefined } : key

@@ -27,16 +27,14 @@ export function criticalityLevels(
   if (criticality === undefined && header === undefined) return undefined
   const ofFunction =
     criticality &&
-    safely(
-      {
-        name: 'criticality',
-        call: criticality,
-        read: answer => readCriticality(answer, hourNow()),
-        expected: `one of ${CRITICALITIES.join(', ')}`,
-        otherwise: "such requests count as 'critical'",
-      },
+    safely({
+      name: 'criticality',
+      call: criticality,
+      read: answer => readCriticality(answer, hourNow()),
+      expected: `one of ${CRITICALITIES.join(', ')}`,
+      otherwise: "such requests count as 'critical'",
       warn,
-    )
+    })
   return request => {
     const level = ofFunction?.(request)
     if (level !== undefined) return level

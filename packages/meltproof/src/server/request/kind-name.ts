@@ -6,14 +6,12 @@ import { safely } from './operators-function.ts'
 export type KindName = (request: IncomingMessage) => string | undefined
 
 export function kindNames(kind: KindName, warn: Warn): KindName {
-  return safely(
-    {
-      name: 'kind',
-      call: kind,
-      read: answer => (typeof answer === 'string' ? answer : undefined),
-      expected: 'a string or undefined',
-      otherwise: 'such requests are grouped by their path',
-    },
+  return safely({
+    name: 'kind',
+    call: kind,
+    read: answer => (typeof answer === 'string' ? answer : undefined),
+    expected: 'a string or undefined',
+    otherwise: 'such requests are grouped by their path',
     warn,
-  )
+  })
 }

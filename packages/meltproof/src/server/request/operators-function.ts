@@ -11,13 +11,14 @@ export interface OperatorsFunction<A> {
   /** For the warning: the valid results, and how a request without one is treated. */
   readonly expected: string
   readonly otherwise: string
+  readonly warn: Warn
 }
 
 /** Calls the function. If it throws, or returns a promise or something invalid, warns once and returns undefined. */
-export function safely<A>(asked: OperatorsFunction<A>, warn: Warn): (request: IncomingMessage) => A | undefined {
+export function safely<A>(asked: OperatorsFunction<A>): (request: IncomingMessage) => A | undefined {
   let said = false
   const sayOnce = (what: string): void => {
-    if (!said) warn(`the ${asked.name} function ${what}; ${asked.otherwise}`)
+    if (!said) asked.warn(`the ${asked.name} function ${what}; ${asked.otherwise}`)
     said = true
   }
   return request => {

@@ -1,6 +1,7 @@
 /** Presents a raw HTTP/2 stream with node:http's names, for the gate, the operator's functions and observers. */
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
+import { quietly } from '../../warnings.ts'
 
 /** The arguments of a server's 'stream' event. */
 export type StreamEvent = readonly [
@@ -20,7 +21,9 @@ export class StreamRequest {
   constructor(event: StreamEvent) {
     const [stream] = event
     this.event = event
-    this.socket = socketOf(stream.session as SessionWithFacts)
+    const session = stream.session as SessionWithFacts
+    session[FACTS] ??= factsOf(session)
+    this.socket = session[FACTS]
     watchCut(stream)
   }
 
@@ -70,18 +73,8 @@ export class StreamRequest {
 }
 
 throughToStream(StreamRequest.prototype, [
-  'on',
-  'once',
-  'off',
-  'removeListener',
-  'listeners',
-  'listenerCount',
-  'push',
-  'destroy',
-  'destroyed',
-  'readableFlowing',
-  'readableLength',
-  'readableEnded',
+  ...['on', 'once', 'off', 'removeListener', 'listeners', 'listenerCount'],
+  ...['push', 'destroy', 'destroyed', 'readableFlowing', 'readableLength', 'readableEnded'],
 ])
 
 /** Forwards members of `prototype` to its raw stream: reads, calls and replacements. Methods are bound to it. */
@@ -138,11 +131,8 @@ export function isDisconnected(stream: MaybeCut): boolean {
 }
 
 function connectionHasGone({ session }: ServerHttp2Stream): boolean {
-  try {
-    return session === undefined || session.destroyed || session.socket.destroyed
-  } catch {
-    return true // A session without a socket throws.
-  }
+  // A session without a socket throws.
+  return quietly(() => session === undefined || session.destroyed || session.socket.destroyed) ?? true
 }
 
 function hasEnded({ _readableState: state, readableEnded }: MaybeCut): boolean {
@@ -162,11 +152,6 @@ interface SocketFacts {
 
 const FACTS = Symbol('meltproof.socket')
 type SessionWithFacts = ServerHttp2Session & { [FACTS]?: SocketFacts }
-
-function socketOf(session: SessionWithFacts): SocketFacts {
-  session[FACTS] ??= factsOf(session)
-  return session[FACTS]
-}
 
 function factsOf({ socket, encrypted }: ServerHttp2Session): SocketFacts {
   const { remoteAddress, remotePort, localAddress, localPort, server } = socket as Socket & { server?: unknown }

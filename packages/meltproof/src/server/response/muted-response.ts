@@ -22,28 +22,20 @@ function endsNothing(this: unknown, ...args: readonly unknown[]): unknown {
   return this
 }
 
+function each(names: readonly string[], method: (...args: readonly unknown[]) => unknown): object {
+  return Object.fromEntries(names.map(name => [name, method]))
+}
+
 const MUTED_STREAM = {
-  respond: (): void => {},
-  respondWithFD: (): void => {},
-  respondWithFile: (): void => {},
-  additionalHeaders: (): void => {},
-  sendTrailers: (): void => {},
+  ...each(['respond', 'respondWithFD', 'respondWithFile', 'additionalHeaders', 'sendTrailers'], () => undefined),
   write: acceptsNothing,
   end: endsNothing,
 }
 
 const MUTED = {
-  setHeader: nothing,
-  setHeaders: nothing,
-  appendHeader: nothing,
-  removeHeader: (): void => {},
-  writeHead: nothing,
-  flushHeaders: (): void => {},
-  addTrailers: (): void => {},
-  write: acceptsNothing,
+  ...each(['setHeader', 'setHeaders', 'appendHeader', 'writeHead'], nothing),
+  ...each(['removeHeader', 'flushHeaders', 'addTrailers'], () => undefined),
+  ...each(['writeContinue', 'writeProcessing', 'writeInformation'], () => undefined),
+  ...each(['write', 'writeEarlyHints'], acceptsNothing),
   end: endsNothing,
-  writeContinue: (): void => {},
-  writeProcessing: (): void => {},
-  writeInformation: (): void => {},
-  writeEarlyHints: acceptsNothing,
 }

@@ -11,10 +11,10 @@ import { NO_RETRY, type ShedHeaders } from './shed-headers.ts'
 import { isHttp2 } from '../request/is-http2.ts'
 
 export interface ShedAnswerOptions {
-  /** `Retry-After`, whole seconds. @default 1 to 5 */
+  /** `Retry-After`, whole seconds. */
   readonly retryAfterS: readonly [least: number, most: number]
   readonly headers: ShedHeaders
-  /** Body for clients that do not prefer HTML. @default problem JSON (RFC 9457) */
+  /** Body for clients that do not prefer HTML. */
   readonly body: Body
   readonly page: string
   /** Current pressure of the server, 0 to 1, which determines `Retry-After`. */
@@ -28,10 +28,9 @@ interface Body {
   readonly text: string
 }
 
-/** The problem type of draft-ietf-httpapi-ratelimit-headers, section "Problem Types". */
-const REDUCED_CAPACITY = 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity'
 export const PROBLEM_JSON: string = problem(
-  REDUCED_CAPACITY,
+  // The problem type of draft-ietf-httpapi-ratelimit-headers, section "Problem Types".
+  'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
   503,
   'The server is overloaded',
   'This server is overloaded and did not start the request. Retry after the time given in Retry-After.',

@@ -63,17 +63,8 @@ export class StreamResponse {
 }
 
 throughToStream(StreamResponse.prototype, [
-  'once',
-  'off',
-  'removeListener',
-  'listenerCount',
-  'write',
-  'end',
-  'destroyed',
-  'headersSent',
-  'writableFinished',
-  'writableLength',
-  'writableNeedDrain',
+  ...['once', 'off', 'removeListener', 'listenerCount', 'write', 'end'],
+  ...['destroyed', 'headersSent', 'writableFinished', 'writableLength', 'writableNeedDrain'],
 ])
 
 const CLOSED_BY_APP: unique symbol = Symbol('meltproof.closed')

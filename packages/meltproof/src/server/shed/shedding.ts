@@ -113,13 +113,8 @@ export class Shedding {
     const last = this.leaving && connection.behind.length === 0
     this.#parts.queues.move(connection)
     if (socket.destroyed || !socket.writable) return
-    this.#parts.answers.shedAtSocket(
-      connection,
-      last ? { ...owed, keepAlive: false } : owed,
-      this.#server,
-      now(),
-      false,
-    )
+    const kind = last ? { ...owed, keepAlive: false } : owed
+    this.#parts.answers.shedAtSocket(connection, kind, this.#server, now(), false)
   }
 
   forget(connection: Connection<Exchange>): void {

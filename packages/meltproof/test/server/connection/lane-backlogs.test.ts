@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LaneBacklogs } from '../../../src/server/connection/lane-backlogs.ts'
+import { adaptBacklogs } from '../../../src/server/connection/lane-backlogs.ts'
 import { openLanes } from '../../../src/server/connection/lanes.ts'
 import { canShareAddresses, type ListenHandle } from '../../../src/server/connection/listen-socket.ts'
 
@@ -32,7 +32,7 @@ function lengths(acceptedIn: (turn: number) => number, turns: number, turnMs = 1
   let turn = 1
   const main = new FakeLane()
   const lanes = Array.from({ length: 32 }, () => new FakeLane())
-  const backlogs = new LaneBacklogs(
+  const accepted = adaptBacklogs(
     main,
     lanes,
     BACKLOG,
@@ -41,7 +41,7 @@ function lengths(acceptedIn: (turn: number) => number, turns: number, turnMs = 1
   )
   const seen: number[] = []
   for (; turn <= turns; turn++) {
-    for (let i = 0; i < acceptedIn(turn); i++) backlogs.accepted()
+    for (let i = 0; i < acceptedIn(turn); i++) accepted()
     const all = new Set([main, ...lanes].map(lane => lane.backlog))
     assert.equal(all.size, 1)
     seen.push(main.backlog)
@@ -74,21 +74,21 @@ describe('accept queues of lanes', () => {
   it('keep their length where Node does not number the turns of its loop', () => {
     let ms = 0
     const main = new FakeLane()
-    const backlogs = new LaneBacklogs(
+    const accepted = adaptBacklogs(
       main,
       [new FakeLane()],
       BACKLOG,
       () => ms,
       () => Number.NaN,
     )
-    for (; ms < 10_000; ms++) backlogs.accepted()
+    for (; ms < 10_000; ms++) accepted()
     assert.equal(main.backlog, BACKLOG)
   })
 
   it('lose no connection on a real server with long turns of the loop', { skip: !canShareAddresses() }, async () => {
     const server = net.createServer(socket => socket.on('error', () => {}))
     const warnings: string[] = []
-    const lanes = openLanes(server, { lanes: 3, onWarning: warning => warnings.push(warning) })
+    const lanes = openLanes(server, 3, warning => warnings.push(warning))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     let ending = false

@@ -19,7 +19,7 @@ const parts: Record<string, () => void> = {
         return
       }
       server = net.createServer()
-      const lanes = openLanes(server, { lanes: wanted })
+      const lanes = openLanes(server, wanted)
       server.once('listening', () => say({ listening: lanes.count }))
       server.once('error', (error: NodeJS.ErrnoException) => {
         server = undefined
@@ -35,7 +35,7 @@ const parts: Record<string, () => void> = {
   /** Nothing but a server that is unref'd: the process must end by itself. */
   unref() {
     const server = http.createServer()
-    openLanes(server, { lanes: wanted })
+    openLanes(server, wanted)
     server.listen(0, () => {
       server.unref()
       process.disconnect?.()
@@ -45,7 +45,7 @@ const parts: Record<string, () => void> = {
   /** unref() before listen(). */
   unrefFirst() {
     const server = http.createServer().unref()
-    openLanes(server, { lanes: wanted })
+    openLanes(server, wanted)
     server.listen(0)
     process.disconnect?.()
   },
@@ -53,7 +53,7 @@ const parts: Record<string, () => void> = {
   /** unref(), then ref() again: must stay until a connection closes it. */
   ref() {
     const server = http.createServer()
-    openLanes(server, { lanes: wanted })
+    openLanes(server, wanted)
     server.listen(0, () => {
       server.unref()
       server.ref()
@@ -64,7 +64,7 @@ const parts: Record<string, () => void> = {
 
   close() {
     const server = http.createServer((_, response) => response.end('ok'))
-    openLanes(server, { lanes: wanted })
+    openLanes(server, wanted)
     server.listen(0, '127.0.0.1', () => {
       const { port } = server.address() as net.AddressInfo
       http.get({ port, host: '127.0.0.1' }, response => {
@@ -78,7 +78,7 @@ const parts: Record<string, () => void> = {
   scarce() {
     const server = http.createServer((_, response) => response.end('ok'))
     const warnings: string[] = []
-    const lanes = openLanes(server, { lanes: wanted, onWarning: warning => warnings.push(warning) })
+    const lanes = openLanes(server, wanted, warning => warnings.push(warning))
     const open: number[] = []
     try {
       for (;;) open.push(fs.openSync('/dev/null', 'r'))
@@ -98,7 +98,7 @@ const parts: Record<string, () => void> = {
   inherited() {
     const server = http.createServer((_, response) => response.end('ok'))
     const warnings: string[] = []
-    const lanes = openLanes(server, { lanes: wanted, onWarning: warning => warnings.push(warning) })
+    const lanes = openLanes(server, wanted, warning => warnings.push(warning))
     server.listen({ fd: 4 } as net.ListenOptions, () => {
       say({ count: lanes.count, warnings })
       server.close(() => process.disconnect?.())
@@ -146,7 +146,7 @@ function primary(done: (reports: Report[]) => void | Promise<void>): void {
 function worker(): void {
   const warnings: string[] = []
   const server = http.createServer((_, response) => response.end(String(process.pid)))
-  const lanes = openLanes(server, { lanes: wanted, onWarning: warning => warnings.push(warning) })
+  const lanes = openLanes(server, wanted, warning => warnings.push(warning))
   server.once('error', (error: NodeJS.ErrnoException) => say({ code: error.code, port: 0 }))
   server.listen({ port: 0, host: '127.0.0.1', ...(JSON.parse(extra) as net.ListenOptions) }, () =>
     say({ count: lanes.count, port: (server.address() as net.AddressInfo).port, warnings }),

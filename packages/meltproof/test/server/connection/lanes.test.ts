@@ -26,7 +26,7 @@ after(() => {
 
 function wrap<S extends net.Server>(server: S, kind: string, notes: string[] = []): { server: S; lanes: Lanes } {
   open.add(server)
-  const lanes = openLanes(server, { lanes: kind === 'lanes' ? DEFAULT_LANES : 1, onWarning: note => notes.push(note) })
+  const lanes = openLanes(server, kind === 'lanes' ? DEFAULT_LANES : 1, note => notes.push(note))
   return { server, lanes }
 }
 
@@ -464,7 +464,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     const mostPerTurn = async (count: number): Promise<number> => {
       const server = net.createServer()
       open.add(server)
-      openLanes(server, { lanes: count })
+      openLanes(server, count)
       const port = await listening(server)
       let inTurn = 0
       let most = 0
@@ -570,7 +570,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
   it('closeOne() closes one lane at a time, and the last one still accepts', async () => {
     const server = net.createServer()
     open.add(server)
-    const lanes = openLanes(server, { lanes: 3 })
+    const lanes = openLanes(server, 3)
     assert.equal(lanes.closeOne(), false)
     const port = await listening(server)
     assert.equal(lanes.closeOne(), true)
@@ -590,7 +590,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
       const warnings: string[] = []
       const server = net.createServer()
       open.add(server)
-      const lanes = openLanes(server, { lanes: 16, onWarning: warning => warnings.push(warning) })
+      const lanes = openLanes(server, 16, warning => warnings.push(warning))
       server.listen(options)
       await once(server, 'listening')
       assert.equal(lanes.count, 1)
@@ -607,7 +607,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
 
   it('do not warn when one lane is configured', async () => {
     const server = net.createServer()
-    const lanes = openLanes(server, { lanes: 1, onWarning: () => assert.fail('a warning') })
+    const lanes = openLanes(server, 1, () => assert.fail('a warning'))
     await listening(server)
     assert.equal(lanes.count, 1)
     server.close()
@@ -615,11 +615,8 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
 
   it('survive an onWarning that throws', async () => {
     const server = net.createServer()
-    openLanes(server, {
-      lanes: 16,
-      onWarning() {
-        throw new Error('logger')
-      },
+    openLanes(server, 16, () => {
+      throw new Error('logger')
     })
     server.listen({ path: path.join(os.tmpdir(), `meltproof-lanes-${process.pid}-warning.sock`) })
     await once(server, 'listening')
@@ -630,7 +627,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
     const backlogs = async (backlog: number | undefined): Promise<number[]> => {
       const server = net.createServer()
       const listen = spyOnListen()
-      openLanes(server, { lanes: 16 })
+      openLanes(server, 16)
       await listening(server, backlog === undefined ? { port: 0 } : { port: 0, backlog })
       server.close()
       return listen()
