@@ -148,7 +148,18 @@ export interface LogLossRecord {
 }
 
 /** Methods as label values: those of RFC 9110 and RFC 5789; others are `_OTHER`, as OpenTelemetry's conventions ask. */
-export const METHODS: readonly string[] = '_OTHER GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH'.split(' ')
+export const METHODS = [
+  '_OTHER',
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'DELETE',
+  'CONNECT',
+  'OPTIONS',
+  'TRACE',
+  'PATCH',
+] as const
 
 const METHOD_INDEX: ReadonlyMap<string, number> = new Map(METHODS.map((method, i) => [method, i]))
 

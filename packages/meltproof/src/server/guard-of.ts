@@ -8,6 +8,7 @@ export function guardOf<G extends object>(server: object): G | undefined {
   return (server as { [GUARD]?: G })[GUARD]
 }
 
+/** Sets the guard; undefined removes it. */
 export function setGuard(server: object, guard: object | undefined): void {
   if (guard === undefined) delete (server as { [GUARD]?: object })[GUARD]
   else Object.defineProperty(server, GUARD, { value: guard, configurable: true })

@@ -53,7 +53,10 @@ export function stallsBetween(fromMs: number, toMs: number): StallRecord[] {
   return ledger.stallsBetween(fromMs, toMs)
 }
 
-/** Reports the lateness of each beat, and keeps the heartbeat running, until the returned function is called. */
+/**
+ * Reports the lateness of each beat, and keeps the heartbeat running, until the returned function is called. `watcher`: a
+ * new function for each call.
+ */
 export function watchDelays(watcher: DelayWatcher): () => void {
   delayWatchers.add(watcher)
   holdCounted()

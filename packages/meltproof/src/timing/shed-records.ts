@@ -82,7 +82,8 @@ export class TalliedSheds implements ShedRecords {
     this.#tallies.clear()
     const atMs = now()
     for (const tally of tallies as Tally[]) {
-      const record = { ...tally, atMs, waitedMs: tally.waitedMs / tally.count, bytes: 0 }
+      const { reason, method, waitedMs, count } = tally
+      const record = { atMs, reason, method, waitedMs: waitedMs / count, bytes: 0, count }
       sheds.publish({ record, ...this.#source, request: undefined })
     }
   }

@@ -122,10 +122,10 @@ function learn(record: OutboundRecord, { dependencyMs: { low, high } }: CallTime
 }
 
 function timelineOf(record: OutboundRecord): CallTimeline {
-  const { startedAtMs, sentAtMs, firstByteAtMs, endedAtMs } = record
+  const { startedAtMs, queuedMs, connectMs, sentAtMs, firstByteAtMs, endedAtMs } = record
   const around = stallsAround(startedAtMs, endedAtMs)
   return callTimeline({
-    ...record,
+    ...{ startedAtMs, queuedMs, connectMs, sentAtMs, firstByteAtMs, endedAtMs },
     // Not all databases report when a query was sent.
     failedToConnect: record.kind === 'http' && sentAtMs === undefined && firstByteAtMs === undefined,
     stalls: around,

@@ -14,6 +14,7 @@ export interface Intercepted {
   readonly onRequest: (event: string, args: unknown[]) => boolean
   readonly onStream: (args: unknown[]) => boolean
   readonly onConnection: (socket: HttpSocket | undefined) => void
+  /** Told of sockets that Node or the app is about to close, and of those that change protocol. */
   readonly connections: Pick<Connections<ConnectionRequest>, 'cut' | 'cutAll' | 'upgrade'>
   /** Connections that Node treats as idle although one of their requests waits. */
   readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>

@@ -1,4 +1,7 @@
-/** Reads criticality and the mark of a retry from a request. They count only if the caller is trusted. */
+/**
+ * Reads criticality and the mark of a retry from a request, and forbids retries in its answer. What the request says counts
+ * only if its caller is trusted.
+ */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { CRITICALITIES, classOf, isCriticality } from '../../admission/queue/criticality.ts'

@@ -9,13 +9,13 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { now } from '../../clock.ts'
+import { quietly } from '../../warnings.ts'
 import type { Connections } from '../connection/connections.ts'
 import { keepOpenDuring } from '../connection/http-socket.ts'
 import { IdleConnections } from '../connection/idle-connections.ts'
 import type { Lanes } from '../connection/lanes.ts'
-import { quietly } from '../../warnings.ts'
-import { afterReading, type HeldGate } from './after-reading.ts'
 import type { Exchange } from '../request/exchange.ts'
+import { afterReading, type HeldGate } from './after-reading.ts'
 import type { OpenSession } from './open-sessions.ts'
 
 export interface Drainable {
@@ -114,7 +114,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
       end()
     }
   }
-  // An exception, of the app's own close() for example, would end the process. The next check tries again.
+  // An exception, of the app's own close() for example, would end the process. `look` tries again at its next check.
   const looks = setInterval(() => quietly(look), LOOK_MS).unref()
   const deadline = setTimeout(() => quietly(timeIsUp), timeoutMs).unref()
   const end = (): void => {

@@ -1,7 +1,6 @@
 /** Presents a raw HTTP/2 stream with node:http's names, for the gate, the operator's functions and observers. */
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
-import { quietly } from '../../warnings.ts'
 
 /** The arguments of a server's 'stream' event. */
 export type StreamEvent = readonly [
@@ -131,8 +130,11 @@ export function isDisconnected(stream: MaybeCut): boolean {
 }
 
 function connectionHasGone({ session }: ServerHttp2Stream): boolean {
-  // A session without a socket throws.
-  return quietly(() => session === undefined || session.destroyed || session.socket.destroyed) ?? true
+  try {
+    return session === undefined || session.destroyed || session.socket.destroyed
+  } catch {
+    return true // The session has no socket.
+  }
 }
 
 function hasEnded({ _readableState: state, readableEnded }: MaybeCut): boolean {
