@@ -491,6 +491,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       keptLonger: [2, 6],
       freshGaps: [0.1, 0.6],
       intervalsToStand: [3, 8],
+      intervalsToStandAgain: [1, 4],
       maxQueued: [1024, 16_384],
       few: [16, 256],
       HOPELESS_IF_FASTER: [1, 3],

@@ -2,6 +2,7 @@
  * A gate that runs in this process: the event loop wakes it, started work holds permits, and it counts decisions. Each
  * server (server/gate/) has one, each limiter (limiter/), and each origin of limited calls (outbound/adaptive.ts).
  */
+import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { type Decision, Gate, type GateTuning } from './admission/gate.ts'
 import { type Admitted, type PermitHooks, Permits } from './admission/in-service/permits.ts'
 import { explainLimit, explainShed } from './admission/explanation.ts'

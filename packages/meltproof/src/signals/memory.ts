@@ -1,6 +1,7 @@
 /** Watches the memory of this process's container: reads its cgroup files, more often when memory is fuller. */
 import { openSync, readFileSync, readSync } from 'node:fs'
 import { totalmem } from 'node:os'
+import { setTimeout } from 'node:timers'
 import { getHeapStatistics } from 'node:v8'
 import { now } from '../clock.ts'
 import { warn, warnOnce } from '../warnings.ts'

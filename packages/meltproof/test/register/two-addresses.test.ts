@@ -1,4 +1,4 @@
-/** Two servers with one handler and one port are one server, as Fastify's on `localhost` are. */
+/** Servers with one handler and one port are one server if Fastify created them for the addresses of `localhost`. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -63,6 +63,15 @@ describe('two addresses, one port and one handler', { skip: process.platform !==
   it('are two servers if each has its own handler', async () => {
     const { child, stats } = await started({ SAME: 'no', MELTPROOF_LIMIT: '1' })
     assert.equal((await stats()).limit, 2)
+    child.process.kill('SIGKILL')
+  })
+
+  it('are two servers if the app created both: the second serves after the first has closed', async () => {
+    const { child, port, stats } = await started({ APART: 'yes', MELTPROOF_LIMIT: '1' })
+    assert.equal((await stats()).limit, 2)
+    assert.equal(await from('127.0.0.1', port, '/stop'), 200)
+    await eventually('the first has closed', async () => (await stats()).limit === 1)
+    assert.equal(await from('127.0.0.2', port, '/'), 200)
     child.process.kill('SIGKILL')
   })
 

@@ -46,6 +46,8 @@ export interface StandingTuning {
   readonly freshGaps: number
   /** A queue stands if its backlog is no smaller than this many intervals before; chance rarely produces that. */
   readonly intervalsToStand: number
+  /** The same for {@link rememberMs} after a queue has stood. */
+  readonly intervalsToStandAgain: number
   readonly maxQueued: number
   /**
    * While at most this many requests wait, and the service makes progress, they may wait longer than {@link maxWaitMs}:
@@ -69,6 +71,7 @@ export const STANDING_TUNING: StandingTuning = {
   keptLonger: 3,
   freshGaps: 0.25,
   intervalsToStand: 5,
+  intervalsToStandAgain: 2,
   maxQueued: 4096,
   few: 64,
 }
@@ -313,7 +316,8 @@ export class StandingQueue<E extends Waiting> {
     const tolerated = tuning.promiseMs * (stood ? tuning.drainsAgain : tuning.drains)
     if (this.#limiter.searching || this.#pace.speedsUp(nowMs) || backlog <= tolerated) this.#backlogs.length = 0
     else {
-      const before = this.#backlogs.length < tuning.intervalsToStand ? undefined : this.#backlogs.shift()!
+      const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
+      const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
       this.#backlogs.push(backlog)
       if (backlog > tuning.maxWaitMs || (before !== undefined && backlog >= before)) this.#standing = true
     }

@@ -1,5 +1,6 @@
 /** Keeps pipelined requests in order: each waits behind a waiting request or a delayed answer, then asks the gate. */
 import type { Server } from 'node:http'
+import { setImmediate } from 'node:timers'
 import { now } from '../../clock.ts'
 import type { Connection, ConnectionRequest } from './connection.ts'
 import { markBusy, markIdle } from './http-socket.ts'

@@ -23,6 +23,9 @@ import {
 
 /** With 5 ms handlers at 10 times capacity, 32 lanes halve the latency of 16; 64 gain nothing (docs/benchmarks.md). */
 export const DEFAULT_LANES = 32
+/** Maximum number of extra lanes in a process, unless one server wants more: each is a file descriptor. */
+const MOST_EXTRA = 3 * (DEFAULT_LANES - 1)
+let extraLanes = 0
 
 export interface Lanes {
   readonly count: number
@@ -84,9 +87,10 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
     }
     const main = this._handle
     if (!main) return
-    extra = quietly(() => addLanes(main, at, each, wanted))
-    const count = 1 + (extra?.lanes.length ?? 0)
-    if (count < wanted) warn(`only ${count} of ${wanted} listening sockets could be opened`)
+    const room = Math.min(wanted - 1, Math.max(MOST_EXTRA, wanted - 1) - extraLanes)
+    extra = quietly(() => addLanes(main, at, each, room))
+    const count = extra?.lanes.length ?? 0
+    if (count < room) warn(`only ${1 + count} of ${1 + room} listening sockets could be opened`)
   }
 
   if (wanted > 1) {
@@ -100,8 +104,10 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
     },
     closeOne() {
       const lane = extra?.lanes.pop()
-      quietly(() => lane?.close())
-      return lane !== undefined
+      if (lane === undefined) return false
+      extraLanes--
+      quietly(() => lane.close())
+      return true
     },
     close() {
       closed = true
@@ -145,7 +151,7 @@ function backlogPerLane(backlog: unknown, lanes: number): number {
   return asked >= DEFAULT_BACKLOG ? asked : Math.ceil(asked / lanes)
 }
 
-function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, wanted: number): Extra | undefined {
+function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, most: number): Extra | undefined {
   const bound: { address?: string; port?: number; family?: string } = {}
   if (typeof main.onconnection !== 'function' || main.getsockname(bound) !== 0 || bound.port === undefined) {
     return undefined
@@ -159,11 +165,12 @@ function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, wanted
   }
   const lanes: ListenHandle[] = []
   const accepted = adaptBacklogs(main, lanes, backlog)
-  while (lanes.length < wanted - 1) {
+  while (lanes.length < most) {
     const lane = quietly(() => openLane(beside, main, backlog, () => quietly(accepted)))
     if (!lane) break
     lanes.push(lane)
   }
+  extraLanes += lanes.length
   return { lanes, detach: tie(main, lanes) }
 }
 
@@ -196,6 +203,7 @@ function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
   }
   function detach(): void {
     each(lane => lane.close())
+    extraLanes -= lanes.length
     lanes.length = 0
     for (const name of ['close', 'ref', 'unref'] as const) Reflect.deleteProperty(main, name)
   }

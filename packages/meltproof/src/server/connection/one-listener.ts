@@ -8,12 +8,14 @@ import type net from 'node:net'
 import { openLanes } from './lanes.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
-/** Whether `server`, about to listen with these arguments, only adds an address to `first`: same handler, same port. */
+/** Whether `server`, about to listen with these arguments, is Fastify's and only adds an address to `first`. */
 export function sharesHandler(server: net.Server, listenArguments: readonly unknown[], first: net.Server): boolean {
   // With TLS, each server could have its own certificates.
   if (server === first || !(server instanceof HttpServer && first instanceof HttpServer)) return false
   const [listener, ...others] = server.listeners('request')
   if (listener === undefined || others.length > 0 || !hasSameListeners(server, first)) return false
+  // Two servers of an app may be closed, and get listeners, one without the other.
+  if (!server.listeners('upgrade').some(({ name }) => name === FASTIFYS)) return false
   const address = first.address()
   return typeof address === 'object' && address !== null && address.port === portIn(listenArguments)
 }

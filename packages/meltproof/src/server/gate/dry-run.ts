@@ -2,6 +2,7 @@
  * A dry run starts every request at once. For a request that would have waited, a shadow permit is requested at the
  * gate and held for as long as its handler took, so that the counts of sheds are realistic.
  */
+import { setTimeout } from 'node:timers'
 import type { Decision } from '../../admission/gate.ts'
 import { now } from '../../clock.ts'
 import type { ProcessGate } from '../../process-gate.ts'

@@ -3,6 +3,7 @@
  * everything in the kernel's buffers has been read. Closing a socket with unread bytes loses a request; closing a
  * listening socket resets the connections in its backlog.
  */
+import { setImmediate } from 'node:timers'
 import { now } from '../../clock.ts'
 import { cpuMs } from '../../signals/loop-worked.ts'
 import { quietly } from '../../warnings.ts'

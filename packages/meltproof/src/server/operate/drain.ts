@@ -8,6 +8,7 @@
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } from 'node:timers'
 import { now } from '../../clock.ts'
 import { quietly } from '../../warnings.ts'
 import type { Connections } from '../connection/connections.ts'

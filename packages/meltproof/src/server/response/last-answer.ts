@@ -1,5 +1,6 @@
 /** The last answer of a connection (RFC 9112 section 9.6): how the head says so, and how the connection closes. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { clearTimeout, setTimeout } from 'node:timers'
 import { HEAD_LISTENER, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'
 import { beforeHead, fieldNames, type Head } from './before-head.ts'

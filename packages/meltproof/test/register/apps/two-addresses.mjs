@@ -1,6 +1,7 @@
 /**
  * As Fastify does on `localhost`: two addresses, one port, one handler. SAME=no: a handler for each. UPGRADES=second: that one
- * alone has upgrades. TAKEN=yes: the second finds its address taken, and listens on a port of its own.
+ * alone has upgrades. APART=yes: no upgrades are passed on, and each is closed alone. TAKEN=yes: the second finds its address
+ * taken, and listens on a port of its own.
  */
 import { createServer } from 'node:http'
 import { sayPort } from './report.cjs'
@@ -12,14 +13,16 @@ const handler = ({ url }, response) => {
 const first = createServer(handler)
 await new Promise(resolve => first.listen(0, '127.0.0.1', resolve))
 const second = createServer(process.env.SAME === 'no' ? (...args) => handler(...args) : handler)
-if (process.env.UPGRADES === 'second') second.on('upgrade', (_, socket) => socket.end('HTTP/1.1 101 Hello\r\n\r\n'))
+const { APART, UPGRADES } = process.env
+if (UPGRADES === 'second') second.on('upgrade', (_, socket) => socket.end('HTTP/1.1 101 Hello\r\n\r\n'))
+else if (APART !== 'yes') second.on('upgrade', first.emit.bind(first, 'upgrade'))
 if (process.env.TAKEN === 'yes') {
   await new Promise(resolve => second.once('error', resolve).listen(first.address().port, '127.0.0.1'))
   await new Promise(resolve => second.listen(0, '127.0.0.1', resolve))
   sayPort(first)
   sayPort(second)
 } else {
-  first.on('close', () => second.close(() => {}))
+  if (APART !== 'yes') first.on('close', () => second.close(() => {}))
   await new Promise(resolve => second.listen({ port: first.address().port, host: '127.0.0.2' }, resolve))
   sayPort(first)
 }
