@@ -58,7 +58,8 @@ interface Extra {
 
 /**
  * @param wanted how many sockets listen, the main one included; 1 turns lanes off
- * @param onWarning called once per listen() that opens fewer sockets than wanted although the platform supports more
+ * @param onWarning called once per listen() that opens fewer sockets than wanted, and than the process has left, although
+ * the platform supports more
  */
 export function openLanes(server: net.Server, wanted: number, onWarning?: (warning: string) => void): Lanes {
   const internals = server as unknown as ServerInternals
@@ -74,12 +75,13 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
   const listen2: Listen2 = function (address, port, addressType, backlog, fd, flags, ...rest) {
     const at: ListenAddress = { address, port, addressType, flags: Number(flags) || 0 }
     extra = undefined
-    const plan = closed ? undefined : quietly(() => planListen(this, at, fd))
+    const room = Math.min(wanted - 1, Math.max(MOST_EXTRA, wanted - 1) - extraLanes)
+    const plan = closed || room < 1 ? undefined : quietly(() => planListen(this, at, fd))
     if (typeof plan !== 'function') {
       if (plan !== undefined) warn(plan)
       return original!.call(this, address, port, addressType, backlog, fd, flags, ...rest)
     }
-    const each = backlogPerLane(backlog, wanted)
+    const each = backlogPerLane(backlog, 1 + room)
     try {
       original!.call(this, address, port, addressType, each, fd, at.flags | REUSE_PORT, ...rest)
     } finally {
@@ -87,7 +89,6 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
     }
     const main = this._handle
     if (!main) return
-    const room = Math.min(wanted - 1, Math.max(MOST_EXTRA, wanted - 1) - extraLanes)
     extra = quietly(() => addLanes(main, at, each, room))
     const count = extra?.lanes.length ?? 0
     if (count < room) warn(`only ${1 + count} of ${1 + room} listening sockets could be opened`)

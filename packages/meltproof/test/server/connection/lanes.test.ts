@@ -82,21 +82,31 @@ const get = (port: number, host = '127.0.0.1'): Promise<string> =>
       .on('error', reject)
   })
 
-for (const kind of ['plain', 'lanes']) {
-  describe('the lanes of a process', { skip: !canShare }, () => {
-    it('are those of three servers; further servers have one listening socket each until a server closes', async () => {
-      const servers = Array.from({ length: 6 }, () => wrap(http.createServer(), 'lanes'))
-      for (const { server } of servers) await listening(server)
-      const counts = servers.map(({ lanes }) => lanes.count)
-      assert.deepEqual(counts, [DEFAULT_LANES, DEFAULT_LANES, DEFAULT_LANES, 1, 1, 1])
-      servers[0]!.server.close()
-      const { server, lanes } = wrap(http.createServer(), 'lanes')
-      await listening(server)
-      assert.equal(lanes.count, DEFAULT_LANES)
-      for (const each of [server, ...servers.map(({ server }) => server)]) each.close()
-    })
+describe('the lanes of a process', { skip: !canShare }, () => {
+  it('are those of three servers; further servers have one listening socket each until a server closes', async () => {
+    const servers = Array.from({ length: 6 }, () => wrap(http.createServer(), 'lanes'))
+    for (const { server } of servers) await listening(server)
+    const counts = servers.map(({ lanes }) => lanes.count)
+    assert.deepEqual(counts, [DEFAULT_LANES, DEFAULT_LANES, DEFAULT_LANES, 1, 1, 1])
+    servers[0]!.server.close()
+    const { server, lanes } = wrap(http.createServer(), 'lanes')
+    await listening(server)
+    assert.equal(lanes.count, DEFAULT_LANES)
+    for (const each of [server, ...servers.map(({ server }) => server)]) each.close()
   })
 
+  it('do not shorten the backlog of a server that gets none', async () => {
+    const servers = Array.from({ length: 3 }, () => wrap(http.createServer(), 'lanes').server)
+    for (const server of servers) await listening(server)
+    const { server } = wrap(http.createServer(), 'lanes')
+    const listen = spyOnListen()
+    await listening(server, { port: 0, backlog: 100 })
+    assert.deepEqual(listen(), [100])
+    for (const each of [server, ...servers]) each.close()
+  })
+})
+
+for (const kind of ['plain', 'lanes']) {
   describe(`a server with ${kind === 'plain' ? 'one listener' : 'accept lanes'}`, () => {
     const expected = kind === 'lanes' ? LANES : 1
 
