@@ -2,6 +2,9 @@
 import { METHODS } from 'node:http'
 import { UserError } from './user-error.ts'
 
+/** Options of commander with these names. */
+export type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
+
 /** As commander returns them: files, and whether any certificate is trusted. */
 export interface TlsFlags {
   readonly insecure?: true

@@ -69,7 +69,7 @@ const storage = new AsyncLocalStorage<Chain>()
 let used = false
 let tellers = 0
 
-/** The chain in which this code runs; undefined if there is none or it has ended. */
+/** Returns the chain of the request for which this code runs, or undefined outside a request and after its end. */
 export function currentChain(): Chain | undefined {
   const chain = used ? storage.getStore() : undefined
   return chain?.over === true ? undefined : chain

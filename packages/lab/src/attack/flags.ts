@@ -1,6 +1,6 @@
 /** The parsed flags of `meltlab attack` and their defaults, with durations as a user would write them. */
 import type { Spacing } from '../load/plan.ts'
-import type { TlsFlags } from '../option-values.ts'
+import type { Given, TlsFlags } from '../option-values.ts'
 import type { Expectation } from './expectation.ts'
 
 export const DEFAULTS = {
@@ -19,14 +19,12 @@ export const DEFAULTS = {
   seed: 1,
 } as const
 
-type Given<Names extends string, Value> = Readonly<Partial<Record<Names, Value>>>
-
 export interface Flags
   extends TlsFlags,
-    Readonly<Record<'duration' | 'timeout' | 'slo' | 'seed', number>>,
-    Given<'rate' | 'users' | 'rampTo' | 'connections' | 'streams' | 'think' | 'threads', number>,
-    Given<'method' | 'body' | 'targets' | 'har' | 'journey' | 'csv' | 'html', string>,
-    Given<'fresh' | 'http2' | 'json' | 'quiet', true> {
+    Given<'duration' | 'timeout' | 'slo' | 'seed', number>,
+    Partial<Given<'rate' | 'users' | 'rampTo' | 'connections' | 'streams' | 'think' | 'threads', number>>,
+    Partial<Given<'method' | 'body' | 'targets' | 'har' | 'journey' | 'csv' | 'html', string>>,
+    Partial<Given<'fresh' | 'http2' | 'json' | 'quiet', true>> {
   readonly steps?: readonly number[]
   readonly spacing: Spacing
   readonly header?: readonly string[]

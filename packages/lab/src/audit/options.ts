@@ -1,14 +1,14 @@
 /** The options of `meltlab audit`, checked. Pure. */
 import { parseDuration } from '../durations.ts'
 import type { Ask } from '../launch/wait-until-listening.ts'
-import { checkPath, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
+import { checkPath, type Given, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 
 export interface RawAuditOptions
   extends TlsFlags,
-    Readonly<Record<'method' | 'users' | 'duration' | 'startTimeout', string>>,
-    Readonly<Record<'path' | 'header', readonly string[]>>,
-    Readonly<Partial<Record<'body' | 'url', string>>> {
+    Given<'method' | 'users' | 'duration' | 'startTimeout', string>,
+    Given<'path' | 'header', readonly string[]>,
+    Partial<Given<'body' | 'url', string>> {
   readonly json?: true
 }
 

@@ -14,7 +14,7 @@ import { checkProgram } from '../launch/command.ts'
 import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
 import { planOf } from '../load/load-request.ts'
 import { splitWords } from '../melt/arms.ts'
-import { checkPath, collect, headersOf, knownMethod, numberOf, parseUrl } from '../option-values.ts'
+import { checkPath, collect, type Given, headersOf, knownMethod, numberOf, parseUrl } from '../option-values.ts'
 import { progressOn } from '../progress.ts'
 import { type AttackDocument, attackJson } from '../results/attack-document.ts'
 import { withoutControls } from '../terminal.ts'
@@ -45,11 +45,12 @@ const DEFAULTS = {
 /** Exit code when noise may hide a difference larger than the tolerance. */
 const undecided = 4
 
-type Given<Names extends string, Value> = Readonly<Partial<Record<Names, Value>>>
-type Flags = Given<'a' | 'b' | 'keep' | 'rounds' | 'until' | 'rate' | 'users' | 'connections', string> &
-  Given<'duration' | 'warmUp' | 'timeout' | 'slo' | 'startTimeout' | 'path' | 'method' | 'body', string> &
-  Given<'fresh' | 'json' | 'failOnRegression' | 'failOnUndecided', true> &
-  Given<'header', readonly string[]>
+type Flags = Partial<
+  Given<'a' | 'b' | 'keep' | 'rounds' | 'until' | 'rate' | 'users' | 'connections', string> &
+    Given<'duration' | 'warmUp' | 'timeout' | 'slo' | 'startTimeout' | 'path' | 'method' | 'body', string> &
+    Given<'fresh' | 'json' | 'failOnRegression' | 'failOnUndecided', true> &
+    Given<'header', readonly string[]>
+>
 
 export function registerCompare(program: Command): void {
   program

@@ -20,7 +20,7 @@ export async function freePort(): Promise<number> {
   return (await bound(0))!
 }
 
-/** A range of more than 1000 ports outside the ephemeral range; undefined if there is none. */
+/** Returns more than 1000 ports below or above the ephemeral range, or undefined if neither side has that many. */
 export function portsLeft([first, last]: Ports): Ports | undefined {
   const sides: readonly Ports[] = [
     [FIRST, first - 1],

@@ -83,10 +83,10 @@ export class Pacer {
 
   turnBegins(): number {
     const { asleep } = this.lateness
-    this.#alive()
-    if (!this.#worked && !asleep) this.idleMs += this.lateness.lastSeen - this.#turnEnded
+    const now = this.#alive()
+    if (!this.#worked && !asleep) this.idleMs += now - this.#turnEnded
     this.#worked = false
-    return this.lateness.lastSeen
+    return now
   }
 
   /** Data arrived. A turn follows soon. */

@@ -1,12 +1,10 @@
 /** The options of `meltlab melt`: defaults with reasons, and checks. Pure. */
 import { parseDuration } from '../durations.ts'
 import type { RequestHeaders, Spacing, Tls } from '../load/plan.ts'
-import { checkPath, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
+import { checkPath, type Given, headersOf, knownMethod, numberOf, parseUrl, type TlsFlags } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
 import { splitWords } from './arms.ts'
 import type { RecoveryShape } from './measured.ts'
-
-type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 
 /** Raw options from commander: texts and switches. */
 export type RawMeltOptions = Given<'slo' | 'rounds' | 'startTimeout' | 'spacing' | 'method' | 'out', string> &

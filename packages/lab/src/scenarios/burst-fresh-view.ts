@@ -3,7 +3,7 @@ import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { LinesPlot, Standing, View } from '../report/result.ts'
-import { toneOf } from '../report/standing.ts'
+import { NOTHING_MEASURED, toneOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { publishedAt1200 } from './burst-view.ts'
 
@@ -105,7 +105,7 @@ export function burstView(runs: Runs): View {
     const top = run.steps.at(-1)
     return top === undefined ? [] : [{ run, top }]
   })
-  if (tops.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
+  if (tops.length === 0) return NOTHING_MEASURED
   const given = tops.map(({ run, top }) => `${run.arm} ${formatRate(perSecond(top.good))}`)
   const rate = formatRate(Math.max(...tops.map(({ top }) => perSecond(top.started))))
   return {

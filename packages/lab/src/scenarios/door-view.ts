@@ -4,7 +4,7 @@ import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent } from '../report/format.ts'
 import { groupedBars, overTime } from '../report/plots.ts'
 import type { View } from '../report/result.ts'
-import { standingOf } from '../report/standing.ts'
+import { NOTHING_MEASURED, standingOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { cellsOf, type DoorMeasured, type DoorRun } from './door-measured.ts'
 
@@ -30,7 +30,7 @@ export function doorView(measured: DoorMeasured): View {
   const most = Math.max(0, ...cells.map(({ load }) => load))
   const loads = [...Map.groupBy(cells, ({ load }) => `${load}x its capacity`)]
   const top = cells.filter(({ load }) => load === most)
-  if (top.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
+  if (top.length === 0) return NOTHING_MEASURED
   return {
     unjudged: whyNoVerdict({
       over: measured.runs.map(({ capacity }) => capacity),

@@ -2,7 +2,7 @@
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import type { PanelsPlot, ScenarioArm, View } from '../report/result.ts'
-import { standingOf } from '../report/standing.ts'
+import { NOTHING_MEASURED, standingOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { seconds } from './fleet-expects.ts'
 import {
@@ -71,7 +71,7 @@ function unanswered(runs: readonly FleetRun[]): string | undefined {
 
 export function fleetView(measured: FleetMeasured): View {
   const { runs, form, capacities } = measured
-  if (runs.length === 0) return { finding: 'Nothing was measured before the run ended.', tables: [], plots: [] }
+  if (runs.length === 0) return NOTHING_MEASURED
   const both = ({ steady, change }: FleetRun): string =>
     `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`
   const told = runs

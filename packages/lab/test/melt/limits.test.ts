@@ -21,7 +21,7 @@ function search(kind: Limit['kind'], from: number): Limit['tried'] {
   return tried
 }
 
-test('the smallest level without recovery is found in at most four trials; one trial shows that there is none', () => {
+test('the search finds the smallest level without recovery in at most four trials, and needs one if the app always recovers', () => {
   for (const kind of ['spike', 'retries'] as const) {
     for (const from of LEVELS[kind]) {
       const tried = search(kind, from)

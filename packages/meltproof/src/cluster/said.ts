@@ -1,6 +1,7 @@
 /**
- * Lets one worker of a cluster print a message: the one that creates a symbolic link with a given name. A link counts
- * while its worker lives. Where workers cannot share a folder, each prints the message.
+ * Decides which worker of a cluster prints a message. Every worker tries to create a symbolic link whose name stands for
+ * the message, and only the worker that succeeds prints. A link is ignored once its worker has ended. Workers that cannot
+ * share a folder all print the message.
  */
 import { readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'

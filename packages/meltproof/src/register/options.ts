@@ -112,10 +112,9 @@ export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): Register
       return undefined
     }
   }
-  /** For options that are all optional. */
-  const given = <T extends object>(variables: Variables<T>): T => {
+  const given = <T extends object>(variables: Variables<T>): Partial<T> => {
     const entries = Object.entries<Variable<unknown>>(variables as never).map(([option, each]) => [option, read(each)])
-    return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Partial<T>
   }
   return {
     on: read(PROCESS.on) ?? true,

@@ -16,7 +16,7 @@ export class PendingWrites {
   /** Whether the app has listened for 'drain' or piped. */
   heeded = false
 
-  /** Adds a write, or removes one that is settled. */
+  /** Changes the number of pending writes: `by` is 1 when a write begins, and -1 when it has ended. */
   count(done: unknown, by: 1 | -1): void {
     if (done === NO_CALLBACK) this.withoutCallback += by
     else if (!isOfConsole(done)) this.withCallback += by
