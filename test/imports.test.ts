@@ -221,6 +221,17 @@ test('only clock.ts of the runtime reads the time', () => {
   assert.deepEqual(offenders, [])
 })
 
+test('timers of the runtime come from node:timers, because the tests of an app may fake the global ones', () => {
+  // The watcher's text runs in a thread of its own. toobusy-js has a global timer, which its users may fake.
+  const others = ['culprit/watcher.ts', 'toobusy.ts'].map(file => `packages/meltproof/src/${file}`)
+  const offenders = globSync('packages/meltproof/src/**/*.ts').filter(
+    file =>
+      /(?<![\w.])(?:set|clear)(?:Timeout|Interval|Immediate)\(/.test(code(file)) &&
+      !/ from 'node:timers'/.test(code(file)),
+  )
+  assert.deepEqual(offenders.sort(), others)
+})
+
 /** The parts that import each other, of a graph of files: each is one circle or several that touch. */
 function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
   const circles: string[][] = []

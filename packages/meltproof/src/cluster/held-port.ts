@@ -1,5 +1,6 @@
 /** Opens a port of meltproof, and retries while another process uses it. A failure does not affect the app. */
 import type { Server } from 'node:net'
+import { clearTimeout, setTimeout } from 'node:timers'
 
 export interface Address {
   readonly host: string

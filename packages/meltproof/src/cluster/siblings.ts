@@ -6,6 +6,7 @@
 import { readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { clearTimeout, setTimeout } from 'node:timers'
 import { whenLeaving } from './leave.ts'
 import { ownFolder } from './own-folder.ts'
 

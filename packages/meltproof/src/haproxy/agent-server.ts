@@ -3,6 +3,7 @@
  * service almost nothing and cannot make it fail.
  */
 import { createServer, type Server, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers'
 import { now } from '../clock.ts'
 import { Advice, type Figures, RELEASE } from './advice.ts'
 import { Balancers } from './balancers.ts'

@@ -5,6 +5,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers'
 import { type ShedMessage, sheds } from '../channels.ts'
 import { checkFunction, checkGuard, invalidOption, showThrown } from '../options.ts'
 import { LEFT, type ShedRecord } from '../record.ts'

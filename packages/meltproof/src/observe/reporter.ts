@@ -3,6 +3,7 @@
  * the lab. It does not keep the process alive, stops when the lab has ended, and never throws into the app.
  */
 import net from 'node:net'
+import { clearInterval, setInterval } from 'node:timers'
 
 const EVERY_MS = 250
 /** Nothing is written while this many bytes wait, because the lab does not read. */

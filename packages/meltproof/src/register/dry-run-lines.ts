@@ -1,4 +1,5 @@
 /** Logs a dry run under meltproof/register: a line that announces it, then the would-be sheds at growing intervals. */
+import { setInterval } from 'node:timers'
 import { now } from '../clock.ts'
 import type { GuardStats } from '../server/guard.ts'
 import { quietly } from '../warnings.ts'

@@ -3,6 +3,7 @@
  * first of each second are published with their request, and all others as counts by reason, method and wait.
  */
 import type { IncomingMessage } from 'node:http'
+import { clearTimeout, setTimeout } from 'node:timers'
 import { sheds } from '../channels.ts'
 import { now } from '../clock.ts'
 import { bucketOf, DURATION_BOUNDARIES_S, LEFT, methodIndex, METHODS } from '../record.ts'

@@ -1,8 +1,8 @@
 /** We listen to signals while something waits, and for a while after: on a fake clock. */
 import assert from 'node:assert/strict'
-import { syncBuiltinESMExports } from 'node:module'
 import { describe, it, mock } from 'node:test'
 import { ExitHooks } from '../../src/logging/stdout/exit-hooks.ts'
+import { fakeTimers } from '../fake-timers.ts'
 
 const listening = (): number[] =>
   ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'].map(signal => process.listenerCount(signal))
@@ -20,9 +20,7 @@ function pass(ms: number): void {
 
 async function withSignals(work: (signals: ExitHooks, set: (waits: boolean) => void) => Promise<void>): Promise<void> {
   let waits = false
-  mock.timers.enable({ apis: ['setTimeout'] })
-  // For modules that import from node:timers.
-  syncBuiltinESMExports()
+  const restoreTimers = fakeTimers('setTimeout')
   const signals = new ExitHooks(
     () => undefined,
     () => waits,
@@ -33,8 +31,7 @@ async function withSignals(work: (signals: ExitHooks, set: (waits: boolean) => v
     })
   } finally {
     signals.undo()
-    mock.timers.reset()
-    syncBuiltinESMExports()
+    restoreTimers()
   }
 }
 

@@ -1,12 +1,12 @@
 /** What the event loop's figures say of a stall: on a loop that the test turns, then of a real one. */
 import assert from 'node:assert/strict'
-import { syncBuiltinESMExports } from 'node:module'
 import { performance } from 'node:perf_hooks'
 import { mock, test, type TestContext } from 'node:test'
 import { now } from '../../src/clock.ts'
 import { EventLoop } from '../../src/observe/event-loop.ts'
 import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
+import { fakeTimers } from '../fake-timers.ts'
 import { eventually } from '../server/harness.ts'
 
 /** Time passes when the test says so, and the loop is idle meanwhile or not. */
@@ -20,13 +20,7 @@ function fakeLoop(t: TestContext) {
     const [idle, active] = [one.idle - other!.idle, one.active - other!.active]
     return { idle, active, utilization: active / (active + idle) }
   })
-  mock.timers.enable({ apis: ['setTimeout'] })
-  // The names that a module imports of node:timers are others until then.
-  syncBuiltinESMExports()
-  t.after(() => {
-    mock.timers.reset()
-    syncBuiltinESMExports()
-  })
+  t.after(fakeTimers('setTimeout'))
   return {
     rest(ms: number): void {
       for (let i = 0; i < ms; i++) {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { OwedRecords } from '../../src/observe/owed-records.ts'
+import { fakeTimers } from '../fake-timers.ts'
 
-test('owed values are recorded in the right bucket, a thousand at a time', () => {
-  mock.timers.enable({ apis: ['setTimeout'] })
+test('owed values are recorded in the right bucket, a thousand at a time', t => {
+  t.after(fakeTimers('setTimeout'))
   const [some, others]: [number[], number[]] = [[], []]
   const takeSome = (value: number): number => some.push(value)
   const takeOthers = (value: number): number => others.push(value)
@@ -24,5 +25,4 @@ test('owed values are recorded in the right bucket, a thousand at a time', () =>
   owed.owe(takeOthers, 3, 5000)
   owed.end()
   assert.equal(others.length, 5010)
-  mock.timers.reset()
 })

@@ -1,8 +1,9 @@
 /** The lines of a dry run: the first one soon, then ever fewer, and every request that would have been shed in one. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { it } from 'node:test'
+import { it, mock } from 'node:test'
 import { dryRunLines, printDryRun } from '../../src/register/dry-run-lines.ts'
+import { fakeTimers } from '../fake-timers.ts'
 
 type Figures = Parameters<ReturnType<typeof dryRunLines>>[0]
 
@@ -51,15 +52,15 @@ it('an overload of an hour prints about one line a minute, and the lines add up'
 })
 
 it('the dry run is checked every five seconds, announced once for all workers, and reported by each', t => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
+  t.after(fakeTimers('setInterval'))
   const [ofAll, ofEach]: [string[], string[]] = [[], []]
   let now: Figures | undefined
   printDryRun(() => now, { all: text => ofAll.push(text), each: text => ofEach.push(text) })
   assert.match(ofAll[0]!, /is in a dry run: every request is served/)
   now = figures(10, { late: 5 })
-  t.mock.timers.tick(4999)
+  mock.timers.tick(4999)
   assert.deepEqual(ofEach, [])
-  t.mock.timers.tick(1)
+  mock.timers.tick(1)
   assert.match(ofEach[0]!, /would have shed 5 of 15 requests/)
   assert.equal(ofAll.length, 1)
 })

@@ -3,6 +3,7 @@
  * its next request only after its 503, so fewer requests must be read and shed. At 300 times the capacity this raises
  * goodput from 5 % to 61 % of the capacity (docs/benchmarks.md).
  */
+import { clearTimeout, setTimeout } from 'node:timers'
 import type { ShedBudgetLike } from '../../admission/shed-budget.ts'
 import { now } from '../../clock.ts'
 import type { Connection } from '../connection/connection.ts'

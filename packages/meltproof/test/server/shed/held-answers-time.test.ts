@@ -6,6 +6,7 @@ import { now } from '../../../src/clock.ts'
 import type { Connection } from '../../../src/server/connection/connection.ts'
 import type { Exchange } from '../../../src/server/request/exchange.ts'
 import { HeldAnswers, MOST_HELD_MS } from '../../../src/server/shed/held-answers.ts'
+import { fakeTimers } from '../../fake-timers.ts'
 
 type Client = Connection<Exchange>
 
@@ -13,8 +14,7 @@ type Client = Connection<Exchange>
 function putOff(t: TestContext) {
   let nowMs = 1_000_000
   t.mock.method(performance, 'now', () => nowMs)
-  mock.timers.enable({ apis: ['setTimeout'] })
-  t.after(() => mock.timers.reset())
+  t.after(fakeTimers('setTimeout'))
   const time = { has: false, spent: () => {}, spentAll: () => {}, interrupted: () => {}, hasTime: () => time.has }
   const given: { readonly client: Client; readonly afterMs: number }[] = []
   const since = new Map<Client, number>()
