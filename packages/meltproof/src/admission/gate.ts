@@ -7,6 +7,7 @@
  * 3. The queue distinguishes a burst from overload, and sheds (queue/standing-queue.ts). The gate itself sheds only
  * missed deadlines, resumed requests that waited too long, and everything once it is closed.
  */
+import type { Ticket } from './limiter/cohorts.ts'
 import type { Limiter, LimitReason } from './limiter/limiter.ts'
 import { type DueStart, DueStarts } from './queue/due-starts.ts'
 import { type QueueHooks, STANDING_TUNING, StandingQueue, type StandingTuning } from './queue/standing-queue.ts'
@@ -16,7 +17,7 @@ import type { ShedReason } from './shed-reason.ts'
 export interface Entry extends DueStart {
   readonly again: boolean
   /** The limiter's ticket of the request, written when the request enters service. */
-  ticket?: number | undefined
+  ticket?: Ticket | undefined
   /** True for quick work admitted above the limit. Its departure does not show how soon waiting requests start. */
   passedBy?: boolean
 }

@@ -21,7 +21,7 @@ export type ShedBudgetLike = Pick<ShedBudget, 'spent' | 'spentAll' | 'interrupte
 
 export class ShedBudget {
   readonly #busyMs: () => number
-  /** Cumulative CPU time of the loop, ms. On a shared core it is less than the busy time, and all that can be spent. */
+  /** Cumulative CPU time of the loop, ms. On a shared core it is less than the busy time. Only this time refills the budget. */
   readonly #cpuMs: () => number
   #creditMs = MOST_CREDIT_MS
   #refilledAt = 0

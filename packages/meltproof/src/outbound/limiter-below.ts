@@ -26,7 +26,7 @@ export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
       return binds() ? 0 : (learned.excess ?? 0)
     },
     get ticket() {
-      return learned.ticket!
+      return learned.ticket
     },
     admitted: nowMs => learned.admitted(nowMs),
     completed: (nowMs, serviceMs, ticket) => learned.completed(nowMs, serviceMs, ticket),

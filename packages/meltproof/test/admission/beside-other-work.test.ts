@@ -20,7 +20,11 @@ interface Ran {
 function besideOtherWork(everyMs: number, waitMs: (i: number) => number, turnMs: number, fromMs: number): Ran {
   let now = 0
   const limiter = new ConcurrencyLimiter(() => Math.max(0, now - fromMs))
-  const inService: { readonly startedAt: number; readonly dueAt: number; readonly ticket: number }[] = []
+  const inService: {
+    readonly startedAt: number
+    readonly dueAt: number
+    readonly ticket: ConcurrencyLimiter['ticket']
+  }[] = []
   const queue: number[] = []
   let [arrived, answered, longestMs, laterMs, lowest] = [0, 0, 0, 0, Number.POSITIVE_INFINITY]
   let waits = false

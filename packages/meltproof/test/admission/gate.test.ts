@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { classOf, LEVELS, levelOf } from '../../src/admission/queue/criticality.ts'
 import { type Entry as GateEntry, GATE_TUNING, Gate, type GateHooks, PATIENT_TUNING } from '../../src/admission/gate.ts'
+import type { Ticket } from '../../src/admission/limiter/cohorts.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { StandingQueue } from '../../src/admission/queue/standing-queue.ts'
 import type { ShedReason } from '../../src/admission/shed-reason.ts'
@@ -472,15 +473,18 @@ test('a dropped permit is free again, and the limiter counts its request as drop
 })
 
 test('the limiter gets back the ticket of each request that leaves service, in whatever way', () => {
-  let ticket = 0
+  let ticket: Ticket | undefined
+  let admitted = 0
   const left: (number | undefined)[] = []
-  const note = (_nowMs: number, _serviceMs: number, ticket?: number): void => void left.push(ticket)
+  const note = (_nowMs: number, _serviceMs: number, ticket?: Ticket): void => void left.push(ticket?.startedAt)
   const { gate, world, arrive, endTurn } = gateOn({
     ...fixedLimit(4),
     get ticket() {
       return ticket
     },
-    admitted: () => void ticket++,
+    admitted: () => {
+      ticket = { startedAt: ++admitted, tookMs: Number.NaN }
+    },
     completed: note,
     dropped: note,
   })

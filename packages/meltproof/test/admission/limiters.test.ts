@@ -6,6 +6,7 @@ import { goodRate } from '../../sim/figures.ts'
 import { LIMITERS } from '../../sim/limiters/all.ts'
 import { pool50 } from '../../sim/scenarios.ts'
 import { quantile, simulate } from '../../sim/service.ts'
+import type { Ticket } from '../../src/admission/limiter/cohorts.ts'
 import { fixedLimit } from '../../src/admission/limiter/limiter.ts'
 import { LIMITER_TUNING } from '../../src/admission/limiter/tuning.ts'
 
@@ -29,7 +30,7 @@ for (const [name, make] of Object.entries(LIMITERS)) {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 400, size: 'max' }), events => {
         let [nowMs, busyMs] = [0, 0]
-        const inService: { readonly startedAt: number; readonly ticket: number | undefined }[] = []
+        const inService: { readonly startedAt: number; readonly ticket: Ticket | undefined }[] = []
         const limiter = make(() => busyMs)
         for (const each of events) {
           if (each === 'admit') {

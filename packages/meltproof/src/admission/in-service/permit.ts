@@ -10,6 +10,7 @@
  * handler works on, the permit passes to an {@link Orphan}.
  */
 import type { Linked } from '../../linked-list.ts'
+import type { Ticket } from '../limiter/cohorts.ts'
 import type { Serving } from './service-times.ts'
 import type { Stream } from './streams.ts'
 
@@ -23,7 +24,7 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   /** Latest start that meets the deadline; Infinity without a deadline. */
   startBy: number = Number.POSITIVE_INFINITY
   /** The limiter's ticket, set when the request enters service. */
-  ticket: number | undefined = undefined
+  ticket: Ticket | undefined = undefined
   passedBy = false
   /** Links of the one list that holds the entry: waiting, in service, or lent. */
   before: E | undefined
@@ -81,9 +82,9 @@ export class Orphan implements Serving {
   serviceBucket: number
   answeredThen: number
   ended = false
-  readonly ticket: number | undefined
+  readonly ticket: Ticket | undefined
 
-  constructor({ startedAt, servingSince, serviceBucket, answeredThen }: Serving, ticket: number | undefined) {
+  constructor({ startedAt, servingSince, serviceBucket, answeredThen }: Serving, ticket: Ticket | undefined) {
     this.startedAt = startedAt
     this.servingSince = servingSince
     this.serviceBucket = serviceBucket

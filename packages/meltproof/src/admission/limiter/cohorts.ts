@@ -39,49 +39,56 @@ export interface Contention {
   readonly sinceMs: number
 }
 
-export const NO_TICKET = -1
 /** Maximum requests in a cohort, and number of levels into which the number in service is divided. */
 const LARGEST = 64
 const LEVELS = 64
 /** The mean of fewer requests is not used. */
 const FEWEST = 4
 
+/** One request of a cohort. */
+export interface Ticket {
+  readonly startedAt: number
+  /** NaN while in service; negative if the duration says nothing. */
+  tookMs: number
+}
+
 class Cohort {
   readonly serial: number
   readonly departedThen: Answers
-  readonly startedAt: Float64Array
-  /** NaN while in service; negative if the duration says nothing. */
-  readonly tookMs: Float64Array
-  count = 0
+  readonly tickets: Ticket[] = []
+  readonly #size: number
   #among = 0
 
   constructor(serial: number, size: number, departedThen: Answers) {
     this.serial = serial
+    this.#size = size
     this.departedThen = departedThen
-    this.startedAt = new Float64Array(size)
-    this.tookMs = new Float64Array(size)
   }
 
-  add(nowMs: number, among: number): number {
-    this.startedAt[this.count] = nowMs
-    this.tookMs[this.count] = Number.NaN
+  add(startedAt: number, among: number): Ticket {
+    const ticket = { startedAt, tookMs: Number.NaN }
+    this.tickets.push(ticket)
     this.#among += among
-    return this.count++
+    return ticket
   }
 
   get isFull(): boolean {
-    return this.count === this.startedAt.length
+    return this.tickets.length === this.#size
+  }
+
+  get sinceMs(): number {
+    return this.tickets[0]!.startedAt
   }
 
   get meanAmong(): number {
-    return this.#among / this.count
+    return this.#among / this.tickets.length
   }
 
   /** Age of the youngest request that is still in service, ms; Infinity if none is. */
   youngestMs(nowMs: number): number {
     let youngest = Number.POSITIVE_INFINITY
-    for (let i = 0; i < this.count; i++) {
-      if (Number.isNaN(this.tookMs[i]!)) youngest = Math.min(youngest, nowMs - this.startedAt[i]!)
+    for (const { startedAt, tookMs } of this.tickets) {
+      if (Number.isNaN(tookMs)) youngest = Math.min(youngest, nowMs - startedAt)
     }
     return youngest
   }
@@ -91,8 +98,7 @@ class Cohort {
     let n = 0
     let sum = 0
     let squares = 0
-    for (let i = 0; i < this.count; i++) {
-      const took = this.tookMs[i]!
+    for (const { tookMs: took } of this.tickets) {
       if (took < 0) continue
       const ms = Number.isNaN(took) ? ageMs : Math.min(took, ageMs)
       n++
@@ -110,7 +116,6 @@ export class Cohorts {
   readonly #tuning: CohortTuning
   /** The latest full cohort of each level of the number in service. */
   readonly #levels: (Cohort | undefined)[] = new Array(LEVELS)
-  readonly #known = new Map<number, Cohort>()
   #filling: Cohort | undefined
   #serial = 0
   readonly #departed = new Answers()
@@ -121,27 +126,26 @@ export class Cohorts {
 
   clear(): void {
     this.#levels.fill(undefined)
-    this.#known.clear()
     this.#filling = undefined
   }
 
   /** `among`: the number in service, including this request. Returns the request's ticket for {@link ended}. */
-  admitted(nowMs: number, among: number): number {
+  admitted(nowMs: number, among: number): Ticket {
     this.#filling ??= this.#begin(among)
     const cohort = this.#filling
-    const ticket = cohort.serial * LARGEST + cohort.add(nowMs, among)
+    const ticket = cohort.add(nowMs, among)
     if (cohort.isFull) this.#place(cohort)
     return ticket
   }
 
   /** `workMs`: the time that counts in the rate; less than `tookMs` if the request stayed far longer than others. */
-  ended(ticket: number, tookMs: number, workMs: number = tookMs): void {
+  ended(ticket: Ticket | undefined, tookMs: number, workMs: number = tookMs): void {
     this.#departed.add(workMs)
-    this.#note(ticket, tookMs)
+    if (ticket !== undefined) ticket.tookMs = tookMs
   }
 
-  dropped(ticket: number): void {
-    this.#note(ticket, -1)
+  dropped(ticket: Ticket | undefined): void {
+    if (ticket !== undefined) ticket.tookMs = -1
   }
 
   contention(nowMs: number): Contention | undefined {
@@ -172,7 +176,7 @@ export class Cohorts {
     const few = low.upTo(ageMs)
     const many = high.upTo(ageMs)
     const left = this.#departed.all - low.departedThen.all
-    const sinceMs = low.startedAt[0]!
+    const { sinceMs } = low
     // No request can leave before the first time in service has passed.
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
     const aheadMs = (high.meanAmong - low.meanAmong) / pace
@@ -190,27 +194,18 @@ export class Cohorts {
     }
   }
 
-  #rateSince({ departedThen, startedAt }: Cohort, nowMs: number): number {
-    return this.#departed.countSince(departedThen) / Math.max(1, nowMs - startedAt[0]!)
+  #rateSince({ departedThen, sinceMs }: Cohort, nowMs: number): number {
+    return this.#departed.countSince(departedThen) / Math.max(1, nowMs - sinceMs)
   }
 
   #begin(among: number): Cohort {
     const size = Math.min(LARGEST, Math.max(this.#tuning.cohort, among >> 1))
-    const cohort = new Cohort(this.#serial++, size, this.#departed.copy())
-    this.#known.set(cohort.serial, cohort)
-    return cohort
+    return new Cohort(this.#serial++, size, this.#departed.copy())
   }
 
   #place(cohort: Cohort): void {
     this.#filling = undefined
     const level = Math.min(LEVELS - 1, Math.floor(Math.log(cohort.meanAmong) / Math.log(this.#tuning.apart)))
-    const before = this.#levels[level]
-    if (before !== undefined) this.#known.delete(before.serial)
     this.#levels[level] = cohort
-  }
-
-  #note(ticket: number, tookMs: number): void {
-    const cohort = this.#known.get(Math.floor(ticket / LARGEST))
-    if (cohort !== undefined) cohort.tookMs[ticket % LARGEST] = tookMs
   }
 }

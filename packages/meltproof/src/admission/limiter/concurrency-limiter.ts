@@ -19,7 +19,7 @@
  * Requests that stay far longer than others are not counted (counted-requests.ts, starvation.ts).
  */
 import { Answers } from './answers.ts'
-import { Cohorts, type Contention, NO_TICKET } from './cohorts.ts'
+import { Cohorts, type Contention, type Ticket } from './cohorts.ts'
 import { CountedRequests } from './counted-requests.ts'
 import type { Limiter, LimitReason } from './limiter.ts'
 import { LoopLimit } from './loop-limit.ts'
@@ -53,9 +53,8 @@ const QUIET_SERVICES = 2
 type Phase = 'open' | 'measure' | 'rest' | 'lower'
 
 export class ConcurrencyLimiter implements Limiter {
-  ticket: number = NO_TICKET
+  ticket: Ticket | undefined
   readonly #tuning: LimiterTuning
-  readonly #busyMs: () => number
   readonly #loop: LoopLimit
   readonly #cohorts: Cohorts
   readonly #requests: CountedRequests
@@ -95,13 +94,12 @@ export class ConcurrencyLimiter implements Limiter {
 
   /** `busyMs` and `cpuMs`: of the event loop, cumulative. */
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING, cpuMs: () => number = busyMs) {
-    this.#busyMs = busyMs
     this.#tuning = tuning
     this.#limit = tuning.max
     this.#loop = new LoopLimit(busyMs, cpuMs, tuning)
     this.#cohorts = new Cohorts(tuning)
     this.#requests = new CountedRequests(2 * tuning.promiseMs)
-    this.#measurement = new Measurement(tuning)
+    this.#measurement = new Measurement(tuning, busyMs)
     this.#starvation = new Starvation(tuning, this.#requests)
     this.#rates = new UsualRate(tuning.promiseMs)
   }
@@ -174,14 +172,14 @@ export class ConcurrencyLimiter implements Limiter {
     this.#pass(nowMs)
     if (this.#requests.inService === 0) this.#answeredAt = nowMs
     this.#requests.started()
-    this.ticket = NO_TICKET
+    this.ticket = undefined
     if (this.#phase !== 'open') return
     this.#judgeLoop(nowMs)
     if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
     else this.ticket = this.#cohorts.admitted(nowMs, this.#requests.recent)
   }
 
-  completed(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
+  completed(nowMs: number, serviceMs: number, ticket?: Ticket): void {
     this.#pass(nowMs)
     this.#loop.answered(serviceMs)
     // Checked before the request leaves: only a limit that is reached holds requests back.
@@ -198,7 +196,7 @@ export class ConcurrencyLimiter implements Limiter {
     else this.#measure(nowMs, nowMs - serviceMs, workMs)
   }
 
-  dropped(nowMs: number, serviceMs: number, ticket: number = NO_TICKET): void {
+  dropped(nowMs: number, serviceMs: number, ticket?: Ticket): void {
     this.#pass(nowMs)
     this.#requests.left(nowMs - serviceMs)
     this.#cohorts.dropped(ticket)
@@ -230,6 +228,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #judgeLoop(nowMs: number): void {
+    if (!this.#loop.isDue(nowMs)) return
     const wasSet = this.#loop.isSet
     this.#loop.judge(nowMs, this.#counted, this.#waits)
     const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
@@ -477,7 +476,7 @@ export class ConcurrencyLimiter implements Limiter {
 
   #pass(nowMs: number): void {
     this.#requests.advance(nowMs)
-    this.#measurement.pass(nowMs, this.#busyMs(), this.#waits)
+    this.#measurement.pass(nowMs, this.#waits)
   }
 
   #measureFrom(nowMs: number): void {

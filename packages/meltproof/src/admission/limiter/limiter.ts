@@ -1,3 +1,5 @@
+import type { Ticket } from './cohorts.ts'
+
 /** What the gate needs from a limiter. A limiter is pure: callers report what happened and when, and read the limit. */
 export interface Limiter {
   /** How many requests may be in service at once: a whole number, at least 1. */
@@ -19,11 +21,11 @@ export interface Limiter {
   /** Number in service above the limit: these must leave before a waiting request gets a permit. */
   readonly excess?: number
   /** Identifies the request that was admitted last, for {@link completed} and {@link dropped}. */
-  readonly ticket?: number
+  readonly ticket?: Ticket | undefined
   admitted(nowMs: number): void
-  completed(nowMs: number, serviceMs: number, ticket?: number): void
+  completed(nowMs: number, serviceMs: number, ticket?: Ticket): void
   /** A request leaves, and how long it took says nothing. `serviceMs`: time since it entered service. */
-  dropped(nowMs: number, serviceMs: number, ticket?: number): void
+  dropped(nowMs: number, serviceMs: number, ticket?: Ticket): void
   limitReached(nowMs: number): void
   tick(nowMs: number): void
   limitCleared(nowMs: number): void

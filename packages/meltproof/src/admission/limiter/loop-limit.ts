@@ -82,11 +82,14 @@ export class LoopLimit {
     this.#trial.forget()
   }
 
-  /** `waits`: whether requests wait for a permit. */
+  isDue(nowMs: number): boolean {
+    return nowMs - this.#judgedAt >= this.#tuning.busyWindowMs
+  }
+
+  /** Call it when {@link isDue}. `waits`: whether requests wait for a permit. */
   judge(nowMs: number, counted: number, waits: boolean): void {
     const elapsedMs = nowMs - this.#judgedAt
-    const { busyWindowMs, busyForMs, loopBusy } = this.#tuning
-    if (elapsedMs < busyWindowMs) return
+    const { busyForMs, loopBusy } = this.#tuning
     const busyMs = this.#busyMs()
     const rests = busyMs - this.#busyThen < loopBusy * elapsedMs
     // Usual times are only learned from a stretch in which the loop was busy, or resting, throughout.

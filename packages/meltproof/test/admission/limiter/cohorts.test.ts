@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Random } from '../../../sim/random.ts'
-import { Cohorts, type Contention, NO_TICKET } from '../../../src/admission/limiter/cohorts.ts'
+import { Cohorts, type Contention, type Ticket } from '../../../src/admission/limiter/cohorts.ts'
 import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 
 interface Arrival {
@@ -13,7 +13,7 @@ interface Arrival {
 interface Departure {
   readonly atMs: number
   readonly tookMs: number
-  readonly ticket: number
+  readonly ticket: Ticket
   readonly dropped: boolean
 }
 
@@ -271,7 +271,7 @@ describe('cohorts', () => {
     const cohorts = new Cohorts(LIMITER_TUNING)
     const early = Array.from({ length: 20 }, () => cohorts.admitted(0, 1))
     cohorts.clear()
-    for (const ticket of [NO_TICKET, ...early]) cohorts.ended(ticket, 5000)
+    for (const ticket of [undefined, ...early]) cohorts.ended(ticket, 5000)
     assert.equal(queue(cohorts)?.isSure, false)
     cohorts.clear()
     assert.equal(cohorts.contention(10_000), undefined)

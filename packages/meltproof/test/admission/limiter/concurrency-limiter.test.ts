@@ -379,11 +379,25 @@ describe('the limiter', () => {
     assert.equal(limiter.limit, 8)
   })
 
+  it('reads the busy time of the loop once per window, not for each request', () => {
+    let reads = 0
+    const busyMs = (): number => {
+      reads++
+      return 0
+    }
+    const limiter = new ConcurrencyLimiter(busyMs, LIMITER_TUNING, () => 0)
+    for (let nowMs = 0; nowMs < 1000; nowMs += 0.1) {
+      limiter.admitted(nowMs)
+      limiter.completed(nowMs + 0.05, 0.05, limiter.ticket)
+    }
+    assert.ok(reads <= 1000 / LIMITER_TUNING.busyWindowMs + 1, `${reads} reads in 10,000 requests`)
+  })
+
   it('learns no limit if all requests are dropped and none is answered', () => {
     const limited = (ends: 'completed' | 'dropped'): boolean => {
       const limiter = new ConcurrencyLimiter(() => 0)
       // First come, first served by one server that takes 10 ms, at twice its rate.
-      const inService: { readonly startedAt: number; readonly ticket: number }[] = []
+      const inService: { readonly startedAt: number; readonly ticket: ConcurrencyLimiter['ticket'] }[] = []
       let wasKnown = false
       for (let nowMs = 0; nowMs < 5000; nowMs += 5) {
         if (nowMs % 10 === 0 && inService.length > 0) {

@@ -13,8 +13,8 @@ interface Load {
 }
 
 function measurement() {
-  const measured = new Measurement(LIMITER_TUNING)
   let [nowMs, busyMs] = [0, 0]
+  const measured = new Measurement(LIMITER_TUNING, () => busyMs)
   return {
     measured,
     /** For `ms` an answer comes every `everyMs`. */
@@ -22,7 +22,7 @@ function measurement() {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
         nowMs++
         busyMs += busy
-        measured.pass(nowMs, busyMs, waits)
+        measured.pass(nowMs, waits)
         if (nowMs % everyMs === 0) measured.answered(serviceMs)
       }
     },
