@@ -46,10 +46,10 @@ describe('the rules', () => {
     assert.deepEqual(broken(true, [{ late: 0.33 }], [{ late: 0.3 }]), ['late'])
   })
 
-  test('in service: at most twice the departures of a second may contend, in every seed', () => {
+  test('in service: in every seed at most twice as many contend as leave in the best second, or as many as bare has without sheds', () => {
     assert.deepEqual(broken(false, [{ mostContending: 200 }]), [])
     assert.deepEqual(broken(false, [{ mostContending: 201 }, {}]), ['in service'])
-    // Those that progress by themselves are in no other request's way.
+    // Requests in service that do not contend are not limited.
     assert.deepEqual(broken(false, [{ mostInService: 5000 }]), [])
     assert.deepEqual(broken(true, [{ mostContending: 500 }], [{ mostContending: 500 }]), [])
     assert.deepEqual(broken(true, [{ mostContending: 501 }], [{ mostContending: 500 }]), ['in service'])

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { Stream } from 'node:stream'
 import { styleText } from 'node:util'
 
-/** A stream of this process, or a test's replacement. */
+/** A stream of this process, or the fake that a test passes instead. */
 export interface Out {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -20,7 +20,7 @@ export const widthOf = ({ isTTY, columns }: Pick<Out, 'isTTY' | 'columns'>): num
 export const paintOn =
   (stream: Out) =>
   (style: 'bold' | 'dim' | 'green' | 'yellow' | 'red', text: string): string =>
-    // styleText cannot use a test's replacement, which gets no colours.
+    // styleText accepts only real streams, so the fake of a test gets no colours.
     stream instanceof Stream ? styleText(style, text, { stream: stream as Stream & NodeJS.WritableStream }) : text
 
 /** A relative path, or an absolute one outside the working folder; clickable on terminals that support links. */

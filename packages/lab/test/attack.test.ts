@@ -267,7 +267,7 @@ describe('meltlab attack', () => {
     [[url, '--steps', '5,'], /--steps must be a number/],
     [[url, '--steps', '5,9', '--users', '5'], /--steps and --users exclude each other/],
     [[url, '--steps', '5,9', '--rate', '5'], /--steps and --rate exclude each other/],
-    [[url, '--html', '/none/page.html'], /\/none\/page\.html cannot be written .*--html names another file/],
+    [[url, '--html', '/none/page.html'], /\/none\/page\.html cannot be written .*; name another file with --html/],
     [[url, '--html', tmpdir()], /--html must be a file/],
     [[url, '--expect', 'p99<250'], /--expect p99 needs a unit/],
     [[url, '--expect', 'speed>9'], /--expect cannot parse "speed>9": .*p99\.9.*goodput/],

@@ -1,10 +1,10 @@
-/** The requests of the last ten seconds, each where it ended: to the right is now, and upwards is how long it took. */
+/** The requests of the last ten seconds, each where it ended: time runs to the right, latency upwards. */
 import { Surface } from './surface.js'
 
 /** @typedef {import('./words.js').Fate} Fate */
 
 const SHOWN_S = 10
-/** One fate after the other: what matters lies on top. @type {readonly Fate[]} */
+/** In the order of drawing: the most important fate is on top. @type {readonly Fate[]} */
 const FATES = ['refused', 'good', 'late', 'lost']
 const COLOURS = { good: '--good', late: '--fair', refused: '--refused', lost: '--bad' }
 const LEAST_MS = 1
@@ -52,7 +52,7 @@ export class Dots {
     const isNarrow = width < 260
     const left = isNarrow ? 0 : 60
     const size = isNarrow ? 1.75 : 2.75
-    // What took as long as anybody waits has room above.
+    // Leaves room above the dots that took the longest time.
     const top = PAD + 10
     const y = (/** @type {number} */ share) => height - PAD - share * (height - PAD - top)
     ink.textBaseline = 'middle'

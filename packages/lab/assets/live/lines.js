@@ -81,7 +81,7 @@ export class Minute {
   }
 }
 
-/** What each load came to, drawn as somebody drags; the big marks are where it is now. */
+/** The result at each load, drawn while the user drags; the big marks show the present one. */
 export class Curve {
   /** @type {CurvePoint[]} */
   #points = []

@@ -8,11 +8,11 @@ import { chosen, ms, rate, STATES, times } from './words.js'
 
 /** @typedef {import('./words.js').Told} Told @typedef {import('./words.js').About} About @typedef {import('./words.js').Side} Side */
 
-/** Where somebody asked for less motion, pictures are drawn this often. */
+/** Interval of the pictures for users who prefer reduced motion, ms. */
 const CALM_MS = 1000
-/** What is said to whoever does not see it changes this often. */
+/** Interval of the texts for screen readers, ms. */
 const WORDS_MS = 1000
-/** Until then what is told does not move the slider: it is in somebody's hand. */
+/** For this time after the user moved the slider, messages do not move it, ms. */
 const HELD_MS = 1500
 
 /** @param {string} id @returns {any} */
@@ -188,7 +188,7 @@ function showLoad(load) {
 let wanted = 0
 let isAsking = false
 
-/** One question at a time, and the latest wish: however fast somebody drags. */
+/** Sends one request at a time, with the latest load, however fast the user drags. */
 async function ask() {
   if (isAsking) return
   isAsking = true

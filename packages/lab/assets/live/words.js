@@ -39,5 +39,5 @@ export const ms = value =>
         ? `${value.toFixed(0)} ms`
         : `${(value / 1000).toFixed(value < 9995 ? 2 : 1)} s`
 
-/** A duration somebody chose. @param {number} value */
+/** A duration that the user chose. @param {number} value */
 export const chosen = value => (value < 1000 ? `${value} ms` : `${value / 1000} s`)

@@ -1,6 +1,9 @@
 /** Causes of overload failures, their severity, and a remedy in one line. */
 
-/** `melts`: stops answering under overload, or when a dependency hangs. `warning`: a deploy loses requests, or it depends. */
+/**
+ * `melts`: the app stops answering under overload, or when a dependency hangs. `warning`: a deploy loses requests, or
+ * the cause harms only some deployments, such as one in which clients, or the reader of stdout, are slow.
+ */
 export type Severity = 'melts' | 'warning'
 
 /** Findings appear in this order. A remedy has at most 68 characters. */

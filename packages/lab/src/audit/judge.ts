@@ -87,7 +87,7 @@ function heldAt(holds: readonly Hold[]): Finding {
   const sorted = holds.flatMap(({ tookMs }) => tookMs).sort((a, b) => a - b)
   const [median, longest] = [sorted[sorted.length >> 1]!, sorted.at(-1)!].map(Math.round)
   const calls = holds.find(each => each.calls !== '')?.calls
-  const what = `the event loop is blocked for ${median} ms, at most ${longest} ms${calls === undefined ? '' : `, in ${calls}`}`
+  const what = `the event loop is blocked for ${median} ms (median), at most ${longest} ms${calls === undefined ? '' : `, in ${calls}`}`
   return finding('loop-held', what, holds[0]!.where, sorted.length)
 }
 

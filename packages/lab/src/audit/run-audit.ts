@@ -117,7 +117,9 @@ interface Run {
 async function alone({ app, observed, users, progress, signal }: Run, durationMs: number): Promise<void> {
   await observed.enter('alone', signal)
   checkServing(observed)
-  progress.line(`one request at a time, ${formatDuration(durationMs)} or ${LEAST_REQUESTS} of each path`)
+  progress.line(
+    `one request at a time for ${formatDuration(durationMs)}, at least ${LEAST_REQUESTS} requests to each path`,
+  )
   await users.askEach(durationMs, LEAST_REQUESTS, LONGEST_ALONE_MS, () => {
     signal.throwIfAborted()
     progress.status(`one request at a time: ${users.answers} answers`)

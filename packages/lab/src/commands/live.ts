@@ -21,11 +21,11 @@ export function registerLive(program: Command): void {
     .summary('watch a command melt, bare and protected, on a page with a slider')
     .description(
       'Starts COMMAND twice, bare and with meltproof, and serves a page on this computer that sends both the same load: ' +
-        '0.5 to 20 times their capacity, as you drag. Its button End, or Ctrl-C, ends it and prints the path of a report.',
+        '0.5 to 20 times the capacity, as you drag. Its button End, or Ctrl-C, ends it and prints the path of a report.',
     )
     .argument('[command...]', 'the command that starts the server, after --; it must listen on PORT')
     .usage('[options] -- command...')
-    .option('--capacity <rate>', 'capacity of each, requests per second (default: measured)')
+    .option('--capacity <rate>', 'capacity for both, requests per second (default: that of the bare one, measured)')
     .option('--slo <duration>', 'an answer later than this is not good', '1s')
     .option('--timeout <duration>', 'give up on an answer', defaults.timeout)
     .option('--for <duration>', 'end after this time', defaults.for)

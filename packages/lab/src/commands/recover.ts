@@ -16,9 +16,10 @@ export function registerRecover(program: Command): void {
     .command('recover')
     .summary('find what a command does not recover from by itself, bare and protected')
     .description(
-      'Restarts COMMAND for each trial, bare and with meltproof: 3 s above its capacity, then 0.8x of it. Reports from ' +
-        'which spike, 1.5x to 20x, it does not recover, and from how many client retries, none to three, in a spike ' +
-        'that it survives bare without retries. A dead dependency is not tested: the lab cannot delay calls of the command.',
+      'Restarts COMMAND for each trial, bare and with meltproof: 3 s above its capacity, then 0.8x of it. Reports for ' +
+        'each the smallest spike (1.5x to 20x) from which it does not recover, and the smallest number of client ' +
+        'retries (none to three) that prevents recovery. Retries are tested in the largest spike from which the bare ' +
+        'command recovers without retries. A dead dependency is not tested: the lab cannot delay calls of the command.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')

@@ -19,7 +19,7 @@ export function checkWritable(folder: string, option: string): void {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     throw new UserError(
-      `nothing can be written to ${whole} (${REASONS[code ?? ''] ?? message}); ${option} names another folder`,
+      `nothing can be written to ${whole} (${REASONS[code ?? ''] ?? message}); name another folder with ${option}`,
     )
   } finally {
     removeEmpty(made)

@@ -18,7 +18,7 @@ export function checkWritableFile(file: string, option: string): void {
     }
   } catch (error) {
     if (error instanceof UserError) throw error
-    throw new UserError(`${file} cannot be written (${reason(error)}); ${option} names another file`)
+    throw new UserError(`${file} cannot be written (${reason(error)}); name another file with ${option}`)
   }
 }
 

@@ -115,7 +115,7 @@ async function neverListened(app: App, options: ReadyOptions): Promise<UserError
   const words = quote(app.lastWords())
   if (options.url === undefined) {
     return new UserError(
-      `${app.name} runs but listened on no TCP port within ${waited}; --start-timeout waits longer, --url names the address${words}`,
+      `${app.name} runs but listened on no TCP port within ${waited}; wait longer with --start-timeout, or give its address with --url${words}`,
     )
   }
   const found = await listeningPorts(app.pid).catch(() => [])
@@ -185,6 +185,6 @@ export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeo
   const what = typeof outcome === 'number' ? `answered ${outcome}` : `gave no answer (${outcome})`
   throw new UserError(
     `${app.name} ${what} to ${request.method} ${url.href}, so there is nothing to measure; ` +
-      `--path, --method, --header and --body choose another request${quote(app.lastWords())}`,
+      `choose another request with --path, --method, --header or --body${quote(app.lastWords())}`,
   )
 }

@@ -6,7 +6,7 @@ import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
 
 export interface LiveMeasured {
   readonly setup: LiveSetup
-  /** Requests per second of each side; null until known. `given` by --capacity. */
+  /** The capacity of the bare app, requests per second, used for both sides. Null until known; `given` by --capacity. */
   capacity: {
     readonly rate: number
     readonly given: boolean

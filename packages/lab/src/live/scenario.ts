@@ -40,7 +40,7 @@ export function liveScenario({ options, onServing, ending }: LiveParts): Scenari
       const { rate: capacity, searches } =
         given === undefined ? await findCapacity(context, options, sides) : { rate: given }
       measured.capacity = { rate: capacity, given: given !== undefined, searches }
-      context.line(`capacity ${formatRate(capacity)}/s each`)
+      context.line(`capacity ${formatRate(capacity)}/s, used for both`)
       await steer(context, measured, { options, sides, capacity, onServing, ending })
     },
     view: measured => liveView(measured, arms),

@@ -90,6 +90,6 @@ export async function findCapacity(
       return outcome
     },
     onProbe: ({ users, goodput }) =>
-      context.status(`finding the capacity: ${users} users, ${formatRate(goodput)}/s each`),
+      context.status(`finding the capacity: ${users} users on each, ${formatRate(goodput)}/s from the bare one`),
   })
 }

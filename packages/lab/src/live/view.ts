@@ -63,7 +63,7 @@ function figuresTable({ rows, setup, capacity }: Known): View['tables'][number] 
 }
 
 const foundInWords = ({ rate, given }: Known['capacity']): string =>
-  `${formatRate(rate)}/s each, ${given ? 'as given' : 'found in a closed loop on both at once'}`
+  `${formatRate(rate)}/s, ${given ? 'as given' : 'found in a closed loop on the bare app beside the protected one'}`
 
 function overLoad({ rows, setup, capacity }: Known): LinesPlot[] {
   // A single load is a point and cannot make a line.

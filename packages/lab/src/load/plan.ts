@@ -34,10 +34,10 @@ export type Arrival =
 /**
  * `keep-alive`: a standing set of `count` connections, opened before the clock starts; a request that finds none free
  * opens another, up to `max`. Beyond that it waits, which counts as latency, and it is unsent if none is free within
- * `timeoutMs`. With `newestFirst` a free connection goes to the newest request: for a load that needs more connections
- * than this machine can open. In order of arrival, every request would wait in the generator's queue, but clients with
- * a connection each have no such queue. `fresh`: a new connection for every request. Over HTTP/2 a request takes a
- * stream of an open connection, or of a new one.
+ * `timeoutMs`. With `newestFirst` a free connection goes to the newest waiting request, not to the oldest. It simulates
+ * clients with a connection each if there are more of them than this machine can open connections: such clients do not
+ * wait for each other, but with the oldest first every request would wait in the generator's queue. `fresh`: a new
+ * connection for every request. Over HTTP/2 a request takes a stream of an open connection, or of a new one.
  */
 export type Connections =
   | { readonly kind: 'keep-alive'; readonly count: number; readonly max: number; readonly newestFirst?: true }
@@ -106,7 +106,7 @@ export interface LoadPlan extends LoadTarget {
   readonly threads: number
   /** Template fields (template.ts) in path, headers and body are replaced for each request. */
   readonly templated?: true
-  /** The outcome contains the numbers of the requests answered with 2xx. */
+  /** The outcome contains the sequence numbers of the requests answered with 2xx. */
   readonly acknowledged?: true
   readonly tls?: Tls
   /** HTTP/2: over TLS by ALPN, otherwise by prior knowledge. A connection carries up to `streams` requests at once. */

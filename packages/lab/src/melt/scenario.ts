@@ -207,7 +207,7 @@ class Melt {
     const status = await checkAnswers(app, url, this.#parts.options, timeoutMs)
     if (status >= 300) {
       this.#context.doubt(
-        `${method} ${url.pathname} is answered ${status}, and redirects are not followed; --path measures where it leads`,
+        `${method} ${url.pathname} is answered ${status}, and redirects are not followed; measure their target with --path`,
       )
     }
     await use(app, url)

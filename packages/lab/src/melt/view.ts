@@ -45,7 +45,10 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
   }
 }
 
-/** The best goodput, to compare with the capacity; 0 for a given capacity, above which goodput means nothing. */
+/**
+ * The highest goodput, which {@link whyNoVerdict} compares with the measured capacity. 0 if the user gave the capacity:
+ * then there is no measurement to doubt.
+ */
 export const bestOf = (rows: readonly Kept[], searches: Capacity['searches']): number =>
   searches === undefined ? 0 : Math.max(...rows.map(row => row.goodput))
 

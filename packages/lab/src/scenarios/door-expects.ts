@@ -34,7 +34,7 @@ export const doorExpects: readonly Expectation<DoorMeasured>[] = [
     cells => [
       cells.every(({ longestMs, noAnswer }) => longestMs <= LONGEST_MS && noAnswer === 0),
       cells
-        .map(each => `${formatMs(each.longestMs)} at most and ${formatCount(each.noAnswer)} without at ${each.load}x`)
+        .map(each => `longest ${formatMs(each.longestMs)}, ${formatCount(each.noAnswer)} unanswered at ${each.load}x`)
         .join('; '),
     ],
   ),

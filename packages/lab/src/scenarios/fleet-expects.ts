@@ -6,7 +6,7 @@ import { backAfter, type FleetMeasured, type FleetRun, KEPT, kept } from './flee
 
 const SHED = 0.005
 const BACK_S = 3
-/** The variation by chance over a thousand requests. */
+/** Shares of a thousand requests may differ by this much by chance. */
 const ALIKE = 0.005
 
 const isTold = ({ arm }: FleetRun): boolean => arm.endsWith('told')

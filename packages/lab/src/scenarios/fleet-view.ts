@@ -41,7 +41,7 @@ export const arms: readonly ScenarioArm[] = [
   {
     name: 'Envoy least request',
     kind: 'also',
-    what: `the same with the one of two that has fewer requests open; ${untold}`,
+    what: `the same with least request: of two random instances, the one with fewer open requests; ${untold}`,
   },
   {
     name: 'Envoy adaptive',
@@ -78,7 +78,7 @@ export function fleetView(measured: FleetMeasured): View {
     .filter(({ arm }) => arm.endsWith('told'))
     .map(run => {
       const turns = runs.find(({ arm }) => arm === run.arm.replace('told', 'round robin'))
-      return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (in turn ${both(turns)})`}`
+      return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (round robin ${both(turns)})`}`
     })
   return {
     unjudged:

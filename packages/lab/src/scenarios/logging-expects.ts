@@ -30,7 +30,10 @@ function peakWithoutLogging({ cells }: Pick<LoggingMeasured, 'cells'>): number |
   return peaks.length === 0 ? undefined : Math.max(...peaks)
 }
 
-/** Unbounded output without a reader exceeds this: several times the variation by garbage. */
+/**
+ * A process that keeps unread output in memory peaks at least this much higher than one that does not log. Garbage
+ * collection makes the peaks of two runs differ by a fraction of this.
+ */
 const KEPT_BYTES = 32 * 1024 * 1024
 
 /** One sentence about all matching cells; undefined without any. */
@@ -106,7 +109,7 @@ export const loggingExpects: readonly Expectation<LoggingMeasured>[] = [
     },
   },
   {
-    name: 'meltproof: memory within its buffer of the run without logging (and 64 MB for the garbage of the run)',
+    name: 'meltproof: at most its buffer and 64 MB of uncollected garbage more memory than the run without logging',
     judge: measured => {
       const base = peakWithoutLogging(measured)
       if (base === undefined) return undefined

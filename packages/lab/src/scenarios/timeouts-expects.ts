@@ -18,7 +18,7 @@ function healthyCalls({ rate, answerMs, faultEvery }: TimeoutsMeasured): number 
 
 export const timeoutsExpects: readonly Expectation<TimeoutsMeasured>[] = [
   expectation(
-    'bare: the faulty backend costs the frontend throughput that its limits give back (closed loop)',
+    'bare: with a faulty backend the frontend answers fewer requests than with a healthy one, and fewer than with the usual timeout (closed loop)',
     measured => allOf(healthyRun(measured), faultyRun(measured, 'bare'), faultyRun(measured, 'naive timeout')),
     runs => {
       const [healthy, bare, naive] = runs.map(run => run.okPerSecond) as [number, number, number]

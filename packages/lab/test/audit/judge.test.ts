@@ -44,7 +44,7 @@ describe('judge', () => {
       [{ ...clean, holds: [{ where: 'a.js:1', calls: 'scryptSync', path: '/', tookMs: [400, 60, 80] }] }],
       drained,
     )
-    assert.equal(found?.what, 'the event loop is blocked for 80 ms, at most 400 ms, in scryptSync')
+    assert.equal(found?.what, 'the event loop is blocked for 80 ms (median), at most 400 ms, in scryptSync')
     assert.equal(found?.times, 3)
   })
 
@@ -74,7 +74,7 @@ describe('judge', () => {
       holds: [{ where: 'a.js', calls: '', path: '/1', tookMs }],
     })
     const [found] = judge([worker(1, [400]), worker(2, [410, 420])], drained)
-    assert.equal(found?.what, 'the event loop is blocked for 410 ms, at most 420 ms')
+    assert.equal(found?.what, 'the event loop is blocked for 410 ms (median), at most 420 ms')
     const shared = five.map(path => ({ where: 'a.js', calls: '', path, tookMs: [400, 400, 400, 400, 400] }))
     assert.deepEqual(
       judge([{ ...clean, paths, holds: shared }], drained).map(({ times }) => times),

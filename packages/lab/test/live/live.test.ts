@@ -135,7 +135,10 @@ describe('the page of meltlab live', { skip }, () => {
         reducedMotion: width < 400 ? 'reduce' : null,
       })
       const slider = page.getByRole('slider', { name: 'Load' })
-      await until('it is told', async () => (await text(page, '#rate')) !== '' && (await text(page, '#news')) === '')
+      await until(
+        'the page shows figures',
+        async () => (await text(page, '#rate')) !== '' && (await text(page, '#news')) === '',
+      )
       await slider.focus()
       await page.keyboard.press('Home')
       assert.equal(
@@ -178,7 +181,7 @@ describe('the page of meltlab live', { skip }, () => {
 
   test('an invalid load gets a 400, a foreign origin a 403, and the End button leads to the report', async () => {
     const page = await open({ viewport: { width: 1280, height: 800 } })
-    await until('it is told', async () => (await text(page, '#rate')) !== '')
+    await until('the page shows figures', async () => (await text(page, '#rate')) !== '')
     const refused = await fetch(new URL('/load', address), { method: 'POST', body: '{"load":1000}' })
     assert.equal(refused.status, 400)
     assert.equal(await refused.text(), 'load must be a number from 0.5 to 20, got 1000\n')

@@ -192,11 +192,11 @@ test('a viewer that does not read is not waited for, and its events are not buff
   })
   socket.resume()
   page.tell({ last: true })
-  await until('the one who reads is told', () => {
+  await until('the viewer who reads gets the message', () => {
     page.tell({ last: true })
     return told().includes('"last":true')
   })
-  await until('so is the other, in the end', () => {
+  await until('the other viewer gets data, too', () => {
     page.tell({ last: true })
     return bytes > 0
   })
@@ -211,7 +211,7 @@ test('viewers are sent to the report at the end', async () => {
   const { told } = await watch()
   await until('it watches', () => told().includes('event: told'))
   const shown = page.show('<!doctype html><title>report</title>')
-  await until('it is told', () => told().includes('event: report\ndata: "/report"\n\n'))
+  await until('the viewer gets the address of the report', () => told().includes('event: report\ndata: "/report"\n\n'))
   const { status, text, headers } = await ask('/report')
   assert.deepEqual([status, text], [200, '<!doctype html><title>report</title>'])
   assert.match(String(headers['content-security-policy']), /^default-src 'none'; style-src 'unsafe-inline'/)

@@ -107,7 +107,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
     const ended = await meltlab(['--quick', '--no-recovery', '--at', '0.1', '--', 'node', app('redirects')])
     assert.equal(ended.code, 0, ended.stderr)
     const why = ended.result!.why.filter(reason => /redirect/.test(reason))
-    assert.deepEqual(why, ['GET / is answered 302, and redirects are not followed; --path measures where it leads'])
+    assert.deepEqual(why, ['GET / is answered 302, and redirects are not followed; measure their target with --path'])
     assert.equal(ended.result!.certified, false)
   })
 

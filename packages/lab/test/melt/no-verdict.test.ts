@@ -36,7 +36,7 @@ const said = (measured: unknown, more = {}) =>
 const capacity = (more: Partial<NonNullable<MeltMeasured['capacity']>>): MeltMeasured =>
   madeMeasured({ capacity: { ...madeMeasured().capacity!, ...more } })
 
-test('the share kept is goodput by load or goodput by capacity, whichever share is higher', () => {
+test('the share kept is goodput / load or goodput / capacity, whichever is higher, and 1 without load', () => {
   assert.equal(keptOf({ goodput: 142, offered: 142, ofCapacity: 142 / 1276 }), 1)
   assert.equal(keptOf({ goodput: 95, offered: 1000, ofCapacity: 0.95 }), 0.95)
   assert.equal(keptOf({ goodput: 0, offered: 0, ofCapacity: 0 }), 1)

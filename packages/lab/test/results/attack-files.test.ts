@@ -43,7 +43,7 @@ describe('meltlab attack', () => {
     ['', /^meltlab: --csv must be a file, .* is a folder\n$/],
     [
       'nowhere/a.csv',
-      /^meltlab: .*nowhere\/a\.csv cannot be written \(there is no such folder\); --csv names another file\n$/,
+      /^meltlab: .*nowhere\/a\.csv cannot be written \(there is no such folder\); name another file with --csv\n$/,
     ],
   ] as const) {
     it(`--csv ${file || 'of a folder'} is refused before anything is sent`, async () => {

@@ -34,7 +34,8 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
     families: [],
     explain: () => [],
     ready: () => {
-      // Another worker owns the port, and asks this one whenever HAProxy asks: then delayed answers are sent, too.
+      // The owner of the port asks this worker whenever HAProxy asks. Delayed 503s would occupy slots of HAProxy, so
+      // they are sent now.
       if (!server.listening) flushAllDelayed()
       return guards().length > 0 && !all.stats().draining
     },

@@ -51,7 +51,7 @@ export class Call implements OutboundRecord, OpenCall {
   endedAtMs = 0
   serverTiming: string | undefined = undefined
   readonly #path: unknown
-  /** True while calls are recorded and this one has not ended. */
+  /** True if calls were recorded when this one began, until it ends. */
   #recorded = calls.hasSubscribers
   #limiter: CallLimiter | undefined = undefined
   #chain: Chain | undefined = undefined

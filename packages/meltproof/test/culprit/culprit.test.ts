@@ -61,7 +61,7 @@ describe('MELTPROOF_CULPRIT=on', () => {
     })
   }
 
-  it('runs nothing of the app early, and does not stop at a debugger statement', async () => {
+  it('runs no microtask or nextTick callback before the blocking handler ends, and ignores debugger statements', async () => {
     const child = startApp({ MELTPROOF_CULPRIT: 'on' })
     const { early, warnings } = await named(await child.port(), 'loop')
     assert.equal(early[0], 'end')

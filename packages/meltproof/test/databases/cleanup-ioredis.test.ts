@@ -12,7 +12,7 @@ import { rejection } from '../rejection.ts'
 import { type Running, startRedis } from './real-servers.ts'
 
 const skip = skipWithout('redis-server', 'redis-server')
-/** More than twice the deadlines of these tests: stalls of a busy machine are given back. */
+/** More than twice the deadlines of these tests: stalls of a busy machine extend limits. */
 const LONGER_MS = 400
 const DEADLINE_MS = 150
 
@@ -131,7 +131,7 @@ for (const [arm, wrap] of ARMS) {
       await late(async () => {
         await sleep(LONGER_MS)
         await redis.ping()
-        await sleep(2500) // Stalls of a busy machine are given back.
+        await sleep(2500) // Stalls of a busy machine extend limits.
         await redis.quit().catch(error => assert.ok(error instanceof DeadlineExceededError, String(error)))
       })
       await until('it is closed', async () => redis.status === 'end')

@@ -11,7 +11,7 @@ import { rejection } from '../rejection.ts'
 import { type Running, startMariadb } from './real-servers.ts'
 
 const skip = skipWithout('mariadbd', 'mariadb-server')
-/** More than twice the deadlines of these tests: stalls of a busy machine are given back. */
+/** More than twice the deadlines of these tests: stalls of a busy machine extend limits. */
 const LONGER_MS = 400
 const DEADLINE_MS = 150
 

@@ -11,7 +11,7 @@ import { rejection } from '../rejection.ts'
 import { cancelProxy } from './cancel-proxy.ts'
 import { type Running, startPostgres } from './real-servers.ts'
 
-/** More than twice the deadlines of these tests: stalls of a busy machine are given back. */
+/** More than twice the deadlines of these tests: stalls of a busy machine extend limits. */
 const LONGER_MS = 400
 const DEADLINE_MS = 150
 

@@ -123,7 +123,7 @@ test('a command outside the budget runs within the grace period, and is refused 
     const late = within(1, async () => {
       await sleep(50)
       assert.equal(await redis.get('k'), 'v', 'it may be part of a cleanup')
-      await sleep(2500) // Stalls of a busy machine are given back.
+      await sleep(2500) // Stalls of a busy machine extend limits.
       refused.resolve(await rejection(redis.del('k')))
     })
     await rejection(late)

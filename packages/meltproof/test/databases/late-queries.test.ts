@@ -158,7 +158,7 @@ test('an app without time left for a ROLLBACK leaves no transaction open', () =>
         try {
           await client.query('begin')
           await client.query(statement)
-          // More than twice the limit: stalls of a busy machine are given back.
+          // More than twice the limit: stalls of a busy machine extend limits.
           await sleep(400)
           await client.query('select 2')
         } finally {

@@ -87,7 +87,7 @@ test('a settled budget is never aborted, and leaves no timer', () => {
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('stalls of the own loop are given back to a soft budget, but not to a hard one', async () => {
+test('stalls of the event loop extend a soft budget, but not a hard one', async () => {
   const soft = new Budget(100)
   const hard = new Budget(100, { hard: true })
   soft.watch() // Stalls are known while something watches.

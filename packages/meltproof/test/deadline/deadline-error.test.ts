@@ -10,7 +10,7 @@ test('without a stall the error blames the other side', () => {
   assert.match(said({}), /took more than 3000 ms\. Waited 3002 ms .* not stalled meanwhile: the other side/)
 })
 
-test('the error blames a stall that was not given back, and not one that was', () => {
+test('the error blames a stall that did not extend the limit, and not one that did', () => {
   assert.match(said({ waitedMs: 3202, ownStallMs: 200 }), /stalled for 200 ms of that\. The limit was extended/)
   assert.match(said({ ownStallMs: 200 }), /which left 2802 ms: the stall is at least part of the cause/)
 })

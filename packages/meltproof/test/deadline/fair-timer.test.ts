@@ -45,7 +45,7 @@ test('a cancelled timer never calls back, even if another timer cancels it at th
   assert.equal(pendingFairTimers(), 0)
 })
 
-test('a stall is given back: the timer expires after its limit in unstalled time', async () => {
+test('a stall extends the limit: the timer expires after its limit in unstalled time', async () => {
   const pending = expiry(250)
   await sleep(20)
   block(300)

@@ -48,7 +48,7 @@ test('work that ignores its signal is not waited for, and its late rejection is 
   await new Promise(setImmediate)
 })
 
-test('the error says what was waited for, how long, and whether the own loop stalled', async () => {
+test('the error says what was waited for, how long, and whether the event loop of this process stalled', async () => {
   const error = await kept(rejection(within(40, forever, { what: 'the price service' })))
   assert.ok(error instanceof DeadlineExceededError && isMeltproofError(error))
   assert.equal(error.name, 'DeadlineExceededError')
@@ -64,7 +64,7 @@ test('the error says what was waited for, how long, and whether the own loop sta
   )
 })
 
-test('stalls are given back and reported in the error', async () => {
+test('stalls extend the limit and are reported in the error', async () => {
   const pending = rejection(within(250, forever))
   await kept(sleep(20))
   block(150)
@@ -72,7 +72,7 @@ test('stalls are given back and reported in the error', async () => {
   assert.ok(error instanceof DeadlineExceededError)
   const { ownStallMs, waitedMs, message } = error
   assert.ok(ownStallMs > 130, message)
-  // A busy machine may stall it for longer. No more than the limit itself is given back: it ends after 500 ms awake or not.
+  // A busy machine may stall it for longer. The extension is at most the limit: 500 ms in all.
   if (waitedMs - ownStallMs >= 249) assert.match(message, /stalled for \d+ ms of that\. The limit was extended/)
   else {
     assert.ok(waitedMs >= 499, message)

@@ -92,7 +92,7 @@ describe('HAProxy', { skip }, () => {
     const stays = http.get({ port, host: '127.0.0.1', path: '/slower', agent: false }).on('error', () => undefined)
     await eventually('both are in service', async () => (await open()) === 2)
     child.process.kill('SIGTERM')
-    await eventually('it is told', async () => (await haproxy!.server('weight')) === '0')
+    await eventually('HAProxy knows', async () => (await haproxy!.server('weight')) === '0')
     assert.equal((await ask('/')).status, 503)
     assert.equal((await last).body, 'served')
     stays.destroy()

@@ -38,7 +38,7 @@ describe('a request is logged and counted once', () => {
     const { connect, counted, logged } = await open({ deadlineMs: 50 })
     const client = (await connect()).get('/')
     assert.equal((await client.answer()).status, 504)
-    await eventually('it is told', () => logged().length === 1)
+    await eventually('it is logged', () => logged().length === 1)
     assert.deepEqual([logged(), counted()], [['504 answered'], ['504 504']])
   })
 
@@ -49,7 +49,7 @@ describe('a request is logged and counted once', () => {
     const waiting = (await connect()).get('/waiting')
     await eventually('it waits', () => guard.stats().queued === 1)
     for (const client of [waiting, inService]) client.send('nonsense\r\n\r\n')
-    await eventually('both are told', () => logged().length === 2)
+    await eventually('both are logged', () => logged().length === 2)
     assert.deepEqual(
       [logged(), counted()],
       [
@@ -69,7 +69,7 @@ describe('a request is logged and counted once', () => {
     assert.equal((await second.answer()).status, 503)
     response.end()
     await first.answer()
-    await eventually('both are told', () => logged().includes('200 answered') && logged().includes('503 shed'))
+    await eventually('both are logged', () => logged().includes('200 answered') && logged().includes('503 shed'))
     assert.ok(counted().includes('503 shed') && counted().includes('200'))
   })
 
@@ -117,7 +117,7 @@ describe('a request is logged and counted once', () => {
     const [head] = (await once(call, 'response')) as [http2.IncomingHttpHeaders]
     assert.deepEqual([head[':status'], head['grpc-status']], [200, '4'])
     call.end()
-    await eventually('it is told', () => logged().length === 1)
+    await eventually('it is logged', () => logged().length === 1)
     assert.deepEqual([logged(), counted()], [['504 answered'], ['504 504']])
     session.destroy()
     server.close()

@@ -190,7 +190,7 @@ test('sheds and clients that left are in the histogram of requests, and waits of
     [`${requests}{${requestLabels('', 'aborted')}`, 10],
     ['meltproof_queue_wait_seconds_count{outcome="shed"}', 49],
   ] as const
-  await eventually('all are told', () => all.every(([start, count]) => counted(start) === count))
+  await eventually('all requests are counted', () => all.every(([start, count]) => counted(start) === count))
   assert.equal(counted('meltproof_queue_wait_seconds_bucket{outcome="shed",le="0.75"}'), 0)
   assert.equal(counted('meltproof_shed_total{reason="late",dry_run="false"}'), 49)
   assert.equal(counted('meltproof_left_total'), 10)

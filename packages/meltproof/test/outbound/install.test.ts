@@ -78,7 +78,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       }
     })
 
-    test('a response that arrived while the own loop was blocked is never a timeout', async () => {
+    test('a response that arrived while the event loop of this process was blocked never becomes a timeout', async () => {
       withLimits({ totalMs: 600, firstByteMs: 600 })
       await client(`${dependency.url}/hello`)
       for (let round = 0; round < 3; round++) {

@@ -76,7 +76,7 @@ for (const [name, call] of Object.entries(clients)) {
     assert.equal((await next()).record.status, 404)
   })
 
-  test(`${name}: an answer that arrived during a stall of the own loop counts as loop time`, async () => {
+  test(`${name}: an answer that arrived while the event loop of this process stalled counts as loop time`, async () => {
     await call(`${dependency.url}/hello`)
     await next()
     const [came, written] = [dependency.came(), dependency.written()]

@@ -57,7 +57,7 @@ for (const [name, copy] of Object.entries(copies)) {
         assert.equal(await get('/hello'), 'hello')
       })
 
-      test('does not time out for a response that arrived during a stall of the own loop', async () => {
+      test('does not time out for a response that arrived while the event loop of this process stalled', async () => {
         const limitMs = 600
         withLimits({ totalMs: limitMs })
         const [came, written] = [dependency.came(), dependency.written()]

@@ -167,7 +167,7 @@ describe('phases of a call', () => {
   const stalled = (fromMs: number, toMs: number) => (from: number, to: number) =>
     Math.max(0, Math.min(to, toMs) - Math.max(from, fromMs))
 
-  test('stalls of the own loop before the request is sent do not count', () => {
+  test('stalls of this process before the request is sent do not count', () => {
     const call = new CallPhases({ ...NO_LIMITS, connectMs: 100, firstByteMs: 100, totalMs: 250 }, 0)
     assert.deepEqual(call.check(100, stalled(50, 90), FLOWING), { expired: undefined, inMs: 40 })
     call.connected(120)
@@ -178,7 +178,7 @@ describe('phases of a call', () => {
     assert.deepEqual(call.check(330, stalled(50, 130), FLOWING), { expired: 'total', limitMs: 250 })
   })
 
-  test('stalls of the own loop count while only the peer works', () => {
+  test('stalls of this process count while only the peer works', () => {
     const call = new CallPhases({ ...NO_LIMITS, firstByteMs: 100, totalMs: 200 }, 0)
     call.connected(0)
     call.sent(10)
@@ -200,7 +200,7 @@ describe('phases of a call', () => {
     assert.deepEqual(early.check(200, stalled(50, 149), FLOWING), { expired: undefined, inMs: 99 })
   })
 
-  test('stalls of the own loop while a body arrives do not count', () => {
+  test('stalls of this process while a body arrives do not count', () => {
     const call = new CallPhases({ ...NO_LIMITS, idleMs: 100, totalMs: 300 }, 0)
     call.connected(0)
     call.sent(0)

@@ -119,7 +119,7 @@ describe('retry()', () => {
     assert.ok(asked >= 210 && asked <= 200 + 10 + 20, `asked ${asked} times`)
   })
 
-  test('an attempt delayed by a stall of the own loop costs a retry like any other', async () => {
+  test('an attempt delayed by a stall of the event loop costs a retry like any other', async () => {
     const budget = new RetryBudget({ ratio: 0, minPerSecond: 0, burst: 1 })
     assert.equal(budget.take(0), true)
     let attempts = 0

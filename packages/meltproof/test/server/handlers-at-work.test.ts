@@ -508,7 +508,7 @@ describe('slow uploads', () => {
     assert.equal(most, 2)
     assert.ok(statuses.includes(200) && statuses.includes(503), String(statuses))
     assert.ok(statuses.every(status => status === 200 || status === 503))
-    await eventually('those without room are told so', () => aborted.length === house.door.stats().shed.late)
+    await eventually('requests without room are aborted', () => aborted.length === house.door.stats().shed.late)
     await eventually('nothing is held', () => house.door.stats().inflight === 0)
   })
 

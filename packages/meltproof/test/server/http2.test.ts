@@ -118,7 +118,7 @@ describe('over HTTP/2', () => {
       const stream = session.request({ ':path': '/left' })
       await begun.promise
       stream.close(http2.constants.NGHTTP2_CANCEL)
-      await eventually('it is told', () => messages.length > 0)
+      await eventually('the request is published', () => messages.length > 0)
     } finally {
       requests.unsubscribe(keep)
     }

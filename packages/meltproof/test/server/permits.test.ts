@@ -274,7 +274,7 @@ describe('a permit is returned early', () => {
     assert.equal(total(house.door.stats().shed), 1)
     response.end()
     await empty(house)
-    await eventually('both are told', () => told.length >= 2)
+    await eventually('both requests are published', () => told.length >= 2)
     assert.deepEqual(told.sort(), ['GET 200', 'POST 503'])
     requests.unsubscribe(note)
     sheds.unsubscribe(note)

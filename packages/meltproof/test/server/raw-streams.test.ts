@@ -362,7 +362,7 @@ describe('an observer of raw streams', () => {
       stream.write('four')
       stream.end('five!')
       await answerOf(client)
-      await eventually('it is told', () => messages.length > 0)
+      await eventually('the request is published', () => messages.length > 0)
     } finally {
       requests.unsubscribe(keep)
     }
@@ -394,7 +394,7 @@ describe('an observer of raw streams', () => {
         const stream = await house.started.take('/left')
         if (status !== 0) stream.respond({ ':status': status })
         client.close(http2.constants.NGHTTP2_CANCEL)
-        await eventually('it is told', () => messages.length > 0)
+        await eventually('the request is published', () => messages.length > 0)
       } finally {
         requests.unsubscribe(keep)
       }

@@ -101,7 +101,7 @@ describe('the gate of a server', () => {
     assert.equal(here.door.gate.failOpen.isOpen, true)
   })
 
-  it('starts every request in a dry run, and counts the shadows that would wait or be shed', async () => {
+  it('in a dry run, starts every request, and counts those that would wait or be shed', async () => {
     const here = await house({ policy: { dryRun: true } })
     const clients = [await here.come('/1')]
     const { response } = await here.holding.take('/1')
@@ -115,7 +115,7 @@ describe('the gate of a server', () => {
     for (const client of clients) assert.equal((await client.answer()).status, 200)
   })
 
-  it('ends the shadow of a request without a permit when its handler has ended', async () => {
+  it('in a dry run, ends the shadow permit of a request when its handler has ended, even if the permit is lent', async () => {
     const failOpen = new FailOpen({
       stepAside: () => undefined,
       startWaiting: () => undefined,

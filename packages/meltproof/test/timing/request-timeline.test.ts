@@ -123,7 +123,7 @@ test('concurrent calls count once', () => {
   assert.equal(verdict, 'dependency')
 })
 
-test('a stall beside a slow dependency counts as dependency, alone as loop, in the own handler as self', () => {
+test('a stall during a slow call counts as dependency, without a call as loop, in the handler of the request as self', () => {
   const stall = [{ fromMs: 1020, toMs: 1300 }]
   assert.equal(request(times => times.addCall(slowCall(1010, 1310)), 1320, stall).verdict, 'dependency')
   assert.equal(request(() => undefined, 1320, stall).verdict, 'loop')

@@ -23,7 +23,7 @@ export interface Workload extends LoadShape {
   readonly available?: number
   /** A shed takes this multiple of its CPU time, and so does the work. @default 1 */
   readonly slowdown?: number
-  /** Why an arm, by its name, has more goodput than meltproof at a lower p99 in a published row. */
+  /** For each arm with more goodput and a lower p99 than meltproof in a published row: the reason. The key is its name. */
   readonly ahead?: Readonly<Record<string, string>>
 }
 

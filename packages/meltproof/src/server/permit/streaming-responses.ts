@@ -1,6 +1,6 @@
 /**
- * What a check can see of a response that has begun: whether data was written, and whether its handler waits for its
- * client. For HTTP/1 the socket shows both. For an HTTP/2 stream, writes are counted from its first check on.
+ * What can be seen of a response that has begun: whether its handler writes, and whether its handler waits for its
+ * client. For HTTP/1 the socket shows both. For an HTTP/2 stream, writes are counted from {@link probeOf} on.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
@@ -42,7 +42,10 @@ export function announced(response: Response): Announced {
   return type.startsWith('text/html') || fields['content-length'] !== undefined ? 'finite' : 'neither'
 }
 
-/** Returns the check of a response that has begun. Each check compares with the one before. */
+/**
+ * For a response that has begun: returns a function that reports whether the handler has written since the last call,
+ * and whether the handler waits for its client.
+ */
 export function probeOf(request: Exchange['request'], response: Response): () => Look {
   const { stream } = response
   let counted = 0
