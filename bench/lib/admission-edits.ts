@@ -355,8 +355,8 @@ const QUEUE_RULES = [
   ]),
   rule('hopeless', 'hopeless growth is seen at once', [
     QUEUE,
-    'this.#backlogMs > hopeless * this.#tuning.maxWaitMs',
-    'nowMs < 0',
+    'this.#pace.isSure && this.#backlogMs',
+    'this.#pace.isSure && -this.#backlogMs',
   ]),
   rule('kept-longer', 'the last few in a standing queue are kept longer', [
     QUEUE,
@@ -508,6 +508,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       FIRST_STALL_EVERY_MS: [1000, 9000],
       FASTER: [0.9, 1],
       FASTER_IN_A_ROW: [1, 3],
+      SURE: [1, 5],
     },
   ],
   [GATE, GATE, { turnBudgetMs: [4, 30], ASK_TURN_AFTER: [0.1, 0.5] }],

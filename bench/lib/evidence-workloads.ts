@@ -186,6 +186,13 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
     asked: seconds => [open('quotes', '/quote', 'wait 300', 300, seconds * 1000, 300)],
     ...NONE_SHED_WHERE_BARE_IS_IN_TIME,
   },
+  connects: {
+    what: '200 new clients at once on an idle cold process, 1 ms each, beside three busy processes on its core',
+    busyNeighbours: 3,
+    asked: () => [{ name: 'all', path: '/', work: 'burn 1', ownMs: 1, fromMs: 1500, clients: 200, requests: 1 }],
+    bar: `${NONE_SHED}, where bare answers within 2.2 s`,
+    met: (mine, bare) => (bare.all.slowestMs > 2200 ? undefined : noneShed(mine)),
+  },
   'other-work': {
     what: '100/s that wait 100 ms, in a process whose other work, in pieces of 5 ms, never ends',
     otherWorkMs: 5,

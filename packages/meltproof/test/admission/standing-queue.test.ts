@@ -86,8 +86,8 @@ describe('a queue', () => {
     const push = (count: number): void => {
       for (let id = 0; id < count; id++) queue.push({ id, arrivedAt: nowMs, left: false }, nowMs)
     }
-    push(60)
-    for (const each of [20, 10, 5]) {
+    push(100)
+    for (const each of [20, 20, 10, 5]) {
       for (let i = 0; i < 100 / each; i++) {
         nowMs += each
         queue.next(nowMs)
@@ -100,6 +100,22 @@ describe('a queue', () => {
     assert.equal(queue.standing, false)
     push(Math.ceil((1.5 * maxWaitMs) / waitsMs) - queue.size + 1)
     assert.equal(queue.standing, true)
+  })
+
+  it('does not stand because the first requests of a burst leave slowly', () => {
+    const queue = new StandingQueue<Entry>(fixedLimit(1), { shed: () => undefined })
+    let nowMs = 0
+    // The loop accepts the 200 connections of the burst among the first 16 departures.
+    for (let left = 0; left < 190; left++) {
+      const isArriving = left < 16
+      for (let id = 0; isArriving && id < 13; id++) queue.push({ id, arrivedAt: nowMs, left: false }, nowMs)
+      nowMs += isArriving ? 20 : 5
+      queue.next(nowMs)
+      queue.departed(nowMs)
+      queue.expire(nowMs)
+      assert.equal(queue.standing, false, `${left} left`)
+    }
+    assert.ok(nowMs < maxWaitMs)
   })
 
   it('counts requests in service above the limit, because they leave first', () => {

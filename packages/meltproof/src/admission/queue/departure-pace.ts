@@ -16,6 +16,9 @@ const FASTER = 0.97
 /** Departures speed up after this many faster means in a row; the first measured mean counts as one. */
 const FASTER_IN_A_ROW = 2
 
+/** The pace is sure after this many means, each over at least `leastMs`. */
+const SURE = 3
+
 export class DeparturePace {
   readonly #leastMs: number
   gapMs = 0
@@ -23,10 +26,16 @@ export class DeparturePace {
   #lastStallAt = Number.NEGATIVE_INFINITY
   #countingSince = 0
   #departures = 0
+  #means = 0
   #fasterInARow = 0
 
   constructor(leastMs: number) {
     this.#leastMs = leastMs
+  }
+
+  /** False at first: while a burst arrives, the loop accepts and parses, and requests leave more slowly than later. */
+  get isSure(): boolean {
+    return this.#means >= SURE
   }
 
   /**
@@ -40,6 +49,7 @@ export class DeparturePace {
   begin(nowMs: number, emptyMs: number): void {
     if (emptyMs > PACE_KEPT_MS) {
       this.gapMs = 0
+      this.#means = 0
       this.#fasterInARow = 0
     }
     this.#lastAt = nowMs
@@ -61,6 +71,7 @@ export class DeparturePace {
     const elapsedMs = nowMs - this.#countingSince
     if (this.#departures < DEPARTURES_COUNTED || elapsedMs < this.#leastMs) return
     const gap = elapsedMs / this.#departures
+    this.#means++
     const faster = this.gapMs === 0 || gap < FASTER * this.gapMs
     this.#fasterInARow = faster ? this.#fasterInARow + 1 : 0
     this.gapMs = this.gapMs === 0 ? gap : (this.gapMs + gap) / 2

@@ -76,7 +76,7 @@ export const STANDING_TUNING: StandingTuning = {
   few: 64,
 }
 
-/** A backlog above maxWaitMs (times this while the service speeds up) counts as standing at once. */
+/** A backlog above maxWaitMs (times this while the service speeds up) counts as standing at once, if the pace is sure. */
 const HOPELESS_IF_FASTER = 1.5
 
 /** Each entry is shed, taken or removed exactly once. */
@@ -160,8 +160,9 @@ export class StandingQueue<E extends Waiting> {
     this.#lastKeptAt.fill(nowMs, priorityClass)
     this.#queue.push(entry, priorityClass)
     // A hopeless backlog counts at once, before an interval has passed.
-    const hopeless = this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1
-    if (!this.#limiter.searching && this.#backlogMs > hopeless * this.#tuning.maxWaitMs) this.#standing = true
+    if (!this.#limiter.searching && this.#isHopeless(this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1)) {
+      this.#standing = true
+    }
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
@@ -319,9 +320,14 @@ export class StandingQueue<E extends Waiting> {
       const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
       const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
       this.#backlogs.push(backlog)
-      if (backlog > tuning.maxWaitMs || (before !== undefined && backlog >= before)) this.#standing = true
+      if (this.#isHopeless() || (before !== undefined && backlog >= before)) this.#standing = true
     }
     this.#intervalEndsAt = nowMs + tuning.intervalMs
+  }
+
+  /** Whether the backlog takes longer than this many times the longest wait. */
+  #isHopeless(times = 1): boolean {
+    return this.#pace.isSure && this.#backlogMs > times * this.#tuning.maxWaitMs
   }
 
   #longestWait(entry: E): number {
