@@ -52,12 +52,22 @@ export interface Ticket {
   tookMs: number
 }
 
+interface Times {
+  readonly meanMs: number
+  /** The time of slow requests. */
+  readonly heavyMs: number
+  /** Squared standard error of the mean. */
+  readonly variance: number
+}
+
 class Cohort {
   readonly serial: number
   readonly departedThen: Answers
   readonly tickets: Ticket[] = []
   readonly #size: number
   #among = 0
+  /** Kept once every request has left, because all cohorts are compared every few milliseconds. */
+  #final: Times | undefined
 
   constructor(serial: number, size: number, departedThen: Answers) {
     this.serial = serial
@@ -86,6 +96,7 @@ class Cohort {
 
   /** Age of the youngest request that is still in service, ms; Infinity if none is. */
   youngestMs(nowMs: number): number {
+    if (this.#final !== undefined) return Number.POSITIVE_INFINITY
     let youngest = Number.POSITIVE_INFINITY
     for (const { startedAt, tookMs } of this.tickets) {
       if (Number.isNaN(tookMs)) youngest = Math.min(youngest, nowMs - startedAt)
@@ -93,8 +104,13 @@ class Cohort {
     return youngest
   }
 
-  /** Times in service, cut off at an age, ms: the mean, the time of slow requests, and the squared standard error. */
-  upTo(ageMs: number): { readonly meanMs: number; readonly heavyMs: number; readonly variance: number } {
+  /** Times in service, ms, cut off at an age, which is Infinity only once every request has left. */
+  upTo(ageMs: number): Times {
+    if (ageMs === Number.POSITIVE_INFINITY) return (this.#final ??= this.#timesUpTo(ageMs))
+    return this.#timesUpTo(ageMs)
+  }
+
+  #timesUpTo(ageMs: number): Times {
     let n = 0
     let sum = 0
     let squares = 0
@@ -119,9 +135,11 @@ export class Cohorts {
   #filling: Cohort | undefined
   #serial = 0
   readonly #departed = new Answers()
+  readonly #logApart: number
 
   constructor(tuning: CohortTuning) {
     this.#tuning = tuning
+    this.#logApart = Math.log(tuning.apart)
   }
 
   clear(): void {
@@ -205,7 +223,7 @@ export class Cohorts {
 
   #place(cohort: Cohort): void {
     this.#filling = undefined
-    const level = Math.min(LEVELS - 1, Math.floor(Math.log(cohort.meanAmong) / Math.log(this.#tuning.apart)))
+    const level = Math.min(LEVELS - 1, Math.floor(Math.log(cohort.meanAmong) / this.#logApart))
     this.#levels[level] = cohort
   }
 }

@@ -367,12 +367,12 @@ export class ConcurrencyLimiter implements Limiter {
       this.#boundAt = nowMs
       this.#learn(nowMs)
     } else if (nowMs - this.#boundAt > this.#tuning.forgetMs) this.#open()
-    else this.#measureFrom(nowMs)
+    else this.#measurement.begin(nowMs)
   }
 
   #learn(nowMs: number): void {
     const { busy, heavyMs, rate } = this.#measurement
-    this.#measureFrom(nowMs)
+    this.#measurement.begin(nowMs)
     if (busy >= this.#tuning.loopBusy) this.#leaveToLoop(nowMs)
     else if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
     else if (this.#phase === 'lower') this.#learnLower(rate, heavyMs, nowMs)
@@ -462,7 +462,7 @@ export class ConcurrencyLimiter implements Limiter {
     if (!isOver) return false
     this.#unsettled = false
     if (this.#phase === 'measure') this.#limitByDrain(sinceMs)
-    this.#measureFrom(nowMs)
+    this.#measurement.begin(nowMs)
     return true
   }
 
@@ -476,11 +476,6 @@ export class ConcurrencyLimiter implements Limiter {
 
   #pass(nowMs: number): void {
     this.#requests.advance(nowMs)
-    this.#measurement.pass(nowMs, this.#waits)
-  }
-
-  #measureFrom(nowMs: number): void {
-    this.#pass(nowMs)
-    this.#measurement.begin()
+    if (this.#phase !== 'open') this.#measurement.pass(nowMs, this.#waits)
   }
 }

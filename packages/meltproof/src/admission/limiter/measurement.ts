@@ -28,8 +28,9 @@ export class Measurement {
     this.#busyMs = busyMs
   }
 
-  begin(): void {
+  begin(nowMs: number): void {
     this.#answers.clear()
+    this.#passedAt = nowMs
     this.#overMs = 0
     this.#boundMs = 0
     this.#busyThen = this.#busyMs()

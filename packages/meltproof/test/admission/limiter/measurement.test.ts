@@ -17,6 +17,7 @@ function measurement() {
   const measured = new Measurement(LIMITER_TUNING, () => busyMs)
   return {
     measured,
+    begin: () => measured.begin(nowMs),
     /** For `ms` an answer comes every `everyMs`. */
     answer(ms: number, everyMs: number, { busy = 0, waits = true, serviceMs = 50 }: Load = {}): void {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
@@ -56,9 +57,9 @@ describe('a measurement', () => {
   })
 
   it('ignores everything before begin()', () => {
-    const { measured, answer } = measurement()
+    const { measured, answer, begin } = measurement()
     answer(1000, 1, { busy: 1, serviceMs: 3000 })
-    measured.begin()
+    begin()
     answer(100, 10, { waits: false })
     assert.deepEqual([measured.rate, measured.heavyMs, measured.busy, measured.isBound], [0.1, 50, 0, false])
   })
@@ -91,12 +92,12 @@ describe('a measurement suffices', () => {
   })
 
   it('with fewer answers after a second, or after four service times if these are longer', () => {
-    const { measured, answer } = measurement()
+    const { measured, answer, begin } = measurement()
     answer(maxWindowMs - 1, 100)
     assert.equal(measured.suffices(50), false)
     answer(1, 100)
     assert.equal(measured.suffices(50), true)
-    measured.begin()
+    begin()
     answer(4 * maxWindowMs - 1, 500, { serviceMs: maxWindowMs })
     assert.equal(measured.suffices(50), false)
     answer(1, 500, { serviceMs: maxWindowMs })
