@@ -106,8 +106,9 @@ class Cohort {
 
   /** Times in service, ms, cut off at an age, which is Infinity only once every request has left. */
   upTo(ageMs: number): Times {
-    if (ageMs === Number.POSITIVE_INFINITY) return (this.#final ??= this.#timesUpTo(ageMs))
-    return this.#timesUpTo(ageMs)
+    if (ageMs !== Number.POSITIVE_INFINITY) return this.#timesUpTo(ageMs)
+    this.#final ??= this.#timesUpTo(ageMs)
+    return this.#final
   }
 
   #timesUpTo(ageMs: number): Times {
