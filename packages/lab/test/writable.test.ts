@@ -24,7 +24,9 @@ for (const [args, option] of [
     const { code, stdout, stderr } = await runCli(args)
     assert.match(
       stderr,
-      new RegExp(`^meltlab: nothing can be written to ${file}.* \\(a file is in the way\\); ${option} `),
+      new RegExp(
+        `^meltlab: nothing can be written to ${file}.* \\(a file is in the way\\); name another folder with ${option}\n$`,
+      ),
     )
     assert.equal(stderr.trim().split('\n').length, 1)
     assert.deepEqual([code, stdout, existsSync(started)], [2, '', false])

@@ -47,7 +47,10 @@ describe('meltlab audit ends with one sentence', () => {
     const never = await audit(['--start-timeout', '1s', '--', node, melted('never-listens')])
     refused(never, /listened on no TCP port within 1s/)
     refused(await audit(['--', node, melted('exits')]), /exited with code 3 before it listened/)
-    refused(await audit(['--', node, melted('only-errors')]), /answered 500 to GET .* nothing to measure; --path/)
+    refused(
+      await audit(['--', node, melted('only-errors')]),
+      /answered 500 to GET .* nothing to measure; choose another request with --path/,
+    )
   })
 
   it('for a port that is already in use', async () => {
