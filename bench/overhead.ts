@@ -5,8 +5,8 @@
  *
  *   node bench/overhead.ts [--rounds 5] [--seconds 30] [--only hello,clients,fresh] [--dry]
  *
- * Bars: <= 1.05x bare on hello world, 1.08x where connections are short (docs/costs.md says whether they are met). The
- * rates are at most half of what a slow machine carries: close to its capacity, requests begin to wait for permits.
+ * docs/costs.md has the bars, and says whether they are met (lib/cost-sections.ts). The rates are at most half of what a
+ * slow machine carries: close to its capacity, requests begin to wait for permits.
  * Writes bench/results/overhead.json, unless --dry; with --only the others there stay as they are.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

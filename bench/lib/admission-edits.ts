@@ -310,8 +310,8 @@ const QUEUE_RULES = [
   rule(
     'suspected-waits',
     'no overload while a limit is only suspected',
-    [QUEUE, '!this.#limiter.searching && ', ''],
-    [QUEUE, 'this.#limiter.searching || ', ''],
+    [QUEUE, 'this.#limiter.searching || !this.#pace', '!this.#pace'],
+    [QUEUE, 'this.#limiter.searching || this.#pace', 'this.#pace'],
   ),
   rule('excess', 'requests in service above the limit count as waiting', [
     QUEUE,
@@ -355,8 +355,8 @@ const QUEUE_RULES = [
   ]),
   rule('hopeless', 'hopeless growth is seen at once', [
     QUEUE,
-    'this.#pace.isSure && this.#backlogMs',
-    'this.#pace.isSure && -this.#backlogMs',
+    'return this.#backlogMs > times * this.#tuning.maxWaitMs',
+    'return nowMs < 0 && this.#backlogMs > times * this.#tuning.maxWaitMs',
   ]),
   rule('kept-longer', 'the last few in a standing queue are kept longer', [
     QUEUE,

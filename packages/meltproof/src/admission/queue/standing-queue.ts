@@ -160,9 +160,7 @@ export class StandingQueue<E extends Waiting> {
     this.#lastKeptAt.fill(nowMs, priorityClass)
     this.#queue.push(entry, priorityClass)
     // A hopeless backlog counts at once, before an interval has passed.
-    if (!this.#limiter.searching && this.#isHopeless(this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1)) {
-      this.#standing = true
-    }
+    if (this.#isHopeless(nowMs)) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
@@ -320,14 +318,15 @@ export class StandingQueue<E extends Waiting> {
       const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
       const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
       this.#backlogs.push(backlog)
-      if (this.#isHopeless() || (before !== undefined && backlog >= before)) this.#standing = true
+      if (this.#isHopeless(nowMs) || (before !== undefined && backlog >= before)) this.#standing = true
     }
     this.#intervalEndsAt = nowMs + tuning.intervalMs
   }
 
-  /** Whether the backlog takes longer than this many times the longest wait. */
-  #isHopeless(times = 1): boolean {
-    return this.#pace.isSure && this.#backlogMs > times * this.#tuning.maxWaitMs
+  #isHopeless(nowMs: number): boolean {
+    if (this.#limiter.searching || !this.#pace.isSure) return false
+    const times = this.#pace.speedsUp(nowMs) ? HOPELESS_IF_FASTER : 1
+    return this.#backlogMs > times * this.#tuning.maxWaitMs
   }
 
   #longestWait(entry: E): number {
