@@ -92,10 +92,14 @@ const EVIDENCE = [
   ),
   rule('follow-window', 'a longer window for slow requests while nothing is limited', [
     LIMITER,
-    'if (!this.known) this.#requests.follow(this.#meanMs)',
+    'if (!this.#isKnown) this.#requests.follow(this.#meanMs)',
     'if (nowMs < 0) this.#requests.follow(this.#meanMs)',
   ]),
-  rule('halt', 'a limit where answers came and stop', [LIMITER, 'if (!this.#isSilent(nowMs) ||', 'if (nowMs >= 0 ||']),
+  rule('halt', 'a limit where answers came and stop', [
+    LIMITER,
+    'if (silentMs < Math.max(',
+    'if (nowMs >= 0 || silentMs < Math.max(',
+  ]),
   rule('halt-recent', 'no halt where most were in service before', [
     LIMITER,
     ' && 2 * this.#requests.since(this.#answeredAt) >= inService',
@@ -148,13 +152,13 @@ const LOOP_RULES = [
 const SEARCH = [
   rule('effective-count', 'answers counted by the time they took', [
     ANSWERS,
-    'this.#squares === 0 ? 0 : this.#sumMs ** 2 / this.#squares',
+    'squares === 0 ? 0 : this.#ms ** 2 / squares',
     'this.all',
   ]),
   rule(
     'heavy-time',
     'the time of those that take most of it, not the mean',
-    [ANSWERS, 'this.#sumMs === 0 ? 0 : this.#squares / this.#sumMs', 'this.meanMs'],
+    [ANSWERS, 'ms === 0 ? 0 : this.#squares / ms', 'this.meanMs'],
     [COHORTS, 'heavyMs: sum === 0 ? 0 : squares / sum', 'heavyMs: meanMs'],
   ),
   rule('capped-time', 'old requests count as the slowest that counts', [
@@ -315,8 +319,8 @@ const QUEUE_RULES = [
   ),
   rule('excess', 'requests in service above the limit count as waiting', [
     QUEUE,
-    '(this.#queue.size + (this.#limiter.excess ?? 0))',
-    'this.#queue.size',
+    '(this.waiting.size + (this.#limiter.excess ?? 0))',
+    'this.waiting.size',
   ]),
   rule('few-wait-on', 'up to 64 wait until their clients leave', [
     QUEUE,

@@ -18,6 +18,7 @@ export interface Sample {
 
 export abstract class SampledLimiter implements Limiter {
   readonly searching: boolean = false
+  readonly uncounted = 0
   #exact: number
   #inflight = 0
   #windowStart = 0

@@ -28,6 +28,7 @@ const BUSY = 0.9
 const FORGET_MS = 5000
 
 export class SimpleLimiter implements Limiter {
+  readonly uncounted = 0
   readonly #busyMs: () => number
   #limit = INITIAL
   #phase: 'search' | 'rest' | 'probe' = 'search'

@@ -9,6 +9,7 @@
  */
 import type { Ticket } from './limiter/cohorts.ts'
 import type { Limiter, LimitReason } from './limiter/limiter.ts'
+import type { ClassQueue } from './queue/class-queue.ts'
 import { type DueStart, DueStarts } from './queue/due-starts.ts'
 import { type QueueHooks, STANDING_TUNING, StandingQueue, type StandingTuning } from './queue/standing-queue.ts'
 import { WaitQueue } from './queue/wait-queue.ts'
@@ -80,6 +81,7 @@ export class Gate<E extends Entry> {
   readonly #turnBudgetMs: number
   readonly #maxWaitMs: number
   readonly #queue: StandingQueue<E>
+  readonly #waiting: ClassQueue<E>
   readonly #again = new WaitQueue<E>()
   #againIsNext = true
   readonly #dueStarts = new DueStarts<E>()
@@ -103,6 +105,7 @@ export class Gate<E extends Entry> {
     this.#turnBudgetMs = tuning.turnBudgetMs
     this.#maxWaitMs = tuning.maxWaitMs
     this.#queue = new StandingQueue(limiter, hooks, tuning)
+    this.#waiting = this.#queue.waiting
   }
 
   get inflight(): number {
@@ -110,7 +113,7 @@ export class Gate<E extends Entry> {
   }
 
   get queued(): number {
-    return this.#queue.size + this.#again.size
+    return this.#waiting.size + this.#again.size
   }
 
   get limit(): number {
@@ -133,12 +136,12 @@ export class Gate<E extends Entry> {
 
   /** Cumulative: requests in service that {@link countedLimit} counts, times their durations, ms. */
   inServiceMs(nowMs: number): number {
-    return this.#inServiceMs + (this.#inflight - this.uncounted) * (nowMs - this.#changedAt)
+    return this.#inServiceMs + (this.#inflight - this.#limiter.uncounted) * (nowMs - this.#changedAt)
   }
 
   /** Requests in service that the limit does not count. */
   get uncounted(): number {
-    return this.#limiter.uncounted ?? 0
+    return this.#limiter.uncounted
   }
 
   get full(): boolean {
@@ -159,7 +162,7 @@ export class Gate<E extends Entry> {
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
     if (entry.startBy < nowMs) return 'deadline'
     if (this.queued === 0) {
-      if (this.#inflight <= this.uncounted) this.#queue.idleFor(nowMs - this.#changedAt)
+      if (this.#inflight <= this.#limiter.uncounted) this.#queue.idleFor(nowMs - this.#changedAt)
       if (this.#startsNow(nowMs, entry)) return 'start'
     }
     if (this.#passesBy(entry, nowMs)) {
@@ -170,7 +173,7 @@ export class Gate<E extends Entry> {
     if (entry.startBy < nowMs + this.#queue.expectedWaitMs) return 'deadline'
     const decision = this.#queue.push(entry, nowMs)
     if (decision !== 'wait') return decision
-    if (entry.startBy < nowMs + this.#maxWaitMs) this.#dueStarts.add(entry, this.#queue.size)
+    if (entry.startBy < nowMs + this.#maxWaitMs) this.#dueStarts.add(entry, this.#waiting.size)
     this.#beginWaiting(nowMs)
     return 'wait'
   }
@@ -224,7 +227,7 @@ export class Gate<E extends Entry> {
   }
 
   get admitsAll(): boolean {
-    return this.#queue.size === 0 && !this.#closed
+    return this.#waiting.size === 0 && !this.#closed
   }
 
   /**
@@ -232,7 +235,7 @@ export class Gate<E extends Entry> {
    */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
-    return this.#queue.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
+    return this.#waiting.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
   }
 
   refused(nowMs: number, kind: number, client?: number): void {
@@ -274,7 +277,7 @@ export class Gate<E extends Entry> {
 
   #left(nowMs: number, entry: E | undefined, serviceMs: number, passedBy = entry?.passedBy): void {
     if (this.queued === 0) return
-    if (this.#queue.size > 0 && !passedBy) this.#queue.departed(nowMs, entry, serviceMs)
+    if (this.#waiting.size > 0 && !passedBy) this.#queue.departed(nowMs, entry, serviceMs)
     this.#wakeAtTurnEnd()
   }
 
@@ -320,7 +323,7 @@ export class Gate<E extends Entry> {
 
   #next(nowMs: number): E | undefined {
     this.#againIsNext = !this.#againIsNext
-    const again = this.#againIsNext || this.#queue.size === 0 ? this.#again.takeOldest() : undefined
+    const again = this.#againIsNext || this.#waiting.size === 0 ? this.#again.takeOldest() : undefined
     return again ?? this.#queue.next(nowMs) ?? this.#again.takeOldest()
   }
 
@@ -332,7 +335,7 @@ export class Gate<E extends Entry> {
       if (nowMs - oldest.arrivedAt < this.#maxWaitMs) break
       this.#hooks.shed(this.#again.takeOldest()!, 'late')
     }
-    if (this.#queue.size > 0) this.#queue.expire(nowMs)
+    if (this.#waiting.size > 0) this.#queue.expire(nowMs)
   }
 
   /** Nothing starts until {@link resume} is called: arriving requests wait. */

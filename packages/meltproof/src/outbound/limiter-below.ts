@@ -19,7 +19,7 @@ export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
       return !binds() && learned.searching
     },
     get uncounted() {
-      return binds() ? 0 : (learned.uncounted ?? 0)
+      return binds() ? 0 : learned.uncounted
     },
     isProgressing: nowMs => learned.isProgressing?.(nowMs) === true,
     get excess() {

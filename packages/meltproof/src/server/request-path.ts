@@ -537,7 +537,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     if (connection?.current === exchange) connection.current = undefined
     const pipelined = connection?.overlapping?.delete(exchange) === true
     if (times !== undefined) requestObserver()?.publish(this.#source, exchange, nowMs)
-    if (this.#leftWaiting(exchange) || exchange.abandoned) return
+    if ((exchange.resume !== undefined && this.#leftWaiting(exchange)) || exchange.abandoned) return
     if (handlerHasEnded(exchange, connection, pipelined)) {
       this.#handlerEnded(exchange, exchange.response?.headersSent === true, nowMs)
     } else this.#orphan(exchange, times)
@@ -545,7 +545,7 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   /** Returns true when the response closed while the request waited without a connection queue. */
   #leftWaiting(exchange: Exchange): boolean {
-    if (exchange.resume === undefined || !this.#apart.delete(exchange)) return false
+    if (!this.#apart.delete(exchange)) return false
     this.gate.abandon(exchange)
     if (!exchange.again) this.shedding.clientLeft(exchange)
     // The handler has answered, and may still wait for the end of the body, which is delivered now.

@@ -14,19 +14,18 @@ const THRASHING_MS = 100
 const ROOM_BELOW = 0.85
 
 export class HeapRoom {
-  #shortAtBytes: number | undefined
+  short = false
+  #shortAtBytes = 0
   readonly #recent: number[] = []
-
-  get short(): boolean {
-    return this.#shortAtBytes !== undefined
-  }
 
   collected(usedBytes: number, limitBytes: number, nowMs: number): void {
     if (this.#recent.push(nowMs) > THRASHING_COLLECTIONS) this.#recent.shift()
     const thrashing = this.#recent.length === THRASHING_COLLECTIONS && nowMs - this.#recent[0]! <= THRASHING_MS
     const share = usedBytes / limitBytes
-    if (this.#shortAtBytes === undefined) {
-      if (share > SHORT_ABOVE || (thrashing && share > THRASHING_ABOVE)) this.#shortAtBytes = usedBytes
-    } else if (usedBytes < this.#shortAtBytes * ROOM_BELOW) this.#shortAtBytes = undefined
+    if (this.short) this.short = usedBytes >= this.#shortAtBytes * ROOM_BELOW
+    else if (share > SHORT_ABOVE || (thrashing && share > THRASHING_ABOVE)) {
+      this.short = true
+      this.#shortAtBytes = usedBytes
+    }
   }
 }

@@ -28,18 +28,18 @@ function queueOf(gapMs: number, limiter: Partial<Limiter> = {}) {
     run(ms: number, length: number): void {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
         nowMs += gapMs
-        if (queue.size > 0) {
+        if (queue.waiting.size > 0) {
           queue.next(nowMs)
           queue.departed(nowMs)
           queue.expire(nowMs)
         }
-        if (!queue.standing) push(length - queue.size)
+        if (!queue.standing) push(length - queue.waiting.size)
       }
     },
     /** It has its pace, and then drained. */
     warmUp(): void {
       push(40)
-      while (queue.size > 0) {
+      while (queue.waiting.size > 0) {
         nowMs += gapMs
         queue.next(nowMs)
         queue.departed(nowMs)
@@ -94,11 +94,11 @@ describe('a queue', () => {
         queue.departed(nowMs)
       }
     }
-    const waitsMs = queue.expectedWaitMs / queue.size
-    push(Math.ceil(maxWaitMs / waitsMs) - queue.size + 5)
+    const waitsMs = queue.expectedWaitMs / queue.waiting.size
+    push(Math.ceil(maxWaitMs / waitsMs) - queue.waiting.size + 5)
     assert.ok(queue.expectedWaitMs > maxWaitMs)
     assert.equal(queue.standing, false)
-    push(Math.ceil((1.5 * maxWaitMs) / waitsMs) - queue.size + 1)
+    push(Math.ceil((1.5 * maxWaitMs) / waitsMs) - queue.waiting.size + 1)
     assert.equal(queue.standing, true)
   })
 
@@ -148,7 +148,7 @@ describe('a queue', () => {
         run(gapMs, 0)
       }
       run(10 * intervalMs, 0)
-      assert.equal(queue.size, 0, 'what it could not serve was shed')
+      assert.equal(queue.waiting.size, 0, 'what it could not serve was shed')
       run(pauseMs, 0)
       run(10 * intervalMs, (((drains + drainsAgain) / 2) * promiseMs) / gapMs)
       assert.equal(queue.standing, stands, `after ${pauseMs} ms`)

@@ -35,20 +35,18 @@ export class Permits<E extends Admitted<E>> {
   readonly #times: ServiceTimes<E> = new ServiceTimes()
   readonly #gate: Gate<E>
   readonly #hooks: PermitHooks<E>
+  readonly #kindOf: (entry: E) => number
   readonly #orphans: Abandoned<Orphan> = new Abandoned(this.#times)
   #presumeAgainAt = 0
 
   constructor(gate: Gate<E>, hooks: PermitHooks<E> = {}) {
     this.#gate = gate
     this.#hooks = hooks
+    this.#kindOf = hooks.kindOf ?? (() => 0)
   }
 
   get abandoned(): number {
     return this.#orphans.count
-  }
-
-  #kindOf(entry: E): number {
-    return this.#hooks.kindOf?.(entry) ?? 0
   }
 
   /** The shortest time that work of the entry's kind takes, ms; 0 if unknown, or if none of that kind is in service. */

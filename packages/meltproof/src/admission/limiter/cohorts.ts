@@ -8,7 +8,7 @@
  * requests may be mixed: paths and statuses play no part. Pure.
  */
 
-import { Answers } from './answers.ts'
+import { type Answered, Answers } from './answers.ts'
 
 export interface CohortTuning {
   /** Minimum size of a cohort. Cohorts have half as many requests as are in service, up to {@link LARGEST}. */
@@ -48,7 +48,7 @@ const FEWEST = 4
 /** One request of a cohort. */
 export interface Ticket {
   readonly startedAt: number
-  /** NaN while in service; negative if the duration says nothing. */
+  /** Written when the request leaves: NaN while in service, negative if the duration says nothing. */
   tookMs: number
 }
 
@@ -62,28 +62,24 @@ interface Times {
 
 class Cohort {
   readonly serial: number
-  readonly departedThen: Answers
+  /** Answers since the first request of the cohort arrived. */
+  readonly answers: Answers
   readonly tickets: Ticket[] = []
   readonly #size: number
   #among = 0
   /** Kept once every request has left, because all cohorts are compared every few milliseconds. */
   #final: Times | undefined
 
-  constructor(serial: number, size: number, departedThen: Answers) {
+  constructor(serial: number, size: number, answers: Answers) {
     this.serial = serial
     this.#size = size
-    this.departedThen = departedThen
+    this.answers = answers
   }
 
-  add(startedAt: number, among: number): Ticket {
-    const ticket = { startedAt, tookMs: Number.NaN }
-    this.tickets.push(ticket)
+  /** Returns whether the cohort is full now. */
+  add(ticket: Ticket, among: number): boolean {
     this.#among += among
-    return ticket
-  }
-
-  get isFull(): boolean {
-    return this.tickets.length === this.#size
+    return this.tickets.push(ticket) === this.#size
   }
 
   get sinceMs(): number {
@@ -135,11 +131,12 @@ export class Cohorts {
   readonly #levels: (Cohort | undefined)[] = new Array(LEVELS)
   #filling: Cohort | undefined
   #serial = 0
-  readonly #departed = new Answers()
+  readonly #answered: Answered
   readonly #logApart: number
 
-  constructor(tuning: CohortTuning) {
+  constructor(tuning: CohortTuning, answered: Answered) {
     this.#tuning = tuning
+    this.#answered = answered
     this.#logApart = Math.log(tuning.apart)
   }
 
@@ -148,23 +145,12 @@ export class Cohorts {
     this.#filling = undefined
   }
 
-  /** `among`: the number in service, including this request. Returns the request's ticket for {@link ended}. */
+  /** `among`: the number in service, including this request. Returns the request's ticket. */
   admitted(nowMs: number, among: number): Ticket {
     this.#filling ??= this.#begin(among)
-    const cohort = this.#filling
-    const ticket = cohort.add(nowMs, among)
-    if (cohort.isFull) this.#place(cohort)
+    const ticket = { startedAt: nowMs, tookMs: Number.NaN }
+    if (this.#filling.add(ticket, among)) this.#place(this.#filling)
     return ticket
-  }
-
-  /** `workMs`: the time that counts in the rate; less than `tookMs` if the request stayed far longer than others. */
-  ended(ticket: Ticket | undefined, tookMs: number, workMs: number = tookMs): void {
-    this.#departed.add(workMs)
-    if (ticket !== undefined) ticket.tookMs = tookMs
-  }
-
-  dropped(ticket: Ticket | undefined): void {
-    if (ticket !== undefined) ticket.tookMs = -1
   }
 
   contention(nowMs: number): Contention | undefined {
@@ -177,8 +163,7 @@ export class Cohorts {
         suspicion ??= found
         for (let low = middle - 1; low >= 0; low--) {
           const before = this.#between(low, middle, nowMs)
-          if (before !== undefined)
-            return { ...before, isSure: true, rate: this.#rateSince(this.#levels[high]!, nowMs) }
+          if (before !== undefined) return { ...before, isSure: true, rate: rateSince(this.#levels[high]!, nowMs) }
         }
       }
     }
@@ -194,7 +179,7 @@ export class Cohorts {
     const ageMs = Math.min(low.youngestMs(nowMs), high.youngestMs(nowMs))
     const few = low.upTo(ageMs)
     const many = high.upTo(ageMs)
-    const left = this.#departed.all - low.departedThen.all
+    const left = low.answers.all
     const { sinceMs } = low
     // No request can leave before the first time in service has passed.
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
@@ -213,13 +198,9 @@ export class Cohorts {
     }
   }
 
-  #rateSince({ departedThen, sinceMs }: Cohort, nowMs: number): number {
-    return this.#departed.countSince(departedThen) / Math.max(1, nowMs - sinceMs)
-  }
-
   #begin(among: number): Cohort {
     const size = Math.min(LARGEST, Math.max(this.#tuning.cohort, among >> 1))
-    return new Cohort(this.#serial++, size, this.#departed.copy())
+    return new Cohort(this.#serial++, size, new Answers(this.#answered))
   }
 
   #place(cohort: Cohort): void {
@@ -227,4 +208,8 @@ export class Cohorts {
     const level = Math.min(LEVELS - 1, Math.floor(Math.log(cohort.meanAmong) / this.#logApart))
     this.#levels[level] = cohort
   }
+}
+
+function rateSince({ answers, sinceMs }: Cohort, nowMs: number): number {
+  return answers.count / Math.max(1, nowMs - sinceMs)
 }

@@ -18,7 +18,7 @@
  *
  * Requests that stay far longer than others are not counted (counted-requests.ts, starvation.ts).
  */
-import { Answers } from './answers.ts'
+import { Answered, Answers } from './answers.ts'
 import { Cohorts, type Contention, type Ticket } from './cohorts.ts'
 import { CountedRequests } from './counted-requests.ts'
 import type { Limiter, LimitReason } from './limiter.ts'
@@ -53,7 +53,12 @@ const QUIET_SERVICES = 2
 type Phase = 'open' | 'measure' | 'rest' | 'lower'
 
 export class ConcurrencyLimiter implements Limiter {
+  // Fields, because the gate reads them several times per request. #tell() writes them after each event.
+  limit: number
+  known = false
+  uncounted = 0
   ticket: Ticket | undefined
+  readonly #answered = new Answered()
   readonly #tuning: LimiterTuning
   readonly #loop: LoopLimit
   readonly #cohorts: Cohorts
@@ -82,8 +87,9 @@ export class ConcurrencyLimiter implements Limiter {
   #rate = 0
   #aloneMs = 0
   #countedThen = 0
-  /** Departures, since the limit was set, of requests that arrived before it. */
-  readonly #drained = new Answers()
+  /** Answers, since the limit was set, to requests that arrived before it. */
+  readonly #old = new Answered()
+  readonly #drained = new Answers(this.#old)
   #measured = 0
   /** Whether requests from before the limit changed may still be in service. */
   #unsettled = false
@@ -95,17 +101,20 @@ export class ConcurrencyLimiter implements Limiter {
   /** `busyMs` and `cpuMs`: of the event loop, cumulative. */
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING, cpuMs: () => number = busyMs) {
     this.#tuning = tuning
+    this.limit = tuning.max
     this.#limit = tuning.max
-    this.#loop = new LoopLimit(busyMs, cpuMs, tuning)
-    this.#cohorts = new Cohorts(tuning)
+    this.#loop = new LoopLimit(busyMs, cpuMs, tuning, this.#answered)
+    this.#cohorts = new Cohorts(tuning, this.#answered)
     this.#requests = new CountedRequests(2 * tuning.promiseMs)
-    this.#measurement = new Measurement(tuning, busyMs)
-    this.#starvation = new Starvation(tuning, this.#requests)
-    this.#rates = new UsualRate(tuning.promiseMs)
+    this.#measurement = new Measurement(tuning, busyMs, this.#answered)
+    this.#starvation = new Starvation(tuning, this.#requests, this.#answered)
+    this.#rates = new UsualRate(tuning.promiseMs, this.#answered)
   }
 
-  get limit(): number {
-    return Math.min(this.#tuning.max, Math.max(1, Math.floor(this.#counts)) + this.uncounted)
+  #tell(): void {
+    this.known = this.#isKnown
+    this.uncounted = this.known ? this.#requests.uncounted : 0
+    this.limit = Math.min(this.#tuning.max, Math.max(1, Math.floor(this.#counts)) + this.uncounted)
   }
 
   get usualLimit(): number {
@@ -118,11 +127,11 @@ export class ConcurrencyLimiter implements Limiter {
     return Math.min(this.#limit, this.#loop.limit)
   }
 
-  get uncounted(): number {
-    return this.known ? this.#requests.uncounted : 0
+  get #uncounted(): number {
+    return this.#isKnown ? this.#requests.uncounted : 0
   }
 
-  get known(): boolean {
+  get #isKnown(): boolean {
     return this.#phase !== 'open' || this.#loop.isSet
   }
 
@@ -165,41 +174,44 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   get #counted(): number {
-    return this.#requests.inService - this.uncounted
+    return this.#requests.inService - this.#uncounted
   }
 
   admitted(nowMs: number): void {
     this.#pass(nowMs)
     if (this.#requests.inService === 0) this.#answeredAt = nowMs
-    this.#requests.started()
+    this.#requests.add()
     this.ticket = undefined
-    if (this.#phase !== 'open') return
-    this.#judgeLoop(nowMs)
-    if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
-    else this.ticket = this.#cohorts.admitted(nowMs, this.#requests.recent)
+    if (this.#phase === 'open') {
+      this.#judgeLoop(nowMs)
+      if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
+      else this.ticket = this.#cohorts.admitted(nowMs, this.#requests.recent)
+    }
+    this.#tell()
   }
 
   completed(nowMs: number, serviceMs: number, ticket?: Ticket): void {
     this.#pass(nowMs)
-    this.#loop.answered(serviceMs)
-    // Checked before the request leaves: only a limit that is reached holds requests back.
-    this.#judgeLoop(nowMs)
-    this.#requests.left(nowMs - serviceMs)
     // A request that stayed for longer than the window counts as one that stayed for the window.
     const workMs = Math.min(serviceMs, this.#requests.windowMs)
-    this.#cohorts.ended(ticket, serviceMs, workMs)
+    this.#answered.add(workMs)
+    // Checked before the request leaves: only a limit that is reached holds requests back.
+    this.#judgeLoop(nowMs)
+    this.#requests.remove(nowMs - serviceMs)
+    if (ticket !== undefined) ticket.tookMs = serviceMs
     this.#answeredAt = nowMs
     this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
-    this.#starvation.answered(workMs)
-    this.#rates.answered(nowMs, workMs)
+    this.#rates.update(nowMs)
     if (this.#phase === 'open') this.#judge(nowMs)
     else this.#measure(nowMs, nowMs - serviceMs, workMs)
+    this.#tell()
   }
 
   dropped(nowMs: number, serviceMs: number, ticket?: Ticket): void {
     this.#pass(nowMs)
-    this.#requests.left(nowMs - serviceMs)
-    this.#cohorts.dropped(ticket)
+    this.#requests.remove(nowMs - serviceMs)
+    if (ticket !== undefined) ticket.tookMs = -1
+    this.#tell()
   }
 
   limitReached(nowMs: number): void {
@@ -211,12 +223,14 @@ export class ConcurrencyLimiter implements Limiter {
       if (this.#phase !== 'open') this.#open()
     }
     this.#judgeLoop(nowMs)
+    this.#tell()
   }
 
   limitCleared(nowMs: number): void {
     this.#pass(nowMs)
     this.#waits = false
     this.#unboundAt = nowMs
+    this.#tell()
   }
 
   tick(nowMs: number): void {
@@ -224,11 +238,12 @@ export class ConcurrencyLimiter implements Limiter {
     this.#judgeLoop(nowMs)
     if (this.#phase === 'open') this.#judgeOpen(nowMs)
     else this.#settled(nowMs)
-    if (this.known) this.#lookWhetherStarved(nowMs)
+    if (this.#isKnown) this.#lookWhetherStarved(nowMs)
+    this.#tell()
   }
 
   #judgeLoop(nowMs: number): void {
-    if (!this.#loop.isDue(nowMs)) return
+    if (nowMs < this.#loop.dueAt) return
     const wasSet = this.#loop.isSet
     this.#loop.judge(nowMs, this.#counted, this.#waits)
     const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
@@ -245,7 +260,7 @@ export class ConcurrencyLimiter implements Limiter {
   #judge(nowMs: number): void {
     if (nowMs - this.#judgedAt < JUDGE_MS) return
     this.#judgedAt = nowMs
-    if (!this.known) this.#requests.follow(this.#meanMs)
+    if (!this.#isKnown) this.#requests.follow(this.#meanMs)
     const found = this.#cohorts.contention(nowMs)
     if (found?.isSure) this.#limitContention(found, nowMs)
     else if (this.#isHeld) {
@@ -301,13 +316,10 @@ export class ConcurrencyLimiter implements Limiter {
   #hasHalted(nowMs: number): boolean {
     const { promiseMs, starvedOf } = this.#tuning
     const { usual } = this.#rates
-    if (!this.#isSilent(nowMs) || (nowMs - this.#answeredAt) * usual < starvedOf) return false
+    const silentMs = nowMs - this.#answeredAt
+    if (silentMs < Math.max(promiseMs, HALT_SERVICES * this.#meanMs) || silentMs * usual < starvedOf) return false
     const { inService } = this.#requests
     return inService >= Math.max(HALT_OF, usual * promiseMs) && 2 * this.#requests.since(this.#answeredAt) >= inService
-  }
-
-  #isSilent(nowMs: number): boolean {
-    return nowMs - this.#answeredAt >= Math.max(this.#tuning.promiseMs, HALT_SERVICES * this.#meanMs)
   }
 
   #limitHalted(nowMs: number): void {
@@ -333,7 +345,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#isFirstLook = true
     this.#countedThen = this.#requests.inService - this.#requests.uncounted
     this.#before = this.#countedThen
-    this.#drained.clear()
+    this.#drained.restart()
     this.#boundAt = nowMs
     this.#starvation.begin(nowMs)
   }
@@ -359,9 +371,8 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #measure(nowMs: number, startedAt: number, workMs: number): void {
-    if (this.#unsettled && startedAt <= this.#changedAt) this.#drained.add(workMs)
+    if (this.#unsettled && startedAt <= this.#changedAt) this.#old.add(workMs)
     if (!this.#settled(nowMs)) return
-    this.#measurement.answered(workMs)
     if (!this.#measurement.suffices(this.#spanMs(this.#aloneMs))) return
     if (this.#measurement.isBound) {
       this.#boundAt = nowMs

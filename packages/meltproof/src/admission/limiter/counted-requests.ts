@@ -13,51 +13,23 @@ import { StartTimes } from './start-times.ts'
 /** Maximum age of the queue that must drain, ms: StartTimes remembers sixteen seconds. */
 const LONGEST_BACKLOG_MS = 15_000
 
-export class CountedRequests {
-  inService = 0
+export class CountedRequests extends StartTimes {
   /** How many of the {@link older} requests may be left uncounted. */
   allowed = 0
-  readonly #starts: StartTimes
   readonly #openWindowMs: number
   #limitedAt = Number.NaN
   #backlogSince = 0
   #backlog = 0
   #waitedBefore = 0
-  #nowMs = 0
 
   /** `openWindowMs`: without a limit, {@link recent} counts the requests that started within this time. */
   constructor(openWindowMs: number) {
+    super(openWindowMs)
     this.#openWindowMs = openWindowMs
-    this.#starts = new StartTimes(openWindowMs)
   }
 
-  get recent(): number {
-    return this.#starts.recent
-  }
-
-  /** A request counts for this long, ms. */
-  get windowMs(): number {
-    return this.#starts.windowMs
-  }
-
-  /** Requests in service that started since `atMs`, at most sixteen seconds ago. */
-  since(atMs: number): number {
-    return this.#starts.since(atMs)
-  }
-
-  advance(nowMs: number): void {
-    this.#nowMs = nowMs
-    this.#starts.advance(nowMs)
-  }
-
-  started(): void {
-    this.inService++
-    this.#starts.add()
-  }
-
-  left(startedAt: number): void {
-    this.inService--
-    this.#starts.remove(startedAt)
+  override remove(startedAt: number): void {
+    super.remove(startedAt)
     if (!(startedAt <= this.#limitedAt)) return
     if (startedAt < this.#backlogSince && this.#waitedBefore > 0) this.#waitedBefore--
     else if (this.#backlog > 0) this.#backlog--
@@ -67,12 +39,12 @@ export class CountedRequests {
    * Called when a limit is set. `sinceMs`: when requests began to wait for each other, at the latest `atLeastMs` ago.
    */
   limited(sinceMs: number, windowMs: number, atLeastMs: number): void {
-    const nowMs = this.#nowMs
-    this.#starts.setWindow(windowMs)
+    const nowMs = this.nowMs
+    this.setWindow(windowMs)
     this.#limitedAt = nowMs
     const since = Math.max(Math.min(sinceMs, nowMs - atLeastMs), nowMs - LONGEST_BACKLOG_MS)
-    this.#backlogSince = this.#starts.boundary(since)
-    this.#backlog = this.#starts.since(this.#backlogSince)
+    this.#backlogSince = this.boundary(since)
+    this.#backlog = this.since(this.#backlogSince)
     this.#waitedBefore = this.inService - this.#backlog
     this.allowed = 0
   }
@@ -80,11 +52,11 @@ export class CountedRequests {
   /** Without a limit, {@link recent} covers the last two mean service times, and at least `openWindowMs`. */
   follow(meanMs: number): void {
     const windowMs = Math.max(this.#openWindowMs, 2 * meanMs)
-    if (Math.abs(windowMs - this.windowMs) > 0.25 * this.windowMs) this.#starts.setWindow(windowMs)
+    if (Math.abs(windowMs - this.windowMs) > 0.25 * this.windowMs) this.setWindow(windowMs)
   }
 
   unlimited(): void {
-    this.#starts.setWindow(this.#openWindowMs)
+    this.setWindow(this.#openWindowMs)
     this.#limitedAt = Number.NaN
     this.#waitedBefore = 0
     this.#backlog = 0
@@ -97,7 +69,7 @@ export class CountedRequests {
 
   /** Requests in service for longer than the window, without those that waited before the limit was set. */
   get older(): number {
-    if (this.#nowMs < this.#limitedAt + this.windowMs) return 0
+    if (this.nowMs < this.#limitedAt + this.windowMs) return 0
     return Math.max(0, this.inService - this.#waitedBefore - this.recent)
   }
 }

@@ -17,7 +17,7 @@ export interface Limiter {
   /** For a learned limit: true while the event loop has room, so that quick work need not wait. */
   readonly loopHasRoom?: boolean
   /** Number of requests in service that do not count: {@link limit} is raised by this number. */
-  readonly uncounted?: number
+  readonly uncounted: number
   /** Number in service above the limit: these must leave before a waiting request gets a permit. */
   readonly excess?: number
   /** Identifies the request that was admitted last, for {@link completed} and {@link dropped}. */
@@ -45,6 +45,7 @@ export function fixedLimit(limit: number): Limiter {
   const nothing = (): void => {}
   return {
     limit,
+    uncounted: 0,
     known: true,
     searching: false,
     admitted: nothing,

@@ -8,7 +8,7 @@
  * at rest, it is unknown how long they took before, so they are limited; once this has halved throughput, four times
  * the limit is tried (loop-trial.ts). Pure.
  */
-import { Answers } from './answers.ts'
+import { type Answered, Answers } from './answers.ts'
 import { LoopTrial, TRIAL } from './loop-trial.ts'
 import { SHOW, UsualTimes, type UsualTimesTuning } from './usual-times.ts'
 
@@ -32,15 +32,19 @@ const OWN_SHARE = 1 / 2
 export class LoopLimit {
   /** Infinity while the loop has room. */
   limit: number = Number.POSITIVE_INFINITY
+  /** When {@link judge} is next due, ms. */
+  dueAt: number
   readonly #busyMs: () => number
   readonly #cpuMs: () => number
   readonly #tuning: LoopLimitTuning
-  readonly #answers = new Answers()
+  /** Answers since the limit changed. */
+  readonly #answers: Answers
+  readonly #answered: Answered
   readonly #times: UsualTimes
   readonly #trial: LoopTrial
   #judgedAt = 0
-  /** Answers since the loop last rested or the limit changed, and the CPU time then, ms. */
-  #busyAnswers = 0
+  /** Number of answers, and CPU time in ms, when the loop last rested or the limit changed. */
+  #answeredThen = 0
   #cpuThen = 0
   #busyThen = 0
   #restedAt = 0
@@ -49,12 +53,15 @@ export class LoopLimit {
   #restsUntil = 0
 
   /** Both times are cumulative, ms. A loop without the core is busy, but uses no CPU time. */
-  constructor(busyMs: () => number, cpuMs: () => number, tuning: LoopLimitTuning) {
+  constructor(busyMs: () => number, cpuMs: () => number, tuning: LoopLimitTuning, answered: Answered) {
     this.#busyMs = busyMs
     this.#cpuMs = cpuMs
     this.#tuning = tuning
-    this.#times = new UsualTimes(tuning)
-    this.#trial = new LoopTrial(tuning.lookMs)
+    this.#answered = answered
+    this.dueAt = tuning.busyWindowMs
+    this.#answers = new Answers(answered)
+    this.#times = new UsualTimes(tuning, answered)
+    this.#trial = new LoopTrial(tuning.lookMs, answered)
   }
 
   get isBusy(): boolean {
@@ -70,31 +77,21 @@ export class LoopLimit {
     return this.limit !== Number.POSITIVE_INFINITY
   }
 
-  answered(serviceMs: number): void {
-    this.#answers.add(serviceMs)
-    this.#busyAnswers++
-    this.#times.answered(serviceMs)
-    if (this.isSet) this.#trial.answered(serviceMs)
-  }
-
   forget(): void {
     this.limit = Number.POSITIVE_INFINITY
     this.#trial.forget()
   }
 
-  isDue(nowMs: number): boolean {
-    return nowMs - this.#judgedAt >= this.#tuning.busyWindowMs
-  }
-
-  /** Call it when {@link isDue}. `waits`: whether requests wait for a permit. */
+  /** Call it at {@link dueAt} or later. `waits`: whether requests wait for a permit. */
   judge(nowMs: number, counted: number, waits: boolean): void {
     const elapsedMs = nowMs - this.#judgedAt
-    const { busyForMs, loopBusy } = this.#tuning
+    const { busyForMs, busyWindowMs, loopBusy } = this.#tuning
     const busyMs = this.#busyMs()
     const rests = busyMs - this.#busyThen < loopBusy * elapsedMs
     // Usual times are only learned from a stretch in which the loop was busy, or resting, throughout.
     if (rests === this.isBusy) this.#times.begin(nowMs)
     this.#judgedAt = nowMs
+    this.dueAt = nowMs + busyWindowMs
     this.#busyThen = busyMs
     if (rests) {
       this.#times.rested(nowMs)
@@ -136,14 +133,15 @@ export class LoopLimit {
   }
 
   #beginsBusy(): void {
-    this.#busyAnswers = 0
+    this.#answeredThen = this.#answered.all
     this.#cpuThen = this.#cpuMs()
   }
 
   /** True if other processes may have the core (or a call blocks), and too few answers show what requests wait for. */
   #mayBeStarved(nowMs: number): boolean {
     const overMs = nowMs - this.#busySince
-    if (this.#busyAnswers >= SHOW || overMs >= this.#tuning.promiseMs) return false
+    const answers = this.#answered.all - this.#answeredThen
+    if (answers >= SHOW || overMs >= this.#tuning.promiseMs) return false
     return this.#cpuMs() - this.#cpuThen < OWN_SHARE * overMs
   }
 
@@ -171,6 +169,6 @@ export class LoopLimit {
     this.limit = limit
     this.#changedAt = nowMs
     this.#beginsBusy()
-    this.#answers.clear()
+    this.#answers.restart()
   }
 }

@@ -2,7 +2,7 @@
  * Tries four times the limit of the loop when throughput is at most half of its earlier maximum. By Little's law
  * throughput rises fourfold if requests wait for something else, and stays if they wait for each other. Pure.
  */
-import { Answers } from './answers.ts'
+import { type Answered, Answers } from './answers.ts'
 
 /** A trial admits this many times the limit. */
 export const TRIAL = 4
@@ -18,7 +18,7 @@ const MOST_DOUBLINGS = 2
 export class LoopTrial {
   readonly #pauseMs: number
   /** Answers under the present limit, counted once the requests admitted under the previous one have left. */
-  readonly answers: Answers = new Answers()
+  readonly answers: Answers
   #measuredFrom = 0
   #settlesAt = 0
   /** The limit before the trial (0 without a trial), its throughput, and the time of its slow requests, ms. */
@@ -28,23 +28,20 @@ export class LoopTrial {
   #nextTrialAt = 0
   #failures = 0
   /** Answers since the loop got a limit, or since the last failed trial. */
-  readonly #sinceLimited = new Answers()
+  readonly #sinceLimited: Answers
   #limitedAt: number | undefined
   /** Maximum throughput of these answers, updated at each change of the limit. */
   #best = 0
 
   /** `pauseMs`: the pause after a failed trial; it doubles with each further failure. */
-  constructor(pauseMs: number) {
+  constructor(pauseMs: number, answered: Answered) {
+    this.answers = new Answers(answered)
+    this.#sinceLimited = new Answers(answered)
     this.#pauseMs = pauseMs
   }
 
   get isOn(): boolean {
     return this.#limit > 0
-  }
-
-  answered(serviceMs: number): void {
-    this.answers.add(serviceMs)
-    this.#sinceLimited.add(serviceMs)
   }
 
   /** Called when the limit has changed. `serviceMs`: how long the requests admitted before may still take. */
@@ -116,7 +113,7 @@ export class LoopTrial {
 
   #limited(nowMs: number): void {
     this.#limitedAt = nowMs
-    this.#sinceLimited.clear()
+    this.#sinceLimited.restart()
   }
 
   /** Answers per ms; undefined before enough are known. */
@@ -124,7 +121,7 @@ export class LoopTrial {
     if (this.#measuredFrom === 0) {
       if (nowMs < this.#settlesAt) return undefined
       this.#measuredFrom = nowMs
-      this.answers.clear()
+      this.answers.restart()
     }
     const { all, count, heavyMs } = this.answers
     const elapsedMs = nowMs - this.#measuredFrom

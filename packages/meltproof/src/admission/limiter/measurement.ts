@@ -1,5 +1,5 @@
 /** Measures throughput under one limit, from the requests answered under it. Pure. */
-import { Answers } from './answers.ts'
+import { type Answered, Answers } from './answers.ts'
 
 export interface MeasurementTuning {
   /** Answers a measurement needs, so that its noise is below the differences it looks for. */
@@ -16,20 +16,21 @@ const BOUND = 0.5
 export class Measurement {
   readonly #tuning: MeasurementTuning
   readonly #busyMs: () => number
-  readonly #answers = new Answers()
+  readonly #answers: Answers
   #overMs = 0
   #boundMs = 0
   #passedAt = 0
   #busyThen = 0
 
   /** `busyMs`: cumulative busy time of the loop. It is read only at both ends, because reading it takes 1 us. */
-  constructor(tuning: MeasurementTuning, busyMs: () => number) {
+  constructor(tuning: MeasurementTuning, busyMs: () => number, answered: Answered) {
+    this.#answers = new Answers(answered)
     this.#tuning = tuning
     this.#busyMs = busyMs
   }
 
   begin(nowMs: number): void {
-    this.#answers.clear()
+    this.#answers.restart()
     this.#passedAt = nowMs
     this.#overMs = 0
     this.#boundMs = 0
@@ -42,10 +43,6 @@ export class Measurement {
     this.#overMs += elapsedMs
     if (waits) this.#boundMs += elapsedMs
     this.#passedAt = nowMs
-  }
-
-  answered(serviceMs: number): void {
-    this.#answers.add(serviceMs)
   }
 
   /** Busy share of the loop until now. */

@@ -4,27 +4,30 @@ const SLOT_MS = 40
 const SLOTS = 400
 
 export class StartTimes {
+  inService = 0
+  nowMs = 0
   readonly #started = new Int32Array(SLOTS)
   #slot = 0
-  #windowSlots: number
+  #slotEndsAt = 0
+  #windowSlots = 0
+  windowMs = 0
   /** Requests in service that started within the window. */
   recent = 0
 
   constructor(windowMs: number) {
-    this.#windowSlots = slotsOf(windowMs)
-  }
-
-  get windowMs(): number {
-    return this.#windowSlots * SLOT_MS
+    this.setWindow(windowMs)
   }
 
   /** Windows longer than about 16 seconds are shortened. */
   setWindow(ms: number): void {
     this.#windowSlots = slotsOf(ms)
+    this.windowMs = this.#windowSlots * SLOT_MS
     this.recent = this.#sum(this.#slot - this.#windowSlots)
   }
 
   advance(nowMs: number): void {
+    this.nowMs = nowMs
+    if (nowMs < this.#slotEndsAt) return
     const slot = Math.floor(nowMs / SLOT_MS)
     if (slot - this.#slot >= SLOTS) {
       this.#started.fill(0)
@@ -36,14 +39,17 @@ export class StartTimes {
       this.#started[this.#slot % SLOTS] = 0
       this.recent -= this.#started[(this.#slot + SLOTS - this.#windowSlots - 1) % SLOTS]!
     }
+    this.#slotEndsAt = (slot + 1) * SLOT_MS
   }
 
   add(): void {
+    this.inService++
     this.#started[this.#slot % SLOTS]!++
     this.recent++
   }
 
   remove(startedAt: number): void {
+    this.inService--
     const slot = Math.floor(startedAt / SLOT_MS)
     if (slot <= this.#slot - SLOTS) return
     this.#started[slot % SLOTS]!--

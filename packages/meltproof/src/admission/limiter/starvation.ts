@@ -4,7 +4,7 @@
  * ones do not delay others and are not counted. If the new ones do not leave either, the dependency has become slower,
  * or has stopped. Pure.
  */
-import { Answers } from './answers.ts'
+import { type Answered, Answers } from './answers.ts'
 import type { CountedRequests } from './counted-requests.ts'
 
 export interface StarvationTuning {
@@ -31,7 +31,7 @@ const LONGEST_PAUSE_WINDOWS = 4
 export class Starvation {
   readonly #tuning: StarvationTuning
   readonly #requests: CountedRequests
-  readonly #answers = new Answers()
+  readonly #answers: Answers
   #since = 0
   #left = 0
   #pace = 0
@@ -42,18 +42,15 @@ export class Starvation {
   #pauseMs = 0
   #pausedUntil = 0
 
-  constructor(tuning: StarvationTuning, requests: CountedRequests) {
+  constructor(tuning: StarvationTuning, requests: CountedRequests, answered: Answered) {
+    this.#answers = new Answers(answered)
     this.#tuning = tuning
     this.#requests = requests
   }
 
   begin(nowMs: number): void {
-    this.#answers.clear()
+    this.#answers.restart()
     this.#since = nowMs
-  }
-
-  answered(serviceMs: number): void {
-    this.#answers.add(serviceMs)
   }
 
   /** `rate`: usual answers per ms. `spanMs`: expected duration of a request. Undefined if it is too early to tell. */

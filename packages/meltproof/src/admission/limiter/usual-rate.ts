@@ -1,29 +1,30 @@
 /** Answers per millisecond, weighted by service time (answers.ts): the present rate, and the usual one. Pure. */
-import { Answers } from './answers.ts'
+import { type Answered, Answers } from './answers.ts'
 
 /** Each window lowers the usual rate by this share, unless the window's rate is higher. */
 const FORGOTTEN = 0.1
 
 export class UsualRate {
   readonly #windowMs: number
-  readonly #answers = new Answers()
+  readonly #answers: Answers
   #since = 0
   #last = 0
   /** The recent peak; 0 before the first window has passed. */
   usual = 0
 
-  constructor(windowMs: number) {
+  constructor(windowMs: number, answered: Answered) {
     this.#windowMs = windowMs
+    this.#answers = new Answers(answered)
   }
 
-  answered(nowMs: number, serviceMs: number): void {
-    if (this.#answers.all === 0 && this.usual === 0) this.#since = nowMs
-    this.#answers.add(serviceMs)
+  /** Called after each answer. */
+  update(nowMs: number): void {
+    if (this.usual === 0 && this.#answers.all === 1) this.#since = nowMs
     const elapsedMs = nowMs - this.#since
     if (elapsedMs < this.#windowMs) return
     this.#last = this.#answers.count / elapsedMs
     this.usual = Math.max(this.usual * (1 - FORGOTTEN), this.#last)
-    this.#answers.clear()
+    this.#answers.restart()
     this.#since = nowMs
   }
 

@@ -2,7 +2,7 @@
  * Compares how long requests take while the event loop is busy with how long they took while the loop rested. Requests
  * that wait for each other take longer. If they take about as long as before, other work keeps the loop busy. Pure.
  */
-import { Answers } from './answers.ts'
+import { type Answered, Answers } from './answers.ts'
 
 export interface UsualTimesTuning {
   /** Shortest busy time that counts, ms: less may be a garbage collection. Also the interval of comparisons. */
@@ -24,24 +24,21 @@ export class UsualTimes {
   /** True if requests take about as long as usual although the loop is busy. */
   areUsual = false
   readonly #tuning: UsualTimesTuning
-  readonly #answers = new Answers()
+  readonly #answers: Answers
   #since = 0
   /** Usual service times, ms: of the answers that take most of the time, and the mean; 0 while unknown. */
   #heavyMs = 0
   #meanMs = 0
 
-  constructor(tuning: UsualTimesTuning) {
+  constructor(tuning: UsualTimesTuning, answered: Answered) {
+    this.#answers = new Answers(answered)
     this.#tuning = tuning
-  }
-
-  answered(serviceMs: number): void {
-    this.#answers.add(serviceMs)
   }
 
   /** Starts over, because the loop has become busy or begun to rest. */
   begin(nowMs: number): void {
     this.#since = nowMs
-    this.#answers.clear()
+    this.#answers.restart()
   }
 
   /** Called at each check that finds the loop resting. */

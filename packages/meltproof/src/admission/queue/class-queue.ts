@@ -3,14 +3,10 @@ import { type Waiting, WaitQueue } from './wait-queue.ts'
 
 export class ClassQueue<E extends Waiting> {
   readonly #queues: readonly WaitQueue<E>[]
-  #size = 0
+  size = 0
 
   constructor(classes: number) {
     this.#queues = Array.from({ length: classes }, () => new WaitQueue<E>())
-  }
-
-  get size(): number {
-    return this.#size
   }
 
   sizeThrough(which: number): number {
@@ -21,7 +17,7 @@ export class ClassQueue<E extends Waiting> {
 
   push(entry: E, which: number): void {
     this.#queues[which]!.push(entry)
-    this.#size++
+    this.size++
   }
 
   oldest(): E | undefined {
@@ -36,7 +32,7 @@ export class ClassQueue<E extends Waiting> {
   takeBest(end: 'oldest' | 'newest'): E | undefined {
     for (const queue of this.#queues) {
       if (queue.size === 0) continue
-      this.#size--
+      this.size--
       return end === 'oldest' ? queue.takeOldest() : queue.takeNewest()
     }
     return undefined
@@ -50,13 +46,13 @@ export class ClassQueue<E extends Waiting> {
 
   takeOldestOf(which: number): E | undefined {
     const entry = this.#queues[which]?.takeOldest()
-    if (entry !== undefined) this.#size--
+    if (entry !== undefined) this.size--
     return entry
   }
 
   remove(entry: E, which: number): boolean {
     const removed = this.#queues[which]!.remove(entry)
-    if (removed) this.#size--
+    if (removed) this.size--
     return removed
   }
 }

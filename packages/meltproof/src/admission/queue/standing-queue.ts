@@ -93,7 +93,7 @@ export class StandingQueue<E extends Waiting> {
   readonly #limiter: Limiter
   readonly #hooks: QueueHooks<E>
   readonly #tuning: StandingTuning
-  readonly #queue: ClassQueue<E>
+  readonly waiting: ClassQueue<E>
   readonly #pace: DeparturePace
   readonly #cutoff: Cutoff | undefined
   readonly #shares: FairShares | undefined
@@ -122,16 +122,12 @@ export class StandingQueue<E extends Waiting> {
     const shareClasses = (this.#clients === undefined ? 1 : 2) * (this.#shares === undefined ? 1 : 2)
     this.#wantedClasses = shareClasses === 1 ? 0 : shareClasses / 2
     const classes = alike ? shareClasses : CRITICALITIES.length
-    this.#queue = new ClassQueue(classes)
+    this.waiting = new ClassQueue(classes)
     this.#lastKeptAt = new Array<number>(classes).fill(0)
   }
 
-  get size(): number {
-    return this.#queue.size
-  }
-
   get standing(): boolean {
-    return this.#standing && this.#queue.size > 0
+    return this.#standing && this.waiting.size > 0
   }
 
   /** The expected wait of a request that arrives now, ms: 0 in a standing queue, which takes the newest next. */
@@ -142,23 +138,23 @@ export class StandingQueue<E extends Waiting> {
   push(entry: E, nowMs: number): 'wait' | ShedReason {
     const priorityClass = this.#classFor(entry, nowMs)
     entry.priorityClass = priorityClass
-    const above = this.#cutoff === undefined || this.#queue.size === 0 || this.#cutoff.arrived(entry.level!)
+    const above = this.#cutoff === undefined || this.waiting.size === 0 || this.#cutoff.arrived(entry.level!)
     if ((this.#standing && !above) || (!this.#wanted(entry) && this.#enoughWait(priorityClass, nowMs))) {
       this.#expire(nowMs)
       return 'standing'
     }
-    if (this.#queue.size === 0) this.#beginWaiting(nowMs)
-    else if (this.#queue.size >= this.#tuning.maxQueued) {
+    if (this.waiting.size === 0) this.#beginWaiting(nowMs)
+    else if (this.waiting.size >= this.#tuning.maxQueued) {
       // In first-come order a newcomer would wait longest, so it is shed. With newest first the oldest has no chance
       // left, so the oldest is shed.
-      const worst = this.#queue.worstClass()
+      const worst = this.waiting.worstClass()
       if (priorityClass > worst || (priorityClass === worst && !this.#standing)) return 'full'
-      this.#hooks.shed(this.#queue.takeOldestOf(worst)!, 'full')
+      this.#hooks.shed(this.waiting.takeOldestOf(worst)!, 'full')
     }
     entry.arrivedAt = nowMs
     entry.overtakesThen = this.#overtakes
     this.#lastKeptAt.fill(nowMs, priorityClass)
-    this.#queue.push(entry, priorityClass)
+    this.waiting.push(entry, priorityClass)
     // A hopeless backlog counts at once, before an interval has passed.
     if (this.#isHopeless(nowMs)) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
@@ -188,7 +184,7 @@ export class StandingQueue<E extends Waiting> {
    * fair share; it may not where levels or clients decide the order.
    */
   mayOvertake(kind: number, nowMs: number): boolean {
-    if (!this.#standing || (this.#queue.size === 0 && this.#isLong(nowMs - this.#emptySince))) return true
+    if (!this.#standing || (this.waiting.size === 0 && this.#isLong(nowMs - this.#emptySince))) return true
     if (this.#cutoff !== undefined || this.#clients !== undefined) return false
     return this.#shares === undefined || this.#shares.within(kind, nowMs)
   }
@@ -207,14 +203,14 @@ export class StandingQueue<E extends Waiting> {
   next(nowMs: number): E | undefined {
     const newest = this.#standing || this.#someWaitOn(nowMs)
     if (newest) this.#overtakes++
-    const entry = this.#queue.takeBest(newest ? 'newest' : 'oldest')
-    if (this.#queue.size === 0) this.#emptySince = nowMs
+    const entry = this.waiting.takeBest(newest ? 'newest' : 'oldest')
+    if (this.waiting.size === 0) this.#emptySince = nowMs
     return entry
   }
 
   remove(entry: E, nowMs: number): boolean {
-    if (entry.left || !this.#queue.remove(entry, entry.priorityClass!)) return false
-    if (this.#queue.size === 0) this.#emptySince = nowMs
+    if (entry.left || !this.waiting.remove(entry, entry.priorityClass!)) return false
+    if (this.waiting.size === 0) this.#emptySince = nowMs
     return true
   }
 
@@ -234,7 +230,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   dueInMs(nowMs: number): number {
-    const oldest = this.#queue.oldest()
+    const oldest = this.waiting.oldest()
     if (oldest === undefined) return Number.POSITIVE_INFINITY
     const { intervalMs } = this.#tuning
     const leftMs = this.#longestWait(oldest) - (nowMs - oldest.arrivedAt)
@@ -274,7 +270,7 @@ export class StandingQueue<E extends Waiting> {
   #enoughWait(priorityClass: number, nowMs: number): boolean {
     return (
       this.#standing &&
-      this.#queue.sizeThrough(priorityClass) > Math.max(this.#permits, this.#isSlow ? this.#tuning.few : 0) &&
+      this.waiting.sizeThrough(priorityClass) > Math.max(this.#permits, this.#isSlow ? this.#tuning.few : 0) &&
       nowMs - this.#lastKeptAt[priorityClass]! < this.#pace.gapMs * this.#tuning.freshGaps
     )
   }
@@ -298,11 +294,11 @@ export class StandingQueue<E extends Waiting> {
 
   /** How many counted requests may be in service. */
   get #permits(): number {
-    return this.#limiter.limit - (this.#limiter.uncounted ?? 0)
+    return this.#limiter.limit - this.#limiter.uncounted
   }
 
   get #backlogMs(): number {
-    return (this.#queue.size + (this.#limiter.excess ?? 0)) * this.#pace.gapMs
+    return (this.waiting.size + (this.#limiter.excess ?? 0)) * this.#pace.gapMs
   }
 
   /** Judges by the backlog: after a stall CoDel's shortest wait grows although the queue drains. */
@@ -333,7 +329,7 @@ export class StandingQueue<E extends Waiting> {
     const { maxWaitMs, staleMs, staleDepartures, keptLonger } = this.#tuning
     if (!this.#standing) return maxWaitMs
     const stale = Math.max(staleMs, staleDepartures * this.#pace.gapMs)
-    const few = this.#queue.size <= this.#permits
+    const few = this.waiting.size <= this.#permits
     return Math.min(maxWaitMs, few || this.#wanted(entry) ? stale * keptLonger : stale)
   }
 
@@ -343,7 +339,7 @@ export class StandingQueue<E extends Waiting> {
    */
   #mayWaitOn({ overtakesThen }: E, nowMs: number): boolean {
     const { few } = this.#tuning
-    if (this.#queue.size > few || this.#overtakes - overtakesThen! >= few || (this.#standing && !this.#isSlow))
+    if (this.waiting.size > few || this.#overtakes - overtakesThen! >= few || (this.#standing && !this.#isSlow))
       return false
     return this.#limiter.isProgressing?.(nowMs) === true
   }
@@ -354,16 +350,16 @@ export class StandingQueue<E extends Waiting> {
   }
 
   #someWaitOn(nowMs: number): boolean {
-    if (this.#queue.size > this.#tuning.few) return false
-    const oldest = this.#queue.oldest()
+    if (this.waiting.size > this.#tuning.few) return false
+    const oldest = this.waiting.oldest()
     return oldest !== undefined && nowMs - oldest.arrivedAt >= this.#tuning.maxWaitMs
   }
 
   #expire(nowMs: number): void {
-    for (let oldest = this.#queue.oldest(); oldest !== undefined; oldest = this.#queue.oldest()) {
+    for (let oldest = this.waiting.oldest(); oldest !== undefined; oldest = this.waiting.oldest()) {
       if (nowMs - oldest.arrivedAt < this.#longestWait(oldest) || this.#mayWaitOn(oldest, nowMs)) return
-      this.#queue.remove(oldest, oldest.priorityClass!)
-      if (this.#queue.size === 0) this.#emptySince = nowMs
+      this.waiting.remove(oldest, oldest.priorityClass!)
+      if (this.waiting.size === 0) this.#emptySince = nowMs
       this.#hooks.shed(oldest, this.#standing ? 'stale' : 'late')
     }
   }

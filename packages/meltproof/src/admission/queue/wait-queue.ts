@@ -14,11 +14,8 @@ export class WaitQueue<E extends Waiting> {
   #ring: (E | undefined)[] = new Array(64)
   #head = 0 // Index of the oldest.
   #slots = 0 // Occupied slots, including tombstones.
-  #size = 0 // Entries still waiting.
-
-  get size(): number {
-    return this.#size
-  }
+  /** Entries still waiting. */
+  size = 0
 
   get slots(): number {
     return this.#ring.length
@@ -28,7 +25,7 @@ export class WaitQueue<E extends Waiting> {
     if (this.#slots === this.#ring.length) this.#makeRoom()
     this.#ring[(this.#head + this.#slots) & (this.#ring.length - 1)] = entry
     this.#slots++
-    this.#size++
+    this.size++
   }
 
   oldest(): E | undefined {
@@ -70,7 +67,7 @@ export class WaitQueue<E extends Waiting> {
 
   #markLeft(entry: E): void {
     entry.left = true
-    this.#size--
+    this.size--
   }
 
   #dropHead(): void {

@@ -1,6 +1,5 @@
 /** Finds the kind of a request by its path or the operator's `kind` (admission/fairness/known-kinds.ts). */
 import { KnownKinds } from '../../admission/fairness/known-kinds.ts'
-import type { KindKey } from '../../admission/fairness/path-hash.ts'
 import { KINDS_IN_SERVICE } from '../../admission/in-service/service-times.ts'
 import { routeOf } from '../../request-notes.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -17,7 +16,7 @@ export class RequestKinds {
   ofWaiting(exchange: Exchange): number {
     if (!exchange.kindCame) {
       exchange.kindCame = true
-      exchange.kind = this.known.of(keyOf(exchange))
+      exchange.kind = this.known.of(exchange.kindKey)
       this.known.came(exchange.kind, exchange.arrivedAt)
     }
     return exchange.kind
@@ -25,7 +24,7 @@ export class RequestKinds {
 
   /** Returns the kind for service times, with the method: reading an order is different work from placing one. */
   inService(exchange: Exchange): number {
-    const kind = this.known.of(keyOf(exchange))
+    const kind = this.known.of(exchange.kindKey)
     if (exchange.kind < 0) exchange.kind = kind
     return this.#withMethod(String(exchange.request.method ?? ''))
   }
@@ -41,15 +40,10 @@ export class RequestKinds {
 
   /** Paths and names answered with 404 do not become kinds. @param standing whether the service is overloaded */
   answered(exchange: Exchange, nowMs: number, standing: boolean): void {
-    const { request, response, kind } = exchange
-    const key = keyOf(exchange)
+    const { request, response, kind, kindKey: key } = exchange
     if (response?.statusCode === 404 || (isHttp2(request) && isUnimplemented(response))) this.known.notFound(kind, key)
     else this.known.answered(kind, key, nowMs, standing, routeOf(request))
   }
-}
-
-function keyOf({ kindKey, url }: Exchange): KindKey {
-  return kindKey ?? url
 }
 
 /** Recognises gRPC's answer for an unknown path. */

@@ -84,8 +84,10 @@ export class ServerGate {
     }
     this.process.load.offered(nowMs)
     if (answerMs !== undefined) exchange.answerBy = exchange.arrivedAt + answerMs(request)
+    // The operator's `kind` is called before the gate decides, and before the handler, which may change the request.
+    if (policy.kindName !== undefined) this.#kinds.name(exchange, policy.kindName(request))
     const isShort = policy.memory?.refuses(mayBringBody(request), nowMs)
-    const decision = isShort ? 'memory' : this.#askWithName(exchange, nowMs)
+    const decision = isShort ? 'memory' : this.process.ask(exchange, nowMs)
     if (decision === 'wait') this.process.load.waited()
     // Whether the request waited in its socket while the loop was stalled can be seen only now.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
@@ -99,13 +101,6 @@ export class ServerGate {
   memoryRefuses({ request, ungated }: Exchange): boolean {
     const { memory } = this.#parts.policy
     return !ungated && memory?.mayRefuse === true && memory.refuses(mayBringBody(request), now())
-  }
-
-  /** Calls the operator's `kind` before the gate decides, and before the handler, which may change the request. */
-  #askWithName(exchange: Exchange, nowMs: number): Decision {
-    const { kindName } = this.#parts.policy
-    if (kindName !== undefined) this.#kinds.name(exchange, kindName(exchange.request))
-    return this.process.ask(exchange, nowMs)
   }
 
   get admitsAll(): boolean {

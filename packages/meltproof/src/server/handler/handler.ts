@@ -51,8 +51,7 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
     }
   }
 
-  const runInTime = (exchange: Exchange, event: string): boolean => {
-    if (deadline === undefined) return observe(exchange, event)
+  const runInTime = (deadline: RequestDeadline, exchange: Exchange, event: string): boolean => {
     try {
       exchange.budget = openBudget(deadline, exchange, exchange.response!, () => onLate(exchange))
     } catch (error) {
@@ -61,6 +60,9 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
     }
     return runWithBudget(exchange.budget, () => observe(exchange, event))
   }
+
+  const run =
+    deadline === undefined ? observe : (exchange: Exchange, event: string) => runInTime(deadline, exchange, event)
 
   return (exchange, event) => {
     const { request, response } = exchange
@@ -71,7 +73,7 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
       policy.memory.entered(exchange.heldBody)
     }
     const chain = chainOf(request, response!, policy)
-    if (chain !== undefined) return runInChain(chain, () => runInTime(exchange, event))
-    return runInTime(exchange, event)
+    if (chain !== undefined) return runInChain(chain, () => run(exchange, event))
+    return run(exchange, event)
   }
 }

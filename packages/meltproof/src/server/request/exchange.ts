@@ -1,5 +1,6 @@
 /** One request on its way through the server, with its response, connection, permit and budget, and how it ended. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { KindKey } from '../../admission/fairness/path-hash.ts'
 import type { Entry } from '../../admission/gate.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { Scope } from '../../record.ts'
@@ -19,8 +20,8 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   // Set by the code in gate/.
   /** When the caller or this server stops waiting for the answer, ms; Infinity without a deadline. */
   answerBy: number = Number.POSITIVE_INFINITY
-  /** Set if the option `kind` named this request; otherwise its URL gives the kind (gate/request-kinds.ts). */
-  kindKey: number | undefined
+  /** The URL, or what the option `kind` named the request (gate/request-kinds.ts). */
+  kindKey: KindKey
   /** Number of the request's kind; -1 while unknown. */
   kind = -1
   kindCame = false
@@ -59,6 +60,7 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
     super(arrivedAt)
     this.request = request
     this.url = url
+    this.kindKey = url
     this.connection = connection
     this.keepAlive = keepAlive
   }

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Answers } from '../../../src/admission/limiter/answers.ts'
+import { Answered, Answers } from '../../../src/admission/limiter/answers.ts'
 
 function answersOf(...timesMs: readonly number[]): Answers {
-  const answers = new Answers()
-  for (const ms of timesMs) answers.add(ms)
+  const answered = new Answered()
+  const answers = new Answers(answered)
+  for (const ms of timesMs) answered.add(ms)
   return answers
 }
 
@@ -54,27 +55,35 @@ test('no answers, and answers that took no time, count as 0', () => {
   }
 })
 
-test('clear() forgets all answers', () => {
-  const answers = answersOf(10, 20, 30)
-  answers.clear()
-  answers.add(5)
-  assert.equal(answers.all, 1)
-  near(answers.count, 1)
-  near(answers.heavyMs, 5)
+test('property: after restart(), and in answers created later, earlier answers do not count', () => {
+  const times = fc.array(fc.integer({ min: 1, max: 1000 }))
+  fc.assert(
+    fc.property(times, times, (early, late) => {
+      const answered = new Answered()
+      const restarted = new Answers(answered)
+      for (const ms of early) answered.add(ms)
+      restarted.restart()
+      const later = new Answers(answered)
+      for (const ms of late) answered.add(ms)
+      const expected = answersOf(...late)
+      for (const answers of [restarted, later]) {
+        assert.equal(answers.all, late.length)
+        near(answers.count, expected.count)
+        near(answers.meanMs, expected.meanMs)
+        near(answers.heavyMs, expected.heavyMs)
+      }
+    }),
+  )
 })
 
-test('property: countSince() counts the answers since a copy as if there were no others', () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.integer({ min: 1, max: 1000 })),
-      fc.array(fc.integer({ min: 1, max: 1000 })),
-      (early, late) => {
-        const answers = answersOf(...early)
-        const then = answers.copy()
-        for (const ms of late) answers.add(ms)
-        near(answers.countSince(then), answersOf(...late).count)
-        assert.equal(answers.all - then.all, late.length)
-      },
-    ),
-  )
+test('answers of 0.1 ms are counted exactly after three years of 1,000 answers a second that took a second', () => {
+  const answered = new Answered()
+  const inThreeYears = 1000 * 3 * 365 * 24 * 3600
+  answered.all = inThreeYears
+  answered.ms = 1000 * inThreeYears
+  answered.squares = 1e6 * inThreeYears
+  const answers = new Answers(answered)
+  for (let i = 0; i < 1000; i++) answered.add(0.1)
+  near(answers.count, 1000)
+  near(answers.heavyMs, 0.1)
 })

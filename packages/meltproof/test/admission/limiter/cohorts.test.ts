@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Random } from '../../../sim/random.ts'
+import { Answered } from '../../../src/admission/limiter/answers.ts'
 import { Cohorts, type Contention, type Ticket } from '../../../src/admission/limiter/cohorts.ts'
 import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 
@@ -21,19 +22,33 @@ interface Found extends Contention {
   readonly foundAtMs: number
 }
 
+class Service extends Cohorts {
+  readonly #answered: Answered
+
+  constructor(answered = new Answered()) {
+    super(LIMITER_TUNING, answered)
+    this.#answered = answered
+  }
+
+  ended(ticket: Ticket | undefined, tookMs: number): void {
+    this.#answered.add(tookMs)
+    if (ticket !== undefined) ticket.tookMs = tookMs
+  }
+}
+
 /** As often as the limiter looks, ms. */
 const JUDGE_MS = 5
 
 /** What is found until it is sure, in order. */
 function foundIn(arrivals: readonly Arrival[], isDropped: (atMs: number) => boolean = () => false): Found[] {
-  const cohorts = new Cohorts(LIMITER_TUNING)
+  const cohorts = new Service()
   const inService: Departure[] = []
   const found: Found[] = []
   let judgedAt = 0
   const leaveUntil = (nowMs: number): void => {
     while (inService.length > 0 && inService[0]!.atMs <= nowMs && !isSure(found)) {
       const { atMs: foundAtMs, dropped, ticket, tookMs } = inService.shift()!
-      if (dropped) cohorts.dropped(ticket)
+      if (dropped) ticket.tookMs = -1
       else cohorts.ended(ticket, tookMs)
       if (foundAtMs - judgedAt < JUDGE_MS) continue
       judgedAt = foundAtMs
@@ -219,7 +234,7 @@ describe('an overloaded pool is found as a queue', () => {
 describe('cohorts', () => {
   /** Three groups of twenty, each among more than the one before, and then their answers. */
   function groups(...tookMs: readonly number[]): Contention | undefined {
-    const cohorts = new Cohorts(LIMITER_TUNING)
+    const cohorts = new Service()
     const all = tookMs.map((ms, i) =>
       Array.from({ length: 20 }, (_, j) => ({ ms, ticket: cohorts.admitted(i + j / 100, 10 * 2 ** i) })),
     )
@@ -233,7 +248,7 @@ describe('cohorts', () => {
   })
 
   it('measure the departure rate from the time of the highest concurrency', () => {
-    const cohorts = new Cohorts(LIMITER_TUNING)
+    const cohorts = new Service()
     let nowMs = 0
     // Among few, a hundred a second leave, each after 10 ms.
     for (let i = 0; i < 20; i++, nowMs += 10) cohorts.ended(cohorts.admitted(nowMs, 1), 10)
@@ -250,7 +265,7 @@ describe('cohorts', () => {
   })
 
   /** One at a time, and then more at once than one server can do. */
-  function queue(cohorts: Cohorts): Contention | undefined {
+  function queue(cohorts: Service): Contention | undefined {
     for (let i = 0; i < 20; i++) cohorts.ended(cohorts.admitted(10 * i, 1), 10)
     const tickets = Array.from({ length: 40 }, (_, i) => cohorts.admitted(200, i + 1))
     for (const [i, ticket] of tickets.entries()) {
@@ -262,13 +277,13 @@ describe('cohorts', () => {
   }
 
   it('suspect a queue before they are sure', () => {
-    const found = queue(new Cohorts(LIMITER_TUNING))
+    const found = queue(new Service())
     assert.equal(found?.isSure, false)
     assert.ok(found.ageMs > 0 && found.ageMs <= 400, `${found.ageMs} ms`)
   })
 
   it('ignore requests that were admitted without a ticket, or before clear()', () => {
-    const cohorts = new Cohorts(LIMITER_TUNING)
+    const cohorts = new Service()
     const early = Array.from({ length: 20 }, () => cohorts.admitted(0, 1))
     cohorts.clear()
     for (const ticket of [undefined, ...early]) cohorts.ended(ticket, 5000)

@@ -18,11 +18,11 @@ function requests() {
     counted,
     start(nowMs: number, count = 1): void {
       counted.advance(nowMs)
-      for (let i = 0; i < count; i++) counted.started()
+      for (let i = 0; i < count; i++) counted.add()
     },
     leave(nowMs: number, startedAt: number, count = 1): void {
       counted.advance(nowMs)
-      for (let i = 0; i < count; i++) counted.left(startedAt)
+      for (let i = 0; i < count; i++) counted.remove(startedAt)
     },
   }
 }
@@ -141,13 +141,13 @@ it('property: only requests from before the queue, and allowed older ones, are l
       let backlogSince = Number.NEGATIVE_INFINITY
       for (const each of steps) {
         if (each === 'start') {
-          counted.started()
+          counted.add()
           inService.push(nowMs)
         } else if (each === 'unlimited') {
           counted.unlimited()
           backlogSince = Number.NEGATIVE_INFINITY
         } else if ('leaves' in each) {
-          if (inService.length > 0) counted.left(inService.splice(each.leaves % inService.length, 1)[0]!)
+          if (inService.length > 0) counted.remove(inService.splice(each.leaves % inService.length, 1)[0]!)
         } else if ('passes' in each) {
           nowMs += each.passes
           counted.advance(nowMs)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { Answered } from '../../../src/admission/limiter/answers.ts'
 import { LoopLimit } from '../../../src/admission/limiter/loop-limit.ts'
 import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 
@@ -22,13 +23,15 @@ interface Load {
 
 function loop() {
   let [nowMs, busyMs, cpuMs] = [0, 0, 0]
+  const answered = new Answered()
   const limit = new LoopLimit(
     () => busyMs,
     () => cpuMs,
     LIMITER_TUNING,
+    answered,
   )
   const judge = ({ counted = Math.min(limit.limit, max), waits = true }: Load): void => {
-    if (limit.isDue(nowMs)) limit.judge(nowMs, counted, waits)
+    if (nowMs >= limit.dueAt) limit.judge(nowMs, counted, waits)
   }
   const run = (ms: number, load: Load): void => {
     const { busy = 1, cpu = busy, answerEveryMs = Number.POSITIVE_INFINITY } = load
@@ -36,7 +39,7 @@ function loop() {
       nowMs++
       busyMs += busy
       cpuMs += cpu
-      if (nowMs % answerEveryMs === 0) limit.answered(answerEveryMs)
+      if (nowMs % answerEveryMs === 0) answered.add(answerEveryMs)
       judge(load)
     }
   }
@@ -45,7 +48,7 @@ function loop() {
     busyMs += ms
     cpuMs += ms
   }
-  return { limit, run, stall }
+  return { limit, run, stall, answered }
 }
 
 /** A limit of this many is set, and nothing was answered since. */
@@ -108,10 +111,11 @@ describe('a loop that is busy', () => {
       () => busyMs,
       () => busyMs,
       { ...LIMITER_TUNING, limitsByLoop: false },
+      new Answered(),
     )
     for (let nowMs = 0; nowMs < 1000; nowMs += 5) {
       busyMs = nowMs
-      if (limit.isDue(nowMs)) limit.judge(nowMs, 500, true)
+      if (nowMs >= limit.dueAt) limit.judge(nowMs, 500, true)
     }
     assert.deepEqual([limit.isSet, limit.isScarce], [false, true])
   })
@@ -219,13 +223,13 @@ describe('a loop that is busy only because other processes have the core', () =>
   const starved = { cpu: 0.3, counted: 70 }
 
   it('gets no limit before four requests were answered', () => {
-    const { limit, run } = loop()
+    const { limit, run, answered } = loop()
     run(promiseMs / 2, starved)
     assert.equal(limit.isSet, false)
-    for (let i = 0; i < 3; i++) limit.answered(300)
+    for (let i = 0; i < 3; i++) answered.add(300)
     run(busyForMs, starved)
     assert.equal(limit.isSet, false)
-    limit.answered(300)
+    answered.add(300)
     run(busyWindowMs, starved)
     assert.equal(limit.limit, 70)
   })
@@ -247,8 +251,8 @@ describe('a loop that is busy only because other processes have the core', () =>
   })
 
   it('lowers its limit earlier if four requests were answered under it', () => {
-    const { limit, run } = limitedTo(70)
-    for (let i = 0; i < 4; i++) limit.answered(300)
+    const { limit, run, answered } = limitedTo(70)
+    for (let i = 0; i < 4; i++) answered.add(300)
     run(busyForMs + busyWindowMs, starved)
     assert.equal(limit.limit, 35)
   })

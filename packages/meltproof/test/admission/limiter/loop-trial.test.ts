@@ -1,6 +1,7 @@
 /** Four times the limit of a busy loop is tried: what shows that more leave, and when it is tried again. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Answered } from '../../../src/admission/limiter/answers.ts'
 import { LoopTrial, TRIAL } from '../../../src/admission/limiter/loop-trial.ts'
 
 const PAUSE_MS = 16_000
@@ -9,11 +10,12 @@ const SERVICE_MS = 100
 /** A limit of one, under which one request after the other takes 100 ms. Before, ten times as many left. */
 function atOne() {
   let nowMs = 0
-  const trial = new LoopTrial(PAUSE_MS)
+  const answered = new Answered()
+  const trial = new LoopTrial(PAUSE_MS, answered)
   const under = (perSecond: number, serviceMs: number, ms: number): void => {
     for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
       nowMs += 1000 / perSecond
-      trial.answered(serviceMs)
+      answered.add(serviceMs)
     }
   }
   const begins = (serviceMs = 0): void => trial.begin(nowMs, serviceMs)

@@ -1,6 +1,7 @@
 /** Throughput under one limit. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Answered } from '../../../src/admission/limiter/answers.ts'
 import { Measurement } from '../../../src/admission/limiter/measurement.ts'
 import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 
@@ -14,7 +15,8 @@ interface Load {
 
 function measurement() {
   let [nowMs, busyMs] = [0, 0]
-  const measured = new Measurement(LIMITER_TUNING, () => busyMs)
+  const answered = new Answered()
+  const measured = new Measurement(LIMITER_TUNING, () => busyMs, answered)
   return {
     measured,
     begin: () => measured.begin(nowMs),
@@ -24,7 +26,7 @@ function measurement() {
         nowMs++
         busyMs += busy
         measured.pass(nowMs, waits)
-        if (nowMs % everyMs === 0) measured.answered(serviceMs)
+        if (nowMs % everyMs === 0) answered.add(serviceMs)
       }
     },
   }

@@ -1,6 +1,7 @@
 /** Whether requests that stay long hold up the others is tried: a few more are let in. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Answered } from '../../../src/admission/limiter/answers.ts'
 import { CountedRequests } from '../../../src/admission/limiter/counted-requests.ts'
 import { Starvation } from '../../../src/admission/limiter/starvation.ts'
 import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
@@ -17,18 +18,20 @@ const USUAL = starvedOf
 /** A limit of 40, under which {@link RATE} leave, and this many older requests that stay. */
 function service(staying: number) {
   const requests = new CountedRequests(2000)
-  const starvation = new Starvation(LIMITER_TUNING, requests)
+  const answered = new Answered()
+  const starvation = new Starvation(LIMITER_TUNING, requests, answered)
   let nowMs = 10_000
   let rate = RATE
   requests.advance(nowMs)
   requests.limited(nowMs, WINDOW_MS, 1000)
-  for (let i = 0; i < staying; i++) requests.started()
+  for (let i = 0; i < staying; i++) requests.add()
   nowMs += 1000
   requests.advance(nowMs)
   starvation.begin(nowMs)
   return {
     requests,
     starvation,
+    answered,
     get nowMs() {
       return nowMs
     },
@@ -39,7 +42,7 @@ function service(staying: number) {
     judge(leave: number, { waits = true, serviceMs = SPAN_MS, drains = false } = {}): string | undefined {
       nowMs += starvedOf / rate
       requests.advance(nowMs)
-      for (let i = 0; i < leave; i++) starvation.answered(serviceMs)
+      for (let i = 0; i < leave; i++) answered.add(serviceMs)
       const judged = starvation.judge(nowMs, waits, rate, SPAN_MS)
       const excess = Math.max(0, requests.inService - requests.uncounted - LIMIT)
       if (judged === 'fed') starvation.fed(LIMIT, drains)
@@ -82,9 +85,9 @@ describe('requests are starved', () => {
   })
 
   it('even if many quick requests leave, because slow ones hold the permits', () => {
-    const { nowMs, starvation } = service(0)
-    for (let i = 0; i < 1000; i++) starvation.answered(0.1)
-    for (let i = 0; i < 10; i++) starvation.answered(50)
+    const { nowMs, starvation, answered } = service(0)
+    for (let i = 0; i < 1000; i++) answered.add(0.1)
+    for (let i = 0; i < 10; i++) answered.add(50)
     assert.equal(starvation.judge(nowMs + 1000, true, 0.1, SPAN_MS), 'starved')
   })
 })
@@ -192,11 +195,11 @@ describe('requests that are not starved', () => {
     judge(USUAL)
     const most = requests.allowed
     assert.ok(most > 3 * LIMIT, `${most}`)
-    for (let i = 0; i < 2 * LIMIT + 1; i++) requests.left(10_000)
+    for (let i = 0; i < 2 * LIMIT + 1; i++) requests.remove(10_000)
     judge(USUAL)
     assert.ok(requests.allowed >= 3 * LIMIT - 2 && requests.allowed < most, `${requests.allowed}`)
     assert.ok(Number.isInteger(requests.allowed), 'or the limit is no whole number')
-    for (let i = 0; i < 2 * LIMIT - 1; i++) requests.left(10_000)
+    for (let i = 0; i < 2 * LIMIT - 1; i++) requests.remove(10_000)
     judge(USUAL)
     assert.equal(requests.allowed, LIMIT)
   })

@@ -1,23 +1,27 @@
 /** How many requests leave per millisecond, usually and of late. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Answered } from '../../../src/admission/limiter/answers.ts'
 import { UsualRate } from '../../../src/admission/limiter/usual-rate.ts'
 
 /** The first window begins with the first answer, so that it has one more. */
 const WINDOW_MS = 1000
 
 function service() {
-  const rates = new UsualRate(WINDOW_MS)
+  const answered = new Answered()
+  const rates = new UsualRate(WINDOW_MS, answered)
   let nowMs = 0
   let began = false
   return {
     rates,
+    answered,
     /** An answer every `everyMs` for `ms`. */
     answer(ms: number, everyMs: number, serviceMs = 50): void {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
         if (began) nowMs += everyMs
         began = true
-        rates.answered(nowMs, serviceMs)
+        answered.add(serviceMs)
+        rates.update(nowMs)
       }
     },
     pass(ms: number): number {
@@ -68,8 +72,11 @@ describe('the usual rate', () => {
   })
 
   it('is the rate of the slow answers among quick ones', () => {
-    const { rates } = service()
-    for (let ms = 0; ms <= WINDOW_MS; ms++) rates.answered(ms, ms % 10 === 0 ? 1000 : 1)
+    const { rates, answered } = service()
+    for (let ms = 0; ms <= WINDOW_MS; ms++) {
+      answered.add(ms % 10 === 0 ? 1000 : 1)
+      rates.update(ms)
+    }
     near(rates.usual, 0.1)
   })
 })
