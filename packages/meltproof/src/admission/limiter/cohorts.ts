@@ -24,6 +24,8 @@ export interface CohortTuning {
 }
 
 export interface Contention {
+  /** Mean number in service of the cohort with more. */
+  readonly most: number
   /** The number in service up to which requests do not wait for each other. */
   readonly knee: number
   /** Service time of the slower requests while few requests were in service, ms. */
@@ -188,6 +190,7 @@ export class Cohorts {
     if (left === 0 || riseMs <= Math.max(shows * aheadMs, matters * few.meanMs)) return undefined
     if (riseMs < standardErrors * Math.sqrt(few.variance + many.variance)) return undefined
     return {
+      most: high.meanAmong,
       knee: Math.max(1, high.meanAmong - riseMs * pace),
       aloneMs: few.heavyMs,
       ageMs: Math.min(ageMs, many.meanMs),

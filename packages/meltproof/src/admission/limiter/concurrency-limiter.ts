@@ -268,10 +268,10 @@ export class ConcurrencyLimiter implements Limiter {
     } else if (found !== undefined && found.serial > this.#suspected) this.#hold(found, nowMs)
   }
 
-  #hold({ ageMs, serial }: Contention, nowMs: number): void {
+  #hold({ ageMs, most, serial }: Contention, nowMs: number): void {
     this.#reason = 'suspected'
     // Enough more requests to show whether the times rise again. Quick requests can use these permits too.
-    this.#limit = Math.ceil(this.#tuning.apart * this.#requests.inService) + 1
+    this.#limit = Math.ceil(this.#tuning.apart * Math.max(this.#requests.inService, most)) + 1
     this.#holdsUntil = nowMs + Math.min(this.#tuning.promiseMs, Math.max(SHORTEST_HOLD_MS, 2 * ageMs))
     this.#suspected = serial
   }

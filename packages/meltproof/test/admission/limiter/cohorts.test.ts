@@ -276,6 +276,11 @@ describe('cohorts', () => {
     return undefined
   }
 
+  it('tell how many were in service while the slower cohort arrived', () => {
+    assert.equal(groups(50, 50, 55)?.most, 40)
+    assert.equal(groups(50, 52, 54)?.most, 20)
+  })
+
   it('suspect a queue before they are sure', () => {
     const found = queue(new Service())
     assert.equal(found?.isSure, false)
