@@ -1,6 +1,7 @@
 /**
  * A shop that bench/on-call.ts breaks on purpose. `loop`: the page of invoices holds the event loop. `dependency`: it asks a
- * peer, a process of its own, that takes one order after the other, 60 ms each.
+ * peer, a process of its own, that takes one order after the other, 60 ms each. `memory`: it holds the body of each new
+ * invoice in Buffers for six seconds.
  */
 import { fork } from 'node:child_process'
 import http from 'node:http'
@@ -14,6 +15,12 @@ function renderInvoices() {
   let text = ''
   for (let n = 0; n < 6; n++) text = JSON.stringify(orders)
   return text.length
+}
+
+async function hold(request, response) {
+  const chunks = await request.toArray().catch(() => undefined)
+  await sleep(6000)
+  response.end(`${chunks?.length}\n`)
 }
 
 if (broken === 'peer') {
@@ -33,6 +40,7 @@ if (broken !== 'peer') {
   http
     .createServer(async (request, response) => {
       if (request.url === '/invoices' && broken === 'loop') return response.end(`${renderInvoices()}\n`)
+      if (request.url === '/invoices' && broken === 'memory') return hold(request, response)
       if (broken === 'dependency') await (await fetch(`http://127.0.0.1:${port + 1}/orders`)).text()
       else await sleep(5)
       response.end('soon\n')

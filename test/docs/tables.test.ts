@@ -214,7 +214,9 @@ test('docs/records.md has every channel', () => {
 
 test('docs/records.md has the fields of each record', () => {
   const fields = (name: string): string[] => {
-    const [, body] = new RegExp(`export interface ${name} \\{\\n([\\s\\S]*?)\\n\\}`).exec(source('record.ts'))!
+    const [, body] = new RegExp(`export interface ${name}(?: extends \\w+)? \\{\\n([\\s\\S]*?)\\n\\}`).exec(
+      source('record.ts'),
+    )!
     return [...body!.matchAll(/^ {2}readonly (\w+)/gm)].map(([, field]) => field!).sort()
   }
   const [, requests, calls, others] = read('docs/records.md').split(/^### /m)
@@ -230,6 +232,8 @@ test('docs/records.md has the fields of each record', () => {
     const shown = [...others!.matchAll(/`\{ (.*?) \}`/g)][at]![1]!.split(', ').map(field => field.split(':')[0]!)
     assert.deepEqual(shown.sort(), fields(name))
   }
+  const [, ofCulprits] = /\| a `CulpritRecord` for each stall: (.*) \|$/m.exec(read('docs/culprit.md'))!
+  assert.deepEqual(namesIn([ofCulprits]).sort(), [...fields('CulpritRecord'), ...fields('StallRecord')].sort())
 })
 
 test('figures quoted beside a link to the scoreboard are on the linked page', () => {

@@ -139,6 +139,10 @@ export interface CulpritRecord extends StallRecord {
   readonly cause: string | undefined
   /** Such as `GET /invoices/:id`, for the running request. Unbounded, because without a named route it has the path. */
   readonly route: string | undefined
+  /** The trace of that request, from its `traceparent` header. */
+  readonly traceId: string | undefined
+  /** Its `x-request-id` header, if that has at most 128 characters without spaces. */
+  readonly requestId: string | undefined
 }
 
 export interface LogLossRecord {

@@ -40,12 +40,16 @@ function start(host: { [REGISTERED]?: true }): void {
 
 /** Watches native addons from now on, because apps load them before a server listens. */
 function watchAddons(): void {
-  try {
-    const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
-    const { watchAddons: watch } = require('./culprit/addon-calls.ts') as typeof import('./culprit/addon-calls.ts')
-    watch()
-  } catch {
-    // Nothing is printed here: if culprit/ cannot be loaded either, register/servers.ts reports that.
+  const { dlopen } = process
+  process.dlopen = (...args) => {
+    Reflect.apply(dlopen, process, args)
+    try {
+      const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)
+      const { watchAddon } = require('./culprit/addon-calls.ts') as typeof import('./culprit/addon-calls.ts')
+      watchAddon(args[0])
+    } catch {
+      // Nothing is printed here: if culprit/ cannot be loaded either, register/servers.ts reports that.
+    }
   }
 }
 

@@ -1,8 +1,9 @@
 /**
  * Watches the functions that native addons export, as sync-calls.ts does for those of Node. Most addons are loaded
- * before the first server listens, so meltproof/register loads this file at once, and no other file of culprit/.
+ * before the first server listens, so meltproof/register loads this file with the first addon, in every process that
+ * inherits its variables. So it imports nothing that loads a module of Node.
  */
-import { type Method, replaceMethod } from '../replace-method.ts'
+import type { Method } from '../replace-method.ts'
 import { TOKEN } from './shared-words.ts'
 
 /**
@@ -12,6 +13,7 @@ import { TOKEN } from './shared-words.ts'
 export type Caught = (what: string, before: number, self: (...args: never[]) => unknown) => void
 
 let isWatched = false
+const watched = new WeakSet<object>()
 let words: Int32Array | undefined
 let caught: Caught | undefined
 
@@ -19,12 +21,19 @@ let caught: Caught | undefined
 export function watchAddons(): void {
   if (isWatched) return
   isWatched = true
-  replaceMethod(process, 'dlopen', original => (...args) => {
-    const result = original(...args)
-    const { exports } = (args[0] ?? {}) as { exports?: unknown }
-    if (typeof exports === 'object' && exports !== null) watchExports(exports)
-    return result
-  })
+  const original = process.dlopen as Method
+  process.dlopen = (...args: unknown[]): undefined => {
+    Reflect.apply(original, process, args)
+    watchAddon(args[0])
+  }
+}
+
+/** @param loaded the first argument of `process.dlopen()`, whose exports are those of the addon then */
+export function watchAddon(loaded: unknown): void {
+  const { exports } = (loaded ?? {}) as { exports?: unknown }
+  if (typeof exports !== 'object' || exports === null || watched.has(exports)) return
+  watched.add(exports)
+  watchExports(exports)
 }
 
 /** Reports such calls to `onCaught` until the returned function is called. */

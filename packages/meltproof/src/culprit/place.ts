@@ -9,7 +9,7 @@ export interface Frame {
   readonly file: string
   readonly line: number
   readonly column: number
-  /** True if Node's module loader called it: it is the top level of a module. */
+  /** True if Node's module loader called it: it is the top level of a module, but not of the main module. */
   readonly loads: boolean
 }
 
@@ -127,9 +127,8 @@ function commonOf<T>(held: readonly Weighed[], read: (each: Weighed) => T | unde
   return held.every(each => read(each) === first) ? first : undefined
 }
 
-/** Ignores the outermost frame: while the app starts, that is its main module, which Node loads too. */
 function loading(frames: readonly Frame[], depth: number): string | undefined {
-  return frames.some(({ loads }, i) => loads && i > 0 && i <= depth) ? 'loading a module' : undefined
+  return frames.some(({ loads }, i) => loads && i <= depth) ? 'loading a module' : undefined
 }
 
 /** A text such as `renderInvoice, src/invoice.js:88 (JSON.stringify)`; `folder` is removed from the path. */

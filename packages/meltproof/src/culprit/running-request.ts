@@ -8,6 +8,10 @@ import { routeOf } from '../request-notes.ts'
 import { setRequestContext } from '../signals/named-stalls.ts'
 
 const CHEAP_SINCE_NODE = 24
+/** The trace id in a `traceparent` header (W3C Trace Context). */
+const TRACE_ID = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-/
+/** Ids from clients are printed, so others than these are ignored. */
+const PLAIN_ID = /^[\w.:/+=@-]{1,128}$/
 
 let storage: AsyncLocalStorage<object> | undefined
 let running: object | undefined
@@ -42,4 +46,16 @@ export function runningRequest(): object | undefined {
 export function routeText(request: object): string {
   const { method = '', url = '' } = request as IncomingMessage
   return `${method} ${routeOf(request) ?? url.split('?', 1)[0]!.slice(0, 200)}`
+}
+
+/** The ids under which the caller's logs have the request: from `traceparent` and `x-request-id`. */
+export function callerOf(request: object | undefined): {
+  readonly traceId: string | undefined
+  readonly requestId: string | undefined
+} {
+  const { traceparent, 'x-request-id': id } = (request as IncomingMessage | undefined)?.headers ?? {}
+  return {
+    traceId: typeof traceparent === 'string' ? TRACE_ID.exec(traceparent)?.[1] : undefined,
+    requestId: typeof id === 'string' && PLAIN_ID.test(id) ? id : undefined,
+  }
 }

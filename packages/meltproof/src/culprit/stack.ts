@@ -1,4 +1,5 @@
 /** Reads the stack of the running code: the frames of the app, and what the innermost one had called. */
+import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { quietly } from '../warnings.ts'
@@ -11,6 +12,8 @@ const FOLDER = fileURLToPath(new URL('..', import.meta.url))
 /** meltproof's own frames are never the culprit. In an app bundled into one file they cannot be distinguished. */
 const OURS = /[\\/]meltproof[\\/](?:src|dist)[\\/]$/.test(FOLDER) ? FOLDER : undefined
 const LIBRARIES = `${sep}node_modules${sep}`
+/** Node loads this module too, but that is the start of the app. */
+const MAIN = quietly(() => realpathSync(process.argv[1]!))
 
 type Stack = Pick<Sample, 'frames' | 'cause'>
 
@@ -52,7 +55,7 @@ function read(sites: readonly NodeJS.CallSite[]): Stack {
       file,
       line: site.getLineNumber() ?? 0,
       column: site.getColumnNumber() ?? 1,
-      loads,
+      loads: loads && file !== MAIN,
     }
     loads = false
     const library = packageOf(file)

@@ -4,9 +4,11 @@
  * its wrapper checks whether the watcher has asked meanwhile; then the caller is the culprit. This costs two reads of a
  * word per call.
  */
+import { fstatSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { isLoaded } from '../loaded.ts'
 import { type Method, replaceMethod } from '../replace-method.ts'
+import { quietly } from '../warnings.ts'
 import { type Caught, noticeAddonCalls, watchAddons } from './addon-calls.ts'
 import { TOKEN } from './shared-words.ts'
 
@@ -49,6 +51,9 @@ export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
       for (const method of methods) watched(classes[name]!.prototype, method, `${name.toLowerCase()}.${method}`)
     }
   }
+  for (const name of ['log', 'info', 'debug', 'warn', 'error']) watched(console, name, `console.${name}`)
+  if (waitsForWrites(1)) watched(process.stdout, 'write', 'process.stdout.write')
+  if (waitsForWrites(2)) watched(process.stderr, 'write', 'process.stderr.write')
   watchAddons()
   undo.push(noticeAddonCalls(words, caught))
   syncBuiltinESMExports()
@@ -56,6 +61,15 @@ export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
     for (const each of undo) each()
     syncBuiltinESMExports()
   }
+}
+
+/**
+ * True for a terminal or a file. To pipes and sockets Node usually writes when they have room. Reading `process.stdout`
+ * would make them non-blocking, which an app notices that writes to the descriptor itself.
+ */
+function waitsForWrites(fd: number): boolean {
+  const stat = quietly(() => fstatSync(fd))
+  return stat !== undefined && !stat.isFIFO() && !stat.isSocket()
 }
 
 function noticing(original: Method, what: string, words: Int32Array, caught: Caught): Method {

@@ -11,6 +11,8 @@ import type { SharedWords } from './shared-words.ts'
 
 export interface WatcherData extends SharedWords {
   readonly expression: string
+  /** When a stall that lasts is reported on stderr, ms after its start. */
+  readonly lastingMs: readonly number[]
 }
 
 export function watch(require: (name: string) => never, now: () => number): void {
@@ -18,7 +20,7 @@ export function watch(require: (name: string) => never, now: () => number): void
   const { Session } = require('node:inspector') as typeof import('node:inspector')
   type Session = import('node:inspector').Session
   const { writeSync } = require('node:fs') as typeof import('node:fs')
-  const { words, times, expression } = workerData as WatcherData
+  const { words, times, expression, lastingMs } = workerData as WatcherData
   // Copies of the constants in shared-words.ts.
   const [TOKEN, PAUSED, NEVER, CONNECTED] = [0, 1, 2, 3]
   const [BEAT_AT, DUE_AT, ASKED_AT] = [0, 1, 2]
@@ -27,7 +29,8 @@ export function watch(require: (name: string) => never, now: () => number): void
   const MOST_EVERY_MS = 100
   /** A longer stall is sampled less often: about 60 samples in the first 2 s, and then ten per second. */
   const EVERY_SHARE = 1 / 20
-  const LASTING_MS = [5000, 30_000, 300_000]
+  /** JavaScript answers sooner, ms. Otherwise native code runs, or nothing for lack of CPU, and the place is unknown. */
+  const ANSWERS_MS = 20
 
   let session: Session | undefined
 
@@ -75,18 +78,17 @@ export function watch(require: (name: string) => never, now: () => number): void
   const look = (opened: Session): void => {
     const beatAt = times[BEAT_AT]!
     let place = 'unknown'
-    let said = 0
+    let unansweredSinceMs = Number.POSITIVE_INFINITY
     let timer: NodeJS.Timeout | undefined
-    const lasting = setInterval(() => {
-      const stalledMs = now() - beatAt
-      if (times[BEAT_AT] !== beatAt || !(stalledMs >= LASTING_MS[said]!)) return
-      said++
+    const report = (afterMs: number): void => {
+      if (times[BEAT_AT] !== beatAt) return
+      const at = now() - unansweredSinceMs < ANSWERS_MS ? place : 'unknown'
       // A worker's process.stderr goes through the main thread, which is stalled.
-      writeSync(2, `meltproof: the event loop has been stalled for ${Math.round(stalledMs / 1000)} s, at ${place}\n`)
-    }, 1000)
+      writeSync(2, `meltproof: the event loop has been stalled for ${afterMs / 1000} s, at ${at}\n`)
+    }
+    const reports = lastingMs.map(afterMs => setTimeout(report, beatAt + afterMs - now(), afterMs))
     const end = (): void => {
-      clearTimeout(timer)
-      clearInterval(lasting)
+      for (const each of [timer, ...reports]) clearTimeout(each)
       restAgain()
     }
     const ask = (): void => {
@@ -94,7 +96,7 @@ export function watch(require: (name: string) => never, now: () => number): void
         end()
         return
       }
-      times[ASKED_AT] = now()
+      times[ASKED_AT] = unansweredSinceMs = now()
       Atomics.add(words, TOKEN, 1)
       opened.post('Runtime.evaluate', { expression, returnByValue: true, silent: true }, (error, answer) => {
         if (error) {
@@ -102,6 +104,7 @@ export function watch(require: (name: string) => never, now: () => number): void
           return
         }
         place = String(answer.result.value)
+        unansweredSinceMs = Number.POSITIVE_INFINITY
         const everyMs = Math.min(Math.max(LEAST_EVERY_MS, (now() - beatAt) * EVERY_SHARE), MOST_EVERY_MS)
         timer = setTimeout(ask, everyMs)
       })

@@ -11,12 +11,12 @@ import { quietly, type Warn } from '../warnings.ts'
 import { Garbage } from './garbage.ts'
 import { NamedStalls, stallText } from './named-stalls.ts'
 import { type Judgement, placeText } from './place.ts'
-import { followRequests, routeText } from './running-request.ts'
+import { callerOf, followRequests, routeText } from './running-request.ts'
 import { Samples } from './samples.ts'
 import { BEAT_AT, CONNECTED, DUE_AT, PAUSED, type SharedWords, shareWords } from './shared-words.ts'
 import { sourceOf } from './source-lines.ts'
 import { watchSyncCalls } from './sync-calls.ts'
-import { watch } from './watcher.ts'
+import { type WatcherData, watch } from './watcher.ts'
 
 /** The watcher evaluates EXPRESSION on the main thread. It calls the function that the global object has under LOOK. */
 const LOOK = Symbol.for('meltproof.culprit.look')
@@ -29,6 +29,7 @@ const FIRST_BEAT_MS = 1000
 const INSPECTOR_EVERY_MS = 1000
 /** Maximum time that the main thread waits until the watcher has ended its session, ms. */
 const DISCONNECT_MS = 100
+const LASTING_MS: readonly number[] = [5000, 30_000, 300_000]
 
 export class Watching {
   readonly #thresholdMs: number
@@ -45,11 +46,11 @@ export class Watching {
   #closed = false
 
   /** @throws what Node throws if the process may not start a worker thread */
-  constructor(thresholdMs: number, say: Warn) {
+  constructor(thresholdMs: number, say: Warn, lastingMs: readonly number[] = LASTING_MS) {
     this.#thresholdMs = thresholdMs
     this.#say = say
     this.#beat(FIRST_BEAT_MS)
-    this.#worker = startWorker(this.#shared)
+    this.#worker = startWorker(this.#shared, lastingMs)
     this.#worker
       .on('message', error => this.#fail(error))
       .on('error', error => {
@@ -131,10 +132,11 @@ export class Watching {
   #tell(judgement: Judgement, fromMs: number, toMs: number): void {
     const stall = this.#stallOf(judgement, fromMs, toMs)
     this.#named.add(stall)
-    const { place, route } = stall
+    const { place, route, traceId, requestId } = stall
     if (culprits.hasSubscribers) {
       const { file, line, name: functionName } = judgement.place ?? {}
-      culprits.publish({ fromMs, toMs, place, file, line, functionName, cause: judgement.cause, route })
+      const { cause } = judgement
+      culprits.publish({ fromMs, toMs, place, file, line, functionName, cause, route, traceId, requestId })
     }
     if (this.#named.isToBeSaid(place, toMs)) this.#say(`The event loop stalled for ${stallText(stall)}`)
   }
@@ -148,8 +150,14 @@ export class Watching {
 
   #stallOf(judgement: Judgement, fromMs: number, toMs: number): NamedStall {
     const { request } = judgement
-    const route = request === undefined ? undefined : routeText(request)
-    return { fromMs, toMs, place: placeText(judgement, this.#folder), route, request }
+    return {
+      ...{ fromMs, toMs },
+      place: placeText(judgement, this.#folder),
+      route: request && routeText(request),
+      ...callerOf(request),
+      // The last stalls are stored, and must not keep their requests in memory.
+      request: request && new WeakRef(request),
+    }
   }
 
   /** The stalls in this interval, including one that the next beat, in this turn of the loop, will report. */
@@ -178,10 +186,10 @@ export class Watching {
 }
 
 /** The thread gets none of the process's arguments: they may load modules that are meant for the app's threads. */
-function startWorker(shared: SharedWords): Worker {
+function startWorker(shared: SharedWords, lastingMs: readonly number[]): Worker {
   return new Worker(`(${watch.toString()})(require, ${threadsClockMs.toString()})`, {
     eval: true,
-    workerData: { ...shared, expression: EXPRESSION },
+    workerData: { ...shared, expression: EXPRESSION, lastingMs } satisfies WatcherData,
     name: 'meltproof culprit',
     env: {},
     execArgv: [],

@@ -86,7 +86,7 @@ function stallOf({ arrivedAtMs, lateMs, totalMs }: RequestRecord, request: objec
   const fromMs = arrivedAtMs - lateMs
   let longest: { readonly text: string; readonly ms: number } | undefined
   for (const stall of namedStalls()?.between(fromMs, endedAtMs) ?? []) {
-    const isOwn = stall.request === request
+    const isOwn = stall.request?.deref() === request
     const ms = isOwn ? stall.toMs - stall.fromMs : Math.min(stall.toMs, endedAtMs) - Math.max(stall.fromMs, fromMs)
     if (ms <= (longest?.ms ?? 0)) continue
     const whose = isOwn || stall.route === undefined ? '' : ` for ${stall.route}`

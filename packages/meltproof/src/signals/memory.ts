@@ -163,7 +163,7 @@ class OpenGroup {
 
   usedBytes(): number {
     const bytes = Number.parseInt(this.#read(this.#usage), 10)
-    if (!Number.isFinite(bytes)) throw new Error(`${this.#usage} contains no number`)
+    if (!Number.isFinite(bytes)) throw new Error('the file with its use contains no number')
     // Below half of the limit, subtracting reclaimable memory would not change the decision.
     return bytes < this.limitBytes / 2 ? bytes : bytes - reclaimableBytes(this.#read(this.#stat), this.#reclaimable)
   }

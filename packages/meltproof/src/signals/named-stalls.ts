@@ -10,7 +10,10 @@ export interface NamedStall extends StallRecord {
   readonly place: string
   /** Such as `GET /invoices`; undefined when no request was running, or its route is unknown. */
   readonly route: string | undefined
-  readonly request: object | undefined
+  /** As the caller of that request named it. */
+  readonly traceId: string | undefined
+  readonly requestId: string | undefined
+  readonly request: WeakRef<object> | undefined
 }
 
 export interface StallFigures {

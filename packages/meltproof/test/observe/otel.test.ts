@@ -9,6 +9,7 @@ import {
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
+import { watchStalls } from '../../src/culprit/index.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { limiter } from '../../src/limiter/index.ts'
 import { namePool, type PoolFigures } from '../../src/named-figures.ts'
@@ -21,7 +22,10 @@ import { nameStalls } from '../../src/signals/named-stalls.ts'
 import { eventually, listen } from '../server/harness.ts'
 import { publishCall } from './published.ts'
 
-const STALL = { place: 'render, src/a.js:88', route: 'GET /invoices', request: undefined }
+const STALL = {
+  ...{ place: 'render, src/a.js:88', route: 'GET /invoices' },
+  ...{ traceId: undefined, requestId: undefined, request: undefined },
+}
 const counted = ({ value }: Point): boolean => value === 1
 const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
 const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 60_000 })
@@ -137,6 +141,46 @@ test('instrument() exports metrics by the semantic conventions, and verdicts and
   stop()
   await publishCall(400)
   assert.equal(server.listenerCount('request'), 1)
+})
+
+test('a request that blocked the loop has the place on its span, and so has one that waited', {
+  timeout: 60_000,
+}, async () => {
+  const waiting: http.ServerResponse[] = []
+  function renderInvoices(): void {
+    const until = performance.now() + 300
+    while (performance.now() < until) Math.random()
+  }
+  const server = http.createServer((request, response) => {
+    if (request.url === '/waits') {
+      waiting.push(response)
+      return
+    }
+    renderInvoices()
+    response.end()
+    for (const each of waiting.splice(0)) each.end()
+  })
+  traced(server)
+  const guard = protect(server)
+  const stop = instrument(guard)
+  const stopNaming = watchStalls({ onWarning: () => undefined })
+  const { port } = await listen(server)
+  const get = (path: string): Promise<string> => fetch(`http://127.0.0.1:${port}${path}`).then(answer => answer.text())
+  const place = String.raw`renderInvoices, .*otel\.test\.ts:\d+(?:-\d+)?$`
+  const isNamed = [new RegExp(`^ran \\d+ ms: ${place}`), new RegExp(`^waited \\d+ ms for GET /invoices: ${place}`)]
+  let texts: string[] = []
+  // On a busy machine a stall may be unknown.
+  while (!isNamed.every(each => texts.some(text => each.test(text)))) {
+    spanExporter.reset()
+    const waited = get('/waits')
+    await eventually('it waits', () => waiting.length === 1)
+    await Promise.all([waited, get('/invoices')])
+    await eventually('the spans have ended', () => spanExporter.getFinishedSpans().length === 2)
+    texts = spanExporter.getFinishedSpans().map(({ attributes }) => String(attributes['meltproof.stall']))
+  }
+  stopNaming()
+  stop()
+  guard.close()
 })
 
 test('with httpMetrics: false, requests are not counted', async () => {

@@ -18,6 +18,7 @@ const EVERYTHING = {
   MELTPROOF_DRY_RUN: 'on',
   MELTPROOF_ACCESS_LOG: 'json',
   MELTPROOF_ADMIN: '127.0.0.1:1',
+  MELTPROOF_CULPRIT: 'on',
 }
 /** Of the kind that register is for `--import` and for `--require`: each loads something of Node's own. */
 const [EMPTY_MJS, EMPTY_CJS] = ['mjs', 'cjs'].map(kind => {
@@ -68,6 +69,18 @@ describe('register in a process without a server', () => {
     )
     assert.deepEqual(registered!.loaded.sort(), bare!.loaded.sort())
     assert.deepEqual([bare!.answer, registered!.answer], ['bare', 'protected'])
+  })
+
+  it('starts no watcher for a child that inherits NODE_OPTIONS and blocks its event loop', async () => {
+    const [bare, registered] = await Promise.all(
+      [pathToFileURL(EMPTY_MJS).href, REGISTER].map(file =>
+        run(process.execPath, [appFile('spins.mjs')], {
+          env: { ...inherited(), ...EVERYTHING, NODE_OPTIONS: `--import ${file}` },
+        }),
+      ),
+    )
+    assert.deepEqual(registered, bare)
+    assert.deepEqual(registered, { stdout: 'main thread only\n', stderr: '' })
   })
 
   it('keeps every line of a job that logs faster than its reader reads', async () => {

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } 
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -44,12 +45,31 @@ const inGroup = (...command: string[]): [string, string[]] => [
   ['-c', `echo $$ > ${folder}/cgroup.procs && exec "$@"`, 'sh', ...command],
 ]
 
-async function startServer(): Promise<{ server: ChildProcess; port: number }> {
+async function startServer(): Promise<{ server: ChildProcess; port: number; warnings: string[] }> {
   const [command, args] = inGroup(process.execPath, join(import.meta.dirname, 'memory.fixture.ts'))
-  const server = spawn(command, args, { stdio: ['ignore', 'inherit', 'ignore', 'ipc'] })
+  const server = spawn(command, args, { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] })
   started.push(server)
+  const warnings: string[] = []
+  createInterface(server.stderr!).on('line', line => {
+    if (line.includes('MeltproofWarning')) warnings.push(line)
+  })
   const [port] = (await once(server, 'message')) as [number]
-  return { server, port }
+  return { server, port, warnings }
+}
+
+/** Another process of the group, which takes memory until processes hold all but this much of the limit. */
+async function fillAllBut(leftMb: number): Promise<void> {
+  const script = `
+    const { readFileSync } = require('node:fs')
+    const held = []
+    const heldBytes = () => Number(/^${isV1 ? 'total_rss' : 'anon'} (.*)$/m.exec(readFileSync('${folder}/memory.stat', 'utf8'))[1])
+    while (heldBytes() < ${(LIMIT_MB - leftMb) * MB}) held.push(Buffer.alloc(${MB}, 'h'))
+    process.send('filled')
+    process.on('disconnect', () => process.exit(held.length))`
+  const [command, args] = inGroup(process.execPath, '-e', script)
+  const other = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  started.push(other)
+  await once(other, 'message')
 }
 
 /** The status of its answer; undefined without one. */
@@ -103,5 +123,23 @@ describe('a server in a memory cgroup', { skip: skip ?? false }, () => {
     const statuses = await Promise.all(Array.from({ length: 20 }, () => post(port, MB)))
     assert.deepEqual(new Set(statuses), new Set([200]))
     assert.equal((await figures(server)).shed, 0)
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+  })
+
+  it('sheds nothing if another process fills the group, and warns once', async () => {
+    const { server, port, warnings } = await startServer()
+    assert.equal(await post(port, 1000), 200)
+    await fillAllBut(28)
+    for (let round = 0; round < 3; round++) {
+      const statuses = await Promise.all(Array.from({ length: 10 }, () => post(port, 10_000)))
+      assert.deepEqual(new Set(statuses), new Set([200]))
+    }
+    assert.equal((await figures(server)).shed, 0)
+    assert.match(
+      warnings.join('\n'),
+      /is nearly full \(2\d\d MB of 256 MB\), but not because of requests of this process/,
+    )
+    assert.equal(warnings.length, 1, warnings.join('\n'))
   })
 })

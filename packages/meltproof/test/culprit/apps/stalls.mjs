@@ -1,8 +1,13 @@
-/** GET /FORM holds the loop; answers with what the process says of it: the last record of a stall, and its warnings. */
+/** GET /FORM holds the loop; answers with what the process says of it: the records of its stalls, and its warnings. */
 import { subscribe } from 'node:diagnostics_channel'
-import { readFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { Session } from 'node:inspector'
+import inspector, { Session } from 'node:inspector'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 
 const HOLD_MS = 600
 const records = []
@@ -18,7 +23,17 @@ if (process.env.OWN_SESSION === 'on') {
   own.post('Profiler.start')
 }
 
+const require = createRequire(import.meta.url)
+const LATE = import.meta.resolve('./late.cjs')
+const { typed } = process.env.TYPED ? await import(process.env.TYPED) : {}
 const text = JSON.stringify(Array.from({ length: 500_000 }, (_, i) => ({ i, name: `item ${i}` })))
+const bytes = Buffer.alloc(16_000_000)
+const scratch = join(tmpdir(), `meltproof-stalls-${process.pid}`)
+process.on('exit', () => rmSync(scratch, { force: true }))
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc')
+/** What makes a collection take long. */
+const live = process.env.LIVE === 'on' ? Array.from({ length: 3_000_000 }, (_, i) => ({ i })) : []
 function used() {}
 
 const early = []
@@ -45,18 +60,39 @@ const forms = {
     const until = performance.now() + HOLD_MS
     while (performance.now() < until) used() // line: later
   },
+  write() {
+    const until = performance.now() + HOLD_MS
+    while (performance.now() < until) writeFileSync(scratch, bytes) // line: write
+  },
+  garbage() {
+    const until = performance.now() + HOLD_MS
+    for (; performance.now() < until; used(live)) collect() // line: garbage
+  },
+  typed: () => typed(HOLD_MS),
+  late() {
+    delete require.cache[require.resolve('./late.cjs')]
+    require('./late.cjs')
+  },
+  imported: () => import(`${LATE.replace('.cjs', '.mjs')}?${Math.random()}`),
+  forever() {
+    for (;;) used() // line: forever
+  },
+  profile: () =>
+    new Promise((resolve, reject) =>
+      own.post('Profiler.stop', (error, answer) => (error ? reject(error) : resolve(answer.profile))),
+    ),
+  open: () => inspector.open(0, '127.0.0.1'),
+  close: () => inspector.close(),
 }
-const lines = readFileSync(import.meta.filename, 'utf8').split('\n')
 
 const server = createServer(async (request, response) => {
-  const form = request.url.slice(1)
   records.length = 0
   early.length = 0
-  await forms[form]?.()
+  const profile = await forms[request.url.slice(1)]?.()
   // The stall is judged at the next beat.
   setTimeout(() => {
-    const line = lines.findIndex(each => each.endsWith(`// line: ${form}`)) + 1
-    response.end(JSON.stringify({ line, records, warnings, early }))
+    const sampled = profile?.nodes?.filter(({ hitCount }) => hitCount > 0).map(node => node.callFrame.functionName)
+    response.end(JSON.stringify({ records, warnings, early, sampled, inspectorUrl: inspector.url() }))
   }, 100)
 })
 server.listen(0, '127.0.0.1', () => console.log(JSON.stringify({ port: server.address().port })))
