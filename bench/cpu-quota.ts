@@ -1,77 +1,98 @@
 /**
- * One server whose control group holds it to a share of a core, below what it can do: good answers, sheds, CPU time and time it
- * was throttled, bare, under register, the same without a limit, and with all that a fleet asks of it
- * (load reports; agent checks, and `unasked` without them). Needs
- * root and a cpu cgroup of version 1.
+ * One server in a control group that holds it to a share of a core: good answers, late answers and sheds, CPU and the time that
+ * it was throttled. Arms in turns: bare, under register, the same without a limit, and with all that a fleet asks of it (load
+ * reports and agent checks; `unasked` has no agent checks). Loads are percents of what the bare server can do with the same
+ * share, which is searched before and measured again after. Needs root, and a cpu cgroup (version 1 or 2). Build first.
  *
- *   node bench/cpu-quota.ts [--seconds 10] [--share 22] [--load 0,50,80,90,95] [--arms bare,protected,unlimited,told,unasked] [--period 100]
+ *   node bench/cpu-quota.ts [--rounds 3] [--seconds 10] [--share 50,25,22] [--load 50,90,95,200] [--period 100]
+ *     [--arms bare,protected,told] [--dry]
  *
- * `--load` is in percent of what the share is good for at 1.03 ms of CPU a request. Prints a row for each run.
+ * --period is in ms; containers use 100. With --share the other shares stay in the result, while the code is the same. Half an
+ * hour in all.
+ *
+ * Bars: under register, told or not, at least 97 % of the goodput of the best arm, a p99 of at most 0.5 s, no answer later than a
+ * second, and below the capacity no more sheds than bare has late answers. Ends with 3 when one is missed. Writes
+ * bench/results/cpu-quota.json and the table in docs/fleet.md.
  */
-import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
-import http from 'node:http'
 import net from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { makeContext } from '../packages/lab/src/experiment/context.ts'
+import type { Context, RunningApp } from '../packages/lab/src/experiment/scenario.ts'
+import { allowedCores, coresOf, pinSelf } from '../packages/lab/src/launch/core-pinning.ts'
 import { freePort } from '../packages/lab/src/launch/free-port.ts'
-import { calibrateSpin } from '../packages/lab/src/launch/machine.ts'
+import { calibrateSpin, spinVariable } from '../packages/lab/src/launch/machine.ts'
+import { registerUrl } from '../packages/lab/src/launch/register-url.ts'
+import { Histogram } from '../packages/lab/src/load/histogram.ts'
+import { runLoad } from '../packages/lab/src/load/run.ts'
+import { type CapacityContext, remeasureCapacity, searchCapacity } from '../packages/lab/src/melt/capacity.ts'
+import { presets } from '../packages/lab/src/melt/options.ts'
+import { progressOn } from '../packages/lab/src/progress.ts'
+import { formatPercent } from '../packages/lab/src/report/format.ts'
+import { latencyFigures } from '../packages/lab/src/report/load-figures.ts'
+import { type CpuGroup, cpuGroup } from '../packages/lab/src/scenarios/cpu-group.ts'
+import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import { sayBars } from './lib/bars.ts'
+import { conditions } from './lib/conditions.ts'
+import { putTable } from './lib/page-table.ts'
+import { extendable, readResult, resultFile, together } from './lib/parts.ts'
+import {
+  ARMS,
+  type Arm,
+  missedBars,
+  type QuotaFigures,
+  type QuotaRun,
+  quotaTable,
+  rowsOf,
+  type ShareFigures,
+  whyUnsure,
+} from './lib/quota-figures.ts'
+import { QuotaGroup } from './lib/quota-group.ts'
 
 const options = scriptOptions(import.meta.filename, {
+  rounds: { type: 'string', default: '3' },
   seconds: { type: 'string', default: '10' },
-  share: { type: 'string', default: '22' },
+  share: { type: 'string', default: '50,25,22' },
+  load: { type: 'string', default: '50,90,95,200' },
   period: { type: 'string', default: '100' },
-  load: { type: 'string', default: '0,50,80,90,95' },
-  arms: { type: 'string' },
+  arms: { type: 'string', default: 'bare,protected,told' },
+  dry: { type: 'boolean', default: false },
 })
+const rounds = options.whole('rounds')
 const seconds = options.whole('seconds')
-const share = options.whole('share') / 100
-const periodUs = options.whole('period') * 1000
-const arms = options.chosen('arms', ['bare', 'protected', 'unlimited', 'told', 'unasked'])
-const loads = options.values.load.split(',').map(Number)
-const WORK_MS = 1.03
-const folder = '/sys/fs/cgroup/cpu/meltproof-quota'
-const root = join(import.meta.dirname, '..')
+const periodMs = options.whole('period')
+const arms = options.chosen('arms', ARMS)
+const shares = percents('share', 100)
+const loads = percents('load', 10_000)
+const where = conditions()
+const cores = coresOf(allowedCores())
+const page = join(import.meta.dirname, '../docs/fleet.md')
+
 /** HAProxy's agent-inter. */
 const AGENT_MS = 200
-const PROMISE_MS = 1000
+/** V8 compiles, and a limit settles: these seconds do not count. */
+const LEARNS_S = 3
+const TIMEOUT_MS = 3000
+const CONNECTIONS = 400
 /** fleet-service.js spins five times as long. */
-const MELTLAB_SPIN_PER_MS = String(Math.round((await calibrateSpin(undefined)) / 5))
+const spin = { [spinVariable]: String(Math.round((await calibrateSpin(cores?.server)) / 5)) }
 
-interface Run {
-  readonly arm: Arm
-  readonly load: number
-  readonly sent: number
-  readonly good: number
-  readonly shed: number
-  readonly late: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-  /** Share of the quota that the process used. */
-  readonly usedShare: number
-  readonly cpuUsPerRequest: number
-  readonly throttledMsPerS: number
-  readonly reasons: string
+interface Held {
+  readonly app: RunningApp
+  readonly group: QuotaGroup
+  readonly stop: () => Promise<void>
 }
 
-function cpuStat(): { readonly throttledNs: number } {
-  const text = readFileSync(join(folder, 'cpu.stat'), 'utf8')
-  return { throttledNs: Number(/throttled_time (\d+)/.exec(text)?.[1] ?? 0) }
-}
-
-/** User and system time of a process and all its threads, ms. */
-function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10
-}
-
-type Arm = (typeof arms)[number]
-
-async function run(arm: Arm, load: number): Promise<Run> {
-  const [port, admin, agent] = [await freePort(), await freePort(), await freePort()]
-  const told = {
-    MELTPROOF_ADMIN: `127.0.0.1:${admin}`,
+/** Starts the service in the group; a container's process is in it from its first instruction on, this one from its first request. */
+async function start(
+  context: Context,
+  cpu: CpuGroup,
+  share: number,
+  arm: Arm,
+): Promise<Held & { readonly admin: string }> {
+  const [admin, agent] = [`127.0.0.1:${await freePort()}`, await freePort()]
+  const reports = {
+    MELTPROOF_ADMIN: admin,
     MELTPROOF_HAPROXY_AGENT: `127.0.0.1:${agent}`,
     MELTPROOF_REPORT_LOAD_TO: '127.0.0.1',
   }
@@ -79,54 +100,20 @@ async function run(arm: Arm, load: number): Promise<Run> {
     bare: {},
     protected: {},
     unlimited: { MELTPROOF_LIMIT: '10000' },
-    told,
-    unasked: told,
+    told: reports,
+    unasked: reports,
   }
-  const register = join(root, 'packages/meltproof/dist/register.js')
-  const server = spawn(
-    'sh',
-    [
-      '-c',
-      `echo $$ > ${folder}/cgroup.procs && exec "$@"`,
-      ...['sh', process.execPath, ...(arm === 'bare' ? [] : ['--import', register])],
-      join(root, 'packages/lab/apps/fleet-service.js'),
-    ],
-    {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...process.env, PORT: String(port), FORM: 'cpu', MELTLAB_SPIN_PER_MS, ...env[arm] },
-    },
-  )
-  const connections = new http.Agent({ keepAlive: true, maxSockets: 2000 })
-  const times: number[] = []
-  let shed = 0
-  let late = 0
-  const ask = (counts: boolean): Promise<void> => {
-    const sentAt = performance.now()
-    return new Promise(resolve => {
-      http
-        .get({ port, host: '127.0.0.1', agent: connections, path: '/' }, response => {
-          response.resume().on('end', () => {
-            const tookMs = performance.now() - sentAt
-            if (counts && response.statusCode === 503) shed++
-            else if (counts && tookMs > PROMISE_MS) late++
-            else if (counts) times.push(tookMs)
-            resolve()
-          })
-        })
-        .on('error', () => resolve())
-    })
-  }
-  for (let tries = 0; tries < 200; tries++) {
-    await sleep(50)
-    const socket = net.connect(port, '127.0.0.1')
-    const open = await new Promise(resolve =>
-      socket.on('connect', () => resolve(true)).on('error', () => resolve(false)),
-    )
-    socket.destroy()
-    if (open) break
-  }
-  // V8 compiles, and a limit settles.
-  for (let i = 0; i < 300; i++) await ask(false)
+  const app = await context.start({
+    name: `the service, ${arm}`,
+    run: 'fleet-service.js',
+    core: 'server',
+    env: { NODE_ENV: 'production', FORM: 'cpu', ...spin, ...env[arm] },
+    ...(arm === 'bare' ? {} : { nodeOptions: `--import ${registerUrl()}` }),
+  })
+  cpu.share(share)
+  cpu.hold(app.pid)
+  const group = new QuotaGroup(app.pid)
+  group.setPeriod(periodMs, share)
   const asks = setInterval(() => {
     if (arm === 'told')
       net
@@ -134,62 +121,132 @@ async function run(arm: Arm, load: number): Promise<Run> {
         .on('error', () => {})
         .resume()
   }, AGENT_MS)
-  const perMs = (share / WORK_MS) * (load / 100)
-  const under = async (ms: number, counts: boolean): Promise<number> => {
-    const from = performance.now()
-    const sent: Promise<void>[] = []
-    while (performance.now() - from < ms) {
-      while (sent.length < (performance.now() - from) * perMs) sent.push(ask(counts))
-      await sleep(1)
-    }
-    await Promise.all(sent)
-    return sent.length
+  context.cleanUp(() => clearInterval(asks))
+  const stop = async (): Promise<void> => {
+    clearInterval(asks)
+    await app.stop()
   }
-  await under(3000, false)
-  const [cpuFrom, throttledFrom, startedAt] = [cpuMs(server.pid!), cpuStat().throttledNs, performance.now()]
-  const sent = await under(seconds * 1000, true)
-  const tookMs = performance.now() - startedAt
-  const usedMs = cpuMs(server.pid!) - cpuFrom
-  clearInterval(asks)
-  let reasons = ''
+  return { app, group, stop, admin }
+}
+
+/** Of the bare service with this share. */
+async function capacityOf(context: Context, cpu: CpuGroup, share: number, users?: number) {
+  const { app, stop } = await start(context, cpu, share, 'bare')
+  const target = {
+    url: `${app.origin}/`,
+    method: 'GET',
+    headers: {},
+    body: undefined,
+    timeoutMs: TIMEOUT_MS,
+    sloMs: 1000,
+  }
+  const search: CapacityContext = {
+    target: { ...target, fresh: false, connections: undefined, spacing: 'poisson' },
+    times: presets.full.capacityTimes,
+    onProbe: () => {},
+    run: async plan => {
+      const outcome = await runLoad(plan, { signal: context.signal })
+      context.signal.throwIfAborted()
+      return outcome
+    },
+  }
+  const found =
+    users === undefined ? await searchCapacity(search) : { searches: [], ...(await remeasureCapacity(search, users)) }
+  await stop()
+  return found
+}
+
+async function run(context: Context, cpu: CpuGroup, share: number, { arm, load, rate }: Asked): Promise<QuotaRun> {
+  const { app, group, stop, admin } = await start(context, cpu, share, arm)
+  const offered = {
+    url: `${app.origin}/`,
+    rate,
+    spacing: 'poisson',
+    connections: CONNECTIONS,
+    timeoutMs: TIMEOUT_MS,
+  } as const
+  const name = `${formatPercent(share)} of a core, ${arm} at ${formatPercent(load)}`
+  await context.load(`${name}, warming up`, { ...offered, durationMs: 1000 * LEARNS_S, warmUp: true })
+  const throttledFrom = group.throttledMs()
+  const watching = app.watch()
+  const { seconds: all } = await context.load(name, { ...offered, durationMs: 1000 * seconds })
+  const { cpuMs, watchedMs } = await watching.stop()
+  const throttled = group.throttledMs() - throttledFrom
+  const sum = (of: (each: (typeof all)[number]) => number): number => all.reduce((total, each) => total + of(each), 0)
+  const latency = Histogram.merged(all.map(({ okLatency }) => okLatency))
+  const { p50, p99 } = latencyFigures(latency)
+  const [due, good, shed] = [
+    sum(each => each.scheduled),
+    sum(each => each.good),
+    sum(({ answered }) => answered['503'] ?? 0),
+  ]
   if (arm === 'told' || arm === 'unasked') {
-    const page = await fetch(`http://127.0.0.1:${admin}/explain`).then(answer => answer.text(), String)
-    reasons = page.trim()
+    context.line((await fetch(`http://${admin}/explain`).then(answer => answer.text(), String)).trim())
   }
-  connections.destroy()
-  server.kill('SIGKILL')
-  await new Promise(resolve => server.on('exit', resolve))
-  times.sort((a, b) => a - b)
-  const at = (q: number): number => Math.round(times[Math.min(times.length - 1, Math.floor(times.length * q))] ?? 0)
+  app.check()
+  await stop()
   return {
-    ...{ arm, load, sent, good: times.length, shed, late },
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
-    usedShare: Math.round((usedMs / tookMs / share) * 1000) / 1000,
-    cpuUsPerRequest: sent === 0 ? 0 : Math.round((usedMs * 1000) / sent),
-    throttledMsPerS: Math.round((cpuStat().throttledNs - throttledFrom) / 1e6 / (tookMs / 1000)),
-    reasons,
+    ...{ arm, load, seconds, due, good, shed, late: latency.count - good, failed: due - latency.count - shed },
+    ...{ p50Ms: p50, p99Ms: p99 },
+    usedShare: Math.round((cpuMs / watchedMs / share) * 1000) / 1000,
+    throttledMsPerS: Math.round((1000 * throttled) / watchedMs),
   }
 }
 
-mkdirSync(folder, { recursive: true })
-writeFileSync(join(folder, 'cpu.cfs_period_us'), String(periodUs))
-writeFileSync(join(folder, 'cpu.cfs_quota_us'), String(Math.round(periodUs * share)))
-writeFileSync(join(folder, 'cpu.shares'), '10240')
-try {
-  for (const load of loads) {
-    for (const arm of arms) {
-      const { reasons, ...row } = await run(arm, load)
-      console.log(JSON.stringify(row), reasons)
+interface Asked {
+  readonly arm: Arm
+  readonly load: number
+  readonly rate: number
+}
+
+async function measure(context: Context, cpu: CpuGroup, share: number): Promise<ShareFigures> {
+  const { rate: capacity, searches, users } = await capacityOf(context, cpu, share)
+  context.line(`${formatPercent(share)} of a core: ${capacity.toFixed(0)}/s`)
+  const runs: QuotaRun[] = []
+  for (let round = 0; round < rounds; round++) {
+    for (const load of loads) {
+      for (const arm of round % 2 === 0 ? arms : arms.toReversed()) {
+        const one = await run(context, cpu, share, { arm, load, rate: load * capacity })
+        context.line(JSON.stringify(one))
+        runs.push(one)
+      }
     }
+  }
+  const { rate: after } = await capacityOf(context, cpu, share, users)
+  return { share, capacity, searches, after, runs }
+}
+
+const settings = { periodMs }
+const earlier = options.values.dry ? undefined : extendable(readResult<QuotaFigures>('cpu-quota'), where, settings)
+let made: readonly ShareFigures[] = earlier?.shares ?? []
+const progress = progressOn(process.stderr)
+const stop = new AbortController()
+process.on('SIGINT', () => stop.abort(new Error('stopped by Ctrl-C')))
+const { context, end } = makeContext({ form: 'full', signal: stop.signal, progress, cores })
+if (cores !== undefined) pinSelf(cores.lab)
+try {
+  const cpu = cpuGroup(context, 'quota')
+  for (const share of shares) {
+    const figures = await measure(context, cpu, share)
+    made = [...made.filter(each => each.share !== share), figures].sort((a, b) => b.share - a.share)
+    console.table(rowsOf(figures))
+    const unsure = whyUnsure(figures)
+    if (unsure !== undefined) console.log(`not judged: ${unsure}`)
+    const result: QuotaFigures = { ...together(earlier, where), ...settings, shares: made, missed: missedBars(made) }
+    if (options.values.dry) continue
+    writeWhole(resultFile('cpu-quota'), `${JSON.stringify(result, null, 2)}\n`)
+    putTable(page, 'cpu-quota', quotaTable(result))
   }
 } finally {
-  for (let left = 20; left > 0; left--) {
-    try {
-      rmdirSync(folder)
-      break
-    } catch {
-      await sleep(100)
-    }
-  }
+  await end()
+  progress.clear()
+}
+sayBars(missedBars(made))
+
+function percents(name: 'share' | 'load', most: number): number[] {
+  return options.values[name].split(',').map(text => {
+    const value = Number(text)
+    if (text.trim() !== '' && value > 0 && value <= most) return value / 100
+    return options.refuse(`--${name} must be percents above 0 and up to ${most}, got '${text}'`)
+  })
 }

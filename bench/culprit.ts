@@ -1,62 +1,78 @@
 /**
  * Who held the event loop? Plants stalls of 100 ms to 3 s in fifteen forms in a server under register with
- * MELTPROOF_CULPRIT=on, and compares what it names with the line that the server's own source marks.
+ * MELTPROOF_CULPRIT=on, and compares what it names with the line that the server's own source marks. Build first.
  *
- *   node bench/culprit.ts [--count 500] [--seed 1] [--node PATH] [--only FORM]
- *   node bench/culprit.ts --costs [--seconds 60]
+ *   node bench/culprit.ts [--count 500] [--seed 1] [--fresh] [--dry]
+ *   node bench/culprit.ts --costs [--seconds 60] [--turns 24] [--dry]
+ *   node bench/culprit.ts [--only FORM] [--node PATH]     writes nothing
  *
- * Right is the file and the line (or a range of lines that is the planted line alone); unknown is `unknown` or no record
- * at all; anything else is wrong. --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT: at
- * rest, then the CPU of a request, in blocks that alternate.
+ * Several runs of --count 100 add up to 500 stalls while the code is the same; --fresh begins again. Right is the file and the
+ * line (or a range of lines that is the planted line alone); unknown is `unknown` or no record at all; anything else is wrong,
+ * also a record that belongs to no planted stall and names a place that did not run meanwhile. --costs measures two such
+ * servers side by side, one of them without MELTPROOF_CULPRIT: at rest, then the CPU and the latency of requests, in turns.
  *
- * Bars: 95 % right, none wrong; at rest 0.5 % of a core and 4 MB; a request costs at most 1.01 times as much.
+ * Bars: 95 % right, none wrong; at rest 0.5 % of a core and 4 MB; a request takes at most 1.01 times the CPU, and its median and
+ * p99 are at most 1.01 times as long. Ends with 3 when one is missed. Writes bench/results/culprit.json and the table in
+ * docs/culprit.md.
  */
-import { execFileSync, fork } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildSync } from 'esbuild'
+import { allowedCores, coresOf, pinned, pinSelf } from '../packages/lab/src/launch/core-pinning.ts'
+import { planOf } from '../packages/lab/src/load/load-request.ts'
+import { runLoad } from '../packages/lab/src/load/run.ts'
+import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import { sayBars } from './lib/bars.ts'
+import { conditions } from './lib/conditions.ts'
+import {
+  added,
+  type CostFigures,
+  type CulpritFigures,
+  culpritTable,
+  type Judged,
+  judged,
+  missedBars,
+  type PlantedFigures,
+  type Ratio,
+  type Report,
+  SHORTEST_MS,
+  stallsIn,
+  sumOf,
+  TOTAL,
+} from './lib/culprit-figures.ts'
+import { putTable } from './lib/page-table.ts'
+import { extendable, readResult, resultFile, together } from './lib/parts.ts'
 
 const FOLDER = resolve(import.meta.dirname, 'lib/culprit')
-const [SHORTEST_MS, LONGEST_MS] = [100, 3000]
-const BLOCK = 1000
-const BLOCKS = 30
+const PAGE = resolve(import.meta.dirname, '../docs/culprit.md')
+const LONGEST_MS = 3000
+/** Requests a second, and how long each server is asked in its turn. */
+const RATE = 1000
+const TURN_MS = 3000
+/** V8 compiles, and the watcher starts. */
+const SETTLES_MS = 15_000
 
 const options = scriptOptions(import.meta.filename, {
-  count: { type: 'string', default: '500' },
+  count: { type: 'string', default: String(TOTAL) },
   seed: { type: 'string', default: '1' },
   node: { type: 'string', default: process.execPath },
   only: { type: 'string' },
+  fresh: { type: 'boolean', default: false },
   costs: { type: 'boolean', default: false },
   seconds: { type: 'string', default: '60' },
+  turns: { type: 'string', default: '24' },
+  dry: { type: 'boolean', default: false },
 })
-
-interface Planted {
-  readonly form: string
-  readonly fromMs: number
-  readonly toMs: number
-  readonly route: string
-  readonly file: string
-  readonly line: number
-}
-
-interface Culprit {
-  readonly fromMs: number
-  readonly toMs: number
-  readonly place: string
-  readonly file?: string
-  readonly line?: number
-  readonly route?: string
-}
-
-interface Report {
-  readonly stalls: readonly Planted[]
-  readonly culprits: readonly Culprit[]
-  readonly forms: readonly string[]
-}
+const { values } = options
+const where = conditions()
+const isWritten = !values.dry && values.only === undefined && values.node === process.execPath
+const known = readResult<CulpritFigures>('culprit')
 
 interface Usage {
   readonly cpuMs: number
@@ -66,125 +82,156 @@ interface Usage {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 50 })
 const scratch = mkdtempSync(join(tmpdir(), 'meltproof-culprit-'))
+const running = new Set<ChildProcess>()
 try {
   const files = prepare()
-  if (options.values.costs) await costs(files)
-  else await plant(files)
+  const made = values.costs ? { costs: await costs(files) } : { planted: await plant(files) }
+  const result = { ...(isWritten ? known : {}), ...made }
+  const figures: CulpritFigures = { ...result, missed: missedBars(result) }
+  sayBars(missedBars(made))
+  if (isWritten) {
+    writeWhole(resultFile('culprit'), `${JSON.stringify(figures, null, 2)}\n`)
+    putTable(PAGE, 'culprit', culpritTable(figures))
+  }
 } finally {
+  for (const child of running) child.kill()
   rmSync(scratch, { recursive: true, force: true })
   agent.destroy()
 }
 
-async function plant(files: readonly string[]): Promise<void> {
+async function plant(files: readonly string[]): Promise<PlantedFigures> {
+  const earlier = values.fresh || !isWritten ? undefined : extendable(known?.planted, where, {})
+  const before = earlier === undefined ? 0 : stallsIn(sumOf(earlier))
+  const count = Math.min(options.whole('count'), TOTAL - before)
+  if (earlier !== undefined && count <= 0) {
+    console.log(`${before} stalls were planted already; --fresh begins again`)
+    return earlier
+  }
   const server = await start(files, { MELTPROOF_CULPRIT: 'on' })
-  const { forms } = await server.json<Report>('/report')
-  const random = randomOf(options.whole('seed'))
-  const count = options.whole('count')
-  const wanted = options.values.only === undefined ? forms : [options.values.only]
+  const { forms } = await server.json<Report & { readonly forms: readonly string[] }>('/report')
+  if (values.only !== undefined && !forms.includes(values.only)) throw new Error(`--only knows ${forms.join(', ')}`)
+  const wanted = values.only === undefined ? forms : [values.only]
+  const random = randomOf(options.whole('seed') + before)
   // Other requests: some are in the same turn as a stall, and some wait for its end.
-  const others = setInterval(() => void server.text('/quick'), 50)
+  const others = setInterval(() => void server.text('/quick').catch(() => {}), 50)
   await sleep(2000)
-  for (let i = 0; i < count; i++) {
+  for (let i = before; i < before + count; i++) {
     const ms = SHORTEST_MS * (LONGEST_MS / SHORTEST_MS) ** random()
     await server.text(`/plant/${wanted[i % wanted.length]}?ms=${Math.round(ms)}`)
     await sleep(100 + 200 * random())
   }
   clearInterval(others)
   await sleep(500)
-  const report = await server.json<Report>('/report')
+  const found = judged(await server.json<Report>('/report'))
   server.stop()
-  say(report)
+  say(found)
+  return { ...together(earlier, where), ...added(earlier, found) }
 }
 
-function say({ stalls, culprits }: Report): void {
-  const counts = new Map<string, Record<string, number>>()
-  for (const stall of stalls) {
-    // Some take less than they should.
-    if (stall.toMs - stall.fromMs < SHORTEST_MS) continue
-    const found = culprits.filter(culprit => overlapMs(stall, culprit) > (culprit.toMs - culprit.fromMs) / 2)
-    const named = found.filter(({ file }) => file !== undefined)
-    const isWrong = ({ file, line, place }: Culprit): boolean =>
-      file !== stall.file || line !== stall.line || /:\d+-\d+/.test(place)
-    const wrong = named.filter(isWrong)
-    const verdict = wrong.length > 0 ? 'wrong' : named.length > 0 ? 'right' : 'unknown'
-    const wrongRoute = named.some(({ route }) => route !== undefined && route !== stall.route)
-    const route = named.some(({ route }) => route === stall.route) ? 'right route' : 'no route'
-    for (const form of [stall.form, 'all']) {
-      const row = counts.get(form) ?? {}
-      counts.set(form, row)
-      for (const key of [verdict, wrongRoute ? 'wrong route' : route]) row[key] = (row[key] ?? 0) + 1
-    }
-    if (wrong.length > 0) {
-      console.error(
-        `${stall.form}, ${Math.round(stall.toMs - stall.fromMs)} ms, line ${stall.line}: ${wrong[0]!.place}`,
-      )
-    } else if (verdict === 'unknown') {
-      const records = found.map(({ fromMs, toMs, place }) => `${Math.round(toMs - fromMs)} ms ${place}`).join('; ')
-      console.error(`${stall.form}, ${Math.round(stall.toMs - stall.fromMs)} ms: ${records || 'no record'}`)
-    }
-  }
-  console.table(Object.fromEntries([...counts].sort(([a], [b]) => Number(a === 'all') - Number(b === 'all'))))
+function say({ forms, elsewhere, sentences }: Judged): void {
+  for (const sentence of sentences) console.error(`wrong: ${sentence}`)
+  console.table({ ...forms, all: sumOf({ forms }) })
+  console.log(`${elsewhere.named} other records have a place, of which ${elsewhere.wrong} did not run meanwhile`)
 }
 
-function overlapMs(a: Planted, b: Culprit): number {
-  return Math.min(a.toMs, b.toMs) - Math.max(a.fromMs, b.fromMs)
-}
-
-async function costs(files: readonly string[]): Promise<void> {
-  const bare = await start(files, {})
-  const watched = await start(files, { MELTPROOF_CULPRIT: 'on' })
-  const both = [bare, watched]
+async function costs(files: readonly string[]): Promise<CostFigures> {
+  const cores = coresOf(allowedCores())
+  const off = await start(files, {}, cores?.server)
+  const on = await start(files, { MELTPROOF_CULPRIT: 'on' }, cores?.server)
+  if (cores !== undefined) pinSelf(cores.lab)
+  const both = [off, on] as const
   await Promise.all(both.map(server => server.text('/quick')))
-  await sleep(15_000)
+  await sleep(SETTLES_MS)
   const seconds = options.whole('seconds')
   const before = await Promise.all(both.map(server => server.json<Usage>('/usage')))
   await sleep(seconds * 1000)
   const after = await Promise.all(both.map(server => server.json<Usage>('/usage')))
-  const shares = after.map(({ cpuMs }, i) => (cpuMs - before[i]!.cpuMs) / seconds / 10)
-  const rest = (key: 'rss' | 'privateMb'): string => (after[1]![key] - after[0]![key]).toFixed(1)
-  console.log(`at rest: ${shares[1]!.toFixed(2)} % of a core, ${shares[0]!.toFixed(2)} % without`)
-  console.log(`at rest: ${rest('rss')} MB of rss more, of which it alone has ${rest('privateMb')} MB`)
-  const ratios: number[] = []
-  for (let i = 0; i < BLOCKS; i++) {
-    const used: number[] = []
-    for (const which of i % 2 === 0 ? [0, 1] : [1, 0]) used[which] = await block(both[which]!)
-    // The first requests compile.
-    if (i >= BLOCKS / 5) ratios.push(used[1]! / used[0]!)
+  const [offShare, onShare] = after.map(({ cpuMs }, i) => (cpuMs - before[i]!.cpuMs) / (seconds * 1000)) as [
+    number,
+    number,
+  ]
+  const more = (key: 'rss' | 'privateMb'): number => after[1]![key] - after[0]![key]
+  const rest = { offShare, onShare, rssMb: more('rss'), ownMb: more('privateMb') }
+  const turns: { readonly off: Turn; readonly on: Turn }[] = []
+  // The first turns compile.
+  for (const server of both) await turn(server)
+  for (let i = 0; i < options.whole('turns'); i++) {
+    // Each is as often the first.
+    const order = i % 2 === 0 ? both : ([on, off] as const)
+    const [first, second] = [await turn(order[0]), await turn(order[1])]
+    turns.push(i % 2 === 0 ? { off: first, on: second } : { off: second, on: first })
   }
-  ratios.sort((a, b) => a - b)
-  const at = (share: number): string => ratios[Math.floor(ratios.length * share)]!.toFixed(3)
-  console.log(`CPU of a request: ${at(0.5)} times (quartiles ${at(0.25)} to ${at(0.75)})`)
   for (const server of both) server.stop()
+  const of = (name: keyof Turn): Ratio => ratioOf(turns.map(each => [each.off[name], each.on[name]]))
+  const figures = { ...where, seconds, rate: RATE, rest, cpuUs: of('cpuUs'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') }
+  console.log(JSON.stringify(figures, null, 2))
+  return figures
 }
 
-/** CPU of a number of requests, ms. */
-async function block(server: Server): Promise<number> {
+interface Turn {
+  /** CPU of the process, us a request. */
+  readonly cpuUs: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+async function turn(server: Server): Promise<Turn> {
   const { cpuMs: from } = await server.json<Usage>('/usage')
-  for (let i = 0; i < BLOCK; i += 20) await Promise.all(Array.from({ length: 20 }, () => server.text('/quick')))
+  const load = { url: `${server.origin}/quick`, rate: RATE, durationMs: TURN_MS, connections: 50 }
+  const { okLatency } = await runLoad(planOf({ ...load, spacing: 'poisson', timeoutMs: 10_000 }))
   const { cpuMs: to } = await server.json<Usage>('/usage')
-  return to - from
+  return {
+    cpuUs: (1000 * (to - from)) / okLatency.count,
+    p50Ms: okLatency.smoothPercentile(50),
+    p99Ms: okLatency.smoothPercentile(99),
+  }
+}
+
+function ratioOf(turns: readonly (readonly [off: number, on: number])[]): Ratio {
+  const at = (values: readonly number[], share: number): number =>
+    [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) * share + 0.5)]!
+  const ratios = turns.map(([off, on]) => on / off)
+  return {
+    off: at(
+      turns.map(([off]) => off),
+      0.5,
+    ),
+    on: at(
+      turns.map(([, on]) => on),
+      0.5,
+    ),
+    ratio: at(ratios, 0.5),
+    quartiles: [at(ratios, 0.25), at(ratios, 0.75)],
+  }
 }
 
 interface Server {
+  readonly origin: string
   text(path: string): Promise<string>
   json<T>(path: string): Promise<T>
   stop(): void
 }
 
-async function start(files: readonly string[], variables: Readonly<Record<string, string>>): Promise<Server> {
-  const child = fork(join(FOLDER, 'planted-server.mjs'), files, {
-    execPath: options.values.node,
-    execArgv: ['--import', 'meltproof/register'],
+/** Runs where the scheduler has its way, unless it is to have a core. */
+async function start(
+  files: readonly string[],
+  variables: Readonly<Record<string, string>>,
+  core?: number,
+): Promise<Server> {
+  const node = [values.node, '--import', 'meltproof/register', join(FOLDER, 'planted-server.mjs'), ...files]
+  const [command, ...args] = pinned(node, core)
+  const child = spawn(command!, args, {
     env: { ...process.env, ...variables },
     stdio: ['ignore', 'inherit', 'ignore', 'ipc'],
   })
-  const { port } = await new Promise<{ port: number }>((resolve, reject) => {
-    child.once('message', message => resolve(message as { port: number }))
-    child.once('exit', code => reject(new Error(`The server ended with ${code}.`)))
-  })
-  child.once('exit', (code, signal) => {
+  running.add(child)
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    running.delete(child)
     if (signal !== 'SIGTERM') console.error(`The server ended with ${code ?? signal}.`)
   })
+  const [message] = (await Promise.race([once(child, 'message'), ended.then(() => [])])) as [{ port: number }?]
+  if (message === undefined) throw new Error('The server did not start.')
+  const { port } = message
   const text = (path: string): Promise<string> =>
     new Promise((resolve, reject) => {
       get({ port, host: '127.0.0.1', path, agent }, response => {
@@ -195,7 +242,12 @@ async function start(files: readonly string[], variables: Readonly<Record<string
         response.on('end', () => resolve(body))
       }).on('error', reject)
     })
-  return { text, json: async path => JSON.parse(await text(path)), stop: () => child.kill() }
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    text,
+    json: async path => JSON.parse(await text(path)),
+    stop: () => child.kill(),
+  }
 }
 
 /** The compiled TypeScript, and the addon: empty where there is no C compiler. */

@@ -1,61 +1,76 @@
 /**
  * A server in a memory cgroup of 256 MiB under four loads that fill it: bodies held as Buffers, a heap that grows with each
  * request, slow readers of large answers, and 900 MB of pipelined POSTs. Bare and protected in turns; at 10x of what fits,
- * and at a load that takes about half of the memory. Needs root, and a memory cgroup (version 1 or 2).
+ * and at half of it. Needs root, and a memory cgroup (version 1 or 2).
  *
  *   node bench/memory-cgroup.ts [--rounds 20] [--seconds 10] [--only bodies,heap,answers,pipelined] [--times 10x,half]
- *     [--arms bare,protected] [--limit 256] [--dry]
+ *     [--arms bare,protected] [--limit 256] [--fresh] [--dry]
  *
- * Bars: bare is killed in most runs at 10x, protected in none and it goes on serving; at half it sheds no request. Writes
- * bench/results/memory-cgroup.json, unless --dry.
+ * Several runs of --rounds 4 add up to 20 rounds of each kind while the code is the same, and so does a run that was stopped
+ * and started again; --fresh begins again. All 20 rounds take about two hours.
+ *
+ * Bars: bare is killed in most runs at 10x, protected in none and it goes on serving; at half it sheds no request. Ends with 3
+ * when one is missed. Writes bench/results/memory-cgroup.json and the table in docs/memory.md.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import { sayBars } from './lib/bars.ts'
 import { conditions } from './lib/conditions.ts'
+import {
+  ARMS,
+  type LoadName,
+  type MemoryFigures,
+  type MemoryRow,
+  type MemoryRun,
+  memoryTable,
+  missedBars,
+  ROUNDS,
+  runsOf,
+  TIMES,
+  withRun,
+} from './lib/memory-figures.ts'
 import { MemoryGroup } from './lib/memory-group.ts'
-import { KINDS, type Kind, type LoadCounts, offer, ping } from './lib/memory-load.ts'
+import { KINDS, offer, ping } from './lib/memory-load.ts'
+import { putTable } from './lib/page-table.ts'
+import { extendable, readResult, resultFile, together } from './lib/parts.ts'
 
 const options = scriptOptions(import.meta.filename, {
-  rounds: { type: 'string', default: '20' },
+  rounds: { type: 'string', default: String(ROUNDS) },
   seconds: { type: 'string', default: '10' },
   limit: { type: 'string', default: '256' },
   only: { type: 'string' },
-  times: { type: 'string' },
+  times: { type: 'string', default: '10x,half' },
   arms: { type: 'string' },
+  fresh: { type: 'boolean', default: false },
   dry: { type: 'boolean', default: false },
 })
 const rounds = options.whole('rounds')
 const seconds = options.whole('seconds')
 const limitBytes = options.whole('limit', 64) * 1024 * 1024
 const kinds = options.chosen('only', KINDS)
-const loads = options.chosen('times', ['10x', '1x', 'half'])
-const arms = options.chosen('arms', ['bare', 'protected'])
-const TIMES = { '10x': 10, '1x': 1, half: 0.35 } as const
+const loads = options.chosen('times', Object.keys(TIMES) as LoadName[])
+const arms = options.chosen('arms', ARMS)
+const { fresh, dry } = options.values
+const settings = { limitBytes, seconds }
 const where = conditions()
+const earlier = fresh || dry ? undefined : extendable(readResult<MemoryFigures>('memory-cgroup'), where, settings)
 const script = join(import.meta.dirname, 'lib/memory-server.ts')
 const meltproof = join(import.meta.dirname, '../packages/meltproof/src/index.ts')
+const page = join(import.meta.dirname, '../docs/memory.md')
 /** After the load the server has to answer as many small requests, one after another. */
 const AFTERWARDS = 20
 
-interface Run {
-  readonly kind: Kind
-  readonly load: (typeof loads)[number]
-  readonly arm: (typeof arms)[number]
-  /** What ended it: a signal, or an exit code; undefined while it served to the end. */
-  readonly died: string | undefined
-  readonly serves: boolean
-  readonly peakMb: number
-  readonly requests: LoadCounts
-  readonly pings: LoadCounts
-  /** As the server counts them, by reason. */
-  readonly shed: Readonly<Record<string, number>>
-}
+/** As the server counts them, by reason. */
+type Shed = Readonly<Record<string, number>>
 
-async function run(group: MemoryGroup, kind: Kind, load: Run['load'], arm: Run['arm']): Promise<Run> {
-  group.reset()
+async function run(
+  group: MemoryGroup,
+  { kind, load, arm }: Pick<MemoryRun, 'kind' | 'load' | 'arm'>,
+): Promise<MemoryRun & { readonly shed: Shed }> {
+  await group.reset()
   const [command, args] = group.running([process.execPath, script, arm, kind, meltproof])
   const server = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
   const said: string[] = []
@@ -71,11 +86,11 @@ async function run(group: MemoryGroup, kind: Kind, load: Run['load'], arm: Run['
   const [requests, pings] = await Promise.all([offered, ping(port, offered)])
   const diedInLoad = died
   const afterwards = await ping(port, new Promise(resolve => setTimeout(resolve, AFTERWARDS * 50)))
-  let shed: Run['shed'] = {}
+  let shed: Shed = {}
   if (died === undefined) {
     server.send('figures')
     const figures = await Promise.race([once(server, 'message'), exited])
-    if (figures !== undefined) shed = (figures[0] as { shed?: Run['shed'] }).shed ?? {}
+    if (figures !== undefined) shed = (figures[0] as { shed?: Shed }).shed ?? {}
     server.kill('SIGKILL')
   }
   await exited
@@ -94,7 +109,8 @@ async function run(group: MemoryGroup, kind: Kind, load: Run['load'], arm: Run['
   }
 }
 
-function told({ kind, load, arm, died, serves, peakMb, requests, pings, shed }: Run): string {
+function inWords(one: MemoryRun & { readonly shed: Shed }): string {
+  const { kind, load, arm, died, serves, peakMb, requests, pings, shed } = one
   const { sent, good, shed: turnedAway, late, failed } = requests
   const reasons = Object.entries(shed).filter(([, count]) => count > 0)
   return (
@@ -105,44 +121,28 @@ function told({ kind, load, arm, died, serves, peakMb, requests, pings, shed }: 
 }
 
 const group = new MemoryGroup('meltproof-bench', limitBytes)
-const runs: Run[] = []
+let rows: readonly MemoryRow[] = earlier?.rows ?? []
 try {
   for (let round = 0; round < rounds; round++) {
-    for (const load of loads) {
-      for (const kind of kinds) {
-        for (const arm of arms) {
-          const each = await run(group, kind, load, arm)
-          runs.push(each)
-          console.log(`${round + 1}: ${told(each)}`)
-        }
-      }
+    for (const of of loads.flatMap(load => kinds.flatMap(kind => arms.map(arm => ({ load, kind, arm }))))) {
+      if (runsOf(rows, of) >= ROUNDS) continue
+      const one = await run(group, of)
+      rows = withRun(rows, one)
+      console.log(`${runsOf(rows, of)}: ${inWords(one)}`)
+      keep()
     }
   }
 } finally {
   await group.remove()
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
-const rows = loads.flatMap(load =>
-  kinds.flatMap(kind =>
-    arms.map(arm => {
-      const all = runs.filter(each => each.kind === kind && each.load === load && each.arm === arm)
-      const total = (of: 'requests' | 'pings', count: keyof LoadCounts): number => sum(all.map(each => each[of][count]))
-      return {
-        ...{ load, kind, arm, runs: all.length },
-        killed: all.filter(each => each.died !== undefined).length,
-        serves: all.filter(each => each.died === undefined && each.serves).length,
-        peakMb: Math.max(...all.map(each => each.peakMb)),
-        good: total('requests', 'good'),
-        shed: total('requests', 'shed'),
-        sent: total('requests', 'sent'),
-        small: `${total('pings', 'good')}/${total('pings', 'sent')}`,
-      }
-    }),
-  ),
+console.table(
+  rows.map(({ requests, pings, ...row }) => ({ ...row, ...requests, small: `${pings.good}/${pings.sent}` })),
 )
-console.table(rows)
-if (!options.values.dry) {
-  const file = join(import.meta.dirname, 'results/memory-cgroup.json')
-  writeFileSync(file, `${JSON.stringify({ ...where, limitBytes, seconds, rows }, null, 2)}\n`)
+sayBars(missedBars(rows))
+if (!dry) putTable(page, 'memory-cgroup', memoryTable(readResult<MemoryFigures>('memory-cgroup')))
+
+/** After each run, so that one that is stopped loses nothing. */
+function keep(): void {
+  const figures: MemoryFigures = { ...together(earlier, where), ...settings, rows, missed: missedBars(rows) }
+  if (!dry) writeWhole(resultFile('memory-cgroup'), `${JSON.stringify(figures, null, 2)}\n`)
 }

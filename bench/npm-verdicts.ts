@@ -1,13 +1,15 @@
 /**
  * `meltlab melt` as a new user tries it, on four apps of npm that nobody here wrote (apps/), judged by tools that are not
- * ours: autocannon's closed loop has the capacity, and vegeta, which keeps its rate, shows what is answered within a second
- * at a multiple of that, of the app bare and under `meltproof/register`. About two minutes an app; the machine must be quiet.
- * Writes results/npm-verdicts.json and .md.
+ * ours: the closed loop of wrk, or of autocannon where wrk is missing, has the capacity, and vegeta, which keeps its rate, shows
+ * what is answered within a second at a multiple of that, of the app bare and under `meltproof/register`. About two minutes an
+ * app; the machine must be quiet. Writes results/npm-verdicts.json and .md unless --dry.
  *
- *   node bench/npm-verdicts.ts [json-server nestjs ...]      node bench/npm-verdicts.ts --table
+ *   node bench/npm-verdicts.ts [json-server nestjs ...] [--note "nestjs: it answered at 1x, and stood still at 4x"] [--dry]
+ *   node bench/npm-verdicts.ts --table [--note ...]     measures nothing
  *
- * Results of apps that are not named stay. A verdict is right when melt's capacity is within a quarter of autocannon's, and
- * it says of each arm at that load what vegeta saw: melted is less than half of the capacity, held at least nine tenths.
+ * --note keeps a sentence by eye for an app. Results of apps that are not named stay. A verdict is right when melt's capacity is
+ * within a quarter of the closed loop's, and it says of each arm at that load what vegeta saw: melted is less than half of the
+ * capacity, held at least nine tenths. Ends with 3 when one is wrong.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,48 +21,30 @@ import { freePort } from '../apps/runner/lab.ts'
 import { start } from '../apps/runner/start.ts'
 import { allowedCores, coresOf, pinned } from '../packages/lab/src/launch/core-pinning.ts'
 import type { MeltMeasured } from '../packages/lab/src/melt/measured.ts'
-import { markdownTable } from '../packages/lab/src/report/markdown-table.ts'
 import type { ScenarioResult } from '../packages/lab/src/report/result.ts'
 import { keptOf, toneOf } from '../packages/lab/src/report/standing.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
-import { type Conditions, conditions } from './lib/conditions.ts'
+import { sayBars } from './lib/bars.ts'
+import { headersOf, withAutocannon, withWrk } from './lib/closed-loop.ts'
+import { conditions } from './lib/conditions.ts'
+import { LOAD_TOOLS, versionOf } from './lib/load-tools.ts'
+import { type AppVerdict, type ArmVerdict, type NpmVerdicts, notesOf, verdictsPage } from './lib/npm-verdicts-page.ts'
 
 const APPS = ['json-server', 'graphql-yoga', 'nestjs', 'node-red']
 /** Times the capacity. */
 const LOAD = 4
 const SECONDS = 6
 const WITHIN = 0.25
-const AUTOCANNON = join(import.meta.dirname, '../node_modules/autocannon/autocannon.js')
 const LAB = join(import.meta.dirname, '../packages/lab/bin/meltlab.js')
 const FILE = join(import.meta.dirname, 'results/npm-verdicts.json')
 
-interface Arm {
-  /** Share of what is possible that was answered within a second: as vegeta saw it, and as melt says. */
-  readonly vegeta: number
-  readonly melt: number
-  readonly says: string
-}
-
-interface AppVerdict {
-  readonly app: string
-  readonly request: string
-  /** Answers a second. */
-  readonly autocannon: number
-  readonly melt: number
-  readonly bare: Arm
-  readonly protected: Arm
-  readonly finding: string
-  readonly right: boolean
-}
-
-interface NpmVerdicts extends Conditions {
-  readonly load: number
-  readonly apps: readonly AppVerdict[]
-}
-
 const { operands, values, refuse } = scriptOptions(
   import.meta.filename,
-  { table: { type: 'boolean', default: false } },
+  {
+    table: { type: 'boolean', default: false },
+    note: { type: 'string', multiple: true, default: [] },
+    dry: { type: 'boolean', default: false },
+  },
   { takesOperands: true },
 )
 const cores = coresOf(allowedCores()) ?? refuse('this needs two cores and taskset')
@@ -71,18 +55,14 @@ const outside = (command: readonly string[], input?: string): Buffer => {
   return execFileSync(program!, args, { input, maxBuffer: 1 << 28, stdio: ['pipe', 'pipe', 'ignore'] })
 }
 
-const headersOf = ({ headers = {} }: Ask): string[] =>
-  Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+const versionHere = (name: string): string | undefined => versionOf(LOAD_TOOLS.find(each => each.name === name)!)
+const wrk = versionHere('wrk')
+const tool = wrk === undefined ? `autocannon ${versionHere('autocannon')}` : `wrk ${wrk}`
+if (!values.table && versionHere('vegeta') === undefined) refuse('vegeta is not here')
 
+/** Answers 2xx and 3xx, a second. */
 function closedLoop(url: string, ask: Ask, seconds: number): number {
-  const args = ['--json', '--connections', '10', '--duration', String(seconds), '--method', ask.method ?? 'GET']
-  for (const header of headersOf(ask)) args.push('--headers', header)
-  if (ask.body !== undefined) args.push('--body', ask.body)
-  const said = JSON.parse(outside([process.execPath, AUTOCANNON, ...args, url]).toString()) as {
-    '2xx': number
-    duration: number
-  }
-  return said['2xx'] / said.duration
+  return (wrk === undefined ? withAutocannon : withWrk)({ url, ask, seconds }, outside)
 }
 
 /** Answers 2xx within a second, a second. */
@@ -104,6 +84,7 @@ function openLoop(url: string, ask: Ask, rate: number, folder: string): number {
 }
 
 async function examine(name: string): Promise<AppVerdict> {
+  const where = conditions()
   const { app: definition } = (await import(`../apps/${name}/app.ts`)) as { app: AppDefinition }
   await install(name, definition.build ?? [], text => console.error(text))
   const ask = definition.dearest as Ask
@@ -126,18 +107,19 @@ async function examine(name: string): Promise<AppVerdict> {
   const result = melt(name, definition, ask, await freePort(), folder)
   rmSync(folder, { recursive: true, force: true })
   const { measured, standings = [], finding } = result
-  const arm = (which: 'bare' | 'protected'): Arm => {
+  const arm = (which: 'bare' | 'protected'): ArmVerdict => {
     const row = measured.rows.find(each => each.arm === which && each.multiple === LOAD)!
     const says = standings.find(each => each.arm === which)!.says
     return { vegeta: seen[which] / capacity, melt: keptOf(row), says }
   }
   const [bare, guarded] = [arm('bare'), arm('protected')]
   const rate = measured.capacity!.rate
-  const agrees = ({ vegeta, melt: share, says }: Arm): boolean =>
+  const agrees = ({ vegeta, melt: share, says }: ArmVerdict): boolean =>
     says !== 'no verdict' && toneOf(vegeta) === toneOf(share)
   const isNear = Math.max(rate / capacity, capacity / rate) <= 1 + WITHIN
   return {
-    ...{ app: `${definition.title}`, request: `${ask.method ?? 'GET'} ${ask.path}`, autocannon: capacity, melt: rate },
+    ...{ ...where, name, app: definition.title, request: `${ask.method ?? 'GET'} ${ask.path}` },
+    ...{ tool, closedLoop: capacity, melt: rate },
     ...{ bare, protected: guarded, finding, right: isNear && agrees(bare) && agrees(guarded) },
   }
 }
@@ -159,33 +141,26 @@ function melt(name: string, { run, env = {} }: AppDefinition, ask: Ask, port: nu
   return JSON.parse(said.toString()) as ScenarioResult & { readonly measured: MeltMeasured }
 }
 
-const percent = (share: number): string => `${Math.round(100 * share)} %`
-function table({ apps, load, date, cpu, cores: count, node }: NpmVerdicts): string {
-  const of = ({ says, melt: share, vegeta }: Arm): string => `${says} (${percent(share)}; vegeta ${percent(vegeta)})`
-  const columns = ['app', 'request', 'autocannon', 'melt', 'bare', 'protected', 'right']
-  const rows = apps.map(each => [
-    ...[each.app, `\`${each.request}\``, `${Math.round(each.autocannon)}/s`, `${Math.round(each.melt)}/s`],
-    ...[of(each.bare), of(each.protected), each.right ? 'yes' : '**no**'],
-  ])
-  return `# Verdicts of melt on apps of npm
-
-${date}, ${cpu}, ${count} cores, Node ${node}; made by \`node bench/npm-verdicts.ts\`. Capacity: autocannon's closed loop beside
-melt's search. Each arm: what melt says, and in brackets the share of the capacity answered within a second at ${load}x, as
-melt and as vegeta measured it.
-
-${markdownTable(columns, rows)}
-`
+const wanted = values.table ? [] : operands.length > 0 ? operands : APPS
+const apps = new Map((before?.apps ?? []).map(each => [each.name, each]))
+const notes = readNotes()
+for (const name of wanted) {
+  const verdict = await examine(name)
+  console.error(JSON.stringify(verdict, null, 2))
+  apps.set(verdict.name, verdict)
+}
+for (const [name, note] of notes) apps.set(name, { ...apps.get(name)!, note })
+const result: NpmVerdicts = { load: LOAD, apps: [...apps.values()] }
+sayBars(result.apps.filter(({ right }) => !right).map(({ app }) => `the verdict on ${app} is wrong`))
+if (!values.dry) {
+  writeFileSync(FILE, `${JSON.stringify(result, null, 2)}\n`)
+  writeFileSync(FILE.replace('.json', '.md'), verdictsPage(result))
 }
 
-const where = conditions()
-const apps = new Map((before?.apps ?? []).map(each => [each.app, each]))
-if (!values.table) {
-  for (const name of operands.length > 0 ? operands : APPS) {
-    const verdict = await examine(name)
-    console.error(JSON.stringify(verdict, null, 2))
-    apps.set(verdict.app, verdict)
+function readNotes(): ReadonlyMap<string, string> {
+  try {
+    return notesOf(values.note, [...apps.keys(), ...wanted])
+  } catch (error) {
+    return refuse((error as Error).message)
   }
 }
-const result: NpmVerdicts = { ...(values.table ? before! : where), load: LOAD, apps: [...apps.values()] }
-writeFileSync(FILE, `${JSON.stringify(result, null, 2)}\n`)
-writeFileSync(FILE.replace('.json', '.md'), table(result))

@@ -29,6 +29,13 @@ test('every relative link in a document leads to an existing file', () => {
   }
 })
 
+test('the moving picture of live is a GIF below 1 MB, and in both READMEs', () => {
+  const picture = readFileSync('docs/images/live.gif')
+  assert.equal(picture.toString('latin1', 0, 6), 'GIF89a')
+  assert.ok(picture.length < 1e6, `${picture.length} bytes`)
+  for (const file of ['README.md', 'README.zh-CN.md']) assert.match(read(file), /\(docs\/images\/live\.gif\)/, file)
+})
+
 test('every link to a heading leads to an existing one', () => {
   const slugs = (file: string): string[] =>
     [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, title]) => githubSlug(title!))

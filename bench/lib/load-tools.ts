@@ -214,8 +214,20 @@ function readWrk(stdout: string): Said {
   return { requests, p50: at('50'), p90: at('90'), p99: at('99'), max }
 }
 
-/** Undefined when it is not on this machine, empty when it does not say. */
+/** Undefined when it is not on this machine. */
 export function versionOf({ program, versionArgs }: LoadTool): string | undefined {
   const { stdout, stderr, error } = spawnSync(program, versionArgs, { encoding: 'utf8' })
-  return error === undefined ? (/(?<!go|[\d.])\d+\.\d[\w.-]*/.exec(`${stdout}${stderr}`)?.[0] ?? '') : undefined
+  if (error !== undefined) return undefined
+  // What `go install` builds does not know its own version, but the binary names its module.
+  return versionIn(`${stdout}${stderr}`) ?? moduleVersionIn(goVersionOf(program)) ?? 'dev build'
+}
+
+export const versionIn = (text: string): string | undefined => /(?<!go|[\d.])\d+\.\d[\w.-]*/.exec(text)?.[0]
+
+/** From what `go version -m` prints. */
+export const moduleVersionIn = (text: string): string | undefined => /^\s*mod\s+\S+\s+v(\d\S*)/m.exec(text)?.[1]
+
+/** Empty without Go, or if the program is not written in Go. */
+function goVersionOf(program: string): string {
+  return spawnSync('sh', ['-c', 'go version -m "$(command -v "$0")"', program], { encoding: 'utf8' }).stdout ?? ''
 }

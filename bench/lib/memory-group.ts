@@ -8,12 +8,18 @@ const V2 = '/sys/fs/cgroup'
 export class MemoryGroup {
   readonly folder: string
   readonly #v1: boolean
+  readonly #limitBytes: number
 
   constructor(name: string, limitBytes: number) {
     this.#v1 = existsSync(join(V1, 'memory.limit_in_bytes'))
     this.folder = join(this.#v1 ? V1 : V2, name)
+    this.#limitBytes = limitBytes
+    this.#make()
+  }
+
+  #make(): void {
     mkdirSync(this.folder, { recursive: true })
-    writeFileSync(join(this.folder, this.#v1 ? 'memory.limit_in_bytes' : 'memory.max'), String(limitBytes))
+    writeFileSync(join(this.folder, this.#v1 ? 'memory.limit_in_bytes' : 'memory.max'), String(this.#limitBytes))
   }
 
   /** The command that runs `command` as a member of this group from its first instruction on. */
@@ -29,8 +35,12 @@ export class MemoryGroup {
   }
 
   /** Forgets the peak and drops the page cache, so that each run begins alike. */
-  reset(): void {
-    if (!this.#v1) return
+  async reset(): Promise<void> {
+    if (!this.#v1) {
+      await this.remove()
+      this.#make()
+      return
+    }
     writeFileSync(join(this.folder, 'memory.force_empty'), '0')
     writeFileSync(join(this.folder, 'memory.max_usage_in_bytes'), '0')
   }

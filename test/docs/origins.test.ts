@@ -15,6 +15,8 @@ const NOT_YET_MEASURED_AGAIN: readonly string[] = [
   'docs/apps.md',
   'docs/benchmarks-outbound.md',
   'docs/costs.md',
+  'docs/faq.md',
+  'docs/recovery.md',
   'docs/scoreboard.md',
 ]
 

@@ -1,6 +1,7 @@
 /**
  * Stalls on request: GET /plant/FORM?ms=N holds the loop for about N ms, in one of the forms below. The lines that hold it
- * end in `planted: FORM`; what follows them calls on, so that a stack which is taken too late is on another line.
+ * end in `planted: FORM`; what follows them calls on, so that a stack which is taken too late is on another line. Lines that
+ * end in `prepares` may hold the loop too: at the start, and before a stall.
  * GET /report has each stall with what meltproof said of it, /usage the CPU and memory of this process.
  */
 import { pbkdf2Sync } from 'node:crypto'
@@ -27,29 +28,29 @@ function used(value) {
 }
 
 const bigFile = join(tmpdir(), `planted-${process.pid}`)
-writeFileSync(bigFile, 'é'.repeat(2_000_000))
+writeFileSync(bigFile, 'é'.repeat(2_000_000)) // prepares
 process.on('disconnect', () => process.exit())
 process.on('exit', () => require('node:fs').rmSync(bigFile, { force: true }))
 
 /** How much of each takes a millisecond here. */
 const perMs = {}
 function calibrate(name, amount, act) {
-  act(amount)
+  act(amount) // prepares
   const from = performance.now()
-  act(amount)
+  act(amount) // prepares
   perMs[name] = amount / (performance.now() - from)
 }
-const item = i => ({ id: i, name: `item ${i}`, tags: ['a', 'b'], price: i / 7 })
-const itemsOf = count => Array.from({ length: count }, (_, i) => item(i))
-const textOf = count => JSON.stringify(itemsOf(count))
-const noise = Buffer.from(Array.from({ length: 2_000_000 }, () => Math.floor(Math.random() * 64)))
-const noiseOf = bytes => Buffer.concat(Array.from({ length: Math.ceil(bytes / noise.length) }, () => noise))
-const sample = textOf(100_000)
-calibrate('parse', 100_000, () => used(JSON.parse(sample)))
-const items = itemsOf(100_000)
-calibrate('stringify', 100_000, () => used(JSON.stringify(items)))
-calibrate('pbkdf2', 100_000, amount => used(pbkdf2Sync('a', 'b', amount, 32, 'sha512')))
-calibrate('gzip', 2_000_000, () => used(gzipSync(noise)))
+const item = i => ({ id: i, name: `item ${i}`, tags: ['a', 'b'], price: i / 7 }) // prepares
+const itemsOf = count => Array.from({ length: count }, (_, i) => item(i)) // prepares
+const textOf = count => JSON.stringify(itemsOf(count)) // prepares
+const noise = Buffer.from(Array.from({ length: 2_000_000 }, () => Math.floor(Math.random() * 64))) // prepares
+const noiseOf = bytes => Buffer.concat(Array.from({ length: Math.ceil(bytes / noise.length) }, () => noise)) // prepares
+const sample = textOf(100_000) // prepares
+calibrate('parse', 100_000, () => used(JSON.parse(sample))) // prepares
+const items = itemsOf(100_000) // prepares
+calibrate('stringify', 100_000, () => used(JSON.stringify(items))) // prepares
+calibrate('pbkdf2', 100_000, amount => used(pbkdf2Sync('a', 'b', amount, 32, 'sha512'))) // prepares
+calibrate('gzip', 2_000_000, () => used(gzipSync(noise))) // prepares
 
 const template = new Function(
   'rows',
@@ -74,7 +75,7 @@ const forms = {
     }
   },
   jsonParse: ms => {
-    const text = textOf(Math.ceil(perMs.parse * ms))
+    const text = textOf(Math.ceil(perMs.parse * ms)) // prepares
     return () => {
       const parsed = JSON.parse(text) // planted: jsonParse
       used(parsed)
@@ -82,7 +83,7 @@ const forms = {
     }
   },
   jsonStringify: ms => {
-    const many = itemsOf(Math.ceil(perMs.stringify * ms))
+    const many = itemsOf(Math.ceil(perMs.stringify * ms)) // prepares
     return () => {
       const text = JSON.stringify(many) // planted: jsonStringify
       used(text)
@@ -95,7 +96,7 @@ const forms = {
     used(key.length)
   },
   zlib: ms => {
-    const bytes = noiseOf(perMs.gzip * ms)
+    const bytes = noiseOf(perMs.gzip * ms) // prepares
     return () => {
       const small = gzipSync(bytes) // planted: zlib
       used(small)
@@ -120,7 +121,7 @@ const forms = {
   },
   template: ms => {
     const until = performance.now() + ms
-    const rows = itemsOf(1000)
+    const rows = itemsOf(1000) // prepares
     return () => {
       const page = template(rows, until) // planted: template
       used(page)
@@ -172,34 +173,44 @@ const forms = {
   },
 }
 
-/** The lines of each form, by file. */
+/** The lines of each form, by file; and the lines of this file that prepare. */
 const truth = {}
+const prepares = { file: import.meta.filename, lines: [] }
 for (const file of [import.meta.filename, lateFile, join(import.meta.dirname, 'typed.ts')]) {
   for (const [i, line] of readFileSync(file, 'utf8').split('\n').entries()) {
     const form = /[/][/] planted: (\w+)$/.exec(line)?.[1]
     if (form !== undefined) truth[form] = { file, line: i + 1 }
+    else if (line.endsWith('// prepares')) prepares.lines.push(i + 1)
   }
 }
 
 const stalls = []
 const culprits = []
+/** When lines ran that prepare. */
+const others = []
+function preparing(act) {
+  const fromMs = performance.now()
+  const made = act()
+  others.push({ fromMs, toMs: performance.now() })
+  return made
+}
 subscribe('meltproof:culprit', record => culprits.push(record))
 
 const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url, 'http://localhost')
   const form = pathname.split('/')[2]
   if (pathname === '/report')
-    response.end(JSON.stringify({ stalls, culprits, forms: Object.keys(forms).filter(name => forms[name]) }))
+    response.end(
+      JSON.stringify({ stalls, culprits, others, prepares, forms: Object.keys(forms).filter(name => forms[name]) }),
+    )
   else if (pathname === '/usage') response.end(JSON.stringify(usage()))
   else if (forms[form] === undefined) response.end('ok')
   else {
-    const act = forms[form](Number(searchParams.get('ms')))
+    const ms = Number(searchParams.get('ms'))
+    const act = preparing(() => forms[form](ms))
     // What was prepared is no part of the stall.
     await new Promise(resolve => setTimeout(resolve, 100))
-    const hold =
-      form === 'regex' || form === 'fs' || form === 'loop' || form === 'template'
-        ? forms[form](Number(searchParams.get('ms')))
-        : act
+    const hold = form === 'regex' || form === 'fs' || form === 'loop' || form === 'template' ? forms[form](ms) : act
     const fromMs = performance.now()
     await hold()
     stalls.push({ form, fromMs, toMs: performance.now(), route: `GET ${pathname}`, ...truth[form] })
@@ -209,6 +220,7 @@ const server = createServer(async (request, response) => {
 })
 // A client that was made to wait must not find its connection closed.
 server.keepAliveTimeout = 600_000
+others.push({ fromMs: 0, toMs: performance.now() })
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
 
 function usage() {

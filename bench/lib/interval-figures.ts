@@ -1,0 +1,16 @@
+/** Whether the interval that the lab reports has the truth in it, of which only bounds are known. Pure. */
+
+export const FIGURES = ['p50', 'p90', 'p99'] as const
+export type Of<T> = Readonly<Record<(typeof FIGURES)[number], T>>
+/** From, to. */
+export type Range = readonly [number, number]
+
+/** `holds`: each interval has something of its bounds; `contains`: each has all of them. */
+export function judged(interval: Of<Range>, truth: Of<Range>): { readonly holds: boolean; readonly contains: boolean } {
+  const all = (is: (interval: Range, truth: Range) => boolean): boolean =>
+    FIGURES.every(figure => is(interval[figure], truth[figure]))
+  return {
+    holds: all((ours, bounds) => ours[0] <= bounds[1] && ours[1] >= bounds[0]),
+    contains: all((ours, bounds) => ours[0] <= bounds[0] && ours[1] >= bounds[1]),
+  }
+}

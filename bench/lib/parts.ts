@@ -1,0 +1,59 @@
+/** Results that are made in several runs: an earlier run's figures stay while the code, machine and settings are the same. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { FIGURE_CODE } from '../../packages/lab/src/experiment/commit.ts'
+import type { Conditions } from './conditions.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+export const resultFile = (name: string): string => join(ROOT, `bench/results/${name}.json`)
+
+/** Undefined if it was not measured yet. */
+export function readResult<T>(name: string): T | undefined {
+  const file = resultFile(name)
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as T) : undefined
+}
+
+export type Settings = Readonly<Record<string, unknown>>
+
+/** The part that the next run can extend; undefined if there is none, and stderr says why not. */
+export function extendable<T extends Conditions>(
+  earlier: T | undefined,
+  where: Conditions,
+  settings: Settings,
+): T | undefined {
+  if (earlier === undefined) return undefined
+  const why = whyOther(earlier, where, settings)
+  if (why === undefined) return earlier
+  console.error(`The figures begin again: the earlier ones have another ${why}.`)
+  return undefined
+}
+
+/** The conditions of all runs together. */
+export const together = (earlier: Conditions | undefined, where: Conditions): Conditions => ({
+  ...where,
+  loadBefore: Math.max(where.loadBefore, earlier?.loadBefore ?? 0),
+})
+
+/** What differs; undefined if the runs belong together. Pure, with a `sameCode` that is. */
+export function whyOther(
+  earlier: Conditions,
+  where: Conditions,
+  settings: Settings,
+  sameCode: (commit: string) => boolean = isThisCode,
+): string | undefined {
+  const of = earlier as unknown as Settings
+  for (const [name, value] of Object.entries(settings)) {
+    if (JSON.stringify(of[name]) !== JSON.stringify(value)) return name
+  }
+  for (const name of ['cpu', 'cores', 'node', 'kernel'] as const) if (earlier[name] !== where[name]) return name
+  if (earlier.commit === where.commit) return undefined
+  // A commit with changes that were not committed names no code.
+  const isKnown = [earlier, where].every(({ commit = '+' }) => !commit.endsWith('+'))
+  return isKnown && sameCode(earlier.commit!) ? undefined : 'commit'
+}
+
+/** Whether only documents and results have changed since. */
+const isThisCode = (commit: string): boolean =>
+  spawnSync('git', ['diff', '--quiet', commit, '--', ...FIGURE_CODE], { cwd: ROOT }).status === 0

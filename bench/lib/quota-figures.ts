@@ -1,0 +1,141 @@
+/** The figures of bench/cpu-quota.ts, its bars, and the table of docs/fleet.md. Pure. */
+import { whyNoVerdict } from '../../packages/lab/src/melt/no-verdict.ts'
+import { formatMs, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
+import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
+import type { Conditions } from './conditions.ts'
+import { madeBy, measuredOn, NOT_MEASURED } from './page-table.ts'
+
+export const ARMS = ['bare', 'protected', 'unlimited', 'told', 'unasked'] as const
+export type Arm = (typeof ARMS)[number]
+/** Those that have to meet the bars. */
+const JUDGED: readonly Arm[] = ['protected', 'told']
+/** Of the best arm's goodput. */
+const LEAST_KEPT = 0.97
+const MOST_P99_MS = 500
+
+export interface QuotaRun {
+  readonly arm: Arm
+  /** Of the capacity. */
+  readonly load: number
+  readonly seconds: number
+  readonly due: number
+  /** Answered within a second. */
+  readonly good: number
+  readonly late: number
+  readonly shed: number
+  readonly failed: number
+  /** Of answers other than sheds; null without any. */
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
+  /** CPU that the process used, as a share of its quota. */
+  readonly usedShare: number
+  readonly throttledMsPerS: number
+}
+
+export interface ShareFigures {
+  readonly share: number
+  /** Requests a second of the bare service, before and after the runs. */
+  readonly capacity: number
+  readonly searches: readonly number[]
+  readonly after: number
+  readonly runs: readonly QuotaRun[]
+}
+
+export interface QuotaFigures extends Conditions {
+  readonly periodMs: number
+  readonly shares: readonly ShareFigures[]
+  readonly missed: readonly string[]
+}
+
+/** The rounds of an arm at a load together: rates a second, and medians of the percentiles. */
+export interface QuotaRow {
+  readonly arm: Arm
+  readonly load: number
+  readonly goodput: number
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
+  /** Shares of what was due. */
+  readonly late: number
+  readonly shed: number
+  readonly failed: number
+}
+
+export function rowsOf({ runs }: Pick<ShareFigures, 'runs'>): QuotaRow[] {
+  const groups = Map.groupBy(runs, ({ arm, load }) => `${load} ${arm}`)
+  return [...groups.values()].map(those => {
+    const sum = (of: (run: QuotaRun) => number): number => those.reduce((total, run) => total + of(run), 0)
+    const due = sum(run => run.due)
+    return {
+      ...{ arm: those[0]!.arm, load: those[0]!.load },
+      goodput: sum(run => run.good) / sum(run => run.seconds),
+      p50Ms: medianOf(those.map(run => run.p50Ms)),
+      p99Ms: medianOf(those.map(run => run.p99Ms)),
+      late: sum(run => run.late) / due,
+      shed: sum(run => run.shed) / due,
+      failed: sum(run => run.failed) / due,
+    }
+  })
+}
+
+function medianOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter(value => value !== null).sort((a, b) => a - b)
+  return known.length === 0 ? null : known[(known.length - 1) >> 1]!
+}
+
+/** A sentence; undefined if the capacity is good enough to judge by it. */
+export function whyUnsure(figures: ShareFigures): string | undefined {
+  const { searches, capacity, after } = figures
+  return whyNoVerdict({ searches, over: [capacity, after], best: Math.max(...rowsOf(figures).map(row => row.goodput)) })
+}
+
+export function missedBars(shares: readonly ShareFigures[]): string[] {
+  return shares.filter(share => whyUnsure(share) === undefined).flatMap(missedAt)
+}
+
+function missedAt(figures: ShareFigures): string[] {
+  const rows = rowsOf(figures)
+  return rows
+    .filter(({ arm }) => JUDGED.includes(arm))
+    .flatMap(row => {
+      const { arm, load, goodput, p99Ms, late, shed } = row
+      const beside = rows.filter(each => each.load === load)
+      const best = Math.max(...beside.map(each => each.goodput))
+      const bare = beside.find(each => each.arm === 'bare')
+      const name = `${formatPercent(figures.share)} of a core at ${formatPercent(load)}, ${arm}`
+      return [
+        ...(goodput >= LEAST_KEPT * best
+          ? []
+          : [`${name}: ${formatPercent(goodput / best)} of the goodput of the best arm`]),
+        ...(p99Ms !== null && p99Ms <= MOST_P99_MS ? [] : [`${name}: p99 ${formatMs(p99Ms)}`]),
+        ...(late === 0 ? [] : [`${name}: ${formatPercent(late)} answered later than a second`]),
+        ...(bare === undefined || load >= 1 || shed <= bare.late + bare.failed
+          ? []
+          : [
+              `${name}: ${formatPercent(shed)} shed, of which bare answers all but ${formatPercent(bare.late + bare.failed)}`,
+            ]),
+      ]
+    })
+}
+
+const NAMES: Readonly<Record<Arm, string>> = {
+  bare: 'bare',
+  protected: 'with meltproof',
+  unlimited: 'with a `limit` of 10,000',
+  told: 'with load reports and agent checks',
+  unasked: 'with load reports',
+}
+
+export function quotaTable(figures: QuotaFigures | undefined): string {
+  const columns = [madeBy('cpu-quota'), 'offered', 'answered within a second', 'p99', 'later', 'shed']
+  if (figures === undefined) return markdownTable(columns, [columns.map(() => NOT_MEASURED)])
+  const lines = figures.shares.flatMap(share => {
+    const unsure = whyUnsure(share)
+    return rowsOf(share).map(({ arm, load, goodput, p99Ms, late, shed }) => [
+      `${formatPercent(share.share)} of a core, ${NAMES[arm]}${unsure === undefined ? '' : ' (not judged)'}`,
+      `${formatPercent(load)} of ${formatRate(share.capacity)}/s`,
+      `${formatRate(goodput)}/s`,
+      ...[formatMs(p99Ms), formatPercent(late), formatPercent(shed)],
+    ])
+  })
+  return markdownTable(columns, [...lines, [`slices of ${figures.periodMs} ms; ${measuredOn(figures)}`]])
+}

@@ -1,0 +1,43 @@
+/** What the lab's control group of CPU does not offer: another period, and how long its processes were throttled. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const V1 = '/sys/fs/cgroup/cpu'
+const V2 = '/sys/fs/cgroup'
+
+export class QuotaGroup {
+  readonly #folder: string
+  readonly #v1: boolean
+
+  /** The group that a process is in. */
+  constructor(pid: number) {
+    const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n')
+    this.#v1 = existsSync(join(V1, 'cpu.cfs_quota_us'))
+    const line = lines.find(each => (this.#v1 ? /^\d+:(?:[\w,]+,)?cpu[,:]/ : /^0::/).test(each))
+    if (line === undefined) throw new Error(`/proc/${pid}/cgroup names no group of CPU`)
+    this.#folder = join(this.#v1 ? V1 : V2, line.split(':').slice(2).join(':'))
+  }
+
+  /** The quota of `share` in slices of this length. */
+  setPeriod(periodMs: number, share: number): void {
+    const period = periodMs * 1000
+    const quota = Math.round(period * share)
+    if (this.#v1) {
+      // A quota must not exceed what the kernel allows for the period of the moment.
+      this.#write('cpu.cfs_quota_us', -1)
+      this.#write('cpu.cfs_period_us', period)
+      this.#write('cpu.cfs_quota_us', quota)
+    } else this.#write('cpu.max', `${quota} ${period}`)
+  }
+
+  /** Since the group was made, ms: the time of all its processes together. */
+  throttledMs(): number {
+    const text = readFileSync(join(this.#folder, 'cpu.stat'), 'utf8')
+    const [, name, value] = /^(throttled_time|throttled_usec) (\d+)$/m.exec(text) ?? []
+    return Number(value ?? 0) / (name === 'throttled_time' ? 1e6 : 1e3)
+  }
+
+  #write(file: string, value: number | string): void {
+    writeFileSync(join(this.#folder, file), String(value))
+  }
+}
