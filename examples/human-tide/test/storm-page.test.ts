@@ -7,19 +7,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
 import { pageApp } from '../storm/page-server.ts'
 import { CALM, changed } from '../storm/settings.ts'
+import { atEachSize, faultsIn, SIZES } from './layout.ts'
 import { launchBrowser, skip, until } from './stage.ts'
 
 /** More than two states take, ms. */
 const LATE_MS = 1200
 
 let settings = CALM
+let figures: object = {}
 const server = createServer(
   pageApp({
     tell: () => ({
       ...settings,
       machine: '',
       linesPerS: 0,
-      sides: ['left', 'right'].map(name => ({ name, isUp: true, ages: '' })),
+      sides: ['left', 'right'].map(name => ({ name, isUp: true, ages: '', ...figures })),
     }),
     set(given) {
       settings = changed(settings, given)
@@ -98,3 +100,27 @@ test('a change made on another page is shown, and one that the server refuses is
   await log.click()
   await until('it is as the server has it', () => log.isChecked())
 })
+
+for (const [state, words] of [
+  ['carries', 'carries all'],
+  ['sheds', 'full, and in time'],
+  ['strains', 'falling behind'],
+  ['melts', 'melting'],
+] as const) {
+  test(`"${words}" and the longest figures can be read at every width, in light and dark mode`, { skip }, async t => {
+    const most = { duePerS: 5000, storedPerS: 5000, inTimePerS: 4999, shedPerS: 4999, lostPerS: 4999, p99Ms: 4000 }
+    figures = { ...most, state }
+    t.after(() => {
+      figures = {}
+    })
+    const page = await open(t)
+    settings = changed(settings, { phones: 5000, right: { protect: true, log: true } })
+    await until('it shows them', async () => {
+      const said = await page.locator('#right .top').textContent()
+      return (
+        said === `protected, with console.log${words}` && (await page.locator('#phones-now').textContent()) === '5,000'
+      )
+    })
+    await atEachSize(page, SIZES, async (_, where) => assert.deepEqual(await faultsIn(page), [], where))
+  })
+}

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { freePort } from '../../../packages/lab/src/launch/free-port.ts'
 import { Storm } from '../src/storm.ts'
+import { atEachSize, faultsIn, SIZES } from './layout.ts'
 import { startService } from './service.ts'
 import { launchBrowser, PHONE, skip, until } from './stage.ts'
 
@@ -88,6 +89,7 @@ test('both shores store what the same phones send, and a line of log melts the b
     )
     return left !== right
   })
+  await atEachSize(page, SIZES, async (_, where) => assert.deepEqual(await faultsIn(page), [], where))
   await page.getByRole('button', { name: '2013: one line of logging' }).click()
   await until('the other one is bare, without the line', async () => (await text(page, '#right h2')) === 'bare')
   await until('the left one melts', async () => (await text(page, '#left .state')) === 'melting')
@@ -100,20 +102,23 @@ test('both shores store what the same phones send, and a line of log melts the b
   assert.match((await page.locator('#left .map').getAttribute('aria-label'))!, /^The shore, bare: [\d,]+ of 100 phones/)
 })
 
-test('the page works by keyboard on a small phone, in light and dark mode', { skip, timeout: 120_000 }, async t => {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    const phone = { ...PHONE, viewport: { width: 320, height: 568 } }
-    const page = await open(t, { ...phone, colorScheme, reducedMotion: 'reduce' })
-    await until(
-      'it is told',
-      async () => (await text(page, '#phones-now')) !== '' && (await text(page, '#left h2')) !== '',
-    )
-    assert.ok(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'), colorScheme)
+test('the page works by keyboard on phones and tablets, in light and dark mode', {
+  skip,
+  timeout: 180_000,
+}, async t => {
+  const page = await open(t, { ...PHONE, reducedMotion: 'reduce' })
+  await until(
+    'it is told',
+    async () => (await text(page, '#phones-now')) !== '' && (await text(page, '#left h2')) !== '',
+  )
+  await atEachSize(page, SIZES, async ({ width }, where) => {
+    assert.deepEqual(await faultsIn(page), [], where)
     const small = await page.evaluate<string[]>(
       `[...document.querySelectorAll('button, input[type=range], label:has(input)')].filter(each => each.getBoundingClientRect().height < 44).map(each => each.outerHTML)`,
     )
-    assert.deepEqual(small, [], 'a finger needs 44 px')
-    assert.equal(await page.locator('#left dd:visible').count(), 2, 'more figures cannot be read beside each other')
+    assert.deepEqual(small, [], `a finger needs 44 px: ${where}`)
+    const figures = width <= 480 ? 2 : 5
+    assert.equal(await page.locator('#left dd:visible').count(), figures, `as many figures as can be read: ${where}`)
     assert.match(
       (await page.locator('#left .key:visible').textContent())!,
       /due .*stored in time/,
@@ -127,8 +132,7 @@ test('the page works by keyboard on a small phone, in light and dark mode', { sk
     await page.keyboard.press('ArrowRight')
     assert.equal(await slider.getAttribute('aria-valuetext'), '10 phones')
     await until('the load follows', async () => (await figure(page, 'left', 'storedPerS')) <= 15)
-    await page.context().close()
-  }
+  })
 })
 
 test('settings from another site are refused, and a port in use is reported', { skip, timeout: 60_000 }, async () => {
@@ -174,24 +178,39 @@ test('on a desktop the first screen shows the running storm, on a phone the form
 }, async t => {
   const servicePort = await freePort()
   const service = await startService(servicePort, { DATA_DIR: folder, STORM_PORT: '0' })
-  const phone = await open(t, { ...PHONE, viewport: { width: 320, height: 568 } }, servicePort)
-  await until('it knows how long it keeps', async () => (await text(phone, '#keep')) === '30 days')
-  const button = (await phone.locator('#start').boundingBox())!
-  assert.ok(button.y + button.height <= 568, 'the button is on the first screen')
-  assert.equal(await phone.locator('#storm').getAttribute('src'), null, 'and loads no storm')
-  await phone.context().close()
+  t.after(() => service.end())
+  // A phone or a tablet has no mouse, however wide it is; a narrow window has no room for the storm.
+  for (const [options, sizes] of [
+    [PHONE, SIZES],
+    [{}, SIZES.filter(({ width }) => width < 768)],
+  ] as const) {
+    const form = await open(t, { ...options, viewport: sizes[0]! }, servicePort)
+    await until('it knows how long it keeps', async () => (await text(form, '#keep')) === '30 days')
+    await atEachSize(form, sizes, async ({ height }, where) => {
+      assert.deepEqual(await faultsIn(form), [], where)
+      const button = (await form.locator('#start').boundingBox())!
+      assert.ok(button.y + button.height <= height, `the button is on the first screen: ${where}`)
+    })
+    assert.equal(await form.locator('#storm').getAttribute('src'), null, 'and loads no storm')
+    await form.context().close()
+  }
 
   const desk = await open(t, { viewport: { width: 1280, height: 800 } }, servicePort)
   const shore = desk.frameLocator('#storm')
   await until('it melts', async () => (await shore.locator('#left .state').textContent()) === 'melting', 90_000)
-  const melts = (await shore.locator('#left .big').boundingBox())!
-  assert.ok(melts.y + melts.height <= 800, 'it melts on the first screen')
-  const [storm, join] = await Promise.all(['#storm', '.desk h2'].map(each => desk.locator(each).boundingBox()))
-  assert.ok(storm!.y + storm!.height <= join!.y, 'then it invites')
-  assert.ok(
-    await shore.locator('html').evaluate(html => html.scrollHeight <= html.clientHeight),
-    'nothing scrolls within it',
-  )
+  const framed = desk.frames().find(frame => frame !== desk.mainFrame())!
+  const atDesk = SIZES.filter(({ width }) => width >= 768)
+  await atEachSize(desk, atDesk, async ({ height }, where) => {
+    assert.deepEqual([...(await faultsIn(desk)), ...(await faultsIn(framed))], [], where)
+    const melts = (await shore.locator('#left .big').boundingBox())!
+    assert.ok(melts.y + melts.height <= height, `it melts on the first screen: ${where}`)
+    const [storm, join] = await Promise.all(['#storm', '.desk h2'].map(each => desk.locator(each).boundingBox()))
+    assert.ok(storm!.y + storm!.height <= join!.y, `then it invites: ${where}`)
+    assert.ok(
+      await shore.locator('html').evaluate(html => html.scrollHeight <= html.clientHeight),
+      `nothing scrolls within it: ${where}`,
+    )
+  })
   const elsewhere = { headers: { 'sec-fetch-site': 'cross-site' } }
   assert.equal((await fetch(`${service.origin}/storm/`, elsewhere)).status, 403)
   await desk.context().close()

@@ -120,7 +120,7 @@ export class Curve {
     const shown = this.#now === undefined ? this.#points : [...this.#points, this.#now]
     const high = highest(
       this.#capacity,
-      shown.flatMap(([, good]) => good),
+      shown.flatMap(([, good]) => good.map(each => each ?? 0)),
     )
     const y = (/** @type {number} */ good) => height - bottom - (good / high) * (height - bottom - top)
     ink.fillStyle = surface.colour('--soft')
@@ -157,10 +157,12 @@ export class Curve {
     ink.strokeStyle = ink.fillStyle = this.surface.colour(side === 0 ? '--bare' : '--protected')
     ink.lineWidth = 2.5
     ink.lineJoin = 'round'
+    // A load that was too short to judge for a side has no point of it.
+    const known = this.#points.filter(([, good]) => typeof good[side] === 'number')
     ink.beginPath()
-    for (const [load, good] of this.#points) ink.lineTo(x(load), y(good[side] ?? 0))
+    for (const [load, good] of known) ink.lineTo(x(load), y(good[side] ?? 0))
     ink.stroke()
-    for (const [load, good] of this.#points) disc(ink, side, x(load), y(good[side] ?? 0), 3)
+    for (const [load, good] of known) disc(ink, side, x(load), y(good[side] ?? 0), 3)
     if (this.#now !== undefined) disc(ink, side, x(this.#now[0]), y(this.#now[1][side] ?? 0), 7)
   }
 }

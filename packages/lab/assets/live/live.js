@@ -116,9 +116,10 @@ function show(told) {
     const { dots, minute } = sides[index] ?? {}
     dots?.add(told.atS, side.dots)
     for (const [atS, , good] of told.points ?? []) minute?.add(atS, good[index] ?? 0)
-    showFigures(index, side)
+    showFigures(index, side, told.unjudged)
     if (isSpoken) describe(index, side)
   }
+  setText(byId('unjudged'), told.unjudged === undefined ? '' : `No verdict: ${told.unjudged}.`)
   curve.set([told.load, told.sides.map(side => side.good)], told.curve)
   if (isSpoken) showGenerator(told)
   if (calm.matches && now - drawnAt < CALM_MS) return
@@ -130,12 +131,14 @@ function show(told) {
   }
 }
 
-/** @param {number} index @param {Side} figures */
-function showFigures(index, figures) {
+/** @param {number} index @param {Side} figures @param {string | undefined} unjudged */
+function showFigures(index, figures, unjudged) {
   const side = sides[index]
   if (side === undefined) return
-  setText(side.part('.state'), STATES[figures.state])
-  side.part('.state').dataset.is = figures.state
+  // That the process has ended is a fact, whatever else is unsure.
+  const state = unjudged === undefined || figures.state === 'ended' ? figures.state : 'unjudged'
+  setText(side.part('.state'), STATES[state])
+  side.part('.state').dataset.is = state
   for (const element of side.figures) {
     const of = element.dataset.of
     setText(element, of === 'p99Ms' ? ms(figures.p99Ms) : rate(/** @type {any} */ (figures)[of ?? ''] ?? 0))

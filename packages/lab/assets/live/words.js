@@ -2,22 +2,24 @@
 
 /**
  * @typedef {'good' | 'late' | 'refused' | 'lost'} Fate
- * @typedef {'waits' | 'keeps-up' | 'full' | 'strains' | 'melts' | 'ended'} State
+ * @typedef {'waits' | 'keeps-up' | 'full' | 'strains' | 'melts' | 'recovers' | 'ended'} State
  * @typedef {Record<Fate, number> & { due: number, p99Ms: number | null, ownMs: number | null, state: State, dots: [Fate, number][] }} Side
  * @typedef {[atS: number, load: number, good: number[]]} Point
- * @typedef {[load: number, good: number[]]} CurvePoint
- * @typedef {{ atS: number, load: number, sides: Side[], points?: Point[], curve?: CurvePoint[] }} Told
+ * @typedef {[load: number, good: (number | null)[]]} CurvePoint
+ * @typedef {{ atS: number, load: number, unjudged?: string, sides: Side[], points?: Point[], curve?: CurvePoint[] }} Told
  * @typedef {{ command: string, request: string, sloMs: number, timeoutMs: number, machine: string, capacity: number, stops: number[] }} About
  */
 
-/** @type {Record<State, string>} */
+/** @type {Record<State | 'unjudged', string>} */
 export const STATES = {
   waits: 'waiting',
   'keeps-up': 'keeps up',
-  full: 'full, and in time',
-  strains: 'falling behind',
+  full: 'full, and holds',
+  strains: 'sagging',
   melts: 'melting',
+  recovers: 'works off its backlog',
   ended: 'its process has ended',
+  unjudged: 'no verdict',
 }
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })

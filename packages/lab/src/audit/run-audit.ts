@@ -43,6 +43,7 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
   let users: Users | undefined
   let origin = ''
   let asked: Asking | undefined
+  let notes: readonly string[] = []
   let shutdown: Shutdown | null = null
   let failure: unknown
   try {
@@ -64,7 +65,7 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
     if (found.note !== undefined) progress.line(`note: ${found.note}`)
     origin = found.origin
     users = new Users(origin, options.paths, options)
-    await prepare(app, origin, observed, users, options, signal)
+    notes = await prepare(app, origin, observed, users, options, signal)
     const run = { app, users, observed, progress, signal }
     await alone(run, options.durationMs * ALONE_SHARE)
     await together(run, options.users, options.durationMs * (1 - ALONE_SHARE))
@@ -81,7 +82,7 @@ export async function runAudit(options: AuditOptions, progress: Progress, signal
   const facts = observed.serving()
   observed.remove()
   if (users === undefined || facts.length === 0) return { result: undefined, failure }
-  return { result: resultOf({ options, origin, startedAt, facts, asked: asked ?? users, shutdown }), failure }
+  return { result: resultOf({ options, origin, startedAt, facts, asked: asked ?? users, shutdown, notes }), failure }
 }
 
 async function prepare(
@@ -91,19 +92,21 @@ async function prepare(
   users: Users,
   options: AuditOptions,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly string[]> {
   if (observed.facts().length === 0) {
     throw new UserError(
       `'${options.command.join(' ')}' listens, but is not a Node program (or drops NODE_OPTIONS): audit supports Node ` +
         `only; give it the command that starts node${quote(app.lastWords())}`,
     )
   }
+  const redirects: string[] = []
   for (const path of options.paths) {
     signal.throwIfAborted()
-    await checkAnswers(app, new URL(path, origin), options, ANSWER_MS)
+    redirects.push(...(await checkAnswers(app, new URL(path, origin), options, ANSWER_MS)))
   }
   await users.askAll(WARM_UP)
   signal.throwIfAborted()
+  return redirects
 }
 
 interface Run {
@@ -203,6 +206,7 @@ interface Ended {
   readonly facts: readonly Facts[]
   readonly asked: Asking
   readonly shutdown: Shutdown | null
+  readonly notes: readonly string[]
 }
 
 /** The path as the server receives it: `/a b` becomes `/a%20b`. */
@@ -211,9 +215,10 @@ function pathAndQuery(path: string, origin: string): string {
   return pathname + search
 }
 
-function resultOf({ options, origin, startedAt, facts, asked, shutdown }: Ended): AuditResult {
+function resultOf({ options, origin, startedAt, facts, asked, shutdown, notes }: Ended): AuditResult {
   const findings = judge(facts, shutdown)
   const { answers, failures } = asked
+  const failed = `${failures} of ${answers} requests were answered with an error, or not at all`
   return {
     kind: 'audit',
     version: 1,
@@ -232,11 +237,6 @@ function resultOf({ options, origin, startedAt, facts, asked, shutdown }: Ended)
       facts,
       options.paths.map(path => pathAndQuery(path, origin)),
     ),
-    notes:
-      failures > answers / 10
-        ? [
-            `${failures} of ${answers} requests were answered with an error, or not at all, so the audit saw less than usual`,
-          ]
-        : [],
+    notes: failures > answers / 10 ? [...notes, `${failed}, so the audit saw less than usual`] : notes,
   }
 }

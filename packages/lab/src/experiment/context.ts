@@ -27,6 +27,7 @@ export interface ContextParts {
   readonly progress: Progress
   readonly cores: Cores | undefined
   readonly checkpoint?: () => void
+  readonly disturbance?: () => string | undefined
 }
 
 export interface ManagedContext {
@@ -42,7 +43,8 @@ const defaultStartTimeoutMs = 60_000
 /** An app with a backlog on a busy machine answers slowly. */
 const ASK_TIMEOUT_MS = 30_000
 
-export function makeContext({ form, signal, progress, cores, checkpoint = () => {} }: ContextParts): ManagedContext {
+export function makeContext(parts: ContextParts): ManagedContext {
+  const { form, signal, progress, cores, checkpoint = () => {}, disturbance = () => undefined } = parts
   const undo: (() => Promise<void> | void)[] = []
   const doubts: string[] = []
   const noted = new Set<string>()
@@ -59,6 +61,7 @@ export function makeContext({ form, signal, progress, cores, checkpoint = () => 
     status: text => progress.status(text),
     line: (text, tone) => progress.line(text, tone),
     doubt,
+    disturbance,
     checkpoint,
     cleanUp: action => void undo.push(action),
     sleep: async ms => void (await sleep(ms, undefined, { signal })),

@@ -56,7 +56,9 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const { measured } = resumed
   const elapsedMs = (): number => Math.round(resumed.elapsedMs + performance.now() - startedMs)
   const checkpoint = (): void => options.onCheckpoint?.({ measured, elapsedMs: elapsedMs(), why: doubts })
-  const { context, doubts, nodes, end } = makeContext({ form, signal, progress, cores, checkpoint })
+  const machine = describeMachine()
+  const soFar = (): string | undefined => disturbance({ ...machine, foreign: foreignWatch.soFar() ?? null })
+  const { context, doubts, nodes, end } = makeContext({ form, signal, progress, cores, checkpoint, disturbance: soFar })
   for (const reason of resumed.why) context.doubt(reason)
   // Read before the run, because a commit may be made meanwhile.
   const commit = commitHere()
@@ -78,9 +80,9 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
     commandLine: options.commandLine,
     labVersion: options.labVersion,
     ...(commit === undefined ? {} : { commit }),
-    ...describeMachine(),
+    ...machine,
     ...scriptOf(scenario.name),
-    ...(nodes.size === 0 ? {} : { appNode: [...new Set(nodes.values())] }),
+    ...(nodes.size === 0 ? {} : { appNode: appNodes(nodes, scenario.arms) }),
     pinning: cores ?? null,
     foreign: foreign ?? null,
   }
@@ -133,6 +135,14 @@ export function saidOf(
     verdicts: judge(expects, measured, { form, incomplete, disturbed }),
     ...(disturbed === undefined ? view : withoutVerdict(view, disturbed)),
   }
+}
+
+/** Each version once; with the names of its arms if there are several. A command of no arm is the bare one. */
+export function appNodes(nodes: ReadonlyMap<string, string>, arms: Scenario<unknown>['arms']): readonly string[] {
+  const versions = Map.groupBy(nodes, ([, version]) => version)
+  if (versions.size < 2) return [...versions.keys()]
+  const armOf = (command: string) => (arms.some(({ name }) => name === command) ? command : 'bare')
+  return [...versions].map(([version, those]) => `${version} (${those.map(([name]) => armOf(name)).join(', ')})`)
 }
 
 const scriptOf = (name: string): { readonly script?: string } => {

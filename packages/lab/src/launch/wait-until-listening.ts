@@ -166,14 +166,18 @@ export function ask(
   })
 }
 
-/** Checks that the request is answered 2xx or 3xx before it is measured for minutes. */
-export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeoutMs: number): Promise<number> {
+/** Checks that the request is answered 2xx or 3xx before it is measured for minutes. Returns doubts about a redirect. */
+export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeoutMs: number): Promise<string[]> {
   let outcome: number | string = ''
   // A server may listen a moment before it is ready, so there are three tries in half a second.
   for (let attempt = 0; attempt < 3; attempt++) {
     if (attempt > 0) await sleep(250)
     outcome = await ask(url, request, timeoutMs)
-    if (typeof outcome === 'number' && outcome >= 200 && outcome < 400) return outcome
+    if (typeof outcome === 'number' && outcome >= 200 && outcome < 400) {
+      const asked = `${request.method} ${url.pathname} is answered ${outcome}`
+      const isRedirect = outcome >= 300 && outcome !== 304
+      return isRedirect ? [`${asked}, and redirects are not followed; measure their target with --path`] : []
+    }
     if (app.ended() !== undefined) throw endedEarly(app)
   }
   const { hostname, port } = parseTarget(url.origin)

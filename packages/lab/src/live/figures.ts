@@ -6,11 +6,9 @@ import type { Fate, SideCounts } from './side-counter.ts'
 
 /** Long enough to be steady, short enough to follow the slider, ms. */
 const WINDOW_MS = 2000
-/** A side keeps up while it answers this share of the due requests in time. */
-const KEEPS_UP = 0.97
 
-/** The state in one word, also for people who cannot see the colours; `ended` refers to the process. */
-export type State = 'waits' | 'keeps-up' | 'full' | 'strains' | 'melts' | 'ended'
+/** In one word, also for people who cannot see the colours. `recovers`: from a higher load; `ended`: the process. */
+export type State = 'waits' | 'keeps-up' | 'full' | 'strains' | 'melts' | 'recovers' | 'ended'
 
 export interface Figures extends Readonly<Record<Fate, number>> {
   readonly due: number
@@ -34,8 +32,8 @@ export function windowOf<T extends { readonly lengthMs: number }>(ticks: readonl
   return ticks.slice(from)
 }
 
-/** Rates are per second, and so is `capacity`. */
-export function figuresOf(ticks: readonly Counted[], capacity: number, hasEnded: boolean): Figures {
+/** Rates are per second, and so is `capacity`. `state` replaces the state that follows from the figures. */
+export function figuresOf(ticks: readonly Counted[], capacity: number, state?: State): Figures {
   const lengthS = ticks.reduce((sum, tick) => sum + tick.lengthMs, 0) / 1000
   const rate = (name: Fate | 'due'): number =>
     lengthS === 0 ? 0 : ticks.reduce((sum, { counts }) => sum + counts[name], 0) / lengthS
@@ -46,7 +44,7 @@ export function figuresOf(ticks: readonly Counted[], capacity: number, hasEnded:
     refused: rate('refused'),
     lost: rate('lost'),
   }
-  return { ...rates, ...tailOf(ticks), state: hasEnded ? 'ended' : stateOf(rates, capacity) }
+  return { ...rates, ...tailOf(ticks), state: state ?? stateOf(rates, capacity) }
 }
 
 /** The figures that certification judges. */
@@ -66,14 +64,10 @@ function tailOf(ticks: readonly Counted[]): Pick<Figures, 'p99Ms' | 'ownMs'> {
   return { p99Ms: measured.percentile(99), ownMs: own.length === 0 ? null : Math.max(...own) }
 }
 
-/** The state depends on goodput as a share of min(offered, capacity), as in the report. */
-export function stateOf(
-  { due, good, late, refused, lost }: Readonly<Record<Fate | 'due', number>>,
-  capacity: number,
-): State {
+/** The state depends on goodput as a share of min(offered, capacity), as the verdict of the report does. */
+export function stateOf({ due, good }: Readonly<Record<'due' | 'good', number>>, capacity: number): State {
   if (due === 0) return 'waits'
-  if (good >= due * KEEPS_UP) return 'keeps-up'
   const tone = toneOf(keptOf({ goodput: good, offered: due, ofCapacity: good / capacity }))
-  if (tone === 'bad') return 'melts'
-  return tone === 'good' && refused > late + lost ? 'full' : 'strains'
+  if (tone === 'good') return toneOf(good / due) === 'good' ? 'keeps-up' : 'full'
+  return tone === 'fair' ? 'strains' : 'melts'
 }

@@ -1,8 +1,8 @@
 /** The measurements of a live run: plain data in whole seconds, by the due time of requests. Pure. */
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import type { Fates, Row, SecondResult } from '../melt/measured.ts'
-import { keptOf } from '../report/standing.ts'
 import { fatesOf, latencyOf, secondOf } from '../melt/summary.ts'
+import { Course } from './course.ts'
 
 export interface LiveMeasured {
   readonly setup: LiveSetup
@@ -11,6 +11,7 @@ export interface LiveMeasured {
     readonly rate: number
     readonly given: boolean
     readonly searches?: readonly number[] | undefined
+    readonly isSteady?: boolean | undefined
   } | null
   seconds: readonly LiveSecond[]
   rows: readonly LiveRow[]
@@ -49,43 +50,6 @@ export interface LiveSide {
   readonly outcome: LoadOutcome
 }
 
-/** A second counts after this many seconds of the same load: by default, requests of an earlier load have ended. */
-const SETTLES_S = 2
-
-/** Maximum after-effect of a decrease of the load: a server that has not recovered by then will not. */
-const RECOVERS_S = 10
-/** The same threshold as in the report's verdict. */
-const RECOVERED = 0.9
-
-/** A second counts for its load if the seconds before had it. The first never does: its connections are cold. */
-function settled(loads: readonly (number | null)[], second: number): number | null {
-  const load = loads[second] ?? null
-  const before = loads.slice(Math.max(0, second - SETTLES_S), second)
-  return before.length > 0 && before.every(each => each === load) ? load : null
-}
-
-/** The seconds in which a side still works off a backlog after the load fell from above the capacity. */
-function recovering(
-  seconds: readonly LoadSecond[],
-  loads: readonly (number | null)[],
-  capacity: number,
-): ReadonlySet<number> {
-  const found = new Set<number>()
-  let [highest, left] = [0, 0]
-  for (const { second, scheduled, good } of seconds) {
-    const load = loads[second] ?? null
-    if (load !== null && load < highest) {
-      if (highest > 1) left = RECOVERS_S
-      highest = load
-    }
-    highest = Math.max(highest, load ?? 0)
-    const kept = keptOf({ goodput: good, offered: scheduled, ofCapacity: good / capacity })
-    left = kept >= RECOVERED && load !== null ? 0 : left - 1
-    if (left > 0) found.add(second)
-  }
-  return found
-}
-
 export function secondsOf(
   sides: readonly LiveSide[],
   loads: readonly (number | null)[],
@@ -110,8 +74,8 @@ export function rowsOf(
   return sides.flatMap(({ arm, outcome }) => {
     const whole = Math.min(loads.length, outcome.seconds.length) - 1
     const seconds = outcome.seconds.slice(0, Math.max(0, whole))
-    const afterFall = recovering(seconds, loads, capacity)
-    const byLoad = Map.groupBy(seconds, each => (afterFall.has(each.second) ? null : settled(loads, each.second)))
+    const course = new Course(capacity)
+    const byLoad = Map.groupBy(seconds, each => course.add(loads[each.second] ?? null, each))
     return [...byLoad]
       .filter((entry): entry is [number, LoadSecond[]] => entry[0] !== null)
       .sort(([one], [other]) => one - other)

@@ -37,11 +37,10 @@ export function liveScenario({ options, onServing, ending }: LiveParts): Scenari
       measured.setup.cores = coresInWords(context.cores)
       const sides = await startSides(context, options, arms)
       const { capacity: given } = options
-      const { rate: capacity, searches } =
-        given === undefined ? await findCapacity(context, options, sides) : { rate: given }
-      measured.capacity = { rate: capacity, given: given !== undefined, searches }
-      context.line(`capacity ${formatRate(capacity)}/s, used for both`)
-      await steer(context, measured, { options, sides, capacity, onServing, ending })
+      const found = given === undefined ? await findCapacity(context, options, sides) : { rate: given }
+      measured.capacity = { ...found, given: given !== undefined }
+      context.line(`capacity ${formatRate(found.rate)}/s, used for both`)
+      await steer(context, measured, { options, sides, onServing, ending })
     },
     view: measured => liveView(measured, arms),
   })

@@ -1,4 +1,6 @@
 /** The state of a live run: current figures, the last minute, and the result of each load. Pure, and bounded. */
+import { sumOf } from '../load/added.ts'
+import { Course } from './course.ts'
 import { type Figures, figuresOf, windowOf } from './figures.ts'
 import type { Tick } from './generator-messages.ts'
 import type { Dot } from './side-counter.ts'
@@ -6,8 +8,8 @@ import { loadOf } from './steps.ts'
 
 /** Good answers per second of each side. */
 export type Point = readonly [atS: number, load: number, good: readonly number[]]
-/** The settled result of a load: good answers per second of each side. */
-export type CurvePoint = readonly [load: number, good: readonly number[]]
+/** The result of a load: good answers per second of each side; null while too few seconds count. */
+export type CurvePoint = readonly [load: number, good: readonly (number | null)[]]
 
 /** One message to the page. */
 export interface LiveUpdate {
@@ -21,8 +23,6 @@ export interface LiveUpdate {
 const TICKS_KEPT = 40
 const POINT_EVERY_MS = 500
 const MOST_POINTS = 120
-/** The figures belong to a new load after this time: the window, and a moment in which a server may stall. */
-const SETTLES_MS = 3000
 
 export class Session {
   readonly #capacity: number
@@ -31,10 +31,9 @@ export class Session {
   #load: number
   readonly #ticks: Tick[] = []
   readonly #points: Point[] = []
-  readonly #curve = new Map<number, CurvePoint>()
+  readonly #courses: readonly Course[]
   /** The load in each second; null if it changed during the second. */
   readonly #seconds: (number | null)[] = []
-  #sinceMs = 0
   #pointAtMs = 0
 
   /** `ended` returns whether the process of a side has ended by itself. */
@@ -42,6 +41,7 @@ export class Session {
     this.#capacity = capacity
     this.#stops = stops
     this.#ended = ended
+    this.#courses = [new Course(capacity), new Course(capacity)]
     this.#load = stops[0]!
   }
 
@@ -68,8 +68,9 @@ export class Session {
     const before = this.#ticks.at(-1)
     this.#ticks.push(tick)
     if (this.#ticks.length > TICKS_KEPT) this.#ticks.shift()
-    if (before !== undefined && before.rate !== tick.rate) this.#sinceMs = tick.atMs
+    const running = Math.max(0, this.#seconds.length - 1)
     this.#noteSeconds(tick.atMs, offered, before?.rate === tick.rate || before === undefined)
+    for (let second = running; second < this.#seconds.length - 1; second++) this.#count(second)
     const told = this.#now(tick)
     if (tick.atMs - this.#pointAtMs < POINT_EVERY_MS) return told
     this.#pointAtMs = tick.atMs
@@ -77,9 +78,12 @@ export class Session {
     const point: Point = [told.atS, told.load, good]
     this.#points.push(point)
     if (this.#points.length > MOST_POINTS) this.#points.shift()
-    if (tick.atMs - this.#sinceMs < SETTLES_MS) return { ...told, points: [point] }
-    this.#curve.set(told.load, [told.load, good])
     return { ...told, points: [point], curve: this.#curveNow() }
+  }
+
+  /** The highest goodput at any load. */
+  get best(): number {
+    return Math.max(0, ...this.#curveNow().flatMap(([, good]) => good.map(Number)))
   }
 
   /** The complete state for a new viewer; undefined before there is any. */
@@ -92,7 +96,8 @@ export class Session {
     const window = windowOf(this.#ticks)
     const sides = tick.sides.map(({ dots }, side) => {
       const counted = window.map(each => ({ lengthMs: each.lengthMs, counts: each.sides[side]! }))
-      return { ...figuresOf(counted, this.#capacity, this.#ended(side)), dots }
+      const instead = this.#ended(side) ? 'ended' : this.#courses[side]!.isRecovering ? 'recovers' : undefined
+      return { ...figuresOf(counted, this.#capacity, instead), dots }
     })
     return { atS: Math.round(tick.atMs / 10) / 100, load: loadOf(tick.rate / this.#capacity, this.#stops), sides }
   }
@@ -111,7 +116,20 @@ export class Session {
     this.#seconds.push(stop)
   }
 
+  /** The requests of a second without a tick are in a later tick, so it counts for no load. */
+  #count(second: number): void {
+    const ticks = this.#ticks.filter(({ atMs }) => Math.floor(atMs / 1000) === second)
+    const load = ticks.length === 0 ? null : (this.#seconds[second] ?? null)
+    for (const [side, course] of this.#courses.entries()) {
+      const sum = (of: 'due' | 'good'): number => sumOf(ticks, ({ sides }) => sides[side]![of])
+      course.add(load, { scheduled: sum('due'), good: sum('good') })
+    }
+  }
+
   #curveNow(): readonly CurvePoint[] {
-    return [...this.#curve.values()].sort(([one], [other]) => one - other)
+    return this.#stops.flatMap(load => {
+      const good = this.#courses.map(course => course.goodAt(load))
+      return good.every(each => each === null) ? [] : [[load, good] as const]
+    })
   }
 }

@@ -43,7 +43,7 @@ export async function startSides(
       startTimeoutMs: melt.startTimeoutMs,
     })
     const url = new URL(melt.path, app.origin)
-    await checkAnswers(app, url, melt, melt.timeoutMs)
+    for (const doubt of await checkAnswers(app, url, melt, melt.timeoutMs)) context.doubt(doubt)
     sides.push({ arm: name, app, url: url.href })
   }
   await hearing.protection(sides[1]!.app, context)

@@ -14,6 +14,7 @@ import { PageServer } from './page-server.ts'
 import { Session, type LiveUpdate } from './session.ts'
 import type { Side } from './sides.ts'
 import { stopsFor } from './steps.ts'
+import { whyUnjudged } from './view.ts'
 
 /** Lower than the priority of the generator and the services, which are started before. */
 const PAGE_PRIORITY = 10
@@ -28,11 +29,11 @@ export interface Steered {
   /** Ends the load, like the page's button. */
   readonly ending: AbortController
   readonly sides: readonly Side[]
-  readonly capacity: number
 }
 
 export async function steer(context: Context, measured: LiveMeasured, steered: Steered): Promise<void> {
-  const { options, sides, capacity, onServing, ending } = steered
+  const { options, sides, onServing, ending } = steered
+  const { rate: capacity } = measured.capacity!
   const { melt, longestMs } = options
   const { signal } = context
   const died: Record<string, Death> = {}
@@ -46,17 +47,23 @@ export async function steer(context: Context, measured: LiveMeasured, steered: S
   }
   const stops = stopsFor(capacity)
   const session = new Session(capacity, stops, side => died[sides[side]!.arm] !== undefined)
+  const judged = (update: LiveUpdate | undefined): object | undefined =>
+    update && { ...update, unjudged: context.disturbance() ?? whyUnjudged(measured.capacity!, session.best) }
   let offered = session.rate
+  const { request, sloMs, timeoutMs } = measured.setup
+  const { cpu, cores, node } = describeMachine()
+  const machine = `${cpu}, ${cores} cores, Node ${sides[0]!.app.node ?? node}: ${measured.setup.cores}`
+  const about = { command: melt.command.join(' '), request, sloMs, timeoutMs, machine, capacity, stops }
   const page = new PageServer({
-    about: () => ({ ...aboutOf(measured, melt.command, sides[0]!.app.node), capacity, stops }),
-    everything: () => session.everything(),
+    about: () => about,
+    everything: () => judged(session.everything()),
     setLoad: given => session.set(given),
     end: () => ending.abort(),
   })
   let statusAtS = 0
   const generator = new GeneratorProcess(tick => {
     const told = session.add(tick)
-    page.tell(told)
+    page.tell(judged(told))
     // The generator gets at most one change per tick, however often the page sends one.
     if (session.rate !== offered) generator.tell({ kind: 'steer', rate: session.rate })
     offered = session.rate
@@ -98,22 +105,6 @@ function planFor({ melt, longestMs }: LiveOptions, url: string, mostRate: number
   return {
     ...planOf({ ...request, url, rate: mostRate, durationMs: longestMs }),
     connections: connectionsFor(melt, mostRate * SPARE),
-  }
-}
-
-function aboutOf(
-  { setup }: LiveMeasured,
-  command: readonly string[],
-  appNode: string | undefined,
-): Record<string, unknown> {
-  const { cpu, cores, node } = describeMachine()
-  const { request, sloMs, timeoutMs } = setup
-  return {
-    command: command.join(' '),
-    request,
-    sloMs,
-    timeoutMs,
-    machine: `${cpu}, ${cores} cores, Node ${appNode ?? node}: ${setup.cores}`,
   }
 }
 

@@ -1,16 +1,15 @@
 /** The findings of a live run in words, tables and plots; shared with melt where they are the same. Pure. */
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { standings } from '../melt/standings.ts'
-import { armColumn, bestOf, finding, goodputPlot, loadColumns } from '../melt/view.ts'
+import { armColumn, finding, goodputPlot, loadColumns } from '../melt/view.ts'
 import { formatChosen, formatMs, formatMultiple, formatRate } from '../report/format.ts'
 import type { LinesPlot, ScenarioArm, Standing, Unit, View } from '../report/result.ts'
 import { NOTHING_MEASURED } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
+import { LEAST_SECONDS } from './course.ts'
 import type { LiveMeasured, LiveRow, LiveSecond } from './measured.ts'
 
 type Arms = readonly Pick<ScenarioArm, 'name' | 'kind'>[]
-/** A load that lasted fewer seconds is shown but not judged: one slow second would be too large a share of it. */
-const LEAST_SECONDS = 5
 const judged = (rows: readonly LiveRow[]): readonly LiveRow[] => rows.filter(({ seconds }) => seconds >= LEAST_SECONDS)
 const TOO_SHORT = `No load was held for ${LEAST_SECONDS} s after it had settled: too short to judge.`
 
@@ -24,12 +23,16 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
   const known = { ...measured, capacity }
   return {
     standings: standingsOf(known, arms),
-    unjudged: whyNoVerdict({ ...capacity, over: [capacity.rate], best: bestOf(rows, capacity.searches) }),
+    unjudged: whyUnjudged(capacity, Math.max(...rows.map(({ goodput }) => goodput))),
     finding: judged(rows).length > 0 ? finding(judged(rows), arms) : TOO_SHORT,
     tables: [figuresTable(known)],
     plots: [...overLoad(known), ...courses],
   }
 }
+
+/** Why there is no verdict. `best`: the highest goodput at any load. A given capacity is no measurement to doubt. */
+export const whyUnjudged = (capacity: Known['capacity'], best: number): string | undefined =>
+  capacity.given ? undefined : whyNoVerdict({ ...capacity, over: [capacity.rate], best })
 
 /** The verdict on an arm whose process has ended is only that it died. */
 function standingsOf({ rows, died }: Known, arms: Arms): readonly Standing[] {
@@ -63,7 +66,7 @@ function figuresTable({ rows, setup, capacity }: Known): View['tables'][number] 
 }
 
 const foundInWords = ({ rate, given }: Known['capacity']): string =>
-  `${formatRate(rate)}/s, ${given ? 'as given' : 'found in a closed loop on the bare app beside the protected one'}`
+  `${formatRate(rate)}/s, ${given ? 'as given' : 'found in a closed loop on the bare app beside the protected one, once, before the load'}`
 
 function overLoad({ rows, setup, capacity }: Known): LinesPlot[] {
   // A single load is a point and cannot make a line.

@@ -14,7 +14,7 @@ export interface CapacityContext {
   readonly onProbe: (probe: Probe & { readonly kind: string }) => void
 }
 
-export type MeasuredCapacity = Pick<Capacity, 'rate' | 'users' | 'latencyP50Ms'>
+export type MeasuredCapacity = Pick<Capacity, 'rate' | 'users' | 'latencyP50Ms' | 'isSteady'>
 
 const warmUpUsers = 8
 /** An app that is still not steady after this many warm-ups, or searches, is measured but not judged. */
@@ -26,18 +26,19 @@ const answersPerUser = 4
 const longestProbeMs = 5000
 
 /** Warms up until the rate is steady: while code is compiled or a cache fills, each part is faster than the last. */
-export async function warmUp(load: () => Promise<LoadOutcome>): Promise<LoadOutcome> {
+export async function warmUp(load: () => Promise<LoadOutcome>): Promise<{ last: LoadOutcome; isSteady: boolean }> {
   for (let n = 1, before = 0; ; n++) {
-    const outcome = await load()
-    const perMs = outcome.okLatency.count / outcome.elapsedMs
-    const chance = 2 * Math.sqrt(outcome.okLatency.count)
-    if (n === mostWarmUps || (n > 1 && isNear(perMs, before, chance / outcome.elapsedMs))) return outcome
+    const last = await load()
+    const perMs = last.okLatency.count / last.elapsedMs
+    const chance = 2 * Math.sqrt(last.okLatency.count)
+    const isSteady = n > 1 && isNear(perMs, before, chance / last.elapsedMs)
+    if (isSteady || n === mostWarmUps) return { last, isSteady }
     before = perMs
   }
 }
 
 /** A few users send requests until the app's code has been compiled. */
-export const compiled = ({ target, times, run }: CapacityContext): Promise<LoadOutcome> =>
+export const compiled = ({ target, times, run }: CapacityContext): ReturnType<typeof warmUp> =>
   warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
 
 const isNear = (rate: number, before: number, chance: number): boolean =>
@@ -57,7 +58,8 @@ export async function searchCapacity(
   context: CapacityContext,
 ): Promise<MeasuredCapacity & { readonly searches: readonly number[] }> {
   const { target } = context
-  requireAnswers(await compiled(context), target)
+  const { last, isSteady } = await compiled(context)
+  requireAnswers(last, target)
   const found = await untilAgreed(
     // A further search begins just below the result of the previous one.
     (before: MeasuredCapacity | undefined) => searchOnce(context, Math.ceil((before?.users ?? 1) / 2)),
@@ -65,7 +67,7 @@ export async function searchCapacity(
   )
   const searches = found.map(({ rate }) => rate)
   const rate = searches.slice(-2).reduce((a, b) => (a + b) / 2)
-  return { ...found.at(-1)!, rate, searches }
+  return { ...found.at(-1)!, rate, searches, isSteady }
 }
 
 async function searchOnce(context: CapacityContext, fewestUsers: number): Promise<MeasuredCapacity> {
@@ -94,10 +96,10 @@ async function searchOnce(context: CapacityContext, fewestUsers: number): Promis
 
 /** Measures the capacity again, on a fresh process, with the number of users that the search found. */
 export async function remeasureCapacity(context: CapacityContext, users: number): Promise<MeasuredCapacity> {
-  await compiled(context)
+  const { isSteady } = await compiled(context)
   const again = await confirm(context, users)
   context.onProbe({ kind: 'after', users, goodput: again.rate })
-  return again
+  return { ...again, isSteady }
 }
 
 async function confirm({ target, times, run }: CapacityContext, users: number): Promise<MeasuredCapacity> {

@@ -1,7 +1,7 @@
 /** Reasons to doubt the figures of a melt run. Pure. */
-import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Capacity, MeltMeasured, StepResult } from './measured.ts'
+import { whyUnjudged } from './summary.ts'
 
 /** Maximum change of the app's capacity, or of the core's speed, between start and end. */
 const steadyWithin = 0.05
@@ -16,11 +16,7 @@ export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps, 
   }
   if (capacity !== null) why.push(...drifted(capacity))
   why.push(
-    ...grouped(steps, ({ server: { foreignShare } }) =>
-      foreignShare !== null && foreignShare > foreignBelow
-        ? ['other processes used more than a tenth of the server’s core']
-        : [],
-    ),
+    ...grouped(steps, step => [whyUnjudged(step, capacity?.rate ?? 0)].filter(reason => reason !== undefined)),
     ...grouped(steps, ({ generator }) => (generator.certified ? [] : generator.why)),
     ...(recovery?.arms ?? []).flatMap(({ arm, unsure }) => (unsure === null ? [] : [`${arm}, recovery: ${unsure}`])),
   )

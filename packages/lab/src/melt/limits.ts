@@ -59,7 +59,7 @@ export function limitsView(
   return {
     standings: arms.flatMap(({ name }) => standingOf(limits.filter(({ arm }) => arm === name))),
     unjudged:
-      whyNoVerdict({ searches: capacity.searches, over: [capacity.before, capacity.after], best: 0 }) ??
+      whyNoVerdict({ ...capacity, over: [capacity.before, capacity.after], best: 0 }) ??
       (isCarried(capacity) ? undefined : 'its capacity fell until 0.8x was too much; repeat it without other work'),
     finding: `${sentences.join('; ') || 'Nothing could be judged'}.`,
     tables: [

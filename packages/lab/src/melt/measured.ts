@@ -83,6 +83,8 @@ export interface Capacity {
   readonly drift: number | null
   /** The result of each search before the run; absent without a search. */
   readonly searches?: readonly number[] | undefined
+  /** False if a warm-up ended before the rate was steady; absent in older results. */
+  readonly isSteady?: boolean | undefined
   /** Concurrent users of the probe that gave the capacity. */
   readonly users: number
   readonly latencyP50Ms: number | null
@@ -164,4 +166,6 @@ export interface Row
   readonly peakRssBytes: number
   readonly cpuPerAnswerUs: number | null
   readonly died: boolean
+  /** Why none of its rounds is evidence about the app; absent if one is. */
+  readonly unjudged?: string
 }

@@ -5,10 +5,13 @@ import { formatPercent, formatRate } from '../report/format.ts'
 export const AGREE_WITHIN = 0.1
 /** If the capacity changed by more than this, it says nothing about the run in between. */
 const DRIFT_WITHIN = 0.25
+export const UNSTEADY = 'its rate still changed after the longest warm-up'
 
 export interface FoundCapacity {
   /** The results of the searches, in order; absent if the capacity was given. */
   readonly searches?: readonly number[] | undefined
+  /** False if the warm-up ended before the rate was steady; absent if unknown. */
+  readonly isSteady?: boolean | undefined
   /** The capacity at several times of the run; null where it was not measured. */
   readonly over: readonly (number | null)[]
   /** The best goodput at any load. */
@@ -21,12 +24,11 @@ export function agree(searches: readonly number[]): boolean {
 }
 
 /** A sentence with what to do; undefined if the capacity is good enough for a verdict. */
-export function whyNoVerdict({ searches, over, best }: FoundCapacity): string | undefined {
-  if (searches !== undefined && !agree(searches)) {
-    return (
-      `its capacity is not steady: successive searches found ${inWords(searches)}; ` +
-      'check whether it still fills a cache or leaks, or use a machine without other work'
-    )
+export function whyNoVerdict({ searches, isSteady, over, best }: FoundCapacity): string | undefined {
+  const differs = searches !== undefined && !agree(searches)
+  if (differs || isSteady === false) {
+    const seen = `its capacity is not steady: ${differs ? `successive searches found ${inWords(searches)}` : UNSTEADY}`
+    return `${seen}; check whether it still fills a cache or leaks, or use a machine without other work`
   }
   const known = over.filter(rate => rate !== null)
   const again = 'repeat it on a machine without other work, with an app that has warmed up'

@@ -7,15 +7,15 @@ import { tableOf } from '../report/tables.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { MeltMeasured, Recoveries, Recovery, RecoveryShape, SecondResult } from './measured.ts'
 import type { UnderLoad } from './step.ts'
-import { secondOf } from './summary.ts'
+import { isWell, NEARLY_ALL, secondOf } from './summary.ts'
+
+export { isWell }
 
 /** A load that every app can serve: closer to the capacity, a small drift would be an overload. */
 export const AFTER = 0.8
 /** If the load was more than this share of the capacity at the end of the run, there is no verdict. */
 const MOST_AFTER = 0.9
 export const WINDOW_S = 3
-/** A single request delayed by a garbage collection is not a failure. */
-const NEARLY_ALL = 0.99
 
 /** The reason for no verdict about a recovery. */
 export const LATE_BEFORE = 'it was late before the spike'
@@ -80,9 +80,6 @@ export function recoveryFrom(
     return isWell(seconds[shape.beforeS - 1]) ? null : LATE_BEFORE
   }
 }
-
-export const isWell = (second: SecondResult | undefined): boolean =>
-  second !== undefined && second.goodput >= NEARLY_ALL * second.offered
 
 function backAfterS(seconds: readonly SecondResult[], from: number): number | null {
   for (let at = from; at + WINDOW_S <= seconds.length; at++) {

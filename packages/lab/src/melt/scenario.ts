@@ -21,11 +21,11 @@ import { listenForProtection } from './heard-from.ts'
 import { offer, type Target } from './load-plans.ts'
 import type { LoadShape } from './load-shape.ts'
 import type { Limit, MeltMeasured, MeltSetup, Recovery, RecoveryShape, StepResult } from './measured.ts'
-import { agree } from './no-verdict.ts'
+import { UNSTEADY, whyNoVerdict } from './no-verdict.ts'
 import type { MeltOptions } from './options.ts'
 import { backInWords, lengthMs, recoveryOf, recoveryPlan, spikeInWords } from './recovery.ts'
 import { underLoad } from './step.ts'
-import { rowsOf, summariseStep, windowOf } from './summary.ts'
+import { rowsOf, summariseStep, whyUnjudged, windowOf } from './summary.ts'
 import { meltView } from './view.ts'
 
 export interface MeltExperiment
@@ -203,13 +203,8 @@ class Melt {
   ): Promise<void> {
     const app = await this.#start(arm, env)
     const url = new URL(this.#parts.shape.capacityPath ?? this.#parts.options.path, app.origin)
-    const { method, timeoutMs } = this.#parts.options
-    const status = await checkAnswers(app, url, this.#parts.options, timeoutMs)
-    if (status >= 300) {
-      this.#context.doubt(
-        `${method} ${url.pathname} is answered ${status}, and redirects are not followed; measure their target with --path`,
-      )
-    }
+    const { options } = this.#parts
+    for (const doubt of await checkAnswers(app, url, options, options.timeoutMs)) this.#context.doubt(doubt)
     await use(app, url)
     await app.stop()
   }
@@ -241,9 +236,10 @@ class Melt {
     const again =
       this.#parts.shape.capacity === undefined
         ? await remeasureCapacity(this.#capacityContext(app, url), users)
-        : { rate: before }
+        : { rate: before, isSteady: true }
+    const isSteady = again.isSteady !== false && found.isSteady !== false
     const [drift, rate] = [again.rate / before - 1, Math.max(before, again.rate)]
-    this.#measured.capacity = { ...found, rate, after: again.rate, drift }
+    this.#measured.capacity = { ...found, rate, after: again.rate, drift, isSteady }
     this.#showRows()
     this.#context.line(`capacity again ${formatRate(again.rate)}/s`)
   }
@@ -301,10 +297,10 @@ class Melt {
     this.#measured.steps.push(step)
     if (outcome[1] !== undefined) this.#measured.beside?.push(summarise(outcome[1]))
     this.#showRows()
-    const { rate: capacity, searches } = this.#measured.capacity!
-    const share = keptOf({ ...step, ofCapacity: step.goodput / capacity })
-    const isSure = (step.server.foreignShare ?? 0) <= foreignBelow && (searches === undefined || agree(searches))
-    this.#context.line(`${label}  ${bar(share, 10)}  ${stepLine(step)}`, isSure ? toneOf(share) : 'none')
+    const capacity = this.#measured.capacity!
+    const share = keptOf({ ...step, ofCapacity: step.goodput / capacity.rate })
+    const unsure = whyUnjudged(step, capacity.rate) ?? whyNoVerdict({ ...capacity, over: [], best: 0 })
+    this.#context.line(`${label}  ${bar(share, 10)}  ${stepLine(step)}`, unsure === undefined ? toneOf(share) : 'none')
     await app.stop()
     this.#context.signal.throwIfAborted()
     this.#context.checkpoint()
@@ -315,12 +311,13 @@ class Melt {
     const app = await this.#start(arm)
     const url = new URL(path, app.origin)
     // A spike should hit a process that has run for a while.
-    await compiled(this.#capacityContext(app, url))
+    const { isSteady } = await compiled(this.#capacityContext(app, url))
     const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
     const live = liveLine(arm.name, `recovery from ${formatMultiple(shape.spike)}`, lengthMs(shape))
     const seen = await underLoad(app, this.#context.cores?.server, () => this.#load(plan, live))
     this.#context.signal.throwIfAborted()
-    const recovery = recoveryOf(arm.name, shape, seen, sloMs)
+    const judged = recoveryOf(arm.name, shape, seen, sloMs)
+    const recovery = { ...judged, unsure: judged.unsure ?? (isSteady ? null : UNSTEADY) }
     const { unsure, backAfterS } = recovery
     const tone = unsure !== null ? 'none' : backAfterS === null ? 'bad' : 'good'
     this.#context.line(`${arm.name}: ${unsure ?? backInWords(recovery, shape)}, after ${spikeInWords(shape)}`, tone)

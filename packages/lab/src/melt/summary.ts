@@ -5,7 +5,9 @@
 import { sumOf, totalOf } from '../load/added.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
+import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { median } from '../report/number-stats.ts'
+import { keptOf, toneOf } from '../report/standing.ts'
 import type { Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
 import type { UnderLoad } from './step.ts'
 
@@ -13,6 +15,12 @@ export { median }
 
 /** Every step starts a cold process, which is expected to be steady from this second on. */
 const steadyFromSecond = 1
+
+/** A single request delayed by a garbage collection is not a failure. */
+export const NEARLY_ALL = 0.99
+
+export const isWell = (second: SecondResult | undefined): boolean =>
+  second !== undefined && second.goodput >= NEARLY_ALL * second.offered
 
 /** The whole seconds that count. With the SLO as `afterMs`, the end of the load does not help a long queue. */
 export function windowOf(durationMs: number, afterMs = 0): Window {
@@ -102,6 +110,20 @@ function longest(histograms: readonly Histogram[]): number | null {
   return all.length === 0 ? null : Math.max(...all)
 }
 
+/** Why a step is no evidence about the app, and what to do; undefined if it is. Stored results may have no seconds. */
+export function whyUnjudged({ seconds = [], ...step }: StepResult, capacity: number): string | undefined {
+  const { died, foreignShare } = step.server
+  if (died !== null) return undefined
+  if ((foreignShare ?? 0) > foreignBelow) {
+    return 'other processes used more than a tenth of the server’s core; end them and repeat it'
+  }
+  const third = Math.max(1, Math.floor(seconds.length / 3))
+  // What begins later than in the first three seconds is not the cold start.
+  const becomesWell = seconds.slice(-third).every(isWell) && !seconds.slice(0, Math.min(third, 3)).every(isWell)
+  const isCold = becomesWell && toneOf(keptOf({ ...step, ofCapacity: step.goodput / capacity })) !== 'good'
+  return isCold ? 'it answered all at the end and not at the start, as it was cold; use a longer --duration' : undefined
+}
+
 /** One row per arm and multiple, ordered by arm, then by multiple. */
 export function rowsOf(steps: readonly StepResult[], arms: readonly string[], capacity: number): Row[] {
   const multiples = [...new Set(steps.map(step => step.multiple))].sort((a, b) => a - b)
@@ -115,7 +137,10 @@ export function rowsOf(steps: readonly StepResult[], arms: readonly string[], ca
 
 const fates = ['offered', 'goodput', 'late', 'shed', 'shedLate', 'otherStatus', 'failed', 'unsent'] as const
 
-function rowOf(arm: string, multiple: number, rounds: readonly StepResult[], capacity: number): Row {
+function rowOf(arm: string, multiple: number, all: readonly StepResult[], capacity: number): Row {
+  const judged = all.filter(step => whyUnjudged(step, capacity) === undefined)
+  const rounds = judged.length > 0 ? judged : all
+  const unjudged = whyUnjudged(rounds[0]!, capacity)
   const mid = (of: (step: StepResult) => number): number => median(rounds.map(of)) ?? 0
   const midKnown = (of: (step: StepResult) => number | null): number | null =>
     median(rounds.map(of).filter(value => value !== null))
@@ -137,6 +162,7 @@ function rowOf(arm: string, multiple: number, rounds: readonly StepResult[], cap
     peakRssBytes: mid(step => step.server.peakRssBytes),
     cpuPerAnswerUs: midKnown(step => step.server.cpuPerAnswerUs),
     died: rounds.some(step => step.server.died !== null),
+    ...(unjudged === undefined ? {} : { unjudged }),
   }
 }
 

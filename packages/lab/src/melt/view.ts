@@ -27,14 +27,16 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
   const tables = [capacityTable(capacity, setup.request, setup.connections)]
   if (rows.length === 0) return { ...NOTHING_MEASURED, tables }
   const judged = judgedRecoveries(measured)
+  const verdicts = standings(rows, arms, judged)
+  // A capacity that the scenario gives is no measurement to doubt.
+  const best = capacity.searches === undefined ? 0 : Math.max(...rows.map(row => row.goodput))
+  const judgedRows = rows.filter(({ unjudged }) => unjudged === undefined)
   return {
-    standings: standings(rows, arms, judged),
-    unjudged: whyNoVerdict({
-      searches: capacity.searches,
-      over: [capacity.before, capacity.after],
-      best: bestOf(rows, capacity.searches),
-    }),
-    finding: finding(rows, arms) + recoverySentence(judged, arms),
+    standings: verdicts,
+    unjudged:
+      whyNoVerdict({ ...capacity, over: [capacity.before, capacity.after], best }) ??
+      (verdicts.every(({ tone }) => tone === 'none') ? rows.find(({ unjudged }) => unjudged)?.unjudged : undefined),
+    finding: finding(judgedRows, arms) + recoverySentence(judged, arms),
     tables: [figuresTable(measured, more), ...(recovery === undefined ? [] : [recoveryTable(recovery)]), ...tables],
     plots: [
       goodputPlot(rows, setup.sloMs, capacity),
@@ -44,13 +46,6 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
     ],
   }
 }
-
-/**
- * The highest goodput, which {@link whyNoVerdict} compares with the measured capacity. 0 if the user gave the capacity:
- * then there is no measurement to doubt.
- */
-export const bestOf = (rows: readonly Kept[], searches: Capacity['searches']): number =>
-  searches === undefined ? 0 : Math.max(...rows.map(row => row.goodput))
 
 export function finding(rows: readonly Kept[], arms: Arms): string {
   if (rows.length === 0) return NOTHING_MEASURED.finding

@@ -24,7 +24,10 @@ export const foreignBelow = 0.1
 const intervalMs = 2000
 
 /** Watches `cores` and the process tree below this process. Undefined if nothing could be read, or in under 0.5 s. */
-export function watchForeign(cores: readonly number[]): { stop(): Promise<Foreign | undefined> } {
+export function watchForeign(cores: readonly number[]): {
+  soFar(): Foreign | undefined
+  stop(): Promise<Foreign | undefined>
+} {
   const readings: Reading[] = []
   const take = async (): Promise<void> => {
     const [busyMs, ownMs] = await Promise.all([busyOn(cores), ownCpuMs()])
@@ -32,6 +35,7 @@ export function watchForeign(cores: readonly number[]): { stop(): Promise<Foreig
   }
   const readingOn = every(intervalMs, take)
   return {
+    soFar: () => foreignOf(readings),
     async stop() {
       await readingOn.stop()
       await take()

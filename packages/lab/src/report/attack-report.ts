@@ -36,6 +36,15 @@ const certainty = (outcome: LoadOutcome): string => {
 
 const SAID: readonly FigureName[] = ['p50', 'p99', 'max']
 
+/** `at`: the step, if there are several. `why` begins with the gravest doubt, and only --json has the others. */
+export function certifiedRows(outcome: LoadOutcome, at = ''): Row[] {
+  const { certified, why, certificate } = outcome
+  const said = `${certified ? 'yes' : `no${at} (${certificate.code})`}: ${certainty(outcome)}`
+  const [gravest, ...more] = why
+  const others = more.length === 0 ? '' : ` (${more.length} more in --json, as \`why\`)`
+  return [['Certified', said], ...(gravest === undefined ? [] : [['', gravest + others] as const])]
+}
+
 const journeyRows = ({ journey }: LoadPlan, { journeys }: LoadOutcome): Row[] => {
   if (journey === undefined || journeys === undefined) return []
   const { scheduled, completed, failedAt, notStarted, cut, missing, duration } = journeys
@@ -110,13 +119,7 @@ export const attackReport = (
   rows.push(['Send lag', latencies(outcome.sendLag)])
   if (outcome.incomplete)
     rows.push(['Incomplete', 'the run was stopped; the figures cover what was measured until then'])
-  const { certified, why, certificate } = outcome
-  rows.push(['Certified', `${certified ? 'yes' : `no (${certificate.code})`}: ${certainty(outcome)}`])
-  // `why` begins with the most serious doubt. Readers skip a long list, so only --json has the others.
-  const [gravest, ...more] = why
-  if (gravest !== undefined) {
-    rows.push(['', more.length === 0 ? gravest : `${gravest} (${more.length} more in --json, as \`why\`)`])
-  }
+  rows.push(...certifiedRows(outcome))
   for (const [at, each] of judged.entries()) {
     rows.push([at === 0 ? 'Expected' : '', `${sign(each.met, colour)} ${judgedText(each)}`])
   }

@@ -104,10 +104,10 @@ function section(result: Found, images: string): string {
 }
 
 function where({ startedAt, elapsedMs, form, conditions, certified, why, older }: Found): string {
-  const { node, cores, cpu, commandLine, labVersion, commit } = conditions
+  const { node, appNode = [node], cores, cpu, commandLine, labVersion, commit } = conditions
   const at = commit === undefined ? '' : ` at ${commit}`
   const took = elapsedMs === 0 ? '' : ` ${Math.round(elapsedMs / 1000)} s`
-  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}${at}, Node ${node}, ${cores} cores of ${cpu}.${older === true ? ' The experiment has changed since then, and must be measured again.' : ''}`
+  const said = `\`${commandLine}\`, ${form} form,${took} on ${startedAt.slice(0, 10)}; meltlab ${labVersion}${at}, Node ${appNode.join(' and ')}, ${cores} cores of ${cpu}.${older === true ? ' The experiment has changed since then, and must be measured again.' : ''}`
   if (certified) return `${said} Certified.`
   const reasons = why.map(reason => `- ${reason}`).join('\n')
   return `${said} Not certified:\n\n${why.length > MOST_REASONS ? folded(`${why.length} reasons`, reasons) : reasons}`

@@ -157,7 +157,7 @@ export interface ScenarioConditions {
   /** The commit of the checkout; with `+` if the code had uncommitted changes. Results of older versions have none. */
   readonly commit?: string
   readonly node: string
-  /** Node versions of the measured commands, if known. `node` is the lab's. */
+  /** Node versions of the measured commands, if known; each with its arms if they differ. `node` is the lab's. */
   readonly appNode?: readonly string[]
   readonly platform: string
   readonly cpu: string

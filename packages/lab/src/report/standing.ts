@@ -41,6 +41,8 @@ export const NOTHING_MEASURED: View = {
   plots: [],
 }
 
+export const NO_VERDICT = { says: 'no verdict', tone: 'none' } as const
+
 /** Shows the figures in grey; `why` says what prevents a verdict, and what to do. */
 export function withoutVerdict(view: View, why: string): View {
   const { standings = [] } = view
@@ -49,6 +51,6 @@ export function withoutVerdict(view: View, why: string): View {
     ...view,
     unjudged: why,
     finding: `No verdict: ${why}.`,
-    standings: standings.map(each => ({ ...each, says: 'no verdict', tone: 'none' })),
+    standings: standings.map(each => ({ ...each, ...NO_VERDICT })),
   }
 }

@@ -2,6 +2,7 @@
 import { formatDuration } from '../durations.ts'
 import { totalOf } from '../load/added.ts'
 import { loadSeconds, planMs } from '../load/schedule.ts'
+import { certifiedRows } from './attack-report.ts'
 import { asked, type AttackRun, failures, judgedText, offered, sign } from './attack-words.ts'
 import { formatMs, formatPercent, formatRate } from './format.ts'
 import { type Row, rowsText } from './rows.ts'
@@ -58,10 +59,7 @@ function doubts(runs: readonly AttackRun[], steps: number): Row[] {
   }
   const doubtful = runs.filter(({ outcome }) => !outcome.certified)
   if (doubtful.length === 0) rows.push(['Certified', 'yes, every step'])
-  for (const { plan, outcome } of doubtful) {
-    rows.push(['Certified', `no at ${offered(plan)} (${outcome.certificate.code}): do not trust its figures`])
-    for (const reason of outcome.why) rows.push(['', reason])
-  }
+  for (const { plan, outcome } of doubtful) rows.push(...certifiedRows(outcome, ` at ${offered(plan)}`))
   return rows
 }
 

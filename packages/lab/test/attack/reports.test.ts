@@ -95,6 +95,27 @@ describe('the report of several steps', () => {
     assert.match(text, /✗ at 250,000\/s, goodput >= 95%: 94\.996%/)
   })
 
+  test('says which figures of a step are certain, as the report of one attack does, and only its gravest doubt', () => {
+    const interval = (clean: number, measured: number) => [clean, measured] as const
+    const ok = {
+      ...{ mean: interval(1, 1), p50: interval(1.19, 1.2), p90: interval(2, 2), p95: interval(2, 2) },
+      ...{ p99: interval(3, 9), p999: interval(9, 9), max: interval(9, 9.5) },
+    }
+    const certificate = { code: 'late', doubts: ['late'], intervals: { ok } } as const
+    const late = madeOutcome({ certified: false, why: ['It was late.', 'It was frozen.'], certificate })
+    const runs = [
+      { plan: at(100), outcome: madeOutcome({}), judged: [] },
+      { plan: at(200), outcome: late, judged: [] },
+    ]
+    const text = stepsReport(runs, 2, false)
+    fits(text)
+    assert.match(
+      text.replace(/\s+/g, ' '),
+      /Certified no at 200\/s \(late\): p50 1\.2 ms, p99 not certain \(3\.0 ms to 9\.0 ms\), max 9\.5 ms It was late\. \(1 more/,
+    )
+    assert.doesNotMatch(text, /It was frozen|do not trust/)
+  })
+
   test('says in one line that every step is certified', () => {
     const text = stepsReport([{ plan: at(100), outcome: madeOutcome({}), judged: [] }], 1, false)
     assert.match(text, /^Certified +yes, every step$/m)

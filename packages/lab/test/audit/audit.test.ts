@@ -113,10 +113,30 @@ describe('meltlab audit of real apps', () => {
     assert.deepEqual(tooFew, [])
   })
 
+  it('exits with code 5 if it found nothing, but had too few requests of a path to judge it', async () => {
+    const paths = ['--path', '/', '--path', '/slow']
+    const ended = await audit(['--duration', '5s', ...paths, '--', process.execPath, app('slow-path.mjs')])
+    assert.match(
+      ended.stdout,
+      /^too few requests to judge \/slow \(raise --duration\),\s+in\s+[\d,]+\s+requests\s+to \/,\s+\/slow\.\n$/,
+      ended.stderr,
+    )
+    assert.equal(ended.code, 5, ended.stderr)
+    assert.deepEqual(ended.strays, [])
+  })
+
   it('does not count requests that are refused after SIGTERM as errors', async () => {
     const ended = await audit(['--json', '--duration', '5s', '--', process.execPath, app('slow-drain.mjs')])
     const { findings, notes } = resultOf(ended)
     assert.deepEqual(findings, [])
     assert.deepEqual(notes, [])
+  })
+
+  it('notes that a path is answered with a redirect, which is not followed', async () => {
+    const redirects = path.join(here, '../melt/apps/redirects.mjs')
+    const ended = await audit(['--json', '--duration', '5s', '--', process.execPath, redirects])
+    assert.deepEqual(resultOf(ended).notes, [
+      'GET / is answered 302, and redirects are not followed; measure their target with --path',
+    ])
   })
 })

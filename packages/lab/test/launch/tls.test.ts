@@ -16,7 +16,7 @@ describe('an app that speaks TLS', () => {
   const server = https.createServer(SERVER, (_, response) => response.end('ok'))
   const plain = http.createServer((_, response) => response.end('ok'))
   const portOf = (which: http.Server | https.Server): number => (which.address() as AddressInfo).port
-  const check = (scheme: string, tls?: Ask['tls']): Promise<number> => {
+  const check = (scheme: string, tls?: Ask['tls']): Promise<unknown> => {
     const url = new URL(`${scheme}://127.0.0.1:${portOf(server)}/`)
     return checkAnswers(app, url, { method: 'GET', headers: {}, body: undefined, tls }, 2000)
   }

@@ -58,3 +58,23 @@ test('goodput above the capacity is drawn to scale, inside the canvas', async ()
     assert.ok(Math.abs((high - middle) / (middle - low) - 2) < 0.01, String(heights))
   }
 })
+
+test('a load that is not judged for a side has no point of it, instead of one at zero', async () => {
+  const curve = new Curve(canvas)
+  curve.within(50, [0.5, 1, 2, 10])
+  const drawnWith = (of1x: number | null): number => {
+    curve.set(
+      [10, [50, 50]],
+      [
+        [0.5, [25, 25]],
+        [1, [of1x, 50]],
+        [10, [50, 50]],
+      ],
+    )
+    drawn.length = 0
+    curve.draw()
+    return drawn.length
+  }
+  await Promise.resolve()
+  assert.equal(drawnWith(null), drawnWith(0) - 1)
+})

@@ -1,16 +1,19 @@
 /** `meltlab live` as it is started, on its page in a real browser; and what is left of it when it has ended. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import type net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import sparticuz from '@sparticuz/chromium'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { allowedCores, coresOf, pinned } from '../../src/launch/core-pinning.ts'
 import type { LiveMeasured } from '../../src/live/measured.ts'
+import { PageServer } from '../../src/live/page-server.ts'
 import type { LiveUpdate } from '../../src/live/session.ts'
 import type { ScenarioResult } from '../../src/report/result.ts'
 import { type CliEnd, carrying, type Kill, runCli } from '../run-cli.ts'
@@ -73,6 +76,18 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
+/** What somebody who begins to watch is told first of the figures. */
+async function toldAt(address: string): Promise<LiveUpdate & { readonly unjudged?: string }> {
+  const reader = (await fetch(new URL('/events', address))).body!.getReader()
+  for (let told = ''; ; ) {
+    told += Buffer.from((await reader.read()).value!).toString()
+    const [, data] = /^event: told\ndata: (.*)\n/m.exec(told) ?? []
+    if (data === undefined) continue
+    await reader.cancel()
+    return JSON.parse(data)
+  }
+}
+
 describe('the page of meltlab live', { skip }, () => {
   let browser: Browser
   let address: string
@@ -105,16 +120,7 @@ describe('the page of meltlab live', { skip }, () => {
     return page
   }
   /** What somebody who begins to watch is told of the last minute. */
-  async function points(): Promise<LiveUpdate['points'] & {}> {
-    const reader = (await fetch(new URL('/events', address))).body!.getReader()
-    for (let told = ''; ; ) {
-      told += Buffer.from((await reader.read()).value!).toString()
-      const [, data] = /^event: told\ndata: (.*)\n/m.exec(told) ?? []
-      if (data === undefined) continue
-      await reader.cancel()
-      return (JSON.parse(data) as LiveUpdate).points ?? []
-    }
-  }
+  const points = async (): Promise<LiveUpdate['points'] & {}> => (await toldAt(address)).points ?? []
   const text = async (page: Page, selector: string): Promise<string> =>
     (await page.locator(selector).textContent()) ?? ''
   const figure = async (page: Page, side: string, of: string): Promise<number> =>
@@ -151,7 +157,9 @@ describe('the page of meltlab live', { skip }, () => {
       await page.keyboard.press('End')
       assert.equal(await text(page, '#load-now'), '20x')
       assert.match((await slider.getAttribute('aria-valuetext'))!, /^20 times .* 1,000 requests a second on each$/)
-      await until('the bare one melts', async () => (await text(page, '#bare .state')) === 'melting')
+      // The browser may be all the other work that it takes.
+      const state = /^(melting|no verdict)$/
+      await until('the bare one melts', async () => state.test(await text(page, '#bare .state')))
       await until('its requests are lost', async () => (await figure(page, 'bare', 'lost')) > 100)
       await until('the protected one refuses', async () => (await figure(page, 'protected', 'refused')) > 100)
       await until('the slider is where the load is', async () => (await text(page, '#load-now')) === '20x')
@@ -168,6 +176,36 @@ describe('the page of meltlab live', { skip }, () => {
       await page.context().close()
     })
   }
+
+  test('without a verdict, it says so in grey, and why', async t => {
+    const told = (unjudged?: string) => {
+      const side = { due: 25, good: 0, late: 0, refused: 0, lost: 25, p99Ms: null, ownMs: null, dots: [] }
+      const sides = [
+        { ...side, state: 'melts' },
+        { ...side, state: 'ended' },
+      ]
+      return { atS: 1, load: 0.5, unjudged, sides, points: [], curve: [] }
+    }
+    const about = { command: 'node', machine: '', sloMs: 1000, timeoutMs: 2000, capacity: 50, stops: [0.5, 1] }
+    const parts = { about: () => about, everything: () => told('the machine was busy'), setLoad() {}, end() {} }
+    const served = new PageServer(parts)
+    t.after(() => served.close())
+    const page = await (await browser.newContext()).newPage()
+    await page.goto(await served.listen())
+    const state = () => text(page, '#bare .state')
+    const colour = (selector: string) =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).color`)
+    await until('it says so', async () => (await state()) === 'no verdict')
+    assert.equal(await text(page, '#unjudged'), 'No verdict: the machine was busy.')
+    assert.equal(await text(page, '#protected .state'), 'its process has ended', 'a fact')
+    const grey = await colour('#command')
+    assert.deepEqual([await colour('#bare .state'), await colour('#unjudged')], [grey, grey])
+    served.tell(told())
+    await until('the machine is quiet again', async () => (await state()) === 'melting')
+    assert.equal(await text(page, '#unjudged'), '')
+    assert.notEqual(await colour('#bare .state'), grey)
+    await page.context().close()
+  })
 
   test('without events, disables its controls and says that meltlab does not answer', async () => {
     const page = await (await browser.newContext()).newPage()
@@ -257,6 +295,34 @@ describe('meltlab live in the terminal', { concurrency: 2 }, () => {
     assert.match(stderr, /meltlab: stopped by SIGTERM\n$/)
     assert.deepEqual(strays, [])
     assert.equal(result!.incomplete, true)
+  })
+
+  test('beside other work, the page and the report agree that there is no verdict', { skip }, async () => {
+    const core = coresOf(allowedCores())?.server
+    const [program, ...args] = pinned([process.execPath, '-e', 'for (;;);'], core)
+    const busy = spawn(program!, args)
+    const { address, ended, kill } = start(POOL)
+    const unjudged = /^the (machine was busy: other processes used|load and what it measured shared one core)/
+    try {
+      const page = (await address)!
+      await until('the page says so', async () => unjudged.test((await toldAt(page)).unjudged ?? ''))
+      ;(await kill)('SIGINT')
+      const { code, stderr, result } = await ended
+      assert.equal(code, 0, stderr)
+      // With less than a second that counts, there are no figures that could be judged.
+      if (result!.standings !== undefined) assert.match(result!.unjudged!, unjudged)
+    } finally {
+      busy.kill('SIGKILL')
+      ;(await kill)('SIGTERM')
+    }
+  })
+
+  test('a command that answers a redirect is measured, and the report says that it was not followed', async () => {
+    const { code, stderr, result } = await start(['--for', '2s', '--capacity', '50', '--', 'node', app('redirects')])
+      .ended
+    assert.equal(code, 0, stderr)
+    const why = result!.why.filter(reason => /redirect/.test(reason))
+    assert.deepEqual(why, ['GET / is answered 302, and redirects are not followed; measure their target with --path'])
   })
 
   for (const [when, ms, args] of [

@@ -1,10 +1,10 @@
 /** The report of a live run, from what the generator counted. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type LiveMeasured, type LiveSide, rowsOf, secondsOf } from '../../src/live/measured.ts'
+import { liveView, whyUnjudged } from '../../src/live/view.ts'
 import { Histogram } from '../../src/load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../../src/load/plan.ts'
-import { type LiveMeasured, type LiveSide, rowsOf, secondsOf } from '../../src/live/measured.ts'
-import { liveView } from '../../src/live/view.ts'
 import { plotSvg } from '../../src/report/plot-svg.ts'
 
 const arms = [
@@ -110,6 +110,29 @@ test('answers missed because of a previous higher load do not count against the 
   assert.deepEqual([low(9)?.seconds, low(9)?.goodput], [7, 50])
   // One that never recovers is not excused for ever.
   assert.equal(low(99)?.goodput, 0)
+})
+
+test('there is no verdict if the searches disagree, the warm-up was not steady, or a load was answered faster', () => {
+  const why = (capacity: object, best = 90) =>
+    whyUnjudged({ rate: CAPACITY, given: false, searches: [98, 102], isSteady: true, ...capacity }, best)
+  assert.equal(why({}), undefined)
+  assert.match(why({ searches: [50, 70, 100, 150] })!, /^its capacity is not steady: successive searches found 50, /)
+  assert.match(
+    why({ isSteady: false })!,
+    /^its capacity is not steady: its rate still changed after the longest warm-up; check whether/,
+  )
+  assert.match(why({}, 130)!, /^a load was answered at 130\/s, more than the capacity of 100\/s/)
+  // What the user gives is not doubted, and older results say nothing of the warm-up.
+  assert.equal(why({ given: true, searches: undefined }, 130), undefined)
+  assert.equal(why({ isSteady: undefined }), undefined)
+  const found = { rate: CAPACITY, given: false, searches: [98, 102], isSteady: false }
+  assert.match(liveView(measured({ capacity: found }), arms).unjudged!, /its rate still changed/)
+})
+
+test('the report says that the capacity was measured only once', () => {
+  const note = (given: boolean) => liveView(measured({ capacity: { rate: CAPACITY, given } }), arms).tables[0]!.note!
+  assert.match(note(false), /found in a closed loop on the bare app beside the protected one, once, before the load\./)
+  assert.doesNotMatch(note(true), /once/)
 })
 
 test('the offered load is drawn once, because it is the same for both sides', () => {

@@ -3,9 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { figuresOf, stateOf, windowOf } from '../../src/live/figures.ts'
 import type { Tick } from '../../src/live/generator-messages.ts'
+import { rowsOf } from '../../src/live/measured.ts'
 import { Session } from '../../src/live/session.ts'
 import { SideCounter } from '../../src/live/side-counter.ts'
 import { stopsFor } from '../../src/live/steps.ts'
+import type { LoadSecond } from '../../src/load/plan.ts'
+import { second as loadSecond, outcome } from '../melt/fixture.ts'
 
 const CAPACITY = 100
 const stops = stopsFor(CAPACITY)
@@ -49,13 +52,12 @@ test('rates cover the last two seconds, whatever the length of the ticks', () =>
       { lengthMs: 400, counts: counts(80, 20, { shed: 40 }) },
     ],
     CAPACITY,
-    false,
   )
   assert.deepEqual([figures.due, figures.good, figures.late, figures.refused, figures.lost], [200, 50, 0, 100, 50])
 })
 
 test("p99 covers answered requests only, and the generator's share is shown if it is large", () => {
-  const of = (counted: ReturnType<typeof counts>) => figuresOf([{ lengthMs: 100, counts: counted }], CAPACITY, false)
+  const of = (counted: ReturnType<typeof counts>) => figuresOf([{ lengthMs: 100, counts: counted }], CAPACITY)
   assert.deepEqual([of(counts(10, 0)).p99Ms, of(counts(10, 0)).ownMs], [null, null])
   const clean = of(counts(2000, 2000, { ms: 100, ownMs: 5 }))
   assert.ok(Math.abs(clean.p99Ms! - 100) < 1)
@@ -64,21 +66,23 @@ test("p99 covers answered requests only, and the generator's share is shown if i
   assert.ok(Math.abs(late.ownMs! - 50) < 1)
 })
 
-test('the state of a side follows from its goodput as a share of the load or the capacity', () => {
+test('the state of a side follows from the same rule as the verdict of the report', () => {
   const nothing = { due: 0, good: 0, late: 0, refused: 0, lost: 0 }
   const word = (more: Partial<typeof nothing>) => stateOf({ ...nothing, ...more }, CAPACITY)
   assert.equal(word({}), 'waits')
   assert.equal(word({ due: 100, good: 99 }), 'keeps-up')
+  // Of 98 % and of 90 % the report says that it holds.
+  assert.equal(word({ due: 50, good: 45, late: 5 }), 'keeps-up')
   assert.equal(word({ due: 1000, good: 95, refused: 900, lost: 5 }), 'full')
   assert.equal(word({ due: 1000, refused: 1000 }), 'melts')
   assert.equal(word({ due: 1000, good: 10, refused: 990 }), 'melts')
   assert.equal(word({ due: 100, good: 60, late: 40 }), 'strains')
-  // 72 of the 98 that it can give are no full house.
+  // 72 of the 98 that it can give: the report says that it sags.
   assert.equal(word({ due: 2 * CAPACITY, good: 0.73 * CAPACITY, refused: 1.27 * CAPACITY }), 'strains')
-  // All that it can give, while most are lost.
-  assert.equal(word({ due: 400, good: 110, lost: 290 }), 'strains')
+  // All that it can give, while most are lost: the report says that it holds.
+  assert.equal(word({ due: 400, good: 110, lost: 290 }), 'full')
   assert.equal(word({ due: 100, late: 100 }), 'melts')
-  assert.equal(figuresOf([], CAPACITY, true).state, 'ended')
+  assert.equal(figuresOf([], CAPACITY, 'ended').state, 'ended')
 })
 
 test('seconds in which the load changed, and seconds without a tick, belong to no load', () => {
@@ -109,6 +113,51 @@ test('the curve has one point per load held, and the size of messages stays boun
   assert.ok(JSON.stringify(everything).length < 12_000)
   // At 20x the bare one gives nothing, and the protected one what it can.
   assert.deepEqual(everything.curve!.at(-1), [20, [0, 100]])
+})
+
+/**
+ * A side in seconds of given loads, of which it answers what `goodOf` says: the curve of the page, the rows of the report,
+ * and the state after each second.
+ */
+function course(loads: readonly number[], goodOf: (second: number, load: number) => number) {
+  const now = session()
+  const seconds: LoadSecond[] = []
+  const states: string[] = []
+  for (const [second, load] of loads.entries()) {
+    const [due, good] = [load * CAPACITY, goodOf(second, load)]
+    const side = counts(due, good)
+    const told = now.add({ atMs: 1000 * second + 999, lengthMs: 1000, rate: due, sides: [side, side] })
+    states.push(told.sides[0]!.state)
+    seconds.push(loadSecond(second, { good, failed: due - good }))
+  }
+  const rows = rowsOf([{ arm: 'bare', outcome: outcome(seconds) }], now.loads, 1000, CAPACITY)
+  return { curve: now.everything()!.curve!, rows: rows.filter(row => row.seconds >= 5), states, best: now.best }
+}
+
+test('the curve has a load once five seconds of it count, as the report judges it', () => {
+  const held = (seconds: number) => course([0.5, ...Array<number>(seconds).fill(2)], () => 40).curve
+  assert.deepEqual(held(7), [])
+  // Two seconds to settle, and five that count; a second is over with the next tick.
+  assert.deepEqual(held(8), [[2, [40, 40]]])
+})
+
+test('what a higher load left behind is not charged to the lower load after it, and the curve agrees with the report', () => {
+  const loads = [...Array<number>(12).fill(20), ...Array<number>(24).fill(0.5)]
+  // It answers nothing at 20x, nor for six seconds after; then half of a second now and then.
+  const goodOf = (second: number, load: number) => (load > 1 || second < 18 ? 0 : second % 8 === 0 ? 25 : 50)
+  const { curve, rows, states, best } = course(loads, goodOf)
+  assert.deepEqual(
+    curve.map(([load, [good]]) => [load, good]),
+    rows.map(({ multiple, goodput }) => [multiple, Math.round(10 * goodput) / 10]),
+  )
+  assert.deepEqual(
+    curve.map(([load]) => load),
+    [0.5, 20],
+  )
+  assert.ok(best > 45, `${best}`)
+  assert.equal(states[11], 'melts')
+  assert.equal(states[15], 'recovers', 'its backlog is of 20x')
+  assert.equal(states[30], 'keeps-up')
 })
 
 test('everything() is undefined before the first tick', () => assert.equal(session().everything(), undefined))

@@ -2,8 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { saidOf } from '../../src/experiment/run-scenario.ts'
-import { type CapacityContext, searchCapacity, untilAgreed, warmUp } from '../../src/melt/capacity.ts'
-import type { MeltMeasured } from '../../src/melt/measured.ts'
+import {
+  type CapacityContext,
+  remeasureCapacity,
+  searchCapacity,
+  untilAgreed,
+  warmUp,
+} from '../../src/melt/capacity.ts'
+import { reasonsToDoubt } from '../../src/melt/doubts.ts'
+import type { MeltMeasured, StepResult } from '../../src/melt/measured.ts'
 import { standings } from '../../src/melt/standings.ts'
 import { rowsOf, summariseStep } from '../../src/melt/summary.ts'
 import { whyNoVerdict } from '../../src/melt/no-verdict.ts'
@@ -191,6 +198,109 @@ test('fast 500 responses do not count towards the capacity, and a load answered 
   assert.deepEqual([standing!.says, standing!.figure], ['melts at 2x', '0/s'])
 })
 
+test('an app that never stood still while it warmed up has no verdict, even if the searches agree', async () => {
+  let seconds = 0
+  const { context } = appThat(() => (seconds++ < 10 ? 100 * (1 + (seconds % 2)) : 195))
+  const { searches, rate, isSteady } = await searchCapacity(context)
+  assert.deepEqual([rate, searches, isSteady], [195, [195, 195], false])
+  const { finding, standings } = said(capacity({ searches, isSteady }))
+  assert.match(
+    finding,
+    /^No verdict: its capacity is not steady: its rate still changed after the longest warm-up; check whether it still fills/,
+  )
+  assert.ok(standings!.every(({ says, tone }) => says === 'no verdict' && tone === 'none'))
+  const warm = appThat(() => 195).context
+  assert.deepEqual([(await remeasureCapacity(warm, 4)).isSteady, (await searchCapacity(warm)).isSteady], [true, true])
+  let ms = 0
+  const { isSteady: again } = await remeasureCapacity(
+    appThat(() => (ms++ < 10 ? 100 * (1 + (ms % 2)) : 195)).context,
+    4,
+  )
+  assert.equal(again, false, 'nor the process at the end')
+})
+
+/** A run with one round in which some steps are changed. */
+function changed(change: (step: StepResult) => StepResult): MeltMeasured {
+  const made = capacity({ searches: [190, 195] })
+  const steps = made.steps.map(change)
+  return { ...made, steps, rows: rowsOf(steps, ['bare', 'protected', 'toobusy-js'], made.capacity!.rate) }
+}
+const busyAt =
+  (...loads: readonly number[]) =>
+  (step: StepResult): StepResult =>
+    step.arm === 'bare' && loads.includes(step.multiple)
+      ? { ...step, server: { ...step.server, foreignShare: 0.4 } }
+      : step
+const verdictsOf = (measured: MeltMeasured) => said(measured).standings!.map(({ says, tone }) => [says, tone])
+
+test('a step during which other processes were busy decides nothing', () => {
+  assert.deepEqual(verdictsOf(changed(busyAt(2))), [
+    ['melts at 6x', 'bad'],
+    ['holds to 10x', 'good'],
+  ])
+  // Only two loads below the capacity are left, and they do not show whether it melts.
+  assert.deepEqual(verdictsOf(changed(busyAt(2, 6, 10))), [
+    ['no verdict', 'none'],
+    ['holds to 10x', 'good'],
+  ])
+  const { finding } = said(changed(busyAt(2, 6, 10)))
+  assert.match(finding, /^At 1x its capacity, the bare app keeps 195/, 'it compares what is known of both')
+})
+
+test('if no step can be judged, the run has no verdict', () => {
+  const all = changed(step => ({ ...step, server: { ...step.server, foreignShare: 0.4 } }))
+  const { finding, unjudged } = said(all)
+  assert.match(unjudged!, /^other processes used more than a tenth of the server’s core; end them and repeat it$/)
+  assert.match(finding, /^No verdict: other processes used/)
+})
+
+test('of several rounds those during which others were busy do not count', () => {
+  const [step] = madeMeasured().steps.filter(({ arm, multiple }) => arm === 'protected' && multiple === 10)
+  const busy = { ...step!, round: 2, goodput: 10, server: { ...step!.server, foreignShare: 0.9 } }
+  const [row] = rowsOf([step!, busy, { ...busy, round: 3 }], ['protected'], 195)
+  assert.deepEqual([row!.goodput, row!.rounds, row!.unjudged], [191, 1, undefined])
+  // A process that ends under load has ended, whoever else was busy.
+  const dead = { ...busy, server: { ...busy.server, died: { afterMs: 900, how: 'exited with code 1' } } }
+  assert.deepEqual(standings(rowsOf([dead], ['protected'], 195), [{ name: 'protected' }])[0]!.says, 'dies at 10x')
+})
+
+/** A step at half of a capacity of 200/s whose seconds answer these shares of the load in time. */
+const stepOf = (...shares: readonly number[]): StepResult =>
+  summariseStep({
+    ...{ arm: 'bare', multiple: 0.5, round: 1, window: { from: 1, to: shares.length }, sloMs: 1000 },
+    ...{ died: null, foreign: 0.01, watched: { samples: [], peakRssBytes: 1, cpuMs: 1, watchedMs: 1000 } },
+    outcome: outcome(shares.map((share, at) => second(at, { good: 100 * share, late: 100 * (1 - share) }))),
+  })
+const verdictOn = (...steps: readonly StepResult[]) => {
+  const [standing] = standings(rowsOf(steps, ['bare'], 200), [{ name: 'bare' }])
+  return [standing!.says, standing!.tone]
+}
+
+test('a step that was late only while its process was cold is not judged', () => {
+  const cold = stepOf(0, 0, 0, 0.1, 0.2, 0.3, 1, 1, 1)
+  assert.deepEqual(verdictOn(cold), ['no verdict', 'none'])
+  assert.deepEqual(verdictOn(stepOf(0, 0, 1)), ['no verdict', 'none'], 'as short as with --quick')
+  const above = { ...stepOf(0, 0, 0), multiple: 2 }
+  assert.deepEqual(verdictOn(cold, above), ['melts at 2x', 'bad'], 'a higher load still decides')
+  const why = reasonsToDoubt({ ...madeMeasured(), steps: [cold] })
+  assert.deepEqual(why, [
+    'bare 0.5x: it answered all at the end and not at the start, as it was cold; use a longer --duration',
+  ])
+})
+
+test('a step that melts until its end, in its middle, or only a little is judged as ever', () => {
+  assert.deepEqual(verdictOn(stepOf(1, 1, 1, 0, 0, 0, 0, 0, 0)), ['melts at 0.5x', 'bad'])
+  assert.deepEqual(verdictOn(stepOf(0, 0, 0, 0, 0, 0, 1, 1, 0.5)), ['melts at 0.5x', 'bad'])
+  const inTheMiddle = [...Array<number>(4).fill(1), ...Array<number>(12).fill(0), ...Array<number>(8).fill(1)]
+  assert.deepEqual(verdictOn(stepOf(...inTheMiddle)), ['melts at 0.5x', 'bad'], 'its start was well')
+  assert.deepEqual(verdictOn(stepOf(0.9, 1, 1, 1, 1, 1, 1, 1, 1)), ['holds to 0.5x', 'good'])
+})
+
+test('steps of stored results, which have no seconds, are judged', () => {
+  const { seconds: _, ...stored } = stepOf(0, 0, 0, 0, 1, 1)
+  assert.deepEqual(verdictOn(stored as StepResult), ['melts at 0.5x', 'bad'])
+})
+
 test('a steady app is searched twice, and the second search starts where the first one ended', async () => {
   const app = appThat(() => 195)
   const { rate, searches } = await searchCapacity(app.context)
@@ -202,10 +312,10 @@ test('the warm-up ends when the rate is steady or after ten rounds, and repeated
   const rates = [100, 200, 400, 790, 800, 5000]
   let n = 0
   const steady = await warmUp(async () => outcome([second(0, { good: rates[n++] ?? 0 })]))
-  assert.deepEqual([n, steady.good], [5, 800])
+  assert.deepEqual([n, steady.last.good, steady.isSteady], [5, 800, true])
   n = 0
-  await warmUp(async () => outcome([second(0, { good: 2 ** n++ * 100 })]))
-  assert.equal(n, 10)
+  const { isSteady } = await warmUp(async () => outcome([second(0, { good: 2 ** n++ * 100 })]))
+  assert.deepEqual([n, isSteady], [10, false])
   const found = await untilAgreed(
     async (before: number | undefined) => 2 * (before ?? 1),
     rate => rate,

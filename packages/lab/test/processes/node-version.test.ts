@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
+import { appNodes } from '../../src/experiment/run-scenario.ts'
 import { isOldNode, nodeVersionOf } from '../../src/processes/node-version.ts'
 import { listenForProtection } from '../../src/melt/heard-from.ts'
 
@@ -16,6 +17,21 @@ test('nodeVersionOf() finds the Node version below a shell, and is undefined if 
   const none = spawn('sleep', ['20'])
   t.after(() => none.kill())
   assert.equal(await nodeVersionOf(none.pid!), undefined)
+})
+
+test('the versions of the commands are each named once; with their arms if they differ', () => {
+  const arms = [
+    { name: 'bare', kind: 'bare', what: 'node a.js' },
+    { name: 'protected', kind: 'protected', what: 'node a.js' },
+    { name: 'old', kind: 'also', what: 'node20 a.js' },
+  ] as const
+  const found = (old: string): readonly string[] => {
+    const [bare, guarded] = [['the command', 'v24.0.0'] as const, ['protected', 'v24.0.0'] as const]
+    return appNodes(new Map([bare, guarded, ['old', old]]), arms)
+  }
+  assert.deepEqual(found('v24.0.0'), ['v24.0.0'])
+  assert.deepEqual(found('v20.19.0'), ['v24.0.0 (bare, protected)', 'v20.19.0 (old)'])
+  assert.deepEqual(appNodes(new Map(), arms), [])
 })
 
 test('Node before 22.12 counts as old', () => {

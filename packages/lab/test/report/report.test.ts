@@ -107,6 +107,24 @@ test('the page has the finding, verdicts, figures and conditions, escapes them, 
   assert.doesNotMatch(html, /<script|<(img|iframe)[^>]+src=|<link[^>]+href="(?!data:)|@import|url\(/)
 })
 
+test('pages name the Node version of the app, or that of the lab if it is unknown', () => {
+  const made = madeResult()
+  const of = (...appNode: string[]) => madeResult({ conditions: { ...made.conditions, appNode } })
+  const two = of('v22.12.0 (bare)', 'v20.19.0 (old)')
+  for (const [result, html, markdown] of [
+    [made, 'Node v24.0.0, meltlab 0.1.0', 'Node v24.0.0,'],
+    [of('v22.12.0'), 'Node v22.12.0; meltlab 0.1.0 on Node v24.0.0', 'Node v22.12.0,'],
+    [
+      two,
+      'Node v22.12.0 (bare) and v20.19.0 (old); meltlab 0.1.0 on Node v24.0.0',
+      'Node v22.12.0 (bare) and v20.19.0 (old),',
+    ],
+  ] as const) {
+    assert.ok(scenarioHtml(result, '').includes(`<dt>Software</dt><dd>${html}</dd>`), html)
+    assert.ok(markdownPage([result], 'images').includes(`; meltlab 0.1.0, ${markdown} 2 cores of a CPU`), markdown)
+  }
+})
+
 test('the verdict on each arm comes first, and the doubts are folded', () => {
   const html = scenarioHtml(madeResult({ certified: false, why: ['one', 'two'] }), '')
   const order = ['class="strip"', '<h1>', 'class="plot lead"', '<p class="lede">', 'What was expected', '<table']

@@ -1,0 +1,10 @@
+/** One path takes four seconds for a while, once it has warmed up: too long for five requests of it, one at a time. */
+import http from 'node:http'
+
+let asked = 0
+const server = http.createServer(({ url }, response) => {
+  const isSlow = url === '/slow' && ++asked > 6 && asked <= 10
+  setTimeout(() => response.end('done'), isSlow ? 4000 : 5)
+})
+server.listen(Number(process.env['PORT']))
+process.on('SIGTERM', () => server.close())
