@@ -16,9 +16,7 @@ import {
   kept,
   LOAD,
   SLOW,
-  sumOf,
 } from './fleet-measured.ts'
-import { foundIn } from './searched-capacity.ts'
 
 const untold = 'the instances run without meltproof'
 
@@ -72,7 +70,7 @@ function unanswered(runs: readonly FleetRun[]): string | undefined {
 }
 
 export function fleetView(measured: FleetMeasured): View {
-  const { runs, form, capacities, sums } = measured
+  const { runs, form, capacities } = measured
   if (runs.length === 0) return NOTHING_MEASURED
   const both = ({ steady, change }: FleetRun): string =>
     `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`
@@ -85,7 +83,7 @@ export function fleetView(measured: FleetMeasured): View {
   return {
     unjudged:
       whyNoVerdict({
-        ...(sums === undefined ? { over: [fleetCapacity(measured)] } : foundIn(sums)),
+        over: [fleetCapacity(measured)],
         best: Math.max(...runs.map(({ steady }) => steady.good / Math.max(1, steady.seconds.length))),
       }) ?? unanswered(runs),
     standings: runs.map(({ arm, steady, change }) =>
@@ -129,6 +127,8 @@ function sharesOf(course: readonly FleetSecond[]): string {
   const sent = [0, 1, 2, 3].map(n => sumOf(course.map(second => second.sent[n] ?? 0)))
   return sent.map(each => formatPercent(each / Math.max(1, sumOf(sent)))).join(', ')
 }
+
+const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0)
 
 function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
   const first = runs[0]!.steady.seconds.length
