@@ -67,12 +67,16 @@ export class Users {
     for (const path of this.#paths) for (let asked = 0; asked < times; asked++) await this.#ask(path)
   }
 
-  /** Requests each path alone for its part of the time, at least `least` times, but for `longestMs` at most. */
+  /**
+   * Requests each path alone for its part of the time. A path that got fewer than `least` requests then has up to
+   * `longestMs`.
+   */
   async askEach(durationMs: number, least: number, longestMs: number, check: () => void): Promise<void> {
+    const partMs = durationMs / this.#paths.length
     for (const path of this.#paths) {
       const startedMs = Date.now()
       const lasted = (): number => Date.now() - startedMs
-      for (let n = 0; lasted() < (n < least ? longestMs : durationMs / this.#paths.length); n++) {
+      for (let n = 0; lasted() < (n < least ? Math.max(partMs, longestMs) : partMs); n++) {
         check()
         await this.#ask(path)
         await sleep(THINK_MS)
