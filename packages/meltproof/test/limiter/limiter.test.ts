@@ -127,6 +127,7 @@ describe('run()', () => {
       later = AsyncLocalStorage.bind(() => jobs.run(held.work('later')))
     })
     const holds = jobs.run(held.work('holds'))
+    await turns()
     const waits = later!()
     assert.deepEqual(figures(jobs), [1, 1, 2])
     held.end('holds')
