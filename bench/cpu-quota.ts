@@ -22,6 +22,7 @@ import { allowedCores, coresOf, pinSelf } from '../packages/lab/src/launch/core-
 import { freePort } from '../packages/lab/src/launch/free-port.ts'
 import { calibrateSpin, spinVariable } from '../packages/lab/src/launch/machine.ts'
 import { registerUrl } from '../packages/lab/src/launch/register-url.ts'
+import { sumOf } from '../packages/lab/src/load/added.ts'
 import { Histogram } from '../packages/lab/src/load/histogram.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { type CapacityContext, remeasureCapacity, searchCapacity } from '../packages/lab/src/melt/capacity.ts'
@@ -172,13 +173,12 @@ async function run(context: Context, cpu: CpuGroup, share: number, { arm, load, 
   const { seconds: all } = await context.load(name, { ...offered, durationMs: 1000 * seconds })
   const { cpuMs, watchedMs } = await watching.stop()
   const throttled = group.throttledMs() - throttledFrom
-  const sum = (of: (each: (typeof all)[number]) => number): number => all.reduce((total, each) => total + of(each), 0)
   const latency = Histogram.merged(all.map(({ okLatency }) => okLatency))
   const { p50, p99 } = latencyFigures(latency)
   const [due, good, shed] = [
-    sum(each => each.scheduled),
-    sum(each => each.good),
-    sum(({ answered }) => answered['503'] ?? 0),
+    sumOf(all, each => each.scheduled),
+    sumOf(all, each => each.good),
+    sumOf(all, ({ answered }) => answered['503'] ?? 0),
   ]
   if (arm === 'told' || arm === 'unasked') {
     context.line((await fetch(`http://${admin}/explain`).then(answer => answer.text(), String)).trim())

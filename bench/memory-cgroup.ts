@@ -141,7 +141,7 @@ console.table(
 sayBars(missedBars(rows))
 if (!dry) putTable(page, 'memory-cgroup', memoryTable(readResult<MemoryFigures>('memory-cgroup')))
 
-/** After each run, so that one that is stopped loses nothing. */
+/** Writes the result file. It is called after each run, so that Ctrl-C loses at most one run. */
 function keep(): void {
   const figures: MemoryFigures = { ...together(earlier, where), ...settings, rows, missed: missedBars(rows) }
   if (!dry) writeWhole(resultFile('memory-cgroup'), `${JSON.stringify(figures, null, 2)}\n`)

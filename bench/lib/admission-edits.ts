@@ -92,7 +92,7 @@ const EVIDENCE = [
   ),
   rule('follow-window', 'a longer window for slow requests while nothing is limited', [
     LIMITER,
-    'if (!this.#isKnown) this.#requests.follow(this.#meanMs)',
+    'if (!this.known) this.#requests.follow(this.#meanMs)',
     'if (nowMs < 0) this.#requests.follow(this.#meanMs)',
   ]),
   rule('halt', 'a limit where answers came and stop', [

@@ -1,4 +1,5 @@
 /** Judges what bench/culprit.ts planted and what was named, and makes the table of docs/culprit.md. Pure. */
+import { addUp } from '../../packages/lab/src/load/added.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import type { Conditions } from './conditions.ts'
 import { madeBy, measuredOn, NOT_MEASURED } from './page-table.ts'
@@ -144,12 +145,10 @@ export function added(a: Judged | undefined, b: Judged): Judged {
   }
 }
 
-function plus(a: FormCounts, b: FormCounts): FormCounts {
-  const names = Object.keys(NONE) as (keyof FormCounts)[]
-  return Object.fromEntries(names.map(name => [name, a[name] + b[name]])) as unknown as FormCounts
-}
+const plus = (...counts: readonly FormCounts[]): FormCounts =>
+  addUp([NONE, ...counts].map(each => ({ ...each }))) as unknown as FormCounts
 
-export const sumOf = ({ forms }: Pick<Judged, 'forms'>): FormCounts => Object.values(forms).reduce(plus, NONE)
+export const sumOf = ({ forms }: Pick<Judged, 'forms'>): FormCounts => plus(...Object.values(forms))
 
 export const stallsIn = ({ right, unknown, wrong }: FormCounts): number => right + unknown + wrong
 

@@ -1,4 +1,5 @@
 /** The figures of bench/memory-cgroup.ts, its bars, and the table of docs/memory.md. Pure. */
+import { addUp } from '../../packages/lab/src/load/added.ts'
 import { formatCount, formatPercent } from '../../packages/lab/src/report/format.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import type { Conditions } from './conditions.ts'
@@ -66,10 +67,8 @@ export function withRun(rows: readonly MemoryRow[], run: MemoryRun): MemoryRow[]
   return before === undefined ? [...rows, row] : rows.map(each => (each === before ? row : each))
 }
 
-function plus(a: LoadCounts | undefined, b: LoadCounts): LoadCounts {
-  const names = Object.keys(b) as (keyof LoadCounts)[]
-  return Object.fromEntries(names.map(name => [name, (a?.[name] ?? 0) + b[name]])) as unknown as LoadCounts
-}
+const plus = (a: LoadCounts | undefined, b: LoadCounts): LoadCounts =>
+  addUp([{ ...a }, { ...b }]) as unknown as LoadCounts
 
 const shedOf = ({ requests, pings }: MemoryRow): number => requests.shed + pings.shed
 
@@ -90,7 +89,7 @@ export function missedBars(rows: readonly MemoryRow[]): string[] {
 
 export function memoryTable(figures: MemoryFigures | undefined): string {
   const columns = [madeBy('memory-cgroup'), 'bare', 'with meltproof']
-  if (figures === undefined) return markdownTable(columns, [[`${NOT_MEASURED}`, NOT_MEASURED, NOT_MEASURED]])
+  if (figures === undefined) return markdownTable(columns, [columns.map(() => NOT_MEASURED)])
   const { rows, limitBytes } = figures
   const said = (row: MemoryRow | undefined): string => (row === undefined ? NOT_MEASURED : inWords(row))
   const loads = Object.keys(TIMES) as LoadName[]

@@ -17,7 +17,7 @@ export function readResult<T>(name: string): T | undefined {
 
 export type Settings = Readonly<Record<string, unknown>>
 
-/** The part that the next run can extend; undefined if there is none, and stderr says why not. */
+/** Returns the earlier result if the next run may add to it; otherwise it prints the reason on stderr. */
 export function extendable<T extends Conditions>(
   earlier: T | undefined,
   where: Conditions,

@@ -1,7 +1,9 @@
 /** The figures of bench/cpu-quota.ts, its bars, and the table of docs/fleet.md. Pure. */
+import { sumOf } from '../../packages/lab/src/load/added.ts'
 import { whyNoVerdict } from '../../packages/lab/src/melt/no-verdict.ts'
 import { formatMs, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
+import { median } from '../../packages/lab/src/report/number-stats.ts'
 import type { Conditions } from './conditions.ts'
 import { madeBy, measuredOn, NOT_MEASURED } from './page-table.ts'
 
@@ -63,7 +65,7 @@ export interface QuotaRow {
 export function rowsOf({ runs }: Pick<ShareFigures, 'runs'>): QuotaRow[] {
   const groups = Map.groupBy(runs, ({ arm, load }) => `${load} ${arm}`)
   return [...groups.values()].map(those => {
-    const sum = (of: (run: QuotaRun) => number): number => those.reduce((total, run) => total + of(run), 0)
+    const sum = (of: (run: QuotaRun) => number): number => sumOf(those, of)
     const due = sum(run => run.due)
     return {
       ...{ arm: those[0]!.arm, load: those[0]!.load },
@@ -77,10 +79,7 @@ export function rowsOf({ runs }: Pick<ShareFigures, 'runs'>): QuotaRow[] {
   })
 }
 
-function medianOf(values: readonly (number | null)[]): number | null {
-  const known = values.filter(value => value !== null).sort((a, b) => a - b)
-  return known.length === 0 ? null : known[(known.length - 1) >> 1]!
-}
+const medianOf = (values: readonly (number | null)[]): number | null => median(values.filter(value => value !== null))
 
 /** A sentence; undefined if the capacity is good enough to judge by it. */
 export function whyUnsure(figures: ShareFigures): string | undefined {

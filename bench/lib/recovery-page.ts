@@ -1,6 +1,7 @@
 /** When the apps of apps/ are back after a spike, as a page. Pure. */
 import type { Recovery, RecoveryShape, SecondResult } from '../../packages/lab/src/melt/measured.ts'
-import { AFTER, backInWords, CLIENTS, isWell, spikeInWords, WINDOW_S } from '../../packages/lab/src/melt/recovery.ts'
+import { AFTER, backInWords, CLIENTS, spikeInWords, WINDOW_S } from '../../packages/lab/src/melt/recovery.ts'
+import { isWell } from '../../packages/lab/src/melt/summary.ts'
 import { formatList, formatMultiple, formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import type { Conditions } from './conditions.ts'

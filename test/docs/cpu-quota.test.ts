@@ -41,7 +41,7 @@ test('each bar can be missed', () => {
   const missedBy = (...runs: readonly QuotaRun[]): string[] => missedBars([shareOf(runs)])
   assert.deepEqual(missedBy(bare, ours), [])
   const missed: readonly (readonly [readonly QuotaRun[], RegExp])[] = [
-    // Above the capacity sheds are right, but not so many.
+    // Above its capacity a service must shed, but it still has to answer as many requests as the best arm does.
     [
       [
         { ...bare, load: 2 },

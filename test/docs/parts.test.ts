@@ -34,7 +34,7 @@ test('changes without a commit belong only to themselves, and older results with
   assert.equal(whyOther(older, where, {}, same), 'commit')
 })
 
-test('a table replaces the one that the same script has made, and nothing else', () => {
+test('withTable() replaces only the table of the same script', () => {
   const table = (value: string): string => `| ${madeBy('one')} | value |\n| --- | --- |\n| a | ${value} |`
   const page = (value: string): string => `# Page\n\n${table(value)}\n\n| ${madeBy('one-more')} |\n| --- |\n| b |\n`
   assert.equal(withTable(page('1'), 'one', table('2')), page('2'))

@@ -9,8 +9,6 @@ import type { MeltMeasured, Recoveries, Recovery, RecoveryShape, SecondResult } 
 import type { UnderLoad } from './step.ts'
 import { isWell, NEARLY_ALL, secondOf } from './summary.ts'
 
-export { isWell }
-
 /** A load that every app can serve: closer to the capacity, a small drift would be an overload. */
 export const AFTER = 0.8
 /** If the load was more than this share of the capacity at the end of the run, there is no verdict. */

@@ -139,8 +139,7 @@ const fates = ['offered', 'goodput', 'late', 'shed', 'shedLate', 'otherStatus', 
 
 function rowOf(arm: string, multiple: number, all: readonly StepResult[], capacity: number): Row {
   const judged = all.filter(step => whyUnjudged(step, capacity) === undefined)
-  const rounds = judged.length > 0 ? judged : all
-  const unjudged = whyUnjudged(rounds[0]!, capacity)
+  const [rounds, unjudged] = judged.length > 0 ? [judged, undefined] : [all, whyUnjudged(all[0]!, capacity)]
   const mid = (of: (step: StepResult) => number): number => median(rounds.map(of)) ?? 0
   const midKnown = (of: (step: StepResult) => number | null): number | null =>
     median(rounds.map(of).filter(value => value !== null))

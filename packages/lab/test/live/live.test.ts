@@ -76,7 +76,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-/** What somebody who begins to watch is told first of the figures. */
+/** Opens the stream of events as a new page does, and returns the first message with figures. */
 async function toldAt(address: string): Promise<LiveUpdate & { readonly unjudged?: string }> {
   const reader = (await fetch(new URL('/events', address))).body!.getReader()
   for (let told = ''; ; ) {
@@ -119,7 +119,7 @@ describe('the page of meltlab live', { skip }, () => {
     await page.goto(address)
     return page
   }
-  /** What somebody who begins to watch is told of the last minute. */
+  /** The points of the last minute that a new page gets. */
   const points = async (): Promise<LiveUpdate['points'] & {}> => (await toldAt(address)).points ?? []
   const text = async (page: Page, selector: string): Promise<string> =>
     (await page.locator(selector).textContent()) ?? ''

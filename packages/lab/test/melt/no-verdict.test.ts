@@ -259,7 +259,7 @@ test('of several rounds those during which others were busy do not count', () =>
   const busy = { ...step!, round: 2, goodput: 10, server: { ...step!.server, foreignShare: 0.9 } }
   const [row] = rowsOf([step!, busy, { ...busy, round: 3 }], ['protected'], 195)
   assert.deepEqual([row!.goodput, row!.rounds, row!.unjudged], [191, 1, undefined])
-  // A process that ends under load has ended, whoever else was busy.
+  // If a process died, other work on the machine does not excuse it.
   const dead = { ...busy, server: { ...busy.server, died: { afterMs: 900, how: 'exited with code 1' } } }
   assert.deepEqual(standings(rowsOf([dead], ['protected'], 195), [{ name: 'protected' }])[0]!.says, 'dies at 10x')
 })

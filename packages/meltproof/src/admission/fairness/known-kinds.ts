@@ -61,7 +61,8 @@ export class KnownKinds {
   }
 
   of(key: KindKey): number {
-    const kind = this.#known(key)
+    const { path, under } = this.#hash.read(key)
+    const kind = this.#kinds.get(path) ?? (under === 0 ? UNKNOWN : (this.#kinds.get(under) ?? UNKNOWN))
     return this.#came[kind]! < this.#most[kind]! ? kind : UNKNOWN
   }
 
@@ -109,11 +110,6 @@ export class KnownKinds {
     if (this.#kinds.has(path)) return
     this.#sight(path, sight, 0)
     if (under !== 0 && !this.#kinds.has(under)) this.#sight(under, sight, 1)
-  }
-
-  #known(key: KindKey): number {
-    const { path, under } = this.#hash.read(key)
-    return this.#kinds.get(path) ?? (under === 0 ? UNKNOWN : (this.#kinds.get(under) ?? UNKNOWN))
   }
 
   /** Finds frequent paths, after Misra and Gries (1982), with one slot per hash. */

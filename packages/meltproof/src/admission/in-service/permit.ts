@@ -39,11 +39,14 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   orphan: Orphan | undefined
   /** Set when a check finds that the answer has begun and continues. */
   stream: Stream | undefined
-  holdsPermit = false
   #state: 'none' | 'held' | 'lent' | 'ended' = 'none'
 
   constructor(arrivedAt = 0) {
     this.arrivedAt = arrivedAt
+  }
+
+  get holdsPermit(): boolean {
+    return this.#state === 'held'
   }
 
   /** True while the handler works, as far as is known. */
@@ -54,12 +57,10 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   holdPermit(nowMs: number): void {
     this.startedAt = nowMs
     this.#state = 'held'
-    this.holdsPermit = true
   }
 
   lendPermit(): void {
     this.#state = 'lent'
-    this.holdsPermit = false
   }
 
   /** Ends the permit. Returns its last state; undefined when it has ended, or never began. */
@@ -67,7 +68,6 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
     const state = this.#state
     if (state === 'none' || state === 'ended') return undefined
     this.#state = 'ended'
-    this.holdsPermit = false
     return state
   }
 }

@@ -55,7 +55,6 @@ type Phase = 'open' | 'measure' | 'rest' | 'lower'
 export class ConcurrencyLimiter implements Limiter {
   // Fields, because the gate reads them several times per request. #tell() writes them after each event.
   limit: number
-  known = false
   uncounted = 0
   ticket: Ticket | undefined
   readonly #answered = new Answered()
@@ -112,7 +111,6 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #tell(): void {
-    this.known = this.#isKnown
     this.uncounted = this.known ? this.#requests.uncounted : 0
     this.limit = Math.min(this.#tuning.max, Math.max(1, Math.floor(this.#counts)) + this.uncounted)
   }
@@ -128,10 +126,10 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   get #uncounted(): number {
-    return this.#isKnown ? this.#requests.uncounted : 0
+    return this.known ? this.#requests.uncounted : 0
   }
 
-  get #isKnown(): boolean {
+  get known(): boolean {
     return this.#phase !== 'open' || this.#loop.isSet
   }
 
@@ -238,7 +236,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#judgeLoop(nowMs)
     if (this.#phase === 'open') this.#judgeOpen(nowMs)
     else this.#settled(nowMs)
-    if (this.#isKnown) this.#lookWhetherStarved(nowMs)
+    if (this.known) this.#lookWhetherStarved(nowMs)
     this.#tell()
   }
 
@@ -260,7 +258,7 @@ export class ConcurrencyLimiter implements Limiter {
   #judge(nowMs: number): void {
     if (nowMs - this.#judgedAt < JUDGE_MS) return
     this.#judgedAt = nowMs
-    if (!this.#isKnown) this.#requests.follow(this.#meanMs)
+    if (!this.known) this.#requests.follow(this.#meanMs)
     const found = this.#cohorts.contention(nowMs)
     if (found?.isSure) this.#limitContention(found, nowMs)
     else if (this.#isHeld) {

@@ -10,6 +10,7 @@ export class StartTimes {
   #slot = 0
   #slotEndsAt = 0
   #windowSlots = 0
+  /** Length of the window of {@link recent}, ms: a request counts for this long. */
   windowMs = 0
   /** Requests in service that started within the window. */
   recent = 0
@@ -61,6 +62,7 @@ export class StartTimes {
     return Math.ceil(atMs / SLOT_MS) * SLOT_MS
   }
 
+  /** Requests in service that started since `atMs`, at most sixteen seconds ago. */
   since(atMs: number): number {
     return this.#sum(Math.ceil(atMs / SLOT_MS))
   }

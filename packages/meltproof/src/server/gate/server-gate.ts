@@ -60,17 +60,15 @@ export class ServerGate {
         isFinished: ({ response }) => isFinished(response!),
         kindOf: exchange => this.#kinds.inService(exchange),
         onOrphaned: watchReachable(orphan => failOpen.guard(() => this.process.permits.collected(orphan, now()))),
-        onRecorded: (exchange, nowMs) => this.#recorded(exchange, nowMs),
+        onRecorded: (exchange, nowMs) => {
+          const { inner, load } = this.process
+          this.#kinds.answered(exchange, nowMs, inner.standing)
+          if ((exchange.response?.statusCode ?? 0) >= 500) load.failed()
+        },
       },
       reclaim: nowMs => this.reclaim.reclaim(nowMs),
     })
     this.reclaim = new Reclaim({ permits: this.process.permits, streams, onUploadPaused, onGone })
-  }
-
-  #recorded(exchange: Exchange, nowMs: number): void {
-    const { inner, load } = this.process
-    this.#kinds.answered(exchange, nowMs, inner.standing)
-    if ((exchange.response?.statusCode ?? 0) >= 500) load.failed()
   }
 
   decide(exchange: Exchange, nowMs: number): Decision {

@@ -51,18 +51,19 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
     }
   }
 
-  const runInTime = (deadline: RequestDeadline, exchange: Exchange, event: string): boolean => {
-    try {
-      exchange.budget = openBudget(deadline, exchange, exchange.response!, () => onLate(exchange))
-    } catch (error) {
-      failOpen.fail(error)
-      return observe(exchange, event)
+  const runUnder =
+    (limit: RequestDeadline) =>
+    (exchange: Exchange, event: string): boolean => {
+      try {
+        exchange.budget = openBudget(limit, exchange, exchange.response!, () => onLate(exchange))
+      } catch (error) {
+        failOpen.fail(error)
+        return observe(exchange, event)
+      }
+      return runWithBudget(exchange.budget, () => observe(exchange, event))
     }
-    return runWithBudget(exchange.budget, () => observe(exchange, event))
-  }
 
-  const run =
-    deadline === undefined ? observe : (exchange: Exchange, event: string) => runInTime(deadline, exchange, event)
+  const run = deadline === undefined ? observe : runUnder(deadline)
 
   return (exchange, event) => {
     const { request, response } = exchange
