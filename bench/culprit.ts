@@ -6,7 +6,7 @@
  *   node bench/culprit.ts --costs [--seconds 60] [--turns 24] [--dry]
  *   node bench/culprit.ts [--only FORM] [--node PATH]     writes nothing
  *
- * Several runs of --count 100 add up to 500 stalls while the code is the same; --fresh begins again. Right is the file and the
+ * Several runs add up to 500 stalls while the code is the same, also one that was stopped; --fresh begins again. Right is the file and the
  * line (or a range of lines that is the planted line alone); unknown is `unknown` or no record at all; anything else is wrong,
  * also a record that belongs to no planted stall and names a place that did not run meanwhile. --costs measures two such
  * servers side by side, one of them without MELTPROOF_CULPRIT: at rest, then the CPU and the latency of requests, in turns.
@@ -52,6 +52,8 @@ import { extendable, readResult, resultFile, together } from './lib/parts.ts'
 const FOLDER = resolve(import.meta.dirname, 'lib/culprit')
 const PAGE = resolve(import.meta.dirname, '../docs/culprit.md')
 const LONGEST_MS = 3000
+/** Stalls after which the figures are written: a run that is stopped loses no more. */
+const PART = 50
 /** Requests a second, and how long each server is asked in its turn. */
 const RATE = 1000
 const TURN_MS = 3000
@@ -86,17 +88,20 @@ const running = new Set<ChildProcess>()
 try {
   const files = prepare()
   const made = values.costs ? { costs: await costs(files) } : { planted: await plant(files) }
-  const result = { ...(isWritten ? known : {}), ...made }
-  const figures: CulpritFigures = { ...result, missed: missedBars(result) }
   sayBars(missedBars(made))
-  if (isWritten) {
-    writeWhole(resultFile('culprit'), `${JSON.stringify(figures, null, 2)}\n`)
-    putTable(PAGE, 'culprit', culpritTable(figures))
-  }
+  keep(made)
 } finally {
   for (const child of running) child.kill()
   rmSync(scratch, { recursive: true, force: true })
   agent.destroy()
+}
+
+function keep(made: Partial<CulpritFigures>): void {
+  if (!isWritten) return
+  const result = { ...known, ...made }
+  const figures: CulpritFigures = { ...result, missed: missedBars(result) }
+  writeWhole(resultFile('culprit'), `${JSON.stringify(figures, null, 2)}\n`)
+  putTable(PAGE, 'culprit', culpritTable(figures))
 }
 
 async function plant(files: readonly string[]): Promise<PlantedFigures> {
@@ -115,17 +120,23 @@ async function plant(files: readonly string[]): Promise<PlantedFigures> {
   // Other requests: some are in the same turn as a stall, and some wait for its end.
   const others = setInterval(() => void server.text('/quick').catch(() => {}), 50)
   await sleep(2000)
+  const found = async (): Promise<Judged> => judged(await server.json<Report>('/report'))
+  const figures = (all: Judged): PlantedFigures => ({ ...together(earlier, where), ...added(earlier, all) })
   for (let i = before; i < before + count; i++) {
     const ms = SHORTEST_MS * (LONGEST_MS / SHORTEST_MS) ** random()
     await server.text(`/plant/${wanted[i % wanted.length]}?ms=${Math.round(ms)}`)
     await sleep(100 + 200 * random())
+    if ((i + 1) % PART === 0) {
+      keep({ planted: figures(await found()) })
+      console.error(`${i + 1} of ${before + count} stalls`)
+    }
   }
   clearInterval(others)
   await sleep(500)
-  const found = judged(await server.json<Report>('/report'))
+  const all = await found()
   server.stop()
-  say(found)
-  return { ...together(earlier, where), ...added(earlier, found) }
+  say(all)
+  return figures(all)
 }
 
 function say({ forms, elsewhere, sentences }: Judged): void {
