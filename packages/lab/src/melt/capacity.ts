@@ -4,7 +4,7 @@ import { UserError } from '../user-error.ts'
 import { nextProbe, type Probe } from './capacity-search.ts'
 import { probe, type Target } from './load-plans.ts'
 import type { Capacity } from './measured.ts'
-import { agree } from './no-verdict.ts'
+import { AGREE_WITHIN, agree } from './no-verdict.ts'
 import type { CapacityTimes } from './options.ts'
 
 export interface CapacityContext {
@@ -25,17 +25,33 @@ const answersPerProbe = 20
 const answersPerUser = 4
 const longestProbeMs = 5000
 
+interface WarmUp {
+  readonly last: LoadOutcome
+  readonly isSteady: boolean
+  /** Until the rate was that of the last part, ms. */
+  readonly coldMs: number
+}
+
 /** Warms up until the rate is steady: while code is compiled or a cache fills, each part is faster than the last. */
-export async function warmUp(load: () => Promise<LoadOutcome>): Promise<{ last: LoadOutcome; isSteady: boolean }> {
-  for (let n = 1, before = 0; ; n++) {
+export async function warmUp(load: () => Promise<LoadOutcome>): Promise<WarmUp> {
+  const parts: { readonly endMs: number; readonly rate: number }[] = []
+  for (;;) {
     const last = await load()
-    const perMs = last.okLatency.count / last.elapsedMs
+    const rate = rateOf(last)
+    const before = parts.at(-1)
     const chance = 2 * Math.sqrt(last.okLatency.count)
-    const isSteady = n > 1 && isNear(perMs, before, chance / last.elapsedMs)
-    if (isSteady || n === mostWarmUps) return { last, isSteady }
-    before = perMs
+    const isSteady = before !== undefined && isNear(rate, before.rate, chance / last.elapsedMs)
+    parts.push({ endMs: (before?.endMs ?? 0) + last.elapsedMs, rate })
+    if (isSteady || parts.length === mostWarmUps) {
+      const coldMs = parts.findLast(part => isBelow(part.rate, rate))?.endMs ?? 0
+      return { last, isSteady, coldMs }
+    }
   }
 }
+
+/** Answers per ms. */
+const rateOf = ({ okLatency, elapsedMs }: LoadOutcome): number => okLatency.count / elapsedMs
+const isBelow = (rate: number, warm: number): boolean => rate < (1 - AGREE_WITHIN) * warm
 
 /** A few users send requests until the app's code has been compiled. */
 export const compiled = ({ target, times, run }: CapacityContext): ReturnType<typeof warmUp> =>
@@ -56,18 +72,40 @@ export async function untilAgreed<T>(
 
 export async function searchCapacity(
   context: CapacityContext,
-): Promise<MeasuredCapacity & { readonly searches: readonly number[] }> {
+): Promise<MeasuredCapacity & { readonly searches: readonly number[]; readonly coldMs: number }> {
   const { target } = context
-  const { last, isSteady } = await compiled(context)
+  let elapsedMs = 0
+  const timed: CapacityContext = {
+    ...context,
+    run: async plan => {
+      const outcome = await context.run(plan)
+      elapsedMs += outcome.elapsedMs
+      return outcome
+    },
+  }
+  const { last, isSteady, coldMs } = await compiled(timed)
   requireAnswers(last, target)
   const found = await untilAgreed(
     // A further search begins just below the result of the previous one.
-    (before: MeasuredCapacity | undefined) => searchOnce(context, Math.ceil((before?.users ?? 1) / 2)),
+    async (before: Searched | undefined): Promise<Searched> => {
+      const result = await searchOnce(timed, Math.ceil((before?.users ?? 1) / 2))
+      return { ...result, endMs: elapsedMs }
+    },
     each => each.rate,
   )
   const searches = found.map(({ rate }) => rate)
   const rate = searches.slice(-2).reduce((a, b) => (a + b) / 2)
-  return { ...found.at(-1)!, rate, searches, isSteady }
+  const { endMs: _, ...result } = found.at(-1)!
+  // An app may be steady and still cold, for example while it loads its data.
+  const again = await timed.run(probe(target, warmUpUsers, timed.times.warmUpMs))
+  const wasCold = isBelow(rateOf(last), rateOf(again))
+  const firstWarm = found.find(each => !isBelow(each.rate, rate))
+  return { ...result, rate, searches, isSteady, coldMs: Math.round(wasCold ? firstWarm!.endMs : coldMs) }
+}
+
+type Searched = MeasuredCapacity & {
+  /** Load since the first request, ms. */
+  readonly endMs: number
 }
 
 async function searchOnce(context: CapacityContext, fewestUsers: number): Promise<MeasuredCapacity> {

@@ -16,7 +16,7 @@ export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps, 
   }
   if (capacity !== null) why.push(...drifted(capacity))
   why.push(
-    ...grouped(steps, step => [whyUnjudged(step, capacity?.rate ?? 0)].filter(reason => reason !== undefined)),
+    ...grouped(steps, step => [whyUnjudged(step, capacity ?? { rate: 0 })].filter(reason => reason !== undefined)),
     ...grouped(steps, ({ generator }) => (generator.certified ? [] : generator.why)),
     ...(recovery?.arms ?? []).flatMap(({ arm, unsure }) => (unsure === null ? [] : [`${arm}, recovery: ${unsure}`])),
   )

@@ -299,7 +299,7 @@ class Melt {
     this.#showRows()
     const capacity = this.#measured.capacity!
     const share = keptOf({ ...step, ofCapacity: step.goodput / capacity.rate })
-    const unsure = whyUnjudged(step, capacity.rate) ?? whyNoVerdict({ ...capacity, over: [], best: 0 })
+    const unsure = whyUnjudged(step, capacity) ?? whyNoVerdict({ ...capacity, over: [], best: 0 })
     this.#context.line(`${label}  ${bar(share, 10)}  ${stepLine(step)}`, unsure === undefined ? toneOf(share) : 'none')
     await app.stop()
     this.#context.signal.throwIfAborted()
@@ -359,7 +359,7 @@ class Melt {
 
   #showRows(): void {
     const names = this.#parts.arms.map(({ name }) => name)
-    this.#measured.rows = rowsOf(this.#measured.steps, names, this.#measured.capacity!.rate)
+    this.#measured.rows = rowsOf(this.#measured.steps, names, this.#measured.capacity!)
   }
 
   #target(url: URL): Target {

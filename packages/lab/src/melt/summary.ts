@@ -6,15 +6,18 @@ import { sumOf, totalOf } from '../load/added.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
+import { formatMs } from '../report/format.ts'
 import { median } from '../report/number-stats.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
-import type { Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
+import type { Capacity, Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
 import type { UnderLoad } from './step.ts'
 
 export { median }
 
 /** Every step starts a cold process, which is expected to be steady from this second on. */
 const steadyFromSecond = 1
+/** A step that is to show a warm app lasts at least this much longer than the app is cold, ms. */
+const WARM_MS = 2000
 
 /** A single request delayed by a garbage collection is not a failure. */
 export const NEARLY_ALL = 0.99
@@ -110,8 +113,11 @@ function longest(histograms: readonly Histogram[]): number | null {
   return all.length === 0 ? null : Math.max(...all)
 }
 
+/** What the steps are judged by. */
+type Base = Pick<Capacity, 'rate' | 'coldMs'>
+
 /** Why a step is no evidence about the app, and what to do; undefined if it is. Stored results may have no seconds. */
-export function whyUnjudged({ seconds = [], ...step }: StepResult, capacity: number): string | undefined {
+export function whyUnjudged({ seconds = [], ...step }: StepResult, { rate, coldMs = 0 }: Base): string | undefined {
   const { died, foreignShare } = step.server
   if (died !== null) return undefined
   if ((foreignShare ?? 0) > foreignBelow) {
@@ -120,12 +126,16 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, capacity: num
   const third = Math.max(1, Math.floor(seconds.length / 3))
   // What begins later than in the first three seconds is not the cold start.
   const becomesWell = seconds.slice(-third).every(isWell) && !seconds.slice(0, Math.min(third, 3)).every(isWell)
-  const isCold = becomesWell && toneOf(keptOf({ ...step, ofCapacity: step.goodput / capacity })) !== 'good'
-  return isCold ? 'it answered all at the end and not at the start, as it was cold; use a longer --duration' : undefined
+  if (toneOf(keptOf({ ...step, ofCapacity: step.goodput / rate })) === 'good') return undefined
+  if (becomesWell) return 'it answered all at the end and not at the start, as it was cold; use a longer --duration'
+  // Less than its capacity would not have been too much for the warm app.
+  const isShort = seconds.length > 0 && seconds.length * 1000 < coldMs + WARM_MS
+  if (coldMs === 0 || step.multiple >= 1 || !isShort) return undefined
+  return `it was cold: its capacity was reached only after ${formatMs(coldMs)}; use a --duration of at least ${Math.ceil((coldMs + WARM_MS) / 1000)}s`
 }
 
 /** One row per arm and multiple, ordered by arm, then by multiple. */
-export function rowsOf(steps: readonly StepResult[], arms: readonly string[], capacity: number): Row[] {
+export function rowsOf(steps: readonly StepResult[], arms: readonly string[], capacity: Base): Row[] {
   const multiples = [...new Set(steps.map(step => step.multiple))].sort((a, b) => a - b)
   return arms.flatMap(arm =>
     multiples.flatMap(multiple => {
@@ -137,7 +147,7 @@ export function rowsOf(steps: readonly StepResult[], arms: readonly string[], ca
 
 const fates = ['offered', 'goodput', 'late', 'shed', 'shedLate', 'otherStatus', 'failed', 'unsent'] as const
 
-function rowOf(arm: string, multiple: number, all: readonly StepResult[], capacity: number): Row {
+function rowOf(arm: string, multiple: number, all: readonly StepResult[], capacity: Base): Row {
   const judged = all.filter(step => whyUnjudged(step, capacity) === undefined)
   const [rounds, unjudged] = judged.length > 0 ? [judged, undefined] : [all, whyUnjudged(all[0]!, capacity)]
   const mid = (of: (step: StepResult) => number): number => median(rounds.map(of)) ?? 0
@@ -153,7 +163,7 @@ function rowOf(arm: string, multiple: number, all: readonly StepResult[], capaci
     multiple,
     rounds: rounds.length,
     ...(Object.fromEntries(fates.map(fate => [fate, mid(step => step[fate])])) as Record<keyof Fates, number>),
-    ofCapacity: mid(step => step.goodput) / capacity,
+    ofCapacity: mid(step => step.goodput) / capacity.rate,
     admittedMs: midLatency(step => step.admittedMs),
     shedMs: midLatency(step => step.shedMs),
     longestAnswerMs: midKnown(step => step.longestAnswerMs),

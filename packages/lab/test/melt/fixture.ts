@@ -132,7 +132,7 @@ export function madeMeasured(more: Partial<MeltMeasured> = {}): MeltMeasured {
     rows: rowsOf(
       steps,
       arms.map(({ name }) => name),
-      capacity,
+      { rate: capacity },
     ),
     ...more,
   }

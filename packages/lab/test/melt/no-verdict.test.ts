@@ -194,7 +194,7 @@ test('fast 500 responses do not count towards the capacity, and a load answered 
     outcome: outcome([second(0, { errors: 390 }), second(1, { errors: 390 })]),
     watched: { samples: [], peakRssBytes: 1, cpuMs: 1, watchedMs: 2000 },
   })
-  const [standing] = standings(rowsOf([step], ['bare'], rate), [{ name: 'bare' }])
+  const [standing] = standings(rowsOf([step], ['bare'], { rate }), [{ name: 'bare' }])
   assert.deepEqual([standing!.says, standing!.figure], ['melts at 2x', '0/s'])
 })
 
@@ -223,7 +223,7 @@ test('an app that never stood still while it warmed up has no verdict, even if t
 function changed(change: (step: StepResult) => StepResult): MeltMeasured {
   const made = capacity({ searches: [190, 195] })
   const steps = made.steps.map(change)
-  return { ...made, steps, rows: rowsOf(steps, ['bare', 'protected', 'toobusy-js'], made.capacity!.rate) }
+  return { ...made, steps, rows: rowsOf(steps, ['bare', 'protected', 'toobusy-js'], made.capacity!) }
 }
 const busyAt =
   (...loads: readonly number[]) =>
@@ -257,11 +257,14 @@ test('if no step can be judged, the run has no verdict', () => {
 test('of several rounds those during which others were busy do not count', () => {
   const [step] = madeMeasured().steps.filter(({ arm, multiple }) => arm === 'protected' && multiple === 10)
   const busy = { ...step!, round: 2, goodput: 10, server: { ...step!.server, foreignShare: 0.9 } }
-  const [row] = rowsOf([step!, busy, { ...busy, round: 3 }], ['protected'], 195)
+  const [row] = rowsOf([step!, busy, { ...busy, round: 3 }], ['protected'], { rate: 195 })
   assert.deepEqual([row!.goodput, row!.rounds, row!.unjudged], [191, 1, undefined])
   // If a process died, other work on the machine does not excuse it.
   const dead = { ...busy, server: { ...busy.server, died: { afterMs: 900, how: 'exited with code 1' } } }
-  assert.deepEqual(standings(rowsOf([dead], ['protected'], 195), [{ name: 'protected' }])[0]!.says, 'dies at 10x')
+  assert.deepEqual(
+    standings(rowsOf([dead], ['protected'], { rate: 195 }), [{ name: 'protected' }])[0]!.says,
+    'dies at 10x',
+  )
 })
 
 /** A step at half of a capacity of 200/s whose seconds answer these shares of the load in time. */
@@ -272,7 +275,7 @@ const stepOf = (...shares: readonly number[]): StepResult =>
     outcome: outcome(shares.map((share, at) => second(at, { good: 100 * share, late: 100 * (1 - share) }))),
   })
 const verdictOn = (...steps: readonly StepResult[]) => {
-  const [standing] = standings(rowsOf(steps, ['bare'], 200), [{ name: 'bare' }])
+  const [standing] = standings(rowsOf(steps, ['bare'], { rate: 200 }), [{ name: 'bare' }])
   return [standing!.says, standing!.tone]
 }
 
@@ -286,6 +289,30 @@ test('a step that was late only while its process was cold is not judged', () =>
   assert.deepEqual(why, [
     'bare 0.5x: it answered all at the end and not at the start, as it was cold; use a longer --duration',
   ])
+})
+
+test('below the capacity, a step that is shorter than the app is cold is not judged', () => {
+  const cold = stepOf(0, 0, 0)
+  const rowOf = (step: StepResult, coldMs: number) => rowsOf([step], ['bare'], { rate: 200, coldMs })[0]!
+  assert.equal(
+    rowOf(cold, 3800).unjudged,
+    'it was cold: its capacity was reached only after 3.80 s; use a --duration of at least 6s',
+  )
+  assert.equal(rowOf(cold, 900).unjudged, undefined, 'it had two seconds in which it was warm')
+  assert.equal(rowOf(cold, 0).unjudged, undefined)
+  assert.equal(rowOf({ ...cold, multiple: 2 }, 3800).unjudged, undefined, 'more than a warm app can answer')
+  assert.equal(rowOf(stepOf(1, 1, 1), 3800).unjudged, undefined, 'all was answered')
+})
+
+test('the search tells how long the app was cold', async () => {
+  const coldFor = async (seconds: number) => {
+    const app = appThat(() => (app.lastedMs() < seconds * 1000 ? 20 : 200))
+    return (await searchCapacity(app.context)).coldMs
+  }
+  assert.equal(await coldFor(0), 0)
+  assert.equal(await coldFor(1), 1000, 'the first part of the warm-up')
+  const after = await coldFor(5)
+  assert.ok(after >= 5000 && after <= 12_000, `${after} ms`)
 })
 
 test('a step that melts until its end, in its middle, or only a little is judged as ever', () => {

@@ -97,7 +97,7 @@ test('rows are medians over rounds, sorted by arm and load, without interrupted 
     step('bare', 2, 110),
     step('bare', 2, 999, true),
   ]
-  const rows = rowsOf(steps, ['bare', 'protected', 'never ran'], 200)
+  const rows = rowsOf(steps, ['bare', 'protected', 'never ran'], { rate: 200 })
   assert.deepEqual(
     rows.map(row => [row.arm, row.multiple, row.goodput, row.ofCapacity, row.rounds]),
     [

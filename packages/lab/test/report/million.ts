@@ -44,6 +44,6 @@ export function millionRequests({ loads, seconds: length }: (typeof SHAPES)[keyo
     ),
   )
   const names = arms.map(arm => arm.name)
-  const measured: MeltMeasured = { ...made, steps, rows: rowsOf(steps, names, made.capacity!.rate) }
+  const measured: MeltMeasured = { ...made, steps, rows: rowsOf(steps, names, made.capacity!) }
   return madeResult({ arms, printouts: [], ...meltView(measured, arms), measured: undefined })
 }

@@ -83,7 +83,7 @@ function idealOf({ capacity, shedUs = 0 }: OverloadMeasured, workload: Workload)
 function besideRows(measured: OverloadMeasured, arms: Arms, workload: Workload): readonly Row[] {
   const { beside = [], besideRows: kept } = measured
   const names = arms.map(({ name }) => name)
-  return kept ?? rowsOf(beside, names, workload.beside?.rate ?? 1)
+  return kept ?? rowsOf(beside, names, { rate: workload.beside?.rate ?? 1 })
 }
 
 function besideTable(rows: readonly Row[]): Table {
