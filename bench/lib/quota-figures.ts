@@ -7,10 +7,10 @@ import { median } from '../../packages/lab/src/report/number-stats.ts'
 import type { Conditions } from './conditions.ts'
 import { madeBy, measuredOn, NOT_MEASURED } from './page-table.ts'
 
-export const ARMS = ['bare', 'protected', 'unlimited', 'told', 'unasked'] as const
+export const ARMS = ['bare', 'protected', 'unlimited', 'told', 'measured'] as const
 export type Arm = (typeof ARMS)[number]
 /** Those that have to meet the bars. */
-const JUDGED: readonly Arm[] = ['protected', 'told']
+const JUDGED: readonly Arm[] = ['protected', 'told', 'measured']
 /** Of the best arm's goodput. */
 const LEAST_KEPT = 0.97
 const MOST_P99_MS = 500
@@ -121,7 +121,7 @@ const NAMES: Readonly<Record<Arm, string>> = {
   protected: 'with meltproof',
   unlimited: 'with a `limit` of 10,000',
   told: 'with load reports and agent checks',
-  unasked: 'with load reports',
+  measured: 'with load reports, agent checks and metrics',
 }
 
 export function quotaTable(figures: QuotaFigures | undefined): string {
