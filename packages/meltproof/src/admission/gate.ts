@@ -80,6 +80,7 @@ export class Gate<E extends Entry> {
   readonly #hooks: GateHooks<E>
   readonly #turnBudgetMs: number
   readonly #maxWaitMs: number
+  readonly #restMs: number
   readonly #queue: StandingQueue<E>
   readonly #waiting: ClassQueue<E>
   readonly #again = new WaitQueue<E>()
@@ -104,6 +105,7 @@ export class Gate<E extends Entry> {
     this.#hooks = hooks
     this.#turnBudgetMs = tuning.turnBudgetMs
     this.#maxWaitMs = tuning.maxWaitMs
+    this.#restMs = tuning.restMs
     this.#queue = new StandingQueue(limiter, hooks, tuning)
     this.#waiting = this.#queue.waiting
   }
@@ -162,7 +164,8 @@ export class Gate<E extends Entry> {
     entry.startBy = this.#hooks.startBy?.(entry) ?? Number.POSITIVE_INFINITY
     if (entry.startBy < nowMs) return 'deadline'
     if (this.queued === 0) {
-      if (this.#inflight <= this.#limiter.uncounted) this.#queue.idleFor(nowMs - this.#changedAt)
+      const idleMs = nowMs - this.#changedAt
+      if (idleMs > this.#restMs && this.#inflight <= this.#limiter.uncounted) this.#queue.rested()
       if (this.#startsNow(nowMs, entry)) return 'start'
     }
     if (this.#passesBy(entry, nowMs)) {
@@ -366,7 +369,7 @@ export class Gate<E extends Entry> {
   }
 
   #change(nowMs: number, by: 1 | -1): void {
-    this.#inServiceMs = this.inServiceMs(nowMs)
+    this.#inServiceMs += (this.#inflight - this.#limiter.uncounted) * (nowMs - this.#changedAt)
     this.#changedAt = nowMs
     this.#inflight += by
   }

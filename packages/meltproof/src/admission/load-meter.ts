@@ -45,7 +45,7 @@ export class LoadMeter {
   }
 
   offered(nowMs: number): void {
-    this.#roll(nowMs)
+    if (nowMs >= this.#current.fromMs + WINDOW_MS) this.#roll(nowMs)
     this.#current.offered++
   }
 

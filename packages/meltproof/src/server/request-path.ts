@@ -21,7 +21,7 @@ import { cameOverConnection } from './connection/came-over-connection.ts'
 import type { Connection, HeadHandler } from './connection/connection.ts'
 import { Connections } from './connection/connections.ts'
 import type { HttpSocket } from './connection/http-socket.ts'
-import { Interception } from './connection/interception.ts'
+import { type Intercepted, Interception } from './connection/interception.ts'
 import { ConnectionQueues } from './connection/connection-queues.ts'
 import { PacedBodies } from './connection/paced-bodies.ts'
 import { decideDry, shadowHandlerEnded, startShadow } from './gate/dry-run.ts'
@@ -56,7 +56,7 @@ export interface PathOptions {
   readonly deadline?: RequestDeadline | undefined
 }
 
-export class RequestPath implements HeadHandler<Exchange> {
+export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   readonly connections: Connections<Exchange> = new Connections(this)
   readonly admission: ServerGate
   readonly gate: ProcessGate<Exchange>
@@ -142,13 +142,7 @@ export class RequestPath implements HeadHandler<Exchange> {
       const exchange = this?.[ASKED]
       if (exchange !== undefined) path.#end(exchange)
     }
-    this.#interception = new Interception(server, {
-      onRequest: (event, args) => this.#onRequest(event, args),
-      onStream: args => this.#onStream(args),
-      onConnection: socket => this.#onConnection(socket),
-      connections: this.connections,
-      busy: this.#queues.connections,
-    })
+    this.#interception = new Interception(server, this, this.#queues.connections)
   }
 
   stats(): Omit<GuardStats, 'open' | 'lanes' | 'draining' | 'dryRun'> {
@@ -174,7 +168,7 @@ export class RequestPath implements HeadHandler<Exchange> {
 
   // Arrive: from the parser, or by an event of the server.
 
-  #onConnection(socket: HttpSocket | undefined): void {
+  onConnection(socket: HttpSocket | undefined): void {
     if (this.#failOpen.isOpen) return
     try {
       if (this.connections.add(socket, connection => this.#onDisconnect(connection)) === undefined) return
@@ -229,7 +223,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return this.#admit(connection, exchange) ? this.#handOn(connection, exchange, false) : 0
   }
 
-  /** Node handles an upgrade at once. Without a listener in the app, it arrives at #onRequest as a plain request. */
+  /** Node handles an upgrade at once. Without a listener in the app, it arrives at onRequest as a plain request. */
   #onUpgradeHead(connection: Connection<Exchange>, request: ParsedRequest, keepAlive: boolean): number {
     // The upgrade would overtake waiting requests, and their answers would be out of order.
     if (connection.hasQueue) this.#shedQueue(connection)
@@ -248,7 +242,7 @@ export class RequestPath implements HeadHandler<Exchange> {
   }
 
   /** Called when Node has created a response, for a request that was handed to it or for one that arrives only now. */
-  #onRequest(event: string, args: unknown[]): boolean {
+  onRequest(event: string, args: unknown[]): boolean {
     const request = args[0] as IncomingMessage
     const response = args[1] as AskedResponse
     const exchange = this.#handedOnNow(request)
@@ -270,7 +264,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     return true
   }
 
-  #onStream(args: unknown[]): boolean {
+  onStream(args: unknown[]): boolean {
     let asks: readonly [StreamRequest, StreamResponse] | undefined
     try {
       const isNew = !this.#failOpen.isOpen && isRawStream(this.#server, args) && (args[0] as Asked)[ASKED] === undefined
@@ -462,7 +456,7 @@ export class RequestPath implements HeadHandler<Exchange> {
     }
   }
 
-  /** Has Node create a response, which arrives at {@link #onRequest}. Exceptions of the app's handler pass through. */
+  /** Has Node create a response, which arrives at {@link onRequest}. Exceptions of the app's handler pass through. */
   #handOn(connection: Connection<Exchange>, exchange: Exchange, later: boolean): number {
     const { request, keepAlive } = exchange
     if (!exchange.mayRun) return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)

@@ -39,35 +39,35 @@ export class Permit<E = unknown> implements Serving, Linked<E> {
   orphan: Orphan | undefined
   /** Set when a check finds that the answer has begun and continues. */
   stream: Stream | undefined
-  #state: 'none' | 'held' | 'lent' | 'ended' = 'none'
+  protected state: 'none' | 'held' | 'lent' | 'ended' = 'none'
 
   constructor(arrivedAt = 0) {
     this.arrivedAt = arrivedAt
   }
 
   get holdsPermit(): boolean {
-    return this.#state === 'held'
+    return this.state === 'held'
   }
 
   /** True while the handler works, as far as is known. */
   get inService(): boolean {
-    return this.#state === 'held' || this.#state === 'lent' || this.orphan?.ended === false
+    return this.state === 'held' || this.state === 'lent' || this.orphan?.ended === false
   }
 
   holdPermit(nowMs: number): void {
     this.startedAt = nowMs
-    this.#state = 'held'
+    this.state = 'held'
   }
 
   lendPermit(): void {
-    this.#state = 'lent'
+    this.state = 'lent'
   }
 
   /** Ends the permit. Returns its last state; undefined when it has ended, or never began. */
   endPermit(): 'held' | 'lent' | undefined {
-    const state = this.#state
+    const state = this.state
     if (state === 'none' || state === 'ended') return undefined
-    this.#state = 'ended'
+    this.state = 'ended'
     return state
   }
 }

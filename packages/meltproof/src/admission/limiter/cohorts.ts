@@ -131,6 +131,9 @@ export class Cohorts {
   readonly #tuning: CohortTuning
   /** The latest full cohort of each level of the number in service. */
   readonly #levels: (Cohort | undefined)[] = new Array(LEVELS)
+  /** The lowest and highest level with a cohort. */
+  #lowest = LEVELS
+  #highest = 0
   #filling: Cohort | undefined
   #serial = 0
   readonly #answered: Answered
@@ -144,6 +147,8 @@ export class Cohorts {
 
   clear(): void {
     this.#levels.fill(undefined)
+    this.#lowest = LEVELS
+    this.#highest = 0
     this.#filling = undefined
   }
 
@@ -157,13 +162,13 @@ export class Cohorts {
 
   contention(nowMs: number): Contention | undefined {
     let suspicion: Contention | undefined
-    for (let high = LEVELS - 1; high > 0; high--) {
+    for (let high = this.#highest; high > this.#lowest; high--) {
       if (this.#levels[high] === undefined) continue
-      for (let middle = high - 1; middle >= 0; middle--) {
+      for (let middle = high - 1; middle >= this.#lowest; middle--) {
         const found = this.#between(middle, high, nowMs)
         if (found === undefined) continue
         suspicion ??= found
-        for (let low = middle - 1; low >= 0; low--) {
+        for (let low = middle - 1; low >= this.#lowest; low--) {
           const before = this.#between(low, middle, nowMs)
           if (before !== undefined) return { ...before, isSure: true, rate: rateSince(this.#levels[high]!, nowMs) }
         }
@@ -210,6 +215,8 @@ export class Cohorts {
     this.#filling = undefined
     const level = Math.min(LEVELS - 1, Math.floor(Math.log(cohort.meanAmong) / this.#logApart))
     this.#levels[level] = cohort
+    this.#lowest = Math.min(this.#lowest, level)
+    this.#highest = Math.max(this.#highest, level)
   }
 }
 

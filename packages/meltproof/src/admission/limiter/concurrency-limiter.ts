@@ -53,9 +53,11 @@ const QUIET_SERVICES = 2
 type Phase = 'open' | 'measure' | 'rest' | 'lower'
 
 export class ConcurrencyLimiter implements Limiter {
-  // Fields, because the gate reads them several times per request. #tell() writes them after each event.
+  // Fields, because the gate reads them several times per request. #tell() writes them after each event that may
+  // change them; while the limit is unknown, only a judgement can.
   limit: number
   uncounted = 0
+  known = false
   ticket: Ticket | undefined
   readonly #answered = new Answered()
   readonly #tuning: LimiterTuning
@@ -111,6 +113,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #tell(): void {
+    this.known = this.#phase !== 'open' || this.#loop.isSet
     this.uncounted = this.known ? this.#requests.uncounted : 0
     this.limit = Math.min(this.#tuning.max, Math.max(1, Math.floor(this.#counts)) + this.uncounted)
   }
@@ -125,12 +128,13 @@ export class ConcurrencyLimiter implements Limiter {
     return Math.min(this.#limit, this.#loop.limit)
   }
 
-  get #uncounted(): number {
-    return this.known ? this.#requests.uncounted : 0
+  /** As in {@link Limiter.known}, also between an event and the end of its judgement. */
+  get #isKnown(): boolean {
+    return this.#phase !== 'open' || this.#loop.isSet
   }
 
-  get known(): boolean {
-    return this.#phase !== 'open' || this.#loop.isSet
+  get #uncounted(): number {
+    return this.#isKnown ? this.#requests.uncounted : 0
   }
 
   get phase(): Phase {
@@ -181,11 +185,11 @@ export class ConcurrencyLimiter implements Limiter {
     this.#requests.add()
     this.ticket = undefined
     if (this.#phase === 'open') {
-      this.#judgeLoop(nowMs)
-      if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
+      if (nowMs >= this.#loop.dueAt) this.#judgeLoop(nowMs)
+      if (nowMs - this.#answeredAt >= this.#tuning.promiseMs && this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
       else this.ticket = this.#cohorts.admitted(nowMs, this.#requests.recent)
     }
-    this.#tell()
+    if (this.known) this.#tell()
   }
 
   completed(nowMs: number, serviceMs: number, ticket?: Ticket): void {
@@ -194,22 +198,22 @@ export class ConcurrencyLimiter implements Limiter {
     const workMs = Math.min(serviceMs, this.#requests.windowMs)
     this.#answered.add(workMs)
     // Checked before the request leaves: only a limit that is reached holds requests back.
-    this.#judgeLoop(nowMs)
+    if (nowMs >= this.#loop.dueAt) this.#judgeLoop(nowMs)
     this.#requests.remove(nowMs - serviceMs)
     if (ticket !== undefined) ticket.tookMs = serviceMs
     this.#answeredAt = nowMs
     this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
-    this.#rates.update(nowMs)
-    if (this.#phase === 'open') this.#judge(nowMs)
-    else this.#measure(nowMs, nowMs - serviceMs, workMs)
-    this.#tell()
+    if (nowMs >= this.#rates.dueAt) this.#rates.update(nowMs)
+    if (this.#phase !== 'open') this.#measure(nowMs, nowMs - serviceMs, workMs)
+    else if (nowMs - this.#judgedAt >= JUDGE_MS) this.#judge(nowMs)
+    if (this.known) this.#tell()
   }
 
   dropped(nowMs: number, serviceMs: number, ticket?: Ticket): void {
     this.#pass(nowMs)
     this.#requests.remove(nowMs - serviceMs)
     if (ticket !== undefined) ticket.tookMs = -1
-    this.#tell()
+    if (this.known) this.#tell()
   }
 
   limitReached(nowMs: number): void {
@@ -220,7 +224,7 @@ export class ConcurrencyLimiter implements Limiter {
       this.#loop.forget()
       if (this.#phase !== 'open') this.#open()
     }
-    this.#judgeLoop(nowMs)
+    if (nowMs >= this.#loop.dueAt) this.#judgeLoop(nowMs)
     this.#tell()
   }
 
@@ -233,37 +237,40 @@ export class ConcurrencyLimiter implements Limiter {
 
   tick(nowMs: number): void {
     this.#pass(nowMs)
-    this.#judgeLoop(nowMs)
+    if (nowMs >= this.#loop.dueAt) this.#judgeLoop(nowMs)
     if (this.#phase === 'open') this.#judgeOpen(nowMs)
     else this.#settled(nowMs)
-    if (this.known) this.#lookWhetherStarved(nowMs)
+    if (this.#isKnown) this.#lookWhetherStarved(nowMs)
     this.#tell()
   }
 
+  /** Call it when the loop is due. */
   #judgeLoop(nowMs: number): void {
-    if (nowMs < this.#loop.dueAt) return
     const wasSet = this.#loop.isSet
     this.#loop.judge(nowMs, this.#counted, this.#waits)
+    if (!this.#loop.isSet) return
     const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
     if (this.#loop.limit > this.#tuning.max || (wasSet && isUnused)) this.#loop.forget()
-    if (!wasSet && this.#loop.isSet && !this.#waits) this.#unboundAt = nowMs
+    else if (!wasSet && !this.#waits) this.#unboundAt = nowMs
+    this.#tell()
   }
 
   /** Called by {@link tick}, because no request is admitted or completed while another limit holds all of them back. */
   #judgeOpen(nowMs: number): void {
     if (this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
-    else this.#judge(nowMs)
+    else if (nowMs - this.#judgedAt >= JUDGE_MS) this.#judge(nowMs)
   }
 
   #judge(nowMs: number): void {
-    if (nowMs - this.#judgedAt < JUDGE_MS) return
     this.#judgedAt = nowMs
-    if (!this.known) this.#requests.follow(this.#meanMs)
+    if (!this.#isKnown) this.#requests.follow(this.#meanMs)
     const found = this.#cohorts.contention(nowMs)
+    if (found === undefined && !this.#isHeld) return
     if (found?.isSure) this.#limitContention(found, nowMs)
     else if (this.#isHeld) {
       if (nowMs >= this.#holdsUntil) this.#letIn()
     } else if (found !== undefined && found.serial > this.#suspected) this.#hold(found, nowMs)
+    this.#tell()
   }
 
   #hold({ ageMs, most, serial }: Contention, nowMs: number): void {
@@ -325,6 +332,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#reason = 'halt'
     this.#set(Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs)), rate, this.#meanMs, nowMs, nowMs)
     this.#rests(this.#limit, nowMs, this.#lookAt)
+    this.#tell()
   }
 
   /** By Little's law the limit is throughput times this, ms. */
@@ -484,7 +492,9 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #pass(nowMs: number): void {
-    this.#requests.advance(nowMs)
+    const requests = this.#requests
+    requests.nowMs = nowMs
+    if (nowMs >= requests.slotEndsAt) requests.advance(nowMs)
     if (this.#phase !== 'open') this.#measurement.pass(nowMs, this.#waits)
   }
 }

@@ -97,7 +97,7 @@ export class LoopLimit {
       this.#times.rested(nowMs)
       this.#restedAt = nowMs
       this.#beginsBusy()
-      this.#trial.end()
+      if (this.isSet) this.#trial.end()
       if (waits && counted >= this.limit) this.#letMoreIn(nowMs)
     } else if (nowMs - this.#busySince >= busyForMs) this.#lower(nowMs, counted, waits)
   }

@@ -11,16 +11,19 @@ export class UsualRate {
   #last = 0
   /** The recent peak; 0 before the first window has passed. */
   usual = 0
+  /** When {@link update} is next due, ms. */
+  dueAt = 0
 
   constructor(windowMs: number, answered: Answered) {
     this.#windowMs = windowMs
     this.#answers = new Answers(answered)
   }
 
-  /** Called after each answer. */
+  /** Called after an answer at {@link dueAt} or later. */
   update(nowMs: number): void {
     if (this.usual === 0 && this.#answers.all === 1) this.#since = nowMs
     const elapsedMs = nowMs - this.#since
+    this.dueAt = (elapsedMs < this.#windowMs ? this.#since : nowMs) + this.#windowMs
     if (elapsedMs < this.#windowMs) return
     this.#last = this.#answers.count / elapsedMs
     this.usual = Math.max(this.usual * (1 - FORGOTTEN), this.#last)

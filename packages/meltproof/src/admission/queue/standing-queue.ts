@@ -195,9 +195,9 @@ export class StandingQueue<E extends Waiting> {
     this.#shares?.comesFirst(kind)
   }
 
-  /** Called after `ms` without any request. A long pause ends an overload: what arrives now may be a burst. */
-  idleFor(ms: number): void {
-    if (this.#isLong(ms)) this.#stoodAt = Number.NEGATIVE_INFINITY
+  /** Called after {@link StandingTuning.restMs} without any request: that ends an overload, and what follows may be a burst. */
+  rested(): void {
+    this.#stoodAt = Number.NEGATIVE_INFINITY
   }
 
   next(nowMs: number): E | undefined {

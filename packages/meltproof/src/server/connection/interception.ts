@@ -11,28 +11,29 @@ import { type HttpSocket, surviveShutdownLibraries, keepOpenDuring } from './htt
 
 /** Apps may emit these events themselves, with any arguments. */
 export interface Intercepted {
-  readonly onRequest: (event: string, args: unknown[]) => boolean
-  readonly onStream: (args: unknown[]) => boolean
-  readonly onConnection: (socket: HttpSocket | undefined) => void
+  onRequest(event: string, args: unknown[]): boolean
+  onStream(args: unknown[]): boolean
+  onConnection(socket: HttpSocket | undefined): void
   /** Told of sockets that Node or the app is about to close, and of those that change protocol. */
   readonly connections: Pick<Connections<ConnectionRequest>, 'cut' | 'cutAll' | 'upgrade'>
-  /** Connections that Node treats as idle although one of their requests waits. */
-  readonly busy: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>
 }
+
+/** Connections that Node treats as idle although one of their requests waits. */
+type Busy = Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
 
 export class Interception {
   readonly #server: Server
-  /** Returns the server's own emit, or its prototype's current one, because tracers may patch the prototype later. */
-  readonly #emit: () => Emit
+  readonly #intercepted: Intercepted
+  readonly #own: Emit | undefined
   readonly #undo: (() => void)[] = []
 
-  constructor(server: Server, intercepted: Intercepted) {
+  constructor(server: Server, intercepted: Intercepted, busy: Busy) {
     this.#server = server
-    const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
-    this.#emit = () => own ?? (Object.getPrototypeOf(server).emit as Emit)
-    this.#replace('emit', (event, ...args) => this.#intercept(intercepted, event as string, args))
+    this.#intercepted = intercepted
+    this.#own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
+    this.#replace('emit', (event, ...args) => this.#intercept(event as string, args))
     // Node's close() calls closeIdleConnections(). HTTP/2 servers lack one or both methods.
     const { closeAllConnections: closeAll, closeIdleConnections: closeIdle } = server as Partial<Server>
     if (closeAll !== undefined) {
@@ -43,32 +44,35 @@ export class Interception {
     }
     if (closeIdle === undefined) return
     this.#replace('closeIdleConnections', () => {
-      surviveShutdownLibraries(intercepted.busy)
-      keepOpenDuring(intercepted.busy, () => closeIdle.call(server))
+      surviveShutdownLibraries(busy)
+      keepOpenDuring(busy, () => closeIdle.call(server))
     })
   }
 
   emit(event: string, ...args: unknown[]): boolean {
-    return this.#emit().call(this.#server, event, ...args)
+    // Without an own emit it is that of the prototype, which tracers may patch later.
+    const emit = this.#own ?? (Object.getPrototypeOf(this.#server).emit as Emit)
+    return emit.call(this.#server, event, ...args)
   }
 
   undo(): void {
     for (const undo of this.#undo) undo()
   }
 
-  #intercept(intercepted: Intercepted, event: string, args: unknown[]): boolean {
-    const { connections, onRequest, onStream, onConnection } = intercepted
+  #intercept(event: string, args: unknown[]): boolean {
+    const intercepted = this.#intercepted
+    const { connections } = intercepted
     switch (event) {
       case 'request':
       case 'checkContinue':
       case 'checkExpectation':
-        return onRequest(event, args)
+        return intercepted.onRequest(event, args)
       case 'stream':
-        return onStream(args)
+        return intercepted.onStream(args)
       case 'connection':
       case 'secureConnection': {
         const emitted = this.emit(event, ...args)
-        onConnection(args[0] as HttpSocket | undefined)
+        intercepted.onConnection(args[0] as HttpSocket | undefined)
         return emitted
       }
       case 'timeout':

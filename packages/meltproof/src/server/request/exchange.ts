@@ -66,6 +66,6 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   }
 
   get mayRun(): boolean {
-    return this.holdsPermit || this.ungated
+    return this.state === 'held' || this.ungated
   }
 }
