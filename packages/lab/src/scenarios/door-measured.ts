@@ -1,5 +1,6 @@
 /** The measurements of the door scenario. */
 import { median } from '../melt/summary.ts'
+import type { SearchedCapacity } from './searched-capacity.ts'
 
 export interface DoorRun {
   readonly arm: string
@@ -24,6 +25,8 @@ export interface DoorRun {
 export interface DoorMeasured {
   /** True if HAProxy and the load have a core each. */
   ownCores: boolean
+  /** Before each load, and after the last one. Results of older versions have none. */
+  capacities?: readonly SearchedCapacity[]
   readonly runs: DoorRun[]
 }
 

@@ -1,4 +1,5 @@
 /** The measurements of the fleet scenario. */
+import type { SearchedCapacity } from './searched-capacity.ts'
 
 /** The results of the requests due in one second. */
 export interface FleetSecond {
@@ -37,6 +38,8 @@ export interface FleetMeasured {
   readonly form: FleetForm
   /** Good answers per second of each instance while all are busy. */
   capacities: readonly number[]
+  /** Their sum as searched before the first arm, and after the last one. Results of older versions have none. */
+  sums?: readonly SearchedCapacity[]
   /** The second of `change` at whose start the instance becomes slower. */
   changesAt: number
   /** Arms that could not be run, and why. */
@@ -54,7 +57,9 @@ export const LOAD = 0.9
 /** Minimum share of the due requests that must be answered well. */
 export const KEPT = 0.97
 
-export const fleetCapacity = ({ capacities }: FleetMeasured): number => capacities.reduce((sum, each) => sum + each, 0)
+export const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0)
+
+export const fleetCapacity = ({ capacities }: FleetMeasured): number => sumOf(capacities)
 
 /** The capacity after the second instance has become slow. */
 export const capacityAfter = (measured: FleetMeasured): number =>

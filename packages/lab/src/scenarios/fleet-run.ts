@@ -7,6 +7,7 @@ import { type Context, type Scenario, scenario } from '../experiment/scenario.ts
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome } from '../load/plan.ts'
+import { untilAgreed, warmUp } from '../melt/capacity.ts'
 import { latencyFigures } from '../report/load-figures.ts'
 import { UserError } from '../user-error.ts'
 import { type CpuGroup, cpuGroup } from './cpu-group.ts'
@@ -24,9 +25,11 @@ import {
   type FleetRun,
   LOAD,
   SLOW,
+  sumOf,
   TIMES_SLOWER,
 } from './fleet-measured.ts'
 import { arms, fleetView } from './fleet-view.ts'
+import { capacityFrom, type SearchedCapacity } from './searched-capacity.ts'
 
 const INSTANCES = 4
 /** Each instance's share of the core; the rest stays free, so that instances do not slow each other down. */
@@ -119,8 +122,12 @@ async function run(context: Context, measured: FleetMeasured): Promise<void> {
   if (chosen.length === 0) throw new UserError(`neither HAProxy nor Envoy is here: ${measured.missing.join('; ')}`)
   // The first installed balancer, without a limit.
   const [, plain] = there.find(([arm]) => /least/.test(arm))!
-  measured.capacities = await capacitiesOf(context, plain, start, measured.form)
+  const before = await searchCapacities(context, plain, start, measured.form)
+  measured.sums = [before.sum]
+  measured.capacities = before.capacities
   for (const [arm, way] of chosen) measured.runs.push(await measure(context, { arm, ...way }, start, measured))
+  const after = await searchCapacities(context, plain, start, measured.form)
+  measured.sums = [before.sum, after.sum]
 }
 
 interface Fleet {
@@ -175,7 +182,7 @@ function holdAll(groups: readonly CpuGroup[], instances: readonly Instance[]): v
   }
 }
 
-async function warmUp(context: Context, fleet: Fleet, { origin }: Balancer): Promise<void> {
+async function prepare(context: Context, fleet: Fleet, { origin }: Balancer): Promise<void> {
   await context.load('warming up', {
     url: `${origin}/`,
     users: 8,
@@ -185,28 +192,33 @@ async function warmUp(context: Context, fleet: Fleet, { origin }: Balancer): Pro
   fleet.hold()
 }
 
-/** The capacity of each instance while all of them are busy. */
-async function capacitiesOf(
+/** Searches the capacity of each instance while all of them are busy, until the sums of two searches agree. */
+export async function searchCapacities(
   context: Context,
-  way: Way,
+  way: Pick<Way, 'start'>,
   start: StartFleet,
   form: FleetForm,
-): Promise<readonly number[]> {
+): Promise<{ readonly sum: SearchedCapacity; readonly capacities: readonly number[] }> {
   const fleet = await start(false)
   const balancer = await way.start(context, fleet.instances)
-  await warmUp(context, fleet, balancer)
+  await prepare(context, fleet, balancer)
   const users = (form === 'cpu' ? 8 : 2 * POOL) * INSTANCES
   const request = { url: `${balancer.origin}/`, users, warmUp: true }
-  await context.load('what it can do', {
-    ...request,
-    durationMs: context.pick({ brief: 300, quick: 1000, full: 1000 }),
-  })
-  const before = await balancer.sent()
+  const warmUpMs = context.pick({ brief: 300, quick: 1000, full: 1000 })
+  const { isSteady } = await warmUp(() => context.load('warming up', { ...request, durationMs: warmUpMs }))
   const durationMs = context.pick({ brief: 1000, quick: 6000, full: 10_000 })
-  const { elapsedMs } = await context.load('what it can do', { ...request, durationMs })
-  const after = await balancer.sent()
+  const searchOnce = async (): Promise<readonly number[]> => {
+    const before = await balancer.sent()
+    const { elapsedMs } = await context.load('what it can do', { ...request, durationMs })
+    const after = await balancer.sent()
+    return after.map((count, n) => (1000 * (count - before[n]!)) / elapsedMs)
+  }
+  const found = await untilAgreed(searchOnce, sumOf)
   for (const app of [balancer.app, ...fleet.instances.map(each => each.app)]) await app.stop()
-  return after.map((count, n) => (1000 * (count - before[n]!)) / elapsedMs)
+  return {
+    sum: { searches: found.map(sumOf), isSteady },
+    capacities: found[0].map((_, n) => capacityFrom(found.map(each => each[n]!))),
+  }
 }
 
 async function measure(
@@ -217,7 +229,7 @@ async function measure(
 ): Promise<FleetRun> {
   const fleet = await start(way.isGuarded)
   const balancer = await way.start(context, fleet.instances)
-  await warmUp(context, fleet, balancer)
+  await prepare(context, fleet, balancer)
   const steadyS = context.pick({ brief: 2, quick: 7, full: 20 })
   const afterS = context.pick({ brief: 2, quick: 7, full: 16 })
   const learnsS = context.pick({ brief: 1, quick: LEARNS_S, full: LEARNS_S })

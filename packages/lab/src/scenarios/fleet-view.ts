@@ -16,7 +16,9 @@ import {
   kept,
   LOAD,
   SLOW,
+  sumOf,
 } from './fleet-measured.ts'
+import { foundIn } from './searched-capacity.ts'
 
 const untold = 'the instances run without meltproof'
 
@@ -70,7 +72,7 @@ function unanswered(runs: readonly FleetRun[]): string | undefined {
 }
 
 export function fleetView(measured: FleetMeasured): View {
-  const { runs, form, capacities } = measured
+  const { runs, form, capacities, sums } = measured
   if (runs.length === 0) return NOTHING_MEASURED
   const both = ({ steady, change }: FleetRun): string =>
     `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`
@@ -83,7 +85,7 @@ export function fleetView(measured: FleetMeasured): View {
   return {
     unjudged:
       whyNoVerdict({
-        over: [fleetCapacity(measured)],
+        ...(sums === undefined ? { over: [fleetCapacity(measured)] } : foundIn(sums)),
         best: Math.max(...runs.map(({ steady }) => steady.good / Math.max(1, steady.seconds.length))),
       }) ?? unanswered(runs),
     standings: runs.map(({ arm, steady, change }) =>
@@ -127,8 +129,6 @@ function sharesOf(course: readonly FleetSecond[]): string {
   const sent = [0, 1, 2, 3].map(n => sumOf(course.map(second => second.sent[n] ?? 0)))
   return sent.map(each => formatPercent(each / Math.max(1, sumOf(sent)))).join(', ')
 }
-
-const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0)
 
 function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
   const first = runs[0]!.steady.seconds.length

@@ -13,9 +13,13 @@ import {
   type FleetPhase,
   type FleetRun,
   fleetCapacity,
+  sumOf,
 } from '../../src/scenarios/fleet-measured.ts'
+import { searchCapacities } from '../../src/scenarios/fleet-run.ts'
 import { arms, fleetView } from '../../src/scenarios/fleet-view.ts'
+import { capacityFrom } from '../../src/scenarios/searched-capacity.ts'
 import { skipWithout } from './balancers.ts'
+import { contextAt } from './fake-context.ts'
 import { runCommand } from './run-command.ts'
 
 const second = (good: number) => ({ due: 100, good, shed: 0, failed: 0, sent: [30, 30, 30, 10] })
@@ -81,18 +85,51 @@ test('changed() refuses to replace a line that is not in the configuration', () 
   assert.throws(() => changed('bind :81', [['bind :80', 'bind :82']]), /no 'bind :80' any more/)
 })
 
+test('the capacities are searched after a warm-up until the rate is steady, and until two sums agree', async () => {
+  const sent = [0, 0]
+  // The first load warms the service up before it gets only its share of the core.
+  const { context, labels, app, stopped } = contextAt([5, 100, 200, 210, 100, 300, 310], rate => {
+    sent[0]! += rate / 4
+    sent[1]! += (3 * rate) / 4
+  })
+  const balancer = { app, origin: 'http://balancer', sent: async () => [...sent], isComplete: async () => true }
+  const held: string[] = []
+  const fleet = { instances: [], hold: () => held.push(labels.join()), slower: async () => {} }
+  const found = await searchCapacities(context, { start: async () => balancer }, async () => fleet, 'wait')
+  assert.deepEqual(found, { sum: { searches: [100, 300, 310], isSteady: true }, capacities: [76.25, 228.75] })
+  assert.deepEqual(held, ['warming up'])
+  assert.deepEqual(labels, [...Array(4).fill('warming up'), ...Array(3).fill('what it can do')])
+  assert.equal(stopped(), 1)
+})
+
+for (const form of ['wait', 'cpu'] as const) {
+  test(`form ${form}: there is no verdict if the searches never agree, or if the capacity drifts until the end`, () => {
+    const of = (...sums: FleetMeasured['sums'] & {}) =>
+      fleetView({ ...measuredOf(run('HAProxy told')), form, sums }).unjudged
+    const unjudged = (...all: number[][]) => of(...all.map(searches => ({ searches, isSteady: true })))
+    assert.equal(unjudged([640, 660], [630, 650]), undefined)
+    assert.match(unjudged([100, 300, 650, 800])!, /is not steady: .* 100, then 300, then 650, then 800\/s/)
+    assert.match(unjudged([640, 660], [100, 300, 650, 800])!, /is not steady/)
+    assert.match(unjudged([640, 660], [490, 510])!, /drifted by 30 % during the run, from 650, then 500\/s/)
+    assert.match(of({ searches: [640, 660], isSteady: false })!, /still changed after the longest warm-up/)
+  })
+}
+
 const options = skipWithout(() => {
   needHaproxy()
   envoyProgram()
 })
 test('the brief form measures a real HAProxy and a real Envoy', options, async context => {
   const { result, stderr } = await runCommand('fleet')
-  const { runs, capacities } = result.measured as FleetMeasured
+  const { runs, capacities, sums = [] } = result.measured as FleetMeasured
   assert.deepEqual(
     runs.map(({ arm }) => arm),
     ['HAProxy told', 'Envoy told'],
   )
   assert.equal(capacities.length, 4)
+  assert.equal(sums.length, 2, 'before the first arm and after the last one')
+  for (const { searches } of sums) assert.ok(searches.length >= 2 && searches.length <= 4, `${searches}`)
+  assert.ok(Math.abs(sumOf(capacities) - capacityFrom(sums[0]!.searches)) < 1e-6)
   for (const { arm, steady, change } of runs) {
     for (const phase of [steady, change]) {
       assert.ok(phase.seconds.some(({ sent }) => sent.length === 4))
