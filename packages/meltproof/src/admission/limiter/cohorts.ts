@@ -213,7 +213,7 @@ export class Cohorts {
 
   #place(cohort: Cohort): void {
     this.#filling = undefined
-    const level = Math.min(LEVELS - 1, Math.floor(Math.log(cohort.meanAmong) / this.#logApart))
+    const level = Math.min(LEVELS - 1, Math.max(0, Math.floor(Math.log(cohort.meanAmong) / this.#logApart)))
     this.#levels[level] = cohort
     this.#lowest = Math.min(this.#lowest, level)
     this.#highest = Math.max(this.#highest, level)

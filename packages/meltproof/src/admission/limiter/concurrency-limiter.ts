@@ -492,9 +492,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #pass(nowMs: number): void {
-    const requests = this.#requests
-    requests.nowMs = nowMs
-    if (nowMs >= requests.slotEndsAt) requests.advance(nowMs)
+    this.#requests.advance(nowMs)
     if (this.#phase !== 'open') this.#measurement.pass(nowMs, this.#waits)
   }
 }

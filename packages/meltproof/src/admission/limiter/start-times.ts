@@ -5,12 +5,10 @@ const SLOTS = 400
 
 export class StartTimes {
   inService = 0
-  /** Written by the caller before each other call. */
   nowMs = 0
   readonly #started = new Int32Array(SLOTS)
   #slot = 0
-  /** When {@link advance} is next due, ms. */
-  slotEndsAt = 0
+  #slotEndsAt = 0
   #windowSlots = 0
   /** Length of the window of {@link recent}, ms: a request counts for this long. */
   windowMs = 0
@@ -29,6 +27,8 @@ export class StartTimes {
   }
 
   advance(nowMs: number): void {
+    this.nowMs = nowMs
+    if (nowMs < this.#slotEndsAt) return
     const slot = Math.floor(nowMs / SLOT_MS)
     if (slot - this.#slot >= SLOTS) {
       this.#started.fill(0)
@@ -40,7 +40,7 @@ export class StartTimes {
       this.#started[this.#slot % SLOTS] = 0
       this.recent -= this.#started[(this.#slot + SLOTS - this.#windowSlots - 1) % SLOTS]!
     }
-    this.slotEndsAt = (slot + 1) * SLOT_MS
+    this.#slotEndsAt = (slot + 1) * SLOT_MS
   }
 
   add(): void {
