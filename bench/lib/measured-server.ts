@@ -30,9 +30,13 @@ export async function startServer(
   script: string,
   args: readonly string[],
   node: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<MeasuredServer> {
   const [command, ...rest] = pinned([process.execPath, ...node, script, ...args], pinning?.server)
-  const child: ChildProcess = spawn(command!, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child: ChildProcess = spawn(command!, rest, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
   const [ports] = (await once(child, 'message')) as [Record<string, number>]
   const urlOf = (port: string): string => `http://127.0.0.1:${ports[port]}/`
   const ask = async <T>(message = 'tell'): Promise<T> => {

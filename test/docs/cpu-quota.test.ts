@@ -1,8 +1,9 @@
-/** The table of CPU quotas in docs/fleet.md is made of the committed result, and each of its bars can be missed. */
+/** The tables of CPU quotas in docs/fleet.md are made of the committed results, and each bar can be missed. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { type LowRate, lowRateTable } from '../../bench/lib/low-rate-figures.ts'
 import { tableIn } from '../../bench/lib/page-table.ts'
 import { readResult } from '../../bench/lib/parts.ts'
 import {
@@ -16,9 +17,10 @@ import {
 } from '../../bench/lib/quota-figures.ts'
 import { ROOT } from './pages.ts'
 
-test('the table of docs/fleet.md matches bench/results/cpu-quota.json, or says that nothing was measured', () => {
+test('the tables of docs/fleet.md match the results of cpu-quota and low-rate, or say that nothing was measured', () => {
   const page = readFileSync(join(ROOT, 'docs/fleet.md'), 'utf8')
   assert.equal(tableIn(page, 'cpu-quota'), quotaTable(readResult<QuotaFigures>('cpu-quota')))
+  assert.equal(tableIn(page, 'low-rate'), lowRateTable(readResult<LowRate>('low-rate')))
 })
 
 const bare: QuotaRun = {

@@ -1,0 +1,107 @@
+/**
+ * What a request costs a process that is mostly idle, as in a container with a share of a core. Its code is cold there: a
+ * request costs many times what it costs under full load (bench/overhead.ts), and so does each function that meltproof
+ * calls. Servers that answer hello run side by side on one core, and are asked in turns; each one's CPU counts for its own turn,
+ * and at rest for the turns of the others. Arms: bare, under register, and register with one thing more. Build first.
+ *
+ *   node bench/low-rate.ts [--rate 100] [--turns 30] [--arms bare,protected,...] [--dry]
+ *
+ * Writes bench/results/low-rate.json and the table in docs/fleet.md, unless --dry or with --arms. About six minutes.
+ */
+import net from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../packages/lab/src/launch/free-port.ts'
+import { registerUrl } from '../packages/lab/src/launch/register-url.ts'
+import { runLoad } from '../packages/lab/src/load/run.ts'
+import { writeWhole } from '../packages/lab/src/write-whole.ts'
+import { scriptOptions } from '../scripts/script-options.ts'
+import { conditions } from './lib/conditions.ts'
+import { type Arm, type ArmCost, ARMS, type LowRate, lowRateTable } from './lib/low-rate-figures.ts'
+import { type MeasuredServer, median, plan, startServer } from './lib/measured-server.ts'
+import { putTable } from './lib/page-table.ts'
+import { resultFile } from './lib/parts.ts'
+
+const options = scriptOptions(import.meta.filename, {
+  rate: { type: 'string', default: '100' },
+  turns: { type: 'string', default: '30' },
+  arms: { type: 'string' },
+  dry: { type: 'boolean', default: false },
+})
+const rate = options.whole('rate')
+const turns = options.whole('turns')
+const arms = options.chosen('arms', ARMS)
+const where = conditions()
+const page = join(import.meta.dirname, '../docs/fleet.md')
+const TURN_S = 1.5
+/** The first turns compile. */
+const SETTLES = 4
+/** HAProxy's agent-inter. */
+const CHECK_MS = 200
+
+interface Running {
+  readonly arm: Arm
+  readonly server: MeasuredServer
+  readonly requestUs: number[]
+  readonly idleMsPerS: number[]
+}
+
+const agentPort = await freePort()
+const env: Readonly<Record<Arm, Readonly<Record<string, string>>>> = {
+  bare: {},
+  protected: {},
+  limit: { MELTPROOF_LIMIT: '10000' },
+  reports: { MELTPROOF_REPORT_LOAD_TO: '127.0.0.1' },
+  agent: { MELTPROOF_HAPROXY_AGENT: `127.0.0.1:${agentPort}` },
+  metrics: { MELTPROOF_ADMIN: `127.0.0.1:${await freePort()}` },
+}
+
+async function start(arm: Arm): Promise<Running> {
+  const script = join(import.meta.dirname, 'lib/low-rate-server.mjs')
+  const server = await startServer(script, [], arm === 'bare' ? [] : ['--import', registerUrl()], env[arm])
+  return { arm, server, requestUs: [], idleMsPerS: [] }
+}
+
+/** All are read before and after: the others are at rest meanwhile, except for the checks of `agent`. */
+async function turn(asked: Running, all: readonly Running[]): Promise<void> {
+  const before = await Promise.all(all.map(({ server }) => server.cpuUs()))
+  const from = performance.now()
+  const { answered } = await runLoad(plan(asked.server.url, { rate, seconds: TURN_S, connections: 50 }))
+  const elapsedS = (performance.now() - from) / 1000
+  const after = await Promise.all(all.map(({ server }) => server.cpuUs()))
+  for (const [at, each] of all.entries()) {
+    const usedUs = after[at]! - before[at]!
+    if (each === asked) each.requestUs.push(usedUs / (answered['200'] ?? 0))
+    else each.idleMsPerS.push(usedUs / 1000 / elapsedS)
+  }
+}
+
+const running: Running[] = []
+const checks = setInterval(() => {
+  if (!arms.includes('agent')) return
+  net
+    .connect(agentPort, '127.0.0.1')
+    .on('error', () => {})
+    .resume()
+}, CHECK_MS)
+try {
+  for (const arm of arms) running.push(await start(arm))
+  await sleep(1000)
+  for (let round = 0; round < turns; round++) {
+    for (const each of round % 2 === 0 ? running : running.toReversed()) await turn(each, running)
+  }
+} finally {
+  clearInterval(checks)
+  for (const { server } of running) await server.stop()
+}
+const costs = running.map(({ arm, requestUs, idleMsPerS }): ArmCost => {
+  const settled = requestUs.slice(Math.min(SETTLES, requestUs.length - 1)).sort((a, b) => a - b)
+  const at = (share: number): number => settled[Math.floor((settled.length - 1) * share)]!
+  return { arm, requestUs: median(settled), quartilesUs: [at(0.25), at(0.75)], idleMsPerS: median(idleMsPerS) }
+})
+console.table(costs)
+const result: LowRate = { ...where, rate, turns, arms: costs }
+if (!options.values.dry && options.values.arms === undefined) {
+  writeWhole(resultFile('low-rate'), `${JSON.stringify(result, null, 2)}\n`)
+  putTable(page, 'low-rate', lowRateTable(result))
+}
