@@ -7,7 +7,7 @@ import { basename, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { certify, changedByHand, commitsIn, left, minutesOf, planOf, type State } from '../bench/figures/plan.ts'
 import { readState, runSteps } from '../bench/figures/run-steps.ts'
-import { BY_HAND, NOT_YET_MEASURED, STEPS, type Step } from '../bench/figures/steps.ts'
+import { BY_HAND, STEPS, type Step } from '../bench/figures/steps.ts'
 import { catalogue, scoreboard } from '../packages/lab/src/scenarios/catalogue.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -95,16 +95,10 @@ describe('the steps of npm run figures', () => {
     for (const [, rounds] of options) assert.ok(Number(rounds) >= 3)
   })
 
-  test('name only scripts, results and pages that exist, and results not yet measured', () => {
-    const isExpected = (path: string): boolean => !NOT_YET_MEASURED.includes(basename(path))
+  test('name only scripts, results and pages that exist', () => {
     for (const { name, run, results, pages, quotedBy = [] } of STEPS) {
       const scripts = run.flatMap(each => each.match(/bench\/[\w-]+\.ts/g) ?? [])
-      for (const path of [
-        ...scripts,
-        ...results.filter(isExpected),
-        ...pages.filter(page => page.endsWith('.md')),
-        ...quotedBy,
-      ]) {
+      for (const path of [...scripts, ...results, ...pages.filter(page => page.endsWith('.md')), ...quotedBy]) {
         assert.ok(globSync(path, { cwd: ROOT }).length > 0, `${name}: ${path}`)
       }
     }
@@ -114,16 +108,7 @@ describe('the steps of npm run figures', () => {
     const made = STEPS.flatMap(({ results }) => globSync([...results], { cwd: ROOT }))
     const committed = globSync(['bench/results/**/*.{json,txt}', 'apps/results/*.json'], { cwd: ROOT })
     const others = committed.filter(file => !made.includes(file))
-    const byHand = Object.keys(BY_HAND).filter(file => !NOT_YET_MEASURED.includes(file))
-    assert.deepEqual(others.map(file => basename(file)).sort(), byHand.sort())
-  })
-
-  test('NOT_YET_MEASURED lists the results that are missing', () => {
-    const expected = [...STEPS.flatMap(({ results }) => results.map(file => basename(file))), ...Object.keys(BY_HAND)]
-    for (const file of NOT_YET_MEASURED) {
-      assert.ok(expected.includes(file), `no step and nothing by hand makes ${file}`)
-      assert.equal(existsSync(join(ROOT, 'bench/results', file)), false, `${file} is there: take it off the list`)
-    }
+    assert.deepEqual(others.map(file => basename(file)).sort(), Object.keys(BY_HAND).sort())
   })
 
   test('include every scenario and every published workload of the scoreboard', () => {

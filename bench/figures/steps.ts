@@ -219,8 +219,3 @@ export const BY_HAND: Readonly<Record<string, string>> = {
   'evidence-before.json': 'of the limiter before this one',
   'admission-yardsticks-before.json': 'of the limiter before this one',
 }
-
-/** Results of steps or by hand that no machine has made yet: their pages say so. It may only become shorter. */
-export const NOT_YET_MEASURED: readonly string[] = [
-  ...['cpu-quota.json', 'memory-cgroup.json', 'npm-verdicts.json'],
-]

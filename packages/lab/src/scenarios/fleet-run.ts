@@ -182,10 +182,13 @@ function holdAll(groups: readonly CpuGroup[], instances: readonly Instance[]): v
   }
 }
 
-/** With a share of a core V8 would compile for many seconds, so the instances are warm before they are held to theirs. */
 async function prepare(context: Context, fleet: Fleet, { origin }: Balancer): Promise<void> {
-  const durationMs = context.pick({ brief: 300, quick: 1500, full: 1500 })
-  await warmUp(() => context.load('warming up', { url: `${origin}/`, users: 8, durationMs, warmUp: true }))
+  await context.load('warming up', {
+    url: `${origin}/`,
+    users: 8,
+    durationMs: context.pick({ brief: 500, quick: 1500, full: 1500 }),
+    warmUp: true,
+  })
   fleet.hold()
 }
 
