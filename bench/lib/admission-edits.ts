@@ -92,7 +92,7 @@ const EVIDENCE = [
   ),
   rule('follow-window', 'a longer window for slow requests while nothing is limited', [
     LIMITER,
-    'if (!this.known) this.#requests.follow(this.#meanMs)',
+    'if (!this.#isKnown) this.#requests.follow(this.#meanMs)',
     'if (nowMs < 0) this.#requests.follow(this.#meanMs)',
   ]),
   rule('halt', 'a limit where answers came and stop', [
@@ -116,9 +116,9 @@ const LOOP_RULES = [
     'else if (nowMs < 0)',
   ]),
   rule('rested', 'after the service was idle, a burst is not taken for the overload before', [
-    QUEUE,
-    'if (this.#isLong(ms))',
-    'if (ms < 0)',
+    GATE,
+    'if (idleMs > this.#restMs && ',
+    'if (idleMs < 0 && ',
   ]),
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
   rule('loop-usual', 'no limit while requests take no longer than while the loop rested', [

@@ -15,7 +15,9 @@ const NOT_YET_MEASURED_AGAIN: readonly string[] = [
   'docs/apps.md',
   'docs/benchmarks-outbound.md',
   'docs/costs.md',
+  'docs/experiments.md',
   'docs/faq.md',
+  'docs/fleet.md',
   'docs/recovery.md',
   'docs/scoreboard.md',
 ]

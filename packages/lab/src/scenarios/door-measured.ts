@@ -1,6 +1,5 @@
 /** The measurements of the door scenario. */
 import { median } from '../melt/summary.ts'
-import type { SearchedCapacity } from './searched-capacity.ts'
 
 export interface DoorRun {
   readonly arm: string
@@ -25,8 +24,6 @@ export interface DoorRun {
 export interface DoorMeasured {
   /** True if HAProxy and the load have a core each. */
   ownCores: boolean
-  /** Before each load, and after the last one. Results of older versions have none. */
-  capacities?: readonly SearchedCapacity[]
   readonly runs: DoorRun[]
 }
 

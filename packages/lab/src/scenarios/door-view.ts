@@ -7,7 +7,6 @@ import type { View } from '../report/result.ts'
 import { NOTHING_MEASURED, standingOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { cellsOf, type DoorMeasured, type DoorRun } from './door-measured.ts'
-import { foundIn } from './searched-capacity.ts'
 
 const keptAt =
   (arm: string, load: number) =>
@@ -27,7 +26,6 @@ export const doorPublished: readonly Published<DoorMeasured>[] = [
 ]
 
 export function doorView(measured: DoorMeasured): View {
-  const { runs, capacities } = measured
   const cells = cellsOf(measured)
   const most = Math.max(0, ...cells.map(({ load }) => load))
   const loads = [...Map.groupBy(cells, ({ load }) => `${load}x its capacity`)]
@@ -35,8 +33,8 @@ export function doorView(measured: DoorMeasured): View {
   if (top.length === 0) return NOTHING_MEASURED
   return {
     unjudged: whyNoVerdict({
-      ...(capacities === undefined ? { over: runs.map(({ capacity }) => capacity) } : foundIn(capacities)),
-      best: Math.max(...runs.map(({ kept, capacity }) => kept * capacity)),
+      over: measured.runs.map(({ capacity }) => capacity),
+      best: Math.max(...measured.runs.map(({ kept, capacity }) => kept * capacity)),
     }),
     standings: top.map(({ arm, kept }) => standingOf(arm, kept, `of capacity at ${most}x`)),
     finding: `At ${most}x its capacity one service keeps this much of it: ${top.map(({ arm, kept }) => `${arm} ${formatPercent(kept)}`).join(', ')}. p99 of the good answers: ${top.map(({ arm, p99Ms }) => `${formatMs(p99Ms)} (${arm})`).join(', ')}.`,
@@ -51,7 +49,7 @@ export function doorView(measured: DoorMeasured): View {
         { label: 'latency', unit: 'ms' },
         loads.map(([label, those]) => [label, those.map(({ arm, p99Ms }) => [arm, p99Ms])]),
       ),
-      ...seconds(runs, most),
+      ...seconds(measured.runs, most),
     ],
     tables: [
       tableOf(

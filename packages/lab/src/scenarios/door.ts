@@ -5,14 +5,12 @@
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { Histogram } from '../load/histogram.ts'
-import { untilAgreed, warmUp } from '../melt/capacity.ts'
 import { latencyFigures } from '../report/load-figures.ts'
 import { doorExpects } from './door-expects.ts'
 import type { DoorMeasured, DoorRun } from './door-measured.ts'
 import { doorPublished, doorView } from './door-view.ts'
 import { needHaproxy, startHaproxy } from './fleet-haproxy.ts'
 import { startInstance } from './fleet-instance.ts'
-import { capacityFrom, type SearchedCapacity } from './searched-capacity.ts'
 
 /** Options of HAProxy's server line; `asks` stands for the agent check, and `direct` has no HAProxy. */
 const LINES: Readonly<Record<string, string | undefined>> = {
@@ -47,41 +45,27 @@ export const door: Scenario<unknown> = scenario<DoorMeasured>({
     const { cores } = context
     measured.ownCores = cores !== undefined && cores.dependency !== cores.lab
     const env = { [spinVariable]: String(await calibrateSpin(cores?.server)) }
-    const findCapacity = async (): Promise<number> => {
-      const found = await searchCapacity(context, env)
-      measured.capacities = [...(measured.capacities ?? []), found]
-      return capacityFrom(found.searches)
-    }
     for (let round = 0; round < context.pick({ quick: 1, full: 3 }); round++) {
       for (const load of context.pick({ brief: [10], quick: [50, 100], full: [50, 100] })) {
-        const capacity = await findCapacity()
+        const capacity = await capacityOf(context, env)
         for (const [arm, line] of Object.entries(LINES)) {
           measured.runs.push(await measure(context, { arm, line, load, capacity }, env))
         }
       }
     }
-    await findCapacity()
   },
   view: doorView,
 })
 
-/** Searches the maximum rate of a warm service alone, without meltproof or HAProxy. */
-export async function searchCapacity(
-  context: Context,
-  env: Readonly<Record<string, string>>,
-): Promise<SearchedCapacity> {
+/** The maximum rate of a warm service alone, without meltproof or HAProxy. */
+async function capacityOf(context: Context, env: Readonly<Record<string, string>>): Promise<number> {
   const { app } = await startInstance(context, false, env)
   const request = { url: app.origin, users: 8, warmUp: true }
-  const warmUpMs = context.pick({ brief: 500, quick: 1500, full: 1500 })
-  const { isSteady } = await warmUp(() => context.load('warming up', { ...request, durationMs: warmUpMs }))
+  await context.load('warming up', { ...request, durationMs: context.pick({ brief: 500, quick: 1500, full: 1500 }) })
   const durationMs = context.pick({ brief: 500, quick: 3000, full: 3000 })
-  const searchOnce = async (): Promise<number> => {
-    const { good, elapsedMs } = await context.load('what it can do', { ...request, durationMs })
-    return (1000 * good) / elapsedMs
-  }
-  const searches = await untilAgreed(searchOnce, rate => rate)
+  const { good, elapsedMs } = await context.load('what it can do', { ...request, durationMs })
   await app.stop()
-  return { searches, isSteady }
+  return (1000 * good) / elapsedMs
 }
 
 interface Cell {

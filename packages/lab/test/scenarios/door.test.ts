@@ -3,12 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needHaproxy } from '../../src/scenarios/fleet-haproxy.ts'
 import { doorExpects } from '../../src/scenarios/door-expects.ts'
-import { searchCapacity } from '../../src/scenarios/door.ts'
 import { cellsOf, type DoorMeasured, type DoorRun } from '../../src/scenarios/door-measured.ts'
-import { doorView } from '../../src/scenarios/door-view.ts'
-import { capacityFrom } from '../../src/scenarios/searched-capacity.ts'
 import { skipWithout } from './balancers.ts'
-import { contextAt } from './fake-context.ts'
 import { runCommand } from './run-command.ts'
 
 const run = (arm: string, load: number, kept: number, more: Partial<DoorRun> = {}): DoorRun => ({
@@ -39,39 +35,13 @@ test('rounds are merged to medians, but to the worst for the longest response an
   assert.deepEqual([cell!.kept, cell!.longestMs, cell!.noAnswer], [0.8, 200, 3])
 })
 
-test('the capacity is searched after a warm-up until the rate is steady, and until two searches agree', async () => {
-  const { context, labels, stopped } = contextAt([100, 200, 400, 790, 800, 400, 800, 790])
-  assert.deepEqual(await searchCapacity(context, {}), { searches: [400, 800, 790], isSteady: true })
-  assert.deepEqual(labels, [...Array(5).fill('warming up'), ...Array(3).fill('what it can do')])
-  assert.equal(stopped(), 1)
-  assert.equal(capacityFrom([400, 800, 790]), 795)
-})
-
-test('there is no verdict if searches for a capacity never agree, or if the capacity drifts until the end', () => {
-  const runs = [run('told', 50, 0.9)]
-  const unjudged = (...all: number[][]) =>
-    doorView({ ownCores: true, runs, capacities: all.map(searches => ({ searches, isSteady: true })) }).unjudged
-  assert.equal(unjudged([198, 202], [230, 250]), undefined)
-  assert.match(unjudged([198, 202], [100, 150, 250, 150])!, /is not steady: .* 100, then 150, then 250, then 150\/s/)
-  assert.match(unjudged([198, 202], [139, 141])!, /drifted by 43 % during the run, from 200, then 140\/s/)
-  const cold = [{ searches: [198, 202], isSteady: false }]
-  assert.match(
-    doorView({ ownCores: true, runs, capacities: cold }).unjudged!,
-    /still changed after the longest warm-up/,
-  )
-  assert.equal(doorView({ ownCores: true, runs }).unjudged, undefined, 'an older result')
-})
-
 test('the brief form measures every arm behind a real HAProxy', skipWithout(needHaproxy), async () => {
   const { result } = await runCommand('door')
-  const { runs, capacities = [] } = result.measured as DoorMeasured
+  const { runs } = result.measured as DoorMeasured
   assert.deepEqual(
     runs.map(({ arm }) => arm),
     ['direct', 'untold', 'static maxconn', 'told'],
   )
-  assert.equal(capacities.length, 2, 'before the load and at the end')
-  for (const { searches } of capacities) assert.ok(searches.length >= 2 && searches.length <= 4, `${searches}`)
-  for (const { capacity } of runs) assert.equal(capacity, capacityFrom(capacities[0]!.searches))
   // How many are in time is not for a test to say, on a machine that may be busy.
   for (const { arm, longestMs } of runs) assert.ok(longestMs > 0, `${arm}: no answer`)
   assert.equal(runs[2]!.maxconn.at(-1)?.[1], 10)
