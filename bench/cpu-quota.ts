@@ -156,12 +156,18 @@ async function capacityOf(context: Context, cpu: CpuGroup, share: number, users?
   return found
 }
 
-async function run(context: Context, cpu: CpuGroup, share: number, { arm, load, rate }: Asked): Promise<QuotaRun> {
+async function run(
+  context: Context,
+  cpu: CpuGroup,
+  share: number,
+  { arm, load, rate, seed }: Asked,
+): Promise<QuotaRun> {
   const { app, group, stop, admin } = await start(context, cpu, share, arm)
   const offered = {
     url: `${app.origin}/`,
     rate,
     spacing: 'poisson',
+    seed,
     connections: CONNECTIONS,
     timeoutMs: TIMEOUT_MS,
   } as const
@@ -196,23 +202,25 @@ interface Asked {
   readonly arm: Arm
   readonly load: number
   readonly rate: number
+  /** Of the arrivals: each round has others. */
+  readonly seed: number
 }
 
 async function measure(context: Context, cpu: CpuGroup, share: number): Promise<ShareFigures> {
-  const { rate: capacity, searches, users } = await capacityOf(context, cpu, share)
+  const { rate: capacity, searches, users, isSteady } = await capacityOf(context, cpu, share)
   context.line(`${formatPercent(share)} of a core: ${capacity.toFixed(0)}/s`)
   const runs: QuotaRun[] = []
   for (let round = 0; round < rounds; round++) {
     for (const load of loads) {
       for (const arm of round % 2 === 0 ? arms : arms.toReversed()) {
-        const one = await run(context, cpu, share, { arm, load, rate: load * capacity })
+        const one = await run(context, cpu, share, { arm, load, rate: load * capacity, seed: round + 1 })
         context.line(JSON.stringify(one))
         runs.push(one)
       }
     }
   }
   const { rate: after } = await capacityOf(context, cpu, share, users)
-  return { share, capacity, searches, after, runs }
+  return { share, capacity, searches, ...(isSteady === undefined ? {} : { isSteady }), after, runs }
 }
 
 const settings = { periodMs }

@@ -9,7 +9,7 @@ export type Arm = (typeof ARMS)[number]
 
 export interface ArmCost {
   readonly arm: Arm
-  /** CPU of a request, us, and of the process while nobody asks, ms a second: medians of the turns. */
+  /** Medians of the turns: CPU of the process, us by request, and while nobody asks, ms a second. */
   readonly requestUs: number
   readonly idleMsPerS: number
   /** Quartiles of {@link requestUs}. */
@@ -34,11 +34,18 @@ const NAMES: Readonly<Record<Arm, string>> = {
 export function lowRateTable(figures: LowRate | undefined): string {
   const columns = [madeBy('low-rate'), 'CPU of a request', 'more than bare', 'CPU at rest']
   if (figures === undefined) return markdownTable(columns, [columns.map(() => NOT_MEASURED)])
-  const bare = figures.arms.find(({ arm }) => arm === 'bare')!.requestUs
-  const lines = figures.arms.map(({ arm, requestUs, quartilesUs: [low, high], idleMsPerS }) => [
+  /** Without what the process uses at rest. */
+  const ownUs = (us: number, { idleMsPerS }: ArmCost): number => us - (1000 * idleMsPerS) / figures.rate
+  const costs = figures.arms.map(each => ({
+    ...each,
+    us: ownUs(each.requestUs, each),
+    quartiles: each.quartilesUs.map(us => Math.round(ownUs(us, each))),
+  }))
+  const bare = costs.find(({ arm }) => arm === 'bare')!.us
+  const lines = costs.map(({ arm, us, quartiles: [low, high], idleMsPerS }) => [
     NAMES[arm],
-    `${Math.round(requestUs)} us (${Math.round(low)} to ${Math.round(high)})`,
-    arm === 'bare' ? '' : `${Math.round(requestUs - bare)} us`,
+    `${Math.round(us)} us (${low} to ${high})`,
+    arm === 'bare' ? '' : `${Math.round(us - bare)} us`,
     `${idleMsPerS.toFixed(1)} ms/s`,
   ])
   return markdownTable(columns, [...lines, [`${formatRate(figures.rate)}/s; ${measuredOn(figures)}`]])

@@ -39,6 +39,8 @@ export interface ShareFigures {
   /** Requests a second of the bare service, before and after the runs. */
   readonly capacity: number
   readonly searches: readonly number[]
+  /** False if the rate still changed when the warm-up ended; absent in older results. */
+  readonly isSteady?: boolean
   readonly after: number
   readonly runs: readonly QuotaRun[]
 }
@@ -53,6 +55,7 @@ export interface QuotaFigures extends Conditions {
 export interface QuotaRow {
   readonly arm: Arm
   readonly load: number
+  readonly offered: number
   readonly goodput: number
   readonly p50Ms: number | null
   readonly p99Ms: number | null
@@ -69,6 +72,7 @@ export function rowsOf({ runs }: Pick<ShareFigures, 'runs'>): QuotaRow[] {
     const due = sum(run => run.due)
     return {
       ...{ arm: those[0]!.arm, load: those[0]!.load },
+      offered: due / sum(run => run.seconds),
       goodput: sum(run => run.good) / sum(run => run.seconds),
       p50Ms: medianOf(those.map(run => run.p50Ms)),
       p99Ms: medianOf(those.map(run => run.p99Ms)),
@@ -83,8 +87,13 @@ const medianOf = (values: readonly (number | null)[]): number | null => median(v
 
 /** A sentence; undefined if the capacity is good enough to judge by it. */
 export function whyUnsure(figures: ShareFigures): string | undefined {
-  const { searches, capacity, after } = figures
-  return whyNoVerdict({ searches, over: [capacity, after], best: Math.max(...rowsOf(figures).map(row => row.goodput)) })
+  const { searches, isSteady, capacity, after } = figures
+  return whyNoVerdict({
+    searches,
+    isSteady,
+    over: [capacity, after],
+    best: Math.max(...rowsOf(figures).map(row => row.goodput)),
+  })
 }
 
 export function missedBars(shares: readonly ShareFigures[]): string[] {
@@ -125,16 +134,21 @@ const NAMES: Readonly<Record<Arm, string>> = {
 }
 
 export function quotaTable(figures: QuotaFigures | undefined): string {
-  const columns = [madeBy('cpu-quota'), 'offered', 'answered within a second', 'p99', 'later', 'shed']
+  const columns = [madeBy('cpu-quota'), 'offered', 'answered within a second', 'p99', 'later or failed', 'shed']
   if (figures === undefined) return markdownTable(columns, [columns.map(() => NOT_MEASURED)])
   const lines = figures.shares.flatMap(share => {
     const unsure = whyUnsure(share)
-    return rowsOf(share).map(({ arm, load, goodput, p99Ms, late, shed }) => [
+    return rowsOf(share).map(({ arm, load, offered, goodput, p99Ms, late, failed, shed }) => [
       `${formatPercent(share.share)} of a core, ${NAMES[arm]}${unsure === undefined ? '' : ' (not judged)'}`,
-      `${formatPercent(load)} of ${formatRate(share.capacity)}/s`,
+      `${formatRate(offered)}/s (${formatPercent(load)})`,
       `${formatRate(goodput)}/s`,
-      ...[formatMs(p99Ms), formatPercent(late), formatPercent(shed)],
+      ...[formatMs(p99Ms), formatPercent(late + failed), formatPercent(shed)],
     ])
   })
-  return markdownTable(columns, [...lines, [`slices of ${figures.periodMs} ms; ${measuredOn(figures)}`]])
+  const capacities = figures.shares.map(
+    ({ share, capacity, after }) =>
+      `capacity with ${formatPercent(share)} of a core: ${formatRate(capacity)}/s before, ${formatRate(after)}/s after`,
+  )
+  const where = [...capacities, `slices of ${figures.periodMs} ms`, measuredOn(figures)].join('; ')
+  return markdownTable(columns, [...lines, [where]])
 }

@@ -76,7 +76,7 @@ test('nothing is judged by a capacity that is not steady or has drifted, and the
     const table = quotaTable({ ...where, periodMs: 100, shares: [figures], missed: [] })
     assert.match(
       table,
-      /22 % of a core, with meltproof \(not judged\) \| 90 % of 111\/s \| 50\/s \| 2\.00 s \| 50 % \| 0 % \|/,
+      /22 % of a core, with meltproof \(not judged\) \| 100\/s \(90 %\) \| 50\/s \| 2\.00 s \| 50 % \| 0 % \|/,
     )
   }
   assert.equal(missedBars([shareOf([bare, late])]).length, 3)

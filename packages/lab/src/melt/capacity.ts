@@ -34,31 +34,33 @@ interface WarmUp {
 
 /** Warms up until the rate is steady: while code is compiled or a cache fills, each part is faster than the last. */
 export async function warmUp(load: () => Promise<LoadOutcome>): Promise<WarmUp> {
-  const parts: { readonly endMs: number; readonly rate: number }[] = []
+  const parts: { readonly endMs: number; readonly outcome: LoadOutcome }[] = []
   for (;;) {
     const last = await load()
-    const rate = rateOf(last)
     const before = parts.at(-1)
-    const chance = 2 * Math.sqrt(last.okLatency.count)
-    const isSteady = before !== undefined && isNear(rate, before.rate, chance / last.elapsedMs)
-    parts.push({ endMs: (before?.endMs ?? 0) + last.elapsedMs, rate })
-    if (isSteady || parts.length === mostWarmUps) {
-      const coldMs = parts.findLast(part => isBelow(part.rate, rate))?.endMs ?? 0
-      return { last, isSteady, coldMs }
-    }
+    const isSteady = before !== undefined && isNear(last, rateOf(before.outcome))
+    parts.push({ endMs: (before?.endMs ?? 0) + last.elapsedMs, outcome: last })
+    if (!isSteady && parts.length < mostWarmUps) continue
+    const coldMs = parts.findLast(({ outcome }) => isSlower(outcome, last))?.endMs ?? 0
+    return { last, isSteady, coldMs }
   }
 }
 
 /** Answers per ms. */
 const rateOf = ({ okLatency, elapsedMs }: LoadOutcome): number => okLatency.count / elapsedMs
-const isBelow = (rate: number, warm: number): boolean => rate < (1 - AGREE_WITHIN) * warm
+
+/** By no more than a tenth, or than chance. */
+const isNear = (part: LoadOutcome, rate: number): boolean => {
+  const chance = (2 * Math.sqrt(part.okLatency.count)) / part.elapsedMs
+  return Math.abs(rateOf(part) - rate) <= Math.max(0.1 * rate, chance)
+}
+
+const isSlower = (part: LoadOutcome, warm: LoadOutcome): boolean =>
+  rateOf(part) < rateOf(warm) && !isNear(part, rateOf(warm))
 
 /** A few users send requests until the app's code has been compiled. */
 export const compiled = ({ target, times, run }: CapacityContext): ReturnType<typeof warmUp> =>
   warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
-
-const isNear = (rate: number, before: number, chance: number): boolean =>
-  Math.abs(rate - before) <= Math.max(0.1 * before, chance)
 
 /** Repeats the search until the last two results agree, at most `mostSearches` times; returns all results. */
 export async function untilAgreed<T>(
@@ -98,9 +100,9 @@ export async function searchCapacity(
   const { endMs: _, ...result } = found.at(-1)!
   // An app may be steady and still cold, for example while it loads its data.
   const again = await timed.run(probe(target, warmUpUsers, timed.times.warmUpMs))
-  const wasCold = isBelow(rateOf(last), rateOf(again))
-  const firstWarm = found.find(each => !isBelow(each.rate, rate))
-  return { ...result, rate, searches, isSteady, coldMs: Math.round(wasCold ? firstWarm!.endMs : coldMs) }
+  const firstWarm = found.find(each => each.rate >= (1 - AGREE_WITHIN) * rate)!
+  const warmMs = isSlower(last, again) ? firstWarm.endMs - timed.times.confirmMs : coldMs
+  return { ...result, rate, searches, isSteady, coldMs: Math.round(warmMs) }
 }
 
 type Searched = MeasuredCapacity & {

@@ -85,7 +85,7 @@ export interface Capacity {
   readonly searches?: readonly number[] | undefined
   /** False if a warm-up ended before the rate was steady; absent in older results. */
   readonly isSteady?: boolean | undefined
-  /** How long the app answered more slowly than later, ms, from the first request on; absent in older results. */
+  /** How long the app answered more slowly than later, at most: ms of load from the first request on. */
   readonly coldMs?: number | undefined
   /** Concurrent users of the probe that gave the capacity. */
   readonly users: number

@@ -131,7 +131,7 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, { rate, coldM
   // Less than its capacity would not have been too much for the warm app.
   const isShort = seconds.length > 0 && seconds.length * 1000 < coldMs + WARM_MS
   if (coldMs === 0 || step.multiple >= 1 || !isShort) return undefined
-  return `it was cold: its capacity was reached only after ${formatMs(coldMs)}; use a --duration of at least ${Math.ceil((coldMs + WARM_MS) / 1000)}s`
+  return `it may have been cold, which it was for up to ${formatMs(coldMs)}; use a --duration of at least ${Math.ceil((coldMs + WARM_MS) / 1000)}s`
 }
 
 /** One row per arm and multiple, ordered by arm, then by multiple. */
