@@ -14,7 +14,6 @@
  * second, and below the capacity no more sheds than bare has late answers. Ends with 3 when one is missed. Writes
  * bench/results/cpu-quota.json and the table in docs/fleet.md.
  */
-import net from 'node:net'
 import { join } from 'node:path'
 import { makeContext } from '../packages/lab/src/experiment/context.ts'
 import type { Context, RunningApp } from '../packages/lab/src/experiment/scenario.ts'
@@ -34,6 +33,7 @@ import { type CpuGroup, cpuGroup } from '../packages/lab/src/scenarios/cpu-group
 import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { sayBars } from './lib/bars.ts'
+import { checkAgent } from './lib/agent-checks.ts'
 import { conditions } from './lib/conditions.ts'
 import { putTable } from './lib/page-table.ts'
 import { extendable, readResult, resultFile, together } from './lib/parts.ts'
@@ -69,8 +69,6 @@ const where = conditions()
 const cores = coresOf(allowedCores())
 const page = join(import.meta.dirname, '../docs/fleet.md')
 
-/** HAProxy's agent-inter. */
-const AGENT_MS = 200
 /** V8 compiles, which takes seconds with a quarter of a core, and a limit settles: this time does not count. */
 const LEARNS_S = 10
 const TIMEOUT_MS = 3000
@@ -114,16 +112,10 @@ async function start(
   cpu.hold(app.pid)
   const group = new QuotaGroup(app.pid)
   group.setPeriod(periodMs, share)
-  const asks = setInterval(() => {
-    if (arm === 'told' || arm === 'measured')
-      net
-        .connect(agent, '127.0.0.1')
-        .on('error', () => {})
-        .resume()
-  }, AGENT_MS)
-  context.cleanUp(() => clearInterval(asks))
+  const endChecks = arm === 'told' || arm === 'measured' ? checkAgent(agent) : () => {}
+  context.cleanUp(endChecks)
   const stop = async (): Promise<void> => {
-    clearInterval(asks)
+    endChecks()
     await app.stop()
   }
   return { app, group, stop, admin }

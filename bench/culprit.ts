@@ -6,9 +6,9 @@
  *   node bench/culprit.ts --costs [--seconds 60] [--turns 24] [--dry]
  *   node bench/culprit.ts [--only FORM] [--node PATH]     writes nothing
  *
- * Several runs add up to 500 stalls while the code is the same, also one that was stopped; --fresh begins again. Right is the file and the
- * line (or a range of lines that is the planted line alone); unknown is `unknown` or no record at all; anything else is wrong,
- * also a record that belongs to no planted stall and names a place that did not run meanwhile. --costs measures two such
+ * Several runs add up to 500 stalls while the code is the same, also one that was stopped; --fresh begins again. Right is the
+ * file and the line (or a range of lines that is the planted line alone); unknown is `unknown` or no record at all; anything
+ * else is wrong, also a record that belongs to no planted stall and names a place that did not run meanwhile. --costs measures two such
  * servers side by side, one of them without MELTPROOF_CULPRIT: at rest, then the CPU and the latency of requests, in turns.
  *
  * Bars: 95 % right, none wrong; at rest 0.5 % of a core and 4 MB; a request takes at most 1.01 times the CPU, and its median and
@@ -48,6 +48,7 @@ import {
 } from './lib/culprit-figures.ts'
 import { putTable } from './lib/page-table.ts'
 import { extendable, readResult, resultFile, together } from './lib/parts.ts'
+import { quantile } from './lib/quantile.ts'
 
 const FOLDER = resolve(import.meta.dirname, 'lib/culprit')
 const PAGE = resolve(import.meta.dirname, '../docs/culprit.md')
@@ -199,20 +200,18 @@ async function turn(server: Server): Promise<Turn> {
 }
 
 function ratioOf(turns: readonly (readonly [off: number, on: number])[]): Ratio {
-  const at = (values: readonly number[], share: number): number =>
-    [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) * share + 0.5)]!
   const ratios = turns.map(([off, on]) => on / off)
   return {
-    off: at(
+    off: quantile(
       turns.map(([off]) => off),
       0.5,
     ),
-    on: at(
+    on: quantile(
       turns.map(([, on]) => on),
       0.5,
     ),
-    ratio: at(ratios, 0.5),
-    quartiles: [at(ratios, 0.25), at(ratios, 0.75)],
+    ratio: quantile(ratios, 0.5),
+    quartiles: [quantile(ratios, 0.25), quantile(ratios, 0.75)],
   }
 }
 

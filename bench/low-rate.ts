@@ -8,7 +8,6 @@
  *
  * Writes bench/results/low-rate.json and the table in docs/fleet.md, unless --dry or with --arms. About six minutes.
  */
-import net from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../packages/lab/src/launch/free-port.ts'
@@ -16,11 +15,13 @@ import { registerUrl } from '../packages/lab/src/launch/register-url.ts'
 import { runLoad } from '../packages/lab/src/load/run.ts'
 import { writeWhole } from '../packages/lab/src/write-whole.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
+import { checkAgent } from './lib/agent-checks.ts'
 import { conditions } from './lib/conditions.ts'
 import { type Arm, type ArmCost, ARMS, type LowRate, lowRateTable } from './lib/low-rate-figures.ts'
 import { type MeasuredServer, median, plan, startServer } from './lib/measured-server.ts'
 import { putTable } from './lib/page-table.ts'
 import { resultFile } from './lib/parts.ts'
+import { quantile } from './lib/quantile.ts'
 
 const options = scriptOptions(import.meta.filename, {
   rate: { type: 'string', default: '100' },
@@ -36,8 +37,6 @@ const page = join(import.meta.dirname, '../docs/fleet.md')
 const TURN_S = 1.5
 /** The first turns compile. */
 const SETTLES = 4
-/** HAProxy's agent-inter. */
-const CHECK_MS = 200
 
 interface Running {
   readonly arm: Arm
@@ -77,13 +76,7 @@ async function turn(asked: Running, all: readonly Running[]): Promise<void> {
 }
 
 const running: Running[] = []
-const checks = setInterval(() => {
-  if (!arms.includes('agent')) return
-  net
-    .connect(agentPort, '127.0.0.1')
-    .on('error', () => {})
-    .resume()
-}, CHECK_MS)
+const endChecks = arms.includes('agent') ? checkAgent(agentPort) : () => {}
 try {
   for (const arm of arms) running.push(await start(arm))
   await sleep(1000)
@@ -91,13 +84,13 @@ try {
     for (const each of round % 2 === 0 ? running : running.toReversed()) await turn(each, running)
   }
 } finally {
-  clearInterval(checks)
+  endChecks()
   for (const { server } of running) await server.stop()
 }
 const costs = running.map(({ arm, requestUs, idleMsPerS }): ArmCost => {
-  const settled = requestUs.slice(Math.min(SETTLES, requestUs.length - 1)).sort((a, b) => a - b)
-  const at = (share: number): number => settled[Math.floor((settled.length - 1) * share)]!
-  return { arm, requestUs: median(settled), quartilesUs: [at(0.25), at(0.75)], idleMsPerS: median(idleMsPerS) }
+  const settled = requestUs.slice(Math.min(SETTLES, requestUs.length - 1))
+  const quartilesUs = [quantile(settled, 0.25), quantile(settled, 0.75)] as const
+  return { arm, requestUs: median(settled), quartilesUs, idleMsPerS: median(idleMsPerS) }
 })
 console.table(costs)
 const result: LowRate = { ...where, rate, turns, arms: costs }

@@ -9,10 +9,11 @@ export type Arm = (typeof ARMS)[number]
 
 export interface ArmCost {
   readonly arm: Arm
-  /** Medians of the turns: CPU of the process, us by request, and while nobody asks, ms a second. */
+  /** The CPU time of the process in a turn divided by its requests, us: the median of the turns. */
   readonly requestUs: number
+  /** The CPU time that the process uses in a second without requests, ms: the median of the others' turns. */
   readonly idleMsPerS: number
-  /** Quartiles of {@link requestUs}. */
+  /** The quartiles of {@link requestUs} over the turns. */
   readonly quartilesUs: readonly [number, number]
 }
 

@@ -5,8 +5,7 @@
 import type { SecondResult } from '../../packages/lab/src/melt/measured.ts'
 import { AGREE_WITHIN } from '../../packages/lab/src/melt/no-verdict.ts'
 import { AFTER } from '../../packages/lab/src/melt/recovery.ts'
-import { isWell } from '../../packages/lab/src/melt/summary.ts'
-import { median } from '../../packages/lab/src/melt/summary.ts'
+import { isWell, median } from '../../packages/lab/src/melt/summary.ts'
 
 /** The median answer may take this many times as long in the second half as in the first, or this share of the SLO. */
 const MOST_GROWTH = 2

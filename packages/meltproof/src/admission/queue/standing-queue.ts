@@ -195,7 +195,7 @@ export class StandingQueue<E extends Waiting> {
     this.#shares?.comesFirst(kind)
   }
 
-  /** Called after {@link StandingTuning.restMs} without any request: that ends an overload, and what follows may be a burst. */
+  /** Called after restMs without any request: a long pause ends an overload, and what arrives now may be a burst. */
   rested(): void {
     this.#stoodAt = Number.NEGATIVE_INFINITY
   }
