@@ -1,12 +1,14 @@
 /** The verdicts of bench/npm-verdicts.ts, as a page. Pure. */
 import { formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
+import type { Outcome } from './npm-verdicts-judge.ts'
 import type { Conditions } from './conditions.ts'
 import { measuredOn } from './page-table.ts'
 
 export interface ArmVerdict {
-  /** Share of what is possible that was answered within a second: as vegeta saw it, and as melt says. */
+  /** Answered within a second, a second, as vegeta saw it. */
   readonly vegeta: number
+  /** Share of what is possible that was answered within a second. */
   readonly melt: number
   readonly says: string
 }
@@ -18,13 +20,13 @@ export interface AppVerdict extends Conditions {
   readonly request: string
   /** The tool of the closed loop, such as `wrk 4.1.0`. */
   readonly tool: string
-  /** Answers a second. */
-  readonly closedLoop: number
+  /** Answers a second: the least and the most of several times. */
+  readonly closedLoop: readonly [number, number]
   readonly melt: number
   readonly bare: ArmVerdict
   readonly protected: ArmVerdict
   readonly finding: string
-  readonly right: boolean
+  readonly outcome: Outcome
   /** What was seen by eye. */
   readonly note?: string
 }
@@ -50,23 +52,27 @@ export function notesOf(notes: readonly string[], known: readonly string[]): Rea
   )
 }
 
+const SAID = { right: 'yes', wrong: '**no**', none: 'no verdict' } as const
+
 export function verdictsPage({ apps, load }: NpmVerdicts): string {
   const of = ({ says, melt, vegeta }: ArmVerdict): string =>
-    `${says} (${formatPercent(melt)}; vegeta ${formatPercent(vegeta)})`
+    `${says} (${formatPercent(melt)}; vegeta ${formatRate(vegeta)}/s)`
   const columns = ['app', 'request', 'closed loop', 'melt', 'bare', 'protected', 'right', 'by eye']
   const rows = apps.map(each => [
     ...[
       each.app,
       `\`${each.request}\``,
-      `${formatRate(each.closedLoop)}/s, ${each.tool}`,
+      `${each.closedLoop.map(formatRate).join(' to ')}/s, ${each.tool}`,
       `${formatRate(each.melt)}/s`,
     ],
-    ...[of(each.bare), of(each.protected), each.right ? 'yes' : '**no**', each.note ?? 'not looked at'],
+    ...[of(each.bare), of(each.protected), SAID[each.outcome], each.note ?? 'not looked at'],
   ])
   return `# Verdicts of melt on apps of npm
 
-Made by \`node bench/npm-verdicts.ts\`. Capacity: the closed loop of another tool beside melt's search. Each arm: what melt says,
-and in brackets the share of the capacity answered within a second at ${load}x, as melt and as vegeta measured it.
+Made by \`node bench/npm-verdicts.ts\`. Capacity: the least and the most of eight closed loops of another tool, beside melt's
+search. Each arm: what melt says, and in brackets the share of the capacity that it answered within a second at ${load}x, beside the
+answers within a second that vegeta counted. Melt is right if its capacity is in the other tool's range, give or take a tenth, and
+melted, sagged or held is also what vegeta's count is of a capacity in that range.
 
 ${markdownTable(columns, rows)}
 

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { wrkRate, wrkScript } from '../../bench/lib/closed-loop.ts'
 import { judged } from '../../bench/lib/interval-figures.ts'
 import { moduleVersionIn, versionIn } from '../../bench/lib/load-tools.ts'
+import { type Judged, type Outcome, outcomeOf } from '../../bench/lib/npm-verdicts-judge.ts'
 import { type AppVerdict, notesOf, verdictsPage } from '../../bench/lib/npm-verdicts-page.ts'
 
 describe('the version of a tool', () => {
@@ -54,18 +55,41 @@ test('an interval holds the truth if both have something in common, and contains
 })
 
 describe('the verdicts on apps of npm', () => {
-  const arm = { vegeta: 0.2, melt: 0.22, says: 'melts' }
+  const arm = { vegeta: 200, melt: 0.22, says: 'melts' }
   const verdict: AppVerdict = {
     ...{ date: '2026-11-28', node: 'v24', cpu: 'AMD', cores: 2, loadBefore: 0.1, kernel: '6', commit: 'abc' },
-    ...{ name: 'nestjs', app: 'NestJS', request: 'GET /', tool: 'wrk 4.1.0', closedLoop: 1000, melt: 980 },
-    ...{ bare: arm, protected: { ...arm, says: 'holds' }, finding: '', right: true },
+    ...{ name: 'nestjs', app: 'NestJS', request: 'GET /', tool: 'wrk 4.1.0', closedLoop: [900, 1000], melt: 980 },
+    ...{ bare: arm, protected: { ...arm, says: 'holds' }, finding: '', outcome: 'right' },
   }
 
   test('name the tool, and what was seen by eye', () => {
     const page = verdictsPage({ load: 4, apps: [{ ...verdict, note: 'it stood still' }] })
-    assert.match(page, /\| NestJS \| `GET \/` \| 1,000\/s, wrk 4\.1\.0 \| 980\/s \|.*\| yes \| it stood still \|/)
+    assert.match(
+      page,
+      /\| NestJS \| `GET \/` \| 900 to 1,000\/s, wrk 4\.1\.0 \| 980\/s \|.*\| yes \| it stood still \|/,
+    )
     assert.match(page, /- NestJS: 2026-11-28, commit abc/)
-    assert.match(verdictsPage({ load: 4, apps: [{ ...verdict, right: false }] }), /\*\*no\*\* \| not looked at \|/)
+    const shown = (outcome: Outcome) => verdictsPage({ load: 4, apps: [{ ...verdict, outcome }] })
+    assert.match(shown('none'), /\| no verdict \| not looked at \|/)
+    assert.match(shown('wrong'), /\*\*no\*\* \| not looked at \|/)
+  })
+
+  test('are right within what the other tools leave open', () => {
+    const outcome = (changed: Partial<Judged>): Outcome =>
+      outcomeOf({
+        ...{ closedLoop: [80, 100], melt: 90 },
+        ...{ bare: { vegeta: 0, melt: 0, says: 'melts at 4x' } },
+        ...{ protected: { vegeta: 88, melt: 0.95, says: 'holds to 4x' } },
+        ...changed,
+      })
+    assert.equal(outcome({}), 'right')
+    for (const melt of [73, 109]) assert.equal(outcome({ melt }), 'right')
+    for (const melt of [71, 111]) assert.equal(outcome({ melt }), 'wrong')
+    // 88 % of the most that it may be able to do, 110 % of the least.
+    assert.equal(outcome({ protected: { vegeta: 88, melt: 0.6, says: 'sags to 60 % at 4x' } }), 'right')
+    assert.equal(outcome({ protected: { vegeta: 88, melt: 0.4, says: 'melts at 4x' } }), 'wrong')
+    assert.equal(outcome({ bare: { vegeta: 0, melt: 0.6, says: 'sags to 60 % at 4x' } }), 'wrong')
+    assert.equal(outcome({ bare: { vegeta: 0, melt: 0, says: 'no verdict' } }), 'none')
   })
 
   test('take a note for an app that they have', () => {

@@ -1,0 +1,28 @@
+/**
+ * Judges a verdict of melt by what wrk and vegeta measured of the same app. They too are uncertain where the machine is
+ * not steady, so the closed loop gives a range, and a share of it. Pure.
+ */
+import { toneOf } from '../../packages/lab/src/report/standing.ts'
+import type { AppVerdict, ArmVerdict } from './npm-verdicts-page.ts'
+
+/** Melt's capacity may lie this far outside the range of the closed loop. */
+const BEYOND = 0.1
+
+export type Judged = Pick<AppVerdict, 'closedLoop' | 'melt' | 'bare' | 'protected'>
+
+export type Outcome = 'right' | 'wrong' | 'none'
+
+/** `none` where melt gave no verdict. */
+export function outcomeOf({ closedLoop: [least, most], melt, bare, protected: guarded }: Judged): Outcome {
+  const arms = [bare, guarded]
+  if (arms.some(({ says }) => says === 'no verdict')) return 'none'
+  const isNear = melt >= least * (1 - BEYOND) && melt <= most * (1 + BEYOND)
+  return isNear && arms.every(arm => agrees(arm, least, most)) ? 'right' : 'wrong'
+}
+
+/** Whether melted, sagged or held is what vegeta's rate is of some capacity in the range. */
+function agrees({ vegeta, melt }: ArmVerdict, least: number, most: number): boolean {
+  const tones = ['bad', 'fair', 'good'] as const
+  const rank = (share: number): number => tones.indexOf(toneOf(share))
+  return rank(melt) >= rank(vegeta / most) && rank(melt) <= rank(vegeta / least)
+}
