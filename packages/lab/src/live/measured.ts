@@ -10,6 +10,10 @@ export interface LiveMeasured {
   capacity: {
     readonly rate: number
     readonly given: boolean
+    /** With which it was found; absent if it was given. */
+    readonly users?: number | undefined
+    /** The capacity of the processes that were started anew after the load; null if it could not be measured. */
+    readonly after: number | null
     readonly searches?: readonly number[] | undefined
     readonly isSteady?: boolean | undefined
   } | null

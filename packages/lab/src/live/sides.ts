@@ -7,7 +7,7 @@ import { registerUrl } from '../launch/register-url.ts'
 import { checkAnswers } from '../launch/wait-until-listening.ts'
 import { runLoad } from '../load/run.ts'
 import type { Arm } from '../melt/arms.ts'
-import { searchCapacity } from '../melt/capacity.ts'
+import { type CapacityContext, remeasureCapacity, searchCapacity } from '../melt/capacity.ts'
 import { listenForProtection } from '../melt/heard-from.ts'
 import { formatRate } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
@@ -71,15 +71,22 @@ export function coresInWords(cores: Cores | undefined): string {
     : 'both services share one core evenly, and the load has the other'
 }
 
-/** Measures the bare side while the other gets the same load, so that each has its later share of the machine. */
-export async function findCapacity(
-  context: Context,
-  { melt }: LiveOptions,
-  sides: readonly Side[],
-): ReturnType<typeof searchCapacity> {
+export const findCapacity = (...measured: Measured): ReturnType<typeof searchCapacity> =>
+  searchCapacity(capacityContext(...measured))
+
+/** On processes that have just been started, because the others may still work off a backlog. */
+export async function findCapacityAgain(users: number, ...measured: Measured): Promise<number> {
+  const { rate } = await remeasureCapacity(capacityContext(...measured), users)
+  return rate
+}
+
+type Measured = [context: Context, options: LiveOptions, sides: readonly Side[]]
+
+/** The bare side is measured while the other gets the same load, so that each has its later share of the machine. */
+function capacityContext(...[context, { melt }, sides]: Measured): CapacityContext {
   const [bare, other] = sides as [Side, Side]
-  context.status('finding the capacity: warming up')
-  return searchCapacity({
+  context.status('measuring the capacity: warming up')
+  return {
     target: { ...melt, url: bare.url },
     times: melt.capacityTimes,
     run: async plan => {
@@ -90,6 +97,6 @@ export async function findCapacity(
       return outcome
     },
     onProbe: ({ users, goodput }) =>
-      context.status(`finding the capacity: ${users} users on each, ${formatRate(goodput)}/s from the bare one`),
-  })
+      context.status(`measuring the capacity: ${users} users on each, ${formatRate(goodput)}/s from the bare one`),
+  }
 }

@@ -32,7 +32,7 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
 
 /** Why there is no verdict. `best`: the highest goodput at any load. A given capacity is no measurement to doubt. */
 export const whyUnjudged = (capacity: Known['capacity'], best: number): string | undefined =>
-  capacity.given ? undefined : whyNoVerdict({ ...capacity, over: [capacity.rate], best })
+  capacity.given ? undefined : whyNoVerdict({ ...capacity, over: [capacity.rate, capacity.after], best })
 
 /** The verdict on an arm whose process has ended is only that it died. */
 function standingsOf({ rows, died }: Known, arms: Arms): readonly Standing[] {
@@ -65,8 +65,11 @@ function figuresTable({ rows, setup, capacity }: Known): View['tables'][number] 
   return tableOf(words, rows, columns)
 }
 
-const foundInWords = ({ rate, given }: Known['capacity']): string =>
-  `${formatRate(rate)}/s, ${given ? 'as given' : 'found in a closed loop on the bare app beside the protected one, once, before the load'}`
+const foundInWords = ({ rate, given, after }: Known['capacity']): string => {
+  if (given) return `${formatRate(rate)}/s, as given`
+  const again = after === null ? 'not measured after it' : `${formatRate(after)}/s after it, of processes started anew`
+  return `${formatRate(rate)}/s before the load, found in a closed loop on the bare app beside the protected one; ${again}`
+}
 
 function overLoad({ rows, setup, capacity }: Known): LinesPlot[] {
   // A single load is a point and cannot make a line.

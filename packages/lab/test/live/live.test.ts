@@ -317,6 +317,14 @@ describe('meltlab live in the terminal', { concurrency: 2 }, () => {
     }
   })
 
+  test('the capacity is measured again, of processes that are started anew', async () => {
+    const { code, stderr, result, strays } = await start(['--for', '2s', '--', 'node', app('pool')]).ended
+    assert.equal(code, 0, stderr)
+    assert.deepEqual(strays, [])
+    assert.match(stderr, /^capacity [\d,.]+\/s, used for both\n(.*\n)*capacity again [\d,.]+\/s$/m)
+    assert.ok(result!.measured.capacity!.after! > 0)
+  })
+
   test('a command that answers a redirect is measured, and the report says that it was not followed', async () => {
     const { code, stderr, result } = await start(['--for', '2s', '--capacity', '50', '--', 'node', app('redirects')])
       .ended

@@ -37,7 +37,7 @@ function side(arm: string, most: number): LiveSide {
 const sides = [side('bare', 0), side('protected', 90)]
 const measured = (over: Partial<LiveMeasured> = {}): LiveMeasured => ({
   setup: { request: 'GET /', connections: 'keep-alive', sloMs: 1000, timeoutMs: 2000, cores: 'one core' },
-  capacity: { rate: CAPACITY, given: false },
+  capacity: { rate: CAPACITY, given: false, after: 104 },
   seconds: secondsOf(sides, loads, 1000),
   rows: rowsOf(sides, loads, 1000, CAPACITY),
   died: {},
@@ -114,7 +114,7 @@ test('answers missed because of a previous higher load do not count against the 
 
 test('there is no verdict if the searches disagree, the warm-up was not steady, or a load was answered faster', () => {
   const why = (capacity: object, best = 90) =>
-    whyUnjudged({ rate: CAPACITY, given: false, searches: [98, 102], isSteady: true, ...capacity }, best)
+    whyUnjudged({ rate: CAPACITY, given: false, after: null, searches: [98, 102], isSteady: true, ...capacity }, best)
   assert.equal(why({}), undefined)
   assert.match(why({ searches: [50, 70, 100, 150] })!, /^its capacity is not steady: successive searches found 50, /)
   assert.match(
@@ -122,17 +122,21 @@ test('there is no verdict if the searches disagree, the warm-up was not steady, 
     /^its capacity is not steady: its rate still changed after the longest warm-up; check whether/,
   )
   assert.match(why({}, 130)!, /^a load was answered at 130\/s, more than the capacity of 100\/s/)
+  assert.equal(why({ after: 81 }), undefined)
+  assert.match(why({ after: 79 })!, /^the capacity drifted by 27 % during the run, from 100, then 79\/s/)
   // What the user gives is not doubted, and older results say nothing of the warm-up.
   assert.equal(why({ given: true, searches: undefined }, 130), undefined)
   assert.equal(why({ isSteady: undefined }), undefined)
-  const found = { rate: CAPACITY, given: false, searches: [98, 102], isSteady: false }
+  const found = { rate: CAPACITY, given: false, after: 100, searches: [98, 102], isSteady: false }
   assert.match(liveView(measured({ capacity: found }), arms).unjudged!, /its rate still changed/)
 })
 
-test('the report says that the capacity was measured only once', () => {
-  const note = (given: boolean) => liveView(measured({ capacity: { rate: CAPACITY, given } }), arms).tables[0]!.note!
-  assert.match(note(false), /found in a closed loop on the bare app beside the protected one, once, before the load\./)
-  assert.doesNotMatch(note(true), /once/)
+test('the report says what the capacity was before the load and after it', () => {
+  const note = (given: boolean, after: number | null) =>
+    liveView(measured({ capacity: { rate: CAPACITY, given, after } }), arms).tables[0]!.note!
+  assert.match(note(false, 90), /100\/s before the load, .* protected one; 90\/s after it, of processes started anew\./)
+  assert.match(note(false, null), /; not measured after it\./)
+  assert.match(note(true, null), /100\/s, as given\./)
 })
 
 test('the offered load is drawn once, because it is the same for both sides', () => {
