@@ -10,7 +10,7 @@ import { carryOut, type Output } from './carry-out.ts'
 import { stopOnSignals } from './stop-on-signals.ts'
 import { checkWritable } from './writable-folder.ts'
 
-type Experiment = Pick<MeltExperiment, 'title' | 'story' | 'arms' | 'limitsWithinS' | 'view'>
+type Experiment = Pick<MeltExperiment, 'title' | 'story' | 'arms' | 'limitsWithinS' | 'dependency' | 'view'>
 
 export async function carryOutMelt(
   experiment: Experiment,

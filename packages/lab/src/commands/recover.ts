@@ -3,13 +3,14 @@ import type { Command } from 'commander'
 import { tlsOf } from '../attack/tls-files.ts'
 import { parseDuration } from '../durations.ts'
 import { armsOf } from '../melt/arms.ts'
+import { dependencyOf } from '../melt/dependency.ts'
 import { limitsView } from '../melt/limits.ts'
 import { checkOptions, presets, type RawMeltOptions } from '../melt/options.ts'
 import { UserError } from '../user-error.ts'
 import { appOptions } from './app-options.ts'
 import { carryOutMelt } from './carry-out-melt.ts'
 
-type RawRecoverOptions = RawMeltOptions & { readonly within: string }
+type RawRecoverOptions = RawMeltOptions & { readonly within: string; readonly dependency?: string }
 
 export function registerRecover(program: Command): void {
   const command = program
@@ -19,22 +20,32 @@ export function registerRecover(program: Command): void {
       'Restarts COMMAND for each trial, bare and with meltproof: 3 s above its capacity, then 0.8x of it. Reports for ' +
         'each the smallest spike (1.5x to 20x) from which it does not recover, and the smallest number of client ' +
         'retries (none to three) that prevents recovery. Retries are tested in the largest spike from which the bare ' +
-        'command recovers without retries. A dead dependency is not tested: the lab cannot delay calls of the command.',
+        'command recovers without retries. With --dependency also the shortest silence of a dependency (1 s to 20 s): ' +
+        'the command gets the address of a relay, which passes everything on until it falls silent.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')
     .option('--within <duration>', 'time within which it must recover: whole seconds', '10s')
+    .option('--dependency <variable>', 'the environment variable, or variable=value, with its URL or host:port')
     .option('--slo <duration>', 'an answer later than this is late', '1s')
     .option('--timeout <duration>', 'clients give up on an answer', presets.quick.timeout)
     .option('--url <url>', 'where the command listens (default: detected)')
   appOptions(command)
-    .addHelpText('after', '\nTwo to eight minutes.\n\nExample:\n  meltlab recover -- node server.js')
+    .addHelpText(
+      'after',
+      `
+Two to eight minutes, and one to four more with --dependency.
+
+Examples:
+  meltlab recover -- node server.js
+  meltlab recover --dependency DATABASE_URL -- node server.js`,
+    )
     .action((typed: string[], options: RawRecoverOptions) => recover(typed, options))
 }
 
 async function recover(typed: readonly string[], raw: RawRecoverOptions): Promise<void> {
   if (typed.length === 0) throw new UserError('a command is needed: meltlab recover [options] -- node server.js')
-  const { within, ...given } = raw
+  const { within, dependency, ...given } = raw
   const withinMs = parseDuration(within, '--within')
   if (withinMs % 1000 !== 0 || withinMs > 60_000) {
     throw new UserError(`--within must be whole seconds, at most 60s, got ${within}`)
@@ -45,9 +56,10 @@ async function recover(typed: readonly string[], raw: RawRecoverOptions): Promis
   await carryOutMelt(
     {
       title: 'What it recovers from',
-      story: 'Spikes, and clients that retry in them, offered to a command bare and protected.',
+      story: 'Spikes, clients that retry in them and a silent dependency, for a command bare and protected.',
       arms,
       limitsWithinS: withinMs / 1000,
+      dependency: dependency === undefined ? undefined : dependencyOf(dependency, process.env),
       view: measured => limitsView(measured, arms, withinMs),
     },
     options,

@@ -98,6 +98,10 @@ const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals
 export const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
   Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
 
+/** What the generator may have caused of a figure between these bounds, ms; 0 if it is certain. */
+export const doubtedMs = (figure: Figure, [least, most]: readonly [number, number], count: number): number =>
+  most - least > allowedMs(figure, most, count) ? most - least : 0
+
 /** Describes the figures of which the generator caused too much. */
 const distorted = (latencies: ByKind<Pair<Histogram>>): string[] =>
   KINDS.flatMap(kind => {

@@ -66,6 +66,7 @@ export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promis
     await Promise.all(workers.map(worker => worker.ready))
     const startAt = nowMs() + LEAD_MS
     for (const worker of workers) worker.tell({ kind: 'start', startAt })
+    options.onStart?.()
     const tellProgress = (): void => options.onProgress?.(progressOf(plan, nowMs() - startAt, workers))
     telling.timer = setInterval(tellProgress, PROGRESS_EVERY_MS)
     const reports = await Promise.all(workers.map(worker => worker.report))

@@ -1,15 +1,19 @@
-/** Finds the smallest spike, and the fewest client retries, from which an app does not recover by itself. Pure. */
+/**
+ * Finds the smallest spike, the fewest client retries and the shortest silence of a dependency from which an app does not
+ * recover by itself. Pure.
+ */
 import { formatChosen, formatList, formatMultiple } from '../report/format.ts'
 import type { ScenarioArm, Standing, View } from '../report/result.ts'
 import { NOTHING_MEASURED } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import type { Limit, MeltMeasured, RecoveryShape } from './measured.ts'
 import { whyNoVerdict } from './no-verdict.ts'
-import { isCarried, spikeInWords, WINDOW_S } from './recovery.ts'
+import { AFTER, isCarried, spikeInWords, WINDOW_S } from './recovery.ts'
 
 export const LEVELS: Readonly<Record<Limit['kind'], readonly number[]>> = {
   spike: [1.5, 2, 3, 5, 10, 20],
   retries: [0, 1, 2, 3],
+  outage: [1, 2, 3, 5, 10, 20],
 }
 const SPIKE_S = 3
 
@@ -24,6 +28,7 @@ export function nextLevel(levels: readonly number[], tried: Limit['tried']): num
 /** `spike`: the spike in which clients retry, if the level is their number of retries. */
 export function shapeOf(kind: Limit['kind'], level: number, spike: number, withinS: number): RecoveryShape {
   const usual = { beforeS: 2, spike, spikeS: SPIKE_S, afterS: withinS + WINDOW_S, retries: 0 }
+  if (kind === 'outage') return { ...usual, spike: AFTER, spikeS: level, isOutage: true }
   return kind === 'spike' ? { ...usual, spike: level } : { ...usual, retries: level }
 }
 
@@ -84,15 +89,19 @@ const triedInWords = ({ level, backAfterS }: Limit['tried'][number]): string =>
   `${level}: ${backAfterS === null ? 'never' : `${backAfterS} s`}`
 
 function standingOf(limits: readonly Limit[]): Standing[] {
-  const [spike] = limits.filter(({ kind, unsure }) => kind === 'spike' && unsure === null)
+  const [spike, outage] = (['spike', 'outage'] as const).map(kind =>
+    limits.find(limit => limit.kind === kind && limit.unsure === null),
+  )
   if (spike === undefined) return []
   const [held, lost] = [mostHeld(spike.tried), leastLost(spike.tried)]
-  const isHeld = lost === Number.POSITIVE_INFINITY
+  const silentS = outage === undefined ? Number.POSITIVE_INFINITY : leastLost(outage.tried)
+  const says = lost < Number.POSITIVE_INFINITY ? `not back from ${formatMultiple(lost)}` : 'comes back'
+  const isBack = lost === Number.POSITIVE_INFINITY && silentS === Number.POSITIVE_INFINITY
   return [
     {
       arm: spike.arm,
-      says: isHeld ? 'comes back' : `not back from ${formatMultiple(lost)}`,
-      tone: isHeld ? 'good' : 'bad',
+      says: isBack || lost < Number.POSITIVE_INFINITY ? says : `not back from ${silentS} s without its dependency`,
+      tone: isBack ? 'good' : 'bad',
       figure: held > 0 ? formatMultiple(held) : 'none',
       of: 'is the most it came back from',
     },

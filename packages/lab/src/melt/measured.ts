@@ -37,15 +37,17 @@ export interface RecoveryShape {
   readonly spikeS: number
   readonly afterS: number
   readonly retries: number
+  /** Instead of the spike, which then is no higher load, the dependency is silent. */
+  readonly isOutage?: true
 }
 
 /** The result of the search for the lowest level from which an arm does not recover. */
 export interface Limit {
   readonly arm: string
-  readonly kind: 'spike' | 'retries'
+  readonly kind: 'spike' | 'retries' | 'outage'
   /** The spike during which retries are searched. */
   readonly spike: number
-  /** In the order of the attempts: a multiple of the capacity, or a number of retries. */
+  /** In the order of the attempts: a multiple of the capacity, a number of retries, or seconds. */
   readonly tried: readonly { readonly level: number; readonly backAfterS: number | null }[]
   /** Why the last attempt is no evidence about the app; null if it is. */
   readonly unsure: string | null
@@ -98,6 +100,8 @@ export interface Latency {
   readonly max: number | null
 }
 
+export type Doubted = Partial<Record<'p50' | 'p99', number>>
+
 /** Rates of the results of requests scheduled in the window. All but `shedLate` add up to `offered`. */
 export interface Fates {
   readonly offered: number
@@ -124,6 +128,8 @@ export interface StepResult extends Fates {
   readonly round: number
   /** Latency of 2xx and 3xx answers in the window. */
   readonly admittedMs: Latency
+  /** What the generator may have caused of a figure of admittedMs; absent for those that are certain. */
+  readonly doubtedMs?: Doubted
   /** Latency of 503 answers, in the window. */
   readonly shedMs: Latency
   /** Longest time of any complete answer, over the whole step. */
@@ -159,7 +165,10 @@ export interface SecondResult extends Fates {
 }
 
 export interface Row
-  extends Pick<StepResult, keyof Fates | 'arm' | 'multiple' | 'admittedMs' | 'shedMs' | 'longestAnswerMs'> {
+  extends Pick<
+    StepResult,
+    keyof Fates | 'arm' | 'multiple' | 'admittedMs' | 'doubtedMs' | 'shedMs' | 'longestAnswerMs'
+  > {
   readonly rounds: number
   /** Goodput divided by the capacity; 1 is all of it. */
   readonly ofCapacity: number

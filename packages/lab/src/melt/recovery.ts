@@ -75,7 +75,8 @@ export function recoveryFrom(
   function whyUnsure(): string | null {
     if (isDisturbed) return 'something else used more than a tenth of the server’s core'
     if (isGeneratorLate(back !== null)) return 'the generator itself was late'
-    return isWell(seconds[shape.beforeS - 1]) ? null : LATE_BEFORE
+    if (isWell(seconds[shape.beforeS - 1])) return null
+    return shape.isOutage ? 'it was late even with its dependency' : LATE_BEFORE
   }
 }
 
@@ -108,9 +109,11 @@ export function backInWords({ backAfterS, died }: Recovery, shape: RecoveryShape
   return backAfterS === 0 ? 'back at once' : `back after ${backAfterS} s`
 }
 
-/** Such as `3 s at 10x from clients that retry twice`. */
-export const spikeInWords = ({ spike, spikeS, retries }: RecoveryShape): string =>
-  `${spikeS} s at ${formatMultiple(spike)}${retries === 0 ? '' : ` from clients that retry ${timesInWords(retries)}`}`
+/** Such as `3 s at 10x from clients that retry twice`, or `5 s without its dependency`. */
+export const spikeInWords = ({ spike, spikeS, retries, isOutage }: RecoveryShape): string =>
+  isOutage
+    ? `${spikeS} s without its dependency`
+    : `${spikeS} s at ${formatMultiple(spike)}${retries === 0 ? '' : ` from clients that retry ${timesInWords(retries)}`}`
 
 const timesInWords = (times: number): string => ['never', 'once', 'twice'][times] ?? `${times} times`
 

@@ -4,8 +4,9 @@ import { type Context, type RunningApp, type Scenario, scenario } from '../exper
 import { freePort } from '../launch/free-port.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { registerUrl } from '../launch/register-url.ts'
+import { Relay } from '../launch/relay.ts'
 import { checkAnswers } from '../launch/wait-until-listening.ts'
-import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import type { LoadOutcome, LoadPlan, LoadProgress } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
 import { busyNow } from '../processes/core-times.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
@@ -15,6 +16,7 @@ import { bar } from '../progress.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import { type Arm, namedArms } from './arms.ts'
 import { type CapacityContext, compiled, remeasureCapacity, searchCapacity } from './capacity.ts'
+import type { Dependency } from './dependency.ts'
 import { reasonsToDoubt } from './doubts.ts'
 import { LEVELS, mostHeld, nextLevel, shapeOf } from './limits.ts'
 import { listenForProtection } from './heard-from.ts'
@@ -26,6 +28,7 @@ import type { MeltOptions } from './options.ts'
 import { backInWords, lengthMs, recoveryOf, recoveryPlan, spikeInWords } from './recovery.ts'
 import { underLoad } from './step.ts'
 import { rowsOf, summariseStep, whyUnjudged, windowOf } from './summary.ts'
+import { UserError } from '../user-error.ts'
 import { meltView } from './view.ts'
 
 export interface MeltExperiment
@@ -38,10 +41,12 @@ export interface MeltExperiment
   readonly prepare?: (context: Context, measured: MeltMeasured) => Promise<Readonly<Record<string, string>>>
   /** If set, recovery limits are searched, with this many seconds for each recovery. */
   readonly limitsWithinS?: number
+  /** If set, too, also from its silence. */
+  readonly dependency?: Dependency | undefined
 }
 
 export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
-  const { arms, options, expects = [], shape = {}, prepare, view, limitsWithinS, ...head } = experiment
+  const { arms, options, expects = [], shape = {}, prepare, view, limitsWithinS, dependency, ...head } = experiment
   return scenario<MeltMeasured>({
     ...head,
     expects,
@@ -59,8 +64,9 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
     run: async (context, measured) => {
       const chosen = options(context.form)
       measured.setup = setupOf(chosen)
-      const env = (await prepare?.(context, measured)) ?? {}
-      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS }, measured)
+      const relay = dependency && (await relayTo(dependency, context))
+      const env = { ...(await prepare?.(context, measured)), ...relay?.env }
+      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS, relay }, measured)
       try {
         await melt.everything()
       } finally {
@@ -69,6 +75,31 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
     },
     view: view ?? (measured => meltView(measured, arms)),
   })
+}
+
+interface UsedRelay extends Pick<Relay, 'hold' | 'release'> {
+  readonly env: Readonly<Record<string, string>>
+  /** @throws UserError if the app has never connected to it */
+  checkUsed(): void
+}
+
+async function relayTo({ variable, host, port, at }: Dependency, context: Context): Promise<UsedRelay> {
+  const relay = await Relay.open({ host, port }).catch((error: Error) => {
+    throw new UserError(`--dependency ${variable}: nothing answers at ${host}:${port} (${error.message})`)
+  })
+  context.cleanUp(() => relay.close())
+  const given = at(relay.port)
+  return {
+    env: { [variable]: given },
+    hold: () => relay.hold(),
+    release: () => relay.release(),
+    checkUsed() {
+      if (relay.accepted > 0) return
+      throw new UserError(
+        `the command never connected to ${given}, which it was given as ${variable}: does it read it?`,
+      )
+    },
+  }
 }
 
 function setupOf(options: MeltOptions): MeltSetup {
@@ -94,6 +125,7 @@ interface MeltParts {
   readonly arms: readonly Arm[]
   readonly env: Readonly<Record<string, string>>
   readonly limitsWithinS: number | undefined
+  readonly relay: UsedRelay | undefined
 }
 
 class Melt {
@@ -117,6 +149,7 @@ class Melt {
     if (this.#measured.capacity === null) {
       this.#measured.spinPerMs = { before: await calibrateSpin(core), after: null }
       for (const arm of this.#parts.arms) await this.#tryOut(arm)
+      this.#parts.relay?.checkUsed()
       await this.#withApp(bare, (app, url) => this.#findCapacity(app, url))
       this.#context.checkpoint()
     }
@@ -260,9 +293,26 @@ class Melt {
     }
   }
 
-  #load(plan: LoadPlan, live?: ReturnType<typeof liveLine>): Promise<LoadOutcome> {
+  /** Holds the dependency back for `spikeS`, from `beforeS` after the load has begun. */
+  #outage({ beforeS, spikeS }: RecoveryShape): { readonly begin: () => void; readonly end: () => void } {
+    const { relay } = this.#parts
+    const timers: NodeJS.Timeout[] = []
+    return {
+      begin() {
+        timers.push(setTimeout(() => relay?.hold(), 1000 * beforeS))
+        timers.push(setTimeout(() => relay?.release(), 1000 * (beforeS + spikeS)))
+      },
+      end() {
+        for (const timer of timers) clearTimeout(timer)
+        relay?.release()
+      },
+    }
+  }
+
+  #load(plan: LoadPlan, live?: ReturnType<typeof liveLine>, onStart?: () => void): Promise<LoadOutcome> {
     const { signal, status } = this.#context
-    return runLoad(plan, live === undefined ? { signal } : { signal, onProgress: seen => status(live(seen)) })
+    const telling = live === undefined ? {} : { onProgress: (seen: LoadProgress) => status(live(seen)) }
+    return runLoad(plan, { signal, ...telling, ...(onStart === undefined ? {} : { onStart }) })
   }
 
   async #step(arm: Arm, multiple: number, round: number): Promise<void> {
@@ -313,8 +363,11 @@ class Melt {
     // A spike should hit a process that has run for a while.
     const { isSteady } = await compiled(this.#capacityContext(app, url))
     const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
-    const live = liveLine(arm.name, `recovery from ${formatMultiple(shape.spike)}`, lengthMs(shape))
-    const seen = await underLoad(app, this.#context.cores?.server, () => this.#load(plan, live))
+    const live = liveLine(arm.name, `recovery from ${spikeInWords(shape)}`, lengthMs(shape))
+    const outage = shape.isOutage ? this.#outage(shape) : undefined
+    const seen = await underLoad(app, this.#context.cores?.server, () => this.#load(plan, live, outage?.begin)).finally(
+      outage?.end,
+    )
     this.#context.signal.throwIfAborted()
     const judged = recoveryOf(arm.name, shape, seen, sloMs)
     const recovery = { ...judged, unsure: judged.unsure ?? (isSteady ? null : UNSTEADY) }
@@ -328,7 +381,8 @@ class Melt {
   /** Retries are tried in the highest spike from which the bare app recovers without them, to show their effect. */
   async #findLimits(withinS: number): Promise<void> {
     let spike = 0
-    for (const kind of ['spike', 'retries'] as const) {
+    const kinds = ['spike', 'retries', ...(this.#parts.relay === undefined ? [] : (['outage'] as const))] as const
+    for (const kind of kinds) {
       for (const arm of this.#parts.arms) {
         const { tried } = await this.#findLimit({ arm, kind, spike }, withinS)
         if (kind === 'spike' && arm.kind === 'bare') spike = Math.max(mostHeld(tried), LEVELS.spike[0]!)

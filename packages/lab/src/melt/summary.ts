@@ -3,6 +3,7 @@
  * their answers came. Pure.
  */
 import { sumOf, totalOf } from '../load/added.ts'
+import { doubtedMs, FIGURES } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
@@ -53,6 +54,7 @@ export function summariseStep(input: StepInput): StepResult {
     // An interrupted run has fewer seconds than its window, and rates refer to those it has.
     ...fatesOf(inWindow, Math.max(1, inWindow.length), sloMs),
     admittedMs: latencyOf(inWindow.map(each => each.okLatency)),
+    ...doubtedIn(outcome),
     shedMs: latencyOf(inWindow.map(each => each.shedLatency)),
     longestAnswerMs: longest([outcome.okLatency, outcome.shedLatency, outcome.otherLatency]),
     answered: outcome.answered,
@@ -106,6 +108,15 @@ export function fatesOf(seconds: readonly LoadSecond[], lengthS: number, sloMs: 
 export function latencyOf(parts: readonly Histogram[]): Latency {
   const all = Histogram.merged(parts)
   return { p50: finite(all.percentile(50)), p99: finite(all.percentile(99)), max: finite(all.max) }
+}
+
+function doubtedIn({ certificate, okLatency }: LoadOutcome): Pick<StepResult, 'doubtedMs'> {
+  const bounds = certificate.intervals.ok
+  if (bounds === undefined) return {}
+  const doubted = FIGURES.filter(({ name }) => name === 'p50' || name === 'p99')
+    .map(figure => [figure.name, doubtedMs(figure, bounds[figure.name], okLatency.count)] as const)
+    .filter(([, own]) => own > 0)
+  return doubted.length === 0 ? {} : { doubtedMs: Object.fromEntries(doubted) }
 }
 
 function longest(histograms: readonly Histogram[]): number | null {
@@ -165,6 +176,9 @@ function rowOf(arm: string, multiple: number, all: readonly StepResult[], capaci
     ...(Object.fromEntries(fates.map(fate => [fate, mid(step => step[fate])])) as Record<keyof Fates, number>),
     ofCapacity: mid(step => step.goodput) / capacity.rate,
     admittedMs: midLatency(step => step.admittedMs),
+    ...(rounds.some(step => step.doubtedMs !== undefined)
+      ? { doubtedMs: { p50: mid(step => step.doubtedMs?.p50 ?? 0), p99: mid(step => step.doubtedMs?.p99 ?? 0) } }
+      : {}),
     shedMs: midLatency(step => step.shedMs),
     longestAnswerMs: midKnown(step => step.longestAnswerMs),
     errors: mid(step => totalOf(step.failedByCode)),

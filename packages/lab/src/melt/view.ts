@@ -77,13 +77,19 @@ const kept = (row: Kept): string => `${formatRate(row.goodput)} good answers a s
 const ofPossible = (row: Kept): string =>
   `${formatPercent(keptOf(row))} of ${keptOf(row) > row.ofCapacity ? 'the load' : 'what it can do'}`
 
+/** From the least that it can have been, where the generator may have caused too much of it. */
+const admitted = ({ admittedMs, doubtedMs }: Pick<Row, 'admittedMs' | 'doubtedMs'>, figure: 'p50' | 'p99'): string => {
+  const [most, own] = [admittedMs[figure], doubtedMs?.[figure] ?? 0]
+  return most === null || own === 0 ? formatMs(most) : `${formatMs(Math.max(0, most - own))} to ${formatMs(most)}`
+}
+
 /** Columns by importance: a terminal shows as many as fit. */
-export const loadColumns: Columns<Kept & Pick<Row, 'shed' | 'admittedMs'>> = [
+export const loadColumns: Columns<Kept & Pick<Row, 'shed' | 'admittedMs' | 'doubtedMs'>> = [
   ['load', row => formatMultiple(row.multiple)],
   ['offered /s', row => formatRate(row.offered)],
   ['goodput /s', row => formatRate(row.goodput)],
   ['of capacity', row => formatPercent(row.ofCapacity)],
-  ['admitted p99', row => formatMs(row.admittedMs.p99)],
+  ['admitted p99', row => admitted(row, 'p99')],
   ['shed /s', row => formatRate(row.shed)],
 ]
 
@@ -91,7 +97,7 @@ const columns: Columns<Row> = [
   ...loadColumns,
   ['errors', row => formatCount(row.errors)],
   ['late /s', row => formatRate(row.late + row.shedLate)],
-  ['admitted p50', row => formatMs(row.admittedMs.p50)],
+  ['admitted p50', row => admitted(row, 'p50')],
   ['shed p99', row => formatMs(row.shedMs.p99)],
   ['longest', row => formatMs(row.longestAnswerMs)],
   ['peak rss', row => formatMegabytes(row.peakRssBytes) + (row.died ? ' died' : '')],
@@ -102,11 +108,14 @@ export function figuresTable({ rows, setup }: Pick<MeltMeasured, 'rows' | 'setup
   const after = isUnderLoad(setup)
     ? ` The load went on until second ${durationMs / 1000}, so each answer in time was complete while it lasted.`
     : ''
+  const doubted = rows.some(row => row.doubtedMs !== undefined)
+    ? ' A latency from one figure to another is not certain: the load generator may have caused the difference.'
+    : ''
   const words = {
     title: rounds === 1 ? 'Figures' : `Figures, medians of ${rounds} rounds`,
     note:
       `Goodput: 2xx/3xx within ${formatChosen(sloMs)}, counted from the scheduled send time, of the requests scheduled ` +
-      `in seconds ${window.from} to ${window.to} after a cold start.${after} Errors: connection errors and timeouts of the whole step.`,
+      `in seconds ${window.from} to ${window.to} after a cold start.${after} Errors: connection errors and timeouts of the whole step.${doubted}`,
   }
   return tableOf(words, rows, [armColumn(rows), ...columns, ...more])
 }

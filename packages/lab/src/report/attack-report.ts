@@ -2,7 +2,7 @@
 import { formatDuration } from '../durations.ts'
 import { latenciesOf, totalOf } from '../load/added.ts'
 import type { Histogram } from '../load/histogram.ts'
-import { allowedMs, FIGURES } from '../load/certify.ts'
+import { doubtedMs, FIGURES } from '../load/certify.ts'
 import { type FigureName, KINDS, type LoadOutcome, type LoadPlan } from '../load/plan.ts'
 import { loadSeconds } from '../load/schedule.ts'
 import { failures, judgedText, sign } from './attack-words.ts'
@@ -27,9 +27,9 @@ const certainty = (outcome: LoadOutcome): string => {
   const figures = outcome.certificate.intervals[most!]
   if (figures === undefined) return 'no figure'
   const words = FIGURES.filter(({ name }) => SAID.includes(name)).map(figure => {
-    const [least, value] = figures[figure.name]
-    const isCertain = value - least <= allowedMs(figure, value, measured[most!].count)
-    return `${figure.title} ${isCertain ? formatMs(value) : `not certain (${formatMs(least)} to ${formatMs(value)})`}`
+    const bounds = figures[figure.name]
+    const isCertain = doubtedMs(figure, bounds, measured[most!].count) === 0
+    return `${figure.title} ${isCertain ? formatMs(bounds[1]) : `not certain (${bounds.map(formatMs).join(' to ')})`}`
   })
   return words.join(', ')
 }

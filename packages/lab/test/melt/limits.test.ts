@@ -1,6 +1,8 @@
 /** What `meltlab recover` tries, what it says, and what it refuses. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -22,7 +24,7 @@ function search(kind: Limit['kind'], from: number): Limit['tried'] {
 }
 
 test('the search finds the smallest level without recovery in at most four trials, and needs one if the app always recovers', () => {
-  for (const kind of ['spike', 'retries'] as const) {
+  for (const kind of ['spike', 'retries', 'outage'] as const) {
     for (const from of LEVELS[kind]) {
       const tried = search(kind, from)
       assert.ok(tried.length <= 4, `${from}: ${tried.length}`)
@@ -35,9 +37,11 @@ test('the search finds the smallest level without recovery in at most four trial
   }
 })
 
-test('shapeOf() varies the spike or the retries, whichever is searched for', () => {
+test('shapeOf() varies the spike, the retries or the silence, whichever is searched for', () => {
   assert.deepEqual(shapeOf('spike', 5, 2, 10), { beforeS: 2, spike: 5, spikeS: 3, afterS: 13, retries: 0 })
   assert.deepEqual(shapeOf('retries', 3, 2, 10), { beforeS: 2, spike: 2, spikeS: 3, afterS: 13, retries: 3 })
+  const outage = { beforeS: 2, spike: 0.8, spikeS: 5, afterS: 13, retries: 0, isOutage: true }
+  assert.deepEqual(shapeOf('outage', 5, 2, 10), outage)
 })
 
 const limits: Limit[] = [
@@ -69,6 +73,17 @@ test('the view has the verdict on each arm, the finding, and a table of the leve
   assert.equal(tables[0]!.rows[3]!.cells[1], 'it was late before the spike')
 })
 
+test('an arm that comes back from every spike, and not from the silence of its dependency, does not come back', () => {
+  const outage = (from: number): Limit => ({ ...limits[1]!, kind: 'outage', tried: search('outage', from) })
+  const view = (from: number) =>
+    limitsView(madeMeasured({ limits: [limits[1]!, outage(from)] }), [bare, guarded], 10_000)
+  assert.equal(view(5).finding, 'protected: back from 3 s at 20x and not back from 5 s without its dependency.')
+  assert.deepEqual(
+    [5, 99].map(from => view(from).standings!.map(({ says, tone }) => [says, tone])),
+    [[['not back from 5 s without its dependency', 'bad']], [['comes back', 'good']]],
+  )
+})
+
 test('there is no verdict if the capacity drifted or fell below the load', () => {
   const { capacity } = madeMeasured()
   const why = (more: object): string | undefined =>
@@ -86,6 +101,16 @@ for (const [what, args, words] of [
     ['--within', '1500ms', '--', 'node', 'a.js'],
     /--within must be whole seconds, at most 60s, got 1500ms/,
   ],
+  [
+    '--dependency without its variable',
+    ['--dependency', 'NOT_SET', '--', 'node', 'a.js'],
+    /--dependency NOT_SET: NOT_SET is not set; set it, or give a variable with/,
+  ],
+  [
+    'a dependency that nothing answers for',
+    ['--dependency', 'DB=127.0.0.1:1', '--within', '1s', '--', 'node', app('pool')],
+    /--dependency DB: nothing answers at 127\.0\.0\.1:1 \(.*ECONNREFUSED/,
+  ],
   ['--within without a unit', ['--within', '10', '--', 'node', 'a.js'], /--within needs a unit/],
 ] as const) {
   test(`meltlab recover refuses ${what}`, async () => {
@@ -94,6 +119,24 @@ for (const [what, args, words] of [
     assert.match(stderr, words)
   })
 }
+
+test('meltlab recover refuses a dependency to which the command never connects', async () => {
+  const server = net.createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    const { port } = server.address() as net.AddressInfo
+    const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-test-'))
+    const { code, stderr } = await runCli(
+      ['recover', '--out', out, '--dependency', `DB=redis://127.0.0.1:${port}/0`, '--', 'node', app('pool')],
+      {},
+    )
+    rmSync(out, { recursive: true, force: true })
+    assert.equal(code, 2, stderr)
+    assert.match(stderr, /the command never connected to redis:\/\/127\.0\.0\.1:\d+\/0, which it was given as DB/)
+  } finally {
+    server.close()
+  }
+})
 
 test('Ctrl-C keeps what was measured, marks it incomplete, and leaves no process behind', async () => {
   const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-test-'))

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { LoadOutcome } from '../../src/load/plan.ts'
 import { isUnderLoad, median, rowsOf, summariseStep, windowOf } from '../../src/melt/summary.ts'
-import { type Made, outcome, second } from './fixture.ts'
+import { figuresTable } from '../../src/melt/view.ts'
+import { type Made, madeMeasured, outcome, second } from './fixture.ts'
 
 const watched = { samples: [], peakRssBytes: 0, cpuMs: 100, watchedMs: 3000 }
 const summarise = (seconds: readonly Made[], more = {}) =>
@@ -50,6 +52,26 @@ test('only requests scheduled in the window count', () => {
   assert.equal(step.offered, 18)
   assert.ok(step.admittedMs.max! < 6, 'the slow first second is outside')
   assert.equal(step.longestAnswerMs, 900)
+})
+
+test('a latency is certain unless the generator may have caused more than a tenth of it', () => {
+  const seconds: Made[] = [{ good: 100 }, { good: 100 }, { good: 100 }]
+  const sure = [20, 20] as const
+  const step = (p50: readonly [number, number]) => {
+    const ok = { mean: sure, p50, p90: sure, p95: sure, p99: sure, p999: sure, max: sure }
+    const certificate = { code: 'late', doubts: ['late'], intervals: { ok } } as LoadOutcome['certificate']
+    return summarise(seconds, { certificate })
+  }
+  assert.equal(step([18.5, 20]).doubtedMs, undefined)
+  const doubted = step([12, 20])
+  assert.deepEqual(doubted.doubtedMs, { p50: 8 })
+  const rows = rowsOf([doubted], ['bare'], { rate: 100 })
+  const { columns, rows: shown, note } = figuresTable(madeMeasured({ rows }))
+  const cell = (column: string) => shown[0]!.cells[columns.indexOf(column)]
+  assert.equal(cell('admitted p50'), '12 ms to 20 ms')
+  assert.equal(cell('admitted p99'), '20 ms')
+  assert.match(note!, /A latency from one figure to another is not certain: the load generator may have caused/)
+  assert.doesNotMatch(figuresTable(madeMeasured()).note!, /certain/)
 })
 
 test('an interrupted run is averaged over the seconds it had', () => {
