@@ -141,11 +141,6 @@ const LOOP_RULES = [
     'nowMs < this.#restsUntil ? this.#restsBelow : 1',
     '1',
   ]),
-  rule('loop-decides', 'no knee from throughput while the loop is busy', [
-    LIMITER,
-    'if (busy >= this.#tuning.loopBusy)',
-    'if (busy < 0)',
-  ]),
 ]
 
 /** How the limit is found and checked. */

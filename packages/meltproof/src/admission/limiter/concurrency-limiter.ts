@@ -107,7 +107,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#loop = new LoopLimit(busyMs, cpuMs, tuning, this.#answered)
     this.#cohorts = new Cohorts(tuning, this.#answered)
     this.#requests = new CountedRequests(2 * tuning.promiseMs)
-    this.#measurement = new Measurement(tuning, busyMs, this.#answered)
+    this.#measurement = new Measurement(tuning, this.#answered)
     this.#starvation = new Starvation(tuning, this.#requests, this.#answered)
     this.#rates = new UsualRate(tuning.promiseMs, this.#answered)
   }
@@ -388,17 +388,11 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #learn(nowMs: number): void {
-    const { busy, heavyMs, rate } = this.#measurement
+    const { heavyMs, rate } = this.#measurement
     this.#measurement.begin(nowMs)
-    if (busy >= this.#tuning.loopBusy) this.#leaveToLoop(nowMs)
-    else if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
+    if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
     else if (this.#phase === 'lower') this.#learnLower(rate, heavyMs, nowMs)
     else this.#learnAtRest(rate, heavyMs, nowMs)
-  }
-
-  /** A busy loop sets the pace, so the measurement says nothing about resources outside the loop. */
-  #leaveToLoop(nowMs: number): void {
-    if (this.#phase !== 'rest') this.#rests(this.#phase === 'lower' ? this.#before : this.#limit, nowMs)
   }
 
   #learnFirst(rate: number, nowMs: number): void {

@@ -15,18 +15,14 @@ const BOUND = 0.5
 
 export class Measurement {
   readonly #tuning: MeasurementTuning
-  readonly #busyMs: () => number
   readonly #answers: Answers
   #overMs = 0
   #boundMs = 0
   #passedAt = 0
-  #busyThen = 0
 
-  /** `busyMs`: cumulative busy time of the loop. It is read only at both ends, because reading it takes 1 us. */
-  constructor(tuning: MeasurementTuning, busyMs: () => number, answered: Answered) {
+  constructor(tuning: MeasurementTuning, answered: Answered) {
     this.#answers = new Answers(answered)
     this.#tuning = tuning
-    this.#busyMs = busyMs
   }
 
   begin(nowMs: number): void {
@@ -34,7 +30,6 @@ export class Measurement {
     this.#passedAt = nowMs
     this.#overMs = 0
     this.#boundMs = 0
-    this.#busyThen = this.#busyMs()
   }
 
   /** `waits`: whether requests have waited since the last call. */
@@ -43,11 +38,6 @@ export class Measurement {
     this.#overMs += elapsedMs
     if (waits) this.#boundMs += elapsedMs
     this.#passedAt = nowMs
-  }
-
-  /** Busy share of the loop until now. */
-  get busy(): number {
-    return (this.#busyMs() - this.#busyThen) / this.#overMs
   }
 
   get isBound(): boolean {

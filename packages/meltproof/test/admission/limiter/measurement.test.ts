@@ -8,23 +8,21 @@ import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 const { leastWindowMs, maxWindowMs, samples } = LIMITER_TUNING
 
 interface Load {
-  readonly busy?: number
   readonly waits?: boolean
   readonly serviceMs?: number
 }
 
 function measurement() {
-  let [nowMs, busyMs] = [0, 0]
+  let nowMs = 0
   const answered = new Answered()
-  const measured = new Measurement(LIMITER_TUNING, () => busyMs, answered)
+  const measured = new Measurement(LIMITER_TUNING, answered)
   return {
     measured,
     begin: () => measured.begin(nowMs),
     /** For `ms` an answer comes every `everyMs`. */
-    answer(ms: number, everyMs: number, { busy = 0, waits = true, serviceMs = 50 }: Load = {}): void {
+    answer(ms: number, everyMs: number, { waits = true, serviceMs = 50 }: Load = {}): void {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
         nowMs++
-        busyMs += busy
         measured.pass(nowMs, waits)
         if (nowMs % everyMs === 0) answered.add(serviceMs)
       }
@@ -48,22 +46,21 @@ describe('a measurement', () => {
     assert.equal(measured.rate, 1 / 500)
   })
 
-  it('has the busy share of the loop, and isBound if requests waited for half of the time', () => {
+  it('isBound if requests waited for half of the time', () => {
     const { measured, answer } = measurement()
-    answer(300, 5, { busy: 1, waits: false })
-    answer(299, 5, { busy: 0, waits: true })
-    assert.equal(measured.busy, 300 / 599)
+    answer(300, 5, { waits: false })
+    answer(299, 5)
     assert.equal(measured.isBound, false)
-    answer(1, 5, { busy: 0, waits: true })
+    answer(1, 5)
     assert.equal(measured.isBound, true)
   })
 
   it('ignores everything before begin()', () => {
     const { measured, answer, begin } = measurement()
-    answer(1000, 1, { busy: 1, serviceMs: 3000 })
+    answer(1000, 1, { serviceMs: 3000 })
     begin()
     answer(100, 10, { waits: false })
-    assert.deepEqual([measured.rate, measured.heavyMs, measured.busy, measured.isBound], [0.1, 50, 0, false])
+    assert.deepEqual([measured.rate, measured.heavyMs, measured.isBound], [0.1, 50, false])
   })
 })
 
