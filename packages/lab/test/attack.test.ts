@@ -15,7 +15,7 @@ import { formatDuration, parseDuration } from '../src/durations.ts'
 import { checkAttack } from '../src/results/read-attack.ts'
 import { headersOf } from '../src/option-values.ts'
 import { UserError } from '../src/user-error.ts'
-import { type Kill, runCli } from './run-cli.ts'
+import { type Kill, runCli, runEach } from './run-cli.ts'
 import { SERVER } from './load/certificates.ts'
 import { closedPort, http2Server, httpServer, rawServer, type TestServer } from './load/servers.ts'
 
@@ -294,12 +294,13 @@ describe('meltlab attack', () => {
     [[url, '--users', '2', '--threads', '3'], /threads must not exceed users/],
   ]
   it('answers every usage error with one sentence on stderr and exit code 2', async () => {
-    for (const [args, sentence] of mistakes) {
-      const { code, out, err } = await meltlab(['attack', ...args])
-      assert.equal(code, 2, `${args.join(' ')}: ${err}`)
-      assert.equal(out, '')
-      assert.match(err, sentence)
-      assert.match(err, /^meltlab: [^\n]+\n$/, 'one sentence')
+    const ends = await runEach(mistakes.map(([args]) => ['attack', ...args]))
+    for (const [n, { code, stdout, stderr }] of ends.entries()) {
+      const [args, sentence] = mistakes[n]!
+      assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
+      assert.equal(stdout, '')
+      assert.match(stderr, sentence)
+      assert.match(stderr, /^meltlab: [^\n]+\n$/, 'one sentence')
     }
   })
 

@@ -4,21 +4,24 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { text } from 'node:stream/consumers'
-import { cli, runCli } from './run-cli.ts'
+import { type CliEnd, cli, runCli, runEach } from './run-cli.ts'
 
-const help = async (...args: string[]): Promise<string> => {
-  const { code, stdout, stderr } = await runCli([...args, '--help'])
+const helpOf = ({ code, stdout, stderr }: CliEnd): string => {
   assert.deepEqual([code, stderr], [0, ''])
   return stdout
 }
 
-const commands = [...(await help()).split('Commands:')[1]!.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name!)
+const help = helpOf(await runCli(['--help']))
+const commands = [...help.split('Commands:')[1]!.matchAll(/^ {2}(\w+) /gm)].map(([, name]) => name!)
+const own = commands.filter(name => name !== 'help')
+const helps = await runEach(own.map(name => [name, '--help']))
+const refusals = await runEach(own.map(name => [name, '--wrong']))
 
 test('meltlab --help lists the commands', () => assert.ok(commands.length >= 8, commands.join(', ')))
 
-for (const name of commands.filter(each => each !== 'help')) {
-  test(`${name} --help fits 80 columns, has full sentences, and shows defaults as they are typed`, async () => {
-    const text = await help(name)
+for (const [n, name] of own.entries()) {
+  test(`${name} --help fits 80 columns, has full sentences, and shows defaults as they are typed`, () => {
+    const text = helpOf(helps[n]!)
     assert.deepEqual(
       text.split('\n').filter(line => line.length > 80),
       [],
@@ -27,8 +30,8 @@ for (const name of commands.filter(each => each !== 'help')) {
     assert.doesNotMatch(text, /default: (?:\[|")/)
   })
 
-  test(`${name}: an unknown option is refused in one line that points to its help`, async () => {
-    const { code, stdout, stderr } = await runCli([name, '--wrong'])
+  test(`${name}: an unknown option is refused in one line that points to its help`, () => {
+    const { code, stdout, stderr } = refusals[n]!
     assert.deepEqual([code, stdout], [2, ''])
     assert.equal(stderr, `meltlab: unknown option '--wrong'; meltlab ${name} --help lists what there is\n`)
   })
@@ -36,7 +39,7 @@ for (const name of commands.filter(each => each !== 'help')) {
 
 test('meltlab without a command prints the help on stderr', async () => {
   const { code, stdout, stderr } = await runCli([])
-  assert.deepEqual([code, stdout, stderr], [2, '', await help()])
+  assert.deepEqual([code, stdout, stderr], [2, '', help])
 })
 
 test('an unknown command is refused in one line', async () => {

@@ -1,11 +1,14 @@
 /** Runs the real command as a process of its own, and tells what it said and what it left behind. */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { allProcesses } from '../src/processes/process-tree.ts'
 
 export const cli: string = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
+const each = fileURLToPath(new URL('./run-each.ts', import.meta.url))
+const execute = promisify(execFile)
 
 export interface CliEnd {
   readonly code: number | null
@@ -43,6 +46,15 @@ export async function runCli(args: readonly string[], { onStderr, onStart, mark 
   else await onStart(kill, child.stdin)
   const [code] = await closed
   return { code, stdout, stderr }
+}
+
+/**
+ * How commands end that end before they start anything, such as `--help` and a wrong option. All in one process, because
+ * loading `meltlab` takes longer than what they do; a process of its own for each would show the same.
+ */
+export async function runEach(lists: readonly (readonly string[])[]): Promise<readonly CliEnd[]> {
+  const { stdout } = await execute(process.execPath, [each, JSON.stringify(lists)])
+  return JSON.parse(stdout) as CliEnd[]
 }
 
 /** Command lines of the processes that carry the mark and still live. */

@@ -10,7 +10,7 @@ import { checkAttack, parseJson } from '../../src/results/read-attack.ts'
 import { httpServer, type TestServer } from '../load/servers.ts'
 import { madeResult } from '../report/made-result.ts'
 import { type Made, madeAttack } from '../results/made-attack.ts'
-import { runCli } from '../run-cli.ts'
+import { runCli, runEach } from '../run-cli.ts'
 
 describe('meltlab compare', () => {
   let folder = ''
@@ -142,7 +142,7 @@ describe('meltlab compare', () => {
     assert.match(stdout, /^Certified +yes/m)
   })
 
-  for (const [args, sentence] of [
+  const mistakes: readonly [args: readonly string[], sentence: string][] = [
     [
       ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--until', '5'],
       '--until must be a share from above 0% to 100%, such as 5%, got 5',
@@ -184,10 +184,12 @@ describe('meltlab compare', () => {
       ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--method', 'GTE'],
       '--method: expected an HTTP method such as GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS, got "GTE".',
     ],
-  ] as const) {
-    it(`ends with code 2 and one sentence for these arguments: ${args.join(' ') || 'nothing'}`, async () => {
-      const { code, stdout, stderr } = await runCli(['compare', ...args])
-      assert.deepEqual([code, stdout, stderr], [2, '', `meltlab: ${sentence}\n`])
-    })
-  }
+  ]
+  it('answers every usage error with one sentence on stderr and exit code 2', async () => {
+    const ends = await runEach(mistakes.map(([args]) => ['compare', ...args]))
+    assert.deepEqual(
+      ends,
+      mistakes.map(([, sentence]) => ({ code: 2, stdout: '', stderr: `meltlab: ${sentence}\n` })),
+    )
+  })
 })
