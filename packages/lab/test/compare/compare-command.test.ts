@@ -81,13 +81,13 @@ describe('meltlab compare', () => {
   })
 
   it('--until ends by itself when it can tell', async t => {
-    // A fifth of such a wait is 40 ms: more than a machine with other work adds to it.
-    const steady = await httpServer((_, res) => void setTimeout(() => res.end('ok'), 200))
+    // Half of such a wait is 300 ms: more than a machine with other work adds to it.
+    const steady = await httpServer((_, res) => void setTimeout(() => res.end('ok'), 600))
     t.after(() => steady.close())
     const { origin } = new URL(steady.url)
     const { code, stderr } = await runCli([
-      ...['compare', '--a', origin, '--b', origin, '--until', '20%', '--rounds', '40', '--rate', '30'],
-      ...['--connections', '20', '--duration', '500ms', '--warm-up', '100ms', '--slo', '5s', '--fail-on-undecided'],
+      ...['compare', '--a', origin, '--b', origin, '--until', '50%', '--rounds', '40', '--rate', '30'],
+      ...['--connections', '40', '--duration', '500ms', '--warm-up', '100ms', '--slo', '5s', '--fail-on-undecided'],
     ])
     assert.equal(code, 0, stderr)
     const last = Math.max(...[...stderr.matchAll(/^round (\d+) of /gm)].map(([, round]) => Number(round)))
