@@ -107,7 +107,7 @@ describe('MELTPROOF_CULPRIT=on', () => {
     garbage: /^garbage collection$/,
   })) {
     it(`names the line and the request of a stall: ${form}`, async () => {
-      const child = startApp({ MELTPROOF_CULPRIT: 'on', TYPED: compiled(), LIVE: form === 'garbage' ? 'on' : 'off' })
+      const child = startApp({ MELTPROOF_CULPRIT: 'on', FORM: form, TYPED: form === 'typed' ? compiled() : '' })
       const { records } = await named(await child.port(), form, place)
       // Node 22 knows it up to the first await.
       const isKnown = !['later', 'imported'].includes(form) || Number(process.versions.node.split('.')[0]) >= 24
