@@ -59,18 +59,28 @@ export function whyNotUnit(testFile: string): string | undefined {
 }
 
 /**
- * Long tests that CI runs on one Node only, because Node's version does not decide what they show: late statements in real
- * databases (each driver's main test runs on every Node), learned limits of origins, the real HAProxy, and fuzzing.
+ * Long tests below packages/meltproof/test that CI runs on one Node only, because Node's version does not decide what they
+ * show. What Node hands them does, and other tests of the same folders show that on every Node.
  */
-const ON_ONE_NODE =
-  /test\/(databases\/(cleanup-|late-queries|recorded|histories\/)|outbound\/adaptive|haproxy\/|fuzz\/)/
+const ON_ONE_NODE: readonly RegExp[] = [
+  // Late statements in real databases. Each driver's main test runs on every Node.
+  /^databases\/(?:cleanup-|late-queries|recorded|histories\/)/,
+  // What a limit learns from real requests and of real origins, and whom it treats fairly.
+  /^(?:outbound\/adaptive|server\/(?:client-key|kind|long-requests|random-paths))/,
+  // What other programs read: HAProxy, Prometheus.
+  /^(?:haproxy\/|observe\/(?:exposition|openmetrics|prometheus)\.)/,
+  // The kernel's account of a group's memory. That of V8 is in signals/heap-room.
+  /^signals\/memory\./,
+  /^fuzz\//,
+]
 
 /**
  * Whether a test file shows the same on every Node: a unit test that calls Node no further than every test does, or a
  * simulation, whose clock is its own; what shows that a check finds faults (`finds.test.ts`), and {@link ON_ONE_NODE}.
  */
 export function showsTheSame(testFile: string): boolean {
-  if (basename(testFile) === 'finds.test.ts' || ON_ONE_NODE.test(testFile)) return true
+  const inFolder = testFile.replace(/^packages\/meltproof\/test\//, '')
+  if (basename(testFile) === 'finds.test.ts' || ON_ONE_NODE.some(pattern => pattern.test(inFolder))) return true
   if (whyNotUnit(testFile) !== undefined) return false
   const files = [...filesLoadedBy(testFile)]
   return files.some(file => SIMULATION.test(file)) || !files.some(callsNode)

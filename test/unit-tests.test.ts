@@ -1,6 +1,6 @@
 /** Which tests are unit tests is read from what they load. */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -79,8 +79,16 @@ test('showsTheSame() is false for a unit test that calls Node, itself or in a fi
   assert.equal(same('', `import http from 'node:http'`, 'sim/a.ts'), false, 'nor is that a simulation')
 })
 
-test('showsTheSame() is true for tests that a check finds faults', () => {
-  assert.equal(showsTheSame('packages/meltproof/test/fuzz/finds.test.ts'), true)
-  assert.equal(showsTheSame('packages/meltproof/test/databases/cleanup-pg.test.ts'), true)
-  assert.equal(showsTheSame('packages/meltproof/test/databases/pg.test.ts'), false)
+test('showsTheSame() is true for tests that a check finds faults, and for long ones that do not depend on Node', () => {
+  const same = (name: string): boolean => showsTheSame(`packages/meltproof/test/${name}.test.ts`)
+  const found = globSync('packages/meltproof/test/**/*.test.ts').map(file => file.slice(24, -'.test.ts'.length))
+  for (const name of [
+    ...['fuzz/finds', 'databases/cleanup-pg', 'server/long-requests', 'haproxy/cluster', 'observe/prometheus'],
+    ...['signals/memory', 'outbound/adaptive-refusals'],
+  ]) {
+    assert.ok(found.includes(name) && same(name), name)
+  }
+  for (const name of ['databases/pg', 'server/drain', 'observe/otel', 'signals/heap-room', 'outbound/install']) {
+    assert.ok(found.includes(name) && !same(name), name)
+  }
 })
