@@ -97,7 +97,7 @@ function openLoop(url: string, ask: Ask, rate: number, folder: string): number {
     .trim()
     .split('\n')
     .map(line => line.split(',').map(Number))
-  const startNs = Math.min(...sent.map(([atNs]) => atNs!))
+  const startNs = sent.reduce((first, [atNs]) => Math.min(first, atNs!), Number.POSITIVE_INFINITY)
   const good = sent.filter(
     ([atNs, status, latencyNs]) =>
       atNs! - startNs >= FILLED_AFTER * 1e9 && status! >= 200 && status! < 400 && latencyNs! <= 1e9,

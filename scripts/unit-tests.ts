@@ -66,11 +66,9 @@ const ON_ONE_NODE: readonly RegExp[] = [
   // Late statements in real databases. Each driver's main test runs on every Node.
   /^databases\/(?:cleanup-|late-queries|recorded|histories\/)/,
   // What a limit learns from real requests and of real origins, and whom it treats fairly.
-  /^(?:outbound\/adaptive|server\/(?:client-key|kind|long-requests|random-paths))/,
+  /^(?:outbound\/adaptive|server\/(?:client-key|long-requests|random-paths))/,
   // What other programs read: HAProxy, Prometheus.
   /^(?:haproxy\/|observe\/(?:exposition|openmetrics|prometheus)\.)/,
-  // The kernel's account of a group's memory. That of V8 is in signals/heap-room.
-  /^signals\/memory\./,
   /^fuzz\//,
 ]
 

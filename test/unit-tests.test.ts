@@ -84,11 +84,11 @@ test('showsTheSame() is true for tests that a check finds faults, and for long o
   const found = globSync('packages/meltproof/test/**/*.test.ts').map(file => file.slice(24, -'.test.ts'.length))
   for (const name of [
     ...['fuzz/finds', 'databases/cleanup-pg', 'server/long-requests', 'haproxy/cluster', 'observe/prometheus'],
-    ...['signals/memory', 'outbound/adaptive-refusals'],
+    'outbound/adaptive-refusals',
   ]) {
     assert.ok(found.includes(name) && same(name), name)
   }
-  for (const name of ['databases/pg', 'server/drain', 'observe/otel', 'signals/heap-room', 'outbound/install']) {
+  for (const name of ['databases/pg', 'server/drain', 'observe/otel', 'signals/memory', 'outbound/install']) {
     assert.ok(found.includes(name) && !same(name), name)
   }
 })

@@ -20,7 +20,7 @@ export function outcomeOf({ closedLoop: [least, most], melt, bare, protected: gu
   return isNear && arms.every(arm => agrees(arm, least, most)) ? 'right' : 'wrong'
 }
 
-/** Whether melted, sagged or held is what vegeta's rate is of some capacity in the range. */
+/** Whether melt's word fits vegeta's count for some capacity in the range. */
 function agrees({ vegeta, melt }: ArmVerdict, least: number, most: number): boolean {
   const tones = ['bad', 'fair', 'good'] as const
   const rank = (share: number): number => tones.indexOf(toneOf(share))

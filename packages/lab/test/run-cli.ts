@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { allProcesses } from '../src/processes/process-tree.ts'
 
 export const cli: string = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
-const each = fileURLToPath(new URL('./run-each.ts', import.meta.url))
+const runEachFile = fileURLToPath(new URL('./run-each.ts', import.meta.url))
 const execute = promisify(execFile)
 
 export interface CliEnd {
@@ -53,7 +53,7 @@ export async function runCli(args: readonly string[], { onStderr, onStart, mark 
  * loading `meltlab` takes longer than what they do; a process of its own for each would show the same.
  */
 export async function runEach(lists: readonly (readonly string[])[]): Promise<readonly CliEnd[]> {
-  const { stdout } = await execute(process.execPath, [each, JSON.stringify(lists)])
+  const { stdout } = await execute(process.execPath, [runEachFile, JSON.stringify(lists)])
   return JSON.parse(stdout) as CliEnd[]
 }
 

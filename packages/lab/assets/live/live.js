@@ -211,7 +211,7 @@ slider.addEventListener('input', () => {
 })
 byId('end').addEventListener('click', async () => {
   canSteer(false)
-  say('Waiting for the last answers. The report comes next, after the capacity has been measured again.')
+  say('Waiting for the last answers. The report comes next; a measured capacity is measured again before it.')
   await post('/end', {})
 })
 

@@ -90,8 +90,10 @@ export function provenance(): { readonly commandLine: string; readonly labVersio
   return { commandLine: [command, ...words].join(' '), labVersion: labVersion() }
 }
 
-/** Masks the value of a header with credentials in a command line. */
+/** Masks the value of a header with credentials, and the user and password of a URL, in a command line. */
 const hidden = (word: string): string =>
-  word.replace(/^((?:--header=)?([\w-]+):).*$/s, (whole, start: string, name: string) =>
-    isCredential(name) ? `${start} …` : whole,
-  )
+  word
+    .replace(/^((?:--header=)?([\w-]+):).*$/s, (whole, start: string, name: string) =>
+      isCredential(name) ? `${start} …` : whole,
+    )
+    .replace(/:\/\/.*@/s, '://…@')

@@ -50,11 +50,12 @@ async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void
   checkWritable(raw.out, '--out')
   registerUrl()
   const progress = progressOn(process.stderr)
-  const ending = new AbortController()
+  const [ending, skipping] = [new AbortController(), new AbortController()]
   let page: PageServer | undefined
   const scenario = liveScenario({
     options,
     ending,
+    skipping: skipping.signal,
     onServing(served, address) {
       page = served
       progress.line(`watch it on ${address}`)
@@ -62,10 +63,11 @@ async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void
       if (shouldOpen({ wanted: raw.open, isTerminal, ci: process.env['CI'] })) openBrowser(address)
     },
   })
-  // Once the page is served, the first Ctrl-C acts like its End button.
+  // Once the page is served, Ctrl-C acts like its End button, and then leaves out the second measurement of the capacity.
   const signal = stopOnSignals(progress, by => {
-    if (by !== 'SIGINT' || page === undefined || ending.signal.aborted) return false
-    ending.abort()
+    const next = [ending, skipping].find(each => !each.signal.aborted)
+    if (by !== 'SIGINT' || page === undefined || next === undefined) return false
+    next.abort()
     return true
   })
   try {

@@ -56,7 +56,7 @@ async function recover(typed: readonly string[], raw: RawRecoverOptions): Promis
   await carryOutMelt(
     {
       title: 'What it recovers from',
-      story: 'Spikes, clients that retry in them and a silent dependency, for a command bare and protected.',
+      story: `Spikes, and clients that retry in them${dependency === undefined ? '' : ', and a silent dependency'}, offered to a command bare and protected.`,
       arms,
       limitsWithinS: withinMs / 1000,
       dependency: dependency === undefined ? undefined : dependencyOf(dependency, process.env),

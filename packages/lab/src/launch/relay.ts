@@ -7,22 +7,33 @@ export interface Address {
   readonly port: number
 }
 
+/** Longest wait for the dependency to accept a connection, ms. */
+const CONNECT_MS = 5000
+
 export class Relay {
   readonly #to: Address
-  readonly #server = net.createServer({ allowHalfOpen: true }, socket => this.#relay(socket))
+  readonly #server = net.createServer({ allowHalfOpen: true }, client => this.#accept(client))
   readonly #sockets = new Set<net.Socket>()
+  /** Accepted while everything is held back; the dependency hears of them at release(). */
+  readonly #waiting = new Set<net.Socket>()
   #held = false
   #accepted = 0
+  #passedBytes = 0
 
   private constructor(to: Address) {
     this.#to = to
+    // Such as EMFILE: the client waits, as it would in the dependency's own backlog.
+    this.#server.on('error', () => {})
   }
 
-  /** @throws the system's error if nothing listens there */
-  static async open(to: Address): Promise<Relay> {
+  /** @throws the system's error, or a TimeoutError after 5 s, if nothing accepts a connection there */
+  static async open(to: Address, signal: AbortSignal): Promise<Relay> {
     const probe = net.connect(to)
-    await once(probe, 'connect')
-    probe.destroy()
+    try {
+      await once(probe, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) })
+    } finally {
+      probe.on('error', () => {}).destroy()
+    }
     const relay = new Relay(to)
     await once(relay.#server.listen(0, '127.0.0.1'), 'listening')
     return relay
@@ -37,6 +48,11 @@ export class Relay {
     return this.#accepted
   }
 
+  /** Bytes passed on so far, in both directions. */
+  get passedBytes(): number {
+    return this.#passedBytes
+  }
+
   /** From now on connections are accepted, but no byte passes in either direction until release(). */
   hold(): void {
     this.#held = true
@@ -46,28 +62,40 @@ export class Relay {
   release(): void {
     this.#held = false
     for (const socket of this.#sockets) socket.resume()
+    for (const client of this.#waiting) this.#connect(client)
+    this.#waiting.clear()
   }
 
   async close(): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
-    for (const socket of this.#sockets) socket.destroy()
+    for (const socket of [...this.#sockets, ...this.#waiting]) socket.destroy()
     await closed
   }
 
-  #relay(client: net.Socket): void {
+  #accept(client: net.Socket): void {
     this.#accepted++
+    if (!this.#held) {
+      this.#connect(client)
+      return
+    }
+    this.#waiting.add(client.pause())
+    client.on('error', () => {}).on('close', () => this.#waiting.delete(client))
+  }
+
+  #connect(client: net.Socket): void {
     const dependency = net.connect({ ...this.#to, allowHalfOpen: true })
     this.#forward(client, dependency)
     this.#forward(dependency, client)
+    client.resume()
   }
 
   #forward(from: net.Socket, to: net.Socket): void {
     this.#sockets.add(from)
-    from.setNoDelay(true)
-    if (this.#held) from.pause()
     from
+      .setNoDelay(true)
       .on('data', chunk => {
+        this.#passedBytes += chunk.length
         if (!to.write(chunk)) from.pause()
       })
       .on('end', () => to.end())

@@ -10,10 +10,10 @@ export interface LiveMeasured {
   capacity: {
     readonly rate: number
     readonly given: boolean
-    /** With which it was found; absent if it was given. */
-    readonly users?: number | undefined
-    /** The capacity of the processes that were started anew after the load; null if it could not be measured. */
+    /** The capacity of processes started anew after the load; null if it was given, or was not measured again. */
     readonly after: number | null
+    /** Why it could not be measured again. */
+    readonly whyNoAfter?: string | undefined
     readonly searches?: readonly number[] | undefined
     readonly isSteady?: boolean | undefined
   } | null

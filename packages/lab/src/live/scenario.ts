@@ -1,16 +1,20 @@
 /** The live run: the command bare and protected, both with the load that the page sets, until the user ends it. */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
-import { armsOf, namedArms } from '../melt/arms.ts'
+import { type Arm, armsOf, namedArms } from '../melt/arms.ts'
 import { formatRate } from '../report/format.ts'
 import type { LiveMeasured } from './measured.ts'
 import type { LiveOptions } from './options.ts'
-import { coresInWords, findCapacity, findCapacityAgain, type Side, startSides } from './sides.ts'
+import { coresInWords, findCapacity, findCapacityAgain, startSides } from './sides.ts'
 import { type Steered, steer } from './steer.ts'
+import { UserError } from '../user-error.ts'
 import { liveView } from './view.ts'
 
-export type LiveParts = Pick<Steered, 'options' | 'onServing' | 'ending'>
+export interface LiveParts extends Pick<Steered, 'options' | 'onServing' | 'ending'> {
+  /** Aborting it leaves out the second measurement of the capacity. */
+  readonly skipping: AbortSignal
+}
 
-export function liveScenario({ options, onServing, ending }: LiveParts): Scenario<unknown> {
+export function liveScenario({ options, onServing, ending, skipping }: LiveParts): Scenario<unknown> {
   const { melt } = options
   const arms = armsOf(melt.command, [])
   const { method, path, sloMs, timeoutMs, fresh } = melt
@@ -38,36 +42,38 @@ export function liveScenario({ options, onServing, ending }: LiveParts): Scenari
       measured.setup.cores = coresInWords(context.cores)
       const sides = await startSides(context, options, arms)
       const { capacity: given } = options
-      const found =
-        given === undefined ? await findCapacity(context, options, sides) : { rate: given, users: undefined }
-      const capacity = { ...found, given: given !== undefined, after: null }
+      const found = given === undefined ? await findCapacity(context, options, sides) : undefined
+      const capacity = { ...(found ?? { rate: given! }), given: found === undefined, after: null }
       measured.capacity = capacity
-      context.line(`capacity ${formatRate(found.rate)}/s, used for both`)
+      context.line(`capacity ${formatRate(capacity.rate)}/s, used for both`)
       await steer(context, measured, { options, sides, onServing, ending })
-      if (found.users === undefined || context.signal.aborted) return
-      const after = await capacityAfter(context, options, found.users, sides)
-      measured.capacity = { ...capacity, after }
+      if (found === undefined || context.signal.aborted) return
+      for (const { app } of sides) await app.stop()
+      const signal = AbortSignal.any([context.signal, skipping])
+      const again = await capacityAfter({ ...context, signal }, { options, arms, users: found.users })
+      measured.capacity = { ...capacity, ...again, isSteady: found.isSteady !== false && again.isSteady !== false }
     },
     view: measured => liveView(measured, arms),
   })
 }
 
-/** Null if the app does not start or answer again, which must not cost the results of the load. */
+type Again = Pick<NonNullable<LiveMeasured['capacity']>, 'after' | 'whyNoAfter' | 'isSteady'>
+
+/** Of processes that are started anew. An app that does not start or answer again must not cost the results. */
 async function capacityAfter(
   context: Context,
-  options: LiveOptions,
-  users: number,
-  before: readonly Side[],
-): Promise<number | null> {
-  context.status('starting both anew, to measure the capacity again')
+  { options, arms, users }: { readonly options: LiveOptions; readonly arms: readonly Arm[]; readonly users: number },
+): Promise<Again> {
+  context.status('starting both anew, to measure the capacity again (Ctrl-C leaves it out)')
   try {
-    for (const { app } of before) await app.stop()
-    const sides = await startSides(context, options, armsOf(options.melt.command, []))
-    const rate = await findCapacityAgain(users, context, options, sides)
+    const sides = await startSides(context, options, arms)
+    const { rate, isSteady } = await findCapacityAgain(users, context, options, sides)
     context.line(`capacity again ${formatRate(rate)}/s`)
-    return rate
+    return { after: rate, isSteady }
   } catch (error) {
-    if (!context.signal.aborted) context.doubt(`the capacity was not measured again: ${(error as Error).message}`)
-    return null
+    if (context.signal.aborted) return { after: null }
+    if (!(error instanceof UserError)) throw error
+    const [why] = error.message.split('\n')
+    return { after: null, whyNoAfter: why }
   }
 }

@@ -75,10 +75,8 @@ export const findCapacity = (...measured: Measured): ReturnType<typeof searchCap
   searchCapacity(capacityContext(...measured))
 
 /** On processes that have just been started, because the others may still work off a backlog. */
-export async function findCapacityAgain(users: number, ...measured: Measured): Promise<number> {
-  const { rate } = await remeasureCapacity(capacityContext(...measured), users)
-  return rate
-}
+export const findCapacityAgain = (users: number, ...measured: Measured): ReturnType<typeof remeasureCapacity> =>
+  remeasureCapacity(capacityContext(...measured), users)
 
 type Measured = [context: Context, options: LiveOptions, sides: readonly Side[]]
 

@@ -31,8 +31,12 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
 }
 
 /** Why there is no verdict. `best`: the highest goodput at any load. A given capacity is no measurement to doubt. */
-export const whyUnjudged = (capacity: Known['capacity'], best: number): string | undefined =>
-  capacity.given ? undefined : whyNoVerdict({ ...capacity, over: [capacity.rate, capacity.after], best })
+export function whyUnjudged(capacity: Known['capacity'], best: number): string | undefined {
+  if (capacity.given) return undefined
+  const { rate, after, whyNoAfter } = capacity
+  if (whyNoAfter !== undefined) return `the capacity could not be measured again: ${whyNoAfter}`
+  return whyNoVerdict({ ...capacity, over: [rate, after], best })
+}
 
 /** The verdict on an arm whose process has ended is only that it died. */
 function standingsOf({ rows, died }: Known, arms: Arms): readonly Standing[] {

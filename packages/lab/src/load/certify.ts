@@ -108,8 +108,8 @@ const distorted = (latencies: ByKind<Pair<Histogram>>): string[] =>
     const { clean, measured } = latencies[kind]
     return FIGURES.flatMap(figure => {
       const value = figure.read(measured)
-      const own = value - figure.read(clean)
-      if (!(own > allowedMs(figure, value, measured.count))) return []
+      const own = doubtedMs(figure, [figure.read(clean), value], measured.count)
+      if (own === 0) return []
       return [`${TITLES[kind]}${figure.title} of ${ms(value)} by up to ${ms(own)}`]
     })
   })

@@ -262,7 +262,7 @@ export interface LoadOutcome extends Counts {
 export interface LoadOptions {
   /** Aborting ends the run at once. `runLoad` then resolves with what was measured, `incomplete: true`. */
   readonly signal?: AbortSignal
-  /** Called when the connections are open and the load begins. */
+  /** Called when the connections are open, just before the load begins. */
   readonly onStart?: () => void
   readonly onProgress?: (progress: LoadProgress) => void
 }

@@ -6,7 +6,7 @@ export interface Dependency {
   readonly host: string
   readonly port: number
   /** The variable's value with 127.0.0.1 and this port as the address. */
-  readonly at: (port: number) => string
+  readonly valueFor: (port: number) => string
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = {
@@ -17,11 +17,11 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = {
 const TLS = /^(?:https|wss|rediss|amqps|mongodb\+srv)$/
 const ADDRESS = /^((?:([a-z][\w+.-]*):\/\/(?:[^@/?#]*@)?)?)(\[[^\]]+\]|[^:/?#,@\s]+)(?::(\d+))?((?:[/?#].*)?)$/is
 
-/** `text`: the name of a variable of `env`, or name=value. */
+/** `text`: the name of a variable of `env`, or name=value. Errors never show the value, which may hold a password. */
 export function dependencyOf(text: string, env: Readonly<Record<string, string | undefined>>): Dependency {
   const [, variable = '', given] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(text) ?? []
   const wanted = 'a variable with the address of a dependency, such as DATABASE_URL=postgres://127.0.0.1:5432/app'
-  if (variable === '') throw new UserError(`--dependency must be ${wanted}, got '${text}'`)
+  if (variable === '') throw new UserError(`--dependency must be ${wanted}`)
   const value = given ?? env[variable]
   if (value === undefined || value === '') {
     throw new UserError(`--dependency ${variable}: ${variable} is not set; set it, or give ${wanted}`)
@@ -29,15 +29,15 @@ export function dependencyOf(text: string, env: Readonly<Record<string, string |
   const [, before = '', scheme, bracketed, port, after = ''] = ADDRESS.exec(value) ?? []
   if (scheme !== undefined && TLS.test(scheme.toLowerCase())) {
     throw new UserError(
-      `--dependency ${variable}: ${scheme} uses TLS, which the lab cannot stand between; use one without`,
+      `--dependency ${variable}: ${scheme} uses TLS, which the relay cannot pass on; use an address without TLS`,
     )
   }
   const number = port === undefined ? DEFAULT_PORTS[scheme?.toLowerCase() ?? ''] : Number(port)
   if (bracketed === undefined || number === undefined || number < 1 || number > 65_535) {
-    throw new UserError(`--dependency ${variable}: expected one URL or host:port, got '${value}'`)
+    throw new UserError(`--dependency ${variable}: its value must be one URL with a host, or host:port`)
   }
   return {
     ...{ variable, host: bracketed.replace(/^\[|\]$/g, ''), port: number },
-    at: moved => `${before}127.0.0.1:${moved}${after}`,
+    valueFor: moved => `${before}127.0.0.1:${moved}${after}`,
   }
 }

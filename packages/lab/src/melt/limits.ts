@@ -4,7 +4,7 @@
  */
 import { formatChosen, formatList, formatMultiple } from '../report/format.ts'
 import type { ScenarioArm, Standing, View } from '../report/result.ts'
-import { NOTHING_MEASURED } from '../report/standing.ts'
+import { NO_VERDICT, NOTHING_MEASURED } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import type { Limit, MeltMeasured, RecoveryShape } from './measured.ts'
 import { whyNoVerdict } from './no-verdict.ts'
@@ -28,7 +28,7 @@ export function nextLevel(levels: readonly number[], tried: Limit['tried']): num
 /** `spike`: the spike in which clients retry, if the level is their number of retries. */
 export function shapeOf(kind: Limit['kind'], level: number, spike: number, withinS: number): RecoveryShape {
   const usual = { beforeS: 2, spike, spikeS: SPIKE_S, afterS: withinS + WINDOW_S, retries: 0 }
-  if (kind === 'outage') return { ...usual, spike: AFTER, spikeS: level, isOutage: true }
+  if (kind === 'outage') return { ...usual, beforeS: 3, spike: AFTER, spikeS: level, isOutage: true }
   return kind === 'spike' ? { ...usual, spike: level } : { ...usual, retries: level }
 }
 
@@ -88,22 +88,22 @@ export function limitsView(
 const triedInWords = ({ level, backAfterS }: Limit['tried'][number]): string =>
   `${level}: ${backAfterS === null ? 'never' : `${backAfterS} s`}`
 
+/** What was lost counts even if the search could not be finished; "comes back" needs all of it. */
 function standingOf(limits: readonly Limit[]): Standing[] {
-  const [spike, outage] = (['spike', 'outage'] as const).map(kind =>
-    limits.find(limit => limit.kind === kind && limit.unsure === null),
-  )
+  const [spike, outage] = (['spike', 'outage'] as const).map(wanted => limits.find(({ kind }) => kind === wanted))
   if (spike === undefined) return []
-  const [held, lost] = [mostHeld(spike.tried), leastLost(spike.tried)]
-  const silentS = outage === undefined ? Number.POSITIVE_INFINITY : leastLost(outage.tried)
-  const says = lost < Number.POSITIVE_INFINITY ? `not back from ${formatMultiple(lost)}` : 'comes back'
-  const isBack = lost === Number.POSITIVE_INFINITY && silentS === Number.POSITIVE_INFINITY
-  return [
-    {
-      arm: spike.arm,
-      says: isBack || lost < Number.POSITIVE_INFINITY ? says : `not back from ${silentS} s without its dependency`,
-      tone: isBack ? 'good' : 'bad',
-      figure: held > 0 ? formatMultiple(held) : 'none',
-      of: 'is the most it came back from',
-    },
-  ]
+  const held = mostHeld(spike.tried)
+  const figure = {
+    arm: spike.arm,
+    figure: held > 0 ? formatMultiple(held) : 'none',
+    of: 'is the most it came back from',
+  }
+  for (const { tried, ...limit } of [spike, outage].filter(each => each !== undefined)) {
+    const lost = leastLost(tried)
+    if (lost === Number.POSITIVE_INFINITY) continue
+    const from = limit.kind === 'spike' ? formatMultiple(lost) : inWords({ ...limit, tried }, lost)
+    return [{ ...figure, says: `not back from ${from}`, tone: 'bad' }]
+  }
+  if (spike.unsure !== null || (outage?.unsure ?? null) !== null) return [{ ...figure, ...NO_VERDICT }]
+  return [{ ...figure, says: 'comes back', tone: 'good' }]
 }

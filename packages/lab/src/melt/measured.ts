@@ -128,7 +128,7 @@ export interface StepResult extends Fates {
   readonly round: number
   /** Latency of 2xx and 3xx answers in the window. */
   readonly admittedMs: Latency
-  /** What the generator may have caused of a figure of admittedMs; absent for those that are certain. */
+  /** What the generator may have caused, over the whole step, of a figure of admittedMs; absent where that is certain. */
   readonly doubtedMs?: Doubted
   /** Latency of 503 answers, in the window. */
   readonly shedMs: Latency

@@ -75,8 +75,9 @@ export function recoveryFrom(
   function whyUnsure(): string | null {
     if (isDisturbed) return 'something else used more than a tenth of the server’s core'
     if (isGeneratorLate(back !== null)) return 'the generator itself was late'
-    if (isWell(seconds[shape.beforeS - 1])) return null
-    return shape.isOutage ? 'it was late even with its dependency' : LATE_BEFORE
+    if (!shape.isOutage) return isWell(seconds[shape.beforeS - 1]) ? null : LATE_BEFORE
+    // Requests due just before the silence wait in it.
+    return isWell(seconds[shape.beforeS - 2]) ? null : 'it was late even with its dependency'
   }
 }
 

@@ -41,7 +41,7 @@ export interface MeltExperiment
   readonly prepare?: (context: Context, measured: MeltMeasured) => Promise<Readonly<Record<string, string>>>
   /** If set, recovery limits are searched, with this many seconds for each recovery. */
   readonly limitsWithinS?: number
-  /** If set, too, also from its silence. */
+  /** The dependency that is also silenced; needs limitsWithinS. */
   readonly dependency?: Dependency | undefined
 }
 
@@ -77,26 +77,32 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
   })
 }
 
-interface UsedRelay extends Pick<Relay, 'hold' | 'release'> {
+interface UsedRelay extends Pick<Relay, 'hold' | 'release' | 'passedBytes'> {
   readonly env: Readonly<Record<string, string>>
   /** @throws UserError if the app has never connected to it */
   checkUsed(): void
 }
 
-async function relayTo({ variable, host, port, at }: Dependency, context: Context): Promise<UsedRelay> {
-  const relay = await Relay.open({ host, port }).catch((error: Error) => {
-    throw new UserError(`--dependency ${variable}: nothing answers at ${host}:${port} (${error.message})`)
+async function relayTo({ variable, host, port, valueFor }: Dependency, context: Context): Promise<UsedRelay> {
+  const { signal, status } = context
+  status(`connecting to ${host}:${port}`)
+  const relay = await Relay.open({ host, port }, signal).catch((error: Error & { readonly code?: unknown }) => {
+    signal.throwIfAborted()
+    const why = typeof error.code === 'string' ? error.code : 'no answer within 5 s'
+    throw new UserError(`--dependency ${variable}: nothing accepts connections at ${host}:${port} (${why})`)
   })
   context.cleanUp(() => relay.close())
-  const given = at(relay.port)
   return {
-    env: { [variable]: given },
+    env: { [variable]: valueFor(relay.port) },
     hold: () => relay.hold(),
     release: () => relay.release(),
+    get passedBytes() {
+      return relay.passedBytes
+    },
     checkUsed() {
       if (relay.accepted > 0) return
       throw new UserError(
-        `the command never connected to ${given}, which it was given as ${variable}: does it read it?`,
+        `the command never connected to 127.0.0.1:${relay.port}, which ${variable} names in its environment: does it read ${variable}?`,
       )
     },
   }
@@ -294,13 +300,25 @@ class Melt {
   }
 
   /** Holds the dependency back for `spikeS`, from `beforeS` after the load has begun. */
-  #outage({ beforeS, spikeS }: RecoveryShape): { readonly begin: () => void; readonly end: () => void } {
+  #outage({ beforeS, spikeS }: RecoveryShape) {
     const { relay } = this.#parts
     const timers: NodeJS.Timeout[] = []
+    let [passedBytes, wasUsed] = [0, false]
     return {
+      /** Whether it was asked anything between the beginning of the load and the silence. */
+      get wasUsed() {
+        return wasUsed
+      },
       begin() {
-        timers.push(setTimeout(() => relay?.hold(), 1000 * beforeS))
-        timers.push(setTimeout(() => relay?.release(), 1000 * (beforeS + spikeS)))
+        passedBytes = relay?.passedBytes ?? 0
+        const hold = (): void => {
+          wasUsed = (relay?.passedBytes ?? 0) > passedBytes
+          relay?.hold()
+        }
+        timers.push(
+          setTimeout(hold, 1000 * beforeS),
+          setTimeout(() => relay?.release(), 1000 * (beforeS + spikeS)),
+        )
       },
       end() {
         for (const timer of timers) clearTimeout(timer)
@@ -370,7 +388,8 @@ class Melt {
     )
     this.#context.signal.throwIfAborted()
     const judged = recoveryOf(arm.name, shape, seen, sloMs)
-    const recovery = { ...judged, unsure: judged.unsure ?? (isSteady ? null : UNSTEADY) }
+    const unused = outage?.wasUsed === false ? 'it asked its dependency nothing before the silence' : null
+    const recovery = { ...judged, unsure: judged.unsure ?? unused ?? (isSteady ? null : UNSTEADY) }
     const { unsure, backAfterS } = recovery
     const tone = unsure !== null ? 'none' : backAfterS === null ? 'bad' : 'good'
     this.#context.line(`${arm.name}: ${unsure ?? backInWords(recovery, shape)}, after ${spikeInWords(shape)}`, tone)

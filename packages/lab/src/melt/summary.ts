@@ -10,7 +10,7 @@ import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMs } from '../report/format.ts'
 import { median } from '../report/number-stats.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
-import type { Capacity, Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
+import type { Capacity, Doubted, Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
 import type { UnderLoad } from './step.ts'
 
 export { median }
@@ -113,9 +113,14 @@ export function latencyOf(parts: readonly Histogram[]): Latency {
 function doubtedIn({ certificate, okLatency }: LoadOutcome): Pick<StepResult, 'doubtedMs'> {
   const bounds = certificate.intervals.ok
   if (bounds === undefined) return {}
-  const doubted = FIGURES.filter(({ name }) => name === 'p50' || name === 'p99')
-    .map(figure => [figure.name, doubtedMs(figure, bounds[figure.name], okLatency.count)] as const)
-    .filter(([, own]) => own > 0)
+  const doubted = FIGURES.filter(({ name }) => name === 'p50' || name === 'p99').map(
+    figure => [figure.name, doubtedMs(figure, bounds[figure.name], okLatency.count)] as const,
+  )
+  return doubtedOf(Object.fromEntries(doubted))
+}
+
+function doubtedOf(all: Doubted): Pick<StepResult, 'doubtedMs'> {
+  const doubted = Object.entries(all).filter(([, own]) => own > 0)
   return doubted.length === 0 ? {} : { doubtedMs: Object.fromEntries(doubted) }
 }
 
@@ -176,9 +181,7 @@ function rowOf(arm: string, multiple: number, all: readonly StepResult[], capaci
     ...(Object.fromEntries(fates.map(fate => [fate, mid(step => step[fate])])) as Record<keyof Fates, number>),
     ofCapacity: mid(step => step.goodput) / capacity.rate,
     admittedMs: midLatency(step => step.admittedMs),
-    ...(rounds.some(step => step.doubtedMs !== undefined)
-      ? { doubtedMs: { p50: mid(step => step.doubtedMs?.p50 ?? 0), p99: mid(step => step.doubtedMs?.p99 ?? 0) } }
-      : {}),
+    ...doubtedOf({ p50: mid(step => step.doubtedMs?.p50 ?? 0), p99: mid(step => step.doubtedMs?.p99 ?? 0) }),
     shedMs: midLatency(step => step.shedMs),
     longestAnswerMs: midKnown(step => step.longestAnswerMs),
     errors: mid(step => totalOf(step.failedByCode)),

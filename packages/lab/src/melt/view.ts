@@ -77,7 +77,7 @@ const kept = (row: Kept): string => `${formatRate(row.goodput)} good answers a s
 const ofPossible = (row: Kept): string =>
   `${formatPercent(keptOf(row))} of ${keptOf(row) > row.ofCapacity ? 'the load' : 'what it can do'}`
 
-/** From the least that it can have been, where the generator may have caused too much of it. */
+/** A range if the generator may have caused part of it. */
 const admitted = ({ admittedMs, doubtedMs }: Pick<Row, 'admittedMs' | 'doubtedMs'>, figure: 'p50' | 'p99'): string => {
   const [most, own] = [admittedMs[figure], doubtedMs?.[figure] ?? 0]
   return most === null || own === 0 ? formatMs(most) : `${formatMs(Math.max(0, most - own))} to ${formatMs(most)}`

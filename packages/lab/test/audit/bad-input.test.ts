@@ -5,23 +5,22 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type CliEnd, runEach } from '../run-cli.ts'
 import { type AuditEnd, audit } from './run-audit.ts'
 
 const melted = (name: string): string => fileURLToPath(new URL(`../melt/apps/${name}.mjs`, import.meta.url))
 
 describe('meltlab audit ends with one sentence', () => {
-  const refused = (ended: CliEnd & { readonly strays?: AuditEnd['strays'] }, words: RegExp): void => {
+  const refused = (ended: AuditEnd, words: RegExp): void => {
     assert.match(ended.stderr.slice(ended.stderr.lastIndexOf('meltlab: ')), words)
     assert.equal(ended.code, 2, ended.stderr)
     assert.equal(ended.stdout, '')
-    assert.deepEqual(ended.strays ?? [], [])
+    assert.deepEqual(ended.strays, [])
     assert.doesNotMatch(ended.stderr, /fault of meltlab|\n {4}at /)
   }
   const node = process.execPath
 
   it('for a missing command, a missing program or an invalid option, before anything starts', async () => {
-    const mistakes: readonly [args: readonly string[], words: RegExp][] = [
+    for (const [args, words] of [
       [[], /a command is needed/],
       [['--', 'nodee', 'x.js'], /there is no program 'nodee'/],
       [['--duration', '10', '--', node, 'x.js'], /--duration needs a unit/],
@@ -29,9 +28,9 @@ describe('meltlab audit ends with one sentence', () => {
       [['--path', 'search', '--', node, 'x.js'], /--path must start with a slash/],
       [['--users', '0', '--', node, 'x.js'], /--users must be a whole number/],
       [['--usres', '1', '--', node, 'x.js'], /did you mean --users/],
-    ]
-    const ends = await runEach(mistakes.map(([args]) => ['audit', ...args]))
-    for (const [n, ended] of ends.entries()) refused(ended, mistakes[n]![1])
+    ] as const) {
+      refused(await audit(args), words)
+    }
   })
 
   it('for a command that is not a Node.js program', async () => {

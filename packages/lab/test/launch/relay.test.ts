@@ -6,6 +6,8 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Relay } from '../../src/launch/relay.ts'
 
+const { signal } = new AbortController()
+
 describe('a relay', () => {
   const echo = net.createServer({ allowHalfOpen: true }, socket => {
     socket.on('error', () => {})
@@ -14,7 +16,7 @@ describe('a relay', () => {
   let relay: Relay
   before(async () => {
     await once(echo.listen(0, '127.0.0.1'), 'listening')
-    relay = await Relay.open({ host: '127.0.0.1', port: (echo.address() as net.AddressInfo).port })
+    relay = await Relay.open({ host: '127.0.0.1', port: (echo.address() as net.AddressInfo).port }, signal)
   })
   after(async () => {
     await relay.close()
@@ -64,17 +66,70 @@ describe('a relay', () => {
     fresh.destroy()
   })
 
-  test('counts its connections, and ends when a side has gone', async () => {
-    const had = relay.accepted
+  test('counts its connections and what it passes on, both ways', async () => {
+    const [accepted, passed] = [relay.accepted, relay.passedBytes]
     const socket = await connected()
-    socket.resetAndDestroy()
-    const other = await connected()
-    assert.equal(await echoed(other, 'still here'), 'still here')
-    assert.equal(relay.accepted, had + 2)
-    other.destroy()
+    await echoed(socket, 'four')
+    assert.deepEqual([relay.accepted - accepted, relay.passedBytes - passed], [1, 8])
+    socket.destroy()
+  })
+
+  test('ends a connection whose other side has gone, also during a silence', async () => {
+    const atDependency = (): Promise<[net.Socket]> => once(echo, 'connection') as Promise<[net.Socket]>
+    for (const isHeld of [false, true]) {
+      const [socket, [there]] = await Promise.all([connected(), atDependency()])
+      assert.equal(await echoed(socket, 'here'), 'here')
+      if (isHeld) relay.hold()
+      const ended = once(there, 'close')
+      socket.resetAndDestroy()
+      if (isHeld) relay.release()
+      await ended
+    }
+    const [socket, [there]] = await Promise.all([connected(), atDependency()])
+    const ended = once(socket, 'close')
+    socket.on('error', () => {})
+    there.destroy()
+    socket.resume().end()
+    await ended
+  })
+
+  test('does not connect to the dependency while it is silent', async () => {
+    let seen = 0
+    const count = (): void => void seen++
+    echo.on('connection', count)
+    relay.hold()
+    const socket = await connected()
+    await sleep(50)
+    const before = seen
+    relay.release()
+    assert.equal(await echoed(socket, 'late'), 'late')
+    echo.off('connection', count)
+    assert.deepEqual([before, seen], [0, 1])
+    socket.destroy()
   })
 })
 
+test('a relay closes during a silence, with all its connections', async () => {
+  const server = net.createServer(socket => socket.on('error', () => {}))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const relay = await Relay.open({ host: '127.0.0.1', port: (server.address() as net.AddressInfo).port }, signal)
+  const old = net.connect(relay.port, '127.0.0.1')
+  await once(server, 'connection')
+  relay.hold()
+  const fresh = net.connect(relay.port, '127.0.0.1')
+  const gone = [old, fresh].map(socket =>
+    once(
+      socket.on('error', () => {}),
+      'close',
+    ),
+  )
+  await once(fresh, 'connect')
+  await relay.close()
+  await Promise.all(gone)
+  server.close()
+})
+
 test('a relay to a port on which nothing listens is refused', async () => {
-  await assert.rejects(Relay.open({ host: '127.0.0.1', port: 1 }), { code: 'ECONNREFUSED' })
+  await assert.rejects(Relay.open({ host: '127.0.0.1', port: 1 }, signal), { code: 'ECONNREFUSED' })
+  await assert.rejects(Relay.open({ host: '127.0.0.1', port: 1 }, AbortSignal.abort()), { name: 'AbortError' })
 })

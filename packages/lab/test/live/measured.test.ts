@@ -124,6 +124,7 @@ test('there is no verdict if the searches disagree, the warm-up was not steady, 
   assert.match(why({}, 130)!, /^a load was answered at 130\/s, more than the capacity of 100\/s/)
   assert.equal(why({ after: 81 }), undefined)
   assert.match(why({ after: 79 })!, /^the capacity drifted by 27 % during the run, from 100, then 79\/s/)
+  assert.equal(why({ whyNoAfter: 'it exited' }), 'the capacity could not be measured again: it exited')
   // What the user gives is not doubted, and older results say nothing of the warm-up.
   assert.equal(why({ given: true, searches: undefined }, 130), undefined)
   assert.equal(why({ isSteady: undefined }), undefined)

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { dependencyOf } from '../../src/melt/dependency.ts'
 
 const moved = (value: string) => {
-  const { variable, host, port, at } = dependencyOf('DB', { DB: value })
-  return [variable, host, port, at(5000)]
+  const { variable, host, port, valueFor } = dependencyOf('DB', { DB: value })
+  return [variable, host, port, valueFor(5000)]
 }
 
 test('a URL keeps all but its address', () => {
@@ -29,13 +29,22 @@ for (const [text, says] of [
   ['127.0.0.1:5432', /--dependency must be a variable/],
   ['NONE', /--dependency NONE: NONE is not set/],
   ['DB=', /--dependency DB: DB is not set/],
-  ['DB=db.local', /expected one URL or host:port, got 'db.local'/],
-  ['DB=other://db.local/app', /expected one URL or host:port/],
-  ['DB=mongodb://one:1,two:2/app', /expected one URL or host:port/],
-  ['DB=db.local:70000', /expected one URL or host:port/],
-  ['DB=/var/run/postgresql', /expected one URL or host:port/],
-  ['DB=rediss://db.local', /rediss uses TLS, which the lab cannot stand between/],
+  ['DB=db.local', /its value must be one URL with a host, or host:port/],
+  ['DB=other://db.local/app', /its value must be one URL with a host, or host:port/],
+  ['DB=mongodb://one:1,two:2/app', /its value must be one URL with a host, or host:port/],
+  ['DB=mongodb://me:secret@one:1,two:2/app', /its value must be one URL/],
+  ['DB=postgres://me:se@cret@db:1/app', /its value must be one URL/],
+  ['postgres://me:secret@db/app', /--dependency must be a variable/],
+  ['DB=db.local:70000', /its value must be one URL with a host, or host:port/],
+  ['DB=/var/run/postgresql', /its value must be one URL with a host, or host:port/],
+  ['DB=rediss://db.local', /rediss uses TLS, which the relay cannot pass on/],
   ['DB=https://db.local', /https uses TLS/],
 ] as const) {
-  test(`'${text}' is refused`, () => assert.throws(() => dependencyOf(text, {}), says))
+  test(`'${text}' is refused`, () => {
+    assert.throws(() => dependencyOf(text, {}), says)
+    assert.throws(
+      () => dependencyOf(text, {}),
+      (error: Error) => !error.message.includes('cret'),
+    )
+  })
 }

@@ -1,7 +1,7 @@
 /** What `meltlab recover` tries, what it says, and what it refuses. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
@@ -40,7 +40,7 @@ test('the search finds the smallest level without recovery in at most four trial
 test('shapeOf() varies the spike, the retries or the silence, whichever is searched for', () => {
   assert.deepEqual(shapeOf('spike', 5, 2, 10), { beforeS: 2, spike: 5, spikeS: 3, afterS: 13, retries: 0 })
   assert.deepEqual(shapeOf('retries', 3, 2, 10), { beforeS: 2, spike: 2, spikeS: 3, afterS: 13, retries: 3 })
-  const outage = { beforeS: 2, spike: 0.8, spikeS: 5, afterS: 13, retries: 0, isOutage: true }
+  const outage = { beforeS: 3, spike: 0.8, spikeS: 5, afterS: 13, retries: 0, isOutage: true }
   assert.deepEqual(shapeOf('outage', 5, 2, 10), outage)
 })
 
@@ -84,6 +84,25 @@ test('an arm that comes back from every spike, and not from the silence of its d
   )
 })
 
+test('an arm comes back only if every search could be finished, and does not if any level was lost', () => {
+  const spike = limits[1]!
+  const outage = (tried: Limit['tried'], unsure: string | null = 'busy'): Limit => ({
+    ...{ arm: 'protected', kind: 'outage', spike: 0, tried, unsure },
+  })
+  const says = (...made: Limit[]) =>
+    limitsView(madeMeasured({ limits: made }), [bare, guarded], 10_000).standings!.map(each => [each.says, each.tone])
+  assert.deepEqual(says(spike, outage([])), [['no verdict', 'none']])
+  assert.deepEqual(says(spike, outage([{ level: 20, backAfterS: null }])), [
+    ['not back from 20 s without its dependency', 'bad'],
+  ])
+  assert.deepEqual(says({ ...spike, tried: [], unsure: 'busy' }, outage([{ level: 20, backAfterS: null }], null)), [
+    ['not back from 20 s without its dependency', 'bad'],
+  ])
+  assert.deepEqual(says({ ...spike, tried: [{ level: 20, backAfterS: null }], unsure: 'busy' }), [
+    ['not back from 20x', 'bad'],
+  ])
+})
+
 test('there is no verdict if the capacity drifted or fell below the load', () => {
   const { capacity } = madeMeasured()
   const why = (more: object): string | undefined =>
@@ -109,7 +128,7 @@ for (const [what, args, words] of [
   [
     'a dependency that nothing answers for',
     ['--dependency', 'DB=127.0.0.1:1', '--within', '1s', '--', 'node', app('pool')],
-    /--dependency DB: nothing answers at 127\.0\.0\.1:1 \(.*ECONNREFUSED/,
+    /--dependency DB: nothing accepts connections at 127\.0\.0\.1:1 \(ECONNREFUSED\)/,
   ],
   ['--within without a unit', ['--within', '10', '--', 'node', 'a.js'], /--within needs a unit/],
 ] as const) {
@@ -127,21 +146,61 @@ test('meltlab recover refuses a dependency to which the command never connects',
     const { port } = server.address() as net.AddressInfo
     const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-test-'))
     const { code, stderr } = await runCli(
-      ['recover', '--out', out, '--dependency', `DB=redis://127.0.0.1:${port}/0`, '--', 'node', app('pool')],
+      ['recover', '--out', out, '--dependency', `DB=redis://me:secret@127.0.0.1:${port}/0`, '--', 'node', app('pool')],
       {},
     )
     rmSync(out, { recursive: true, force: true })
     assert.equal(code, 2, stderr)
-    assert.match(stderr, /the command never connected to redis:\/\/127\.0\.0\.1:\d+\/0, which it was given as DB/)
+    assert.doesNotMatch(stderr, /secret/)
+    assert.match(
+      stderr,
+      /the command never connected to 127\.0\.0\.1:\d+, which DB names in its environment: does it read DB\?/,
+    )
   } finally {
     server.close()
   }
 })
 
-test('Ctrl-C keeps what was measured, marks it incomplete, and leaves no process behind', async () => {
+/** Answers each line after 50 ms, ten at a time: 200 a second. */
+function pooled(): net.Server {
+  let free = 10
+  let waiting: net.Socket[] = []
+  const hold = (socket: net.Socket): void => {
+    setTimeout(() => {
+      socket.write('!\n')
+      const next = waiting.shift()
+      if (next === undefined) free++
+      else hold(next)
+    }, 50)
+  }
+  return net.createServer(socket => {
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      waiting = waiting.filter(each => each !== socket)
+    })
+    socket.on('data', chunk => {
+      for (const byte of chunk) {
+        if (byte !== 10) continue
+        if (free === 0) waiting.push(socket)
+        else {
+          free--
+          hold(socket)
+        }
+      }
+    })
+  })
+}
+
+test('Ctrl-C keeps what was measured, without passwords, marks it incomplete, and leaves no process behind', async t => {
+  const dependency = pooled().listen(0, '127.0.0.1')
+  await once(dependency, 'listening')
+  t.after(() => dependency.close())
+  const { port } = dependency.address() as net.AddressInfo
   const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-test-'))
+  t.after(() => rmSync(out, { recursive: true, force: true }))
   let pressed = false
-  const ended = await runCli(['recover', '--json', '--out', out, '--within', '1s', '--', 'node', app('pool')], {
+  const given = ['--dependency', `DB=redis://me:secret@127.0.0.1:${port}/0`, '--within', '1s']
+  const ended = await runCli(['recover', '--json', '--out', out, ...given, '--', 'node', app('asks-dependency')], {
     mark: path.basename(out),
     onStderr(text, kill) {
       if (!pressed && /^bare: /m.test(text)) {
@@ -152,8 +211,11 @@ test('Ctrl-C keeps what was measured, marks it incomplete, and leaves no process
   })
   assert.equal(ended.code, 130, ended.stderr)
   assert.deepEqual(await carrying(path.basename(out)), [])
-  assert.equal(readdirSync(out).length, 1)
-  const { incomplete, measured } = JSON.parse(ended.stdout)
+  const [folder, ...others] = readdirSync(out)
+  assert.deepEqual(others, [])
+  const { incomplete, measured, conditions } = JSON.parse(ended.stdout)
   assert.deepEqual([incomplete, measured.limits[0].arm, measured.limits.length], [true, 'bare', 1])
-  rmSync(out, { recursive: true, force: true })
+  assert.match(conditions.commandLine, /--dependency 'DB=redis:\/\/…@127\.0\.0\.1:\d+\/0'/)
+  const written = readdirSync(path.join(out, folder!)).map(file => readFileSync(path.join(out, folder!, file), 'utf8'))
+  for (const text of [ended.stdout, ended.stderr, ...written]) assert.ok(!text.includes('secret'), text.slice(0, 500))
 })

@@ -6,7 +6,15 @@ import { Histogram } from '../../src/load/histogram.ts'
 import type { LoadOutcome } from '../../src/load/plan.ts'
 import type { Recovery } from '../../src/melt/measured.ts'
 import { checkOptions } from '../../src/melt/options.ts'
-import { backInWords, judgedRecoveries, recoveryOf, recoveryPlan, spikeInWords } from '../../src/melt/recovery.ts'
+import {
+  backInWords,
+  judgedRecoveries,
+  recoveryFrom,
+  recoveryOf,
+  recoveryPlan,
+  spikeInWords,
+} from '../../src/melt/recovery.ts'
+import { secondOf } from '../../src/melt/summary.ts'
 import { meltView } from '../../src/melt/view.ts'
 import { pictureSvg } from '../../src/report/plot-svg.ts'
 import { arms, type Made, madeMeasured, outcome, second } from './fixture.ts'
@@ -71,6 +79,21 @@ test('recovery is unsure if the app was late before the spike, or the generator 
   // Late, it can only have made the app look worse, and not sending, better.
   assert.equal(recovery([well], { clean: { ...clean, ok: inTime(2000) } }).unsure, null)
   assert.equal(recovery([well], { unsent: 100 }).unsure, 'the generator itself was late')
+})
+
+test('requests due just before a silence wait in it, so the second before that one tells whether the app was late', () => {
+  const silence = { ...shape, beforeS: 3, spike: 0.8, retries: 0, isOutage: true } as const
+  const late: Made = { good: 90, late: 10 }
+  const unsure = (...before: readonly Made[]) =>
+    recoveryFrom('bare', silence, {
+      seconds: [...before, melting, melting, ...Array<Made>(8).fill(well)].map((made, at) =>
+        secondOf(second(at, made), 1000),
+      ),
+      ...{ died: false, isDisturbed: false, isGeneratorLate: () => false },
+    }).unsure
+  assert.equal(unsure(well, well, late), null)
+  assert.equal(unsure(well, late, late), 'it was late even with its dependency')
+  assert.equal(spikeInWords(silence), '2 s without its dependency')
 })
 
 const measured = (bare: Recovery, guarded: Recovery, more = {}) =>
