@@ -39,6 +39,8 @@ const LOAD = 4
 /** Of a closed loop, and how often before and after. */
 const SECONDS = 3
 const TIMES = 4
+/** In turns: some apps do more with many, some with few. */
+const USERS = [10, 100]
 /** Of the open loop. In the first seconds an app that melts still answers in time, as its queue was empty. */
 const OPEN_SECONDS = 9
 const FILLED_AFTER = 3
@@ -68,8 +70,8 @@ const tool = wrk === undefined ? `autocannon ${versionHere('autocannon')}` : `wr
 if (!values.table && versionHere('vegeta') === undefined) refuse('vegeta is not here')
 
 /** Answers 2xx and 3xx, a second. */
-function closedLoop(url: string, ask: Ask, seconds: number): number {
-  return (wrk === undefined ? withAutocannon : withWrk)({ url, ask, seconds }, outside)
+function closedLoop(url: string, ask: Ask, seconds: number, users = USERS[0]!): number {
+  return (wrk === undefined ? withAutocannon : withWrk)({ url, ask, seconds, users }, outside)
 }
 
 /** Answers 2xx and 3xx within a second, a second. */
@@ -123,7 +125,7 @@ async function examine(name: string): Promise<AppVerdict> {
   const closed = (): Promise<readonly number[]> =>
     withApp('bare', url => {
       closedLoop(url, ask, 2 * SECONDS) // V8 compiles
-      return Array.from({ length: TIMES }, () => closedLoop(url, ask, SECONDS))
+      return Array.from({ length: TIMES }, (_, n) => closedLoop(url, ask, SECONDS, USERS[n % USERS.length]))
     })
   const before = await closed()
   const rate = LOAD * quantile(before, 0.5)

@@ -1,16 +1,16 @@
-/** The capacity of an app as other tools find it in a closed loop: ten users who each wait for their answer. */
+/** The capacity of an app as other tools find it in a closed loop: users who each wait for their answer. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Ask } from '../../apps/runner/definition.ts'
 
 const AUTOCANNON = join(import.meta.dirname, '../../node_modules/autocannon/autocannon.js')
-const USERS = '10'
 
 export interface ClosedLoop {
   readonly url: string
   readonly ask: Ask
   readonly seconds: number
+  readonly users: number
 }
 
 /** Runs a command and returns what it prints. */
@@ -20,8 +20,16 @@ export const headersOf = ({ headers = {} }: Ask): string[] =>
   Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
 
 /** Good answers a second. */
-export function withAutocannon({ url, ask, seconds }: ClosedLoop, outside: Outside): number {
-  const args = ['--json', '--connections', USERS, '--duration', String(seconds), '--method', ask.method ?? 'GET']
+export function withAutocannon({ url, ask, seconds, users }: ClosedLoop, outside: Outside): number {
+  const args = [
+    '--json',
+    '--connections',
+    String(users),
+    '--duration',
+    String(seconds),
+    '--method',
+    ask.method ?? 'GET',
+  ]
   for (const header of headersOf(ask)) args.push('--headers', header)
   if (ask.body !== undefined) args.push('--body', ask.body)
   const said = JSON.parse(outside([process.execPath, AUTOCANNON, ...args, url]).toString()) as {
@@ -33,13 +41,13 @@ export function withAutocannon({ url, ask, seconds }: ClosedLoop, outside: Outsi
 }
 
 /** Good answers a second. wrk takes a method and a body only from a script. */
-export function withWrk({ url, ask, seconds }: ClosedLoop, outside: Outside): number {
+export function withWrk({ url, ask, seconds, users }: ClosedLoop, outside: Outside): number {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-wrk-'))
   try {
     const script = join(folder, 'request.lua')
     writeFileSync(script, wrkScript(ask))
     const headers = headersOf(ask).flatMap(header => ['-H', header])
-    const args = ['-t1', `-c${USERS}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, ...headers, url]
+    const args = ['-t1', `-c${users}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, ...headers, url]
     return wrkRate(outside(['wrk', ...args]).toString())
   } finally {
     rmSync(folder, { recursive: true, force: true })

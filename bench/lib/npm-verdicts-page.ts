@@ -69,8 +69,8 @@ export function verdictsPage({ apps, load }: NpmVerdicts): string {
   ])
   return `# Verdicts of melt on apps of npm
 
-Made by \`node bench/npm-verdicts.ts\`. Capacity: the least and the most of eight closed loops of another tool, beside melt's
-search. Each arm: what melt says, and in brackets the share of the capacity that it answered within a second at ${load}x, beside the
+Made by \`node bench/npm-verdicts.ts\`. Capacity: the least and the most of eight closed loops of another tool, of 10 and of 100
+users in turns, beside melt's search. Each arm: what melt says, and in brackets the share of the capacity that it answered within a second at ${load}x, beside the
 answers within a second that vegeta counted. Melt is right if its capacity is in the other tool's range, give or take a tenth, and
 melted, sagged or held is also what vegeta's count is of a capacity in that range.
 
