@@ -148,7 +148,7 @@ async function examine(name: string): Promise<AppVerdict> {
     protected: arm('protected'),
   }
   return {
-    ...{ ...where, name, app: definition.title, request: `${ask.method ?? 'GET'} ${ask.path}`, tool },
+    ...{ ...where, name, app: definition.title, request: `${ask.method ?? 'GET'} ${ask.path}`, tool, users: USERS },
     ...{ ...judged, finding, outcome: outcomeOf(judged) },
   }
 }

@@ -20,6 +20,8 @@ export interface AppVerdict extends Conditions {
   readonly request: string
   /** The tool of the closed loop, such as `wrk 4.1.0`. */
   readonly tool: string
+  /** In a closed loop, in turns. */
+  readonly users: readonly number[]
   /** Answers a second: the least and the most of several times. */
   readonly closedLoop: readonly [number, number]
   readonly melt: number
@@ -62,17 +64,17 @@ export function verdictsPage({ apps, load }: NpmVerdicts): string {
     ...[
       each.app,
       `\`${each.request}\``,
-      `${each.closedLoop.map(formatRate).join(' to ')}/s, ${each.tool}`,
+      `${each.closedLoop.map(formatRate).join(' to ')}/s, ${each.tool}, ${each.users.join(' or ')} users`,
       `${formatRate(each.melt)}/s`,
     ],
     ...[of(each.bare), of(each.protected), SAID[each.outcome], each.note ?? 'not looked at'],
   ])
   return `# Verdicts of melt on apps of npm
 
-Made by \`node bench/npm-verdicts.ts\`. Capacity: the least and the most of eight closed loops of another tool, of 10 and of 100
-users in turns, beside melt's search. Each arm: what melt says, and in brackets the share of the capacity that it answered within a second at ${load}x, beside the
-answers within a second that vegeta counted. Melt is right if its capacity is in the other tool's range, give or take a tenth, and
-melted, sagged or held is also what vegeta's count is of a capacity in that range.
+Made by \`node bench/npm-verdicts.ts\`. Capacity: the least and the most of eight closed loops of another tool, with these numbers
+of users in turns, beside melt's search. Each arm: what melt says, and in brackets the share of the capacity that it answered
+within a second at ${load}x, beside the answers within a second that vegeta counted. Melt is right if its capacity is in the other
+tool's range, give or take a tenth, and melted, sagged or held is also what vegeta's count is of a capacity in that range.
 
 ${markdownTable(columns, rows)}
 

@@ -58,7 +58,15 @@ describe('the verdicts on apps of npm', () => {
   const arm = { vegeta: 200, melt: 0.22, says: 'melts' }
   const verdict: AppVerdict = {
     ...{ date: '2026-11-28', node: 'v24', cpu: 'AMD', cores: 2, loadBefore: 0.1, kernel: '6', commit: 'abc' },
-    ...{ name: 'nestjs', app: 'NestJS', request: 'GET /', tool: 'wrk 4.1.0', closedLoop: [900, 1000], melt: 980 },
+    ...{
+      name: 'nestjs',
+      app: 'NestJS',
+      request: 'GET /',
+      tool: 'wrk 4.1.0',
+      users: [10, 100],
+      closedLoop: [900, 1000],
+      melt: 980,
+    },
     ...{ bare: arm, protected: { ...arm, says: 'holds' }, finding: '', outcome: 'right' },
   }
 
@@ -66,7 +74,7 @@ describe('the verdicts on apps of npm', () => {
     const page = verdictsPage({ load: 4, apps: [{ ...verdict, note: 'it stood still' }] })
     assert.match(
       page,
-      /\| NestJS \| `GET \/` \| 900 to 1,000\/s, wrk 4\.1\.0 \| 980\/s \|.*\| yes \| it stood still \|/,
+      /\| NestJS \| `GET \/` \| 900 to 1,000\/s, wrk 4\.1\.0, 10 or 100 users \| 980\/s \|.*\| yes \| it stood still \|/,
     )
     assert.match(page, /- NestJS: 2026-11-28, commit abc/)
     const shown = (outcome: Outcome) => verdictsPage({ load: 4, apps: [{ ...verdict, outcome }] })
