@@ -3,16 +3,13 @@
  * not steady, so the closed loop gives a range, and a share of it. Pure.
  */
 import { toneOf } from '../../packages/lab/src/report/standing.ts'
-import type { AppVerdict, ArmVerdict } from './npm-verdicts-page.ts'
+import type { AppVerdict, ArmVerdict, Outcome } from './npm-verdicts-page.ts'
 
 /** Melt's capacity may lie this far outside the range of the closed loop. */
 const BEYOND = 0.1
 
 export type Judged = Pick<AppVerdict, 'closedLoop' | 'melt' | 'bare' | 'protected'>
 
-export type Outcome = 'right' | 'wrong' | 'none'
-
-/** `none` where melt gave no verdict. */
 export function outcomeOf({ closedLoop: [least, most], melt, bare, protected: guarded }: Judged): Outcome {
   const arms = [bare, guarded]
   if (arms.some(({ says }) => says === 'no verdict')) return 'none'

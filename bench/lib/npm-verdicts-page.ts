@@ -1,7 +1,6 @@
 /** The verdicts of bench/npm-verdicts.ts, as a page. Pure. */
 import { formatPercent, formatRate } from '../../packages/lab/src/report/format.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
-import type { Outcome } from './npm-verdicts-judge.ts'
 import type { Conditions } from './conditions.ts'
 import { measuredOn } from './page-table.ts'
 
@@ -12,6 +11,9 @@ export interface ArmVerdict {
   readonly melt: number
   readonly says: string
 }
+
+/** `none` where melt gave no verdict. */
+export type Outcome = 'right' | 'wrong' | 'none'
 
 export interface AppVerdict extends Conditions {
   /** The folder of apps/. */

@@ -4,8 +4,8 @@ import { describe, test } from 'node:test'
 import { wrkRate, wrkScript } from '../../bench/lib/closed-loop.ts'
 import { judged } from '../../bench/lib/interval-figures.ts'
 import { moduleVersionIn, versionIn } from '../../bench/lib/load-tools.ts'
-import { type Judged, type Outcome, outcomeOf } from '../../bench/lib/npm-verdicts-judge.ts'
-import { type AppVerdict, notesOf, verdictsPage } from '../../bench/lib/npm-verdicts-page.ts'
+import { type Judged, outcomeOf } from '../../bench/lib/npm-verdicts-judge.ts'
+import { type AppVerdict, notesOf, type Outcome, verdictsPage } from '../../bench/lib/npm-verdicts-page.ts'
 
 describe('the version of a tool', () => {
   test('is not that of Go', () => {
