@@ -7,7 +7,7 @@
  * A certificate is wrong when a figure exceeds the worst of the runs without a stop by more than a certificate allows.
  * Exit code 1 when there is one, or when no run without a stop is certified: on a quiet machine they are.
  */
-import { allowedMs, FIGURES } from '../packages/lab/src/load/certify.ts'
+import { doubtedMs, FIGURES } from '../packages/lab/src/load/certify.ts'
 import { seededRandom } from '../packages/lab/src/load/random.ts'
 import { allowedCores, coresOf, pinSelf } from '../packages/lab/src/launch/core-pinning.ts'
 import { StoppedGenerator, type StoppedCase, type StoppedRun } from './lib/stopped-generator.ts'
@@ -51,7 +51,7 @@ for (const kind of CASES) {
       const { name } = figure
       const truth = Math.max(...controls.map(control => ok(control)[name][1]))
       const measured = ok(run)[name][1]
-      return measured - truth > allowedMs(figure, measured, count)
+      return doubtedMs(figure, [truth, measured], count) > 0
         ? [`${name} ${measured.toFixed(2)}, truth ${truth.toFixed(2)}`]
         : []
     })

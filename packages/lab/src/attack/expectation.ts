@@ -4,7 +4,7 @@
  * Pure.
  */
 import { formatDuration, parseDuration } from '../durations.ts'
-import { allowedMs, FIGURES } from '../load/certify.ts'
+import { doubtedMs, FIGURES } from '../load/certify.ts'
 import type { FigureName, LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { loadSeconds } from '../load/schedule.ts'
 import type { Judged } from '../report/judged.ts'
@@ -124,8 +124,8 @@ function doubtOf(metric: string, { certified, certificate, okLatency }: LoadOutc
   const figure = FIGURES.find(({ title }) => title === metric)
   const interval = figure && certificate.intervals.ok?.[figure.name]
   if (figure !== undefined && interval !== undefined) {
-    const [clean, measured] = interval
-    if (measured - clean > allowedMs(figure, measured, okLatency.count)) {
+    if (doubtedMs(figure, interval, okLatency.count) > 0) {
+      const [clean, measured] = interval
       return `not certified (${certificate.code}): the server's own value is ${inWords(clean, 'ms')} to ${inWords(measured, 'ms')}`
     }
   }

@@ -96,4 +96,4 @@ const hidden = (word: string): string =>
     .replace(/^((?:--header=)?([\w-]+):).*$/s, (whole, start: string, name: string) =>
       isCredential(name) ? `${start} …` : whole,
     )
-    .replace(/:\/\/.*@/s, '://…@')
+    .replace(/:\/\/[^/?#\s]*@/, '://…@')

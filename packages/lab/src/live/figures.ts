@@ -1,5 +1,5 @@
 /** The figures of one side over the last two seconds, from the generator's counts. Pure. */
-import { allowedMs, FIGURES } from '../load/certify.ts'
+import { doubtedMs, MEDIAN_AND_P99 } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import type { Fate, SideCounts } from './side-counter.ts'
@@ -47,21 +47,16 @@ export function figuresOf(ticks: readonly Counted[], capacity: number, state?: S
   return { ...rates, ...tailOf(ticks), state: state ?? stateOf(rates, capacity) }
 }
 
-/** The figures that certification judges. */
-const JUDGED = FIGURES.filter(({ name }) => name === 'p50' || name === 'p99')
-
 function tailOf(ticks: readonly Counted[]): Pick<Figures, 'p99Ms' | 'ownMs'> {
   const merged = (of: 'measured' | 'clean'): Histogram =>
     Histogram.merged(ticks.map(({ counts }) => Histogram.fromJSON(counts[of])))
   const measured = merged('measured')
   if (measured.count === 0) return { p99Ms: null, ownMs: null }
   const clean = merged('clean')
-  const own = JUDGED.flatMap(figure => {
-    const value = figure.read(measured)
-    const ownMs = value - figure.read(clean)
-    return ownMs > allowedMs(figure, value, measured.count) ? [ownMs] : []
-  })
-  return { p99Ms: measured.percentile(99), ownMs: own.length === 0 ? null : Math.max(...own) }
+  const own = MEDIAN_AND_P99.map(figure =>
+    doubtedMs(figure, [figure.read(clean), figure.read(measured)], measured.count),
+  )
+  return { p99Ms: measured.percentile(99), ownMs: Math.max(...own) || null }
 }
 
 /** The state depends on goodput as a share of min(offered, capacity), as the verdict of the report does. */

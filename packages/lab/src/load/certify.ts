@@ -77,6 +77,9 @@ export const FIGURES: readonly Figure[] = [
   { name: 'max', title: 'max', read: histogram => histogram.max, floorMs: EXTREME_MS, beyond: 0 },
 ]
 
+/** The figures by which a table or a page of an app is certified. */
+export const MEDIAN_AND_P99: readonly Figure[] = FIGURES.filter(({ name }) => name === 'p50' || name === 'p99')
+
 const TITLES: ByKind<string> = { ok: '', shed: 'shed ', other: 'other ', failed: 'failed ' }
 
 /** `codes` may contain duplicates. */
@@ -95,7 +98,7 @@ const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals
   )
 
 /** The allowance, ms, for a figure of `measured` ms over `count` requests. */
-export const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
+const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
   Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
 
 /** What the generator may have caused of a figure between these bounds, ms; 0 if it is certain. */

@@ -4,7 +4,6 @@ import { type Context, type RunningApp, type Scenario, scenario } from '../exper
 import { freePort } from '../launch/free-port.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { registerUrl } from '../launch/register-url.ts'
-import { Relay } from '../launch/relay.ts'
 import { checkAnswers } from '../launch/wait-until-listening.ts'
 import type { LoadOutcome, LoadPlan, LoadProgress } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
@@ -26,9 +25,9 @@ import type { Limit, MeltMeasured, MeltSetup, Recovery, RecoveryShape, StepResul
 import { UNSTEADY, whyNoVerdict } from './no-verdict.ts'
 import type { MeltOptions } from './options.ts'
 import { backInWords, lengthMs, recoveryOf, recoveryPlan, spikeInWords } from './recovery.ts'
+import { Silencer } from './silence.ts'
 import { underLoad } from './step.ts'
 import { rowsOf, summariseStep, whyUnjudged, windowOf } from './summary.ts'
-import { UserError } from '../user-error.ts'
 import { meltView } from './view.ts'
 
 export interface MeltExperiment
@@ -64,9 +63,9 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
     run: async (context, measured) => {
       const chosen = options(context.form)
       measured.setup = setupOf(chosen)
-      const relay = dependency && (await relayTo(dependency, context))
-      const env = { ...(await prepare?.(context, measured)), ...relay?.env }
-      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS, relay }, measured)
+      const silencer = dependency && (await Silencer.before(dependency, context))
+      const env = { ...(await prepare?.(context, measured)), ...silencer?.env }
+      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS, silencer }, measured)
       try {
         await melt.everything()
       } finally {
@@ -75,37 +74,6 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
     },
     view: view ?? (measured => meltView(measured, arms)),
   })
-}
-
-interface UsedRelay extends Pick<Relay, 'hold' | 'release' | 'passedBytes'> {
-  readonly env: Readonly<Record<string, string>>
-  /** @throws UserError if the app has never connected to it */
-  checkUsed(): void
-}
-
-async function relayTo({ variable, host, port, valueFor }: Dependency, context: Context): Promise<UsedRelay> {
-  const { signal, status } = context
-  status(`connecting to ${host}:${port}`)
-  const relay = await Relay.open({ host, port }, signal).catch((error: Error & { readonly code?: unknown }) => {
-    signal.throwIfAborted()
-    const why = typeof error.code === 'string' ? error.code : 'no answer within 5 s'
-    throw new UserError(`--dependency ${variable}: nothing accepts connections at ${host}:${port} (${why})`)
-  })
-  context.cleanUp(() => relay.close())
-  return {
-    env: { [variable]: valueFor(relay.port) },
-    hold: () => relay.hold(),
-    release: () => relay.release(),
-    get passedBytes() {
-      return relay.passedBytes
-    },
-    checkUsed() {
-      if (relay.accepted > 0) return
-      throw new UserError(
-        `the command never connected to 127.0.0.1:${relay.port}, which ${variable} names in its environment: does it read ${variable}?`,
-      )
-    },
-  }
 }
 
 function setupOf(options: MeltOptions): MeltSetup {
@@ -131,7 +99,7 @@ interface MeltParts {
   readonly arms: readonly Arm[]
   readonly env: Readonly<Record<string, string>>
   readonly limitsWithinS: number | undefined
-  readonly relay: UsedRelay | undefined
+  readonly silencer: Silencer | undefined
 }
 
 class Melt {
@@ -155,7 +123,7 @@ class Melt {
     if (this.#measured.capacity === null) {
       this.#measured.spinPerMs = { before: await calibrateSpin(core), after: null }
       for (const arm of this.#parts.arms) await this.#tryOut(arm)
-      this.#parts.relay?.checkUsed()
+      this.#parts.silencer?.checkUsed()
       await this.#withApp(bare, (app, url) => this.#findCapacity(app, url))
       this.#context.checkpoint()
     }
@@ -299,34 +267,6 @@ class Melt {
     }
   }
 
-  /** Holds the dependency back for `spikeS`, from `beforeS` after the load has begun. */
-  #outage({ beforeS, spikeS }: RecoveryShape) {
-    const { relay } = this.#parts
-    const timers: NodeJS.Timeout[] = []
-    let [passedBytes, wasUsed] = [0, false]
-    return {
-      /** Whether it was asked anything between the beginning of the load and the silence. */
-      get wasUsed() {
-        return wasUsed
-      },
-      begin() {
-        passedBytes = relay?.passedBytes ?? 0
-        const hold = (): void => {
-          wasUsed = (relay?.passedBytes ?? 0) > passedBytes
-          relay?.hold()
-        }
-        timers.push(
-          setTimeout(hold, 1000 * beforeS),
-          setTimeout(() => relay?.release(), 1000 * (beforeS + spikeS)),
-        )
-      },
-      end() {
-        for (const timer of timers) clearTimeout(timer)
-        relay?.release()
-      },
-    }
-  }
-
   #load(plan: LoadPlan, live?: ReturnType<typeof liveLine>, onStart?: () => void): Promise<LoadOutcome> {
     const { signal, status } = this.#context
     const telling = live === undefined ? {} : { onProgress: (seen: LoadProgress) => status(live(seen)) }
@@ -382,13 +322,12 @@ class Melt {
     const { isSteady } = await compiled(this.#capacityContext(app, url))
     const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
     const live = liveLine(arm.name, `recovery from ${spikeInWords(shape)}`, lengthMs(shape))
-    const outage = shape.isOutage ? this.#outage(shape) : undefined
-    const seen = await underLoad(app, this.#context.cores?.server, () => this.#load(plan, live, outage?.begin)).finally(
-      outage?.end,
-    )
+    const silence = shape.isOutage ? this.#parts.silencer?.trial(shape) : undefined
+    const load = () => this.#load(plan, live, () => silence?.begin())
+    const seen = await underLoad(app, this.#context.cores?.server, load).finally(() => silence?.end())
     this.#context.signal.throwIfAborted()
     const judged = recoveryOf(arm.name, shape, seen, sloMs)
-    const unused = outage?.wasUsed === false ? 'it asked its dependency nothing before the silence' : null
+    const unused = silence?.wasUsed === false ? 'it asked its dependency nothing before the silence' : null
     const recovery = { ...judged, unsure: judged.unsure ?? unused ?? (isSteady ? null : UNSTEADY) }
     const { unsure, backAfterS } = recovery
     const tone = unsure !== null ? 'none' : backAfterS === null ? 'bad' : 'good'
@@ -400,7 +339,7 @@ class Melt {
   /** Retries are tried in the highest spike from which the bare app recovers without them, to show their effect. */
   async #findLimits(withinS: number): Promise<void> {
     let spike = 0
-    const kinds = ['spike', 'retries', ...(this.#parts.relay === undefined ? [] : (['outage'] as const))] as const
+    const kinds = ['spike', 'retries', ...(this.#parts.silencer === undefined ? [] : (['outage'] as const))] as const
     for (const kind of kinds) {
       for (const arm of this.#parts.arms) {
         const { tried } = await this.#findLimit({ arm, kind, spike }, withinS)

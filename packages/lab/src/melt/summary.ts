@@ -3,7 +3,7 @@
  * their answers came. Pure.
  */
 import { sumOf, totalOf } from '../load/added.ts'
-import { doubtedMs, FIGURES } from '../load/certify.ts'
+import { doubtedMs, type Figure, MEDIAN_AND_P99 } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
@@ -113,10 +113,8 @@ export function latencyOf(parts: readonly Histogram[]): Latency {
 function doubtedIn({ certificate, okLatency }: LoadOutcome): Pick<StepResult, 'doubtedMs'> {
   const bounds = certificate.intervals.ok
   if (bounds === undefined) return {}
-  const doubted = FIGURES.filter(({ name }) => name === 'p50' || name === 'p99').map(
-    figure => [figure.name, doubtedMs(figure, bounds[figure.name], okLatency.count)] as const,
-  )
-  return doubtedOf(Object.fromEntries(doubted))
+  const ownMs = (figure: Figure) => [figure.name, doubtedMs(figure, bounds[figure.name], okLatency.count)] as const
+  return doubtedOf(Object.fromEntries(MEDIAN_AND_P99.map(ownMs)))
 }
 
 function doubtedOf(all: Doubted): Pick<StepResult, 'doubtedMs'> {

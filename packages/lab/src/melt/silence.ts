@@ -1,0 +1,76 @@
+/** Silences a dependency in trials of `recover`: the app gets the address of a relay in its place. */
+import type { Context } from '../experiment/scenario.ts'
+import { Relay } from '../launch/relay.ts'
+import { UserError } from '../user-error.ts'
+import type { Dependency } from './dependency.ts'
+import type { RecoveryShape } from './measured.ts'
+
+export class Silencer {
+  readonly #relay: Relay
+  readonly #variable: string
+  /** For every app. */
+  readonly env: Readonly<Record<string, string>>
+
+  private constructor(relay: Relay, { variable, valueFor }: Dependency) {
+    this.#relay = relay
+    this.#variable = variable
+    this.env = { [variable]: valueFor(relay.port) }
+  }
+
+  static async before(dependency: Dependency, { signal, status, cleanUp }: Context): Promise<Silencer> {
+    const { variable, host, port } = dependency
+    status(`connecting to ${host}:${port}`)
+    const relay = await Relay.open({ host, port }, signal).catch((error: Error & { readonly code?: unknown }) => {
+      signal.throwIfAborted()
+      const why = typeof error.code === 'string' ? error.code : 'no answer within 5 s'
+      throw new UserError(`--dependency ${variable}: nothing accepts connections at ${host}:${port} (${why})`)
+    })
+    cleanUp(() => relay.close())
+    return new Silencer(relay, dependency)
+  }
+
+  /** @throws UserError if the app has never connected to the relay */
+  checkUsed(): void {
+    if (this.#relay.accepted > 0) return
+    const { port } = this.#relay
+    throw new UserError(
+      `the command never connected to 127.0.0.1:${port}, which ${this.#variable} names in its environment: does it read ${this.#variable}?`,
+    )
+  }
+
+  /** A silence of `spikeS`, from `beforeS` after begin(), which is called when the load begins. */
+  trial(shape: RecoveryShape): Silence {
+    return new Silence(this.#relay, shape)
+  }
+}
+
+export class Silence {
+  readonly #relay: Relay
+  readonly #shape: RecoveryShape
+  readonly #timers: NodeJS.Timeout[] = []
+  /** Whether the app asked its dependency anything between the beginning of the load and the silence. */
+  wasUsed = false
+
+  constructor(relay: Relay, shape: RecoveryShape) {
+    this.#relay = relay
+    this.#shape = shape
+  }
+
+  begin(): void {
+    const { beforeS, spikeS } = this.#shape
+    const passedBytes = this.#relay.passedBytes
+    const hold = (): void => {
+      this.wasUsed = this.#relay.passedBytes > passedBytes
+      this.#relay.hold()
+    }
+    this.#timers.push(
+      setTimeout(hold, 1000 * beforeS),
+      setTimeout(() => this.#relay.release(), 1000 * (beforeS + spikeS)),
+    )
+  }
+
+  end(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#relay.release()
+  }
+}
