@@ -5,6 +5,7 @@ import { installedFolder } from '../../apps/runner/install.ts'
 import { type Cores, offer, runLoad } from '../../apps/runner/lab.ts'
 import type { Running } from '../../apps/runner/start.ts'
 import { printed } from '../../apps/streams/program.ts'
+import { watchSpeed } from '../../packages/lab/src/launch/core-speed.ts'
 import { compiled } from '../../packages/lab/src/melt/capacity.ts'
 import type { Recovery, RecoveryShape, SecondResult } from '../../packages/lab/src/melt/measured.ts'
 import { presets } from '../../packages/lab/src/melt/options.ts'
@@ -40,9 +41,11 @@ export function recoveryLoad(
         return seconds.map(second => secondOf(second, target.sloMs))
       },
       async recover(capacity) {
-        const seen = await underLoad(running.app, pinning.server, () => run(recoveryPlan(target, capacity, shape)))
+        const seen = await underLoad(running.app, { core: pinning.server, speed: watchSpeed(undefined) }, () =>
+          run(recoveryPlan(target, capacity, shape)),
+        )
         // The caller counts what others use, without what the kernel does for a proxy's sockets.
-        return recoveryOf(arm, shape, { ...seen, foreign: null }, target.sloMs)
+        return recoveryOf(arm, shape, { ...seen, foreign: null }, { sloMs: target.sloMs, capacity: {} })
       },
     }
   }
@@ -74,6 +77,7 @@ export function recoveryLoad(
           seconds,
           died: running.app.ended() !== undefined,
           isDisturbed: false,
+          isCoreSlow: false,
           isGeneratorLate: isBack => !isBack && sendLagP99Ms > MOST_SEND_LAG_MS,
         })
       },

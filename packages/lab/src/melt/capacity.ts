@@ -1,5 +1,7 @@
 /** Measures an app's capacity with the probes of capacity-search.ts. */
+import { performance } from 'node:perf_hooks'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import type { SpeedWatch } from '../launch/core-speed.ts'
 import { UserError } from '../user-error.ts'
 import { nextProbe, type Probe } from './capacity-search.ts'
 import { probe, type Target } from './load-plans.ts'
@@ -12,9 +14,11 @@ export interface CapacityContext {
   readonly times: CapacityTimes
   readonly run: (plan: LoadPlan) => Promise<LoadOutcome>
   readonly onProbe: (probe: Probe & { readonly kind: string }) => void
+  /** Watches the server's core. */
+  readonly speed?: SpeedWatch
 }
 
-export type MeasuredCapacity = Pick<Capacity, 'rate' | 'users' | 'latencyP50Ms' | 'isSteady'>
+export type MeasuredCapacity = Pick<Capacity, 'rate' | 'users' | 'latencyP50Ms' | 'isSteady' | 'coreSpeed'>
 
 const warmUpUsers = 8
 /** An app that is still not steady after this many warm-ups, or searches, is measured but not judged. */
@@ -98,11 +102,13 @@ export async function searchCapacity(
   const searches = found.map(({ rate }) => rate)
   const rate = searches.slice(-2).reduce((a, b) => (a + b) / 2)
   const { endMs: _, ...result } = found.at(-1)!
+  const speeds = found.slice(-2).flatMap(each => each.coreSpeed ?? [])
+  const coreSpeed = speeds.length === 0 ? null : speeds.reduce((a, b) => a + b) / speeds.length
   // An app may be steady and still cold, for example while it loads its data.
   const again = await timed.run(probe(target, warmUpUsers, timed.times.warmUpMs))
   const firstWarm = found.find(each => each.rate >= (1 - AGREE_WITHIN) * rate)!
   const warmMs = isSlower(last, again) ? firstWarm.endMs - timed.times.confirmMs : coldMs
-  return { ...result, rate, searches, isSteady, coldMs: Math.round(warmMs) }
+  return { ...result, rate, coreSpeed, searches, isSteady, coldMs: Math.round(warmMs) }
 }
 
 type Searched = MeasuredCapacity & {
@@ -142,13 +148,15 @@ export async function remeasureCapacity(context: CapacityContext, users: number)
   return { ...again, isSteady }
 }
 
-async function confirm({ target, times, run }: CapacityContext, users: number): Promise<MeasuredCapacity> {
+async function confirm({ target, times, run, speed }: CapacityContext, users: number): Promise<MeasuredCapacity> {
+  const startedMs = performance.now()
   const outcome = await run(probe(target, users, times.confirmMs))
   // In the first second each user's first request has no predecessor, so more are scheduled than answered.
   const counted = outcome.seconds.filter(each => each.second >= 1 && (each.second + 1) * 1000 <= times.confirmMs)
   const good = counted.reduce((sum, each) => sum + each.good, 0)
   if (good === 0) throw new UserError(`the app stopped answering ${target.url} while its capacity was measured`)
-  return { rate: good / counted.length, users, latencyP50Ms: outcome.okLatency.percentile(50) }
+  const coreSpeed = speed?.between(startedMs + 1000, startedMs + times.confirmMs)
+  return { rate: good / counted.length, users, latencyP50Ms: outcome.okLatency.percentile(50), coreSpeed }
 }
 
 function requireAnswers(outcome: LoadOutcome, target: Target): void {

@@ -89,6 +89,8 @@ export interface Capacity {
   readonly isSteady?: boolean | undefined
   /** How long the app answered more slowly than later, at most: ms of load from the first request on. */
   readonly coldMs?: number | undefined
+  /** Of the server's core while `rate` was measured; null or absent if unknown. */
+  readonly coreSpeed?: number | null | undefined
   /** Concurrent users of the probe that gave the capacity. */
   readonly users: number
   readonly latencyP50Ms: number | null
@@ -144,6 +146,8 @@ export interface StepResult extends Fates {
     readonly cpuPerAnswerUs: number | null
     /** Share (0..1) of the server's core that other processes used; null if unknown. */
     readonly foreignShare: number | null
+    /** Work per ms of the server's core, in the window; null or absent if unknown. */
+    readonly coreSpeed?: number | null
     /** Set if the process ended by itself under the load. */
     readonly died: { readonly afterMs: number; readonly how: string } | null
   }

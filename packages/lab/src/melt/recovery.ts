@@ -5,9 +5,9 @@ import { formatCount, formatMultiple, formatPercent } from '../report/format.ts'
 import type { LinesPlot, ScenarioArm, Table } from '../report/result.ts'
 import { tableOf } from '../report/tables.ts'
 import { offer, type Target } from './load-plans.ts'
-import type { MeltMeasured, Recoveries, Recovery, RecoveryShape, SecondResult } from './measured.ts'
+import type { Capacity, MeltMeasured, Recoveries, Recovery, RecoveryShape, SecondResult } from './measured.ts'
 import type { UnderLoad } from './step.ts'
-import { isWell, NEARLY_ALL, secondOf } from './summary.ts'
+import { isWell, NEARLY_ALL, secondOf, speedOf } from './summary.ts'
 
 /** A load that every app can serve: closer to the capacity, a small drift would be an overload. */
 export const AFTER = 0.8
@@ -34,18 +34,21 @@ export function recoveryPlan(target: Target, capacity: number, shape: RecoverySh
   return { ...plan, arrival: { kind: 'open', schedule: { phases, spacing, seed: 1 }, retries } }
 }
 
-type Seen = Pick<UnderLoad<LoadOutcome>, 'outcome' | 'died' | 'foreign'>
+type Seen = Pick<UnderLoad<LoadOutcome>, 'outcome' | 'died' | 'foreign' | 'coreSpeed'>
 
 export function recoveryOf(
   arm: string,
   shape: RecoveryShape,
-  { outcome, died, foreign }: Seen,
-  sloMs: number,
+  { outcome, died, foreign, coreSpeed }: Seen,
+  { sloMs, capacity }: { readonly sloMs: number; readonly capacity: Pick<Capacity, 'coreSpeed'> },
 ): Recovery {
+  const { beforeS, spikeS, afterS } = shape
+  const after = { from: beforeS + spikeS, to: beforeS + spikeS + afterS }
   return recoveryFrom(arm, shape, {
     seconds: outcome.seconds.map(each => secondOf(each, sloMs)),
     died: died !== null,
     isDisturbed: (foreign ?? 0) > foreignBelow,
+    isCoreSlow: AFTER / speedOf(coreSpeed(after), capacity) > MOST_AFTER,
     isGeneratorLate,
   })
 
@@ -60,6 +63,8 @@ export function recoveryOf(
 /** What one run showed, with any load generator. */
 export interface Shown extends Pick<Recovery, 'died' | 'seconds'> {
   readonly isDisturbed: boolean
+  /** Whether the load after the spike was nearly all that the core could do at its speed then. */
+  readonly isCoreSlow: boolean
   /** Whether the generator's lateness may be the reason why the app was back, or was not. */
   readonly isGeneratorLate: (isBack: boolean) => boolean
 }
@@ -67,13 +72,15 @@ export interface Shown extends Pick<Recovery, 'died' | 'seconds'> {
 export function recoveryFrom(
   arm: string,
   shape: RecoveryShape,
-  { seconds, died, isDisturbed, isGeneratorLate }: Shown,
+  { seconds, died, isDisturbed, isCoreSlow, isGeneratorLate }: Shown,
 ): Recovery {
   const back = died ? null : backAfterS(seconds, shape.beforeS + shape.spikeS)
   return { arm, backAfterS: back, died, unsure: whyUnsure(), seconds }
 
   function whyUnsure(): string | null {
     if (isDisturbed) return 'something else used more than a tenth of the server’s core'
+    if (isCoreSlow && back === null && !died)
+      return 'the server’s core was slower after the spike than while the capacity was measured'
     if (isGeneratorLate(back !== null)) return 'the generator itself was late'
     if (!shape.isOutage) return isWell(seconds[shape.beforeS - 1]) ? null : LATE_BEFORE
     // Requests due just before the silence wait in it.

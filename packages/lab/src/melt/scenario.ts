@@ -7,6 +7,7 @@ import { registerUrl } from '../launch/register-url.ts'
 import { checkAnswers } from '../launch/wait-until-listening.ts'
 import type { LoadOutcome, LoadPlan, LoadProgress } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
+import { type SpeedWatch, watchSpeed } from '../launch/core-speed.ts'
 import { busyNow } from '../processes/core-times.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
@@ -26,7 +27,7 @@ import { UNSTEADY, whyNoVerdict } from './no-verdict.ts'
 import type { MeltOptions } from './options.ts'
 import { backInWords, lengthMs, recoveryOf, recoveryPlan, spikeInWords } from './recovery.ts'
 import { Silencer } from './silence.ts'
-import { underLoad } from './step.ts'
+import { type ServerCore, underLoad } from './step.ts'
 import { rowsOf, summariseStep, whyUnjudged, windowOf } from './summary.ts'
 import { meltView } from './view.ts'
 
@@ -65,10 +66,13 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
       measured.setup = setupOf(chosen)
       const silencer = dependency && (await Silencer.before(dependency, context))
       const env = { ...(await prepare?.(context, measured)), ...silencer?.env }
-      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS, silencer }, measured)
+      await checkQuiet(context)
+      const speed = watchSpeed(context.cores?.server)
+      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS, silencer, speed }, measured)
       try {
         await melt.everything()
       } finally {
+        speed.stop()
         for (const doubt of reasonsToDoubt(measured)) context.doubt(doubt)
       }
     },
@@ -100,6 +104,18 @@ interface MeltParts {
   readonly env: Readonly<Record<string, string>>
   readonly limitsWithinS: number | undefined
   readonly silencer: Silencer | undefined
+  readonly speed: SpeedWatch
+}
+
+async function checkQuiet({ cores, signal, status, line, doubt }: Context): Promise<void> {
+  status('checking that the machine is quiet')
+  const busy = await busyNow(1000, signal)
+  if (busy === undefined || cores === undefined) return
+  const worst = Math.max(busy[cores.server] ?? 0, busy[cores.lab] ?? 0)
+  if (worst < foreignBelow) return
+  const what = `another process kept a core of this run ${formatPercent(worst)} busy in the second before it started`
+  line(`warning: ${what}; the app will look worse than it is`)
+  doubt(what)
 }
 
 class Melt {
@@ -117,7 +133,6 @@ class Melt {
   async everything(): Promise<void> {
     const { rounds, recovery: shape } = this.#parts.options
     const core = this.#context.cores?.server
-    await this.#checkQuiet()
     this.#port = process.env['PORT'] ?? String(await freePort())
     const bare = this.#parts.arms[0]!
     if (this.#measured.capacity === null) {
@@ -147,18 +162,6 @@ class Melt {
     const { before } = this.#measured.capacity!
     const { mostRate = Number.POSITIVE_INFINITY } = this.#parts.shape
     return this.#parts.options.multiples.filter(multiple => multiple * before <= mostRate)
-  }
-
-  async #checkQuiet(): Promise<void> {
-    const { cores, signal } = this.#context
-    this.#context.status('checking that the machine is quiet')
-    const busy = await busyNow(1000, signal)
-    if (busy === undefined || cores === undefined) return
-    const worst = Math.max(busy[cores.server] ?? 0, busy[cores.lab] ?? 0)
-    if (worst < foreignBelow) return
-    const what = `another process kept a core of this run ${formatPercent(worst)} busy in the second before it started`
-    this.#context.line(`warning: ${what}; the app will look worse than it is`)
-    this.#context.doubt(what)
   }
 
   /** Reports what is wrong with an arm before minutes are spent. */
@@ -243,10 +246,11 @@ class Melt {
     const again =
       this.#parts.shape.capacity === undefined
         ? await remeasureCapacity(this.#capacityContext(app, url), users)
-        : { rate: before, isSteady: true }
+        : { rate: before, isSteady: true, coreSpeed: null }
     const isSteady = again.isSteady !== false && found.isSteady !== false
-    const [drift, rate] = [again.rate / before - 1, Math.max(before, again.rate)]
-    this.#measured.capacity = { ...found, rate, after: again.rate, drift, isSteady }
+    const { rate, coreSpeed } = again.rate > before ? again : found
+    const drift = again.rate / before - 1
+    this.#measured.capacity = { ...found, rate, coreSpeed, after: again.rate, drift, isSteady }
     this.#showRows()
     this.#context.line(`capacity again ${formatRate(again.rate)}/s`)
   }
@@ -255,6 +259,7 @@ class Melt {
     return {
       target: this.#target(url),
       times: this.#parts.options.capacityTimes,
+      speed: this.#parts.speed,
       run: async plan => {
         const outcome = await this.#load(plan)
         // A partial probe proves nothing.
@@ -265,6 +270,10 @@ class Melt {
       onProbe: ({ users, goodput }) =>
         this.#context.status(`measuring the capacity: ${users} users, ${formatRate(goodput)}/s`),
     }
+  }
+
+  #serverCore(): ServerCore {
+    return { core: this.#context.cores?.server, speed: this.#parts.speed }
   }
 
   #load(plan: LoadPlan, live?: ReturnType<typeof liveLine>, onStart?: () => void): Promise<LoadOutcome> {
@@ -285,7 +294,7 @@ class Melt {
     const app = await this.#start(arm)
     const target = this.#target(new URL(path, app.origin))
     const live = liveLine(label, `${formatRate(rate)}/s`, durationMs)
-    const { outcome, ...seen } = await underLoad(app, this.#context.cores?.server, () =>
+    const { outcome, ...seen } = await underLoad(app, this.#serverCore(), () =>
       Promise.all([
         this.#load(offer(target, rate, durationMs, crowd), live),
         beside && this.#load(offer(this.#besideTarget(app, beside.path), beside.rate, durationMs)),
@@ -324,9 +333,9 @@ class Melt {
     const live = liveLine(arm.name, `recovery from ${spikeInWords(shape)}`, lengthMs(shape))
     const silence = shape.isOutage ? this.#parts.silencer?.trial(shape) : undefined
     const load = () => this.#load(plan, live, () => silence?.begin())
-    const seen = await underLoad(app, this.#context.cores?.server, load).finally(() => silence?.end())
+    const seen = await underLoad(app, this.#serverCore(), load).finally(() => silence?.end())
     this.#context.signal.throwIfAborted()
-    const judged = recoveryOf(arm.name, shape, seen, sloMs)
+    const judged = recoveryOf(arm.name, shape, seen, { sloMs, capacity: this.#measured.capacity! })
     const unused = silence?.wasUsed === false ? 'it asked its dependency nothing before the silence' : null
     const recovery = { ...judged, unsure: judged.unsure ?? unused ?? (isSteady ? null : UNSTEADY) }
     const { unsure, backAfterS } = recovery

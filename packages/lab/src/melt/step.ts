@@ -1,8 +1,10 @@
 /** Watches an app under load: memory, CPU, whether it died, and what other processes used of its core. */
 import { performance } from 'node:perf_hooks'
 import type { App } from '../launch/command.ts'
+import type { SpeedWatch } from '../launch/core-speed.ts'
 import { busyShare, readCores } from '../processes/core-times.ts'
 import { type Watched, watch } from '../processes/watch-usage.ts'
+import type { Window } from './measured.ts'
 
 export interface UnderLoad<T> {
   readonly outcome: T
@@ -11,10 +13,21 @@ export interface UnderLoad<T> {
   readonly died: { readonly afterMs: number; readonly how: string } | null
   /** Share (0..1) of the server's core that other processes used; null if unknown. */
   readonly foreign: number | null
+  /** Mean speed of the server's core in these seconds of the load; null if unknown. */
+  readonly coreSpeed: (seconds: Window) => number | null
 }
 
-/** `core`: the app's core; undefined if it has none of its own. */
-export async function underLoad<T>(app: App, core: number | undefined, load: () => Promise<T>): Promise<UnderLoad<T>> {
+export interface ServerCore {
+  /** Undefined if the app has no core of its own. */
+  readonly core: number | undefined
+  readonly speed: SpeedWatch
+}
+
+export async function underLoad<T>(
+  app: App,
+  { core, speed }: ServerCore,
+  load: () => Promise<T>,
+): Promise<UnderLoad<T>> {
   const before = await readCores()
   const watching = watch(app.pid)
   const startedMs = performance.now()
@@ -29,7 +42,8 @@ export async function underLoad<T>(app: App, core: number | undefined, load: () 
     const watched = await watching.stop()
     const known = before !== undefined && after !== undefined && core !== undefined
     const foreign = known ? Math.max(0, busyShare(before, after, core) - watched.cpuMs / watched.watchedMs) : null
-    return { outcome, watched, died, foreign }
+    const coreSpeed = ({ from, to }: Window) => speed.between(startedMs + 1000 * from, startedMs + 1000 * to)
+    return { outcome, watched, died, foreign, coreSpeed }
   } finally {
     loading = false
     await watching.stop()

@@ -7,7 +7,7 @@ import { doubtedMs, type Figure, MEDIAN_AND_P99 } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
-import { formatMs } from '../report/format.ts'
+import { formatMs, formatPercent } from '../report/format.ts'
 import { median } from '../report/number-stats.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import type { Capacity, Doubted, Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
@@ -19,6 +19,9 @@ export { median }
 const steadyFromSecond = 1
 /** A step that is to show a warm app lasts at least this much longer than the app is cold, ms. */
 const WARM_MS = 2000
+
+/** A core whose speed changed by no more than this is taken for steady. */
+const STEADY_WITHIN = 0.1
 
 /** A single request delayed by a garbage collection is not a failure. */
 export const NEARLY_ALL = 0.99
@@ -44,7 +47,7 @@ export interface StepInput extends UnderLoad<LoadOutcome> {
 }
 
 export function summariseStep(input: StepInput): StepResult {
-  const { arm, multiple, round, window, sloMs, outcome, watched, died, foreign } = input
+  const { arm, multiple, round, window, sloMs, outcome, watched, died, foreign, coreSpeed } = input
   const inWindow = outcome.seconds.filter(each => each.second >= window.from && each.second < window.to)
   const answers = totalOf(outcome.answered)
   return {
@@ -64,6 +67,7 @@ export function summariseStep(input: StepInput): StepResult {
       cpuMs: watched.cpuMs,
       cpuPerAnswerUs: answers === 0 ? null : (watched.cpuMs * 1000) / answers,
       foreignShare: foreign,
+      coreSpeed: coreSpeed(window),
       died,
     },
     generator: {
@@ -128,10 +132,11 @@ function longest(histograms: readonly Histogram[]): number | null {
 }
 
 /** What the steps are judged by. */
-type Base = Pick<Capacity, 'rate' | 'coldMs'>
+type Base = Pick<Capacity, 'rate' | 'coldMs' | 'coreSpeed'>
 
 /** Why a step is no evidence about the app, and what to do; undefined if it is. Stored results may have no seconds. */
-export function whyUnjudged({ seconds = [], ...step }: StepResult, { rate, coldMs = 0 }: Base): string | undefined {
+export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): string | undefined {
+  const { rate, coldMs = 0 } = base
   const { died, foreignShare } = step.server
   if (died !== null) return undefined
   if ((foreignShare ?? 0) > foreignBelow) {
@@ -140,12 +145,24 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, { rate, coldM
   const third = Math.max(1, Math.floor(seconds.length / 3))
   // What begins later than in the first three seconds is not the cold start.
   const becomesWell = seconds.slice(-third).every(isWell) && !seconds.slice(0, Math.min(third, 3)).every(isWell)
-  if (toneOf(keptOf({ ...step, ofCapacity: step.goodput / rate })) === 'good') return undefined
+  const tone = toneOf(keptOf({ ...step, ofCapacity: step.goodput / rate }))
+  const speed = speedOf(step.server.coreSpeed, base)
+  if (toneOf(keptOf({ ...step, ofCapacity: step.goodput / (rate * speed) })) !== tone) {
+    return `the server’s core ran at ${formatPercent(speed)} of its speed while the capacity was measured, which changes the verdict; repeat it`
+  }
+  if (tone === 'good') return undefined
   if (becomesWell) return 'it answered all at the end and not at the start, as it was cold; use a longer --duration'
   // Less than its capacity would not have been too much for the warm app.
   const isShort = seconds.length > 0 && seconds.length * 1000 < coldMs + WARM_MS
   if (coldMs === 0 || step.multiple >= 1 || !isShort) return undefined
   return `it may have been cold, which it was for up to ${formatMs(coldMs)}; use a --duration of at least ${Math.ceil((coldMs + WARM_MS) / 1000)}s`
+}
+
+/** The speed of the core as a share of that with which the capacity was measured; 1 if they are near, or unknown. */
+export function speedOf(now: number | null | undefined, { coreSpeed }: Pick<Base, 'coreSpeed'>): number {
+  if (now == null || coreSpeed == null) return 1
+  const share = now / coreSpeed
+  return Math.abs(share - 1) <= STEADY_WITHIN ? 1 : share
 }
 
 /** One row per arm and multiple, ordered by arm, then by multiple. */

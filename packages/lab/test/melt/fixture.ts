@@ -85,6 +85,7 @@ function step(arm: string, multiple: number, made: Made): StepResult {
     watched: { samples, peakRssBytes: 79e6, cpuMs: 4800, watchedMs: 5000 },
     died: null,
     foreign: 0.01,
+    coreSpeed: () => null,
   })
 }
 

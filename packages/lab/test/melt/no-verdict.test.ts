@@ -191,6 +191,7 @@ test('fast 500 responses do not count towards the capacity, and a load answered 
   assert.equal(rate, 195)
   const step = summariseStep({
     ...{ arm: 'bare', multiple: 2, round: 1, window: { from: 0, to: 2 }, sloMs: 1000, died: null, foreign: 0 },
+    coreSpeed: () => null,
     outcome: outcome([second(0, { errors: 390 }), second(1, { errors: 390 })]),
     watched: { samples: [], peakRssBytes: 1, cpuMs: 1, watchedMs: 2000 },
   })
@@ -247,6 +248,34 @@ test('a step during which other processes were busy decides nothing', () => {
   assert.match(finding, /^At 1x its capacity, the bare app keeps 195/, 'it compares what is known of both')
 })
 
+const atSpeed = (coreSpeed: number, arm: string, ...loads: readonly number[]) => {
+  const made = capacity({ searches: [190, 195], coreSpeed: 2 })
+  const steps = made.steps.map(step =>
+    step.arm === arm && loads.includes(step.multiple) ? { ...step, server: { ...step.server, coreSpeed } } : step,
+  )
+  return { ...made, steps, rows: rowsOf(steps, ['bare', 'protected', 'toobusy-js'], made.capacity!) }
+}
+
+test('a step is not judged if its core had another speed, and at the speed of the capacity the verdict would differ', () => {
+  const half = changed(step => (step.arm === 'protected' ? { ...step, goodput: step.goodput / 1.5 } : step))
+  const slow = (coreSpeed: number) =>
+    rowsOf(
+      half.steps.map(step => ({ ...step, server: { ...step.server, coreSpeed } })),
+      ['protected'],
+      { rate: 195, coreSpeed: 2 },
+    ).find(({ multiple }) => multiple === 10)!.unjudged
+  assert.equal(
+    slow(1.33),
+    'the server’s core ran at 67 % of its speed while the capacity was measured, which changes the verdict; repeat it',
+  )
+  assert.deepEqual([slow(1.9), slow(2)], [undefined, undefined], 'it sags on a core as fast')
+  assert.match(slow(3)!, /^the server’s core ran at 150 % of its speed/, 'or melts, on a core that is no faster')
+  // An app that answers next to none in time has melted at any speed.
+  assert.deepEqual(verdictsOf(atSpeed(1.2, 'bare', 2, 6, 10))[0], ['melts at 2x', 'bad'])
+  // Below the capacity, what it answers of the load counts.
+  assert.deepEqual(verdictsOf(atSpeed(4, 'protected', 0.5))[1], ['holds to 10x', 'good'])
+})
+
 test('if no step can be judged, the run has no verdict', () => {
   const all = changed(step => ({ ...step, server: { ...step.server, foreignShare: 0.4 } }))
   const { finding, unjudged } = said(all)
@@ -272,6 +301,7 @@ const stepOf = (...shares: readonly number[]): StepResult =>
   summariseStep({
     ...{ arm: 'bare', multiple: 0.5, round: 1, window: { from: 1, to: shares.length }, sloMs: 1000 },
     ...{ died: null, foreign: 0.01, watched: { samples: [], peakRssBytes: 1, cpuMs: 1, watchedMs: 1000 } },
+    coreSpeed: () => null,
     outcome: outcome(shares.map((share, at) => second(at, { good: 100 * share, late: 100 * (1 - share) }))),
   })
 const verdictOn = (...steps: readonly StepResult[]) => {

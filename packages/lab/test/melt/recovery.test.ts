@@ -35,6 +35,7 @@ function recovery(
   more: Partial<LoadOutcome> = {},
   before: Made = well,
   died = false,
+  speed: number | null = null,
 ): Recovery {
   const rest = Array.from({ length: shape.afterS }, (_, at) => after[at] ?? after.at(-1)!)
   const seconds = [before, before, melting, melting, ...rest].map((made, at) => second(at, made))
@@ -42,8 +43,9 @@ function recovery(
   const seen = {
     outcome: { ...made, clean: { ...made.clean, ok: inTime(made.good) }, ...more },
     ...{ died: died ? { afterMs: 1, how: 'was killed' } : null, foreign: 0 },
+    coreSpeed: () => speed,
   }
-  return recoveryOf('bare', shape, seen, 1000)
+  return recoveryOf('bare', shape, seen, { sloMs: 1000, capacity: { coreSpeed: 1 } })
 }
 
 test('an app is back from the first of three good seconds in a row', () => {
@@ -81,6 +83,16 @@ test('recovery is unsure if the app was late before the spike, or the generator 
   assert.equal(recovery([well], { unsent: 100 }).unsure, 'the generator itself was late')
 })
 
+test('an app that stays late on a core that became slower is not judged', () => {
+  const slow = (after: Made, speed: number | null, died = false): string | null =>
+    recovery([after], {}, well, died, speed).unsure
+  const why = 'the server’s core was slower after the spike than while the capacity was measured'
+  assert.equal(slow(melting, 0.7), why)
+  assert.equal(slow(melting, 0.88), why)
+  assert.deepEqual([slow(melting, 0.95), slow(melting, null)], [null, null])
+  assert.deepEqual([slow(well, 0.7), slow(melting, 0.7, true)], [null, null], 'it is back, or dead')
+})
+
 test('requests due just before a silence wait in it, so the second before that one tells whether the app was late', () => {
   const silence = { ...shape, beforeS: 3, spike: 0.8, retries: 0, isOutage: true } as const
   const late: Made = { good: 90, late: 10 }
@@ -89,7 +101,7 @@ test('requests due just before a silence wait in it, so the second before that o
       seconds: [...before, melting, melting, ...Array<Made>(8).fill(well)].map((made, at) =>
         secondOf(second(at, made), 1000),
       ),
-      ...{ died: false, isDisturbed: false, isGeneratorLate: () => false },
+      ...{ died: false, isDisturbed: false, isCoreSlow: false, isGeneratorLate: () => false },
     }).unsure
   assert.equal(unsure(well, well, late), null)
   assert.equal(unsure(well, late, late), 'it was late even with its dependency')

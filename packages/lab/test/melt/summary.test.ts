@@ -21,6 +21,7 @@ const summarise = (seconds: readonly Made[], more = {}) =>
     watched,
     died: null,
     foreign: null,
+    coreSpeed: () => null,
   })
 
 test('the window starts after one second and ends with the schedule', () => {

@@ -39,6 +39,7 @@ export function millionRequests({ loads, seconds: length }: (typeof SHAPES)[keyo
     loads.map(multiple =>
       summariseStep({
         ...{ arm, multiple, round: 1, window, sloMs: 1000, died: null, foreign: 0, outcome: outcome(seconds) },
+        coreSpeed: () => null,
         watched: { samples, peakRssBytes: 1e8, cpuMs: 40_000, watchedMs: length * 1000 },
       }),
     ),

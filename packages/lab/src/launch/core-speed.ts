@@ -1,0 +1,51 @@
+/**
+ * Watches the speed of a core, because a core of a shared machine may lose a third of it for seconds, which neither CPU time
+ * nor steal shows.
+ */
+import { spawn } from 'node:child_process'
+import { performance } from 'node:perf_hooks'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { pinned } from './core-pinning.ts'
+
+export interface SpeedSample {
+  /** By `performance.now()`. */
+  readonly atMs: number
+  /** Work per ms of CPU time, in a unit of its own. */
+  readonly speed: number
+}
+
+export interface SpeedWatch {
+  /** The mean speed from `fromMs` to `toMs`; null if it was not measured then. */
+  between(fromMs: number, toMs: number): number | null
+  stop(): void
+}
+
+const probe = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './core-speed-probe.ts' : './core-speed-probe.js', import.meta.url),
+)
+
+/** Without a core of its own, a process has no speed that could be watched. The watch costs about 0.3 % of the core. */
+export function watchSpeed(core: number | undefined): SpeedWatch {
+  if (core === undefined) return { between: () => null, stop() {} }
+  const samples: SpeedSample[] = []
+  const [program, ...args] = pinned([process.execPath, '--no-warnings', probe], core)
+  const child = spawn(program!, args, {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  // Without samples no speed is known, and nothing is judged by it.
+  child.on('error', () => {})
+  child.unref()
+  createInterface(child.stdout).on('line', line => samples.push({ atMs: performance.now(), speed: Number(line) }))
+  return {
+    between: (fromMs, toMs) => meanSpeed(samples, fromMs, toMs),
+    stop: () => void child.kill('SIGKILL'),
+  }
+}
+
+/** Pure. */
+export function meanSpeed(samples: readonly SpeedSample[], fromMs: number, toMs: number): number | null {
+  const those = samples.filter(({ atMs }) => atMs >= fromMs && atMs < toMs)
+  return those.length === 0 ? null : those.reduce((sum, { speed }) => sum + speed, 0) / those.length
+}

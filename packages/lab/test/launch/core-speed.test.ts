@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { performance } from 'node:perf_hooks'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { allowedCores } from '../../src/launch/core-pinning.ts'
+import { meanSpeed, watchSpeed } from '../../src/launch/core-speed.ts'
+
+test('the speed of a time is the mean of its samples, and unknown without one', () => {
+  const samples = [1, 2, 3, 4].map(speed => ({ atMs: 100 * speed, speed }))
+  assert.equal(meanSpeed(samples, 200, 400), 2.5)
+  assert.equal(meanSpeed(samples, 401, 900), null)
+  assert.equal(meanSpeed([], 0, 900), null)
+})
+
+test('without a core of its own there is no speed', () => {
+  const watch = watchSpeed(undefined)
+  assert.equal(watch.between(0, Number.POSITIVE_INFINITY), null)
+  watch.stop()
+})
+
+const core = allowedCores().at(-1)
+
+test('a core is measured until the watch is stopped', { skip: core === undefined && 'needs taskset' }, async t => {
+  const watch = watchSpeed(core)
+  t.after(() => watch.stop())
+  const speed = (): number | null => watch.between(0, Number.POSITIVE_INFINITY)
+  while (speed() === null) await sleep(20)
+  assert.ok(speed()! > 10, `${speed()} hashes per ms`)
+  watch.stop()
+  await sleep(300)
+  assert.equal(watch.between(performance.now() - 100, Number.POSITIVE_INFINITY), null)
+})
