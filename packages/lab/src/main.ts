@@ -1,4 +1,5 @@
 /** The commands of `meltlab`, and the handling of their errors. */
+import { setImmediate } from 'node:timers/promises'
 import { Command, CommanderError, Help } from 'commander'
 import { labVersion } from './commands/lab-version.ts'
 import { UserError } from './user-error.ts'
@@ -85,6 +86,8 @@ for (const stream of [process.stdout, process.stderr]) {
 export async function main(): Promise<void> {
   try {
     await registerCommands(process.argv[2] ?? '')
+    // Lets the handlers run for a signal that came while the command was loading.
+    await setImmediate()
     await program.parseAsync()
   } catch (error) {
     fail(error)

@@ -54,7 +54,7 @@ test('a repeated signal within 400 ms is ignored, and another signal or a later 
 test('the entry point imports nothing but the signal handlers and the version check', () => {
   const imported = (name: string): (string | undefined)[] =>
     [...readFileSync(source(name), 'utf8').matchAll(/^(?:import|export)\b[^'(]*'([^']+)'/gm)].map(match => match[1])
-  assert.deepEqual(imported('cli.ts'), ['./node-version.ts', './signals.ts', 'node:timers/promises'])
+  assert.deepEqual(imported('cli.ts'), ['./node-version.ts', './signals.ts'])
   assert.deepEqual(imported('node-version.ts'), ['node:process'])
   assert.deepEqual(imported('signals.ts'), ['node:process'])
 })

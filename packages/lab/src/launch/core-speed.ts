@@ -1,6 +1,6 @@
 /**
- * Watches the speed of a core, because a core of a shared machine may lose a third of it for seconds, which neither CPU time
- * nor steal shows.
+ * Watches the speed of a core. A core of a shared machine may lose a third of its speed for some seconds, which neither CPU
+ * time nor steal shows.
  */
 import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
@@ -25,8 +25,11 @@ const probe = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './core-speed-probe.ts' : './core-speed-probe.js', import.meta.url),
 )
 
-/** Without a core of its own, a process has no speed that could be watched. The watch costs about 0.3 % of the core. */
-export function watchSpeed(core: number | undefined): SpeedWatch {
+/**
+ * Without a core of its own, a process has no speed that could be watched. The watch costs about 0.3 % of the core.
+ * `onLost` is called if it ends before `stop`: then no further speed is known.
+ */
+export function watchSpeed(core: number | undefined, onLost: () => void = () => {}): SpeedWatch {
   if (core === undefined) return { between: () => null, stop() {} }
   const samples: SpeedSample[] = []
   const [program, ...args] = pinned([process.execPath, '--no-warnings', probe], core)
@@ -34,13 +37,16 @@ export function watchSpeed(core: number | undefined): SpeedWatch {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...process.env, NODE_OPTIONS: '' },
   })
-  // Without samples no speed is known, and nothing is judged by it.
-  child.on('error', () => {})
+  child.on('error', onLost)
+  child.on('exit', onLost)
   child.unref()
   createInterface(child.stdout).on('line', line => samples.push({ atMs: performance.now(), speed: Number(line) }))
   return {
     between: (fromMs, toMs) => meanSpeed(samples, fromMs, toMs),
-    stop: () => void child.kill('SIGKILL'),
+    stop() {
+      child.off('exit', onLost)
+      child.kill('SIGKILL')
+    },
   }
 }
 

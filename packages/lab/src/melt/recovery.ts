@@ -43,12 +43,13 @@ export function recoveryOf(
   { sloMs, capacity }: { readonly sloMs: number; readonly capacity: Pick<Capacity, 'coreSpeed'> },
 ): Recovery {
   const { beforeS, spikeS, afterS } = shape
-  const after = { from: beforeS + spikeS, to: beforeS + spikeS + afterS }
+  const starts = Array.from({ length: spikeS + afterS - WINDOW_S + 1 }, (_, at) => beforeS + at)
+  const slowest = Math.min(...starts.map(from => speedOf(coreSpeed({ from, to: from + WINDOW_S }), capacity)))
   return recoveryFrom(arm, shape, {
     seconds: outcome.seconds.map(each => secondOf(each, sloMs)),
     died: died !== null,
     isDisturbed: (foreign ?? 0) > foreignBelow,
-    isCoreSlow: AFTER / speedOf(coreSpeed(after), capacity) > MOST_AFTER,
+    isCoreSlow: AFTER / slowest > MOST_AFTER,
     isGeneratorLate,
   })
 
@@ -63,7 +64,7 @@ export function recoveryOf(
 /** What one run showed, with any load generator. */
 export interface Shown extends Pick<Recovery, 'died' | 'seconds'> {
   readonly isDisturbed: boolean
-  /** Whether the load after the spike was nearly all that the core could do at its speed then. */
+  /** Whether the load after the spike was nearly all that the core could do in its slowest seconds since the spike. */
   readonly isCoreSlow: boolean
   /** Whether the generator's lateness may be the reason why the app was back, or was not. */
   readonly isGeneratorLate: (isBack: boolean) => boolean
@@ -79,8 +80,7 @@ export function recoveryFrom(
 
   function whyUnsure(): string | null {
     if (isDisturbed) return 'something else used more than a tenth of the server’s core'
-    if (isCoreSlow && back === null && !died)
-      return 'the server’s core was slower after the spike than while the capacity was measured'
+    if (isCoreSlow && back !== 0 && !died) return 'the server’s core was slower than while the capacity was measured'
     if (isGeneratorLate(back !== null)) return 'the generator itself was late'
     if (!shape.isOutage) return isWell(seconds[shape.beforeS - 1]) ? null : LATE_BEFORE
     // Requests due just before the silence wait in it.

@@ -67,7 +67,9 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
       const silencer = dependency && (await Silencer.before(dependency, context))
       const env = { ...(await prepare?.(context, measured)), ...silencer?.env }
       await checkQuiet(context)
-      const speed = watchSpeed(context.cores?.server)
+      const speed = watchSpeed(context.cores?.server, () =>
+        context.doubt('the speed of the server’s core was not measured to the end'),
+      )
       const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS, silencer, speed }, measured)
       try {
         await melt.everything()

@@ -7,8 +7,9 @@ import { doubtedMs, type Figure, MEDIAN_AND_P99 } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
-import { formatMs, formatPercent } from '../report/format.ts'
+import { formatMs } from '../report/format.ts'
 import { median } from '../report/number-stats.ts'
+import type { Standing } from '../report/result.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import type { Capacity, Doubted, Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
 import type { UnderLoad } from './step.ts'
@@ -147,8 +148,10 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
   const becomesWell = seconds.slice(-third).every(isWell) && !seconds.slice(0, Math.min(third, 3)).every(isWell)
   const tone = toneOf(keptOf({ ...step, ofCapacity: step.goodput / rate }))
   const speed = speedOf(step.server.coreSpeed, base)
-  if (toneOf(keptOf({ ...step, ofCapacity: step.goodput / (rate * speed) })) !== tone) {
-    return `the server’s core ran at ${formatPercent(speed)} of its speed while the capacity was measured, which changes the verdict; repeat it`
+  const toneAtSpeed = toneOf(keptOf({ ...step, ofCapacity: step.goodput / (rate * speed) }))
+  if (toneAtSpeed !== tone || isOtherLoad(step.multiple, speed, tone)) {
+    const change = speed < 1 ? 'slower' : 'faster'
+    return `the server’s core was ${change} than while the capacity was measured, which may be the reason; repeat it, or use a machine whose cores are not shared`
   }
   if (tone === 'good') return undefined
   if (becomesWell) return 'it answered all at the end and not at the start, as it was cold; use a longer --duration'
@@ -164,6 +167,12 @@ export function speedOf(now: number | null | undefined, { coreSpeed }: Pick<Base
   const share = now / coreSpeed
   return Math.abs(share - 1) <= STEADY_WITHIN ? 1 : share
 }
+
+/** On a slower core a load below the capacity may be above it, and on a faster core one above it may be below. */
+const isOtherLoad = (multiple: number, speed: number, tone: Standing['tone']): boolean =>
+  multiple <= 1
+    ? speed < 1 && multiple > (1 - STEADY_WITHIN) * speed && tone !== 'good'
+    : speed > 1 && multiple < (1 + STEADY_WITHIN) * speed && tone !== 'bad'
 
 /** One row per arm and multiple, ordered by arm, then by multiple. */
 export function rowsOf(steps: readonly StepResult[], arms: readonly string[], capacity: Base): Row[] {

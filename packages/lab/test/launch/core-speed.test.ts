@@ -20,13 +20,30 @@ test('without a core of its own there is no speed', () => {
 
 const core = allowedCores().at(-1)
 
-test('a core is measured until the watch is stopped', { skip: core === undefined && 'needs taskset' }, async t => {
+test('a core is measured until the watch is stopped', {
+  skip: core === undefined && 'needs taskset',
+  timeout: 30_000,
+}, async t => {
   const watch = watchSpeed(core)
   t.after(() => watch.stop())
   const speed = (): number | null => watch.between(0, Number.POSITIVE_INFINITY)
   while (speed() === null) await sleep(20)
   assert.ok(speed()! > 10, `${speed()} hashes per ms`)
   watch.stop()
+  await sleep(600)
+  assert.equal(watch.between(performance.now() - 400, Number.POSITIVE_INFINITY), null)
+})
+
+test('a watch that is lost says so, and one that is stopped does not', {
+  skip: core === undefined && 'needs taskset',
+}, async () => {
+  let lost = 0
+  // No machine has that core, so taskset fails.
+  const watch = watchSpeed(9999, () => lost++)
+  while (lost === 0) await sleep(20)
+  watch.stop()
+  const stopped = watchSpeed(core, () => lost++)
+  stopped.stop()
   await sleep(300)
-  assert.equal(watch.between(performance.now() - 100, Number.POSITIVE_INFINITY), null)
+  assert.equal(lost, 1)
 })

@@ -266,14 +266,31 @@ test('a step is not judged if its core had another speed, and at the speed of th
     ).find(({ multiple }) => multiple === 10)!.unjudged
   assert.equal(
     slow(1.33),
-    'the server’s core ran at 67 % of its speed while the capacity was measured, which changes the verdict; repeat it',
+    'the server’s core was slower than while the capacity was measured, which may be the reason; repeat it, or use a machine whose cores are not shared',
   )
   assert.deepEqual([slow(1.9), slow(2)], [undefined, undefined], 'it sags on a core as fast')
-  assert.match(slow(3)!, /^the server’s core ran at 150 % of its speed/, 'or melts, on a core that is no faster')
-  // An app that answers next to none in time has melted at any speed.
+  assert.match(slow(3)!, /^the server’s core was faster than/, 'or melts, on a core that is no faster')
+  // Far above the capacity, an app that answers next to none in time has melted at any speed.
   assert.deepEqual(verdictsOf(atSpeed(1.2, 'bare', 2, 6, 10))[0], ['melts at 2x', 'bad'])
-  // Below the capacity, what it answers of the load counts.
-  assert.deepEqual(verdictsOf(atSpeed(4, 'protected', 0.5))[1], ['holds to 10x', 'good'])
+  // Far below the capacity, what it answers of the load counts.
+  const isJudged = (made: MeltMeasured, arm: string, at: number) =>
+    made.rows.find(row => row.arm === arm && row.multiple === at)!.unjudged === undefined
+  assert.equal(isJudged(atSpeed(4, 'protected', 0.5), 'protected', 0.5), true)
+  assert.equal(isJudged(atSpeed(1.33, 'protected', 0.5), 'protected', 0.5), true)
+})
+
+test('a load that another speed of the core puts on the other side of the capacity is not judged', () => {
+  const judged = (multiple: number, goodput: number, coreSpeed: number): boolean => {
+    const [some] = madeMeasured().steps
+    const step = { ...some!, arm: 'bare', multiple, offered: 195 * multiple, goodput }
+    const [row] = rowsOf([{ ...step, server: { ...step.server, coreSpeed } }], ['bare'], { rate: 195, coreSpeed: 2 })
+    return row!.unjudged === undefined
+  }
+  // At two thirds of the speed, 0.8x and 1x are overloads, and 0.5x is none.
+  assert.deepEqual([judged(0.8, 5, 1.33), judged(1, 5, 1.33), judged(0.5, 5, 1.33)], [false, false, true])
+  assert.deepEqual([judged(0.8, 5, 2), judged(0.8, 156, 1.33)], [true, true], 'the same speed; all was answered')
+  // At one and a half of it, 1.2x is no overload, and 2x is one.
+  assert.deepEqual([judged(1.2, 234, 3), judged(1.2, 5, 3), judged(2, 290, 3)], [false, true, true])
 })
 
 test('if no step can be judged, the run has no verdict', () => {

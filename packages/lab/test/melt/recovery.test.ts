@@ -83,10 +83,10 @@ test('recovery is unsure if the app was late before the spike, or the generator 
   assert.equal(recovery([well], { unsent: 100 }).unsure, 'the generator itself was late')
 })
 
-test('an app that stays late on a core that became slower is not judged', () => {
+test('an app that is not back at once on a core that became slower is not judged', () => {
   const slow = (after: Made, speed: number | null, died = false): string | null =>
     recovery([after], {}, well, died, speed).unsure
-  const why = 'the server’s core was slower after the spike than while the capacity was measured'
+  const why = 'the server’s core was slower than while the capacity was measured'
   assert.equal(slow(melting, 0.7), why)
   assert.equal(slow(melting, 0.88), why)
   assert.deepEqual([slow(melting, 0.95), slow(melting, null)], [null, null])
