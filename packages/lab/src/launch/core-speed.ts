@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { sumOf } from '../load/added.ts'
 import { pinned } from './core-pinning.ts'
 
 export interface SpeedSample {
@@ -53,5 +54,5 @@ export function watchSpeed(core: number | undefined, onLost: () => void = () => 
 /** Pure. */
 export function meanSpeed(samples: readonly SpeedSample[], fromMs: number, toMs: number): number | null {
   const those = samples.filter(({ atMs }) => atMs >= fromMs && atMs < toMs)
-  return those.length === 0 ? null : those.reduce((sum, { speed }) => sum + speed, 0) / those.length
+  return those.length === 0 ? null : sumOf(those, ({ speed }) => speed) / those.length
 }

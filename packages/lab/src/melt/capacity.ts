@@ -1,7 +1,8 @@
 /** Measures an app's capacity with the probes of capacity-search.ts. */
 import { performance } from 'node:perf_hooks'
-import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import type { SpeedWatch } from '../launch/core-speed.ts'
+import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
+import { mean } from '../report/number-stats.ts'
 import { UserError } from '../user-error.ts'
 import { nextProbe, type Probe } from './capacity-search.ts'
 import { probe, type Target } from './load-plans.ts'
@@ -102,8 +103,7 @@ export async function searchCapacity(
   const searches = found.map(({ rate }) => rate)
   const rate = searches.slice(-2).reduce((a, b) => (a + b) / 2)
   const { endMs: _, ...result } = found.at(-1)!
-  const speeds = found.slice(-2).flatMap(each => each.coreSpeed ?? [])
-  const coreSpeed = speeds.length === 0 ? null : speeds.reduce((a, b) => a + b) / speeds.length
+  const coreSpeed = mean(found.slice(-2).flatMap(each => each.coreSpeed ?? []))
   // An app may be steady and still cold, for example while it loads its data.
   const again = await timed.run(probe(target, warmUpUsers, timed.times.warmUpMs))
   const firstWarm = found.find(each => each.rate >= (1 - AGREE_WITHIN) * rate)!

@@ -7,7 +7,7 @@ import { registerUrl } from '../launch/register-url.ts'
 import { checkAnswers } from '../launch/wait-until-listening.ts'
 import type { LoadOutcome, LoadPlan, LoadProgress } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
-import { type SpeedWatch, watchSpeed } from '../launch/core-speed.ts'
+import { watchSpeed } from '../launch/core-speed.ts'
 import { busyNow } from '../processes/core-times.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
@@ -70,7 +70,8 @@ export function meltScenario(experiment: MeltExperiment): Scenario<unknown> {
       const speed = watchSpeed(context.cores?.server, () =>
         context.doubt('the speed of the server’s core was not measured to the end'),
       )
-      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS, silencer, speed }, measured)
+      const server = { core: context.cores?.server, speed }
+      const melt = new Melt(context, { options: chosen, shape, env, arms, limitsWithinS, silencer, server }, measured)
       try {
         await melt.everything()
       } finally {
@@ -106,7 +107,7 @@ interface MeltParts {
   readonly env: Readonly<Record<string, string>>
   readonly limitsWithinS: number | undefined
   readonly silencer: Silencer | undefined
-  readonly speed: SpeedWatch
+  readonly server: ServerCore
 }
 
 async function checkQuiet({ cores, signal, status, line, doubt }: Context): Promise<void> {
@@ -134,7 +135,7 @@ class Melt {
 
   async everything(): Promise<void> {
     const { rounds, recovery: shape } = this.#parts.options
-    const core = this.#context.cores?.server
+    const { core } = this.#parts.server
     this.#port = process.env['PORT'] ?? String(await freePort())
     const bare = this.#parts.arms[0]!
     if (this.#measured.capacity === null) {
@@ -261,7 +262,7 @@ class Melt {
     return {
       target: this.#target(url),
       times: this.#parts.options.capacityTimes,
-      speed: this.#parts.speed,
+      speed: this.#parts.server.speed,
       run: async plan => {
         const outcome = await this.#load(plan)
         // A partial probe proves nothing.
@@ -272,10 +273,6 @@ class Melt {
       onProbe: ({ users, goodput }) =>
         this.#context.status(`measuring the capacity: ${users} users, ${formatRate(goodput)}/s`),
     }
-  }
-
-  #serverCore(): ServerCore {
-    return { core: this.#context.cores?.server, speed: this.#parts.speed }
   }
 
   #load(plan: LoadPlan, live?: ReturnType<typeof liveLine>, onStart?: () => void): Promise<LoadOutcome> {
@@ -296,7 +293,7 @@ class Melt {
     const app = await this.#start(arm)
     const target = this.#target(new URL(path, app.origin))
     const live = liveLine(label, `${formatRate(rate)}/s`, durationMs)
-    const { outcome, ...seen } = await underLoad(app, this.#serverCore(), () =>
+    const { outcome, ...seen } = await underLoad(app, this.#parts.server, () =>
       Promise.all([
         this.#load(offer(target, rate, durationMs, crowd), live),
         beside && this.#load(offer(this.#besideTarget(app, beside.path), beside.rate, durationMs)),
@@ -335,7 +332,7 @@ class Melt {
     const live = liveLine(arm.name, `recovery from ${spikeInWords(shape)}`, lengthMs(shape))
     const silence = shape.isOutage ? this.#parts.silencer?.trial(shape) : undefined
     const load = () => this.#load(plan, live, () => silence?.begin())
-    const seen = await underLoad(app, this.#serverCore(), load).finally(() => silence?.end())
+    const seen = await underLoad(app, this.#parts.server, load).finally(() => silence?.end())
     this.#context.signal.throwIfAborted()
     const judged = recoveryOf(arm.name, shape, seen, { sloMs, capacity: this.#measured.capacity! })
     const unused = silence?.wasUsed === false ? 'it asked its dependency nothing before the silence' : null

@@ -146,10 +146,10 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
   const third = Math.max(1, Math.floor(seconds.length / 3))
   // What begins later than in the first three seconds is not the cold start.
   const becomesWell = seconds.slice(-third).every(isWell) && !seconds.slice(0, Math.min(third, 3)).every(isWell)
-  const tone = toneOf(keptOf({ ...step, ofCapacity: step.goodput / rate }))
+  const toneAt = (capacity: number) => toneOf(keptOf({ ...step, ofCapacity: step.goodput / capacity }))
+  const tone = toneAt(rate)
   const speed = speedOf(step.server.coreSpeed, base)
-  const toneAtSpeed = toneOf(keptOf({ ...step, ofCapacity: step.goodput / (rate * speed) }))
-  if (toneAtSpeed !== tone || isOtherLoad(step.multiple, speed, tone)) {
+  if (toneAt(rate * speed) !== tone || isOtherLoad(step.multiple, speed, tone)) {
     const change = speed < 1 ? 'slower' : 'faster'
     return `the server’s core was ${change} than while the capacity was measured, which may be the reason; repeat it, or use a machine whose cores are not shared`
   }

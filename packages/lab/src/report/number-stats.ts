@@ -1,4 +1,5 @@
 /** Statistics of a list of numbers. Pure. */
+import { sumOf } from '../load/added.ts'
 
 export interface NumberStats {
   readonly count: number
@@ -16,6 +17,10 @@ export function median(values: readonly number[]): number | null {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
+/** Null without values. */
+export const mean = (values: readonly number[]): number | null =>
+  values.length === 0 ? null : sumOf(values, value => value) / values.length
+
 export function numberStats(values: readonly number[]): NumberStats | undefined {
   const last = values.at(-1)
   if (last === undefined) return undefined
@@ -23,7 +28,7 @@ export function numberStats(values: readonly number[]): NumberStats | undefined 
     count: values.length,
     min: values.reduce((a, b) => Math.min(a, b)),
     max: values.reduce((a, b) => Math.max(a, b)),
-    mean: values.reduce((a, b) => a + b, 0) / values.length,
+    mean: mean(values)!,
     last,
   }
 }

@@ -34,7 +34,7 @@ test('a core is measured until the watch is stopped', {
   assert.equal(watch.between(performance.now() - 400, Number.POSITIVE_INFINITY), null)
 })
 
-test('a watch that is lost says so, and one that is stopped does not', {
+test('a watch calls onLost when its process ends by itself, and not when it is stopped', {
   skip: core === undefined && 'needs taskset',
 }, async () => {
   let lost = 0
