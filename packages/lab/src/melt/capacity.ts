@@ -9,6 +9,7 @@ import { probe, type Target } from './load-plans.ts'
 import type { Capacity } from './measured.ts'
 import { AGREE_WITHIN, agree } from './no-verdict.ts'
 import type { CapacityTimes } from './options.ts'
+import { speedOf } from './summary.ts'
 
 export interface CapacityContext {
   readonly target: Target
@@ -67,14 +68,34 @@ const isSlower = (part: LoadOutcome, warm: LoadOutcome): boolean =>
 export const compiled = ({ target, times, run }: CapacityContext): ReturnType<typeof warmUp> =>
   warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
 
-/** Repeats the search until the last two results agree, at most `mostSearches` times; returns all results. */
+/**
+ * Repeats the search until its result agrees with an earlier one, at most `mostSearches` times. Returns all results except
+ * those between the two that agree: something else disturbed them.
+ */
 export async function untilAgreed<T>(
   measure: (before: T | undefined) => Promise<T>,
   rateOf: (found: T) => number,
 ): Promise<readonly [T, ...T[]]> {
   const found: [T, ...T[]] = [await measure(undefined)]
-  while (found.length < mostSearches && !agree(found.map(rateOf))) found.push(await measure(found.at(-1)))
+  while (found.length < mostSearches) {
+    const last = await measure(found.at(-1))
+    const same = found.findLastIndex(each => agree([rateOf(each), rateOf(last)]))
+    const [first, ...others] = found
+    if (same >= 0) return [first, ...others.slice(0, same), last]
+    found.push(last)
+  }
   return found
+}
+
+type Measured = Pick<Capacity, 'rate' | 'coreSpeed'>
+
+/**
+ * The larger capacity, and the smaller one at the same speed of the core. A core that was slower explains a smaller capacity up
+ * to its own share, and no app is slower on a faster core.
+ */
+export function rangeOf(larger: Measured, smaller: Measured): Pick<Capacity, 'rate' | 'coreSpeed' | 'least'> {
+  const slowed = Math.min(1, speedOf(smaller.coreSpeed, larger))
+  return { rate: larger.rate, coreSpeed: larger.coreSpeed, least: Math.min(larger.rate, smaller.rate / slowed) }
 }
 
 export async function searchCapacity(

@@ -91,6 +91,8 @@ export interface Capacity {
   readonly coldMs?: number | undefined
   /** Of the server's core while `rate` was measured; null or absent if unknown. */
   readonly coreSpeed?: number | null | undefined
+  /** The smaller of before and after, at that speed of the core: what the app itself could do at least. Absent before the end. */
+  readonly least?: number | undefined
   /** Concurrent users of the probe that gave the capacity. */
   readonly users: number
   readonly latencyP50Ms: number | null

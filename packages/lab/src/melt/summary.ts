@@ -7,7 +7,7 @@ import { doubtedMs, type Figure, MEDIAN_AND_P99 } from '../load/certify.ts'
 import { Histogram } from '../load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
-import { formatMs } from '../report/format.ts'
+import { formatMs, formatRate } from '../report/format.ts'
 import { median } from '../report/number-stats.ts'
 import type { Standing } from '../report/result.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
@@ -133,11 +133,11 @@ function longest(histograms: readonly Histogram[]): number | null {
 }
 
 /** What the steps are judged by. */
-type Base = Pick<Capacity, 'rate' | 'coldMs' | 'coreSpeed'>
+type Base = Pick<Capacity, 'rate' | 'least' | 'coldMs' | 'coreSpeed'>
 
 /** Why a step is no evidence about the app, and what to do; undefined if it is. Stored results may have no seconds. */
 export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): string | undefined {
-  const { rate, coldMs = 0 } = base
+  const { rate, least = rate, coldMs = 0 } = base
   const { died, foreignShare } = step.server
   if (died !== null) return undefined
   if ((foreignShare ?? 0) > foreignBelow) {
@@ -152,6 +152,9 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
   if (toneAt(rate * speed) !== tone || isOtherLoad(step.multiple, speed, tone)) {
     const change = speed < 1 ? 'slower' : 'faster'
     return `the server’s core was ${change} than while the capacity was measured, which may be the reason; repeat it, or use a machine whose cores are not shared`
+  }
+  if (toneAt(least) !== tone) {
+    return `its capacity was between ${formatRate(least)} and ${formatRate(rate)}/s, and the verdict depends on which; repeat it with a longer --duration and without other work`
   }
   if (tone === 'good') return undefined
   if (becomesWell) return 'it answered all at the end and not at the start, as it was cold; use a longer --duration'

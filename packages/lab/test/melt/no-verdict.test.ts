@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { saidOf } from '../../src/experiment/run-scenario.ts'
 import {
   type CapacityContext,
+  rangeOf,
   remeasureCapacity,
   searchCapacity,
   untilAgreed,
@@ -395,4 +396,45 @@ test('the warm-up ends when the rate is steady or after ten rounds, and repeated
     rate => rate,
   )
   assert.deepEqual(found, [2, 4, 8, 16])
+})
+
+test('a search between two that agree was disturbed, and does not count', async () => {
+  const searched = async (...rates: readonly number[]): Promise<readonly number[]> => {
+    let n = 0
+    return await untilAgreed(
+      async () => rates[n++]!,
+      rate => rate,
+    )
+  }
+  assert.deepEqual(await searched(1247, 1383, 1249, 1386), [1247, 1249])
+  assert.deepEqual(await searched(700, 1247, 1000, 1249), [700, 1247, 1249])
+  assert.deepEqual(await searched(1000, 1050, 5), [1000, 1050])
+})
+
+test('a slower core explains a smaller capacity up to its own share', () => {
+  const least = (smaller: number, coreSpeed: number | null) =>
+    Math.round(rangeOf({ rate: 154, coreSpeed: 4500 }, { rate: smaller, coreSpeed }).least!)
+  assert.deepEqual(
+    [least(118, 3375), least(118, 4400), least(118, null)],
+    [154, 118, 118],
+    'all of it, nothing, unknown',
+  )
+  assert.deepEqual([least(90, 3375), least(150, 3375)], [120, 154], 'a part; an app that does not depend on the core')
+  assert.equal(least(118, 9000), 118, 'no app is slower on a faster core')
+  const drifted = (least: number) => whyNoVerdict({ over: [154, 118], least, best: 0, isSteady: true })
+  assert.equal(drifted(154), undefined)
+  assert.match(drifted(118)!, /^the capacity drifted by 31 % during the run, from 154, then 118\/s/)
+})
+
+test('a step is not judged if its verdict depends on which of two capacities is right', () => {
+  const kept = (goodput: number, arm = 'protected'): string | undefined => {
+    const some = madeMeasured().steps.find(step => step.multiple === 2)!
+    const [row] = rowsOf([{ ...some, arm, goodput, offered: 720 }], [arm], { rate: 192, least: 165 })
+    return row!.unjudged
+  }
+  assert.equal(
+    kept(159),
+    'its capacity was between 165 and 192/s, and the verdict depends on which; repeat it with a longer --duration and without other work',
+  )
+  assert.deepEqual([kept(185), kept(120), kept(0, 'bare')], [undefined, undefined, undefined])
 })
