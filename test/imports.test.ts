@@ -142,7 +142,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       cli: ['node-version', 'signals', 'main'],
       index: ['load', 'report', 'results'],
     },
-    packages: ['commander', 'meltproof'],
+    packages: ['ajv', 'commander', 'meltproof'],
     pure: [],
   },
 }

@@ -1,13 +1,10 @@
-/** Reads the document of a load run, or says in one sentence why it cannot. Pure except for the schema file. */
-import { readFileSync } from 'node:fs'
+/** Reads the document of a load run, or says in one sentence why it cannot. */
 import { latenciesOf, sumOf, totalOf } from '../load/added.ts'
 import { type JourneyOutcome, KINDS, type LoadOutcome } from '../load/plan.ts'
 import { isOk } from '../load/tally.ts'
 import { UserError } from '../user-error.ts'
 import { ATTACK_VERSION, type AttackDocument, outcomeOf } from './attack-document.ts'
-import { faultOf, type Schema } from './schema-check.ts'
-
-const schema = JSON.parse(readFileSync(new URL('../../schema/attack.json', import.meta.url), 'utf8')) as Schema
+import { faultOf } from './schema-check.ts'
 
 /** @throws UserError for truncated or invalid JSON; `name` is the user's name for it */
 export function parseJson(text: string, name: string): unknown {
@@ -37,7 +34,7 @@ export function checkAttack(value: unknown, name: string): AttackDocument {
       `${name} has format version ${JSON.stringify(version) ?? 'none'}, but this meltlab reads version ${ATTACK_VERSION}; read it with the meltlab that wrote it, or repeat the run`,
     )
   }
-  const fault = faultOf(value, schema)
+  const fault = faultOf(value)
   if (fault !== undefined) throw damaged(name, fault)
   const document = value as AttackDocument
   const broken = brokenBooks(document)

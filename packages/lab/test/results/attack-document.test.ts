@@ -86,14 +86,18 @@ for (const [what, text, sentence] of [
   [
     'a count that is not a number',
     damaged(d => (d['seconds'][1].good = 'x')),
-    /is damaged: seconds\[1\]\.good must be a whole number, got "x"; use the file as meltlab attack --json wrote it, or repeat the run$/,
+    /is damaged: seconds\[1\]\.good must be integer, got "x"; use the file as meltlab attack --json wrote it, or repeat the run$/,
   ],
-  ['a missing member', damaged(d => delete d['histograms'].ok.clean), /is damaged: histograms\.ok lacks clean; /],
-  ['an unknown member', damaged(d => (d['extra'] = 1)), /is damaged: extra is not known; /],
+  [
+    'a missing member',
+    damaged(d => delete d['histograms'].ok.clean),
+    /is damaged: histograms\.ok must have required property 'clean'; /,
+  ],
+  ['an unknown member', damaged(d => (d['extra'] = 1)), /is damaged: it must not have extra, got an object; /],
   [
     'an invalid plan',
     damaged(d => (d['plan'].arrival.schedule.phases[0].rate = -1)),
-    /phases\[0\]\.rate must be at least 0, got -1; /,
+    /phases\[0\]\.rate must be >= 0, got -1; /,
   ],
   [
     'buckets that do not add up',
@@ -146,18 +150,22 @@ for (const [what, text, sentence] of [
   [
     'a count above the safe integers',
     damaged(d => (d['bytesRead'] = 1e300)),
-    /bytesRead must be at most 9007199254740991, got 1e\+300; /,
+    /bytesRead must be <= 9007199254740991, got 1e\+300; /,
   ],
   [
     '__proto__ as a status',
     damaged(d => (d['answered'] = JSON.parse('{"__proto__":24}'))),
-    /the name answered\.__proto__ must be of the form/,
+    /the name of answered\.__proto__ must match pattern/,
   ],
-  ['an unknown failure', damaged(d => (d['failed'] = { constructor: 4 })), /failed\.constructor is not known; /],
+  [
+    'an unknown failure',
+    damaged(d => (d['failed'] = { constructor: 4 })),
+    /failed must not have constructor, got an object; /,
+  ],
   [
     'a load without duration',
     damaged(d => (d['plan'].arrival.schedule.phases[0].durationMs = 0)),
-    /durationMs must be at least 1, got 0; /,
+    /durationMs must be >= 1, got 0; /,
   ],
   [
     'a javascript: URL',
@@ -167,7 +175,7 @@ for (const [what, text, sentence] of [
   [
     'a deeply nested value',
     attackJson(madeAttack()).replace(/"url": "[^"]*"/, `"url": ${'['.repeat(9000)}${']'.repeat(9000)}`),
-    /url must be a text, got a list; /,
+    /url must be string, got a list; /,
   ],
   ['requests that do not add up', damaged(d => (d['unsent'] = 5)), /sent and unsent add up to 33, scheduled is 28; /],
 ] as const) {

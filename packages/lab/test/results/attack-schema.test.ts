@@ -1,21 +1,11 @@
-/** The published schema: what `attack --json` prints is valid by a whole validator, and ours judges as that one does. */
+/** The published schema: what `attack --json` prints is valid, and no member may be missing or of another type. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { runLoad } from '../../src/load/run.ts'
 import { attackDocument, attackJson } from '../../src/results/attack-document.ts'
-import { faultOf, type Schema } from '../../src/results/schema-check.ts'
+import { faultOf } from '../../src/results/schema-check.ts'
 import { httpServer, planFor } from '../load/servers.ts'
 import { madeAttack, origin } from './made-attack.ts'
-
-const schema = JSON.parse(readFileSync(new URL('../../schema/attack.json', import.meta.url), 'utf8')) as Schema
-const validate = new Ajv2020({ strict: true, strictTypes: false, allErrors: false }).compile(schema as object)
-const isValid = (document: unknown): boolean => {
-  const valid = validate(document)
-  assert.equal(faultOf(document, schema) === undefined, valid, JSON.stringify(validate.errors))
-  return valid
-}
 
 test('the document of a real run is valid', async () => {
   let asked = 0
@@ -27,14 +17,14 @@ test('the document of a real run is valid', async () => {
   try {
     const plan = planFor(server.url, { headers: { accept: ['a', 'b'] }, body: 'x' })
     const document = attackDocument(plan, await runLoad(plan), origin)
-    assert.ok(isValid(JSON.parse(attackJson(document))), JSON.stringify(validate.errors))
+    assert.equal(faultOf(JSON.parse(attackJson(document))), undefined)
     assert.deepEqual(Object.keys(document.certificate.intervals), ['ok', 'shed', 'other', 'failed'])
   } finally {
     await server.close()
   }
 })
 
-test('faultOf() accepts exactly the documents that Ajv accepts, for any member missing or of another type', () => {
+test('a document with a member missing or of another type is refused in one sentence', () => {
   const plans = [
     {},
     { plan: { connections: { kind: 'fresh' } as const } },
@@ -43,10 +33,13 @@ test('faultOf() accepts exactly the documents that Ajv accepts, for any member m
   let refused = 0
   for (const made of plans) {
     const document = JSON.parse(attackJson(madeAttack({ seconds: 1, shed: 1, ...made }))) as Record<string, unknown>
-    assert.ok(isValid(document))
+    assert.equal(faultOf(document), undefined)
     for (const path of pathsOf(document)) {
       for (const value of [undefined, null, -1, 0.5, 'x', [], {}, true]) {
-        if (!isValid(changed(document, path, value))) refused++
+        const fault = faultOf(changed(document, path, value))
+        if (fault === undefined) continue
+        assert.match(fault, /^\S.* must .+/)
+        refused++
       }
     }
   }
