@@ -74,10 +74,17 @@ const phases = [
   // The others mostly wait, but the lab's keep to the same two cores however many there are. The unit tests are short and
   // come last, so that the cores are busy until the end.
   {
-    files: [...others.filter(file => !isMeasure(file)), ...unit],
-    concurrency: values.unit ? availableParallelism() : 4,
+    files: [...inTurns(others.filter(file => !isMeasure(file))), ...unit],
+    concurrency: values.unit ? availableParallelism() : 5,
   },
 ].filter(({ files }) => files.length > 0)
+
+/** The runtime's files and the others in turns: most of the runtime's wait, and most of the others compute. */
+function inTurns(files: readonly string[]): string[] {
+  const groups = Map.groupBy(files, file => file.startsWith('packages/meltproof/'))
+  const placed = [...groups.values()].flatMap(group => group.map((file, at) => ({ file, place: at / group.length })))
+  return placed.toSorted((one, other) => one.place - other.place).map(({ file }) => file)
+}
 
 process.once('exit', openToPostgres(join(import.meta.dirname, '..'), console.error))
 
