@@ -79,7 +79,7 @@ const phases = [
   },
 ].filter(({ files }) => files.length > 0)
 
-/** The runtime's files and the others in turns: most of the runtime's wait, and most of the others compute. */
+/** Files of the runtime and of the lab in turns: the runtime's wait more, and the lab's compute more. */
 function inTurns(files: readonly string[]): string[] {
   const groups = Map.groupBy(files, file => file.startsWith('packages/meltproof/'))
   const placed = [...groups.values()].flatMap(group => group.map((file, at) => ({ file, place: at / group.length })))

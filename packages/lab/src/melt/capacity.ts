@@ -9,7 +9,6 @@ import { probe, type Target } from './load-plans.ts'
 import type { Capacity } from './measured.ts'
 import { AGREE_WITHIN, agree } from './no-verdict.ts'
 import type { CapacityTimes } from './options.ts'
-import { speedOf } from './summary.ts'
 
 export interface CapacityContext {
   readonly target: Target
@@ -69,33 +68,39 @@ export const compiled = ({ target, times, run }: CapacityContext): ReturnType<ty
   warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
 
 /**
- * Repeats the search until its result agrees with an earlier one, at most `mostSearches` times. Returns all results except
- * those between the two that agree: something else disturbed them.
+ * Repeats the search until its result agrees with an earlier one, at most `mostSearches` times. Returns the results that
+ * count, in order. One between the two that agree does not count if it is smaller than both: other work can only reduce it.
  */
 export async function untilAgreed<T>(
   measure: (before: T | undefined) => Promise<T>,
   rateOf: (found: T) => number,
 ): Promise<readonly [T, ...T[]]> {
-  const found: [T, ...T[]] = [await measure(undefined)]
-  while (found.length < mostSearches) {
+  const [first, ...later]: [T, ...T[]] = [await measure(undefined)]
+  while (later.length < mostSearches - 1) {
+    const found = [first, ...later]
     const last = await measure(found.at(-1))
-    const same = found.findLastIndex(each => agree([rateOf(each), rateOf(last)]))
-    const [first, ...others] = found
-    if (same >= 0) return [first, ...others.slice(0, same), last]
-    found.push(last)
+    const isReduced = (each: T, same: T): boolean => rateOf(each) < Math.min(rateOf(same), rateOf(last))
+    const same = found.findLastIndex(
+      (one, at) => agree([rateOf(one), rateOf(last)]) && found.slice(at + 1).every(each => isReduced(each, one)),
+    )
+    if (same >= 0) return [first, ...later.slice(0, same), last]
+    later.push(last)
   }
-  return found
+  return [first, ...later]
 }
 
-type Measured = Pick<Capacity, 'rate' | 'coreSpeed'>
-
 /**
- * The larger capacity, and the smaller one at the same speed of the core. A core that was slower explains a smaller capacity up
- * to its own share, and no app is slower on a faster core.
+ * The larger of two capacities, and how much the smaller one differs from it beyond what the speed of the core explains: on a
+ * slower core an app may do less, up to the core's own share.
  */
-export function rangeOf(larger: Measured, smaller: Measured): Pick<Capacity, 'rate' | 'coreSpeed' | 'least'> {
-  const slowed = Math.min(1, speedOf(smaller.coreSpeed, larger))
-  return { rate: larger.rate, coreSpeed: larger.coreSpeed, least: Math.min(larger.rate, smaller.rate / slowed) }
+export function rangeOf(
+  larger: Pick<Capacity, 'rate' | 'coreSpeed'>,
+  smaller: Pick<Capacity, 'rate' | 'coreSpeed'>,
+): Pick<Capacity, 'rate' | 'coreSpeed' | 'ownDrift'> {
+  const { rate, coreSpeed } = larger
+  const isKnown = coreSpeed != null && smaller.coreSpeed != null
+  const atSameSpeed = isKnown ? smaller.rate * (coreSpeed / smaller.coreSpeed) : smaller.rate
+  return { rate, coreSpeed, ownDrift: Math.max(0, rate / atSameSpeed - 1) }
 }
 
 export async function searchCapacity(

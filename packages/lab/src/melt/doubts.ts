@@ -23,10 +23,11 @@ export function reasonsToDoubt({ capacity, spinPerMs: { before, after }, steps, 
   return why
 }
 
-function drifted({ drift, before, after }: Capacity): string[] {
+function drifted({ drift, ownDrift, before, after }: Capacity): string[] {
   if (drift === null || Math.abs(drift) <= steadyWithin) return []
   const share = formatPercent(Math.abs(drift))
-  return [`the capacity drifted by ${share}: ${formatRate(before)}/s before, ${formatRate(after!)}/s after`]
+  const reason = ownDrift !== undefined && ownDrift <= steadyWithin ? ', as did the speed of the core' : ''
+  return [`the capacity drifted by ${share}: ${formatRate(before)}/s before, ${formatRate(after!)}/s after${reason}`]
 }
 
 /** One sentence for each reason, with the steps to which it applies. */

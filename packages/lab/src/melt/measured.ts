@@ -83,7 +83,7 @@ export interface Capacity {
   readonly after: number | null
   /** after / before - 1 */
   readonly drift: number | null
-  /** The result of each search before the run; absent without a search. */
+  /** The results of the searches before the run that count; absent without a search. */
   readonly searches?: readonly number[] | undefined
   /** False if a warm-up ended before the rate was steady; absent in older results. */
   readonly isSteady?: boolean | undefined
@@ -91,8 +91,8 @@ export interface Capacity {
   readonly coldMs?: number | undefined
   /** Of the server's core while `rate` was measured; null or absent if unknown. */
   readonly coreSpeed?: number | null | undefined
-  /** The smaller of before and after, at that speed of the core: what the app itself could do at least. Absent before the end. */
-  readonly least?: number | undefined
+  /** How much `before` and `after` differ beyond what the core's speed explains, as a share of the smaller one. */
+  readonly ownDrift?: number | undefined
   /** Concurrent users of the probe that gave the capacity. */
   readonly users: number
   readonly latencyP50Ms: number | null

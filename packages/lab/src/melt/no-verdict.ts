@@ -8,14 +8,14 @@ const DRIFT_WITHIN = 0.25
 export const UNSTEADY = 'its rate still changed after the longest warm-up'
 
 export interface FoundCapacity {
-  /** The results of the searches, in order; absent if the capacity was given. */
+  /** The results of the searches that count, in order; absent if the capacity was given. */
   readonly searches?: readonly number[] | undefined
   /** False if the warm-up ended before the rate was steady; absent if unknown. */
   readonly isSteady?: boolean | undefined
   /** The capacity at several times of the run; null where it was not measured. */
   readonly over: readonly (number | null)[]
-  /** The smallest of them at the speed that the core had during the largest; absent if unknown. */
-  readonly least?: number | undefined
+  /** How much they differ beyond what the core's speed explains, as a share; absent if unknown. */
+  readonly ownDrift?: number | undefined
   /** The best goodput at any load. */
   readonly best: number
 }
@@ -26,7 +26,7 @@ export function agree(searches: readonly number[]): boolean {
 }
 
 /** A sentence with what to do; undefined if the capacity is good enough for a verdict. */
-export function whyNoVerdict({ searches, isSteady, over, least, best }: FoundCapacity): string | undefined {
+export function whyNoVerdict({ searches, isSteady, over, ownDrift, best }: FoundCapacity): string | undefined {
   const differs = searches !== undefined && !agree(searches)
   if (differs || isSteady === false) {
     const seen = `its capacity is not steady: ${differs ? `successive searches found ${inWords(searches)}` : UNSTEADY}`
@@ -34,11 +34,13 @@ export function whyNoVerdict({ searches, isSteady, over, least, best }: FoundCap
   }
   const known = over.filter(rate => rate !== null)
   const again = 'repeat it on a machine without other work, with an app that has warmed up'
-  const most = Math.max(...known)
-  const drift = spread(least === undefined ? known : [most, least])
-  if (known.length > 0 && drift > DRIFT_WITHIN) {
-    return `the capacity drifted by ${formatPercent(drift)} during the run, from ${inWords(known)}; ${again}`
+  const drift = known.length === 0 ? 0 : spread(known)
+  if ((ownDrift ?? drift) > DRIFT_WITHIN) {
+    const part =
+      ownDrift === undefined || ownDrift === drift ? '' : ` (${formatPercent(ownDrift)} at one speed of the core)`
+    return `the capacity drifted by ${formatPercent(drift)}${part} during the run, from ${inWords(known)}; ${again}`
   }
+  const most = Math.max(...known)
   if (known.length > 0 && best > most * (1 + DRIFT_WITHIN)) {
     return `a load was answered at ${formatRate(best)}/s, more than the capacity of ${formatRate(most)}/s that was measured; ${again}`
   }

@@ -95,9 +95,13 @@ function backAfterS(seconds: readonly SecondResult[], from: number): number | nu
   return null
 }
 
-/** Whether the app could serve the load after a spike. */
-export const isCarried = (capacity: MeltMeasured['capacity']): boolean =>
-  capacity === null || (AFTER * capacity.before) / (capacity.after ?? capacity.before) <= MOST_AFTER
+/** Whether the app could serve the load after a spike. Each recovery is judged by the speed that the core had meanwhile. */
+export function isCarried(capacity: MeltMeasured['capacity']): boolean {
+  if (capacity === null) return true
+  const { before, after } = capacity
+  if (after === null || after >= before) return true
+  return AFTER * (1 + (capacity.ownDrift ?? before / after - 1)) <= MOST_AFTER
+}
 
 /** For each arm that can be judged, the median of its rounds. */
 export function judgedRecoveries(measured: Pick<MeltMeasured, 'recovery' | 'capacity'>): Recoveries | undefined {

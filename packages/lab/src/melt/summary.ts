@@ -20,6 +20,8 @@ export { median }
 const steadyFromSecond = 1
 /** A step that is to show a warm app lasts at least this much longer than the app is cold, ms. */
 const WARM_MS = 2000
+/** An app whose goodput is below this share of its capacity answers next to no request in time. */
+const NEXT_TO_NONE = 0.05
 
 /** A core whose speed changed by no more than this is taken for steady. */
 const STEADY_WITHIN = 0.1
@@ -133,11 +135,11 @@ function longest(histograms: readonly Histogram[]): number | null {
 }
 
 /** What the steps are judged by. */
-type Base = Pick<Capacity, 'rate' | 'least' | 'coldMs' | 'coreSpeed'>
+type Base = Pick<Capacity, 'rate' | 'coldMs' | 'coreSpeed'> & Partial<Pick<Capacity, 'before' | 'after'>>
 
 /** Why a step is no evidence about the app, and what to do; undefined if it is. Stored results may have no seconds. */
 export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): string | undefined {
-  const { rate, least = rate, coldMs = 0 } = base
+  const { rate, before = rate, after } = base
   const { died, foreignShare } = step.server
   if (died !== null) return undefined
   if ((foreignShare ?? 0) > foreignBelow) {
@@ -146,22 +148,38 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
   const third = Math.max(1, Math.floor(seconds.length / 3))
   // What begins later than in the first three seconds is not the cold start.
   const becomesWell = seconds.slice(-third).every(isWell) && !seconds.slice(0, Math.min(third, 3)).every(isWell)
-  const toneAt = (capacity: number) => toneOf(keptOf({ ...step, ofCapacity: step.goodput / capacity }))
-  const tone = toneAt(rate)
+  const keptAt = (capacity: number) => keptOf({ ...step, ofCapacity: step.goodput / capacity })
+  const tone = toneOf(keptAt(rate))
   const speed = speedOf(step.server.coreSpeed, base)
-  if (toneAt(rate * speed) !== tone || isOtherLoad(step.multiple, speed, tone)) {
+  if (toneOf(keptAt(rate * speed)) !== tone || isOtherLoad(step.multiple, speed, tone)) {
     const change = speed < 1 ? 'slower' : 'faster'
     return `the server’s core was ${change} than while the capacity was measured, which may be the reason; repeat it, or use a machine whose cores are not shared`
   }
-  if (toneAt(least) !== tone) {
-    return `its capacity was between ${formatRate(least)} and ${formatRate(rate)}/s, and the verdict depends on which; repeat it with a longer --duration and without other work`
+  const least = Math.min(before, after ?? before)
+  if (toneOf(keptAt(least)) !== tone) {
+    return `its capacity was ${formatRate(least)} or ${formatRate(rate)}/s, and the verdict depends on which; repeat it without --quick and without other work`
   }
   if (tone === 'good') return undefined
   if (becomesWell) return 'it answered all at the end and not at the start, as it was cold; use a longer --duration'
-  // Less than its capacity would not have been too much for the warm app.
-  const isShort = seconds.length > 0 && seconds.length * 1000 < coldMs + WARM_MS
-  if (coldMs === 0 || step.multiple >= 1 || !isShort) return undefined
-  return `it may have been cold, which it was for up to ${formatMs(coldMs)}; use a --duration of at least ${Math.ceil((coldMs + WARM_MS) / 1000)}s`
+  return whyCold({ seconds, ...step }, base)
+}
+
+const RANKS = ['bad', 'fair', 'good']
+
+/** Whether a step without enough good answers may owe that to a process that was still cold. */
+function whyCold({ seconds, multiple, goodput, offered }: StepResult, { rate, coldMs = 0 }: Base): string | undefined {
+  if (coldMs === 0 || seconds.length === 0) return undefined
+  const toneOfGood = (good: number) => toneOf(keptOf({ goodput: good, offered, ofCapacity: good / rate }))
+  if (seconds.length * 1000 < coldMs + WARM_MS) {
+    // A cold app answers fewer requests of an overload, but not next to none.
+    if (multiple >= 1 && goodput < NEXT_TO_NONE * rate) return undefined
+    return `it may have been cold, which it was for up to ${formatMs(coldMs)}; use a --duration of at least ${Math.ceil((coldMs + WARM_MS) / 1000)}s`
+  }
+  const warm = seconds.filter(({ second }) => second * 1000 >= coldMs)
+  const warmTone = toneOfGood(sumOf(warm, second => second.goodput) / warm.length)
+  return RANKS.indexOf(warmTone) > RANKS.indexOf(toneOfGood(goodput))
+    ? 'it answered more at the end than at the start, as it was cold; use a longer --duration'
+    : undefined
 }
 
 /** The speed of the core as a share of that with which the capacity was measured; 1 if they are near, or unknown. */

@@ -43,7 +43,8 @@ test('a document with a member missing or of another type is refused in one sent
       }
     }
   }
-  assert.ok(refused > 500, `${refused}`)
+  // Every looser constraint of the schema lowers it.
+  assert.equal(refused, 4379)
 })
 
 /** Of every member, at every depth. */
