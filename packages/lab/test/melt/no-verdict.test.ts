@@ -19,6 +19,8 @@ import { checkOptions } from '../../src/melt/options.ts'
 import { meltScenario } from '../../src/melt/scenario.ts'
 import { armsOf } from '../../src/melt/arms.ts'
 import { isCarried } from '../../src/melt/recovery.ts'
+import { underLoad } from '../../src/melt/step.ts'
+import type { RunningApp } from '../../src/experiment/scenario.ts'
 import { keptOf } from '../../src/report/standing.ts'
 import { scenarioText } from '../../src/report/text.ts'
 import { catalogue } from '../../src/scenarios/catalogue.ts'
@@ -169,6 +171,24 @@ test('the capacity of an app that becomes ten times faster is measured after its
   const { rate, searches } = await searchCapacity(appThat(answered => 100 + 900 * Math.min(1, answered / 5000)).context)
   assert.ok(rate > 950, `${rate}/s after ${searches.join()}`)
   assert.equal(whyNoVerdict({ searches, over: [rate], best: rate }), undefined)
+})
+
+test('the speed of the core belongs to the seconds that are counted, of a capacity and of a step', async () => {
+  const asked: number[] = []
+  const speed = {
+    between(fromMs: number, toMs: number): number {
+      asked.push(Math.round(toMs - fromMs))
+      return 3
+    },
+    stop() {},
+  }
+  const again = await remeasureCapacity({ ...appThat(() => 200).context, speed }, 4)
+  assert.deepEqual([again.coreSpeed, asked.splice(0)], [3, [2000]], 'without the first of three')
+  const found = await searchCapacity({ ...appThat(() => 200).context, speed })
+  assert.deepEqual([found.coreSpeed, asked.splice(0)], [3, [2000, 2000]], 'of both searches')
+  const app = { pid: process.pid, exited: new Promise(() => {}) } as unknown as RunningApp
+  const { coreSpeed } = await underLoad(app, { core: undefined, speed }, async () => 'loaded')
+  assert.deepEqual([coreSpeed({ from: 1, to: 6 }), asked], [3, [5000]])
 })
 
 test('an app that keeps slowing down has no verdict, and the search ends', async () => {
