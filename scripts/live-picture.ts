@@ -80,7 +80,9 @@ async function recordRun(): Promise<Recording> {
   try {
     const result = text(lab.stdout!)
     const recording = await recordEvents(await addressOf(lab))
-    const { certified, why, unjudged, standings } = JSON.parse(await result) as ScenarioResult
+    const printed = await result
+    if (printed === '') throw new Error('meltlab live ended without a result; run it by hand to see why')
+    const { certified, why, unjudged, standings } = JSON.parse(printed) as ScenarioResult
     if (unjudged !== undefined) throw new Error(`the report of the run has no verdict: ${unjudged}`)
     for (const { arm, says } of standings ?? []) console.log(`${arm} ${says}`)
     console.log(certified ? 'certified' : `not certified: ${why.join('; ')}`)
