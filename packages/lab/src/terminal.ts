@@ -12,7 +12,7 @@ export interface Out {
 }
 
 /** The width of a default terminal, and of files. */
-export const USUAL_WIDTH = 80
+const USUAL_WIDTH = 80
 
 export const widthOf = ({ isTTY, columns }: Pick<Out, 'isTTY' | 'columns'>): number =>
   isTTY === true && columns !== undefined && columns > 0 ? columns : USUAL_WIDTH

@@ -22,7 +22,7 @@ export const CONFIDENCE = 0.98
 const RESOLUTION = 1 / 128
 
 /** Smaller changes count as no difference. For errors, a share of the requests. */
-export const TOLERANCE = 0.05
+const TOLERANCE = 0.05
 const TOLERATED_ERRORS = 0.01
 
 /** Lateness is mentioned if it adds more than this share to the width of the interval. */

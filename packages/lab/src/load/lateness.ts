@@ -20,7 +20,7 @@ export interface Freeze {
 export const FREEZE_MS = 100
 const MOST_FREEZES = 100
 /** After a pause of this length, answers are read before anything is decided. A turn takes a few microseconds. */
-export const GAP_MS = 1
+const GAP_MS = 1
 /** A timer that is later than this counts as the generator's lateness. */
 const TIMER_SLACK_MS = 2
 

@@ -19,8 +19,8 @@ import {
 } from './http-bytes.ts'
 
 /** Longest line (status line, header, chunk size), and the most header bytes, that are accepted as HTTP. */
-export const LONGEST_LINE = 65_536
-export const MOST_HEAD_BYTES = 262_144
+const LONGEST_LINE = 65_536
+const MOST_HEAD_BYTES = 262_144
 /** Largest line buffer that is kept for the next answer, bytes; larger ones would add up over many connections. */
 const ROOM_KEPT = 4096
 

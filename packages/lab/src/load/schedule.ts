@@ -22,7 +22,7 @@ import type { LoadPlan, Phase, Schedule } from './plan.ts'
 import { seededRandom } from './random.ts'
 
 /** Arrivals per second. A higher rate is a typing error, far beyond what the generator can send. */
-export const HIGHEST_RATE = 1_000_000
+const HIGHEST_RATE = 1_000_000
 /** One day, milliseconds. */
 export const LONGEST_MS = 86_400_000
 

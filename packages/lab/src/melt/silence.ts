@@ -44,7 +44,7 @@ export class Silencer {
   }
 }
 
-export class Silence {
+class Silence {
   readonly #relay: Relay
   readonly #shape: RecoveryShape
   readonly #timers: NodeJS.Timeout[] = []

@@ -11,6 +11,6 @@ export function markdownTable(columns: readonly string[], rows: readonly (readon
   return [line(columns), line(rule), ...rows.map(row => line(columns.map((_, at) => row[at] ?? '')))].join('\n')
 }
 
-export function markdownCell(text: string): string {
+function markdownCell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 }

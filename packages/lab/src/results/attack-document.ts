@@ -233,4 +233,4 @@ function figures(histogram: Histogram): Figures {
   return others
 }
 
-export const hundredths = (value: number): number => Math.round(value * 100) / 100
+const hundredths = (value: number): number => Math.round(value * 100) / 100

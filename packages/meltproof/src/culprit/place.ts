@@ -50,7 +50,7 @@ const MOST_VOUCHED_MS = 60
 /** A line belongs to the named range if it took this share of the stall. A loop passes its other lines quickly. */
 const LEAST_OF_RANGE = 0.1
 
-export const UNKNOWN: Judgement = { place: undefined, cause: undefined, request: undefined }
+const UNKNOWN: Judgement = { place: undefined, cause: undefined, request: undefined }
 
 interface Weighed {
   readonly sample: Sample

@@ -29,7 +29,7 @@ export type LabelName = keyof typeof LABELS
 export type Labels = { readonly [Name in LabelName]?: string | number | undefined }
 
 /** The value for all further names once a label has its maximum of values. */
-export const OTHER = 'other'
+const OTHER = 'other'
 
 /** Keeps the first `most` different values, and maps later ones to `other`. */
 export class BoundedNames {

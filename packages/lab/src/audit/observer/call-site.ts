@@ -73,7 +73,7 @@ export function isOwn({ file }: Pick<Frame, 'file'>): boolean {
   return path.isAbsolute(file) && !isOurs(file) && packageOf(file) === appPackage
 }
 
-export function isOurs(file: string): boolean {
+function isOurs(file: string): boolean {
   return file.startsWith(observerFolder) || file.startsWith(meltproofFolder)
 }
 

@@ -6,7 +6,7 @@ import { heldBy, type Profile, type ProfileNode, type Stall } from './profile.ts
 import type { Watching } from './watching.ts'
 
 /** A turn that takes this long is a stall: twenty such requests a second fill the loop. */
-export const HELD_MS = 50
+const HELD_MS = 50
 const BEAT_MS = 10
 const SAMPLE_US = 1000
 /** A loop that is always blocked has about twenty stalls per second. */

@@ -9,7 +9,7 @@ export const CRITICALITIES = ['critical_plus', 'critical', 'sheddable_plus', 'sh
 export type Criticality = (typeof CRITICALITIES)[number]
 
 /** The class of a request that states none. Nearly all state none, so `sheddable` must be requested explicitly. */
-export const DEFAULT_CRITICALITY: Criticality = 'critical'
+const DEFAULT_CRITICALITY: Criticality = 'critical'
 
 /** Number of cohorts in a class, as in DAGOR. One window has too few requests to distinguish more. */
 export const COHORTS = 128
