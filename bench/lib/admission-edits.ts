@@ -18,6 +18,7 @@ const TRIALS = 'limiter/loop-trial.ts'
 const COUNTED = 'limiter/counted-requests.ts'
 const STARVATION = 'limiter/starvation.ts'
 const MEASUREMENT = 'limiter/measurement.ts'
+const AFTER_HALT = 'limiter/after-halt.ts'
 const ANSWERS = 'limiter/answers.ts'
 const USUAL = 'limiter/usual-rate.ts'
 const STARTS = 'limiter/start-times.ts'
@@ -99,6 +100,11 @@ const EVIDENCE = [
     LIMITER,
     'if (silentMs < Math.max(',
     'if (nowMs >= 0 || silentMs < Math.max(',
+  ]),
+  rule('after-halt', 'no limit where a dependency has only become slower for all', [
+    LIMITER,
+    "if (found === 'slower' && this.#waits) this.#open()",
+    "if (found === 'slower' && nowMs < 0) this.#open()",
   ]),
   rule('halt-recent', 'no halt where most were in service before', [
     LIMITER,
@@ -458,12 +464,14 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       SURE: [2, 10],
       DRAINS: [0.25, 0.75],
       NO_QUEUE: [0.1, 0.5],
+      HALT_MS: [1000, 6000],
       HALT_SERVICES: [2, 8],
       HALT_OF: [32, 128],
       QUIET_MS: [200, 800],
       QUIET_SERVICES: [1, 4],
     },
   ],
+  [AFTER_HALT, AFTER_HALT, { ANSWERS_AGAIN: [0.25, 0.9], HARDLY_ANY: [0.1, 0.5] }],
   [MEASUREMENT, MEASUREMENT, { BOUND: [0.25, 0.8] }],
   [STARVATION, STARVATION, { HEADROOM: [1.1, 2], LONGEST_PAUSE_WINDOWS: [2, 8], LONGEST_WINDOW_MS: [2000, 20_000] }],
   [USUAL, USUAL, { FORGOTTEN: [0.03, 0.3] }],

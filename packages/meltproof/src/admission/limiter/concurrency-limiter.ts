@@ -6,7 +6,7 @@
  * - the event loop never rests (loop-limit.ts);
  * - requests took longer with more in service, twice in a row (cohorts.ts). The first time is a suspicion: for up to
  *   `promiseMs` only a quarter more are admitted;
- * - answers stop, while more requests are in service than usually leave within `promiseMs`.
+ * - answers stop for three seconds, while more requests are in service than usually leave within `promiseMs`.
  *
  * Phases of the limit for resources outside the loop, such as a database:
  *
@@ -18,6 +18,7 @@
  *
  * Requests that stay far longer than others are not counted (counted-requests.ts, starvation.ts).
  */
+import { AfterHalt } from './after-halt.ts'
 import { Answered, Answers } from './answers.ts'
 import { Cohorts, type Contention, type Ticket } from './cohorts.ts'
 import { CountedRequests } from './counted-requests.ts'
@@ -43,7 +44,11 @@ const LATE_WORKS = 1.5
 const DRAINS = 1 / 2
 /** Requests that leave at less than this share of the rate before the limit are no queue. */
 const NO_QUEUE = 1 / 4
-/** No answer for HALT_SERVICES mean service times is a halt if at least HALT_OF requests are in service. */
+/**
+ * No answer for the longer of HALT_MS and HALT_SERVICES mean service times is a halt if at least HALT_OF requests are in
+ * service. A dependency that takes up to HALT_MS for every request has not halted.
+ */
+const HALT_MS = 3000
 const HALT_SERVICES = 4
 const HALT_OF = 64
 /** Without an answer for the longer of these, ms and mean service times, there is no progress (`isProgressing`). */
@@ -67,6 +72,7 @@ export class ConcurrencyLimiter implements Limiter {
   readonly #measurement: Measurement
   readonly #starvation: Starvation
   readonly #rates: UsualRate
+  readonly #afterHalt: AfterHalt
   #phase: Phase = 'open'
   #reason: LimitReason = 'none'
   #limit: number
@@ -110,6 +116,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#measurement = new Measurement(tuning, this.#answered)
     this.#starvation = new Starvation(tuning, this.#requests, this.#answered)
     this.#rates = new UsualRate(tuning.promiseMs, this.#answered)
+    this.#afterHalt = new AfterHalt(tuning.promiseMs)
   }
 
   #tell(): void {
@@ -186,7 +193,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.ticket = undefined
     if (this.#phase === 'open') {
       if (nowMs >= this.#loop.dueAt) this.#judgeLoop(nowMs)
-      if (nowMs - this.#answeredAt >= this.#tuning.promiseMs && this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
+      if (nowMs - this.#answeredAt >= HALT_MS && this.#hasHalted(nowMs)) this.#limitHalted(nowMs)
       else this.ticket = this.#cohorts.admitted(nowMs, this.#requests.recent)
     }
     if (this.known) this.#tell()
@@ -316,13 +323,13 @@ export class ConcurrencyLimiter implements Limiter {
   /**
    * Answers came all the time and have stopped, while more requests are in service than usually leave within
    * `promiseMs`. At least half of these must have arrived since the last answer: earlier ones may stay for another
-   * reason.
+   * reason. after-halt.ts finds out later whether they had only become slow.
    */
   #hasHalted(nowMs: number): boolean {
     const { promiseMs, starvedOf } = this.#tuning
     const { usual } = this.#rates
     const silentMs = nowMs - this.#answeredAt
-    if (silentMs < Math.max(promiseMs, HALT_SERVICES * this.#meanMs) || silentMs * usual < starvedOf) return false
+    if (silentMs < Math.max(HALT_MS, HALT_SERVICES * this.#meanMs) || silentMs * usual < starvedOf) return false
     const { inService } = this.#requests
     return inService >= Math.max(HALT_OF, usual * promiseMs) && 2 * this.#requests.since(this.#answeredAt) >= inService
   }
@@ -330,6 +337,7 @@ export class ConcurrencyLimiter implements Limiter {
   #limitHalted(nowMs: number): void {
     const rate = this.#rates.usual
     this.#reason = 'halt'
+    this.#afterHalt.begin(this.#requests.inService)
     this.#set(Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs)), rate, this.#meanMs, nowMs, nowMs)
     this.#rests(this.#limit, nowMs, this.#lookAt)
     this.#tell()
@@ -377,7 +385,8 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #measure(nowMs: number, startedAt: number, workMs: number): void {
-    if (this.#unsettled && startedAt <= this.#changedAt) this.#old.add(workMs)
+    if (!this.#unsettled || startedAt > this.#changedAt) this.#afterHalt.answered()
+    else this.#old.add(workMs)
     if (!this.#settled(nowMs)) return
     if (!this.#measurement.suffices(this.#spanMs(this.#aloneMs))) return
     if (this.#measurement.isBound) {
@@ -470,11 +479,18 @@ export class ConcurrencyLimiter implements Limiter {
     }
     // A lower limit under which no request starts for `promiseMs` costs more than it can teach.
     if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
-    if (!isOver) return false
+    if (!isOver || (this.#reason === 'halt' && !this.#isOverHalt(nowMs))) return false
     this.#unsettled = false
     if (this.#phase === 'measure') this.#limitByDrain(sinceMs)
     this.#measurement.begin(nowMs)
     return true
+  }
+
+  /** Removes the limit of a halt if the dependency has only become slower. */
+  #isOverHalt(nowMs: number): boolean {
+    const found = this.#afterHalt.judge(nowMs, this.#drained.all, this.#rate)
+    if (found === 'slower' && this.#waits) this.#open()
+    return found === 'as before'
   }
 
   /** While more were in service than the limit, requests left at the maximum rate. */

@@ -270,14 +270,31 @@ describe('an outage', () => {
   const isOut = (nowMs: number): boolean => nowMs >= 10_000 && nowMs < 30_000
   const untilBack = (nowMs: number, ms: number): number => (isOut(nowMs) ? 30_000 - nowMs + ms : ms)
 
-  it('is limited within two seconds when the dependency halts', () => {
+  it('is limited within four seconds when the dependency halts', () => {
     const steps = (_: unknown, nowMs: number): Step[] => waits(untilBack(nowMs, 50))
     for (const seed of SEEDS) {
       const reasons = new Set<string>()
       const result = run({ rate: () => 600, steps }, 45, seed, ({ reason }) => reasons.add(reason))
       assert.ok(reasons.has('halt'), `seed ${seed}: ${[...reasons]}`)
-      assert.ok(result.mostInService <= 600 * 2.5, `seed ${seed}: ${result.mostInService} in service`)
+      assert.ok(result.mostInService <= 600 * 4, `seed ${seed}: ${result.mostInService} in service`)
       assert.ok(goodRate(result, 38, 44) >= 570, `seed ${seed}: ${goodRate(result, 38, 44)}/s after it`)
+    }
+  })
+
+  it('is not taken for one where 20 ms become 2.9 s: nobody is shed', () => {
+    for (const rate of [20, 200, 1000]) {
+      const steps = (_: unknown, nowMs: number): Step[] => waits(nowMs < 10_000 ? 20 : 2900)
+      for (const seed of SEEDS)
+        assert.equal(run({ rate: () => rate, steps }, 40, seed).shed, 0, `${rate}/s, seed ${seed}`)
+    }
+  })
+
+  it('that was none, as each request only takes ten seconds from now on, is over once the first have come back', () => {
+    for (const seed of SEEDS) {
+      const steps = (_: unknown, nowMs: number): Step[] => waits(nowMs < 10_000 ? 20 : 10_000)
+      const result = run({ rate: () => 100, steps }, 60, seed)
+      assert.equal(shedFrom(result, 40), 0, `seed ${seed}`)
+      assert.ok(shedFrom(result, 0) > 0, 'until then it may be an outage')
     }
   })
 
