@@ -471,7 +471,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       QUIET_SERVICES: [1, 4],
     },
   ],
-  [AFTER_HALT, AFTER_HALT, { ANSWERS_AGAIN: [0.25, 0.9], HARDLY_ANY: [0.1, 0.5] }],
+  [AFTER_HALT, AFTER_HALT, { HARDLY_ANY: [0.1, 0.5], SERVICE_TIMES: [1, 4] }],
   [MEASUREMENT, MEASUREMENT, { BOUND: [0.25, 0.8] }],
   [STARVATION, STARVATION, { HEADROOM: [1.1, 2], LONGEST_PAUSE_WINDOWS: [2, 8], LONGEST_WINDOW_MS: [2000, 20_000] }],
   [USUAL, USUAL, { FORGOTTEN: [0.03, 0.3] }],

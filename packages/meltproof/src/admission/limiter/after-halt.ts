@@ -1,47 +1,61 @@
 /**
- * What a halt was, once answers come again. The limit of a halt is low, so that a dependency which had stopped finds no
- * backlog. Requests that are admitted then leave as quickly as before it. If hardly any of them leave, the dependency has
- * become slower for all, and its requests wait for nothing that is scarce. Pure.
+ * What a halt was. Its limit is low, so that a dependency which had stopped finds no backlog when it goes on, and requests
+ * then leave as before. If the requests of the halt have left, and hardly any later one leaves, the dependency has become
+ * slower for all, and its requests wait for nothing that is scarce. Pure.
  */
 
-/** Half of the requests of the halt have left: the dependency answers again. */
-const ANSWERS_AGAIN = 1 / 2
 /** Requests that leave at less than this share of the rate before the halt do not leave as before. */
 const HARDLY_ANY = 1 / 4
+/** Requests are watched for `promiseMs` and for this many times as long as each took before the halt. */
+const SERVICE_TIMES = 2
 
 export class AfterHalt {
   readonly #promiseMs: number
-  #halted = 0
+  #rate = 0
+  #spanMs = 0
   #left = 0
-  #againAt: number | undefined
+  #since = 0
+  #areGone = false
+  #found: 'slower' | 'as before' | undefined
 
   constructor(promiseMs: number) {
     this.#promiseMs = promiseMs
   }
 
-  /** `inService`: requests in service when answers had stopped. */
-  begin(inService: number): void {
-    this.#halted = inService
-    this.#againAt = undefined
+  /** `rate` and `aloneMs`: answers per ms, and service time, before the halt. */
+  begin(nowMs: number, rate: number, aloneMs: number): void {
+    this.#rate = rate
+    this.#spanMs = this.#promiseMs + SERVICE_TIMES * aloneMs
+    this.#areGone = false
+    this.#found = undefined
+    this.#watch(nowMs)
   }
 
-  /** Counts an answer to a request that was admitted after the halt. */
+  /** Counts an answer to a request that was admitted after answers had stopped. */
   answered(): void {
     this.#left++
   }
 
   /**
-   * Call it while no more requests count than the limit allows. `haltedLeft`: how many requests of the halt have left.
-   * `rate`: answers per ms before the halt. Undefined if it is too early to tell.
+   * Call it while no more requests count than `limit` allows. `halted`: requests of the halt that are still in service. Some
+   * may never leave, and do not matter if later ones leave as before. Undefined if it is too early to tell.
    */
-  judge(nowMs: number, haltedLeft: number, rate: number): 'slower' | 'as before' | undefined {
-    if (this.#againAt === undefined) {
-      if (haltedLeft < ANSWERS_AGAIN * this.#halted) return undefined
-      this.#againAt = nowMs
-      this.#left = 0
+  judge(nowMs: number, halted: number, limit: number): 'slower' | 'as before' | undefined {
+    if (this.#found !== undefined) return this.#found
+    if (!this.#areGone && halted <= limit) {
+      this.#areGone = true
+      this.#watch(nowMs)
     }
-    const againMs = nowMs - this.#againAt
-    if (againMs < this.#promiseMs) return undefined
-    return this.#left < HARDLY_ANY * rate * againMs ? 'slower' : 'as before'
+    const watchedMs = nowMs - this.#since
+    if (watchedMs < this.#spanMs) return undefined
+    if (this.#left >= HARDLY_ANY * this.#rate * watchedMs) this.#found = 'as before'
+    else if (this.#areGone) this.#found = 'slower'
+    this.#watch(nowMs)
+    return this.#found
+  }
+
+  #watch(nowMs: number): void {
+    this.#since = nowMs
+    this.#left = 0
   }
 }

@@ -337,8 +337,9 @@ export class ConcurrencyLimiter implements Limiter {
   #limitHalted(nowMs: number): void {
     const rate = this.#rates.usual
     this.#reason = 'halt'
-    this.#afterHalt.begin(this.#requests.inService)
-    this.#set(Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs)), rate, this.#meanMs, nowMs, nowMs)
+    this.#afterHalt.begin(nowMs, rate, this.#meanMs)
+    const limit = Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs))
+    this.#set(limit, rate, this.#meanMs, nowMs, this.#answeredAt)
     this.#rests(this.#limit, nowMs, this.#lookAt)
     this.#tell()
   }
@@ -486,9 +487,9 @@ export class ConcurrencyLimiter implements Limiter {
     return true
   }
 
-  /** Removes the limit of a halt if the dependency has only become slower. */
+  /** Whether requests leave as before a halt. Removes its limit if the dependency has only become slower. */
   #isOverHalt(nowMs: number): boolean {
-    const found = this.#afterHalt.judge(nowMs, this.#drained.all, this.#rate)
+    const found = this.#afterHalt.judge(nowMs, this.#requests.before, this.#limit)
     if (found === 'slower' && this.#waits) this.#open()
     return found === 'as before'
   }

@@ -63,6 +63,11 @@ export class CountedRequests extends StartTimes {
     this.allowed = 0
   }
 
+  /** Requests from before the limit that are still in service. */
+  get before(): number {
+    return this.#waitedBefore + this.#backlog
+  }
+
   get uncounted(): number {
     return this.#waitedBefore + Math.min(this.older, this.allowed)
   }

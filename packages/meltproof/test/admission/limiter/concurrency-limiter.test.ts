@@ -282,19 +282,32 @@ describe('an outage', () => {
   })
 
   it('is not taken for one where 20 ms become 2.9 s: nobody is shed', () => {
-    for (const rate of [20, 200, 1000]) {
+    for (const rate of [50, 200, 1000]) {
       const steps = (_: unknown, nowMs: number): Step[] => waits(nowMs < 10_000 ? 20 : 2900)
       for (const seed of SEEDS)
         assert.equal(run({ rate: () => rate, steps }, 40, seed).shed, 0, `${rate}/s, seed ${seed}`)
     }
   })
 
-  it('that was none, as each request only takes ten seconds from now on, is over once the first have come back', () => {
+  it('that was none, as each request only takes ten seconds from now on, is over once those requests have left', () => {
     for (const seed of SEEDS) {
+      // The last of them arrives at 13 s.
       const steps = (_: unknown, nowMs: number): Step[] => waits(nowMs < 10_000 ? 20 : 10_000)
       const result = run({ rate: () => 100, steps }, 60, seed)
-      assert.equal(shedFrom(result, 40), 0, `seed ${seed}`)
+      assert.equal(shedFrom(result, 27), 0, `seed ${seed}`)
       assert.ok(shedFrom(result, 0) > 0, 'until then it may be an outage')
+    }
+  })
+
+  it('of a pool of which less is asked than it can do ends with the limit of the halt, and within five seconds', () => {
+    for (const seed of SEEDS) {
+      const limits: number[] = []
+      const steps = (): Step[] => poolOf(nowMs => untilBack(nowMs, 50))
+      const result = run({ rate: () => 150, steps }, 45, seed, ({ limit, uncounted }, nowMs) => {
+        if (nowMs >= 30_000 && nowMs < 31_000) limits.push(limit - uncounted)
+      })
+      assert.ok(Math.max(...limits) <= 60, `seed ${seed}: ${Math.max(...limits)}`)
+      assert.ok(goodRate(result, 35, 44) >= 140, `seed ${seed}: ${goodRate(result, 35, 44)}/s of 150`)
     }
   })
 
