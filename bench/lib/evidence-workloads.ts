@@ -128,6 +128,15 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
     bar: NONE_SHED,
     met: noneShed,
   },
+  slowed: {
+    what: '200/s that wait 20 ms, then 200/s that wait 2.5 s, one path',
+    asked: seconds => [
+      open('quick', '/upstream', 'wait 20', 200, 4000, 20),
+      { ...open('slow', '/upstream', 'wait 2500', 200, seconds * 1000, 2500), fromMs: 4000 },
+    ],
+    bar: NONE_SHED,
+    met: noneShed,
+  },
   poisoned: {
     what: '20 answers of 401, then 150/s that wait 2 s, one path',
     asked: seconds => [

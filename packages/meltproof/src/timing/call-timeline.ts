@@ -79,12 +79,12 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   const connectStalledMs = lengthMs(within(stalls, turnAtMs, readyAtMs))
   const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, readyAtMs)
   const connectWayMs = connectMs - connectStalledMs - inConnectMs
-  const shares = {
+  const shares = notNegative({
     loopMs: heldMs + (high - best - wayMs) + bodyStalledMs + connectStalledMs + queueStalledMs,
     dependencyMs: queuedMs - queueStalledMs - inQueueMs + best + bodyMs,
     networkMs: wayMs + connectWayMs,
     selfMs: sentAtMs - readyAtMs + inQueueMs + inConnectMs,
-  }
+  })
   return {
     wallMs,
     dependencyMs: { low: low + bodyMs, high: high + bodyMs, best: best + bodyMs },
@@ -108,12 +108,12 @@ function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueSt
   // Neither waits for threads nor the stalls during them are the network's time: no lookup had begun.
   const waitStalledMs = lengthMs(within(facts.threadWaits, turnAtMs, sentAtMs)) - inConnectMs
   const networkMs = sentAtMs - turnAtMs - inConnectMs - waitStalledMs
-  const shares = {
+  const shares = notNegative({
     loopMs: stalledMs + queueStalledMs + waitStalledMs,
     dependencyMs: queuedMs - queueStalledMs - inQueueMs,
     networkMs,
     selfMs: inQueueMs + inConnectMs,
-  }
+  })
   return {
     wallMs,
     dependencyMs: { low: 0, high: 0, best: 0 },
@@ -124,6 +124,16 @@ function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueSt
     startedAtMs,
     turnAtMs,
     sentAtMs,
+  }
+}
+
+/** A difference of times may round to just below 0, and no counter of them may fall. */
+function notNegative({ loopMs, dependencyMs, networkMs, selfMs }: Shares): Shares {
+  return {
+    loopMs: Math.max(0, loopMs),
+    dependencyMs: Math.max(0, dependencyMs),
+    networkMs: Math.max(0, networkMs),
+    selfMs: Math.max(0, selfMs),
   }
 }
 
