@@ -72,8 +72,7 @@ const isMeasure = (file: string): boolean => file.startsWith(MEASURES)
 const others = values.unit ? [] : chosen.filter(file => !unit.includes(file))
 /** Unit tests share processes: for most of these files, Node takes longer to start than their tests. */
 const UNIT_FILES_PER_PROCESS = 16
-const together = mkdtempSync(join(tmpdir(), 'unit-tests-'))
-process.once('exit', () => rmSync(together, { recursive: true, force: true }))
+const together = folderUntilExit('unit-tests-')
 const unitProcesses = unit.length <= UNIT_FILES_PER_PROCESS ? unit : inProcesses(unit)
 const phases = [
   { files: others.filter(isMeasure), concurrency: 1 },
@@ -84,6 +83,12 @@ const phases = [
     concurrency: values.unit ? availableParallelism() : 5,
   },
 ].filter(({ files }) => files.length > 0)
+
+function folderUntilExit(prefix: string): string {
+  const folder = mkdtempSync(join(tmpdir(), prefix))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
 
 /** Writes a file for each process, which imports its share of the files. Neighbours take similarly long, and are dealt out. */
 function inProcesses(files: readonly string[]): string[] {
@@ -112,8 +117,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules
 // Simulations then take one seed of several.
 if (values.unit) process.env['UNIT_TESTS_ALONE'] = '1'
 
-const running = mkdtempSync(join(tmpdir(), 'test-files-'))
-process.once('exit', () => rmSync(running, { recursive: true, force: true }))
+const running = folderUntilExit('test-files-')
 process.env['TEST_FILES_RUNNING'] = running
 const stopKilling = killHung(running)
 const ending = endOnSignal()

@@ -32,9 +32,12 @@ const open = (name: string, path: string, work: string, perSecond: number, toMs:
   ...{ name, path, work, perSecond, toMs, ownMs },
   fromMs: 0,
 })
+/** Like {@link open}, but it begins later. */
+const openFrom = (fromMs: number, ...asked: Parameters<typeof open>): Asked => ({ ...open(...asked), fromMs })
 const noneShed = ({ all }: Outcome): boolean => all.shed === 0 && all.failed === 0
 const lateShare = ({ all }: Outcome): number => all.late / all.offered
 const NONE_SHED = 'no request shed'
+const NONE_MAY_BE_SHED: Pick<EvidenceWorkload, 'bar' | 'met'> = { bar: NONE_SHED, met: noneShed }
 const NONE_SHED_WHERE_BARE_IS_IN_TIME: Pick<EvidenceWorkload, 'bar' | 'met'> = {
   bar: `${NONE_SHED}, where bare answers 99 % in time`,
   met: (mine, bare) => (bare.all.good < 0.99 * bare.all.offered ? undefined : noneShed(mine)),
@@ -89,8 +92,7 @@ const atOnce = (clients: number, over: 'http1' | 'http2'): EvidenceWorkload => (
   what: `${clients} clients at once over ${over === 'http1' ? 'HTTP/1.1' : 'HTTP/2'}, three requests each, handlers that wait 2.5 s`,
   over,
   asked: () => [{ name: 'all', path: '/report', work: 'wait 2500', ownMs: 2500, fromMs: 500, clients, requests: 3 }],
-  bar: NONE_SHED,
-  met: noneShed,
+  ...NONE_MAY_BE_SHED,
 })
 
 export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
@@ -99,10 +101,9 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
     asked: () => [
       open('quick', '/rpc', '', 50, 200, 0),
       { name: 'slow', path: '/rpc', work: 'wait 5000', ownMs: 5000, fromMs: 500, clients: 17, requests: 1 },
-      { ...open('ping', '/ping', '', 25, 5000, 0), fromMs: 1000 },
+      openFrom(1000, 'ping', '/ping', '', 25, 5000, 0),
     ],
-    bar: NONE_SHED,
-    met: noneShed,
+    ...NONE_MAY_BE_SHED,
   },
   resolver: {
     what: 'GraphQL: 50/s of {hello}, and 20 users of a resolver that waits 5 s, one path',
@@ -113,8 +114,7 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
         ...{ clients: 20, requests: Math.max(1, Math.floor(seconds / 5) - 1) },
       },
     ],
-    bar: NONE_SHED,
-    met: noneShed,
+    ...NONE_MAY_BE_SHED,
   },
   reconnect: {
     what: '100 clients reconnect at once by polling: a handshake, then polls that wait 5 s; 20/s of short posts',
@@ -125,26 +125,23 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
         ...{ fromMs: 2000, clients: 100, requests: 3 },
       },
     ],
-    bar: NONE_SHED,
-    met: noneShed,
+    ...NONE_MAY_BE_SHED,
   },
   slowed: {
     what: '200/s that wait 20 ms, then 200/s that wait 2.5 s, one path',
     asked: seconds => [
       open('quick', '/upstream', 'wait 20', 200, 4000, 20),
-      { ...open('slow', '/upstream', 'wait 2500', 200, seconds * 1000, 2500), fromMs: 4000 },
+      openFrom(4000, 'slow', '/upstream', 'wait 2500', 200, seconds * 1000, 2500),
     ],
-    bar: NONE_SHED,
-    met: noneShed,
+    ...NONE_MAY_BE_SHED,
   },
   poisoned: {
     what: '20 answers of 401, then 150/s that wait 2 s, one path',
     asked: seconds => [
       open('refused', '/v1', 'refuse 401', 100, 200, 0),
-      { ...open('answers', '/v1', 'wait 2000', 150, seconds * 1000, 2000), fromMs: 500 },
+      openFrom(500, 'answers', '/v1', 'wait 2000', 150, seconds * 1000, 2000),
     ],
-    bar: NONE_SHED,
-    met: noneShed,
+    ...NONE_MAY_BE_SHED,
   },
   dripped: {
     what: '2/s of 401 beside 40/s that wait 5 s, one path',
@@ -152,8 +149,7 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
       open('refused', '/v1', 'refuse 401', 2, seconds * 1000, 0),
       open('answers', '/v1', 'wait 5000', 40, seconds * 1000, 5000),
     ],
-    bar: NONE_SHED,
-    met: noneShed,
+    ...NONE_MAY_BE_SHED,
   },
   flooded: {
     what: 'a cache on one path: 300/s of hits that burn 2 ms, 300/s of misses over a pool of 10 of 100 ms',
@@ -255,8 +251,7 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
       { ...open('uploads', '/photos', 'pool 50', 20, seconds * 1000, 3050), uploadMs: 3000 },
       open('quick', '/photos', '', 100, seconds * 1000, 0),
     ],
-    bar: NONE_SHED,
-    met: noneShed,
+    ...NONE_MAY_BE_SHED,
   },
   'uploads-beside': {
     what: 'a pool of 10 of 50 ms at 3x beside 10/s of uploads of 3 s, one path',

@@ -2,7 +2,7 @@
  * Judges a verdict of melt by what wrk and vegeta measured of the same app. They too are uncertain where the machine is
  * not steady, so the closed loop gives a range, and a share of it. Pure.
  */
-import { toneOf } from '../../packages/lab/src/report/standing.ts'
+import { rankOf } from '../../packages/lab/src/report/standing.ts'
 import type { AppVerdict, ArmVerdict, Outcome } from './npm-verdicts-page.ts'
 
 /** Melt's capacity may lie this far outside the range of the closed loop. */
@@ -19,7 +19,5 @@ export function outcomeOf({ closedLoop: [least, most], melt, bare, protected: gu
 
 /** Whether melt's word fits vegeta's count for some capacity in the range. */
 function agrees({ vegeta, melt }: ArmVerdict, least: number, most: number): boolean {
-  const tones = ['bad', 'fair', 'good'] as const
-  const rank = (share: number): number => tones.indexOf(toneOf(share))
-  return rank(melt) >= rank(vegeta / most) && rank(melt) <= rank(vegeta / least)
+  return rankOf(melt) >= rankOf(vegeta / most) && rankOf(melt) <= rankOf(vegeta / least)
 }

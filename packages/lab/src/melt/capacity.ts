@@ -89,18 +89,16 @@ export async function untilAgreed<T>(
   return [first, ...later]
 }
 
+type AtSpeed = Pick<Capacity, 'rate' | 'coreSpeed'>
+
 /**
- * The larger of two capacities, and how much the smaller one differs from it beyond what the speed of the core explains: on a
- * slower core an app may do less, up to the core's own share.
+ * How much two capacities differ beyond what the speed of the core explains, as a share of the smaller one: on a slower core an
+ * app may do less, up to the core's own share.
  */
-export function rangeOf(
-  larger: Pick<Capacity, 'rate' | 'coreSpeed'>,
-  smaller: Pick<Capacity, 'rate' | 'coreSpeed'>,
-): Pick<Capacity, 'rate' | 'coreSpeed' | 'ownDrift'> {
-  const { rate, coreSpeed } = larger
-  const isKnown = coreSpeed != null && smaller.coreSpeed != null
-  const atSameSpeed = isKnown ? smaller.rate * (coreSpeed / smaller.coreSpeed) : smaller.rate
-  return { rate, coreSpeed, ownDrift: Math.max(0, rate / atSameSpeed - 1) }
+export function ownDriftOf(larger: AtSpeed, smaller: AtSpeed): number {
+  const isKnown = larger.coreSpeed != null && smaller.coreSpeed != null
+  const atSameSpeed = isKnown ? smaller.rate * (larger.coreSpeed / smaller.coreSpeed) : smaller.rate
+  return Math.max(0, larger.rate / atSameSpeed - 1)
 }
 
 export async function searchCapacity(

@@ -15,7 +15,7 @@ import type { Form } from '../report/result.ts'
 import { bar } from '../progress.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import { type Arm, namedArms } from './arms.ts'
-import { type CapacityContext, compiled, rangeOf, remeasureCapacity, searchCapacity } from './capacity.ts'
+import { type CapacityContext, compiled, ownDriftOf, remeasureCapacity, searchCapacity } from './capacity.ts'
 import type { Dependency } from './dependency.ts'
 import { reasonsToDoubt } from './doubts.ts'
 import { LEVELS, mostHeld, nextLevel, shapeOf } from './limits.ts'
@@ -249,11 +249,13 @@ class Melt {
     const again =
       this.#parts.shape.capacity === undefined
         ? await remeasureCapacity(this.#capacityContext(app, url), users)
-        : { rate: before, isSteady: true }
+        : { rate: before, isSteady: true, coreSpeed: null }
     const isSteady = again.isSteady !== false && found.isSteady !== false
     const drift = again.rate / before - 1
-    const range = again.rate > before ? rangeOf(again, found) : rangeOf(found, again)
-    this.#measured.capacity = { ...found, ...range, after: again.rate, drift, isSteady }
+    const [larger, smaller] = again.rate > before ? [again, found] : [found, again]
+    const { rate, coreSpeed } = larger
+    const ownDrift = ownDriftOf(larger, smaller)
+    this.#measured.capacity = { ...found, rate, coreSpeed, after: again.rate, drift, ownDrift, isSteady }
     this.#showRows()
     this.#context.line(`capacity again ${formatRate(again.rate)}/s`)
   }

@@ -10,7 +10,7 @@ import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMs, formatRate } from '../report/format.ts'
 import { median } from '../report/number-stats.ts'
 import type { Standing } from '../report/result.ts'
-import { keptOf, toneOf } from '../report/standing.ts'
+import { keptOf, rankOf, toneOf } from '../report/standing.ts'
 import type { Capacity, Doubted, Fates, Latency, MeltSetup, Row, SecondResult, StepResult, Window } from './measured.ts'
 import type { UnderLoad } from './step.ts'
 
@@ -148,15 +148,15 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
   const third = Math.max(1, Math.floor(seconds.length / 3))
   // What begins later than in the first three seconds is not the cold start.
   const becomesWell = seconds.slice(-third).every(isWell) && !seconds.slice(0, Math.min(third, 3)).every(isWell)
-  const keptAt = (capacity: number) => keptOf({ ...step, ofCapacity: step.goodput / capacity })
-  const tone = toneOf(keptAt(rate))
+  const toneAt = (capacity: number) => toneOf(keptOf({ ...step, ofCapacity: step.goodput / capacity }))
+  const tone = toneAt(rate)
   const speed = speedOf(step.server.coreSpeed, base)
-  if (toneOf(keptAt(rate * speed)) !== tone || isOtherLoad(step.multiple, speed, tone)) {
+  if (toneAt(rate * speed) !== tone || isOtherLoad(step.multiple, speed, tone)) {
     const change = speed < 1 ? 'slower' : 'faster'
     return `the server’s core was ${change} than while the capacity was measured, which may be the reason; repeat it, or use a machine whose cores are not shared`
   }
   const least = Math.min(before, after ?? before)
-  if (toneOf(keptAt(least)) !== tone) {
+  if (toneAt(least) !== tone) {
     return `its capacity was ${formatRate(least)} or ${formatRate(rate)}/s, and the verdict depends on which; repeat it without --quick and without other work`
   }
   if (tone === 'good') return undefined
@@ -164,20 +164,17 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
   return whyCold({ seconds, ...step }, base)
 }
 
-const RANKS = ['bad', 'fair', 'good']
-
 /** Whether a step without enough good answers may owe that to a process that was still cold. */
 function whyCold({ seconds, multiple, goodput, offered }: StepResult, { rate, coldMs = 0 }: Base): string | undefined {
   if (coldMs === 0 || seconds.length === 0) return undefined
-  const toneOfGood = (good: number) => toneOf(keptOf({ goodput: good, offered, ofCapacity: good / rate }))
   if (seconds.length * 1000 < coldMs + WARM_MS) {
     // A cold app answers fewer requests of an overload, but not next to none.
     if (multiple >= 1 && goodput < NEXT_TO_NONE * rate) return undefined
     return `it may have been cold, which it was for up to ${formatMs(coldMs)}; use a --duration of at least ${Math.ceil((coldMs + WARM_MS) / 1000)}s`
   }
+  const rank = (good: number) => rankOf(keptOf({ goodput: good, offered, ofCapacity: good / rate }))
   const warm = seconds.filter(({ second }) => second * 1000 >= coldMs)
-  const warmTone = toneOfGood(sumOf(warm, second => second.goodput) / warm.length)
-  return RANKS.indexOf(warmTone) > RANKS.indexOf(toneOfGood(goodput))
+  return rank(sumOf(warm, second => second.goodput) / warm.length) > rank(goodput)
     ? 'it answered more at the end than at the start, as it was cold; use a longer --duration'
     : undefined
 }

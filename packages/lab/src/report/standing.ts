@@ -24,6 +24,11 @@ export function toneOf(exact: number): 'good' | 'fair' | 'bad' {
   return share >= heldFrom ? 'good' : 'fair'
 }
 
+const RANKED = ['bad', 'fair', 'good']
+
+/** Orders shares by their tone: 0 is the worst. */
+export const rankOf = (share: number): number => RANKED.indexOf(toneOf(share))
+
 const SAYS = { good: 'holds', fair: 'sags', bad: 'melts' } as const
 
 /** The verdict on an arm with a single load. `of` names what the share refers to. */

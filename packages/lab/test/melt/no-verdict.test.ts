@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { saidOf } from '../../src/experiment/run-scenario.ts'
 import {
   type CapacityContext,
-  rangeOf,
+  ownDriftOf,
   remeasureCapacity,
   searchCapacity,
   untilAgreed,
@@ -456,7 +456,7 @@ test('a search below two that agree does not count; a larger one does', async ()
 
 test('a slower core explains a smaller capacity up to its own share', () => {
   const own = (smaller: number, coreSpeed: number | null) =>
-    Math.round(100 * rangeOf({ rate: 154, coreSpeed: 4500 }, { rate: smaller, coreSpeed }).ownDrift!)
+    Math.round(100 * ownDriftOf({ rate: 154, coreSpeed: 4500 }, { rate: smaller, coreSpeed }))
   assert.deepEqual([own(118, 3375), own(118, 4500), own(118, null)], [0, 31, 31], 'nearly all of it, nothing, unknown')
   assert.deepEqual([own(90, 3375), own(150, 3375)], [28, 0], 'a part of it; an app that the core hardly slows down')
   assert.equal(own(118, 9000), 161, 'on a faster core it should have done more')

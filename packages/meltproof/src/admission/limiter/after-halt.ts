@@ -13,7 +13,7 @@ export class AfterHalt {
   readonly #promiseMs: number
   #rate = 0
   #spanMs = 0
-  #left = 0
+  #later = 0
   #since = 0
   #areGone = false
   #found: 'slower' | 'as before' | undefined
@@ -22,40 +22,36 @@ export class AfterHalt {
     this.#promiseMs = promiseMs
   }
 
-  /** `rate` and `aloneMs`: answers per ms, and service time, before the halt. */
-  begin(nowMs: number, rate: number, aloneMs: number): void {
+  /** `rate` and `aloneMs`: answers per ms, and service time, before the halt. `later`: as of {@link judge}. */
+  begin(nowMs: number, rate: number, aloneMs: number, later: number): void {
     this.#rate = rate
     this.#spanMs = this.#promiseMs + SERVICE_TIMES * aloneMs
     this.#areGone = false
     this.#found = undefined
-    this.#watch(nowMs)
-  }
-
-  /** Counts an answer to a request that was admitted after answers had stopped. */
-  answered(): void {
-    this.#left++
+    this.#watch(nowMs, later)
   }
 
   /**
    * Call it while no more requests count than `limit` allows. `halted`: requests of the halt that are still in service. Some
-   * may never leave, and do not matter if later ones leave as before. Undefined if it is too early to tell.
+   * may never leave, and do not matter if later ones leave as before. `later`: how many requests that are not of the halt
+   * were answered, since any time. Undefined if it is too early to tell.
    */
-  judge(nowMs: number, halted: number, limit: number): 'slower' | 'as before' | undefined {
+  judge(nowMs: number, halted: number, limit: number, later: number): 'slower' | 'as before' | undefined {
     if (this.#found !== undefined) return this.#found
     if (!this.#areGone && halted <= limit) {
       this.#areGone = true
-      this.#watch(nowMs)
+      this.#watch(nowMs, later)
     }
     const watchedMs = nowMs - this.#since
     if (watchedMs < this.#spanMs) return undefined
-    if (this.#left >= HARDLY_ANY * this.#rate * watchedMs) this.#found = 'as before'
+    if (later - this.#later >= HARDLY_ANY * this.#rate * watchedMs) this.#found = 'as before'
     else if (this.#areGone) this.#found = 'slower'
-    this.#watch(nowMs)
+    this.#watch(nowMs, later)
     return this.#found
   }
 
-  #watch(nowMs: number): void {
+  #watch(nowMs: number, later: number): void {
     this.#since = nowMs
-    this.#left = 0
+    this.#later = later
   }
 }

@@ -337,7 +337,7 @@ export class ConcurrencyLimiter implements Limiter {
   #limitHalted(nowMs: number): void {
     const rate = this.#rates.usual
     this.#reason = 'halt'
-    this.#afterHalt.begin(nowMs, rate, this.#meanMs)
+    this.#afterHalt.begin(nowMs, rate, this.#meanMs, this.#later)
     const limit = Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs))
     this.#set(limit, rate, this.#meanMs, nowMs, this.#answeredAt)
     this.#rests(this.#limit, nowMs, this.#lookAt)
@@ -386,8 +386,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   #measure(nowMs: number, startedAt: number, workMs: number): void {
-    if (!this.#unsettled || startedAt > this.#changedAt) this.#afterHalt.answered()
-    else this.#old.add(workMs)
+    if (this.#unsettled && startedAt <= this.#changedAt) this.#old.add(workMs)
     if (!this.#settled(nowMs)) return
     if (!this.#measurement.suffices(this.#spanMs(this.#aloneMs))) return
     if (this.#measurement.isBound) {
@@ -487,9 +486,14 @@ export class ConcurrencyLimiter implements Limiter {
     return true
   }
 
+  /** Answers to requests that were not from before the limit that held then. */
+  get #later(): number {
+    return this.#answered.all - this.#old.all
+  }
+
   /** Whether requests leave as before a halt. Removes its limit if the dependency has only become slower. */
   #isOverHalt(nowMs: number): boolean {
-    const found = this.#afterHalt.judge(nowMs, this.#requests.before, this.#limit)
+    const found = this.#afterHalt.judge(nowMs, this.#requests.before, this.#limit, this.#later)
     if (found === 'slower' && this.#waits) this.#open()
     return found === 'as before'
   }
