@@ -1,31 +1,108 @@
 /**
- * Decides whether the heap has too little room, from what full collections leave. Pure.
+ * Limits the requests in service while the heap has too little room, from what full collections leave. Pure.
  *
  * V8 aborts the process when the old generation reaches its limit; before that full collections follow each other and
  * free almost nothing. Node 24 thrashes from about 65 % on (--max-old-space-size=256, measured). So a heap is short
  * when it is nearly full, or when it is half full and the process does little but collect garbage.
+ *
+ * A cache may fill the heap for good, and sheds would not empty it. So requests are limited only while live objects grow
+ * within seconds, first to as many as are in service, and the limit rises again when growth ends.
  */
 
 const SHORT_ABOVE = 0.85
 const THRASHING_ABOVE = 0.5
 const THRASHING_COLLECTIONS = 5
 const THRASHING_MS = 100
+/** Growth is measured from the least that was live after the collections of this time, ms, and at most so many. */
+const GROWTH_MS = 10_000
+const GROWTH_COLLECTIONS = 64
+/** Growth that sets a limit, and growth from one collection to the next that halves it: shares of the heap's limit. */
+const GREW_SHARE = 0.03
+const GROWS_SHARE = 0.01
+/** Near the limit less growth counts: this many times as much of the room that is left. */
+const ROOM_TIMES = 10
 /** There is room again when live objects fall below this share of what they were, to prevent flapping. */
 const ROOM_BELOW = 0.85
+const CUT = 0.5
+const RAISE = 1.5
+const RAISE_EVERY_MS = 500
+/** Without a full collection for two intervals, but within these bounds, ms, the heap is not pressed. */
+const FORGET_MS = { least: 1000, most: 10_000 }
+
+export interface Collection {
+  readonly nowMs: number
+  /** What is live in the old generation. */
+  readonly usedBytes: number
+  readonly limitBytes: number
+  readonly inService: number
+}
 
 export class HeapRoom {
-  short = false
+  #most = Number.POSITIVE_INFINITY
+  #isReached = false
+  #setAtMs = 0
   #shortAtBytes = 0
-  readonly #recent: number[] = []
+  #pressedUntilMs = 0
+  #last: Collection | undefined
+  #recent: readonly Collection[] = []
 
-  collected(usedBytes: number, limitBytes: number, nowMs: number): void {
-    if (this.#recent.push(nowMs) > THRASHING_COLLECTIONS) this.#recent.shift()
-    const thrashing = this.#recent.length === THRASHING_COLLECTIONS && nowMs - this.#recent[0]! <= THRASHING_MS
-    const share = usedBytes / limitBytes
-    if (this.short) this.short = usedBytes >= this.#shortAtBytes * ROOM_BELOW
-    else if (share > SHORT_ABOVE || (thrashing && share > THRASHING_ABOVE)) {
-      this.short = true
-      this.#shortAtBytes = usedBytes
+  /** Whether {@link refuses} could return true. */
+  get isShort(): boolean {
+    return this.#most !== Number.POSITIVE_INFINITY
+  }
+
+  /** Whether a request that arrives now must be shed. One request is always admitted. */
+  refuses(inService: number, nowMs: number): boolean {
+    if (inService < this.#most) return false
+    if (nowMs > this.#pressedUntilMs) {
+      this.#forget()
+      return false
+    }
+    this.#isReached = true
+    return true
+  }
+
+  /** Called after each full collection. */
+  collected(collection: Collection): void {
+    const { nowMs, usedBytes, inService } = collection
+    const before = this.#last
+    this.#last = collection
+    const forgetMs = Math.max(FORGET_MS.least, Math.min(2 * (nowMs - (before?.nowMs ?? nowMs)), FORGET_MS.most))
+    this.#pressedUntilMs = nowMs + forgetMs
+    const recent = this.#recent.filter(each => nowMs - each.nowMs <= GROWTH_MS)
+    const leastBytes = Math.min(...recent.map(each => each.usedBytes))
+    this.#recent = [...recent, collection].slice(-GROWTH_COLLECTIONS)
+    const thrashes = this.#thrashes(nowMs)
+    const isFull = usedBytes > (thrashes ? THRASHING_ABOVE : SHORT_ABOVE) * collection.limitBytes
+    if (!this.isShort) {
+      if (isFull && (thrashes || hasGrown(collection, leastBytes, GREW_SHARE))) this.#set(inService, collection)
+    } else if (usedBytes < ROOM_BELOW * this.#shortAtBytes) this.#forget()
+    else if (isFull && hasGrown(collection, before!.usedBytes, GROWS_SHARE)) {
+      this.#set(CUT * Math.min(this.#most, inService), collection)
+    } else if (nowMs - this.#setAtMs >= RAISE_EVERY_MS) {
+      if (this.#isReached) this.#set(RAISE * this.#most, collection)
+      else this.#forget()
     }
   }
+
+  #thrashes(nowMs: number): boolean {
+    const first = this.#recent.at(-THRASHING_COLLECTIONS)
+    return first !== undefined && nowMs - first.nowMs <= THRASHING_MS
+  }
+
+  #set(most: number, { nowMs, usedBytes }: Collection): void {
+    this.#most = Math.max(1, Math.ceil(most))
+    this.#isReached = false
+    this.#setAtMs = nowMs
+    this.#shortAtBytes = usedBytes
+  }
+
+  #forget(): void {
+    this.#most = Number.POSITIVE_INFINITY
+  }
+}
+
+function hasGrown({ usedBytes, limitBytes }: Collection, fromBytes: number, share: number): boolean {
+  const roomBytes = Math.max(0, limitBytes - usedBytes)
+  return usedBytes - fromBytes > share * Math.min(limitBytes, ROOM_TIMES * roomBytes)
 }

@@ -29,7 +29,7 @@ export class Memory implements InService {
   bodies = 0
   /** The sources of request bodies, which are read more slowly while memory is full. */
   readonly sources: Set<BodySource> = new Set()
-  readonly #heap: HeapRoom = heapRoom()
+  readonly #heap: HeapRoom = heapRoom(() => this.all)
   readonly #group: OpenGroup | undefined = openGroup()
   #room: MemoryRoom | undefined = this.#group && new MemoryRoom(this.#group.limitBytes)
   #nextAtMs = 0
@@ -56,7 +56,7 @@ export class Memory implements InService {
 
   /** Whether a request that arrives now must be shed to save memory. */
   refuses(bringsBody: boolean, nowMs: number): boolean {
-    if (this.#heap.short) return true
+    if (this.#heap.refuses(this.all, nowMs)) return true
     const room = this.#room
     if (room === undefined) return false
     if (nowMs >= this.#nextAtMs) this.#look(room, nowMs)
@@ -65,13 +65,13 @@ export class Memory implements InService {
 
   /** Whether {@link refuses} could return true. */
   get mayRefuse(): boolean {
-    return this.#heap.short || this.#room?.mayRefuse === true
+    return this.#heap.isShort || this.#room?.mayRefuse === true
   }
 
   /** Describes for a person what fills the container; undefined when it is not full. Up to one second old. */
   fullOf(nowMs: number): string | undefined {
     const room = this.#room
-    if (this.#heap.short || room?.mayRefuse !== true) return undefined
+    if (this.#heap.isShort || room?.mayRefuse !== true) return undefined
     if (nowMs - this.#toldAtMs < 1000) return this.#told
     this.#toldAtMs = nowMs
     const { heapTotal, external, rss } = process.memoryUsage()

@@ -30,43 +30,110 @@ describe('the limit of the old generation', () => {
 })
 
 describe('HeapRoom', () => {
-  it('is short above 85 % of live objects, until live objects have fallen by 15 %', () => {
-    const room = new HeapRoom()
-    const seen = [50, 84, 91, 85, 78, 77, 84, 95].map((percent, second) => {
-      room.collected(percent, 100, second * 1000)
-      return room.short
-    })
-    assert.deepEqual(seen, [false, false, true, true, true, false, false, true])
-  })
-
-  it('is short if the heap is over half full and full collections follow each other closely', () => {
-    const shortAfterFive = (percent: number, everyMs: number): boolean => {
-      const room = new HeapRoom()
-      for (let i = 0; i < 5; i++) room.collected(percent, 100, i * everyMs)
-      return room.short
+  const collector = (room: HeapRoom, everyMs = 1000) => {
+    let nowMs = 0
+    return (percent: number, inService: number): void => {
+      nowMs += everyMs
+      room.collected({ nowMs, usedBytes: percent, limitBytes: 100, inService })
     }
-    assert.deepEqual([shortAfterFive(60, 10), shortAfterFive(60, 50), shortAfterFive(40, 10)], [true, false, false])
+  }
+  /** The number of requests in service at which the next one is shed; Infinity without a limit. */
+  const limitOf = (room: HeapRoom, nowMs: number): number => {
+    for (let inService = 0; inService < 1000; inService++) if (room.refuses(inService, nowMs)) return inService
+    return Number.POSITIVE_INFINITY
+  }
+
+  it('keeps the number in service when live objects grow above 85 %, and halves it while they grow', () => {
+    const room = new HeapRoom()
+    const collected = collector(room)
+    const seen = [60, 80, 86, 88, 90].map((percent, at) => {
+      collected(percent, 40)
+      return limitOf(room, (at + 1) * 1000)
+    })
+    assert.deepEqual(seen, [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 40, 20, 10])
   })
 
-  it('is short in a real process with a full heap, and not after the heap was freed', () => {
+  it('admits more once live objects no longer grow, and all when they have fallen by 15 %', () => {
+    const room = new HeapRoom()
+    const collected = collector(room)
+    const seen = [60, 90, 90, 89, 89, 75].map((percent, at) => {
+      collected(percent, 40)
+      return limitOf(room, (at + 1) * 1000)
+    })
+    assert.deepEqual(seen, [Number.POSITIVE_INFINITY, 40, 60, 90, 135, Number.POSITIVE_INFINITY])
+  })
+
+  it('admits more also if live objects settle slightly above the level at which the limit was set', () => {
+    const room = new HeapRoom()
+    const collected = collector(room)
+    const seen = [60, 90, 90.4, 90.4, 90.4, 90.4].map((percent, at) => {
+      collected(percent, 40)
+      return limitOf(room, (at + 1) * 1000)
+    })
+    assert.deepEqual(seen.slice(1), [40, 60, 90, 135, 203])
+  })
+
+  it('limits slow growth near the end of the heap', () => {
+    const room = new HeapRoom()
+    const collected = collector(room, 1000)
+    let percent = 88
+    for (; !room.isShort && percent < 100; percent += 0.2) collected(percent, 40)
+    assert.ok(percent > 92 && percent < 96, String(percent))
+  })
+
+  it('sheds nothing for a cache that fills the heap and stays, nor for one that grows slowly', () => {
+    for (const slope of [0, 0.1]) {
+      const room = new HeapRoom()
+      const collected = collector(room, 5000)
+      for (let at = 0; at < 100; at++) {
+        collected(Math.min(99, 87 + slope * at), 40)
+        assert.equal(room.isShort, false, `${slope}, ${at}`)
+      }
+    }
+  })
+
+  it('always admits one request', () => {
+    const room = new HeapRoom()
+    const collected = collector(room)
+    for (let percent = 60; percent < 100; percent += 4) collected(percent, 0)
+    assert.equal(limitOf(room, 10_000), 1)
+  })
+
+  it('limits nothing once full collections stop', () => {
+    const room = new HeapRoom()
+    const collected = collector(room, 100)
+    for (const percent of [60, 90]) collected(percent, 40)
+    assert.equal(room.refuses(40, 1100), true)
+    assert.equal(room.refuses(40, 1300), false)
+    assert.equal(room.isShort, false)
+  })
+
+  it('limits a heap that is over half full while full collections follow each other closely', () => {
+    const afterFive = (percent: number, everyMs: number): boolean => {
+      const room = new HeapRoom()
+      const collected = collector(room, everyMs)
+      for (let i = 0; i < 5; i++) collected(percent, 40)
+      return room.isShort
+    }
+    assert.deepEqual([afterFive(60, 10), afterFive(60, 50), afterFive(40, 10)], [true, false, false])
+  })
+
+  it('limits in a real process whose heap fills up, and no longer when the heap was freed', () => {
     const script = `
       import { heapRoom } from ${JSON.stringify(new URL('../../src/signals/heap.ts', import.meta.url).href)}
-      const room = heapRoom()
+      const room = heapRoom(() => 10)
       let held = []
       const pause = () => new Promise(resolve => setTimeout(resolve, 3))
-      const fill = async () => {
-        while (!room.short) {
-          for (let i = 0; i < 4; i++) held.push(new Array(10_000).fill(held.length + 0.5))
-          await pause()
-        }
+      while (!room.isShort) {
+        for (let i = 0; i < 4; i++) held.push(new Array(10_000).fill(held.length + 0.5))
+        await pause()
       }
-      await fill()
-      const whenFull = room.short
+      const whenFull = room.isShort
       held = []
       gc()
       await pause()
       await pause()
-      console.log(JSON.stringify([whenFull, room.short]))
+      console.log(JSON.stringify([whenFull, room.isShort]))
     `
     const { stdout, stderr } = spawnSync(
       process.execPath,
