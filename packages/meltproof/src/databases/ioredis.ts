@@ -1,6 +1,6 @@
 /** meltproof/ioredis: bound() for clients of ioredis (5 and later). */
 import { Budget } from '../deadline/budget.ts'
-import { currentBudget, openBudget } from '../deadline/context.ts'
+import { currentBudget, openBudget, unbounded } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import { Call } from '../outbound/call.ts'
 import { loneCancellations } from './cancellations.ts'
@@ -49,6 +49,10 @@ function patch(redis: Redis, commandMs: number): void {
   }
   const state = new RedisState(close)
   redis.on?.('close', () => state.gone())
+  // On a new connection ioredis subscribes and selects its database again, in the context of the call that connected: a
+  // request that has ended must not refuse that.
+  const { connect } = redis
+  if (typeof connect === 'function') redis.connect = (...args) => unbounded(() => connect.apply(redis, args))
 
   const open = (name: string, waits: boolean, parent: Budget | undefined): Budget | Error => {
     const given = { phase: 'command', what: `the Redis command ${name.toUpperCase()}` } as const
@@ -138,6 +142,7 @@ interface Command {
 
 interface Redis {
   sendCommand: (command: Command, stream?: object, ...rest: unknown[]) => unknown
+  connect?: (...args: unknown[]) => unknown
   readonly status: string
   readonly options: { readonly enableAutoPipelining?: boolean; host?: unknown; port?: unknown; db?: unknown }
   readonly stream?: { destroy(): void }

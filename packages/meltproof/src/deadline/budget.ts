@@ -13,6 +13,8 @@ export interface BudgetOptions {
   readonly hard?: boolean
   readonly phase?: DeadlineFacts['phase']
   readonly what?: string | undefined
+  /** After its end, work that does not end counts as over after this time, ms. @default Infinity */
+  readonly graceMs?: number
   /** Called when the time is up. A result of false removes the limit, because the answer has begun and is streamed. */
   readonly onExpired?: (reason: Error) => boolean
 }
@@ -29,6 +31,8 @@ export class Budget {
   readonly #parent: Budget | undefined
   readonly #phase: DeadlineFacts['phase']
   readonly #what: string | undefined
+  readonly #graceMs: number
+  #endedAtMs = 0
   /** Cleared at the end, because async contexts keep a budget until a connection that was opened in it has ended. */
   #onExpired: BudgetOptions['onExpired']
   #timer: FairTimer | undefined
@@ -41,9 +45,10 @@ export class Budget {
   #parentEnded: EndListener | undefined
 
   constructor(limitMs: number, options: BudgetOptions = {}) {
-    const { parent, hard = false, phase = 'work', what, onExpired } = options
+    const { parent, hard = false, phase = 'work', what, graceMs = Number.POSITIVE_INFINITY, onExpired } = options
     this.#phase = phase
     this.#what = what
+    this.#graceMs = graceMs
     this.#onExpired = onExpired
     this.startMs = now()
     this.#parent = parent
@@ -128,6 +133,7 @@ export class Budget {
   cancel(reason: Error): void {
     if (this.reason !== undefined || this.#settled) return
     this.reason = reason
+    this.#endedAtMs = now()
     this.#unwatch()
     const listeners = this.#listeners
     this.#listeners = undefined
@@ -136,7 +142,19 @@ export class Budget {
     else for (const listener of listeners ?? []) listener(reason)
   }
 
-  /** The work is done: nothing is aborted any more. May be called repeatedly. */
+  /**
+   * True once the work has ended, in time or not. What it has started, such as an interval or a shared batch, is work of
+   * its own, which this budget no longer limits.
+   */
+  get isOver(): boolean {
+    return this.#settled || (this.reason !== undefined && now() - this.#endedAtMs >= this.#graceMs)
+  }
+
+  get parent(): Budget | undefined {
+    return this.#parent
+  }
+
+  /** The work has ended: nothing is aborted any more. May be called repeatedly. */
   settle(): void {
     if (this.#settled) return
     this.#settled = true

@@ -5,8 +5,11 @@ import { DeadlineExceededError } from './deadline-error.ts'
 
 const storage = new AsyncLocalStorage<Budget | undefined>()
 
+/** Async contexts keep a budget for as long as anything that its work has started, so budgets that are over are skipped. */
 export function currentBudget(): Budget | undefined {
-  return storage.getStore()
+  let budget = storage.getStore()
+  while (budget?.isOver) budget = budget.parent
+  return budget
 }
 
 export function runWithBudget<R>(budget: Budget, fn: () => R): R {

@@ -36,12 +36,15 @@ export function within<T>(
     if (!(budget instanceof Budget)) throw budget
     const outerAborted = outer && ((): void => budget.cancel(outer.reason))
     if (outerAborted) outer.addEventListener('abort', outerAborted, { once: true })
-    const done = (): void => {
-      budget.settle()
+    const forgetOuter = (): void => {
       if (outerAborted) outer.removeEventListener('abort', outerAborted)
     }
+    const done = (): void => {
+      budget.settle()
+      forgetOuter()
+    }
     budget.onEnd(reason => {
-      done()
+      forgetOuter()
       reject(reason)
     })
     let result: T | PromiseLike<T>

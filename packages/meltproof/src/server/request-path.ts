@@ -511,7 +511,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   #answerLate(exchange: Exchange): void {
     const response = exchange.response!
     this.#answers.late(exchange.request, response)
-    mute(response)
+    mute(exchange.request, response)
     exchange.answeredLate = true
     if (exchange.uploadEnd !== undefined) exchange.uploadEnd.answeredLate = true
     this.#orphan(exchange)
@@ -572,13 +572,17 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   #orphan(exchange: Exchange, scope = exchange.times): void {
     const working = exchange.uploadEnd ?? exchange
     if (working.abandoned) return
-    const ended = (): void => this.#handlerEnded(working, false, now())
+    const ended = (): void => {
+      working.budget?.settle()
+      this.#handlerEnded(working, false, now())
+    }
     this.#failOpen.guard(() => this.admission.reclaim.orphan(working, now(), scope, ended))
   }
 
   #handlerEnded(exchange: Exchange, answered: boolean, nowMs: number): void {
     const { permits } = this.gate
-    exchange.budget?.settle()
+    // After its 504 a response has ended, but its handler may still work.
+    if (!exchange.answeredLate) exchange.budget?.settle()
     if (exchange.shadowMs !== undefined) {
       shadowHandlerEnded(exchange, nowMs, this.gate)
       return

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http, { type RequestListener } from 'node:http'
 import { connect } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
@@ -233,6 +235,149 @@ test('the work is cancelled when the client disconnects', async () => {
   assert.ok(isMeltproofError(error))
   assert.equal(error.code, 'MELTPROOF_CANCELLED')
   assert.equal(pendingFairTimers(), 0)
+})
+
+/** Leaves when the handler has begun. */
+async function leave(url: string, begun: Promise<unknown>): Promise<void> {
+  const { port, hostname } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await begun
+  socket.destroy()
+}
+
+test('what a request has started goes on after its client has left and its handler has ended', async () => {
+  const left: number[] = []
+  const begun = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  const url = await serve({ deadlineMs: 60_000 }, async (_, response) => {
+    const batch = setInterval(() => left.push(remaining()), 10)
+    begun.resolve()
+    await once(response, 'close')
+    await eventually('cancelled while the handler works', () => left.at(-1) === 0)
+    response.end('nobody reads this')
+    await eventually('no longer limited', () => left.at(-1) === Number.POSITIVE_INFINITY)
+    clearInterval(batch)
+    ended.resolve()
+  })
+  await leave(url, begun.promise)
+  await ended.promise
+})
+
+for (const [end, exempt, ask] of [
+  ['its client has left', [], leave],
+  ['its 504', [], async (url: string) => assert.equal((await fetch(url)).status, 504)],
+  ['the 504 of an exempt path', ['/'], async (url: string) => assert.equal((await fetch(url)).status, 504)],
+] as const) {
+  test(`what a silent handler has started goes on when the deadline has passed again after ${end}`, async () => {
+    const left: number[] = []
+    const timers: NodeJS.Timeout[] = []
+    const begun = Promise.withResolvers<void>()
+    const url = await serve({ deadlineMs: 300, exempt }, () => {
+      timers.push(setInterval(() => left.push(remaining()), 5))
+      begun.resolve()
+    })
+    await ask(url, begun.promise)
+    await eventually('no longer limited', () => left.at(-1) === Number.POSITIVE_INFINITY)
+    assert.equal(left.includes(0), true, 'cancelled before')
+    for (const timer of timers) clearInterval(timer)
+  })
+}
+
+test('an earlier 504 that a caller asked for does not end the cancellation of the work', async () => {
+  const left: number[] = []
+  const timers: NodeJS.Timeout[] = []
+  const url = await serve({ deadlineMs: 400 }, () => {
+    timers.push(setInterval(() => left.push(remaining()), 5))
+  })
+  assert.equal((await fetch(url, { headers: { 'grpc-timeout': '1m' } })).status, 504)
+  await eventually('cancelled at the deadline', () => left.at(-1) === 0)
+  await sleep(100)
+  assert.equal(left.at(-1), 0)
+  for (const timer of timers) clearInterval(timer)
+})
+
+test('a handler that fails after its 504 leaves the next request on the connection alone, as Express does it', async () => {
+  const app = express()
+  let fail: (() => void) | undefined
+  app.get('/slow', (_request, _response, next) => {
+    fail = () => next(new Error('too late'))
+  })
+  app.post('/pay', (_, response) => {
+    fail!()
+    setImmediate(() => response.end('paid'))
+  })
+  app.set('env', 'test')
+  const server = http.createServer(app)
+  protect(server, { lanes: 1, deadlineMs: 100 })
+  const connection = await (await listen(server)).connect()
+  connection.send('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+  assert.equal((await connection.answer()).status, 504)
+  connection.send('POST /pay HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n')
+  assert.equal(String((await connection.answer()).body), 'paid')
+})
+
+test('to a handler that begins to stream after its 504, it looks as if the client had left', async () => {
+  const seen: string[] = []
+  const late = Promise.withResolvers<void>()
+  const url = await serve({ deadlineMs: 100 }, async (request, response) => {
+    await sleep(200)
+    response.on('close', () => seen.push('on'))
+    response.once('close', () => seen.push('once'))
+    request.once('close', () => seen.push('request'))
+    const removed = (): void => void seen.push('removed')
+    response.on('close', removed)
+    response.off('close', removed)
+    assert.equal(request.socket.destroyed, true)
+    assert.equal(request.socket.remoteAddress, '127.0.0.1')
+    for (const endless of [
+      () => Readable.from(chunks()).pipe(response),
+      () => void pipeline(chunks(), response).catch(() => {}),
+    ]) {
+      endless()
+    }
+    late.resolve()
+  })
+  let ended = 0
+  async function* chunks(): AsyncGenerator<string> {
+    try {
+      for (;;) {
+        await sleep(1)
+        yield 'more'
+      }
+    } finally {
+      ended++
+    }
+  }
+  assert.equal((await fetch(url)).status, 504)
+  await late.promise
+  await eventually('all are told', () => seen.length === 3)
+  assert.deepEqual(seen.toSorted(), ['on', 'once', 'request'])
+  await eventually('the pipeline has ended its source', () => ended >= 1)
+})
+
+test('a handler that has stopped reading the body gets a 504 as well', async () => {
+  const url = await serve({ deadlineMs: 100 }, async request => {
+    for await (const _ of request) break
+  })
+  assert.equal((await fetch(url, { method: 'POST', body: 'a body' })).status, 504)
+})
+
+test('a pipeline that the deadline aborts does not close the connection under the next request', async () => {
+  const server = http.createServer((request, response) => {
+    if (request.url === '/next') response.end('served')
+    else within(60_000, signal => pipeline(never(), response, { signal })).catch(() => {})
+  })
+  async function* never(): AsyncGenerator<string> {
+    await sleep(60_000, undefined, { ref: false })
+    yield 'late'
+  }
+  protect(server, { lanes: 1, deadlineMs: 100 })
+  const connection = await (await listen(server)).connect()
+  connection.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  assert.equal((await connection.answer()).status, 504)
+  connection.send('GET /next HTTP/1.1\r\nHost: x\r\n\r\n')
+  assert.equal(String((await connection.answer()).body), 'served')
 })
 
 test('an exception of the handler surfaces as without a deadline', async () => {

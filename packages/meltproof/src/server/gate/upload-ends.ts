@@ -39,6 +39,6 @@ export function shedUploadEnd(exchange: Exchange, reason: ShedReason, shedding: 
   const response = exchange.response!
   if (!isHttp2(request)) response.shouldKeepAlive = false
   shedding.shed(exchange, reason)
-  mute(response)
+  mute(request, response)
   response.on('close', () => request.destroy())
 }

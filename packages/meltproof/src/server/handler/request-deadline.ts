@@ -54,6 +54,8 @@ export function openBudget(
     hard: true,
     phase: 'handler',
     what: 'the request',
+    // A handler that does not end its response has as long again to stop. What goes on after that is not its work.
+    graceMs: limitMs,
     onExpired: () => {
       if (answeredLate()) return true
       againAfterUpload(workMs, () => answeredLate() && budget.expire())
