@@ -6,6 +6,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { constants } from 'node:os'
+import { setImmediate } from 'node:timers'
 import { now } from '../clock.ts'
 import { leave } from '../cluster/leave.ts'
 import { replaceMethod } from '../replace-method.ts'
@@ -32,12 +33,13 @@ export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], dra
   let ended = false
   // With a listener, Node calls process.emit() for the signal and does not end.
   const listener = (): void => undefined
-  const end = (signal: Signal): void => {
+  /** @param rest what Node gives the listeners after the name: the signal's number */
+  const end = (signal: Signal, rest: readonly unknown[]): void => {
     if (ended) return
     ended = true
     undoEmit()
     for (const each of SIGNALS) process.removeListener(each, listener)
-    if (process.listenerCount(signal) > 0) process.emit(signal, signal)
+    if (process.listenerCount(signal) > 0) Reflect.apply(process.emit, process, [signal, ...rest])
     else {
       leave()
       process.kill(process.pid, signal)
@@ -59,8 +61,10 @@ export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], dra
           ...liveWorkers().map(worker => workerEnded(worker, signal, withinMs)),
         ]
       : []
-    if (draining.length === 0) end(signal)
-    else void Promise.allSettled(draining).then(() => end(signal))
+    const rest = args.slice(1)
+    if (draining.length === 0) end(signal, rest)
+    // Exceptions of listeners become uncaught ones, as in Node, and not rejections.
+    else void Promise.allSettled(draining).then(() => setImmediate(end, signal, rest))
     return true
   })
   for (const signal of SIGNALS) {

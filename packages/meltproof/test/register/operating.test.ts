@@ -111,6 +111,24 @@ describe('SIGTERM', () => {
     })
   }
 
+  for (const [ON_SIGTERM, expected] of [
+    ['number', /^$/],
+    ['throw', /Error: thrown by the listener/],
+  ] as const) {
+    it(`calls the listener of the app as Node does: ${ON_SIGTERM}`, async () => {
+      const ends = []
+      for (const MELTPROOF_DRAIN of ['on', 'off']) {
+        const child = start('slow.mjs', { env: { MELTPROOF_DRAIN, ON_SIGTERM } })
+        await child.port()
+        child.process.kill('SIGTERM')
+        const { code, signal, stderr } = await child.ended
+        assert.match(stderr, expected)
+        ends.push([code, signal])
+      }
+      assert.deepEqual(ends[0], ends[1])
+    })
+  }
+
   for (const [name, env, expected] of [
     ['ends by the signal', {}, [null, 'SIGTERM']],
     ['does what the app does', { ON_SIGTERM: 'exit' }, [3, null]],

@@ -21,4 +21,12 @@ if (WORKERS && cluster.isPrimary) {
   })
   server.listen(0, '127.0.0.1', () => WORKERS || sayPort(server))
 }
+if (ON_SIGTERM === 'number') process.on('SIGTERM', (_, number) => process.exit(128 + number))
+if (ON_SIGTERM === 'throw') {
+  // As many apps do: they log what was rejected, and go on.
+  process.on('unhandledRejection', () => {})
+  process.on('SIGTERM', () => {
+    throw new Error('thrown by the listener')
+  })
+}
 if (ON_SIGTERM === 'exit' && cluster.isPrimary) process.on('SIGTERM', () => process.exit(3))
