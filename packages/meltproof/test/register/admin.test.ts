@@ -113,6 +113,16 @@ describe('the access log', () => {
   }
 })
 
+describe('a stdout whose reader has left', () => {
+  it('does not end the process at the next line of the access log', async () => {
+    const child = start('slow.mjs', { env: { MELTPROOF_ACCESS_LOG: 'json' } })
+    const port = await child.port()
+    child.process.stdout!.destroy()
+    for (let i = 0; i < 3; i++) assert.equal(await get(port, '/logged'), 'served')
+    child.process.kill('SIGKILL')
+  })
+})
+
 describe('limits of outbound calls', () => {
   it('are those in the variables, and are reported', async () => {
     const env = { CLIENT: 'http', MELTPROOF_OUTBOUND_TOTAL: '5s', MELTPROOF_OUTBOUND_IN_FLIGHT: '9' }

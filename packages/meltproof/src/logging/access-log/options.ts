@@ -56,7 +56,7 @@ export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSetti
   rejectUnknown(what, options, KNOWN)
   const { format = 'json', logger, redact = [], address = 'full', sample = 1 } = options
   const line = checkOneOf('format', format, ['json', 'combined']) === 'json' ? jsonLine : combinedLine
-  const write = checkFunction('write', options.write) ?? ((text: string) => void process.stdout.write(text))
+  const write = checkFunction('write', options.write) ?? writeToStdout
   if (logger !== undefined) checkLogger(logger, options)
   if (!Array.isArray(redact) || redact.some(name => typeof name !== 'string')) {
     invalidOption('redact', 'an array of names', redact)
@@ -70,6 +70,23 @@ export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSetti
     address: checkOneOf('address', address, ['full', 'masked', 'none']),
   }
 }
+
+/** As console.log() does: without a listener, a pipe whose reader has left would end the process. */
+function writeToStdout(text: string): void {
+  const { stdout } = process
+  const isHandled = stdout.listenerCount('error') > 0
+  if (!isHandled) stdout.once('error', ignore)
+  try {
+    stdout.write(text, error => {
+      // An error that comes later is emitted after this callback.
+      if (error && stdout.listenerCount('error') === 0) stdout.once('error', ignore)
+    })
+  } finally {
+    if (!isHandled) stdout.removeListener('error', ignore)
+  }
+}
+
+function ignore(): void {}
 
 export function shareAt({ calm, pressed }: Sampling, pressure: number): number {
   return calm + (pressed - calm) * Math.min(1, Math.max(0, pressure))
