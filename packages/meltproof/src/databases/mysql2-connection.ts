@@ -16,9 +16,20 @@ const IN_TRANSACTION = 1
 
 type OnResult = NonNullable<Command['onResult']>
 
+interface Prepared {
+  readonly query: unknown
+  /** The EXECUTE that follows it. */
+  execute: Command | undefined
+  hasFailed: boolean
+}
+
 export class MysqlConnection extends BoundConnection<PooledConnection> {
   readonly #connection: Connection
   #add: Connection['addCommand']
+  /** The last PREPARE: execute() adds one just before its EXECUTE. */
+  #prepared: Prepared | undefined
+  /** Commands whose callbacks have got an error of meltproof. */
+  readonly #told = new WeakSet<Command>()
   /** Whether a transaction is open, as meltproof's last round trip reported. */
   #inTransaction = false
 
@@ -32,11 +43,15 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   readonly #bounded = (command: Command): Command => {
     const text = command.sql ?? command.statement?.query
     // A handshake or a ping is not a query.
-    if (typeof text !== 'string') return this.#send(command)
+    if (typeof text !== 'string') {
+      this.#prepared = typeof command.query === 'string' ? this.#watchPrepare(command) : undefined
+      return this.#send(command)
+    }
+    const prepared = this.#takePrepared(command)
     const { onResult } = command
     const refused = this.refusal(text)
     if (refused !== undefined && this.closed) {
-      if (typeof onResult === 'function') nextTick(onResult, refused)
+      if (typeof onResult === 'function' && prepared?.hasFailed !== true) this.#tell(command, onResult, refused)
       return command
     }
     const { start } = command
@@ -52,7 +67,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     if (!(statement instanceof Error)) this.#bind(statement, command, AsyncLocalStorage.bind(onResult))
     else {
       command.onResult = undefined
-      nextTick(onResult, statement)
+      this.#tell(command, onResult, statement)
       // The command still goes through the queue, because a pool waits for its end.
       this.#passOver(command, text, statement)
     }
@@ -61,6 +76,32 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
 
   #send(command: Command): Command {
     return this.#add.call(this.#connection, command)
+  }
+
+  #tell(command: Command, onResult: OnResult, error: Error): void {
+    this.#told.add(command)
+    nextTick(onResult, error)
+  }
+
+  /** A PREPARE that fails calls the callback of its execute(), which may have got an error of meltproof before. */
+  #watchPrepare(command: Command): Prepared {
+    const prepared: Prepared = { query: command.query, execute: undefined, hasFailed: false }
+    const { onResult } = command
+    command.onResult = (error, ...results) => {
+      prepared.hasFailed = Boolean(error)
+      const { execute } = prepared
+      if (!error || execute === undefined || !this.#told.has(execute)) onResult?.(error, ...results)
+    }
+    return prepared
+  }
+
+  #takePrepared(command: Command): Prepared | undefined {
+    const prepared = this.#prepared
+    this.#prepared = undefined
+    const isExecute = 'statement' in command && command.statement === undefined && command.sql === prepared?.query
+    if (!isExecute || prepared === undefined) return undefined
+    prepared.execute = command
+    return prepared
   }
 
   #bind(statement: Statement, command: Command, tell: OnResult): void {
@@ -81,7 +122,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
         command.onResult = late => {
           if (late) this.over(statement, late)
         }
-        nextTick(tell, error)
+        this.#tell(command, tell, error)
       },
       drop: reason => this.#passOver(command, statement.text, reason),
       holdUp: recovery => this.#holdUp(statement, command, recovery),

@@ -2,6 +2,8 @@
 
 export interface Command {
   readonly sql?: unknown
+  /** The text of a PREPARE. */
+  readonly query?: unknown
   /** Set for a prepared statement, which has no text of its own. */
   readonly statement?: { readonly query?: unknown }
   onResult?: ((error: Error | null, ...results: unknown[]) => void) | undefined

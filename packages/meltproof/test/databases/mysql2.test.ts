@@ -1,6 +1,7 @@
 /** meltproof/mysql2 against a real MariaDB. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import mysql from 'mysql2'
@@ -95,6 +96,23 @@ test(
       assert.equal(afterwards.id, before.id)
       assert.equal(pendingFairTimers(), 0)
     }),
+)
+
+test('a callback of execute() is called once, also if its PREPARE fails after the deadline', { skip }, () =>
+  withPool({ connectionLimit: 1 }, async pool => {
+    bound(pool, { queryMs: 300 })
+    const pooled = await pool.getConnection()
+    const { connection } = pooled as unknown as { connection: mysql.Connection }
+    const errors: Error[] = []
+    // Without a callback it has no limit, and what follows waits for it.
+    const before = once(connection.query('do sleep(1)'), 'end')
+    connection.execute('select * from no_such_table', [], error => errors.push(error!))
+    await before
+    await once(connection.query('select 1 as n'), 'end')
+    assert.equal(errors.length, 1)
+    assert.ok(errors[0] instanceof DeadlineExceededError)
+    pooled.release()
+  }),
 )
 
 test('queryMs applies without a budget, and the error names it', { skip }, () =>
