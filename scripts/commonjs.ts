@@ -15,7 +15,7 @@ for (const name of ['meltproof', 'lab']) {
   const cjs = join(dist, 'cjs')
   for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.d.ts') || file.startsWith('cjs')) continue
-    write(join(cjs, file), commonJsTypes(readFileSync(join(dist, file), 'utf8')))
+    write(join(cjs, file), readFileSync(join(dist, file), 'utf8'))
   }
   write(join(cjs, 'package.json'), '{ "type": "commonjs" }\n')
   const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
@@ -37,16 +37,8 @@ try {
   const { createRequire } = require('node:vm').runInThisContext("process.getBuiltinModule('node:module')")
   loaded = createRequire(__filename)('${path}')
 }
-module.exports = loaded['module.exports'] ?? loaded
+module.exports = loaded
 `
-}
-
-/** `export { it as 'module.exports' }` tells Node what \`export =\` tells TypeScript, which allows no other exports. */
-function commonJsTypes(types: string): string {
-  const name = /^export \{ (\w+) as 'module\.exports' \};$/m.exec(types)?.[1]
-  if (name === undefined) return types
-  const [, head, declared, constant] = /^(.*?)(export .*^\}\n)(.*?)^export default/ms.exec(types) ?? []
-  return `${head}declare namespace ${name} {\n${declared}}\n${constant?.replace(': ', `: ${name}.`)}export = ${name};\n`
 }
 
 function write(file: string, text: string): void {

@@ -54,7 +54,6 @@ const RULES: Readonly<Record<string, Rules>> = {
         ...['signals', 'admission', 'process-gate', 'deadline'],
       ],
       index: ['errors', 'admission', 'deadline', 'server'],
-      toobusy: ['clock', 'errors'],
       // From here on nothing that protect() needs.
       outbound: [...VOCABULARY, 'chain', 'cluster', 'signals', 'admission', 'turns', 'deadline'],
       databases: [...VOCABULARY, 'turns', 'deadline', 'outbound'],
@@ -222,14 +221,14 @@ test('only clock.ts of the runtime reads the time', () => {
 })
 
 test('timers of the runtime come from node:timers, because the tests of an app may fake the global ones', () => {
-  // The watcher's text runs in a thread of its own. toobusy-js has a global timer, which its users may fake.
-  const others = ['culprit/watcher.ts', 'toobusy.ts'].map(file => `packages/meltproof/src/${file}`)
+  // The watcher's text runs in a thread of its own.
+  const others = ['packages/meltproof/src/culprit/watcher.ts']
   const offenders = globSync('packages/meltproof/src/**/*.ts').filter(
     file =>
       /(?<![\w.])(?:set|clear)(?:Timeout|Interval|Immediate)\(/.test(code(file)) &&
       !/ from 'node:timers'/.test(code(file)),
   )
-  assert.deepEqual(offenders.sort(), others)
+  assert.deepEqual(offenders, others)
 })
 
 /** The parts that import each other, of a graph of files: each is one circle or several that touch. */

@@ -25,7 +25,6 @@ import { DEFAULT_LIMITS, ZERO_CODE_LIMITS } from '../../packages/meltproof/src/o
 import { retry } from '../../packages/meltproof/src/outbound/retry.ts'
 import { RetryBudget } from '../../packages/meltproof/src/outbound/retry-budget.ts'
 import { PROBES, VARIABLES } from '../../packages/meltproof/src/register/options.ts'
-import toobusy from '../../packages/meltproof/src/toobusy.ts'
 import { ROOT } from './pages.ts'
 
 const guard = protect(http.createServer())
@@ -257,11 +256,6 @@ test('docs/alerts.md has the alerts and their severities', () => {
   const alerts = groups.flatMap(({ rules }) => rules.filter(({ alert }) => alert !== undefined))
   const shown = rowsBelow('alerts.md', 'alert').map(([name, severity]) => [namesIn([name])[0], severity])
   assert.deepEqual(shown.sort(), alerts.map(({ alert, labels }) => [alert, labels!.severity]).sort())
-})
-
-test('docs/from-toobusy-js.md has every function', () => {
-  const called = firstNames('from-toobusy-js.md', 'call').map(name => name.replace('toobusy.', ''))
-  assert.deepEqual(called.sort(), ['toobusy', ...Object.keys(toobusy)].sort())
 })
 
 test('docs/observe.md has every framework adapter', () => {

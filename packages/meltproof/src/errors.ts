@@ -48,11 +48,6 @@ export class MeltproofError extends Error {
   }
 }
 
-/** Marks an error as one of meltproof although it has another class, because an emulated API requires that class. */
-export function asMeltproofError(error: Error, code: ErrorCode): MeltproofError {
-  return Object.defineProperty(Object.assign(error, { code }), BRAND, { value: true })
-}
-
 /** True for an error raised by any installed copy of meltproof. */
 export function isMeltproofError(error: unknown): error is MeltproofError {
   return typeof error === 'object' && error !== null && BRAND in error

@@ -1,4 +1,0 @@
-import toobusy from 'meltproof/toobusy'
-import check from './check.cjs'
-
-check(toobusy)

@@ -1,2 +1,0 @@
-const toobusy = require('meltproof/toobusy')
-require('./check.cjs')(toobusy)
