@@ -1,7 +1,7 @@
 /** meltproof: keeps a Node.js service at its full capacity under overload. */
 
 export type { Criticality, CriticalityAnswer } from './admission/queue/criticality.ts'
-export type { ShedReason } from './admission/shed-reason.ts'
+export type { ShedReason } from './admission/sheds.ts'
 export { ERROR_CODES, type ErrorCode, isMeltproofError, MeltproofError } from './errors.ts'
 export type { ClientKey } from './server/request/client-key.ts'
 export type { Guard, GuardStats } from './server/guard.ts'

@@ -13,7 +13,7 @@ import { Chain, CRITICALITY_FIELD, currentChain, NO_RETRY_FIELD, runInChain } fr
 import { Budget } from '../src/deadline/budget.ts'
 import { runWithBudget } from '../src/deadline/context.ts'
 import { isMeltproofError } from '../src/errors.ts'
-import { baggageOfRetry } from '../src/outbound/baggage.ts'
+import { baggageOfRetry } from '../src/outbound/call.ts'
 import { install } from '../src/outbound/install.ts'
 import { retry } from '../src/outbound/retry.ts'
 import { RetryBudget } from '../src/outbound/retry-budget.ts'

@@ -1,7 +1,6 @@
 /** Describes why the last shed happened and why the limit has its value, in one sentence each. Pure. */
 import type { LimitReason } from './limiter/limiter.ts'
-import type { ShedReason } from './shed-reason.ts'
-import type { LastShed } from './sheds.ts'
+import type { LastShed, ShedReason } from './sheds.ts'
 
 /** @param what the noun in the sentence, such as "request that was shed" */
 export function explainShed(last: LastShed | undefined, nowMs: number, what: string): string {

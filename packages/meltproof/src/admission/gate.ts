@@ -13,7 +13,7 @@ import type { ClassQueue } from './queue/class-queue.ts'
 import { type DueStart, DueStarts } from './queue/due-starts.ts'
 import { type QueueHooks, STANDING_TUNING, StandingQueue, type StandingTuning } from './queue/standing-queue.ts'
 import { WaitQueue } from './queue/wait-queue.ts'
-import type { ShedReason } from './shed-reason.ts'
+import type { ShedReason } from './sheds.ts'
 
 export interface Entry extends DueStart {
   readonly again: boolean

@@ -6,7 +6,6 @@ import { Call } from '../outbound/call.ts'
 import { loneCancellations } from './cancellations.ts'
 import { Graces } from './graces.ts'
 import { checkLimits } from './limits.ts'
-import { HANDSHAKE, LISTENING, waitsOnPurpose } from './redis-commands.ts'
 import { RedisState } from './redis-state.ts'
 import { type Duplicable, unblocking } from './redis-unblock.ts'
 
@@ -33,6 +32,19 @@ export function bound<T extends object>(client: T, limits: RedisLimits = {}): T 
   if (!isRedis(client)) throw unknownClient('ioredis', 'a client of the package ioredis (5 or later)', client)
   if (markBound(client)) patch(client, commandMs)
   return client
+}
+
+/** Commands that ioredis sends itself on a new connection; failing one would break the connection. */
+const HANDSHAKE: ReadonlySet<string> = new Set(['auth', 'hello', 'info', 'select', 'client', 'readonly'])
+/** After their answer the connection only receives messages. */
+const LISTENING: ReadonlySet<string> = new Set(['subscribe', 'psubscribe', 'ssubscribe', 'monitor'])
+const BLOCKING = new Set('blpop brpop brpoplpush blmove blmpop bzpopmin bzpopmax bzmpop wait waitaof'.split(' '))
+const MAY_BLOCK = new Set(['xread', 'xreadgroup'])
+
+/** True for a command that waits on purpose, or changes the use of the connection: only a budget limits it. */
+function waitsOnPurpose(name: string, args: readonly unknown[]): boolean {
+  if (BLOCKING.has(name) || LISTENING.has(name)) return true
+  return MAY_BLOCK.has(name) && args.some(arg => typeof arg === 'string' && arg.toLowerCase() === 'block')
 }
 
 function patch(redis: Redis, commandMs: number): void {

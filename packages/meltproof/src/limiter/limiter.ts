@@ -1,7 +1,7 @@
 /** limiter(): a gate like that of a server, for other work: messages, jobs, calls of other protocols. */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { type Decision, PATIENT_TUNING, PROMPT_TUNING } from '../admission/gate.ts'
-import type { ShedReason } from '../admission/shed-reason.ts'
+import type { ShedReason } from '../admission/sheds.ts'
 import { now } from '../clock.ts'
 import { currentBudget } from '../deadline/context.ts'
 import { nameLimiter } from '../named-figures.ts'

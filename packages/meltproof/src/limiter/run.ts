@@ -1,6 +1,6 @@
 /** One run of a limiter, from its arrival until it has settled. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
-import type { ShedReason } from '../admission/shed-reason.ts'
+import type { ShedReason } from '../admission/sheds.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
 import { Turn } from '../turns.ts'

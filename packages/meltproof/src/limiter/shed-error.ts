@@ -1,7 +1,6 @@
 /** The error of work that was not started because of overload. */
 import { whyShed } from '../admission/explanation.ts'
-import type { ShedReason } from '../admission/shed-reason.ts'
-import type { LastShed } from '../admission/sheds.ts'
+import type { LastShed, ShedReason } from '../admission/sheds.ts'
 import { MeltproofError } from '../errors.ts'
 
 /** The time is random within this range, ms, because clients that retry together would cause the next overload. */

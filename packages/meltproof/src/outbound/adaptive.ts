@@ -5,7 +5,7 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import { PROMPT_TUNING } from '../admission/gate.ts'
-import type { ShedReason } from '../admission/shed-reason.ts'
+import type { ShedReason } from '../admission/sheds.ts'
 import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
 import { Turn, Turns } from '../turns.ts'

@@ -11,7 +11,6 @@ import { now } from '../clock.ts'
 import type { OpenCall, OutboundOutcome, OutboundRecord, Scope } from '../record.ts'
 import type { CallTurn } from './adaptive.ts'
 import { type Attempt, currentAttempt } from './attempt.ts'
-import { baggageOfRetry } from './baggage.ts'
 import type { Bounds } from './bounds.ts'
 import { callRoute } from './call-route.ts'
 import { type Fields, type Given, type Headers, headerOf } from './headers.ts'
@@ -234,4 +233,19 @@ export function peerOf({ host, port, database }: DatabaseAddress): string {
   const name = typeof host === 'string' && host !== '' ? host : 'localhost'
   const at = typeof port === 'number' || typeof port === 'string' ? `${name}:${port}` : name
   return typeof database === 'string' || typeof database === 'number' ? `${at}/${database}` : at
+}
+
+/** meltproof's member in the `baggage` field (W3C Baggage). */
+const RETRY_MEMBER = 'meltproof.retry'
+const RETRY = `${RETRY_MEMBER}=1`
+
+/**
+ * Returns the baggage of a retry: meltproof's member, once and first so that no length limit removes it, then the
+ * others. Tiers with OpenTelemetry forward baggage from any sender, so the member may only make meltproof retry less.
+ * @param given the baggage that the app sends
+ */
+export function baggageOfRetry(given: string | undefined): string {
+  const members = (given ?? '').split(',')
+  const others = members.filter(member => member.split(/[=;]/, 1)[0]!.trim() !== RETRY_MEMBER).join(',')
+  return others.trim() === '' ? RETRY : `${RETRY},${others}`
 }

@@ -11,10 +11,10 @@ import {
   rejectUnknown,
 } from '../options.ts'
 import { DEFAULT_LANES } from './connection/lanes.ts'
+import type { KindName } from './gate/request-kinds.ts'
 import type { ReadinessOptions } from './operate/readiness.ts'
 import { checkClientKey, type ClientKey } from './request/client-key.ts'
 import type { CriticalityOf } from './request/criticality-of.ts'
-import type { KindName } from './request/kind-name.ts'
 import { checkPeers, type FromPeer } from './request/peers.ts'
 import { HTML_PAGE, PROBLEM_JSON } from './response/own-answers.ts'
 import { checkShedHeaders } from './response/shed-headers.ts'

@@ -6,7 +6,7 @@ import { type Entry as GateEntry, GATE_TUNING, Gate, type GateHooks, PATIENT_TUN
 import type { Ticket } from '../../src/admission/limiter/cohorts.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { StandingQueue } from '../../src/admission/queue/standing-queue.ts'
-import type { ShedReason } from '../../src/admission/shed-reason.ts'
+import type { ShedReason } from '../../src/admission/sheds.ts'
 
 interface Entry extends GateEntry {
   readonly id: number

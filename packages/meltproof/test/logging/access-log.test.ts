@@ -10,11 +10,16 @@ import { sheds } from '../../src/channels.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { metrics } from '../../src/observe/prometheus.ts'
 import { protect } from '../../src/index.ts'
-import { type AccessEntry, combinedLine, isAlwaysLogged, jsonLine } from '../../src/logging/access-log/access-line.ts'
-import { maskedAddress } from '../../src/logging/access-log/masked-address.ts'
+import {
+  type AccessEntry,
+  combinedLine,
+  isAlwaysLogged,
+  jsonLine,
+  safeText,
+} from '../../src/logging/access-log/access-line.ts'
 import { type AccessLogOptions, accessLog } from '../../src/logging/access-log.ts'
-import { safeText } from '../../src/logging/access-log/safe-text.ts'
 import { shareAt } from '../../src/logging/access-log/options.ts'
+import { maskedAddress } from '../../src/logging/access-log/redact.ts'
 import { eventually } from '../server/harness.ts'
 
 const ENTRY: AccessEntry = {

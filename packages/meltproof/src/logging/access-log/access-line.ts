@@ -1,6 +1,5 @@
 /** Formats a line of the access log. Pure: exactly one line for each entry, whatever a client sends. */
 import type { RequestOutcome, RequestRecord } from '../../record.ts'
-import { safeText } from './safe-text.ts'
 
 /** Maximum characters of a field; longer ones end in an ellipsis. */
 const MOST_URL = 2048
@@ -73,6 +72,21 @@ export function combinedLine(entry: AccessEntry): string {
   const program = entry.count > 1 ? `meltproof (${entry.count} such requests)` : userAgent
   const client = `"${quoted(referer, MOST_URL)}" "${quoted(program, MOST_OTHER)}"`
   return `${host} - - [${apacheTime(arrived)}] "${request}" ${shown} ${bytes || '-'} ${client}\n`
+}
+
+/** Controls (C0, DEL, C1), line and paragraph separators, writing direction marks, byte order mark, lone surrogates. */
+const UNSAFE = /[\p{Cc}\p{Cs}\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu
+
+/**
+ * Makes client input safe to log: it cannot end the line, move a cursor or change the writing direction. Writes unsafe
+ * characters as `\x0a` or `\u2028`. Text longer than `most` characters ends in an ellipsis.
+ */
+export function safeText(text: string, most: number): string {
+  const short = text.length > most ? `${text.slice(0, most - 1)}…` : text
+  return short.replace(UNSAFE, character => {
+    const code = character.charCodeAt(0).toString(16)
+    return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code.padStart(4, '0')}`
+  })
 }
 
 function quoted(text: string | undefined, most: number): string {

@@ -1,4 +1,7 @@
-/** Redacts values of secret names, and users before a host, in a request target or referer. Pure, in linear time. */
+/**
+ * Redacts values of secret names, and users before a host, in a request target or referer, and masks addresses. Pure,
+ * in linear time.
+ */
 import { type IsSecret, percentDecoded } from './secret-names.ts'
 
 const REDACTED = '[redacted]'
@@ -74,4 +77,18 @@ function hidesSecret(value: string, isSecret: IsSecret): boolean {
     text = decoded
   }
   return false
+}
+
+/**
+ * Removes from an address what identifies a single client: reduces IPv4 to its /24 and IPv6 to its /48. An IPv4-mapped
+ * IPv6 address counts as IPv4.
+ */
+export function maskedAddress(full: string): string {
+  const four = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(full)
+  if (four !== null) return `${four[1]}.0`
+  // `::` stands for the missing zero groups, up to eight.
+  const [head = '', tail = ''] = full.split('%')[0]!.split('::')
+  const [first, last] = [head, tail].map(groups => groups.split(':').filter(group => group !== ''))
+  const zeros = Array.from({ length: 8 - first!.length - last!.length }, () => '0')
+  return `${[...first!, ...zeros, ...last!].slice(0, 3).join(':')}::`
 }

@@ -3,7 +3,7 @@
  * too late. With one connection per request, at 40 times the capacity, this doubles goodput (docs/benchmarks.md).
  */
 import { now } from '../../clock.ts'
-import { loopTurn } from '../../signals/loop-turn.ts'
+import { loopTurn } from '../../signals/loop-figures.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
 const WINDOW_MS = 200

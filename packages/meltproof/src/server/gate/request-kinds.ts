@@ -1,9 +1,25 @@
 /** Finds the kind of a request by its path or the operator's `kind` (admission/fairness/known-kinds.ts). */
+import type { IncomingMessage } from 'node:http'
 import { KnownKinds } from '../../admission/fairness/known-kinds.ts'
 import { KINDS_IN_SERVICE } from '../../admission/in-service/service-times.ts'
 import { routeOf } from '../../request-notes.ts'
+import type { Warn } from '../../warnings.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { isHttp2 } from '../request/is-http2.ts'
+import { safely } from '../request/operators-function.ts'
+
+export type KindName = (request: IncomingMessage) => string | undefined
+
+export function kindNames(kind: KindName, warn: Warn): KindName {
+  return safely({
+    name: 'kind',
+    call: kind,
+    read: answer => (typeof answer === 'string' ? answer : undefined),
+    expected: 'a string or undefined',
+    otherwise: 'such requests are grouped by their path',
+    warn,
+  })
+}
 
 export class RequestKinds {
   readonly known: KnownKinds = new KnownKinds()

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net'
 import type { Decision } from '../../admission/gate.ts'
 import { Streams } from '../../admission/in-service/streams.ts'
-import type { ShedReason } from '../../admission/shed-reason.ts'
+import type { ShedReason } from '../../admission/sheds.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { now } from '../../clock.ts'
 import { ProcessGate, type ProcessGateParts } from '../../process-gate.ts'

@@ -3,7 +3,7 @@
  * body is withheld from the handler until it has one.
  */
 import { AsyncResource } from 'node:async_hooks'
-import type { ShedReason } from '../../admission/shed-reason.ts'
+import type { ShedReason } from '../../admission/sheds.ts'
 import { now } from '../../clock.ts'
 import { Exchange } from '../request/exchange.ts'
 import { mute } from '../response/muted-response.ts'

@@ -5,7 +5,7 @@
  */
 import { setImmediate } from 'node:timers'
 import { now } from '../../clock.ts'
-import { cpuMs } from '../../signals/loop-worked.ts'
+import { cpuMs } from '../../signals/loop-figures.ts'
 import { quietly } from '../../warnings.ts'
 import type { ServerGate } from '../gate/server-gate.ts'
 

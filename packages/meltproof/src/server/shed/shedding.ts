@@ -1,10 +1,10 @@
 /** Counts shed requests and answers them: with one raw write when the connection has no other response in progress. */
 import type { Server } from 'node:http'
-import type { ShedReason } from '../../admission/shed-reason.ts'
+import type { ShedReason } from '../../admission/sheds.ts'
 import type { ShedBudgetLike } from '../../admission/shed-budget.ts'
 import { sheds } from '../../channels.ts'
 import { now } from '../../clock.ts'
-import { loopTurn } from '../../signals/loop-turn.ts'
+import { loopTurn } from '../../signals/loop-figures.ts'
 import type { ProcessGate } from '../../process-gate.ts'
 import type { AnswerKind, Connection } from '../connection/connection.ts'
 import type { ConnectionQueues } from '../connection/connection-queues.ts'

@@ -1,4 +1,12 @@
+/** What Node counts of this thread: turns of its event loop, time in which the loop did not wait, CPU time. */
 import { performance } from 'node:perf_hooks'
+
+const timing = performance.nodeTiming as unknown as { readonly uvMetricsInfo?: { readonly loopCount: number } }
+
+/** Changes with every turn of the loop (libuv's count, Node >= 22.8; 0.1 us to read); NaN where Node has no count. */
+export function loopTurn(): number {
+  return timing.uvMetricsInfo?.loopCount ?? Number.NaN
+}
 
 /**
  * Time in which this thread's loop was not waiting for events, ms, including time without a core. Takes 1 us to read.
