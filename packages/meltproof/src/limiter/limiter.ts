@@ -27,11 +27,8 @@ export interface LimiterStats extends GateStats {
 
 export interface Limiter {
   /**
-   * Calls `fn` when there is a permit for it, and settles as `fn` does. The permit ends when `fn` has returned, or when
-   * its promise has settled. A run inside another run of this limiter needs no permit of its own.
-   *
-   * Under `within()`, or in a request with a deadline, work that cannot be done in time is not started; and run()
-   * rejects when the time is up.
+   * Calls `fn` when there is a permit for it, and settles as `fn` does; then the permit ends. Rejects when the deadline
+   * passes under which it was called (docs/limiter.md).
    *
    * @throws ShedError `MELTPROOF_SHED` (as a rejection) when the work is shed: nothing of it was started.
    * @throws MeltproofError (as a rejection) for an unknown or invalid option.
@@ -43,9 +40,8 @@ export interface Limiter {
   /** Why the last shed happened, and what limits concurrency, in sentences for a person. */
   explain(): string
   /**
-   * Accepts no new work (it is shed with reason `closing`), and resolves true when all running and waiting work has
-   * settled. After `timeoutMs`, by default 10,000, it sheds waiting work, leaves running work alone and resolves false.
-   * Calling it again returns the same promise.
+   * Accepts no new work, and resolves true when all running and waiting work has settled. After `timeoutMs`, by default
+   * 10,000, it sheds waiting work and resolves false. Calling it again returns the same promise.
    * @throws MeltproofError for a time that is not a number from 0 to 3,600,000
    */
   drain(timeoutMs?: number): Promise<boolean>

@@ -8,9 +8,8 @@ export interface LimiterOptions {
   /** Maximum concurrent work, a whole number from 1 to 1,000,000. @default learned */
   readonly limit?: number
   /**
-   * Set to false for a consumer that pulls its work and can wait: nothing is shed for overload. Work without a permit
-   * waits, first come, first served in its class of criticality, without a time limit, up to 100,000 at once. Limit
-   * what you pull.
+   * Set to false for a consumer that pulls its work and can wait (docs/limiter.md): nothing is shed for overload. Work
+   * without a permit waits, without a time limit, up to 100,000 at once. Limit what you pull.
    * @default true
    */
   readonly sheds?: boolean

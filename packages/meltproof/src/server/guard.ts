@@ -33,13 +33,9 @@ export interface Guard {
   /** Why the last shed happened, and what limits concurrency, in sentences for a person. */
   explain(): string
   /**
-   * Shuts the server down without losing a request. First readiness fails, and every HTTP/1 answer says `Connection:
-   * close`, while the server still accepts connections (`drainDelayMs`). Then the server stops accepting, serves the
-   * requests it has, and closes once no client may use an idle connection any more (`keepAliveTimeout`). All of this
-   * ends within `timeoutMs`, by default 10,000.
-   *
-   * Resolves true when all requests ended in time; false when meltproof shed the rest and cut connections, including
-   * upgraded ones (WebSocket). Calling it again returns the same promise.
+   * Shuts the server down without losing a request (docs/shutdown.md), within `timeoutMs`, by default 10,000. Resolves
+   * true when all requests ended in time; false when meltproof shed the rest and cut connections, including upgraded
+   * ones (WebSocket). Calling it again returns the same promise.
    *
    * @example process.on('SIGTERM', () => guard.drain(10_000))
    * @throws MeltproofError for a time that is not a number from 0 to 3,600,000

@@ -24,16 +24,11 @@ import { type Warn, warn } from '../warnings.ts'
 export interface ProtectOptions {
   /** Listening sockets that accept in parallel, where the platform has `SO_REUSEPORT`; 1 for one socket. @default 32 */
   readonly lanes?: number
-  /**
-   * `Retry-After` of a shed answer, in whole seconds: one number, or a range. Each client draws from half of the range;
-   * the more requests are shed, the later that half.
-   * @default [1, 5]
-   */
+  /** `Retry-After` of a shed answer in whole seconds, or a range from which it is drawn at random. @default [1, 5] */
   readonly retryAfterS?: number | readonly [least: number, most: number]
   /**
-   * Header fields of a shed answer, such as those of CORS, without which a browser's script cannot read the answer.
-   * With `access-control-allow-origin`, a preflight that would be shed is answered with `204` and these fields. Fields
-   * that frame the message, or that meltproof writes, are not allowed.
+   * Header fields of a shed answer, such as those of CORS (docs/proxies.md). Fields that frame the message, or that
+   * meltproof writes, are not allowed.
    * @default none
    * @example protect(server, { shedHeaders: { 'access-control-allow-origin': 'https://shop.example' } })
    */
@@ -44,8 +39,7 @@ export interface ProtectOptions {
   readonly shedPage?: string
   /**
    * How long a request may take from its arrival until its answer begins, ms. Then the client gets a `504`, and the
-   * work that the handler started under `within()`, in outbound calls and in bound databases is cancelled. This work is
-   * also cancelled when the client leaves. A request that cannot be served in time is shed at once with a `503`.
+   * work under `within()`, in outbound calls and bound databases is cancelled. See docs/choose-a-deadline.md.
    * @default no deadline
    * @example protect(server, { deadlineMs: 3000 })
    */
@@ -80,22 +74,19 @@ export interface ProtectOptions {
    */
   readonly criticalityHeader?: string
   /**
-   * Identifies the client of a request; under overload no client gets more than a fair share. `'address'` (of the
-   * connection; for IPv6 the first 64 bits), a header field that your proxy writes, or a function of the request.
-   * `proxies` is the number of your proxies that append to that field. Cannot be combined with `criticality`, which has
-   * its own keys.
+   * Identifies the client of a request: `'address'` (of the connection), a header field to which `proxies` of your
+   * proxies append, or a function of the request. Under overload no client gets more than a fair share
+   * (docs/priorities.md). Cannot be combined with `criticality`, which has its own keys.
    * @default clients are not distinguished
    * @example protect(server, { clientKey: { header: 'x-forwarded-for', proxies: 1 } })
    */
   readonly clientKey?: ClientKey
   /**
-   * Names the kind of a request when its path does not, such as a GraphQL operation or an RPC method. Under overload
-   * kinds share capacity fairly. The string replaces the path; letter case and digits count, characters after the first
-   * 128 do not. Undefined, an exception or an invalid value mean the path. Called once for each request that is not
-   * exempt, before its handler, when only its head has arrived.
+   * Names the kind of a request when its path does not, such as a GraphQL operation. Under overload kinds share
+   * capacity fairly (docs/fairness.md). Undefined means the path. Called once for each request that is not exempt, when
+   * only its head has arrived.
    * @default the path
-   * @example protect(server, { kind: request => new URLSearchParams(request.url?.split('?')[1]).get('op') ?? undefined
-   * })
+   * @example protect(server, { kind: request => /^\/rpc\?method=(\w+)/.exec(request.url ?? '')?.[1] })
    */
   readonly kind?: KindName
   /**
@@ -124,9 +115,8 @@ export interface ProtectOptions {
    */
   readonly serverTiming?: boolean | readonly string[]
   /**
-   * Report the load of this server to balancers: to Envoy in `endpoint-load-metrics`, to gRPC in the trailers (ORCA).
-   * All peers receive it, or those at these addresses and networks. The address is that of the connection. A report
-   * shows strangers how busy you are.
+   * Report the load of this server to Envoy and gRPC (docs/deploy/envoy.md): to all peers, or to those whose connection
+   * comes from these addresses and networks. A report shows strangers how busy you are.
    * @default false
    * @experimental
    * @example protect(server, { reportLoadTo: ['10.0.0.0/8'] })
