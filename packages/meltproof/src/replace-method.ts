@@ -1,5 +1,3 @@
-/** Replaces a method of a foreign object, and restores it later. */
-
 export type Method = (...args: unknown[]) => unknown
 
 /**

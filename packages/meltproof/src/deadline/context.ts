@@ -1,4 +1,3 @@
-/** Finds the budget of the running code, and opens budgets within it. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Budget, type BudgetOptions } from './budget.ts'
 import { DeadlineExceededError } from './deadline-error.ts'

@@ -1,4 +1,3 @@
-/** The error of a missed deadline: what the work waited for, and what was slow. */
 import { MeltproofError } from '../errors.ts'
 import type { Expiry } from './fair-timer.ts'
 

@@ -1,4 +1,3 @@
-/** within(): a time limit on any asynchronous work. Stalls extend it, but no limit outlasts the surrounding one. */
 import { checkObject, invalidOption, rejectUnknown, show } from '../options.ts'
 import { Budget } from './budget.ts'
 import { currentBudget, openBudget, runWithBudget } from './context.ts'

@@ -1,4 +1,3 @@
-/** limiter(): a gate like that of a server, for other work: messages, jobs, calls of other protocols. */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { type Decision, PATIENT_TUNING, PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/sheds.ts'

@@ -1,4 +1,3 @@
-/** The options of limiter() and of run(): declared and checked in one place. */
 import { CRITICALITIES, type CriticalityAnswer, levelOf, readCriticality } from '../admission/queue/criticality.ts'
 import { hourNow } from '../clock.ts'
 import { checkBoolean, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'

@@ -1,4 +1,3 @@
-/** One run of a limiter, from its arrival until it has settled. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
 import type { ShedReason } from '../admission/sheds.ts'
 import type { Budget } from '../deadline/budget.ts'

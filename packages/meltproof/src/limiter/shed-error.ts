@@ -1,4 +1,3 @@
-/** The error of work that was not started because of overload. */
 import { whyShed } from '../admission/explanation.ts'
 import type { LastShed, ShedReason } from '../admission/sheds.ts'
 import { MeltproofError } from '../errors.ts'

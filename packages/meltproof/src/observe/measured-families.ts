@@ -1,4 +1,3 @@
-/** Measures the requests of a guard and this process, as families of samples. */
 import { DURATION_BOUNDARIES_S } from '../record.ts'
 import { type Family, type SampleLabels, SampledSeries } from './instruments.ts'
 import { LABELS, type LabelName, type Labels } from './labels.ts'

@@ -1,4 +1,3 @@
-/** Limits the calls of the whole process, or of one dispatcher. */
 import { pid } from 'node:process'
 import { tellsTiers } from '../chain.ts'
 import { warn } from '../warnings.ts'

@@ -1,4 +1,3 @@
-/** Records the HTTP calls of this process. */
 import { useNodeHttp } from './node-http.ts'
 import { adoptDispatchers, useUndiciProgress, useUndiciRequests } from './undici.ts'
 

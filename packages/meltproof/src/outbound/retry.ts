@@ -1,4 +1,3 @@
-/** Retries within a shared budget, after random waits. */
 import { clearTimeout, setTimeout } from 'node:timers'
 import { Chain, currentChain, runInChain } from '../chain.ts'
 import { now } from '../clock.ts'

@@ -1,4 +1,3 @@
-/** The options of protect(): declared, defaulted and checked in one place. */
 import type { IncomingMessage } from 'node:http'
 import { checkDeadlineHeaders, type DeadlineHeader } from '../deadline/headers.ts'
 import {

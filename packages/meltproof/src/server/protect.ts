@@ -1,4 +1,3 @@
-/** protect(): assembles the parts of meltproof on a server. */
 import { Server as HttpServer } from 'node:http'
 import type { Http2SecureServer, Http2Server } from 'node:http2'
 import type { Server as HttpsServer } from 'node:https'

@@ -1,4 +1,3 @@
-/** The options of meltproof/access-log, their ranges and defaults. */
 import { checkFunction, checkNumber, checkObject, checkOneOf, invalidOption, rejectUnknown } from '../../options.ts'
 import { type AccessEntry, accessFields, combinedLine, isAlwaysLogged, jsonLine } from './access-line.ts'
 

@@ -1,4 +1,3 @@
-/** The standard streams and their sinks. */
 import type { Writable } from 'node:stream'
 import { isMainThread } from 'node:worker_threads'
 import type { Sink } from './buffered-writer.ts'

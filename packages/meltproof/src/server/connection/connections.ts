@@ -1,4 +1,3 @@
-/** The open connections of a server, and the sockets that another protocol has taken over. */
 import type { Duplex } from 'node:stream'
 import { LinkedList } from '../../linked-list.ts'
 import { Connection, type ConnectionRequest, type HeadHandler } from './connection.ts'

@@ -1,4 +1,3 @@
-/** Reads options that name peers: none, all, or those at given addresses and networks. */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { invalidOption, show } from '../../options.ts'
