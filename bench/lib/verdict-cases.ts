@@ -98,19 +98,6 @@ let names = 0
 /** A name that nobody has asked for, which the resolver of bench/lib/slow-resolver.ts tells after so long. */
 const slowName = (delayMs: number): string => `d${delayMs}-${names++}.slow.test`
 
-/** The process has work for all four threads of its pool when it calls somebody whose name it must look up. */
-function starved(random: Random, held: boolean, n: number): Operation['query'] {
-  const took = held ? between(random, 1, 50) : between(random, 10, 30)
-  const query = { via: of(random, clients), name: slowName(held ? between(random, 0, 10) : 0), took }
-  // Most work sleeps, in `open()` of a pipe: hashes cost a core each.
-  if (n % 10 === 0) return { ...query, hash: held ? between(random, 24, 40) : 24 }
-  return {
-    ...query,
-    hold: held ? between(random, 3 * took + 80, 900) : 250,
-    threads: held ? between(random, 4, 40) : 4,
-  }
-}
-
 export const CASES: readonly Case[] = [
   {
     name: 'loop stalls, after healthy calls',
@@ -177,36 +164,13 @@ export const CASES: readonly Case[] = [
       })),
   },
   {
-    name: 'its thread pool is full',
-    resolver: true,
-    operations: (count, held, random) => times(count, n => ({ query: starved(random, held, n), truth: 'self' })),
-  },
-  {
-    name: 'its thread pool is full, many lookups at once',
-    resolver: true,
-    operations: (count, held, random) =>
-      times(count, n => {
-        const first = starved(random, held, n)
-        const other = () => ({ via: of(random, clients), name: slowName(0), took: 5 })
-        // The work is that of the first one beside; what is judged is the last to come.
-        return {
-          query: other(),
-          beside: [first, ...times(held ? between(random, 2, 12) : 4, other)],
-          truth: 'self' as const,
-        }
-      }),
-  },
-  {
     name: 'slow resolver',
     resolver: true,
     operations: (count, held, random) =>
       times(count, () => {
         const delay = held ? between(random, 120, 900) : 300
-        const name = slowName(delay)
-        // Some work in the pool, which leaves threads free or is soon over, makes no difference.
-        const busy = [{}, { hold: delay + 50, threads: between(random, 1, 3) }, { hold: delay / 6, threads: 8 }]
-        const query = { via: of(random, clients), name, took: held ? between(random, 1, delay / 4) : 30 }
-        return { query: { ...query, ...of(random, busy) }, truth: 'network' as const }
+        const took = held ? between(random, 1, delay / 4) : 30
+        return { query: { via: of(random, clients), name: slowName(delay), took }, truth: 'network' as const }
       }),
   },
   {

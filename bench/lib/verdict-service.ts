@@ -1,17 +1,11 @@
 /**
  * The service that bench/verdicts.ts injects faults into: under protect(), with the access log and nothing else on. An
  * operation, `/op?via=CLIENT&port=P&path=/PATH&took=MS`, is one call to the dependency, by its `name` if it has one; `compute`
- * and `wait` are work of its own, `block` stalls the loop so long, `at` ms after the call began. Just before the call `hash`
- * jobs begin in the thread pool, or `threads` that sleep there for `hold` ms. Each line of the log goes to the parent.
+ * and `wait` are work of its own, `block` stalls the loop so long, `at` ms after the call began. Each line of the log goes to
+ * the parent.
  */
-import { execFileSync } from 'node:child_process'
-import { scrypt } from 'node:crypto'
-import { close, mkdtempSync, open, openSync, rmSync } from 'node:fs'
-
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
 import { Pool, request as undiciRequest } from 'undici'
 import { accessLog } from '../../packages/meltproof/src/logging/access-log.ts'
@@ -61,24 +55,6 @@ const asleep = new Int32Array(new SharedArrayBuffer(4))
 const stall = (ms: number): void => void Atomics.wait(asleep, 0, 0, ms)
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
-const folder = mkdtempSync(join(tmpdir(), 'meltproof-verdicts-'))
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-const pipes = Array.from({ length: 8 }, (_, i) => join(folder, String(i)))
-execFileSync('mkfifo', pipes)
-let holds = 0
-/** Opening a pipe takes a thread until its other end is opened; read and write needs no other end. */
-function hold(threads: number, forMs: number): void {
-  const pipe = pipes[holds++ % pipes.length]!
-  for (let i = 0; i < threads; i++) open(pipe, 'r', (_, descriptor) => close(descriptor))
-  setTimeout(() => {
-    const descriptor = openSync(pipe, 'r+')
-    setTimeout(() => close(descriptor), forMs + 200)
-  }, forMs)
-}
-const hash = (jobs: number): void => {
-  for (let i = 0; i < jobs; i++) scrypt('password', 'salt', 64, () => {})
-}
-
 /** How long this thread has been late ever, ms, by a clock of its own: where nothing stalls it, the machine was busy. */
 let lateMs = 0
 let dueAt = performance.now() + 5
@@ -97,8 +73,6 @@ const server = http.createServer(async (request, response) => {
   if (searchParams.has('compute')) stall(number('compute'))
   if (searchParams.has('block')) setTimeout(stall, number('at'), number('block'))
   const tookMs = number('took')
-  if (searchParams.has('threads')) hold(number('threads'), number('hold'))
-  hash(number('hash'))
   const claims = searchParams.has('claims') ? '&claims' : ''
   try {
     await clients[searchParams.get('via')!]!(

@@ -9,7 +9,7 @@
  * - `loop`: the event loop of this process could not turn, while the awaited data was ready;
  * - `dependency`: the service or database that was called;
  * - `network`: the path to the dependency and back, or a slow client;
- * - `self`: the work itself, its wait at the gate, or a call's wait for a thread occupied by this process's own work.
+ * - `self`: the work itself, or its wait at the gate.
  */
 export type Verdict = 'loop' | 'dependency' | 'network' | 'self'
 

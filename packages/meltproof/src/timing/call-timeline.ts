@@ -10,13 +10,11 @@
  * peer's own `Server-Timing`, clamped to what is possible, gives the value in between, and the share of the network.
  *
  * A queued call waits for a connection that other calls hold: this counts as the dependency's share, but not as time
- * that this call took there. A stall meanwhile is the loop's share, because the connection could not be passed on. The
- * time in which a name lookup waited, because this process's own work occupied all threads of the pool, is the `self`
- * share, whether the call waited for that connection or opened it.
+ * that this call took there. A stall meanwhile is the loop's share, because the connection could not be passed on.
  */
 import type { OutboundRecord, Shares, Verdict } from '../record.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
-import { type Intervals, lengthMs, NEVER, subtract, within } from './intervals.ts'
+import { type Intervals, lengthMs, within } from './intervals.ts'
 import { verdictOf } from './verdict.ts'
 
 type Times = 'startedAtMs' | 'queuedMs' | 'connectMs' | 'sentAtMs' | 'firstByteAtMs' | 'endedAtMs'
@@ -25,8 +23,6 @@ export interface CallFacts extends Pick<OutboundRecord, Times> {
   readonly failedToConnect: boolean
   /** Stalls in order. A stall in progress ends at `endedAtMs`. */
   readonly stalls: Intervals
-  /** When lookups of the peer's name waited for a thread of this process. */
-  readonly threadWaits: Intervals
   readonly claimedMs: number | undefined
   /** The usual duration at this peer, given that it lies between `lowMs` and `highMs`. */
   readonly usualMs: ((lowMs: number, highMs: number) => number | undefined) | undefined
@@ -37,8 +33,6 @@ export interface CallTimeline {
   /** The time at the dependency: minimum, maximum and best estimate. */
   readonly dependencyMs: { readonly low: number; readonly high: number; readonly best: number }
   readonly connectMs: number
-  /** When the call waited for a thread of this process, before it was sent. */
-  readonly threadWaits: Intervals
   readonly shares: Shares
   readonly verdict: Verdict
   readonly startedAtMs: number
@@ -77,19 +71,17 @@ export function callTimeline(facts: CallFacts): CallTimeline {
   const bodyMs = endedAtMs - seenAtMs - bodyStalledMs
   // During a stall a new connection may become ready without this process noticing.
   const connectStalledMs = lengthMs(within(stalls, turnAtMs, readyAtMs))
-  const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, readyAtMs)
-  const connectWayMs = connectMs - connectStalledMs - inConnectMs
+  const connectWayMs = connectMs - connectStalledMs
   const shares = notNegative({
     loopMs: heldMs + (high - best - wayMs) + bodyStalledMs + connectStalledMs + queueStalledMs,
-    dependencyMs: queuedMs - queueStalledMs - inQueueMs + best + bodyMs,
+    dependencyMs: queuedMs - queueStalledMs + best + bodyMs,
     networkMs: wayMs + connectWayMs,
-    selfMs: sentAtMs - readyAtMs + inQueueMs + inConnectMs,
+    selfMs: sentAtMs - readyAtMs,
   })
   return {
     wallMs,
     dependencyMs: { low: low + bodyMs, high: high + bodyMs, best: best + bodyMs },
     connectMs: connectWayMs,
-    threadWaits,
     shares,
     verdict: verdictOf(shares),
     startedAtMs,
@@ -104,21 +96,17 @@ function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueSt
   const tryingMs = wallMs - queuedMs
   const stalledMs = clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, tryingMs)
   const sentAtMs = turnAtMs + tryingMs - stalledMs
-  const { threadWaits, inQueueMs, inConnectMs } = waitsForThreads(facts, turnAtMs, sentAtMs)
-  // Neither waits for threads nor the stalls during them are the network's time: no lookup had begun.
-  const waitStalledMs = lengthMs(within(facts.threadWaits, turnAtMs, sentAtMs)) - inConnectMs
-  const networkMs = sentAtMs - turnAtMs - inConnectMs - waitStalledMs
+  const networkMs = sentAtMs - turnAtMs
   const shares = notNegative({
-    loopMs: stalledMs + queueStalledMs + waitStalledMs,
-    dependencyMs: queuedMs - queueStalledMs - inQueueMs,
+    loopMs: stalledMs + queueStalledMs,
+    dependencyMs: queuedMs - queueStalledMs,
     networkMs,
-    selfMs: inQueueMs + inConnectMs,
+    selfMs: 0,
   })
   return {
     wallMs,
     dependencyMs: { low: 0, high: 0, best: 0 },
     connectMs: networkMs,
-    threadWaits,
     shares,
     verdict: verdictOf(shares),
     startedAtMs,
@@ -135,14 +123,6 @@ function notNegative({ loopMs, dependencyMs, networkMs, selfMs }: Shares): Share
     networkMs: Math.max(0, networkMs),
     selfMs: Math.max(0, selfMs),
   }
-}
-
-/** Waits for threads before the connection was ready: in its queue, and while it was opened. */
-function waitsForThreads({ threadWaits: all, stalls, startedAtMs }: CallFacts, turnAtMs: number, readyAtMs: number) {
-  if (all.length === 0) return { threadWaits: NEVER, inQueueMs: 0, inConnectMs: 0 }
-  const threadWaits = subtract(within(all, startedAtMs, readyAtMs), stalls)
-  const inQueueMs = lengthMs(within(threadWaits, startedAtMs, turnAtMs))
-  return { threadWaits, inQueueMs, inConnectMs: lengthMs(threadWaits) - inQueueMs }
 }
 
 /** The start of the stall that covers `atMs` or ended just before it; `atMs` itself if there is no such stall. */

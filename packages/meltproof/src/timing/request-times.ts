@@ -1,7 +1,7 @@
 /** The times noted while a request is recorded. request-timeline.ts computes the record from them. Pure. */
 import type { OpenCall, Scope } from '../record.ts'
 import type { CallTimeline } from './call-timeline.ts'
-import { type Interval, subtract } from './intervals.ts'
+import type { Interval } from './intervals.ts'
 
 /** Maximum calls of one request; the time of further ones counts as the handler's. */
 const MOST_CALLS = 256
@@ -44,8 +44,8 @@ class CallTimes {
 
   add(call: CallTimeline): void {
     if (++this.count > MOST_CALLS) return
-    const { startedAtMs, turnAtMs, sentAtMs, dependencyMs, connectMs, threadWaits, shares } = call
-    if (turnAtMs > startedAtMs) this.pool.push(...subtract([{ fromMs: startedAtMs, toMs: turnAtMs }], threadWaits))
+    const { startedAtMs, turnAtMs, sentAtMs, dependencyMs, connectMs, shares } = call
+    if (turnAtMs > startedAtMs) this.pool.push({ fromMs: startedAtMs, toMs: turnAtMs })
     const hadItUntilMs = sentAtMs + dependencyMs.best
     this.dependency.push({ fromMs: sentAtMs, toMs: hadItUntilMs })
     if (shares.networkMs === 0) return

@@ -3,11 +3,10 @@ import { performance } from 'node:perf_hooks'
 import { calls, passingRequests, requests, stalls } from '../channels.ts'
 import { observeHttpCalls } from '../outbound/observe.ts'
 import type { OutboundRecord } from '../record.ts'
-import { lookupWaits, watchLookups } from '../signals/name-lookups.ts'
 import { holdCounted, isBeating, releaseCounted, stalledBetween, stallsBetween } from '../signals/loop-stalls.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type CallTimeline, callTimeline, stallBefore } from './call-timeline.ts'
-import { type Intervals, lengthMs, NEVER, union, within } from './intervals.ts'
+import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
 import { RequestTimeline } from './request-timeline.ts'
 import { RequestTimes } from './request-times.ts'
 import { claimedMs } from './server-timing.ts'
@@ -86,10 +85,8 @@ function listen(): void {
   calls.subscribe(onCall)
   stalls.subscribe(onStall)
   const stopObserving = observeHttpCalls()
-  const unwatchLookups = watchLookups()
   unlisten = () => {
     stopObserving()
-    unwatchLookups()
     calls.unsubscribe(onCall)
     stalls.unsubscribe(onStall)
   }
@@ -129,12 +126,9 @@ function timelineOf(record: OutboundRecord): CallTimeline {
     // Not all databases report when a query was sent.
     failedToConnect: record.kind === 'http' && sentAtMs === undefined && firstByteAtMs === undefined,
     stalls: around,
-    threadWaits: union(lookupWaits(hostOf(record), startedAtMs, sentAtMs ?? endedAtMs)),
     claimedMs: claimedMs(record.serverTiming),
     usualMs: around.length === 0 ? undefined : (lowMs, highMs) => usual.of(peerOf(record), record.route, lowMs, highMs),
   })
 }
 
-/** The host in `http://host:port` or `host:port/database`. */
-const hostOf = ({ peer }: OutboundRecord): string => /^(?:\w+:\/\/)?([^:/]*)/.exec(peer)![1]!
 const peerOf = ({ peer, operation }: OutboundRecord): string => `${peer} ${operation}`

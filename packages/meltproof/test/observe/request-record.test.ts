@@ -13,7 +13,6 @@ import { currentScope } from '../../src/outbound/scope.ts'
 import { isBeating } from '../../src/signals/loop-stalls.ts'
 import { protect } from '../../src/server/protect.ts'
 import { eventually, Holding, listen, openDoor, openFullDoor } from '../server/harness.ts'
-import { HeldThreads, THREADS } from '../signals/held-threads.ts'
 import { testClock } from '../test-clock.ts'
 
 const { pass, stall } = testClock()
@@ -255,25 +254,6 @@ test('a client that disconnects while the call waits for a connection has waited
   near(record.poolMs, 150, 'the pool')
   near(record.dependencyMs, 150, 'the dependency')
   near(record.ownMs, 0, 'its own')
-})
-
-test('a name lookup that waits for busy threads of the process counts as own time', {
-  ...(process.platform === 'win32' ? { skip: 'no named pipes' } : {}),
-}, async () => {
-  const dependency = await listen(http.createServer((_, response) => response.end()))
-  const { port } = await openDoor(async (_, response) => {
-    const held = new HeldThreads(THREADS)
-    const called = fetch(`http://localhost:${dependency.port}`).then(answer => answer.text())
-    await pass(300)
-    await held.release()
-    await called
-    response.end()
-  })
-  await fetch(`http://127.0.0.1:${port}/held`).then(answer => answer.text())
-  const { record } = await recordOf('/held')
-  assert.equal(record.calls, 1)
-  near(record.ownMs, 300, 'its own')
-  near(record.networkMs, 0, 'the network')
 })
 
 test('a slow upload counts as network time', async () => {

@@ -24,7 +24,6 @@ export const facts: fc.Arbitrary<CallFacts> = fc.record({
   endedAtMs: fc.double({ min: 1000, max: 2500, noNaN: true }),
   failedToConnect: fc.boolean(),
   stalls,
-  threadWaits: fc.oneof(fc.constant([]), stalls),
   claimedMs: fc.option(fc.oneof(ms(500), ms(1e9)), { nil: undefined }),
   usualMs: fc.option(fc.func(ms(1000)), { nil: undefined }),
 })
@@ -53,7 +52,6 @@ export const histories: fc.Arbitrary<{ tookMs: number; wayMs: number; facts: Cal
         endedAtMs: seenAtMs,
         failedToConnect: false,
         stalls: around.filter(stall => stall.fromMs < seenAtMs),
-        threadWaits: [],
         claimedMs: claims ? tookMs : undefined,
         usualMs: undefined,
       },

@@ -15,7 +15,6 @@ const call = (more: Partial<CallFacts> = {}): CallFacts => ({
   endedAtMs: 1300,
   failedToConnect: false,
   stalls: [],
-  threadWaits: [],
   claimedMs: undefined,
   usualMs: undefined,
   ...more,
@@ -139,10 +138,8 @@ test('no share is below 0, however the times round', () => {
         const endedAtMs = startedAtMs + queuedMs + connectMs + restMs
         const stall = { fromMs: startedAtMs + fromMs, toMs: startedAtMs + fromMs + lastsMs }
         const facts = { startedAtMs, queuedMs, connectMs, endedAtMs, sentAtMs: undefined, firstByteAtMs: undefined }
-        for (const threadWaits of [[], [stall]]) {
-          const { shares } = callTimeline(call({ ...facts, failedToConnect: failed, stalls: [stall], threadWaits }))
-          for (const [name, ms] of Object.entries(shares)) assert.ok(ms >= 0, `${name} ${ms}`)
-        }
+        const { shares } = callTimeline(call({ ...facts, failedToConnect: failed, stalls: [stall] }))
+        for (const [name, ms] of Object.entries(shares)) assert.ok(ms >= 0, `${name} ${ms}`)
       },
     ),
     { seed: 1, numRuns: 2000 },
@@ -157,31 +154,10 @@ test('a stall while a call is queued is loop time', () => {
   }
 })
 
-test('waiting for a pool thread to look up the peer is own time, also in the queue', () => {
-  const threadWaits = [{ fromMs: 1010, toMs: 1210 }]
-  const connecting = callTimeline(call({ connectMs: 250, sentAtMs: undefined, threadWaits }))
-  const { selfMs, networkMs } = connecting.shares
-  assert.deepEqual([connecting.verdict, selfMs, networkMs, connecting.connectMs], ['self', 200, 50, 50])
-  const queued = callTimeline(call({ queuedMs: 250, sentAtMs: undefined, threadWaits }))
-  assert.deepEqual([queued.verdict, queued.shares.selfMs, queued.shares.dependencyMs], ['self', 200, 100])
-  const refused = callTimeline(
-    call({ failedToConnect: true, firstByteAtMs: undefined, sentAtMs: undefined, threadWaits }),
-  )
-  assert.deepEqual([refused.verdict, refused.shares.selfMs, refused.shares.networkMs], ['self', 200, 100])
-})
-
-test('a lookup that waited only briefly for a thread is network time', () => {
-  const threadWaits = [{ fromMs: 1000, toMs: 1030 }]
-  assert.equal(callTimeline(call({ connectMs: 250, sentAtMs: undefined, threadWaits })).verdict, 'network')
-})
-
-test('a stall while a lookup waits for a thread is loop time', () => {
-  const seen = { connectMs: 300, sentAtMs: undefined, threadWaits: [{ fromMs: 1000, toMs: 1300 }] }
-  for (const failedToConnect of [false, true]) {
-    const stalls = [{ fromMs: 1100, toMs: 1280 }]
-    const { shares } = callTimeline(call({ ...seen, firstByteAtMs: undefined, failedToConnect, stalls }))
-    assert.deepEqual([shares.loopMs, shares.selfMs, shares.networkMs], [180, 120, 0])
-  }
+test('a stall while a connection is opened is loop time', () => {
+  const seen = { connectMs: 300, sentAtMs: undefined, firstByteAtMs: undefined }
+  const { shares } = callTimeline(call({ ...seen, stalls: [{ fromMs: 1100, toMs: 1280 }] }))
+  assert.deepEqual([shares.loopMs, shares.selfMs, shares.networkMs], [180, 0, 120])
 })
 
 test('a stall that delayed the sending is loop time', () => {

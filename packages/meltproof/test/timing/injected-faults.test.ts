@@ -38,7 +38,6 @@ function right(faults: readonly Fault[]): number {
       endedAtMs: firstByteAtMs,
       failedToConnect: false,
       stalls: toMs > fromMs && fromMs < firstByteAtMs ? [{ fromMs, toMs: Math.min(toMs, firstByteAtMs) }] : [],
-      threadWaits: [],
       claimedMs: undefined,
       usualMs: (lowMs, highMs) => usual.of('peer GET', route, lowMs, highMs),
     })

@@ -107,7 +107,6 @@ const slowCall = (
     endedAtMs,
     failedToConnect: false,
     stalls: [],
-    threadWaits: [],
     claimedMs: undefined,
     usualMs: undefined,
     ...more,
@@ -144,15 +143,6 @@ test('waiting at the gate is queue time, and a stall meanwhile is loop time', ()
   assert.deepEqual([waited([]).queuedMs, waited([]).verdict], [400, 'self'])
   const stalled = waited([{ fromMs: 1010, toMs: 1390 }])
   assert.deepEqual([stalled.queuedMs, stalled.stalledMs, stalled.verdict], [20, 380, 'loop'])
-})
-
-test('a call that waits for a pool thread is own time of its request', () => {
-  const threadWaits = [{ fromMs: 1020, toMs: 1310 }]
-  for (const more of [{ connectMs: 300 }, { queuedMs: 300 }]) {
-    const seen = { ...more, sentAtMs: 1310, threadWaits }
-    const { ownMs, networkMs, poolMs, verdict } = request(times => times.addCall(slowCall(1010, 1320, seen)), 1330)
-    assert.deepEqual([ownMs, networkMs + poolMs, verdict], [310, 10, 'self'])
-  }
 })
 
 test('a slow upload or download is network time', () => {
