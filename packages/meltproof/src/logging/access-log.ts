@@ -13,7 +13,6 @@ import { traceOf } from '../timing/traceparent.ts'
 import { warnOnce } from '../warnings.ts'
 
 export type { AccessLogOptions, FieldLogger } from './access-log/options.ts'
-export { type LoggingMiddleware, logSheds } from './shed-log.ts'
 
 /** @experimental */
 export interface PressureGuard {
