@@ -38,7 +38,7 @@ export function startFairTimer(
 }
 
 export function pendingFairTimers(): number {
-  return heap.size + expiring
+  return heap.size
 }
 
 /** A class rather than a closure, so that a pending deadline holds only about 150 bytes. */
@@ -70,7 +70,6 @@ class PendingTimer implements FairTimer, HeapEntry {
 }
 
 const heap = new TimerHeap<PendingTimer>()
-let expiring = 0
 let wakeTimer: NodeJS.Timeout | undefined
 let wakeAtMs = Number.POSITIVE_INFINITY
 /** The shared Node timer must not hold the async context of the code that armed it. */
@@ -104,7 +103,6 @@ function wake(): void {
   if (passed.length === 0) return
   // The heartbeat is held until judge() runs, so that a stall during the last two turns counts too.
   if (heap.size > 0) holdCounted()
-  expiring += passed.length
   // The loop polls once in each of these two turns, so that data which has arrived is read and handled.
   setImmediate(() => setImmediate(judge, passed))
 }
@@ -118,7 +116,6 @@ function creditOf(timer: PendingTimer, nowMs: number): number {
 
 function judge(passed: readonly PendingTimer[]): void {
   const nowMs = now()
-  expiring -= passed.length
   for (const { startMs, onExpired } of passed) {
     if (onExpired === undefined) continue
     try {

@@ -43,10 +43,6 @@ export class AdaptiveLimits {
     return made
   }
 
-  get origins(): number {
-    return this.#origins.size
-  }
-
   /** Starts all waiting calls, and stops limiting. */
   open(): void {
     for (const { turns } of this.#origins.values()) turns.gate.failOpen.open()

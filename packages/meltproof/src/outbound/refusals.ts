@@ -25,10 +25,6 @@ export class Refusals {
     return this.#limit.limit
   }
 
-  get routes(): number {
-    return this.#throttles.size
-  }
-
   /** Whether meltproof refuses a new call. `random` is from 0 to 1. */
   refuses(route: string, nowMs: number, random: number): boolean {
     return this.#throttles.get(this.#keyOf(route))?.refuses(nowMs, random) === true

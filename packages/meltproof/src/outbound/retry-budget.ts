@@ -30,10 +30,6 @@ export class RetryBudget {
     this.#tokens = this.#burst
   }
 
-  get available(): number {
-    return Math.floor(this.#tokens + ROUNDING)
-  }
-
   attempted(): void {
     this.#tokens = Math.min(this.#burst, this.#tokens + this.#ratio)
   }

@@ -17,10 +17,6 @@ export class WaitQueue<E extends Waiting> {
   /** Entries still waiting. */
   size = 0
 
-  get slots(): number {
-    return this.#ring.length
-  }
-
   push(entry: E): void {
     if (this.#slots === this.#ring.length) this.#makeRoom()
     this.#ring[(this.#head + this.#slots) & (this.#ring.length - 1)] = entry
