@@ -84,7 +84,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       'write-whole': [],
       durations: ['user-error'],
       terminal: [],
-      progress: ['report', 'terminal'],
+      progress: ['load', 'report', 'durations', 'terminal'],
       'option-values': ['user-error'],
       numbers: [],
       load: ['user-error'],

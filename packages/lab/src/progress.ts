@@ -1,5 +1,7 @@
 /** The progress of a long run, on stderr: one line rewritten on a terminal, elsewhere a line per finished step. */
-
+import { formatDuration } from './durations.ts'
+import type { LoadProgress } from './load/plan.ts'
+import { formatCount, formatRate } from './report/format.ts'
 import { wrapWords } from './report/wrap-words.ts'
 import type { Standing } from './report/result.ts'
 import { type Out, paintOn, widthOf } from './terminal.ts'
@@ -67,6 +69,26 @@ export function repeating(
     if (out.isTTY === true || atMs < nextMs) return
     progress.line(text)
     nextMs = atMs + everyMs
+  }
+}
+
+/** The status of a load, from its progress. `offered`: the load, if the label does not say it. */
+export function liveLine(label: string, offered?: string): (seen: LoadProgress) => string {
+  let before = { good: 0, elapsedMs: 0 }
+  return seen => {
+    const { elapsedMs, totalMs } = seen
+    const lengthS = (elapsedMs - before.elapsedMs) / 1000
+    const good = lengthS > 0 ? (seen.good - before.good) / lengthS : 0
+    before = seen
+    const clock =
+      elapsedMs > totalMs ? 'the last answers' : `${(elapsedMs / 1000).toFixed(0)} s of ${formatDuration(totalMs)}`
+    return [
+      `${label}  ${bar(elapsedMs / totalMs, 10)} ${clock}`,
+      ...(offered === undefined ? [] : [offered]),
+      `good ${formatRate(good)}/s`,
+      `in flight ${formatCount(seen.inflight)}`,
+      ...Object.entries({ ...seen.answered, ...seen.failed }).map(([name, times]) => `${name} ${formatCount(times)}`),
+    ].join('  ')
   }
 }
 

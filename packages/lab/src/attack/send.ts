@@ -1,11 +1,9 @@
 /** Runs the plans of an attack one after another, with a progress line, until they are done or stopped. */
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
-import { planMs } from '../load/schedule.ts'
-import { progressOn, repeating } from '../progress.ts'
+import { liveLine, progressOn, repeating } from '../progress.ts'
 import { onSignal } from '../signals.ts'
 import { type AttackRun, offered } from '../report/attack-words.ts'
-import { progressLine } from './progress-line.ts'
 
 /** Interval of progress lines where output cannot be rewritten in place. */
 const PLAIN_EVERY_MS = 5000
@@ -27,7 +25,7 @@ export async function send(plans: readonly LoadPlan[], quiet: boolean): Promise<
   try {
     for (const plan of plans) {
       const tell = repeating(progress, process.stderr, PLAIN_EVERY_MS)
-      const line = progressLine(offered(plan), planMs(plan))
+      const line = liveLine(offered(plan))
       const outcome = await runLoad(plan, {
         signal: abort.signal,
         ...(quiet ? {} : { onProgress: seen => tell(line(seen), seen.elapsedMs) }),

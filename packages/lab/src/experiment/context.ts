@@ -1,13 +1,11 @@
 /** The environment of a scenario: it starts apps on their cores, sends load, and cleans up at the end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { performance } from 'node:perf_hooks'
-import { formatDuration } from '../durations.ts'
-import type { LoadProgress } from '../load/plan.ts'
 import { runLoad } from '../load/run.ts'
 import { type App, launch } from '../launch/command.ts'
 import { freePort } from '../launch/free-port.ts'
 import { type Cores, pinned } from '../launch/core-pinning.ts'
-import { bar, type Progress } from '../progress.ts'
+import { liveLine, type Progress } from '../progress.ts'
 import { quote, waitUntilListening } from '../launch/wait-until-listening.ts'
 import { joinNodeOptions } from '../launch/node-options.ts'
 import { formatRate } from '../report/format.ts'
@@ -102,7 +100,7 @@ export function makeContext(parts: ContextParts): ManagedContext {
       signal.throwIfAborted()
       const plan = planOf(request)
       const offered = request.users === undefined ? `${formatRate(request.rate)}/s offered` : `${request.users} users`
-      const live = liveLine(label, offered, request.durationMs)
+      const live = liveLine(label, offered)
       const outcome = await runLoad(plan, {
         signal,
         onProgress: seen => {
@@ -163,22 +161,6 @@ function runningApp(app: App, origin: string, stopping: () => boolean, stop: () 
       if (app.ended() === undefined || stopping()) return
       throw new UserError(`${app.name} ${app.ended()} ${when}${quote(app.lastWords())}`)
     },
-  }
-}
-
-/** A terminal line that is rewritten during the load. */
-export function liveLine(label: string, offered: string, durationMs: number): (seen: LoadProgress) => string {
-  let before = { good: 0, elapsedMs: 0 }
-  return seen => {
-    const lengthS = (seen.elapsedMs - before.elapsedMs) / 1000
-    const good = lengthS > 0 ? (seen.good - before.good) / lengthS : 0
-    before = seen
-    const isOver = seen.elapsedMs > durationMs
-    const clock = isOver
-      ? 'the last answers'
-      : `${(seen.elapsedMs / 1000).toFixed(0)} s of ${formatDuration(durationMs)}`
-    const share = bar(seen.elapsedMs / durationMs, 10)
-    return `${label}  ${share} ${clock}  ${offered}  good ${formatRate(good)}/s  in flight ${seen.inflight}`
   }
 }
 

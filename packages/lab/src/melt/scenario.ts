@@ -1,5 +1,4 @@
 /** The melt experiment: finds the bare app's capacity, and offers multiples of it to each arm after a cold start. */
-import { liveLine } from '../experiment/context.ts'
 import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 import { freePort } from '../launch/free-port.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
@@ -12,7 +11,7 @@ import { busyNow } from '../processes/core-times.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
-import { bar } from '../progress.ts'
+import { bar, liveLine } from '../progress.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import { type Arm, namedArms } from './arms.ts'
 import { type CapacityContext, compiled, ownDriftOf, remeasureCapacity, searchCapacity } from './capacity.ts'
@@ -294,7 +293,7 @@ class Melt {
     const label = `${arm.name.padEnd(width)} ${formatMultiple(multiple).padStart(4)}`
     const app = await this.#start(arm)
     const target = this.#target(new URL(path, app.origin))
-    const live = liveLine(label, `${formatRate(rate)}/s`, durationMs)
+    const live = liveLine(label, `${formatRate(rate)}/s`)
     const { outcome, ...seen } = await underLoad(app, this.#parts.server, () =>
       Promise.all([
         this.#load(offer(target, rate, durationMs, crowd), live),
@@ -331,7 +330,7 @@ class Melt {
     // A spike should hit a process that has run for a while.
     const { isSteady } = await compiled(this.#capacityContext(app, url))
     const plan = recoveryPlan(this.#target(url), this.#measured.capacity!.before, shape)
-    const live = liveLine(arm.name, `recovery from ${spikeInWords(shape)}`, lengthMs(shape))
+    const live = liveLine(arm.name, `recovery from ${spikeInWords(shape)}`)
     const silence = shape.isOutage ? this.#parts.silencer?.trial(shape) : undefined
     const load = () => this.#load(plan, live, () => silence?.begin())
     const seen = await underLoad(app, this.#parts.server, load).finally(() => silence?.end())

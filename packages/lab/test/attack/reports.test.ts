@@ -1,7 +1,6 @@
 /** The reports of an attack fit a terminal, whatever was measured. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { progressLine } from '../../src/attack/progress-line.ts'
 import { attackReport } from '../../src/report/attack-report.ts'
 import type { Judged } from '../../src/report/judged.ts'
 import { rowsText } from '../../src/report/rows.ts'
@@ -171,21 +170,4 @@ test('rowsText() wraps a text at blanks, and a list between its items', () => {
     '      last',
     '',
   ])
-})
-
-test('the progress line fits a terminal, and drops what does not fit', () => {
-  const line = progressLine('1,000/s', 60_000)
-  const seen = {
-    elapsedMs: 30_000,
-    totalMs: 60_000,
-    inflight: 12_345,
-    scheduled: 0,
-    sent: 0,
-    good: 15_000,
-    answered: { 200: 1_234_567, 404: 1_234_567, 500: 1_234_567, 503: 1_234_567 },
-    failed: { 'response-timeout': 1_234_567 },
-  }
-  const text = line(seen)
-  assert.ok(text.length <= 79, text)
-  assert.match(text, /^1,000\/s {2}█{5}░{5} {2}30s of 1m {2}good 500\/s {2}in flight 12,345 {2}200 1,234,567/)
 })

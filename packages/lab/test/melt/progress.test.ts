@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bar, progressOn, repeating } from '../../src/progress.ts'
+import { bar, liveLine, progressOn, repeating } from '../../src/progress.ts'
 
 function sink(isTTY: boolean) {
   let text = ''
@@ -55,4 +55,20 @@ test('a repeated status is rewritten in place on a terminal, and printed every f
   }
   assert.equal(shown(false), '5 s\n10 s\n')
   assert.equal(shown(true).split('\u001b').length, 10)
+})
+
+test('the line of a load has its rate, and the answers by status', () => {
+  const line = liveLine('bare', '1,000/s')
+  const seen = (elapsedMs: number, good: number) => ({
+    ...{ elapsedMs, good, totalMs: 60_000, inflight: 12_345, scheduled: 0, sent: 0 },
+    answered: { 200: good, 503: 7 },
+    failed: { 'response-timeout': 1 },
+  })
+  assert.equal(
+    line(seen(30_000, 15_000)),
+    'bare  █████░░░░░ 30 s of 1m  1,000/s  good 500/s  in flight 12,345  200 15,000  503 7  response-timeout 1',
+  )
+  // The rate is that since the last call.
+  assert.match(line(seen(31_000, 16_000)), /good 1,000\/s/)
+  assert.match(liveLine('50/s')(seen(60_100, 601)), /^50\/s {2}█{10} the last answers {2}good 10\/s/)
 })
