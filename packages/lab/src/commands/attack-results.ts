@@ -1,7 +1,4 @@
 /** Delivers the results of an attack to stdout and to files, and stores them elsewhere if that fails. */
-import { writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import type { Flags } from '../attack/flags.ts'
 import { describeMachine } from '../launch/machine.ts'
 import { attackPage } from '../report/attack-page.ts'
@@ -17,7 +14,7 @@ import { secondRows } from '../results/second-rows.ts'
 import { UserError } from '../user-error.ts'
 import { provenance } from './carry-out.ts'
 import { labVersion } from './lab-version.ts'
-import { writeText } from './written-file.ts'
+import { keepElsewhere, writeText } from './written-file.ts'
 
 export interface AttackResults {
   readonly runs: readonly AttackRun[]
@@ -46,8 +43,14 @@ export async function deliver(results: AttackResults, flags: Flags): Promise<voi
     write(html, () => scenarioHtml(attackPage(runs, { startedAt, conditions: conditions() }), scenarioCss()))
   }
   if (told && failures.length === 0) return
-  const kept = told && flags.json === true ? undefined : keep(results)
-  throw new UserError([...failures, ...(kept === undefined ? [] : [kept])].join('; '), 1)
+  if (!told || flags.json !== true) {
+    const name = `meltlab-attack-${startedAt.replaceAll(/[:.]/g, '-')}.json`
+    const file = keepElsewhere(name, documents(results))
+    failures.push(
+      file === undefined ? 'the results could not be stored elsewhere either' : `the results are in ${file}`,
+    )
+  }
+  throw new UserError(failures.join('; '), 1)
 }
 
 /** False if stdout cannot be written (main.ts prints the reason). A reader that closes its pipe is not a failure. */
@@ -55,17 +58,6 @@ const writeOut = (text: string): Promise<boolean> =>
   new Promise(resolve => {
     process.stdout.write(text, error => resolve((error as NodeJS.ErrnoException | null)?.code === 'EPIPE' || !error))
   })
-
-/** Stores the results in a temporary folder, which may be on another disk. */
-function keep(results: AttackResults): string {
-  const file = path.join(tmpdir(), `meltlab-attack-${results.startedAt.replaceAll(/[:.]/g, '-')}.json`)
-  try {
-    writeFileSync(file, documents(results))
-    return `the results are in ${file}`
-  } catch {
-    return 'the results could not be stored elsewhere either'
-  }
-}
 
 function printed(results: AttackResults, flags: Flags): string {
   if (flags.json === true) return documents(results)

@@ -19,9 +19,9 @@ export async function carryOutMelt(
   output: Output,
 ): Promise<void> {
   for (const { command, kind, name } of experiment.arms) checkProgram(command, kind === 'also' ? name : undefined)
-  checkWritable(output.out, '--out')
   registerUrl()
   await refuseTaken(options.url)
+  checkWritable(output.out, '--out')
   const progress = progressOn(process.stderr)
   const scenario = meltScenario({ ...experiment, name: options.name, published: [], options: () => options })
   await carryOut(scenario, form, output, progress, stopOnSignals(progress))

@@ -1,6 +1,5 @@
 /** Shared by the commands that run a scenario: the output, the exit code, and the command line for the report. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { type RunOptions, runScenario } from '../experiment/run-scenario.ts'
 import type { Scenario } from '../experiment/scenario.ts'
@@ -13,6 +12,7 @@ import { linkTo, paintOn, widthOf } from '../terminal.ts'
 import { UserError } from '../user-error.ts'
 import { labVersion } from './lab-version.ts'
 import { REASONS } from './writable-folder.ts'
+import { keepElsewhere } from './written-file.ts'
 
 export interface Output {
   readonly out: string
@@ -62,20 +62,14 @@ export function writeOrKeep(result: ScenarioResult, out: string, write?: WriteFi
 }
 
 /** Where it is: in the run's folder if only the page failed, else in a temporary folder, else on stdout. */
-function whereItIs(result: ScenarioResult, folder: string | undefined, write: WriteFile = writeFileSync): string {
-  const then = (file: string): string =>
-    `the result is in ${file}: \`meltlab report ${file}\` writes the page once there is room`
+function whereItIs(result: ScenarioResult, folder: string | undefined, write?: WriteFile): string {
   const own = path.join(folder ?? '', 'result.json')
-  if (folder !== undefined && existsSync(own)) return then(own)
-  const other = path.join(tmpdir(), `${folderName(result)}.json`)
-  try {
-    write(other, JSON.stringify(result))
-    return then(other)
-  } catch {
-    rmSync(other, { force: true })
-    process.stdout.write(`${JSON.stringify(result)}\n`)
-    return 'the whole result is on stdout, as JSON'
-  }
+  const isThere = folder !== undefined && existsSync(own)
+  const file = isThere ? own : keepElsewhere(`${folderName(result)}.json`, JSON.stringify(result), write)
+  if (file !== undefined)
+    return `the result is in ${file}: \`meltlab report ${file}\` writes the page once there is room`
+  process.stdout.write(`${JSON.stringify(result)}\n`)
+  return 'the whole result is on stdout, as JSON'
 }
 
 /** What a reader needs to repeat a run: the command for a shell, and the lab's version. */

@@ -47,8 +47,8 @@ async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void
   const { melt, ...times } = checkLiveOptions(raw, typed)
   const options = { ...times, melt: { ...melt, tls: await tlsOf(raw) } }
   checkProgram(options.melt.command)
-  checkWritable(raw.out, '--out')
   registerUrl()
+  checkWritable(raw.out, '--out')
   const progress = progressOn(process.stderr)
   const [ending, skipping] = [new AbortController(), new AbortController()]
   let page: PageServer | undefined

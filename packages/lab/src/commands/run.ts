@@ -1,5 +1,5 @@
 /** `meltlab run`: runs scenarios, prints tables, writes reports, sets the exit code. ../experiment/ does the work. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Scenario } from '../experiment/scenario.ts'
@@ -91,7 +91,6 @@ async function runOne(
     await carryOut(scenario, form, output, progress, signal)
     return
   }
-  mkdirSync(output.keep, { recursive: true })
   const part = partialRun(`${kept}.part`, scenario, form)
   const result = await carryOut(scenario, form, output, progress, signal, part)
   const measured = scenario.kept === undefined ? result.measured : scenario.kept(result.measured)

@@ -1,6 +1,8 @@
 /** Reads and writes a user's files, or fails with one sentence. */
-import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
+import type { WriteFile } from '../report/write.ts'
 import { UserError } from '../user-error.ts'
 import { REASONS } from './writable-folder.ts'
 
@@ -27,6 +29,18 @@ export function writeText(file: string, text: string): void {
     writeFileSync(file, text)
   } catch (error) {
     throw new UserError(`${file} could not be written: ${reason(error)}`)
+  }
+}
+
+/** Stores a result in the folder for temporary files, which may be on another disk. Undefined if that fails too. */
+export function keepElsewhere(name: string, text: string, write: WriteFile = writeFileSync): string | undefined {
+  const file = path.join(tmpdir(), name)
+  try {
+    write(file, text)
+    return file
+  } catch {
+    rmSync(file, { force: true })
+    return undefined
   }
 }
 
