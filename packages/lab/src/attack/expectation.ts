@@ -7,7 +7,7 @@ import { formatDuration, parseDuration } from '../durations.ts'
 import { doubtedMs, FIGURES } from '../load/certify.ts'
 import type { FigureName, LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { loadSeconds } from '../load/schedule.ts'
-import type { Judged } from '../report/judged.ts'
+import type { Judged } from '../report/attack-words.ts'
 import { UserError } from '../user-error.ts'
 
 const OPERATORS = {

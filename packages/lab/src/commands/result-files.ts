@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { type Result, resultOf } from '../compare/comparable.ts'
 import type { Side } from '../compare/compare.ts'
-import { readResult } from '../results/read-result.ts'
+import { readResult } from '../results/read-attack.ts'
 import { UserError } from '../user-error.ts'
 import { readText } from './written-file.ts'
 

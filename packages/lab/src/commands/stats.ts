@@ -1,8 +1,7 @@
 /** `meltlab stats`: reads one number per line from stdin, shows a live line, and prints percentiles at the end. */
 import type { Command } from 'commander'
 import { parseDuration } from '../durations.ts'
-import { BoundedLines } from '../numbers/bounded-lines.ts'
-import { LONGEST_LINE, RunningNumbers, short } from '../numbers/running-numbers.ts'
+import { BoundedLines, LONGEST_LINE, RunningNumbers, short } from '../numbers/running-numbers.ts'
 import { onSignal } from '../signals.ts'
 import { UserError } from '../user-error.ts'
 

@@ -8,6 +8,7 @@ import { type Cores, pinned } from '../launch/core-pinning.ts'
 import { liveLine, type Progress } from '../progress.ts'
 import { quote, waitUntilListening } from '../launch/wait-until-listening.ts'
 import { joinNodeOptions } from '../launch/node-options.ts'
+import { whyUnanswered } from '../report/attack-words.ts'
 import { formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
@@ -17,7 +18,6 @@ import { watch } from '../processes/watch-usage.ts'
 import { appFile } from './app-file.ts'
 import { planOf } from '../load/load-request.ts'
 import type { Context, RunningApp, Sampling } from './scenario.ts'
-import { whyUnanswered } from './unanswered.ts'
 
 export interface ContextParts {
   readonly form: Form

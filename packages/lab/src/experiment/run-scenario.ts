@@ -4,15 +4,14 @@ import { describeMachine } from '../launch/machine.ts'
 import { allowedCores, coresOf, pinSelf, unpinSelf } from '../launch/core-pinning.ts'
 import type { Progress } from '../progress.ts'
 import { formatPercent } from '../report/format.ts'
-import type { Form, ScenarioResult, View } from '../report/result.ts'
+import type { Form, ScenarioResult, Verdict, View } from '../report/result.ts'
 import { foreignBelow, watchForeign } from '../processes/foreign-cpu.ts'
 import { NOTHING_MEASURED, withoutVerdict } from '../report/standing.ts'
 import { UserError } from '../user-error.ts'
 import { missingPackages } from './app-file.ts'
 import { commitHere } from './commit.ts'
 import { makeContext } from './context.ts'
-import { judge } from './judge.ts'
-import type { Scenario } from './scenario.ts'
+import type { Expectation, Scenario } from './scenario.ts'
 import { scriptDigest } from './script-digest.ts'
 
 export interface RunOptions {
@@ -135,6 +134,29 @@ export function saidOf(
     verdicts: judge(expects, measured, { form, incomplete, disturbed }),
     ...(disturbed === undefined ? view : withoutVerdict(view, disturbed)),
   }
+}
+
+export interface Circumstances {
+  readonly form: Form
+  readonly incomplete: boolean
+  /** A sentence that says why speed-dependent figures may not be judged; undefined on a quiet machine. */
+  readonly disturbed: string | undefined
+}
+
+/** Turns expectations and figures into verdicts, and says when no verdict is possible. Pure. */
+export function judge<Measured>(
+  expects: readonly Expectation<Measured>[],
+  measured: Measured,
+  { form, incomplete, disturbed }: Circumstances,
+): Verdict[] {
+  return expects.map(({ name, judge: decide, needsQuiet = true }) => {
+    const judgement = decide(measured)
+    const not = (why: string): Verdict => ({ name, verdict: 'not judged', measured: why })
+    if (judgement === undefined) return not(incomplete ? 'the run ended before it was measured' : 'it was not measured')
+    if (needsQuiet && form === 'brief') return not(`${judgement.measured}; the brief form is too short to judge`)
+    if (needsQuiet && disturbed !== undefined) return not(`${judgement.measured}; ${disturbed}`)
+    return { name, verdict: judgement.pass ? 'pass' : 'fail', measured: judgement.measured }
+  })
 }
 
 /** Each version once; with the names of its arms if there are several. A command of no arm is the bare one. */

@@ -1,10 +1,32 @@
-/** Starts and controls the generator's process from the lab. */
+/** Starts and controls the generator's process from the lab, and the messages between the two. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { EngineReport } from '../load/engine-job.ts'
 import type { LoadPlan } from '../load/plan.ts'
-import type { FromGenerator, Tick, ToGenerator } from './generator-messages.ts'
+import type { SideCounts } from './side-counter.ts'
+
+export type ToGenerator =
+  /** One plan for each side; their arrivals are not used. */
+  | { readonly kind: 'start'; readonly plans: readonly LoadPlan[]; readonly rate: number }
+  /** The rate per second for each side from now on. */
+  | { readonly kind: 'steer'; readonly rate: number }
+  /** Sends no more requests, and waits for those in flight. */
+  | { readonly kind: 'end' }
+  | { readonly kind: 'stop' }
+
+export interface Tick {
+  readonly atMs: number
+  readonly lengthMs: number
+  readonly rate: number
+  readonly sides: readonly SideCounts[]
+}
+
+export type FromGenerator =
+  | { readonly kind: 'started' }
+  | { readonly kind: 'tick'; readonly tick: Tick }
+  | { readonly kind: 'done'; readonly reports: readonly EngineReport[] }
+  | { readonly kind: 'failed'; readonly reason: string }
 
 /** The sources contain generator.ts, the build generator.js. */
 const file = fileURLToPath(

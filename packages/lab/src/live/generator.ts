@@ -6,7 +6,7 @@ import type { LoadPlan } from '../load/plan.ts'
 import { prepare } from '../load/prepare.ts'
 import { peersOf } from '../load/target.ts'
 import { warmUp } from '../load/warm-up.ts'
-import type { FromGenerator, ToGenerator } from './generator-messages.ts'
+import type { FromGenerator, ToGenerator } from './generator-process.ts'
 import { SideCounter } from './side-counter.ts'
 import { SteeredArrivals } from './steered-arrivals.ts'
 

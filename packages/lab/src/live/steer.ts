@@ -11,9 +11,8 @@ import { GeneratorProcess } from './generator-process.ts'
 import { type Death, type LiveMeasured, rowsOf, secondsOf } from './measured.ts'
 import type { LiveOptions } from './options.ts'
 import { PageServer } from './page-server.ts'
-import { Session, type LiveUpdate } from './session.ts'
+import { Session, stopsFor, type LiveUpdate } from './session.ts'
 import type { Side } from './sides.ts'
-import { stopsFor } from './steps.ts'
 import { whyUnjudged } from './view.ts'
 
 /** Lower than the priority of the generator and the services, which are started before. */

@@ -7,12 +7,11 @@
  *   - nothing to expect: Atomics.wait up to 0.1 ms before the send, then turns of the loop (1.5 us each).
  *   - answers to expect: turns of the loop, with naps in three cases: the nap is too short to show in the figures (2 %
  *     of how long answers take), idle turns would cost more than the work (from 20,000/s), or another thread wants
- *     this core (core-sharing.ts), perhaps the server.
+ *     this core (`CoreSharing`), perhaps the server.
  */
 import { nowMs } from './clock.ts'
-import { CoreSharing } from './core-sharing.ts'
 import { Lateness } from './lateness.ts'
-import { type ReadScheduling, schedulingOfThisThread } from './scheduling.ts'
+import { type ReadScheduling, type Scheduling, schedulingOfThisThread } from './scheduling.ts'
 
 /** A nap ends about this much late (timer slack 50 us, and waking up). */
 const OVERSHOOT_MS = 0.075
@@ -163,4 +162,31 @@ export const napMs = (
   if (ratePerMs >= HIGH_RATE) return allowed - OVERSHOOT_MS
   // The send has priority: wake up before it, not after it.
   return Math.max(0, gap - AWAKE_BEFORE_MS)
+}
+
+const LOOK_MS = 20
+/** Another thread wants the core if the worker was ready but waited for this share of the time between two checks. */
+const WAITED_SHARE = 0.05
+/** How long a worker yields, ms. Meanwhile it never waits for the core, so checks would show nothing. */
+const YIELDS_MS = 10_000
+
+/** Detects whether a worker shares its core, so that its idle turns would delay the measured server. */
+export class CoreSharing {
+  #lookedAt = Number.NEGATIVE_INFINITY
+  #delayMs = 0
+  #yieldsUntil = Number.NEGATIVE_INFINITY
+
+  /** Whether to leave the core to other threads. `read` costs some microseconds and is called rarely. */
+  yields(now: number, read: () => Scheduling | undefined): boolean {
+    if (now - this.#lookedAt >= LOOK_MS) this.#look(now, read()?.delayMs ?? 0)
+    return now < this.#yieldsUntil
+  }
+
+  #look(now: number, delayMs: number): void {
+    // The first check has nothing to compare with.
+    const waited = this.#lookedAt === Number.NEGATIVE_INFINITY ? 0 : delayMs - this.#delayMs
+    if (waited > WAITED_SHARE * (now - this.#lookedAt)) this.#yieldsUntil = now + YIELDS_MS
+    this.#lookedAt = now
+    this.#delayMs = delayMs
+  }
 }

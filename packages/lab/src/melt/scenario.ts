@@ -20,7 +20,6 @@ import { reasonsToDoubt } from './doubts.ts'
 import { LEVELS, mostHeld, nextLevel, shapeOf } from './limits.ts'
 import { listenForProtection } from './heard-from.ts'
 import { offer, type Target } from './load-plans.ts'
-import type { LoadShape } from './load-shape.ts'
 import type { Limit, MeltMeasured, MeltSetup, Recovery, RecoveryShape, StepResult } from './measured.ts'
 import { UNSTEADY, whyNoVerdict } from './no-verdict.ts'
 import type { MeltOptions } from './options.ts'
@@ -29,6 +28,22 @@ import { Silencer } from './silence.ts'
 import { type ServerCore, underLoad } from './step.ts'
 import { rowsOf, summariseStep, whyUnjudged, windowOf } from './summary.ts'
 import { meltView } from './view.ts'
+
+/** Variations of the usual load, which offers one route at multiples of its own capacity. */
+export interface LoadShape {
+  /** The path for measuring the capacity. @default the offered path */
+  readonly capacityPath?: string
+  /** Requests per second, if the capacity cannot be measured. */
+  readonly capacity?: number
+  /** The maximum share of requests that can be goodput. @default 1 */
+  readonly goodShare?: number
+  /** A second route that gets a constant rate in addition. */
+  readonly beside?: { readonly path: string; readonly rate: number }
+  /** Multiples above this rate are omitted, because the generator could not send them. */
+  readonly mostRate?: number
+  /** True if each client has its own connection, too many for this machine: `newestFirst` in load/plan.ts. */
+  readonly crowd?: true
+}
 
 export interface MeltExperiment
   extends Pick<Scenario<MeltMeasured>, 'name' | 'title' | 'story' | 'published' | 'kept' | 'needs'>,

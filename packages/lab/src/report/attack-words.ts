@@ -4,7 +4,19 @@ import { formatDuration } from '../durations.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { planMs, ratesOf } from '../load/schedule.ts'
 import { formatCount, formatRate } from './format.ts'
-import type { Judged } from './judged.ts'
+
+/** An expectation of a load run, and its result. */
+export interface Judged {
+  /** As text: `p99 < 250ms`. */
+  readonly expected: string
+  readonly met: boolean
+  /** With its unit; `no answer` without a figure. */
+  readonly measured: string
+  readonly value: number | null
+  readonly unit: 'ms' | '%' | '/s' | 'requests'
+  /** Why the figure is not certified; absent if it is. */
+  readonly doubt?: string
+}
 
 export interface AttackRun {
   readonly plan: LoadPlan
@@ -54,3 +66,14 @@ export const sign = (met: boolean, colour: boolean): string => {
 /** Such as `p99 < 250ms: 12ms`. */
 export const judgedText = ({ expected, measured, doubt }: Judged): string =>
   `${expected}: ${measured}${doubt === undefined ? '' : `, ${doubt}`}`
+
+/** Why a server gave no answer at all: it does not run, or it hangs. Undefined if there were answers, of any status. */
+export function whyUnanswered(
+  outcome: Pick<LoadOutcome, 'scheduled' | 'unsent' | 'answered' | 'failed'>,
+): string | undefined {
+  const { scheduled, unsent, answered, failed } = outcome
+  if (scheduled === 0 || Object.values(answered).some(count => count > 0)) return undefined
+  const reasons = Object.entries({ ...failed, 'not sent': unsent }).filter(([, count]) => count > 0)
+  const why = reasons.map(([reason, count]) => `${formatCount(count)} ${reason}`).join(', ')
+  return `none of ${formatCount(scheduled)} requests was answered (${why})`
+}

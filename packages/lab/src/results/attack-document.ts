@@ -5,8 +5,7 @@ import { Histogram, type HistogramData } from '../load/histogram.ts'
 import type { ByKind, Counts, JourneyOutcome, LoadOutcome, LoadPlan, LoadTarget, RequestHeaders } from '../load/plan.ts'
 import { hasFields, targetsOf } from '../load/prepare.ts'
 import { loadSeconds } from '../load/schedule.ts'
-import { isCredential } from '../report/credential.ts'
-import type { Judged } from '../report/judged.ts'
+import type { Judged } from '../report/attack-words.ts'
 import { type LatencyFigures, latencyFigures } from '../report/load-figures.ts'
 import type { Origin } from './origin.ts'
 
@@ -224,6 +223,11 @@ function requestDocument({ url, method, headers, body }: LoadTarget): RequestDoc
         : { bytes: Buffer.byteLength(body), sha256: createHash('sha256').update(body).digest('hex') },
   }
 }
+
+/** Headers that carry credentials, by name. Reports and results are shared. */
+const CREDENTIALS = /auth|cookie|key|password|secret|session|signature|token/i
+
+export const isCredential = (headerName: string): boolean => CREDENTIALS.test(headerName)
 
 /** Replaces a credential, because documents are stored by CI and shared. */
 export const HIDDEN = '[hidden]'

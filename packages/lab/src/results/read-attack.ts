@@ -1,10 +1,27 @@
-/** Reads the document of a load run, or says in one sentence why it cannot. */
+/** Reads a result of `attack --json`, with one run or those of `--steps`, or says in one sentence why it cannot. */
 import { latenciesOf, sumOf, totalOf } from '../load/added.ts'
 import { type JourneyOutcome, KINDS, type LoadOutcome } from '../load/plan.ts'
 import { isOk } from '../load/tally.ts'
 import { UserError } from '../user-error.ts'
 import { ATTACK_VERSION, type AttackDocument, outcomeOf } from './attack-document.ts'
 import { faultOf } from './schema-check.ts'
+
+export type ReadResult =
+  | { readonly kind: 'attack'; readonly document: AttackDocument }
+  /** From `attack --steps`. */
+  | { readonly kind: 'steps'; readonly documents: readonly AttackDocument[] }
+
+/** @throws UserError that says in one sentence why it cannot be read; `name` is the user's name for it */
+export function readResult(content: string, name: string): ReadResult {
+  // Windows tools may write a byte order mark.
+  const text = content.startsWith('\uFEFF') ? content.slice(1) : content
+  const value = parseJson(text, name)
+  const { steps } = (value ?? {}) as { readonly steps?: unknown }
+  if (Array.isArray(steps) && steps.length > 0 && steps.every(isAttack)) {
+    return { kind: 'steps', documents: steps.map((each, at) => checkAttack(each, `step ${at + 1} of ${name}`)) }
+  }
+  return { kind: 'attack', document: checkAttack(value, name) }
+}
 
 /** @throws UserError for truncated or invalid JSON; `name` is the user's name for it */
 export function parseJson(text: string, name: string): unknown {

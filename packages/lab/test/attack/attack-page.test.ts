@@ -5,7 +5,7 @@ import type { LoadPlan } from '../../src/load/plan.ts'
 import { attackPage } from '../../src/report/attack-page.ts'
 import { formatMs } from '../../src/report/format.ts'
 import { scenarioHtml } from '../../src/report/html.ts'
-import type { Judged } from '../../src/report/judged.ts'
+import type { Judged } from '../../src/report/attack-words.ts'
 import { histogramOf, madeOutcome, madePlan } from './made-outcome.ts'
 
 const facts = {

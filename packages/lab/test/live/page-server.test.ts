@@ -5,7 +5,7 @@ import http from 'node:http'
 import net from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
 import { PageServer } from '../../src/live/page-server.ts'
-import { loadOf, stopsFor } from '../../src/live/steps.ts'
+import { loadOf, stopsFor } from '../../src/live/session.ts'
 
 let page: PageServer
 let address: string

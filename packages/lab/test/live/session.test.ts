@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { figuresOf, stateOf, windowOf } from '../../src/live/figures.ts'
-import type { Tick } from '../../src/live/generator-messages.ts'
+import type { Tick } from '../../src/live/generator-process.ts'
 import { rowsOf } from '../../src/live/measured.ts'
-import { Session } from '../../src/live/session.ts'
+import { Session, stopsFor } from '../../src/live/session.ts'
 import { SideCounter } from '../../src/live/side-counter.ts'
-import { stopsFor } from '../../src/live/steps.ts'
 import type { LoadSecond } from '../../src/load/plan.ts'
 import { second as loadSecond, outcome } from '../melt/fixture.ts'
 

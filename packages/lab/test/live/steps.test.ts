@@ -1,7 +1,7 @@
 /** The loads a slider has, and what may come over the wire instead. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadOf, stopsFor } from '../../src/live/steps.ts'
+import { loadOf, stopsFor } from '../../src/live/session.ts'
 
 test('the loads range from 0.5x to 20x the capacity, in the same steps for every app', () => {
   const stops = stopsFor(190)

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { BusyPeriod } from '../../src/load/busy-period.ts'
-import { CoreSharing } from '../../src/load/core-sharing.ts'
 import { FREEZE_MS, Lateness } from '../../src/load/lateness.ts'
-import { napMs } from '../../src/load/pacer.ts'
+import { CoreSharing, napMs } from '../../src/load/pacer.ts'
 import { parseSchedstat, schedulingOfThisThread } from '../../src/load/scheduling.ts'
 
 const started = (now = 0): Lateness => {

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { BoundedLines } from '../../src/numbers/bounded-lines.ts'
 import { QuantileSketch } from '../../src/numbers/quantile-sketch.ts'
-import { RunningNumbers } from '../../src/numbers/running-numbers.ts'
+import { BoundedLines, RunningNumbers } from '../../src/numbers/running-numbers.ts'
 import { type Kill, runCli } from '../run-cli.ts'
 
 async function stats(

@@ -1,7 +1,7 @@
 /** A load of which no request was answered is told, with the reasons. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { whyUnanswered } from '../../src/experiment/unanswered.ts'
+import { whyUnanswered } from '../../src/report/attack-words.ts'
 
 const load = { scheduled: 1200, unsent: 200, answered: {}, failed: { 'response-timeout': 990, reset: 10 } }
 

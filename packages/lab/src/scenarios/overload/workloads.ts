@@ -1,5 +1,5 @@
 /** The workloads of the scoreboard: what a request costs, and the load. apps/overload/work.js does the work. */
-import type { LoadShape } from '../../melt/load-shape.ts'
+import type { LoadShape } from '../../melt/scenario.ts'
 
 export interface Workload extends LoadShape {
   readonly title: string
