@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { Command, CommanderError, Help } from 'commander'
 import { labVersion } from './commands/lab-version.ts'
+import { withoutControls } from './terminal.ts'
 import { UserError } from './user-error.ts'
 
 const program = new Command('meltlab')
@@ -48,7 +49,7 @@ async function registerCommands(called: string): Promise<void> {
 /** A user's mistake gets one sentence and exit code 2. Any other error is a bug and keeps its stack. */
 const fail = (error: unknown): void => {
   if (error instanceof UserError) {
-    process.stderr.write(`meltlab: ${printable(error.message)}\n`)
+    process.stderr.write(`meltlab: ${withoutControls(error.message)}\n`)
     process.exitCode = error.exitCode
   } else if (error instanceof CommanderError) {
     if (error.exitCode === 0) return
@@ -60,9 +61,6 @@ const fail = (error: unknown): void => {
     process.exitCode = 1
   }
 }
-
-/** Removes control characters: the message may quote a file or a server, and terminals obey them. */
-const printable = (message: string): string => message.replace(/[^\P{Cc}\n]/gu, '?')
 
 const helpOf = (error: CommanderError & { readonly helpOf?: string }): string => error.helpOf ?? 'meltlab'
 

@@ -19,19 +19,24 @@ export function numberOf(text: string, name: string, least: number, most: number
   throw new UserError(`${name} must be a ${whole ? 'whole ' : ''}number from ${least} to ${most}, got "${text}".`)
 }
 
-/** Parses `Name: value` lines. A repeated name becomes a list: each value is sent. */
-export function headersOf(lines: readonly string[]): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = {}
+type Headers = Readonly<Record<string, string | string[]>>
+
+/** Parses `Name: value` lines. */
+export function headersOf(lines: readonly string[]): Headers {
+  let headers: Headers = {}
   for (const line of lines) {
     const colon = line.indexOf(':')
     if (colon < 1) throw new UserError(`--header must be "Name: value", got "${line}".`)
-    const given = line.slice(0, colon).trim()
-    const name = Object.keys(headers).find(known => known.toLowerCase() === given.toLowerCase()) ?? given
-    const value = line.slice(colon + 1).trim()
-    const before = headers[name]
-    headers[name] = before === undefined ? value : [before, value].flat()
+    headers = withHeader(headers, line.slice(0, colon).trim(), [line.slice(colon + 1).trim()])
   }
   return headers
+}
+
+/** A name that is given twice, in whatever case, becomes a list: each value is sent. */
+export function withHeader(headers: Headers, name: string, values: readonly string[]): Headers {
+  const known = Object.keys(headers).find(each => each.toLowerCase() === name.toLowerCase()) ?? name
+  const all = [headers[known] ?? [], values].flat()
+  return { ...headers, [known]: all.length === 1 ? all[0]! : all }
 }
 
 export function parseUrl(text: string): URL {

@@ -45,8 +45,5 @@ export function takesLinks({ isTTY }: Pick<Out, 'isTTY'>, env: NodeJS.ProcessEnv
   )
 }
 
-/** Removes control characters from text of files and servers, which could move the cursor or change colours. */
-export const withoutControls = (text: string): string => text.replaceAll(CONTROLS, '')
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern removes control characters
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+/** Replaces control characters in texts of files and servers, which could move the cursor or change colours. */
+export const withoutControls = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, '?')

@@ -1,7 +1,8 @@
 /** The requests of a HAR file, as a browser's developer tools save it, in the order in which they were made. Pure. */
 import type { LoadTarget } from '../load/plan.ts'
 import { isReserved } from '../load/request-text.ts'
-import { withHeader } from './targets-file.ts'
+import { withHeader } from '../option-values.ts'
+import { withDefaults } from './targets-file.ts'
 
 export interface HarTarget extends LoadTarget {
   readonly entry: number
@@ -45,9 +46,8 @@ function targetOf(request: unknown, url: string, method: string): LoadTarget {
   const postData = field(request, 'postData')
   const type = field(postData, 'mimeType')
   const body = bodyOf(postData)
-  const hasType = Object.keys(headers).some(name => name.toLowerCase() === 'content-type')
-  if (body !== undefined && typeof type === 'string' && type !== '' && !hasType)
-    headers = withHeader(headers, 'Content-Type', [type])
+  if (body !== undefined && typeof type === 'string' && type !== '')
+    headers = withDefaults(headers, { 'Content-Type': type })
   return { url, method: method.toUpperCase(), headers, body }
 }
 

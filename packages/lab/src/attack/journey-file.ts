@@ -6,6 +6,7 @@ import { requestOf } from '../load/prepare.ts'
 import { FIELD_NAMES } from '../load/template.ts'
 import { knownMethod } from '../option-values.ts'
 import { UserError } from '../user-error.ts'
+import { shortened } from '../words.ts'
 import { withDefaults } from './targets-file.ts'
 
 export interface JourneyFile {
@@ -92,11 +93,10 @@ class Step {
     }
     const headers = this.#headers(defaults)
     const isText = body === undefined || typeof body === 'string'
-    const isTyped = Object.keys(headers).some(name => name.toLowerCase() === 'content-type')
     return {
       url: `${origin}${path}`,
       method: this.#method(body === undefined ? 'GET' : 'POST'),
-      headers: isText || isTyped ? headers : { ...headers, 'Content-Type': 'application/json' },
+      headers: isText ? headers : withDefaults(headers, { 'Content-Type': 'application/json' }),
       body: isText ? body : JSON.stringify(body),
     }
   }
@@ -193,7 +193,4 @@ function originOf(given: unknown, wrong: (what: string) => UserError): string {
   )
 }
 
-const shown = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? 'none'
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text
-}
+const shown = (value: unknown): string => shortened(JSON.stringify(value) ?? 'none')

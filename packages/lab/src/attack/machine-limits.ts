@@ -5,6 +5,7 @@ import type { LoadPlan } from '../load/plan.ts'
 import { highestRate } from '../load/schedule.ts'
 import { formatCount } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
+import { plural } from '../words.ts'
 
 /** Above the maximum that one core was seen to send: 193,000/s of the smallest requests, without a schedule. */
 const MOST_PER_CORE = 250_000
@@ -25,7 +26,7 @@ export function refuseImpossible({ arrival, connections, threads }: LoadPlan, se
     if (rate > cores * MOST_PER_CORE) {
       throw new UserError(
         `${formatCount(rate)}/s cannot be sent from here: a core sends at most ${formatCount(MOST_PER_CORE)}/s, ` +
-          `and meltlab has ${cores} (${machine.cores} in the machine, ${threads} ${threads === 1 ? 'thread' : 'threads'}).`,
+          `and meltlab has ${cores} (${machine.cores} in the machine, ${plural(threads, 'thread')}).`,
       )
     }
   }

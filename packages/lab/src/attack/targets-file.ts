@@ -1,6 +1,7 @@
 /** Targets in vegeta's http format (`METHOD URL`, headers, `@bodyfile`, `#` comments) or as JSON lines. Pure. */
 import type { LoadTarget, RequestHeaders } from '../load/plan.ts'
-import { knownMethod } from '../option-values.ts'
+import { knownMethod, withHeader } from '../option-values.ts'
+import { shortened } from '../words.ts'
 
 export interface NumberedTarget extends LoadTarget {
   readonly line: number
@@ -53,7 +54,7 @@ function httpTargets(lines: readonly string[], readBody: ReadBody, check: Check)
     } else if (current === undefined) {
       throw new TargetsError(
         number,
-        `expected a method and a URL, such as GET http://127.0.0.1:3000/, got "${shown(line)}"`,
+        `expected a method and a URL, such as GET http://127.0.0.1:3000/, got "${shortened(line)}"`,
       )
     } else if (line.startsWith('@')) {
       if (current.body !== undefined) throw new TargetsError(number, 'a request has one body')
@@ -65,7 +66,8 @@ function httpTargets(lines: readonly string[], readBody: ReadBody, check: Check)
       )
     } else {
       const colon = line.indexOf(':')
-      if (colon < 1) throw new TargetsError(number, `expected a header such as Accept: text/html, got "${shown(line)}"`)
+      if (colon < 1)
+        throw new TargetsError(number, `expected a header such as Accept: text/html, got "${shortened(line)}"`)
       current.headers = withHeader(current.headers, line.slice(0, colon).trim(), [line.slice(colon + 1).trim()])
     }
     if (open) at(number, () => check(targets.at(-1)!))
@@ -108,7 +110,7 @@ function jsonTarget(text: string, line: number): NumberedTarget {
     message => `not JSON: ${message}`,
   )
   if (typeof given !== 'object' || given === null)
-    throw new TargetsError(line, `expected an object, got ${shown(text)}`)
+    throw new TargetsError(line, `expected an object, got ${shortened(text)}`)
   const { method, url, body, header } = given as Readonly<Record<string, unknown>>
   if (typeof method !== 'string') throw new TargetsError(line, 'expected a "method" such as "GET"')
   if (typeof url !== 'string') throw new TargetsError(line, 'expected a "url" such as "http://127.0.0.1:3000/"')
@@ -136,21 +138,9 @@ function jsonTarget(text: string, line: number): NumberedTarget {
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const WANTED_HEADER = 'expected a "header" such as {"Accept": ["text/html"]}'
 
-/** A header that is given twice is sent twice, whatever the case of its name. */
-export function withHeader(
-  headers: LoadTarget['headers'],
-  name: string,
-  values: readonly string[],
-): LoadTarget['headers'] {
-  const known = Object.keys(headers).find(each => each.toLowerCase() === name.toLowerCase()) ?? name
-  return { ...headers, [known]: [headers[known] ?? [], values].flat() }
-}
-
 /** Adds those `defaults` that the target does not have itself. */
 export function withDefaults(own: RequestHeaders, defaults: RequestHeaders): RequestHeaders {
   const names = new Set(Object.keys(own).map(name => name.toLowerCase()))
   const missing = Object.entries(defaults).filter(([name]) => !names.has(name.toLowerCase()))
   return { ...own, ...Object.fromEntries(missing) }
 }
-
-const shown = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text)

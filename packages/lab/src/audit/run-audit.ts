@@ -8,6 +8,7 @@ import { checkAnswers, quote, waitUntilListening } from '../launch/wait-until-li
 import { isOldNode } from '../processes/node-version.ts'
 import type { Progress } from '../progress.ts'
 import { UserError } from '../user-error.ts'
+import { plural } from '../words.ts'
 import type { Facts } from './facts.ts'
 import { judge, LEAST_REQUESTS, type Shutdown, tooFew } from './judge.ts'
 import { livingOf, Observed } from './observed.ts'
@@ -133,7 +134,7 @@ async function alone({ app, observed, users, progress, signal }: Run, durationMs
 async function together(run: Run, count: number, durationMs: number): Promise<void> {
   const { app, observed, users, progress, signal } = run
   await observed.enter('together', signal)
-  const what = `${count} ${count === 1 ? 'user' : 'users'}`
+  const what = plural(count, 'user')
   progress.line(`${what}, ${formatDuration(durationMs)}`)
   users.come(count)
   const until = Date.now() + durationMs

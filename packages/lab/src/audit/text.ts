@@ -1,5 +1,6 @@
 /** The terminal output of an audit: 80 columns, worst findings first, verdict last. Pure. */
 import { wrapWords } from '../report/wrap-words.ts'
+import { plural } from '../words.ts'
 import type { AuditResult } from './result.ts'
 
 const WIDTH = 80
@@ -9,7 +10,7 @@ const SIGNS = { melts: 'MELTS', warning: 'warning' }
 export function auditText(result: AuditResult): string {
   const findings = result.findings.map(({ severity, what, where, times, remedy }) => {
     const [first, ...more] = wrapWords(what, WIDTH - INDENT.length)
-    const often = times === null ? '' : `, ${times} ${times === 1 ? 'time' : 'times'}`
+    const often = times === null ? '' : `, ${plural(times, 'time')}`
     return [
       SIGNS[severity].padEnd(INDENT.length) + first,
       ...more.map(line => INDENT + line),
@@ -25,8 +26,8 @@ function verdict({ findings, requests, paths, tooFew, incomplete }: AuditResult)
   const melts = findings.filter(({ severity }) => severity === 'melts').length
   const warnings = findings.length - melts
   const parts = [
-    ...(melts === 0 ? [] : [`${melts} ${melts === 1 ? 'thing' : 'things'} would melt it`]),
-    ...(warnings === 0 ? [] : [`${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`]),
+    ...(melts === 0 ? [] : [`${plural(melts, 'thing')} would melt it`]),
+    ...(warnings === 0 ? [] : [plural(warnings, 'warning')]),
     ...(tooFew.length === 0 ? [] : [`too few requests to judge ${tooFew.join(' and ')} (raise --duration)`]),
   ]
   const said = parts.length === 0 ? 'nothing found' : parts.join(', ')

@@ -3,7 +3,9 @@ import type { Command } from 'commander'
 import { parseDuration } from '../durations.ts'
 import { BoundedLines, LONGEST_LINE, RunningNumbers, short } from '../numbers/running-numbers.ts'
 import { onSignal } from '../signals.ts'
+import { withoutControls } from '../terminal.ts'
 import { UserError } from '../user-error.ts'
+import { shortened } from '../words.ts'
 
 interface Flags {
   readonly every: string
@@ -50,7 +52,7 @@ async function stats(flags: Flags): Promise<void> {
   if (numbers.notNumbers > 0) {
     const [what, is] = numbers.notNumbers === 1 ? ['line was', 'it is'] : ['lines were', 'the first is']
     stderr.write(
-      `meltlab: ${numbers.notNumbers.toLocaleString('en-US')} ${what} no number; ${is} '${numbers.firstBad}'\n`,
+      `meltlab: ${numbers.notNumbers.toLocaleString('en-US')} ${what} no number; ${is} '${withoutControls(shortened(numbers.firstBad!))}'\n`,
     )
   }
   if (interrupted !== undefined) process.exitCode = interrupted

@@ -2,6 +2,7 @@
 import { loadInWords } from '../report/attack-words.ts'
 import { formatChosen } from '../report/format.ts'
 import { type AttackDocument, HIDDEN } from '../results/attack-document.ts'
+import { shortened } from '../words.ts'
 import { type ReadRun, readRun } from './figures.ts'
 
 export interface Result {
@@ -73,10 +74,7 @@ export function whyNotComparable(results: readonly Result[]): string[] {
   })
 }
 
-const brief = (text: string): string => {
-  const plain = text.replace(/^\[?"([^"]*)"\]?$/, '$1')
-  return plain.length > LONGEST ? `${plain.slice(0, LONGEST)}...` : plain
-}
+const brief = (text: string): string => shortened(text.replace(/^\[?"([^"]*)"\]?$/, '$1'), LONGEST)
 
 /** Facts that are unknown and that the reader must judge. */
 export function remarksOn(results: readonly Result[]): string[] {

@@ -2,6 +2,7 @@
 import { formatList } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import type { DoubtCode } from '../load/plan.ts'
+import { plural } from '../words.ts'
 import { remarksOn, type Result, whyNotComparable } from './comparable.ts'
 import { CONFIDENCE, type ComparedFigure, comparedFigures } from './comparison.ts'
 import { FEWEST } from './trimmed-interval.ts'
@@ -134,5 +135,3 @@ function overlap(one: Result, other: Result): boolean {
   const afterMs = startMs(other) - startMs(one)
   return afterMs >= 0 && afterMs < one.document.elapsedMs
 }
-
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -1,4 +1,5 @@
 /** The middle of a few noisy numbers, with an interval. Pure. */
+import { mean } from '../report/number-stats.ts'
 
 export interface Interval {
   readonly middle: number
@@ -23,16 +24,14 @@ export function trimmedInterval(values: readonly number[], confidence: number): 
   const cut = Math.floor(TRIMMED * n)
   const sorted = values.toSorted((a, b) => a - b)
   const kept = sorted.slice(cut, n - cut)
-  const middle = mean(kept)
+  const middle = mean(kept)!
   const winsorised = sorted.map(value => Math.min(kept.at(-1)!, Math.max(kept[0]!, value)))
-  const centre = mean(winsorised)
+  const centre = mean(winsorised)!
   const deviation = Math.sqrt(winsorised.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (n - 1))
   const error = deviation / ((1 - (2 * cut) / n) * Math.sqrt(n))
   const reach = twoSidedT(confidence, kept.length - 1) * error
   return { middle, low: middle - reach, high: middle + reach }
 }
-
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** Student's t: the value that |t| exceeds with probability `1 - confidence`, for `df` (1, 2, ...) degrees of freedom. */
 export function twoSidedT(confidence: number, df: number): number {

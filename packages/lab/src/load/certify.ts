@@ -6,6 +6,7 @@
  * server's own figure lies between the two. If they are too far apart for a reported figure, the run is not certified.
  * A lateness of 5 ms does not change a p50 of 3 s, but ruins a p50 of 2 ms.
  */
+import { plural } from '../words.ts'
 import type { EngineReport } from './engine-job.ts'
 import type { Histogram } from './histogram.ts'
 import type { Freeze } from './lateness.ts'
@@ -54,7 +55,6 @@ export interface Evidence {
 
 const ms = (value: number): string => `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ms`
 const number = (value: number): string => value.toLocaleString('en-US')
-const plural = (count: number, noun: string): string => `${number(count)} ${noun}${count === 1 ? '' : 's'}`
 
 export interface Figure {
   readonly name: FigureName

@@ -12,6 +12,7 @@ import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../report/format.ts'
 import type { Form } from '../report/result.ts'
 import { bar, liveLine } from '../progress.ts'
+import { plural } from '../words.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 import { type Arm, namedArms } from './arms.ts'
 import { type CapacityContext, compiled, ownDriftOf, remeasureCapacity, searchCapacity } from './capacity.ts'
@@ -251,9 +252,7 @@ class Melt {
       multiples.length === 0
         ? ''
         : `; ${multiples.length * this.#parts.arms.length * rounds} steps, about ${this.#estimate()}`
-    this.#context.line(
-      `capacity ${formatRate(found.rate)}/s with ${found.users} ${found.users === 1 ? 'user' : 'users'}${answer}${steps}`,
-    )
+    this.#context.line(`capacity ${formatRate(found.rate)}/s with ${plural(found.users, 'user')}${answer}${steps}`)
   }
 
   async #findCapacityAgain(app: RunningApp, url: URL): Promise<void> {

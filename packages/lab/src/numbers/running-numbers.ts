@@ -6,8 +6,6 @@ export type NumberFigures = Readonly<Record<'count' | 'min' | 'max' | 'mean' | '
 
 /** Up to this many numbers percentiles are exact; beyond, they have the sketch's accuracy. */
 const KEPT_EXACTLY = 10_000
-/** Maximum characters shown of a line that is not a number. */
-const SHOWN_CHARACTERS = 60
 /** A longer line cannot be a number, and is not stored. */
 export const LONGEST_LINE = 1024
 
@@ -20,7 +18,7 @@ export class RunningNumbers {
   #last = Number.NaN
   /** Lines that are neither empty nor a number. */
   notNumbers = 0
-  /** The first such line, shortened, without control characters. */
+  /** The first such line. */
   firstBad: string | undefined
 
   get count(): number {
@@ -35,7 +33,7 @@ export class RunningNumbers {
     const value = text.length <= LONGEST_LINE && NUMBER.test(trimmed) ? Number(trimmed) : Number.NaN
     if (!Number.isFinite(value)) {
       this.notNumbers++
-      this.firstBad ??= printable(trimmed)
+      this.firstBad ??= trimmed
       return
     }
     this.#sketch.record(value)
@@ -116,10 +114,4 @@ const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 export function short(value: number): string {
   if (value === 0 || Math.abs(value) >= 1) return String(Number(value.toFixed(3)))
   return String(Number(value.toPrecision(4)))
-}
-
-function printable(text: string): string {
-  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}...` : text
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a terminal
-  return shown.replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 }

@@ -32,7 +32,10 @@ export interface Usage {
 export async function usage(root: number): Promise<Usage> {
   const rows = await processTree(root)
   const rss = await Promise.all(rows.map(({ pid, rssBytes }) => rssBytes ?? readRss(pid)))
-  return { rssBytes: sum(rss), cpuMs: sum(rows.map(row => row.cpuMs)) }
+  return {
+    rssBytes: rss.reduce((sum, bytes) => sum + bytes, 0),
+    cpuMs: rows.reduce((sum, row) => sum + row.cpuMs, 0),
+  }
 }
 
 /** A process may end between listing and reading; that is not an error. */
@@ -42,8 +45,4 @@ async function readStat(pid: string): Promise<ProcessRow | undefined> {
 
 async function readRss(pid: number): Promise<number> {
   return readFile(`/proc/${pid}/status`, 'utf8').then(parseRss, () => 0)
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0)
 }

@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import { formatDuration } from '../durations.ts'
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { planMs, ratesOf } from '../load/schedule.ts'
+import { plural } from '../words.ts'
 import { formatCount, formatRate } from './format.ts'
 
 /** An expectation of a load run, and its result. */
@@ -26,7 +27,7 @@ export interface AttackRun {
 
 /** The load in words, such as `200/s`, `100/s to 900/s`, `20/s journeys` or `50 users`. */
 export const offered = ({ arrival, journey }: Pick<LoadPlan, 'arrival' | 'journey'>): string => {
-  if (arrival.kind === 'closed') return `${formatCount(arrival.users)} ${arrival.users === 1 ? 'user' : 'users'}`
+  if (arrival.kind === 'closed') return plural(arrival.users, 'user')
   const rates = arrival.schedule.phases.map(phase => {
     const [from, to] = ratesOf(phase).map(rate => `${formatRate(rate)}/s`)
     return from === to ? from : `${from} to ${to}`

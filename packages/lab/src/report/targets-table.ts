@@ -1,6 +1,7 @@
 /** The figures of each target of an attack that has several. Pure. */
 import type { LoadOutcome, LoadPlan, LoadTarget, TargetOutcome } from '../load/plan.ts'
 import { targetsOf } from '../load/prepare.ts'
+import { shortened } from '../words.ts'
 import { formatCount, formatMs, formatPercent } from './format.ts'
 
 export const TARGET_COLUMNS: readonly string[] = ['scheduled', 'goodput', 'p50', 'p99', 'errors', 'target']
@@ -14,8 +15,7 @@ export function targetsTable(plan: LoadPlan, outcome: LoadOutcome): string {
   const widths = TARGET_COLUMNS.map((_, at) => Math.max(...lines.map(line => line[at]!.length)))
   const text = lines.map(line => {
     const figures = line.slice(0, -1).map((cell, at) => cell.padStart(widths[at]!))
-    const whole = `${figures.join('  ')}  ${line.at(-1)}`
-    return `${whole.length > WIDEST ? `${whole.slice(0, WIDEST - 1)}…` : whole}\n`
+    return `${shortened(`${figures.join('  ')}  ${line.at(-1)}`, WIDEST)}\n`
   })
   return text.join('')
 }

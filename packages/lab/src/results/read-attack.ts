@@ -3,6 +3,7 @@ import { latenciesOf, sumOf, totalOf } from '../load/added.ts'
 import { type JourneyOutcome, KINDS, type LoadOutcome } from '../load/plan.ts'
 import { isOk } from '../load/tally.ts'
 import { UserError } from '../user-error.ts'
+import { shortened } from '../words.ts'
 import { ATTACK_VERSION, type AttackDocument, outcomeOf } from './attack-document.ts'
 import { faultOf } from './schema-check.ts'
 
@@ -34,7 +35,7 @@ export function parseJson(text: string, name: string): unknown {
       throw new UserError(
         `${name} ends in the middle of its JSON: it was truncated, or is still being written; use the complete file`,
       )
-    throw new UserError(`${name} is not JSON: ${message.slice(0, 120)}`)
+    throw new UserError(`${name} is not JSON: ${shortened(message, 120)}`)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Checks a document against schema/attack.json. Pure except for the schema file. */
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { shortened } from '../words.ts'
 
 const schema = JSON.parse(readFileSync(new URL('../../schema/attack.json', import.meta.url), 'utf8')) as object
 const validate = new Ajv2020({ strictTypes: false, verbose: true }).compile(schema)
@@ -37,6 +38,5 @@ const depth = ({ instancePath }: ErrorObject): number => instancePath.split('/')
 
 const shown = (value: unknown): string => {
   if (typeof value === 'object' && value !== null) return 'an object'
-  const text = JSON.stringify(value)
-  return text.length > 60 ? `${text.slice(0, 60)}...` : text
+  return shortened(JSON.stringify(value))
 }

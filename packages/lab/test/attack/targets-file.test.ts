@@ -42,7 +42,7 @@ describe("vegeta's http format", () => {
         line: 3,
         method: 'GET',
         url: 'http://a/one?x={{random 1 9}}',
-        headers: { Cookie: ['a=1', 'b=2'], 'X-Empty': [''] },
+        headers: { Cookie: ['a=1', 'b=2'], 'X-Empty': '' },
         body: undefined,
       },
       { line: 10, method: 'POST', url: 'http://a/two', headers: {}, body: readBody('body.json') },
@@ -52,7 +52,7 @@ describe("vegeta's http format", () => {
 
   test('accepts a byte order mark and CRLF line ends', () => {
     const [target] = parseTargets('\ufeffGET http://a/\r\nA: b\r\n', readBody)
-    assert.deepEqual([target!.url, target!.headers], ['http://a/', { A: ['b'] }])
+    assert.deepEqual([target!.url, target!.headers], ['http://a/', { A: 'b' }])
   })
 
   test('refuses a malformed line, and gives its number', () => {
@@ -81,7 +81,7 @@ describe("vegeta's JSON format", () => {
         line: 2,
         method: 'POST',
         url: 'http://a/',
-        headers: { A: ['b', 'c'], D: ['e'] },
+        headers: { A: ['b', 'c'], D: 'e' },
         body: new Uint8Array([0, 255]),
       },
       { line: 3, method: 'GET', url: 'http://a/two', headers: {}, body: undefined },

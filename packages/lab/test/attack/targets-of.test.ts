@@ -54,7 +54,7 @@ describe('targetsOf()', () => {
     assert.deepEqual(
       list.map(({ headers }) => headers),
       [
-        { 'x-a': ['own'], 'X-B': 'given' },
+        { 'x-a': 'own', 'X-B': 'given' },
         { 'X-A': 'given', 'X-B': 'given' },
       ],
     )
