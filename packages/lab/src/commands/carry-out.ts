@@ -8,7 +8,7 @@ import type { Form, ScenarioResult } from '../report/result.ts'
 import { scenarioText } from '../report/text.ts'
 import { folderName, freshFolder, type WriteFile, writeInto } from '../report/write.ts'
 import { isCredential } from '../results/attack-document.ts'
-import { linkTo, paintOn, widthOf } from '../terminal.ts'
+import { paintOn, widthOf } from '../terminal.ts'
 import { UserError } from '../user-error.ts'
 import { labVersion } from './lab-version.ts'
 import { REASONS } from './writable-folder.ts'
@@ -45,7 +45,13 @@ export function show(result: ScenarioResult, { out, json }: Output): void {
   stdout.write(json === true ? `${JSON.stringify(result)}\n` : `\n${scenarioText(result, paint)}\n\n`)
   const html = writeOrKeep(result, out)
   if (json === true) stderr.write(`${html}\n`)
-  else stdout.write(`${linkTo(html, stdout, process.env)}\n`)
+  else stdout.write(`${nearPath(html)}\n`)
+}
+
+/** A relative path, or an absolute one outside the working folder. */
+export function nearPath(file: string): string {
+  const near = path.relative('', file)
+  return near.startsWith('..') ? path.resolve(file) : near
 }
 
 /** Returns the path of the page. @throws UserError that says where the result was stored instead */
