@@ -23,7 +23,7 @@ export interface Flags
   extends TlsFlags,
     Given<'duration' | 'timeout' | 'slo' | 'seed', number>,
     Partial<Given<'rate' | 'users' | 'rampTo' | 'connections' | 'streams' | 'think' | 'threads', number>>,
-    Partial<Given<'method' | 'body' | 'targets' | 'har' | 'journey' | 'csv' | 'html', string>>,
+    Partial<Given<'method' | 'body' | 'targets' | 'har' | 'journey' | 'html', string>>,
     Partial<Given<'fresh' | 'http2' | 'json' | 'quiet', true>> {
   readonly steps?: readonly number[]
   readonly spacing: Spacing

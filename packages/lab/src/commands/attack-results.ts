@@ -1,4 +1,4 @@
-/** Delivers the results of an attack to stdout and to files, and stores them elsewhere if that fails. */
+/** Delivers the results of an attack to stdout and to a page, and stores them elsewhere if that fails. */
 import type { Flags } from '../attack/flags.ts'
 import { describeMachine } from '../launch/machine.ts'
 import { attackPage } from '../report/attack-page.ts'
@@ -10,7 +10,6 @@ import { stepsReport } from '../report/steps-report.ts'
 import { scenarioCss } from '../report/write.ts'
 import { attackDocument, attackJson } from '../results/attack-document.ts'
 import { originHere } from '../results/origin.ts'
-import { secondRows } from '../results/second-rows.ts'
 import { UserError } from '../user-error.ts'
 import { provenance } from './carry-out.ts'
 import { labVersion } from './lab-version.ts'
@@ -26,21 +25,16 @@ export interface AttackResults {
 /** Tries every destination. @throws UserError that says where the figures are if one could not be written */
 export async function deliver(results: AttackResults, flags: Flags): Promise<void> {
   const { runs, startedAt } = results
-  const { csv, html } = flags
+  const { html } = flags
   const told = await writeOut(printed(results, flags))
   const failures: string[] = []
-  const write = (file: string, text: () => string): void => {
+  if (html !== undefined && runs.length > 0) {
     try {
-      writeText(file, text())
-      if (file === html) process.stderr.write(`${file}\n`)
+      writeText(html, scenarioHtml(attackPage(runs, { startedAt, conditions: conditions() }), scenarioCss()))
+      process.stderr.write(`${html}\n`)
     } catch (error) {
       failures.push((error as Error).message)
     }
-  }
-  const [first] = runs
-  if (csv !== undefined && first !== undefined) write(csv, () => secondRows(first.outcome))
-  if (html !== undefined && first !== undefined) {
-    write(html, () => scenarioHtml(attackPage(runs, { startedAt, conditions: conditions() }), scenarioCss()))
   }
   if (told && failures.length === 0) return
   if (!told || flags.json !== true) {

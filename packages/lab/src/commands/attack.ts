@@ -106,11 +106,10 @@ export const registerAttack = (program: Command): void => {
       (text, before: readonly Expectation[] = []) => [...before, parseExpectation(text)],
     )
     .option('--json', 'print one JSON document and nothing else on stdout')
-    .addOption(new Option('--csv <file>', 'also write one row per second of the run to this file').conflicts('steps'))
     .addOption(
       new Option('--export <tool>', 'send nothing; print the load as a script for this tool')
         .choices(['k6'])
-        .conflicts(['json', 'csv', 'html', 'steps', 'expect']),
+        .conflicts(['json', 'html', 'steps', 'expect']),
     )
     .option('--html <file>', 'also write the report as a page')
     .option('--quiet', 'no progress on stderr')
@@ -158,7 +157,6 @@ const attack = async (url: string | undefined, flags: Flags): Promise<number> =>
     return 0
   }
   if (flags.html !== undefined) checkWritableFile(flags.html, '--html')
-  if (flags.csv !== undefined) checkWritableFile(flags.csv, '--csv')
   for (const server of servers) await preflight(server, first!)
   const startedAt = new Date().toISOString()
   const { runs, exitCode } = await send(plans, flags.quiet === true)

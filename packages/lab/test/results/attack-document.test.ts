@@ -5,7 +5,6 @@ import fc from 'fast-check'
 import { Histogram } from '../../src/load/histogram.ts'
 import { attackDocument, attackJson, documentOf, outcomeOf } from '../../src/results/attack-document.ts'
 import { checkAttack, parseJson, readResult } from '../../src/results/read-attack.ts'
-import { secondRows } from '../../src/results/second-rows.ts'
 import { madeAttack, madeOutcome, madePlan, origin } from './made-attack.ts'
 
 const read = (text: string) => checkAttack(parseJson(text, 'a.json'), 'a.json')
@@ -181,11 +180,4 @@ for (const [what, text, sentence] of [
 
 test('a byte order mark before a document is ignored', () => {
   assert.equal(readResult(`\uFEFF${attackJson(madeAttack())}`, 'a.json').kind, 'attack')
-})
-
-test('the CSV has a row per second, and empty cells where there is no sample', () => {
-  const rows = secondRows(madeOutcome({ seconds: 2, okMs: [1, 1000.5], failed: 3, unsent: 1 })).split('\r\n')
-  assert.equal(rows.length, 4)
-  assert.equal(rows[0], 'second,scheduled,sent,ok,good,shed,other,failed,p50_ms,p90_ms,p99_ms,max_ms,shed_p99_ms')
-  assert.match(rows[2]!, /^1,6,5,2,1,0,0,3,1\.\d+,1000\.5,1000\.5,1000\.5,$/)
 })
