@@ -16,12 +16,11 @@ export const DEFAULTS = {
   mostConnections: 10_000,
   /** Concurrent requests on one HTTP/2 connection: RFC 9113 recommends that servers allow at least this many. */
   streams: 100,
-  seed: 1,
 } as const
 
 export interface Flags
   extends TlsFlags,
-    Given<'duration' | 'timeout' | 'slo' | 'seed', number>,
+    Given<'duration' | 'timeout' | 'slo', number>,
     Partial<Given<'rate' | 'users' | 'rampTo' | 'connections' | 'streams' | 'think' | 'threads', number>>,
     Partial<Given<'method' | 'body' | 'targets' | 'har' | 'journey' | 'html', string>>,
     Partial<Given<'fresh' | 'http2' | 'json' | 'quiet', true>> {

@@ -42,7 +42,7 @@ function refuseContradictions(flags: Flags): void {
 }
 
 function onePlan({ list, templated, journey }: Targets, tls: Tls | undefined, flags: Flags, rate: number): LoadPlan {
-  const { users, rampTo, duration: durationMs, timeout: timeoutMs, slo: sloMs, spacing, seed } = flags
+  const { users, rampTo, duration: durationMs, timeout: timeoutMs, slo: sloMs, spacing } = flags
   const [first, ...others] = list
   // A user holds one connection at a time, so a closed loop never needs more connections than users.
   const count = flags.connections ?? users ?? DEFAULTS.connections
@@ -53,7 +53,7 @@ function onePlan({ list, templated, journey }: Targets, tls: Tls | undefined, fl
   const arrival =
     users === undefined ? { rate, ...(rampTo === undefined ? {} : { rampTo }) } : { users, thinkMs: flags.think ?? 0 }
   return {
-    ...planOf({ ...first, durationMs, timeoutMs, sloMs, spacing, seed, ...arrival }),
+    ...planOf({ ...first, durationMs, timeoutMs, sloMs, spacing, ...arrival }),
     ...(others.length > 0 ? { others } : {}),
     ...(templated ? { templated } : {}),
     ...(journey === undefined ? {} : { journey }),

@@ -74,12 +74,6 @@ export const registerAttack = (program: Command): void => {
     .addOption(
       new Option('--spacing <kind>', 'how arrivals are spaced').choices(['even', 'poisson']).default('even' as Spacing),
     )
-    .option(
-      '--seed <n>',
-      'seed of --spacing poisson',
-      numberWithin('--seed', 0, Number.MAX_SAFE_INTEGER, true),
-      DEFAULTS.seed,
-    )
     .option('--threads <n>', 'worker threads (default: as the rate needs)', numberWithin('--threads', 1, 256, true))
     .option(
       '--targets <file>',

@@ -1,14 +1,15 @@
 /** `meltlab stats`: reads one number per line from stdin, shows a live line, and prints percentiles at the end. */
 import type { Command } from 'commander'
-import { parseDuration } from '../durations.ts'
 import { BoundedLines, LONGEST_LINE, RunningNumbers, short } from '../numbers/running-numbers.ts'
 import { onSignal } from '../signals.ts'
 import { withoutControls } from '../terminal.ts'
 import { UserError } from '../user-error.ts'
 import { shortened } from '../words.ts'
 
+/** Interval at which the line on a terminal is rewritten. */
+const SHOW_EVERY_MS = 100
+
 interface Flags {
-  readonly every: string
   readonly json?: true
 }
 
@@ -20,14 +21,12 @@ export function registerStats(program: Command): void {
       'Reads numbers from stdin, one per line, and updates one line: count, minimum, maximum, mean and latest. At ' +
         'the end, or on Ctrl-C, also the percentiles: exact up to 10,000 numbers, within 0.5 % beyond. Other lines are counted and the first is shown.',
     )
-    .option('--every <duration>', 'interval at which a terminal line is rewritten', '100ms')
     .option('--json', 'print the figures as one JSON document at the end, and nothing else')
     .addHelpText('after', '\nExample:\n  tail -f latencies.txt | meltlab stats')
     .action((flags: Flags) => stats(flags))
 }
 
 async function stats(flags: Flags): Promise<void> {
-  const everyMs = parseDuration(flags.every, '--every')
   const { stdin, stdout, stderr } = process
   if (stdin.isTTY) {
     throw new UserError(
@@ -40,7 +39,7 @@ async function stats(flags: Flags): Promise<void> {
   const show = (): void => {
     stdout.write(`\r\x1b[K${numbers.live.slice(0, (stdout.columns ?? 80) - 1)}`)
   }
-  const timer = live ? setInterval(show, everyMs) : undefined
+  const timer = live ? setInterval(show, SHOW_EVERY_MS) : undefined
   const interrupted = await readAll(lines)
   clearInterval(timer)
   if (live) stdout.write('\r\x1b[K')

@@ -6,9 +6,6 @@ import type { WriteFile } from '../report/write.ts'
 import { UserError } from '../user-error.ts'
 import { REASONS } from './writable-folder.ts'
 
-/** Below the maximum length of a string in Node, whatever it contains. */
-const MOST_MEGABYTES = 500
-
 /** Checks before the measurement that a file is writable, without creating it. */
 export function checkWritableFile(file: string, option: string): void {
   try {
@@ -46,13 +43,8 @@ export function keepElsewhere(name: string, text: string, write: WriteFile = wri
 
 export function readText(file: string): string {
   try {
-    const megabytes = statSync(file).size / 1e6
-    if (megabytes > MOST_MEGABYTES) {
-      throw new UserError(`${file} has ${Math.round(megabytes)} MB, but at most ${MOST_MEGABYTES} can be read`)
-    }
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if (error instanceof UserError) throw error
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new UserError(`there is no file ${file}`)
     throw new UserError(`${file} cannot be read: ${reason(error)}`)
   }

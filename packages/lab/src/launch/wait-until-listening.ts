@@ -97,17 +97,9 @@ function endedEarly(app: Reachable): UserError {
   const how = `${app.name} ${app.ended()}`
   const words = app.lastWords()
   if (words.includes('EADDRINUSE')) {
-    const port = takenPort(words)
-    const what = port === undefined ? 'its port' : `port ${port}`
-    return new UserError(`${how}: ${what} is taken by another process; end that one first${quote(words)}`)
+    return new UserError(`${how}: its port is taken by another process; end that one first${quote(words)}`)
   }
   return new UserError(`${how} before it listened on a port${quote(words)}`)
-}
-
-/** Finds the port in Node's `address already in use 127.0.0.1:3000`, or in `port: 3000` below it. Pure. */
-export function takenPort(words: string): number | undefined {
-  const found = /address already in use \S*?(\d+)$/m.exec(words) ?? /\bport: (\d+)/.exec(words)
-  return found === null ? undefined : Number(found[1])
 }
 
 async function neverListened(app: App, options: ReadyOptions): Promise<UserError> {

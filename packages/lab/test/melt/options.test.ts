@@ -5,7 +5,6 @@ import { checkOptions, nameOf, parseMultiples, type RawMeltOptions, slug } from 
 import { lengthMs } from '../../src/melt/recovery.ts'
 import { parseCoreList, pinned } from '../../src/launch/core-pinning.ts'
 import { lastLines } from '../../src/launch/command.ts'
-import { takenPort } from '../../src/launch/wait-until-listening.ts'
 
 const raw: RawMeltOptions = {
   slo: '1s',
@@ -111,11 +110,4 @@ test('a core list is parsed, and a command is pinned with taskset', () => {
 
 test('lastLines() leaves out stack frames', () => {
   assert.equal(lastLines('a\nError: no\n    at f (x.js:1:1)\n    at g\n\nNode.js v24\n', 2), 'Error: no\nNode.js v24')
-})
-
-test('takenPort() finds the port in an EADDRINUSE error', () => {
-  assert.equal(takenPort('Error: listen EADDRINUSE: address already in use 127.0.0.1:4555\n'), 4555)
-  assert.equal(takenPort('Error: listen EADDRINUSE: address already in use :::3000\n'), 3000)
-  assert.equal(takenPort("  code: 'EADDRINUSE',\n  errno: -98,\n  port: 8080\n"), 8080)
-  assert.equal(takenPort('EADDRINUSE'), undefined)
 })

@@ -51,12 +51,6 @@ describe('meltlab stats', () => {
     assert.equal(code, 130)
     assert.match(out, /^Meas: \d+ Min: 7/)
   })
-
-  it('refuses --every without a unit', async () => {
-    const { code, err } = await stats('1\n', '--every', '5')
-    assert.equal(code, 2)
-    assert.match(err, /needs a unit/)
-  })
 })
 
 describe('RunningNumbers', () => {
