@@ -8,6 +8,7 @@ import {
   formatPercent,
   formatRate,
 } from '../report/format.ts'
+import { linesBy } from '../report/plots.ts'
 import type { Axis, LinesPlot, ScenarioArm, Table, Unit, View } from '../report/result.ts'
 import { keptOf, meltedBelow, NOTHING_MEASURED } from '../report/standing.ts'
 import { type Columns, tableOf } from '../report/tables.ts'
@@ -222,14 +223,11 @@ function overTime(all: readonly StepResult[]): LinesPlot[] {
       title: string,
       unit: Unit,
       points: (step: StepResult) => readonly (readonly [number, number | null])[],
-    ): LinesPlot => ({
-      kind: 'lines',
-      title,
-      fold: `At ${formatMultiple(multiple)}, second by second from the cold start`,
-      x: { label: 'when the request was due', unit: 's' },
-      y: { label: title, unit },
-      series: steps.map(step => ({ arm: step.arm, points: points(step) })),
-    })
+    ): LinesPlot => {
+      const fold = `At ${formatMultiple(multiple)}, second by second from the cold start`
+      const x = { label: 'when the request was due', unit: 's' } as const
+      return linesBy({ title, fold }, x, { label: title, unit }, steps, points)
+    }
     return [
       plot('Goodput', 'rate', step => step.seconds.map(each => [each.second, each.goodput])),
       plot('Latency p99', 'ms', step => step.seconds.map(each => [each.second, each.admittedP99Ms])),

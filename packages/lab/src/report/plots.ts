@@ -1,27 +1,28 @@
 /** Plots shared by several commands and scenarios. Pure. */
-import type { BarsPlot, LinesPlot, Unit } from './result.ts'
+import type { Axis, BarsPlot, LinesPlot } from './result.ts'
 
-interface Words {
-  readonly title: string
-  readonly note?: string
+type Words = Pick<LinesPlot, 'title' | 'note' | 'fold'>
+
+/** A line for each run. */
+export function linesBy<Run extends { readonly arm: string }>(
+  words: Words,
+  x: Axis,
+  y: Axis,
+  runs: readonly Run[],
+  points: (run: Run) => LinesPlot['series'][number]['points'],
+): LinesPlot {
+  return { kind: 'lines', ...words, x, y, series: runs.map(run => ({ arm: run.arm, points: points(run) })) }
 }
 
 export function overTime<Run extends { readonly arm: string }>(
   words: Words,
-  y: { readonly label: string; readonly unit: Unit },
+  y: Axis,
   runs: readonly Run[],
   points: (run: Run) => readonly (readonly [atMs: number, value: number | null])[],
 ): LinesPlot {
-  return {
-    kind: 'lines',
-    ...words,
-    x: { label: 'time', unit: 's' },
-    y,
-    series: runs.map(run => ({
-      arm: run.arm,
-      points: points(run).map(([atMs, value]) => [atMs / 1000, value] as const),
-    })),
-  }
+  return linesBy(words, { label: 'time', unit: 's' }, y, runs, run =>
+    points(run).map(([atMs, value]) => [atMs / 1000, value] as const),
+  )
 }
 
 type Group = readonly [label: string, values: readonly (readonly [arm: string, value: number | null])[]]

@@ -2,7 +2,8 @@
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { LinesPlot, Standing, View } from '../report/result.ts'
+import { linesBy } from '../report/plots.ts'
+import type { Axis, LinesPlot, Standing, View } from '../report/result.ts'
 import { NOTHING_MEASURED, toneOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { publishedAt1200 } from './burst-view.ts'
@@ -161,15 +162,8 @@ function standing({ arm, steps }: BurstRun, top: BurstStep, best: number): Stand
   }
 }
 
-function plot(runs: Runs, title: string, y: LinesPlot['y'], value: (step: BurstStep) => number | null): LinesPlot {
-  return {
-    kind: 'lines',
-    title,
-    x: { label: 'new connections a second', unit: 'rate' },
-    y,
-    series: runs.map(({ arm, steps }) => ({
-      arm,
-      points: steps.map(step => [perSecond(step.started), value(step)] as const),
-    })),
-  }
+function plot(runs: Runs, title: string, y: Axis, value: (step: BurstStep) => number | null): LinesPlot {
+  return linesBy({ title }, { label: 'new connections a second', unit: 'rate' }, y, runs, ({ steps }) =>
+    steps.map(step => [perSecond(step.started), value(step)] as const),
+  )
 }
