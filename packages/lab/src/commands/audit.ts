@@ -10,8 +10,9 @@ import { refuseTaken } from '../launch/wait-until-listening.ts'
 import { splitWords } from '../melt/arms.ts'
 import { collect } from '../option-values.ts'
 import { progressOn } from '../progress.ts'
-import { stopOnSignals } from './stop-on-signals.ts'
 import { wrapWords } from '../report/wrap-words.ts'
+import { requestOptions } from './app-options.ts'
+import { stopOnSignals } from './stop-on-signals.ts'
 
 /** Exit codes; 0 means no findings. */
 const EXIT_CODES = { melts: 3, warning: 4, tooFew: 5 }
@@ -23,7 +24,7 @@ export function registerAudit(program: Command): void {
       .map(([cause]) => cause)
       .join(', '),
   )
-  program
+  const command = program
     .command('audit')
     .summary('run a Node server and report what would melt it')
     .description(
@@ -34,16 +35,10 @@ export function registerAudit(program: Command): void {
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')
     .option('--path <path>', 'path to request; repeatable (default: /)', collect, [])
-    .option('--method <method>', 'request method', 'GET')
-    .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])
-    .option('--body <text>', 'request body')
-    .option('--insecure', 'the command uses TLS; do not verify its certificate')
-    .option('--cacert <file>', 'the command uses TLS; trust this authority (PEM)')
     .option('--users <n>', 'concurrent users', '10')
     .option('--duration <duration>', 'duration of the load, without the shutdown', '10s')
-    .option('--start-timeout <duration>', 'time until the command must listen', '10s')
     .option('--url <url>', 'where the command listens (default: detected)')
-    .option('--json', 'print the result as one JSON document on stdout, and nothing else')
+  requestOptions(command)
     .addHelpText(
       'after',
       `
@@ -56,7 +51,7 @@ Examples:
   meltlab audit -- node server.js
   meltlab audit --path / --path /search?q=tide --json -- npm start`,
     )
-    .action((command: string[], options: RawAuditOptions) => audit(command, options))
+    .action((typed: string[], options: RawAuditOptions) => audit(typed, options))
 }
 
 async function audit(typed: readonly string[], raw: RawAuditOptions): Promise<void> {
