@@ -3,13 +3,12 @@
  *
  * Each round gives one difference: for goodput and latencies the logarithm of the ratio B / A, so that half and double
  * are equally far apart; for errors the difference of the shares. Their trimmed mean has an interval
- * (trimmed-interval.ts). All intervals hold together with {@link CONFIDENCE}: the more there are, the wider each is
- * (Bonferroni's inequality; Dunn, "Multiple comparisons among means", JASA 56, 1961). A difference is real if its
- * interval excludes zero. "No difference" means that one of {@link TOLERANCE} would have shown; otherwise the figure is
- * undecided.
+ * (trimmed-interval.ts). All intervals hold together with {@link CONFIDENCE} (Bonferroni's inequality; Dunn, "Multiple
+ * comparisons among means", JASA 56, 1961). A difference is real if its interval excludes zero; there is none if one of
+ * {@link TOLERANCE} would have shown.
  *
- * The generator may have been late. The server's own figure lies between the measured one and the one without the
- * generator's delay, so the real change lies between the changes of both, and the interval covers both.
+ * The real change lies between those of the measured figures and of the figures without the generator's delay, so the
+ * interval covers both.
  */
 import { median } from '../report/number-stats.ts'
 import { FIGURES, type FigureKind, type FigureName, type ReadRun } from './figures.ts'

@@ -1,10 +1,10 @@
 /**
- * Decides whether a run's figures describe the server, and how much of them the generator may have caused. Pure.
+ * Decides whether a run's figures describe the server. Pure.
  *
- * The generator's lateness matters only if it shows in a figure. Every latency is recorded twice: as measured, and
- * without the generator's own delay (sending late, waiting for a free connection under a cap, reading late). The
- * server's own figure lies between the two. If they are too far apart for a reported figure, the run is not certified.
- * A lateness of 5 ms does not change a p50 of 3 s, but ruins a p50 of 2 ms.
+ * The generator's lateness matters only if it shows in a figure: 5 ms do not change a p50 of 3 s, but ruin one of 2 ms.
+ * Every latency is recorded as measured, and without the generator's own delay (sending late, waiting for a free
+ * connection under a cap, reading late). The server's own figure lies between the two. If they are too far apart, the
+ * run is not certified.
  */
 import { plural } from '../words.ts'
 import type { EngineReport } from './engine-job.ts'

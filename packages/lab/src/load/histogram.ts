@@ -1,12 +1,9 @@
 /**
  * A mergeable log-linear histogram of durations in milliseconds. Pure: knows no clock, no thread, no file.
  *
- * Every power of two from 2^-10 ms (0.98 us) to 2^20 ms (17.5 min) is cut into 128 equal buckets, so a bucket is at
- * most 1/128 of its value wide and its middle is within 0.39 % of every value inside. The bucket of a value is read off
- * the bits of the double itself (exponent and the top 7 bits of the mantissa): no logarithm, about 10 ns. Pages of 128
- * counters exist only for the octaves that were touched, so a typical histogram holds a few kilobytes.
- *
- * Values below the range count in the first bucket and values above it in the last; minimum and maximum stay exact.
+ * Every power of two from 2^-10 ms (0.98 us) to 2^20 ms (17.5 min) is cut into 128 equal buckets, so the middle of a
+ * bucket is within 0.39 % of every value inside. The bucket of a value is read off the bits of the double itself, which
+ * takes about 10 ns. Values outside the range count in the first or last bucket; minimum and maximum stay exact.
  */
 
 const SUB_BITS = 7

@@ -1,13 +1,13 @@
 /**
- * Makes one worker wait: long enough to leave the core to others, short enough to be on time. Knows no requests; times
- * are milliseconds since the start of the run. lateness.ts tracks what may have been unread meanwhile.
+ * Makes one worker wait: long enough to leave the core to others, short enough to be on time. Times are milliseconds
+ * since the start of the run.
  *
  * Node's loop sleeps only for whole milliseconds, and a sleep of the operating system ends 50 to 80 us late. So:
  *   - far from the next send (> 4 ms): a timer, 2 ms short of it. Answers wake the loop at once.
  *   - nothing to expect: Atomics.wait up to 0.1 ms before the send, then turns of the loop (1.5 us each).
- *   - answers to expect: turns of the loop, with naps in three cases: the nap is too short to show in the figures (2 %
- *     of how long answers take), idle turns would cost more than the work (from 20,000/s), or another thread wants
- *     this core (`CoreSharing`), perhaps the server.
+ *   - answers to expect: turns of the loop, with naps if the nap is too short to show in the figures (2 % of how long
+ *     answers take), if idle turns would cost more than the work (from 20,000/s), or if another thread wants this core
+ *     (`CoreSharing`), perhaps the server.
  */
 import { nowMs } from './clock.ts'
 import { Lateness } from './lateness.ts'

@@ -1,9 +1,6 @@
 /**
- * The input and output of a load run: the contract between the commands and scenarios that request load and the engine
- * that generates it. Types and plain data only.
- *
- * All times are milliseconds. Every latency is counted from the *scheduled* send time, so a stall of the server, or of
- * the generator, cannot hide requests that should have been sent meanwhile.
+ * The input and output of a load run. Types and plain data only. All times are milliseconds. Every latency is counted
+ * from the *scheduled* send time, so a stall cannot hide requests that should have been sent meanwhile.
  */
 import type { Histogram } from './histogram.ts'
 
@@ -34,10 +31,9 @@ export type Arrival =
 /**
  * `keep-alive`: a standing set of `count` connections, opened before the clock starts; a request that finds none free
  * opens another, up to `max`. Beyond that it waits, which counts as latency, and it is unsent if none is free within
- * `timeoutMs`. With `newestFirst` a free connection goes to the newest waiting request, not to the oldest. It simulates
- * clients with a connection each if there are more of them than this machine can open connections: such clients do not
- * wait for each other, but with the oldest first every request would wait in the generator's queue. `fresh`: a new
- * connection for every request. Over HTTP/2 a request takes a stream of an open connection, or of a new one.
+ * `timeoutMs`. With `newestFirst` a free connection goes to the newest waiting request: it simulates more clients than
+ * this machine can open connections, which do not wait for each other. `fresh`: a new connection for every request.
+ * Over HTTP/2 a request takes a stream of an open connection, or of a new one.
  */
 export type Connections =
   | { readonly kind: 'keep-alive'; readonly count: number; readonly max: number; readonly newestFirst?: true }
@@ -188,11 +184,7 @@ export type ByKind<T> = Readonly<Record<Kind, T>>
 
 export type FigureName = 'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max'
 
-/**
- * A figure without the generator's own delay, and as measured; ms. The server's own figure lies between the two. A
- * figure is certified if the generator caused at most a tenth of it, or (if that is more) 0.1 ms of mean and p50, 0.3
- * ms up to p99, and 3 ms of p99.9, the maximum and percentiles with fewer than ten requests beyond them.
- */
+/** A figure without the generator's own delay, and as measured; ms. The server's own figure lies between the two. */
 export type Interval = readonly [clean: number, measured: number]
 
 export interface Certificate {
