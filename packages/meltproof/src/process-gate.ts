@@ -113,7 +113,7 @@ export class ProcessGate<E extends Admitted<E>> {
       startBy: answerBy && ((entry: E) => answerBy(entry) - this.permits.leastServiceMs(entry)),
     }
     this.inner = new Gate<E>(limiter, hooks, tuning)
-    this.permits = new Permits(this.inner, permits)
+    this.permits = new Permits(this.inner, { ...permits, answerBy })
     this.#reclaim = reclaim ?? (nowMs => this.permits.reclaim(nowMs))
     const worked = (nowMs: number) => ({ loopMs: loopWorkedMs(), inServiceMs: this.inner.inServiceMs(nowMs) })
     this.load = new LoadMeter(worked, now())

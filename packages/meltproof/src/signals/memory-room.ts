@@ -31,6 +31,8 @@ const CUT_WHEN_FULL = 0.5
 const COLLECTED_SHARE = 0.04
 const COLLECT_EVERY_MS = 1000
 const COLLECT_AT_LEAST_EVERY_MS = 60_000
+/** Limits begin at the most that were in service within this time, ms: at one moment few may be. */
+const PEAK_MS = 1000
 /** A limit is dropped when no request has reached it for this long, ms. */
 const FORGET_MS = 5000
 
@@ -114,7 +116,9 @@ export class MemoryRoom {
 
   sampled(sample: MemorySample, inService: InService): void {
     const { nowMs, usedBytes, ownBytes } = sample
-    this.#restBytes = Math.min(this.#restBytes, ownBytes)
+    // With nobody in service this process is at rest: a cache, or what its allocator keeps, is not held by requests.
+    const isAtRest = inService.all === 0 && !this.#bodies.isSet && !this.#others.isSet
+    this.#restBytes = isAtRest ? ownBytes : Math.min(this.#restBytes, ownBytes)
     this.#isOurs = ownBytes - this.#restBytes >= this.limitBytes * OWN_SHARE
     const from = this.#slopeFrom
     if (from === undefined || nowMs - from.nowMs >= SLOPE_MS) {
@@ -159,6 +163,10 @@ interface State {
 
 class InServiceLimit {
   readonly #flatBytes: number
+  /** The most in service in this interval of PEAK_MS, and in the one before. */
+  #peak = 0
+  #peakBefore = 0
+  #peakSinceMs = 0
   #most = Number.POSITIVE_INFINITY
   #changedAtMs = 0
   #usedThen = 0
@@ -173,6 +181,7 @@ class InServiceLimit {
   }
 
   isReachedBy(inService: number, nowMs: number): boolean {
+    this.#note(inService, nowMs)
     if (inService < this.#most) return false
     this.#metAtMs = nowMs
     return true
@@ -184,18 +193,29 @@ class InServiceLimit {
 
   sampled(state: State, markBytes: number, inService: number): void {
     const { nowMs, usedBytes, ahead, isFull } = state
+    this.#note(inService, nowMs)
+    const peak = Math.max(this.#peak, this.#peakBefore)
     const sinceMs = nowMs - this.#changedAtMs
     const isMet = inService >= this.#most
     if (ahead >= markBytes) {
       const grew = usedBytes - this.#usedThen > this.#flatBytes
-      if (!this.isSet) this.#set(inService, state)
+      if (!this.isSet) this.#set(peak, state)
       else if (grew && sinceMs >= CUT_EVERY_MS) {
-        this.#set(Math.min(this.#most, inService * (isFull ? CUT_WHEN_FULL : CUT)), state)
+        this.#set(Math.min(this.#most, isFull ? inService * CUT_WHEN_FULL : peak * CUT), state)
       } else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) this.#set(this.#raised, state)
     } else if (this.isSet) {
       if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#raised, state)
       else if (nowMs - Math.max(this.#metAtMs, this.#changedAtMs) >= FORGET_MS) this.forget()
     }
+  }
+
+  #note(inService: number, nowMs: number): void {
+    if (nowMs - this.#peakSinceMs >= PEAK_MS) {
+      this.#peakBefore = nowMs - this.#peakSinceMs < 2 * PEAK_MS ? this.#peak : 0
+      this.#peak = 0
+      this.#peakSinceMs = nowMs
+    }
+    this.#peak = Math.max(this.#peak, inService)
   }
 
   get #raised(): number {

@@ -1,8 +1,13 @@
 /** When the permit of a request comes back whose client has gone while its handler works on. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Gate } from '../../src/admission/gate.ts'
 import { Abandoned } from '../../src/admission/in-service/abandoned.ts'
+import { Permit } from '../../src/admission/in-service/permit.ts'
+import { Permits } from '../../src/admission/in-service/permits.ts'
 import { type Serving, ServiceTimes } from '../../src/admission/in-service/service-times.ts'
+import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
+import { LIMITER_TUNING } from '../../src/admission/limiter/tuning.ts'
 
 function service() {
   const stays = new ServiceTimes<Serving>()
@@ -227,5 +232,32 @@ describe('the least time a request needs', () => {
     for (let i = 0; i < 50; i++) world.answer(1, 1, i % 2 === 0 ? 5 : 400)
     start()
     assert.equal(stays.leastMs(1), 0)
+  })
+})
+
+describe('handlers that never end', () => {
+  it('give their permits back at the maximum limit too, when nothing else limits', () => {
+    class Work extends Permit<Work> {}
+    const limiter = new ConcurrencyLimiter(() => 0, { ...LIMITER_TUNING, max: 100 })
+    const nothing = (): void => {}
+    const hooks = {
+      now: () => 0,
+      turn: () => 0,
+      start: nothing,
+      shed: nothing,
+      wakeAtTurnEnd: nothing,
+      wakeAfter: nothing,
+    }
+    const gate = new Gate<Work>(limiter, hooks)
+    const permits = new Permits<Work>(gate)
+    const come = (nowMs: number): Work => {
+      const work = new Work(nowMs)
+      gate.enter(nowMs, work)
+      permits.give(work, nowMs)
+      return work
+    }
+    for (let second = 0; second < 100; second++) permits.giveUp(come(second * 1000), second * 1000)
+    for (let ms = 100_000; ms < 101_000; ms += 5) permits.reclaim(ms)
+    assert.equal(gate.full, false)
   })
 })

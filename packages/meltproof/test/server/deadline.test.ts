@@ -201,6 +201,20 @@ test('the deadline of the server cancels the work of a caller that got its 504 e
   await eventually('no timer is left', () => pendingFairTimers() === 0)
 })
 
+test('an answer that begins in time and lasts longer than the deadline does not shed the next of its kind', async () => {
+  const url = await serve({ deadlineMs: 100 }, async (_, response) => {
+    response.write('begins ')
+    await sleep(200)
+    response.end('and ends')
+  })
+  for (let i = 0; i < 12; i++) await (await fetch(url)).text()
+  const first = await fetch(url)
+  const second = await fetch(url)
+  assert.deepEqual([first.status, second.status], [200, 200])
+  assert.equal(await second.text(), 'begins and ends')
+  await first.text()
+})
+
 test('a request that cannot be served before its deadline is shed with a 503 without waiting', async () => {
   const held: http.ServerResponse[] = []
   const server = http.createServer((_, response) => held.push(response))

@@ -74,6 +74,23 @@ describe('MemoryRoom', () => {
     assert.equal(filling.refuses({ all: 100, bodies: 100 }).body, true)
   })
 
+  it('refuses nothing because of a cache that was filled while nobody was in service', () => {
+    const filling = new Filling().at(200, { all: 0, bodies: 0 }, { forMs: 4000 })
+    assert.deepEqual(filling.refuses({ all: 1, bodies: 1 }), NEITHER)
+    filling.at(200, { all: 10, bodies: 10 }, { forMs: 1000 }).at(205, { all: 10, bodies: 10 }, { forMs: 1000 })
+    assert.deepEqual(filling.refuses({ all: 20, bodies: 20 }), NEITHER)
+  })
+
+  it('begins with the most that were lately in service, not with the number at one moment', () => {
+    const filling = new Filling()
+    for (let used = 60; used < 191; used++) filling.at(used, { all: 20, bodies: 20 }, { forMs: 400 })
+    filling.at(192, { all: 2, bodies: 2 }, { forMs: 400 })
+    assert.deepEqual(
+      [19, 20].map(bodies => filling.refuses({ all: bodies, bodies }).body),
+      [false, true],
+    )
+  })
+
   it('admits more and more while usage stays flat, and forgets its limit when it is not reached', () => {
     const filling = new Filling().at(195, { all: 100, bodies: 100 }, { forMs: 200 })
     filling.at(195, { all: 200, bodies: 200 }, { forMs: 12_000 })

@@ -15,6 +15,8 @@ export type Admitted<E> = Permit<E> & Entry
 
 export interface PermitHooks<E> {
   readonly onRecorded?: (entry: E, nowMs: number) => void
+  /** When the caller stops waiting for an answer to begin, ms; absent without deadlines. */
+  readonly answerBy?: ((entry: E) => number) | undefined
   /** The kind of work, below KINDS_IN_SERVICE. @default 0 for all */
   readonly kindOf?: (entry: E) => number
   /** Called when the permit of an entry has passed to an orphan. */
@@ -86,14 +88,12 @@ export class Permits<E extends Admitted<E>> {
 
   #release(entry: E, nowMs: number): void {
     const serviceMs = nowMs - entry.startedAt
-    if (entry.stream?.rested) {
-      // The time since the stream regained its permit is not its service time.
-      this.#times.gone(entry)
-      this.#gate.runWithoutPermit(nowMs, serviceMs, entry)
-    } else {
-      this.#times.answered(entry, nowMs)
-      this.#gate.release(nowMs, serviceMs, entry)
-    }
+    // The time since a stream regained its permit is not its service time. Nor is the time of an answer that ends after
+    // its deadline, as it must have begun before: a stream, a download, an upload.
+    if (entry.stream?.rested || nowMs > (this.#hooks.answerBy?.(entry) ?? nowMs)) this.#times.gone(entry)
+    else this.#times.answered(entry, nowMs)
+    if (entry.stream?.rested) this.#gate.runWithoutPermit(nowMs, serviceMs, entry)
+    else this.#gate.release(nowMs, serviceMs, entry)
   }
 
   /** Ends work without a useful answer. Does nothing if its permit has ended. */
@@ -162,10 +162,10 @@ export class Permits<E extends Admitted<E>> {
   #endPresumed(nowMs: number): void {
     if (nowMs < this.#presumeAgainAt) return
     this.#presumeAgainAt = nowMs + PRESUME_MS
-    // Without a limit no request waits for a permit, so none has to be freed.
-    const known = this.#gate.knownLimit
-    if (known === undefined) return
-    const permits = known - (this.#hooks.streams?.doubted ?? 0)
+    const { full, knownLimit, countedLimit } = this.#gate
+    // Without a limit requests wait for a permit only at its maximum. Otherwise no permit has to be freed.
+    if (knownLimit === undefined && !full) return
+    const permits = countedLimit - (this.#hooks.streams?.doubted ?? 0)
     for (const orphan of this.#orphans.takePresumedOver(nowMs, permits)) this.#free(orphan, nowMs)
   }
 
