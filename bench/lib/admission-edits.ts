@@ -127,6 +127,11 @@ const LOOP_RULES = [
     'if (idleMs < 0 && ',
   ]),
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
+  rule('loop-others', 'no limit where the loop is as busy while nothing is in service', [
+    LOOP,
+    'if (this.#emptyMs - this.#emptyThen >=',
+    'if (nowMs < 0 && this.#emptyMs - this.#emptyThen >=',
+  ]),
   rule('loop-usual', 'no limit while requests take no longer than while the loop rested', [
     LOOP,
     'if (!this.#times.compare(nowMs, counted))',
@@ -295,8 +300,13 @@ const QUEUE_RULES = [
     'turn-budget',
     'the turn budget',
     [GATE, 'return ranFor >= this.#turnBudgetMs', 'return ranFor < 0'],
-    [GATE, 'const until = nowMs + this.#turnBudgetMs', 'const until = Number.POSITIVE_INFINITY'],
+    [GATE, 'const until = nowMs + Math.max(', 'const until = Number.POSITIVE_INFINITY + Math.max('],
   ),
+  rule('turn-others', 'a longer turn budget beside other work of the process', [
+    GATE,
+    'const otherMs = this.#inflight === 0 ?',
+    'const otherMs = nowMs < 0 ?',
+  ]),
   rule('newest-first', 'newest first while the queue stands', [
     QUEUE,
     "newest ? 'newest' : 'oldest'",

@@ -91,6 +91,8 @@ export class Gate<E extends Entry> {
   #changedAt = 0
   #bound = false
   #pumpAtTurnEnd = false
+  /** When requests began to wait, or when the last of them were started. */
+  #pumpedAt = 0
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
   #held = false
@@ -224,6 +226,7 @@ export class Gate<E extends Entry> {
   }
 
   #beginWaiting(nowMs: number): void {
+    if (this.queued === 1) this.#pumpedAt = nowMs
     this.#wakeWhenDue(nowMs)
     if (this.full) this.#setBound(nowMs)
     else this.#wakeAtTurnEnd()
@@ -305,7 +308,9 @@ export class Gate<E extends Entry> {
     if (this.queued === 0) return
     this.#limiter.tick(nowMs)
     this.#shedTooLate(nowMs)
-    const until = nowMs + this.#turnBudgetMs
+    // With nothing in service, other work of this process took the time since. Requests may take as much.
+    const otherMs = this.#inflight === 0 ? nowMs - this.#pumpedAt : 0
+    const until = nowMs + Math.max(this.#turnBudgetMs, otherMs)
     let now = nowMs
     while (!this.full && now < until) {
       const entry = this.#next(now)
@@ -318,6 +323,7 @@ export class Gate<E extends Entry> {
       this.#hooks.start(entry)
       now = this.#hooks.now()
     }
+    this.#pumpedAt = now
     if (this.queued === 0) this.#setUnbound(now)
     else if (this.full) this.#setBound(now)
     else this.#wakeAtTurnEnd()

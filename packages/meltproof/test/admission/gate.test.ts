@@ -399,6 +399,26 @@ test('levels: a full queue makes room for a better class and refuses a worse one
   assert.equal(gate.queued, GATE_TUNING.maxQueued)
 })
 
+test('beside other work of the process, requests that do not stay in service may take as long as that work', () => {
+  for (const [stays, expected] of [
+    [false, 1 + 30],
+    [true, 1 + 1],
+  ] as const) {
+    const { gate, world, arrive, release } = gateOn(fixedLimit(1000))
+    const start = world.started.push.bind(world.started)
+    /** The handler takes 10 ms of the loop. */
+    world.started.push = (...ids) => {
+      world.now += GATE_TUNING.turnBudgetMs
+      return start(...ids)
+    }
+    for (let i = 0; i < 100; i++) arrive()
+    if (!stays) release()
+    world.now += 300
+    gate.turnEnded(world.now)
+    assert.equal(world.started.length, expected)
+  }
+})
+
 test('levels are read only if a request cannot start at once', () => {
   let asked = 0
   const gate = new Gate<Entry>(fixedLimit(2), {

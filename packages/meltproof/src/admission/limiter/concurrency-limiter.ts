@@ -84,6 +84,9 @@ export class ConcurrencyLimiter implements Limiter {
   #boundAt = 0
   #meanMs = 0
   #answeredAt = 0
+  /** Time in which nothing was in service, cumulative, and since when nothing is. */
+  #emptyMs = 0
+  #emptySince = 0
 
   #judgedAt = 0
   #holdsUntil = 0
@@ -188,7 +191,10 @@ export class ConcurrencyLimiter implements Limiter {
 
   admitted(nowMs: number): void {
     this.#pass(nowMs)
-    if (this.#requests.inService === 0) this.#answeredAt = nowMs
+    if (this.#requests.inService === 0) {
+      this.#answeredAt = nowMs
+      this.#emptyMs += nowMs - this.#emptySince
+    }
     this.#requests.add()
     this.ticket = undefined
     if (this.#phase === 'open') {
@@ -206,7 +212,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#answered.add(workMs)
     // Checked before the request leaves: only a limit that is reached holds requests back.
     if (nowMs >= this.#loop.dueAt) this.#judgeLoop(nowMs)
-    this.#requests.remove(nowMs - serviceMs)
+    this.#remove(nowMs - serviceMs, nowMs)
     if (ticket !== undefined) ticket.tookMs = serviceMs
     this.#answeredAt = nowMs
     this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
@@ -218,9 +224,14 @@ export class ConcurrencyLimiter implements Limiter {
 
   dropped(nowMs: number, serviceMs: number, ticket?: Ticket): void {
     this.#pass(nowMs)
-    this.#requests.remove(nowMs - serviceMs)
+    this.#remove(nowMs - serviceMs, nowMs)
     if (ticket !== undefined) ticket.tookMs = -1
     if (this.known) this.#tell()
+  }
+
+  #remove(startedAt: number, nowMs: number): void {
+    this.#requests.remove(startedAt)
+    if (this.#requests.inService === 0) this.#emptySince = nowMs
   }
 
   limitReached(nowMs: number): void {
@@ -254,7 +265,8 @@ export class ConcurrencyLimiter implements Limiter {
   /** Call it when the loop is due. */
   #judgeLoop(nowMs: number): void {
     const wasSet = this.#loop.isSet
-    this.#loop.judge(nowMs, this.#counted, this.#waits)
+    const emptyMs = this.#emptyMs + (this.#requests.inService === 0 ? nowMs - this.#emptySince : 0)
+    this.#loop.judge(nowMs, this.#counted, this.#waits, emptyMs)
     if (!this.#loop.isSet) return
     const isUnused = !this.#waits && nowMs - this.#unboundAt > this.#tuning.forgetMs
     if (this.#loop.limit > this.#tuning.max || (wasSet && isUnused)) this.#loop.forget()

@@ -26,6 +26,8 @@ export interface LoopLimitTuning extends UsualTimesTuning {
   readonly grows: number
 }
 
+/** A loop that is busy for at least this share of the time while nothing is in service is kept busy by other work. */
+const OTHERS_SHARE = 1 / 2
 /** A busy loop whose CPU time is less than this share of the elapsed time does not have the core. */
 const OWN_SHARE = 1 / 2
 
@@ -46,6 +48,8 @@ export class LoopLimit {
   /** Number of answers, and CPU time in ms, when the loop last rested or the limit changed. */
   #answeredThen = 0
   #cpuThen = 0
+  #emptyThen = 0
+  #emptyMs = 0
   #busyThen = 0
   #restedAt = 0
   #changedAt = 0
@@ -82,8 +86,12 @@ export class LoopLimit {
     this.#trial.forget()
   }
 
-  /** Call it at {@link dueAt} or later. `waits`: whether requests wait for a permit. */
-  judge(nowMs: number, counted: number, waits: boolean): void {
+  /**
+   * Call it at {@link dueAt} or later. `waits`: whether requests wait for a permit. `emptyMs`: time in which none was in
+   * service, cumulative.
+   */
+  judge(nowMs: number, counted: number, waits: boolean, emptyMs = 0): void {
+    this.#emptyMs = emptyMs
     const elapsedMs = nowMs - this.#judgedAt
     const { busyForMs, busyWindowMs, loopBusy } = this.#tuning
     const busyMs = this.#busyMs()
@@ -111,6 +119,12 @@ export class LoopLimit {
   #lower(nowMs: number, counted: number, waits: boolean): void {
     const { fewest, limitsByLoop, loopWorkMs } = this.#tuning
     if (!limitsByLoop || this.#mayBeStarved(nowMs)) return
+    if (this.#emptyMs - this.#emptyThen >= OTHERS_SHARE * (nowMs - this.#busySince)) {
+      this.forget()
+      this.#changedAt = nowMs
+      this.#beginsBusy()
+      return
+    }
     if (!this.isSet) {
       if (!this.#times.compare(nowMs, counted)) this.#change(Math.max(fewest, counted), nowMs)
       return
@@ -134,6 +148,7 @@ export class LoopLimit {
 
   #beginsBusy(): void {
     this.#answeredThen = this.#answered.all
+    this.#emptyThen = this.#emptyMs
     this.#cpuThen = this.#cpuMs()
   }
 

@@ -17,12 +17,14 @@ interface Load {
   readonly counted?: number
   /** Whether requests wait for a permit. @default true */
   readonly waits?: boolean
+  /** Share of the time in which nothing is in service. @default 0 */
+  readonly emptyShare?: number
   /** A request is answered this often, ms. @default never */
   readonly answerEveryMs?: number
 }
 
 function loop() {
-  let [nowMs, busyMs, cpuMs] = [0, 0, 0]
+  let [nowMs, busyMs, cpuMs, emptyMs] = [0, 0, 0, 0]
   const answered = new Answered()
   const limit = new LoopLimit(
     () => busyMs,
@@ -31,14 +33,15 @@ function loop() {
     answered,
   )
   const judge = ({ counted = Math.min(limit.limit, max), waits = true }: Load): void => {
-    if (nowMs >= limit.dueAt) limit.judge(nowMs, counted, waits)
+    if (nowMs >= limit.dueAt) limit.judge(nowMs, counted, waits, emptyMs)
   }
   const run = (ms: number, load: Load): void => {
-    const { busy = 1, cpu = busy, answerEveryMs = Number.POSITIVE_INFINITY } = load
+    const { busy = 1, cpu = busy, emptyShare = 0, answerEveryMs = Number.POSITIVE_INFINITY } = load
     for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
       nowMs++
       busyMs += busy
       cpuMs += cpu
+      emptyMs += emptyShare
       if (nowMs % answerEveryMs === 0) answered.add(answerEveryMs)
       judge(load)
     }
@@ -103,6 +106,16 @@ describe('a loop that is busy', () => {
     }
     const floor = loopWorkMs / 5
     assert.deepEqual(limits, [50, 25, 12, ...new Array<number>(7).fill(floor)])
+  })
+
+  it('gets no limit, and loses one, if it is as busy while nothing is in service', () => {
+    const { limit, run } = loop()
+    run(10 * busyForMs, { emptyShare: 0.6, counted: 3 })
+    assert.equal(limit.isSet, false)
+    run(2 * busyForMs, { emptyShare: 0.2, counted: 20 })
+    assert.equal(limit.isSet, true)
+    run(2 * busyForMs, { emptyShare: 0.6, counted: 20 })
+    assert.equal(limit.isSet, false)
   })
 
   it('gets no limit with limitsByLoop: false', () => {
