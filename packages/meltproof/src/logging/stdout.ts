@@ -3,14 +3,11 @@
  * docs/stdout.md describes the limits. stdout/patched-stream.ts and patched-fs.ts intercept what the app writes,
  * buffered-writer.ts writes it, and exit-hooks.ts and final-flush.ts run when the process ends.
  */
-import { isatty } from 'node:tty'
 import { isMainThread } from 'node:worker_threads'
 import { logLosses } from '../channels.ts'
-import { now } from '../clock.ts'
 import { BufferedWriter, type WriterHooks } from './stdout/buffered-writer.ts'
-import { descriptorSink } from './stdout/descriptor-sink.ts'
 import { ExitHooks } from './stdout/exit-hooks.ts'
-import { FinalFlush, writeOut } from './stdout/final-flush.ts'
+import { FinalFlush } from './stdout/final-flush.ts'
 import { NO_STATS, type StreamStats } from './stdout/line-queue.ts'
 import { troubleNotice } from './stdout/notices.ts'
 import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './stdout/options.ts'
@@ -18,7 +15,6 @@ import { patchFs } from './stdout/patched-fs.ts'
 import { patchStream, type StreamPatch } from './stdout/patched-stream.ts'
 import { INSTALLED } from './stdout/installed.ts'
 import { type Fd, STREAM_NAMES, standardSink, standardStream, streamsAreOne } from './stdout/standard-stream.ts'
-import { WorkerBacklog, WorkerWriter } from './stdout/worker-writer.ts'
 
 export type { StdoutOptions } from './stdout/options.ts'
 export type { StreamStats } from './stdout/line-queue.ts'
@@ -31,7 +27,8 @@ export interface Uninstall {
 }
 
 /**
- * Makes writes to the standard streams non-blocking, with a bounded buffer. A second call changes the options.
+ * Makes writes to the standard streams non-blocking, with a bounded buffer. A second call changes the options. In a
+ * worker thread this does nothing: the thread's output goes through the streams of the main thread.
  * @throws MeltproofError with code MELTPROOF_OPTION_UNKNOWN or MELTPROOF_OPTION_INVALID.
  * @experimental
  */
@@ -53,15 +50,13 @@ class BufferedStreams {
   readonly settings: StdoutSettings
   private readonly writers = new Map<Fd, BufferedWriter>()
   private readonly patches = new Map<Fd, StreamPatch>()
-  private readonly workerWriters = new Map<Fd, WorkerWriter>()
-  private readonly backlog = WorkerBacklog.ofProcess()
   private exitHooks: ExitHooks | undefined
   private readonly undos: (() => void)[] = []
 
   constructor(settings: StdoutSettings, forget: () => void) {
     this.settings = settings
     // Windows has neither non-blocking descriptors nor /proc; its consoles and pipes stay as they are.
-    if (process.platform !== 'win32') this.patch()
+    if (isMainThread && process.platform !== 'win32') this.patch()
     const uninstall = (): void => {
       forget()
       for (const undo of this.undos) undo()
@@ -75,22 +70,12 @@ class BufferedStreams {
   private patch(): void {
     this.patchStream(1)
     this.patchStream(2)
-    this.undos.push(patchFs(fd => (isMainThread ? this.writers.get(fd) : this.workerWriterOf(fd))))
-    if (isMainThread) {
-      const finalFlush = new FinalFlush()
-      const isWaiting = (): boolean => [...this.writers.values()].some(writer => !writer.idle)
-      const hooks = new ExitHooks(() => finalFlush.run(this.writers, this.backlog, this.settings), isWaiting)
-      this.exitHooks = hooks
-      this.undos.push(() => hooks.undo())
-    } else {
-      const handOver = (): void => {
-        // Flushes now, because nothing writes the output of a thread after its end.
-        writeOut([...this.workerWriters.values()], now() + this.settings.flushMs)
-        this.handOver()
-      }
-      process.on('exit', handOver)
-      this.undos.push(() => process.removeListener('exit', handOver))
-    }
+    this.undos.push(patchFs(this.writers))
+    const finalFlush = new FinalFlush()
+    const isWaiting = (): boolean => [...this.writers.values()].some(writer => !writer.idle)
+    const hooks = new ExitHooks(() => finalFlush.run(this.writers, this.settings), isWaiting)
+    this.exitHooks = hooks
+    this.undos.push(() => hooks.undo())
   }
 
   private patchStream(fd: Fd): void {
@@ -99,19 +84,9 @@ class BufferedStreams {
     const first = this.writers.get(1)
     // One buffer keeps the order of both streams. A file accepts everything at once and needs no buffer.
     const shared = first !== undefined && !first.sink.takesAll && streamsAreOne() ? first : undefined
-    const sink = (): BufferedWriter['sink'] => standardSink(fd, stream, () => this.writers.get(fd)?.flush())
-    const writer = shared ?? new BufferedWriter(sink(), this.settings, this.hooksOf(fd))
+    const writer = shared ?? new BufferedWriter(standardSink(fd, stream), this.settings, this.hooksOf(fd))
     this.writers.set(fd, writer)
     this.patches.set(fd, patchStream(stream, writer))
-  }
-
-  private workerWriterOf(fd: Fd): WorkerWriter | undefined {
-    const known = this.workerWriters.get(fd)
-    if (known !== undefined || this.backlog === undefined) return known
-    const sink = descriptorSink(fd, isatty(fd), undefined)
-    const writer = new WorkerWriter(fd, this.backlog, sink, this.settings, this.hooksOf(fd))
-    this.workerWriters.set(fd, writer)
-    return writer
   }
 
   private hooksOf(fd: Fd): WriterHooks {
@@ -129,7 +104,6 @@ class BufferedStreams {
   }
 
   private handOver(): void {
-    for (const writer of this.workerWriters.values()) writer.flush(Number.POSITIVE_INFINITY)
     for (const [fd, writer] of this.writers) writer.handOver(this.patches.get(fd)!.writeOriginal)
   }
 }

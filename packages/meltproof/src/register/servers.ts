@@ -89,12 +89,6 @@ function operateOnce(): void {
   if (operates) return
   operates = true
   const { stdout, outbound, admin, haproxyAgent, culprit } = settings
-  // An app that has installed meltproof/stdout itself keeps its own options.
-  if (stdout !== undefined && !isInstalled()) {
-    attempt('could not take over stdout and stderr; they work as without meltproof', () =>
-      load('../logging/stdout.ts').install(stdout),
-    )
-  }
   if (outbound !== undefined) {
     attempt('could not limit outbound calls; they run without limits', () =>
       load('../outbound/zero-code.ts').boundOutbound(outbound),
@@ -103,6 +97,12 @@ function operateOnce(): void {
   if (settings.protect.dryRun === true) startDryRunLines()
   // Worker threads inherit the variables. What follows concerns the whole process, so only its main thread does it.
   if (!isMainThread) return
+  // An app that has installed meltproof/stdout itself keeps its own options.
+  if (stdout !== undefined && !isInstalled()) {
+    attempt('could not take over stdout and stderr; they work as without meltproof', () =>
+      load('../logging/stdout.ts').install(stdout),
+    )
+  }
   for (const warning of settings.warnings) warn(`is configured wrongly: ${warning}`)
   drain()
   if (culprit !== undefined) attempt('cannot name stalls', () => load('../culprit/index.ts').watchStalls(culprit))

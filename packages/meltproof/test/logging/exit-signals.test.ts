@@ -68,16 +68,6 @@ describe('signals that end a process', () => {
     })
   })
 
-  it('have listeners for good once there are worker threads', async () => {
-    await withSignals(async () => {
-      process.emit('worker', undefined as never)
-      await turn()
-      pass(10_000)
-      assert.deepEqual(counts(), ALL)
-    })
-    assert.equal(process.listenerCount('worker'), 0)
-  })
-
   it('have no listener for one turn after letThrough()', async () => {
     await withSignals(async signals => {
       signals.watchSignals()

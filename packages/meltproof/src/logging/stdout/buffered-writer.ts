@@ -94,10 +94,6 @@ export class BufferedWriter {
     return this.failure !== undefined
   }
 
-  get unwrittenLines(): number {
-    return this.queue.stats.waiting + this.queue.unreported
-  }
-
   write(output: Output, done: Done | undefined): void {
     if (output.length > 0) this.lastIsJson = isJson(output)
     const direct = this.queue.canBypass && !this.failing && (this.sink.takesAll || output.length <= DIRECT_BYTES)

@@ -28,7 +28,7 @@ export function fatalSignal(signal: unknown): string | undefined {
 const LINGER_MS = 1000
 
 export class ExitHooks {
-  private isWaiting: () => boolean
+  private readonly isWaiting: () => boolean
   private readonly listeners: ReadonlyMap<string, () => void>
   private readonly undos: readonly (() => void)[]
   private watching = false
@@ -44,7 +44,6 @@ export class ExitHooks {
       process.kill(process.pid, signal)
     }
     this.listeners = new Map(SIGNALS.map(signal => [signal, () => end(signal)]))
-    process.on('worker', this.onWorker)
     this.undos = [
       // Runs after every 'exit' listener, because listeners may log, and none can be sure to be the last one.
       replaceMethod(process, 'emit', (original, isOn) => (...args) => {
@@ -93,16 +92,9 @@ export class ExitHooks {
   }
 
   undo(): void {
-    process.removeListener('worker', this.onWorker)
     clearTimeout(this.nextLook)
     this.release()
     for (const undo of this.undos) undo()
-  }
-
-  /** Threads write to the descriptors directly, and do not report waiting output to the main thread. */
-  private readonly onWorker = (): void => {
-    this.isWaiting = () => true
-    this.watchSignals()
   }
 
   /** Removes the listeners between one and two LINGER_MS after everything was written. */

@@ -1,7 +1,7 @@
 /**
  * Redirects fs.write(), fs.writeSync(), fs.writev() and fs.writevSync() on descriptors 1 and 2 to a writer. Fast
- * loggers use these instead of process.stdout: pino.destination(), and every pino transport in its worker. On a full
- * pipe they block the event loop (sonic-boom waits 100 ms at a time) or buffer without bound.
+ * loggers, such as pino.destination(), use these instead of process.stdout. On a full pipe they block the event loop
+ * (sonic-boom waits 100 ms at a time) or buffer without bound.
  */
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -11,12 +11,12 @@ import { type Method, replaceMethod } from '../../replace-method.ts'
 
 const METHODS = { write: outputOf, writeSync: outputOf, writev: outputOfMany, writevSync: outputOfMany }
 
-export function patchFs(writerOf: (fd: 1 | 2) => BufferedWriter | undefined): () => void {
+export function patchFs(writers: ReadonlyMap<unknown, BufferedWriter>): () => void {
   const undos = Object.entries(METHODS).map(([name, outputOf]) => {
     const isSync = name.endsWith('Sync')
     return replaceMethod(fs, name, (original, isOn) => (...args) => {
       const [fd, data] = args
-      const writer = isOn() && (fd === 1 || fd === 2) ? writerOf(fd) : undefined
+      const writer = isOn() ? writers.get(fd) : undefined
       const callback = isSync ? undefined : args.at(-1)
       if (writer === undefined || (!isSync && typeof callback !== 'function')) return original(...args)
       const output = outputOf(args.slice(1, isSync ? undefined : -1))

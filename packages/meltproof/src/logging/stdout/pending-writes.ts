@@ -7,7 +7,7 @@
 /** Stands for the callback of a write without one. It is never called. */
 export const NO_CALLBACK = (): void => undefined
 
-/** console.log passes its own callback, always the same (Node 20 to 26, also in worker threads). */
+/** console.log passes its own callback, always the same (Node 20 to 26). */
 const { _stdoutErrorHandler: ofLog, _stderrErrorHandler: ofError } = console as unknown as Record<string, unknown>
 
 export class PendingWrites {

@@ -1,11 +1,10 @@
-/** Logs LINES lines with pino: to its default, to a descriptor, or through a transport in a worker thread. */
+/** Logs LINES lines with pino, to its default or to a descriptor. */
 import { createRequire } from 'node:module'
 
 const pino = createRequire(import.meta.url)('pino')
 const logger = {
   default: () => pino(),
   destination: () => pino(pino.destination(1)),
-  transport: () => pino(pino.transport({ target: 'pino/file', options: { destination: 1 } })),
 }[process.env.HOW]()
 
 const fill = 'x'.repeat(100)
