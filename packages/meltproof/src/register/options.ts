@@ -57,7 +57,6 @@ const PROTECT: Variables<ProtectOptions> = {
 const STDOUT: Variables<StdoutOptions> = {
   bufferBytes: ['MELTPROOF_STDOUT_BUFFER', bytesOf],
   flushMs: ['MELTPROOF_STDOUT_FLUSH', duration(0, 60_000, '60s')],
-  lossFile: ['MELTPROOF_STDOUT_LOSS_FILE', String],
 }
 
 const OUTBOUND: Variables<GivenLimits> = {

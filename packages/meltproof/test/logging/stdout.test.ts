@@ -111,19 +111,14 @@ describe('with a reader that has stopped', { concurrency: 3 }, () => {
     }
   }
 
-  it('with both streams on one pipe, the losses are reported in MELTPROOF_STDOUT_LOSS_FILE', async () => {
+  it('with both streams on one pipe, whole lines are in the pipe, and the process ends', async () => {
     const pipe = new Pipe()
-    const lossFile = newFile()
-    const env = { ...MANY, ...SMALL, MELTPROOF_STDOUT_LOSS_FILE: lossFile }
-    const app = run('logs.mjs', { stdout: pipe.writeFd, stderr: pipe.writeFd, env })
+    const app = run('logs.mjs', { stdout: pipe.writeFd, stderr: pipe.writeFd, env: { ...MANY, ...SMALL } })
     assert.equal((await app.ended).code, 3)
     while ((pipe.read()?.length ?? 0) > 0);
-    const { lines, told, torn } = account(pipe.text)
-    const said = JSON.parse(fs.readFileSync(lossFile, 'utf8')) as { stream: string; lost: number; pid: number }
+    const { lines, torn } = account(pipe.text)
     assert.deepEqual(torn, [])
-    assert.equal(lines + told + said.lost, LINES)
-    assert.equal(said.stream, 'stdout and stderr')
-    assert.equal(said.pid, app.child.pid)
+    assert.ok(lines > 0 && lines < LINES / 10, `${lines} lines`)
   })
 
   it('the process ends within MELTPROOF_STDOUT_FLUSH', async () => {
@@ -354,7 +349,6 @@ describe('install()', () => {
     const codes = found['codes'] as string[]
     assert.match(codes[0]!, /^MELTPROOF_OPTION_INVALID: bufferBytes must be a whole number of bytes from 65536/)
     assert.match(codes[1]!, /^MELTPROOF_OPTION_UNKNOWN: .*Did you mean 'flushMs'/)
-    assert.match(codes[2]!, /^MELTPROOF_OPTION_INVALID: lossFile must be a path; got 3/)
   })
 })
 

@@ -55,7 +55,6 @@ describe('valid variables become settings', () => {
     [{ MELTPROOF_STDOUT_BUFFER: '1024MB' }, { stdout: { bufferBytes: 1_073_741_824 } }],
     [{ MELTPROOF_STDOUT_FLUSH: '0ms' }, { stdout: { flushMs: 0 } }],
     [{ MELTPROOF_STDOUT_FLUSH: '1m' }, { stdout: { flushMs: 60_000 } }],
-    [{ MELTPROOF_STDOUT_LOSS_FILE: '/var/log/lost' }, { stdout: { lossFile: '/var/log/lost' } }],
     [{ PATH: '/bin', MELT: 'cheese', MELTPROOFING: 'yes' }, {}],
   ] as const) {
     it(JSON.stringify(variables), () => assert.deepEqual(settingsFrom(variables), { ...DEFAULTS, ...changed }))

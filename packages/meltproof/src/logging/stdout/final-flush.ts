@@ -1,6 +1,5 @@
 /** At the end of the process: writes what the readers accept in time, and reports how many lines were lost. */
-import fs from 'node:fs'
-import { now, wallClockMs } from '../../clock.ts'
+import { now } from '../../clock.ts'
 import type { BufferedWriter } from './buffered-writer.ts'
 import { lastNotice } from './notices.ts'
 import type { StdoutSettings } from './options.ts'
@@ -18,11 +17,9 @@ export class FinalFlush {
     if (now() > this.deadlineMs + SAME_END_MS) this.deadlineMs = now() + settings.flushMs
     writeOut(distinct, this.deadlineMs)
     for (const writer of distinct) {
-      const fds = [...writers.keys()].filter(fd => writers.get(fd) === writer)
       const lines = writer.abandon()
-      const streams = fds.map(fd => STREAM_NAMES[fd]).join(' and ')
-      if (lines === 0 || appendLoss(settings.lossFile, streams, lines)) continue
-      distinct.find(each => each !== writer)?.addNotice(lastNotice(streams, lines))
+      const stream = STREAM_NAMES[writer === writers.get(1) ? 1 : 2]
+      if (lines > 0) distinct.find(each => each !== writer)?.addNotice(lastNotice(stream, lines))
     }
   }
 }
@@ -36,15 +33,4 @@ function writeOut(writers: readonly BufferedWriter[], deadlineMs: number): void 
 function isWaiting(writers: readonly BufferedWriter[]): boolean {
   for (const writer of writers) if (!writer.idle) writer.flush(Number.POSITIVE_INFINITY)
   return writers.some(writer => !writer.idle && !writer.failing)
-}
-
-/** Returns false if the other stream must report the loss. */
-function appendLoss(lossFile: string | undefined, stream: string, lost: number): boolean {
-  if (lossFile === undefined) return false
-  try {
-    fs.appendFileSync(lossFile, `${JSON.stringify({ time: wallClockMs(), pid: process.pid, stream, lost })}\n`)
-    return true
-  } catch {
-    return false
-  }
 }

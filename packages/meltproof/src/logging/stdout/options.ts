@@ -1,5 +1,5 @@
 /** The options of meltproof/stdout, their ranges and defaults. Pure. */
-import { checkNumber, checkObject, invalidOption, rejectUnknown } from '../../options.ts'
+import { checkNumber, checkObject, rejectUnknown } from '../../options.ts'
 
 /** @experimental */
 export interface StdoutOptions {
@@ -11,35 +11,23 @@ export interface StdoutOptions {
   readonly bufferBytes?: number
   /** How long the end of the process may wait for the readers of both streams, ms, 0 to 60,000. @default 1000 */
   readonly flushMs?: number
-  /**
-   * File to which the final count of lost lines is appended, one line of JSON per stream, instead of to the other
-   * stream.
-   * @default undefined
-   */
-  readonly lossFile?: string
 }
 
 export interface StdoutSettings {
   readonly bufferBytes: number
   readonly flushMs: number
-  readonly lossFile: string | undefined
 }
 
 export function checkStdoutOptions(options: StdoutOptions): StdoutSettings {
   checkObject('options of install()', options, 'an object')
-  rejectUnknown('install() of meltproof/stdout', options, ['bufferBytes', 'flushMs', 'lossFile'])
+  rejectUnknown('install() of meltproof/stdout', options, ['bufferBytes', 'flushMs'])
   const {
     bufferBytes = 8 * 1024 * 1024, // About 20,000 access log lines of 250 bytes: one or two seconds of a busy service.
     flushMs = 1000, // Far below the 10 to 30 s that orchestrators allow between SIGTERM and SIGKILL.
-    lossFile,
   } = options
-  if (lossFile !== undefined && (typeof lossFile !== 'string' || lossFile === '')) {
-    invalidOption('lossFile', 'a path', lossFile)
-  }
   const sizes = { min: 65_536, max: 1_073_741_824, whole: true, unit: 'bytes' }
   return {
     bufferBytes: checkNumber('bufferBytes', bufferBytes, sizes),
     flushMs: checkNumber('flushMs', flushMs, { min: 0, max: 60_000, unit: 'milliseconds' }),
-    lossFile,
   }
 }
