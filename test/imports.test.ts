@@ -37,8 +37,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       record: [],
       'replace-method': [],
       'request-notes': [],
-      // Of cluster/ only what says a warning once for all workers, which imports none of its other files.
-      warnings: ['cluster', 'options'],
+      warnings: ['options'],
       chain: [],
       'fail-open': [],
       'linked-list': [],
@@ -55,7 +54,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       ],
       index: ['errors', 'admission', 'deadline', 'server'],
       // From here on nothing that protect() needs.
-      outbound: [...VOCABULARY, 'chain', 'cluster', 'signals', 'admission', 'turns', 'deadline'],
+      outbound: [...VOCABULARY, 'chain', 'signals', 'admission', 'turns', 'deadline'],
       databases: [...VOCABULARY, 'turns', 'deadline', 'outbound'],
       timing: [...VOCABULARY, 'signals', 'outbound', 'server'],
       observe: [...VOCABULARY, 'signals', 'timing'],

@@ -13,8 +13,24 @@ export function isLoaded(name: string): boolean {
 
 /** True in a worker of a cluster. Never loads `node:cluster`, which loads `child_process`: workers have it already. */
 export function isWorker(): boolean {
+  return isLoaded('cluster') && loadedCluster().isWorker
+}
+
+/**
+ * False in all workers of a cluster but the first: it alone prints what is the same in all of them, such as a wrong
+ * variable. A message about one process is printed by that process.
+ */
+export function printsForCluster(): boolean {
+  if (!isWorker()) return true
+  // PM2's daemon is the primary of all its apps, so the ids of an app's workers need not begin at 1. An app may give
+  // NODE_APP_INSTANCE another name; then each of its workers prints.
+  const { pm_id: pm2, NODE_APP_INSTANCE: instance = '0' } = process.env
+  return loadedCluster().worker?.id === 1 || (pm2 !== undefined && instance === '0')
+}
+
+function loadedCluster(): Cluster {
   // The types of `node:cluster` declare a default export, but only `import` has one.
-  return isLoaded('cluster') && (process.getBuiltinModule('node:cluster') as unknown as Cluster).isWorker
+  return process.getBuiltinModule('node:cluster') as unknown as Cluster
 }
 
 /** True for servers of `node:tls`, `node:https` and secure HTTP/2. Only they have this method. */

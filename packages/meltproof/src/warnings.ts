@@ -1,16 +1,9 @@
 /** Warnings go to the operator's `onWarning`, by default to `process.emitWarning`. */
-import { isFirstToSay } from './cluster/said.ts'
 import { showThrown } from './options.ts'
 
 export type Warn = (text: string) => void
 
-/** The workers of a cluster print a text once in all, so a warning about one process includes its PID. */
-export const warn: Warn = text => {
-  if (isFirstToSay(text)) warnEach(text)
-}
-
-/** Prints a warning in each process, each time. */
-export const warnEach: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
+export const warn: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
 
 /** The returned function prints the first text it receives, and no other. */
 export function warnOnce(): Warn {

@@ -1,6 +1,7 @@
 /** One port for all workers of a cluster: one worker owns it, and asks the others for their figures. */
 import type { Server } from 'node:net'
 import { type Address, holdPort } from './held-port.ts'
+import { printsForCluster } from '../loaded.ts'
 import { type Parts, Workers } from './workers.ts'
 
 export interface ClusterPort extends Omit<Parts, 'holds' | 'alone'> {
@@ -32,7 +33,7 @@ export function clusterPort({ name, server, address, warn, says, ...parts }: Clu
   let told = false
   let timesNoneHadIt = 0
   const complain = async (why: string, isTaken: boolean): Promise<void> => {
-    if (told) return
+    if (told || !printsForCluster()) return
     if (isTaken) {
       timesNoneHadIt = (await workers.mayBeHeld()) ? 0 : timesNoneHadIt + 1
       // The owner may just have ended. Then the next attempt finds the port free, or owned by another worker.

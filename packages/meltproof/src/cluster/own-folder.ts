@@ -20,7 +20,7 @@ export function ownFolder(name: string): string {
   return folder
 }
 
-export function shortHash(text: string): string {
+function shortHash(text: string): string {
   // `crypto` is not imported, because it takes longer to load than everything else here.
   return process.getBuiltinModule('node:crypto').hash('sha256', text).slice(0, 16)
 }

@@ -4,7 +4,7 @@
  */
 import { isMainThread } from 'node:worker_threads'
 import { showThrown } from '../options.ts'
-import { safeWarning, warnEach } from '../warnings.ts'
+import { safeWarning, warn } from '../warnings.ts'
 import { type CulpritOptions, checkCulpritOptions } from './options.ts'
 import { Watching } from './watching.ts'
 
@@ -23,7 +23,7 @@ let watching: Watching | undefined
 export function watchStalls(options: CulpritOptions = {}): () => void {
   const { thresholdMs, onWarning } = checkCulpritOptions(options)
   if (watching !== undefined || !isMainThread) return () => undefined
-  const say = onWarning === undefined ? warnEach : safeWarning(onWarning)
+  const say = onWarning === undefined ? warn : safeWarning(onWarning)
   try {
     const started = new Watching(thresholdMs, say)
     watching = started

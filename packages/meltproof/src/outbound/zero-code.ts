@@ -1,6 +1,6 @@
 /** Limits for an app that has not installed any itself, and one line that announces them. */
 import { error } from 'node:console'
-import { isFirstToSay } from '../cluster/said.ts'
+import { printsForCluster } from '../loaded.ts'
 import { installLimits, isInstalled } from './install.ts'
 import { type CallLimits, ZERO_CODE_LIMITS, LimitTable, type OutboundLimits } from './limits.ts'
 
@@ -9,9 +9,8 @@ export function boundOutbound(given: OutboundLimits): void {
   if (isInstalled()) return
   const limits = new LimitTable(given, ZERO_CODE_LIMITS)
   installLimits(limits, () => {
-    const text = `meltproof/register: ${describe(limits.everywhere)}`
-    // Unlike process.stderr.write(), this survives a pipe whose reader has left.
-    if (isFirstToSay(text)) error(text)
+    // Unlike process.stderr.write(), console.error() survives a pipe whose reader has left.
+    if (printsForCluster()) error(`meltproof/register: ${describe(limits.everywhere)}`)
   })
 }
 

@@ -1,6 +1,7 @@
 /** Logs a dry run under meltproof/register: a line that announces it, then the would-be sheds at growing intervals. */
 import { setInterval } from 'node:timers'
 import { now } from '../clock.ts'
+import { printsForCluster } from '../loaded.ts'
 import type { GuardStats } from '../server/guard.ts'
 import { quietly } from '../warnings.ts'
 
@@ -11,23 +12,18 @@ const LOOK_EVERY_MS = 5000
 /** Maximum pause between two lines; each pause is twice the one before. */
 const LONGEST_PAUSE_MS = 60_000
 
-interface Printers {
-  /** Prints a line once for all workers of a cluster. */
-  readonly all: (text: string) => void
-  /** Prints a line in each worker: `all` would suppress a line that equals an earlier one. */
-  readonly each: (text: string) => void
-}
-
 /** @param figures returns the figures of all servers since the start; undefined before the first server listens */
-export function printDryRun(figures: () => Figures | undefined, tell: Printers): void {
-  tell.all(
-    'is in a dry run: every request is served. Would-be sheds are logged at growing intervals. No line means none.',
-  )
+export function printDryRun(figures: () => Figures | undefined, print: (text: string) => void): void {
+  if (printsForCluster()) {
+    print(
+      'is in a dry run: every request is served. Would-be sheds are logged at growing intervals. No line means none.',
+    )
+  }
   const lineOf = dryRunLines(now())
   const look = (): void => {
     const seen = figures()
     const line = seen && lineOf(seen, now())
-    if (line !== undefined) tell.each(line)
+    if (line !== undefined) print(line)
   }
   // An exception in a timer would end the app.
   setInterval(() => quietly(look), LOOK_EVERY_MS).unref()

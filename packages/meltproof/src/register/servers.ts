@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import type { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
 import { AllGuards } from '../cluster/all-guards.ts'
+import { printsForCluster } from '../loaded.ts'
 import { printDryRun } from './dry-run-lines.ts'
 import { guardOf } from '../server/guard-of.ts'
 import { isInstalled } from '../logging/stdout/installed.ts'
@@ -12,7 +13,7 @@ import { DEFAULT_LANES } from '../server/connection/lanes.ts'
 import { handOver, sharesHandler } from '../server/connection/one-listener.ts'
 import type { Guard } from '../server/guard.ts'
 import { isServer, type ProtectedServer, protect } from '../server/protect.ts'
-import { warn as say, warnEach } from '../warnings.ts'
+import { warn as say } from '../warnings.ts'
 
 /** Loads a part only if a variable asks for it. Synchronous, because `listen()` does not wait. */
 const load = createRequire(import.meta.url) as {
@@ -103,7 +104,7 @@ function operateOnce(): void {
       load('../logging/stdout.ts').install(stdout),
     )
   }
-  for (const warning of settings.warnings) warn(`is configured wrongly: ${warning}`)
+  if (printsForCluster()) for (const warning of settings.warnings) warn(`is configured wrongly: ${warning}`)
   drain()
   if (culprit !== undefined) attempt('cannot name stalls', () => load('../culprit/index.ts').watchStalls(culprit))
   if (admin !== undefined) attempt('has no admin port', () => load('../admin/admin.ts').serveAdmin(admin, guards, warn))
@@ -127,7 +128,7 @@ function drain(): void {
 function startDryRunLines(): void {
   const all = new AllGuards(guards)
   attempt('cannot report on the dry run', () =>
-    printDryRun(() => (all.any ? all.stats() : undefined), { all: warn, each: line => warnEach(named(line)) }),
+    printDryRun(() => (all.any ? all.stats() : undefined), warn),
   )
 }
 
@@ -140,9 +141,5 @@ function attempt(failure: string, act: () => unknown): void {
 }
 
 function warn(text: string): void {
-  say(named(text))
-}
-
-function named(text: string): string {
-  return `meltproof/register ${text}`
+  say(`meltproof/register ${text}`)
 }

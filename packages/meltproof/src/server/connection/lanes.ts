@@ -7,7 +7,7 @@
  * Node's own. Extra sockets pass connections to the `onconnection` of the main socket. A failure leaves fewer lanes.
  */
 import type net from 'node:net'
-import { isWorker } from '../../loaded.ts'
+import { isWorker, printsForCluster } from '../../loaded.ts'
 import { quietly } from '../../warnings.ts'
 import { adaptBacklogs } from './lane-backlogs.ts'
 import {
@@ -124,7 +124,8 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
 /** If this listen() may have lanes, returns a function that releases the port; else the reason, if worth a warning. */
 function planListen(server: ServerInternals, at: ListenAddress, fd: unknown): (() => void) | string | undefined {
   if (server._handle && isWorker()) {
-    return 'cluster workers share the listening socket of the primary process, which only accepts connections'
+    const why = 'cluster workers share the listening socket of the primary process, which only accepts connections'
+    return printsForCluster() ? why : undefined
   }
   if (server._handle) return 'the server listens on a handle that another module created'
   if (typeof fd === 'number' && fd >= 0) return 'the server listens on an inherited file descriptor'
