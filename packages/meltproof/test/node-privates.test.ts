@@ -412,16 +412,6 @@ describe('a client request', () => {
     }
   })
 
-  it('has a socket with kSetKeepAlive after setKeepAlive()', async () => {
-    const { server, port } = await listen(net.createServer())
-    const socket = net.connect(port, '127.0.0.1')
-    await Promise.all([once(socket, 'connect'), once(server, 'connection')])
-    assert.notEqual(bySymbol(socket, 'kSetKeepAlive'), true)
-    socket.setKeepAlive(true, 1000)
-    assert.equal(bySymbol(socket, 'kSetKeepAlive'), true)
-    socket.destroy()
-  })
-
   it('of undici has its handler, URL, Client and global dispatcher where meltproof expects them', async () => {
     const { port } = await listen(http.createServer((_, response) => response.end('served')))
     let handler: unknown

@@ -244,7 +244,6 @@ class RequestCarrier implements Carrier {
       return
     }
     this.call?.connecting()
-    if (this.call?.limiter !== undefined) findDeadPeer(this.#request, socket)
     // A connecting TLSSocket emits 'secureConnect' once it can be used.
     const event = 'encrypted' in socket ? 'secureConnect' : 'connect'
     const ready = (): void => this.#connected(socket, true)
@@ -297,30 +296,6 @@ function tellWithoutSocket(request: ClientRequest, error: Error): void {
   }
   setImmediate(() => setImmediate(tellNow))
 }
-
-/**
- * Lets the kernel probe a peer that has been silent for a minute, and close the connection after ten unanswered probes
- * in ten seconds. Agents with `keepAlive` do so themselves, and the app may have enabled TCP keep-alive already.
- */
-function findDeadPeer(request: ClientRequest, socket: Socket): void {
-  const { keepAlive } = ((request as { agent?: Agent }).agent ?? {}) as { keepAlive?: boolean }
-  if (keepAlive !== true && !probesPeer(socket) && handlesErrors(request))
-    socket.setKeepAlive?.(true, PROBE_PEER_AFTER_MS)
-}
-
-/** True if the app handles errors; an unhandled one ends the process. Upgraded connections are left to the app. */
-function handlesErrors(request: ClientRequest): boolean {
-  return request.listenerCount('error') > 0 && request.method !== 'CONNECT' && !request.hasHeader('upgrade')
-}
-
-/** Whether TCP keep-alive is on. Node stores what the option `keepAlive` or setKeepAlive() has set under a symbol. */
-function probesPeer(socket: Socket): boolean {
-  const kept = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kSetKeepAlive')
-  return kept !== undefined && (socket as unknown as Record<symbol, unknown>)[kept] === true
-}
-
-/** Silence before the first probe, ms, as in undici. */
-const PROBE_PEER_AFTER_MS = 60_000
 
 function tell(request: ClientRequest, error: Error): void {
   nextTick(() => {

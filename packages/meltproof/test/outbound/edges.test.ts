@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import http from 'node:http'
-import net, { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -136,52 +136,6 @@ describe('agents of node:http', () => {
     agent.connect!()
     const [response] = (await sent) as [http.IncomingMessage]
     assert.equal(response.resume().statusCode, 200)
-  })
-
-  test('TCP keep-alive that the app has set on a socket is not changed', async t => {
-    withLimits({})
-    const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
-    const askedWith = async (createConnection: () => Socket): Promise<unknown[]> => {
-      mock.resetCalls()
-      await sent({ path: '/hello', createConnection })
-      return mock.calls.map(each => each.arguments)
-    }
-    const to = { host: '127.0.0.1', port: dependency.port }
-    const byOption = (): Socket => net.connect({ ...to, keepAlive: true, keepAliveInitialDelay: 2000 })
-    assert.deepEqual(await askedWith(byOption), [])
-    assert.deepEqual(await askedWith(() => net.connect(to).setKeepAlive(true, 3000)), [[true, 3000]])
-  })
-
-  test('TCP keep-alive is set to 60 s, unless the agent sets it', async t => {
-    withLimits({})
-    const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
-    const askedWith = async (agent: http.Agent | false): Promise<readonly unknown[] | undefined> => {
-      mock.resetCalls()
-      await sent({ path: '/hello', agent })
-      return mock.calls[0]?.arguments
-    }
-    assert.deepEqual(await askedWith(false), [true, 60_000])
-    const keeps = new http.Agent({ keepAlive: true })
-    assert.notDeepEqual(await askedWith(keeps), [true, 60_000])
-    keeps.destroy()
-  })
-
-  test('TCP keep-alive stays off for a request without an error listener, and for an upgrade', async t => {
-    withLimits({})
-    const { mock } = t.mock.method(net.Socket.prototype, 'setKeepAlive')
-    const asked = async (hears: boolean, options: http.RequestOptions): Promise<boolean> => {
-      mock.resetCalls()
-      const request = http.get({ host: '127.0.0.1', port: dependency.port, path: '/hello', agent: false, ...options })
-      if (hears) request.on('error', () => undefined)
-      const [response] = (await new Promise(resolve => {
-        request.on('response', (...args) => resolve(args))
-      })) as [http.IncomingMessage]
-      await once(response.resume(), 'close')
-      return mock.calls.length > 0
-    }
-    assert.equal(await asked(true, {}), true)
-    assert.equal(await asked(false, {}), false)
-    assert.equal(await asked(true, { headers: { upgrade: 'x' } }), false)
   })
 
   test('a refused call does not close a connection of the pool', async () => {
