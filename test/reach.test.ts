@@ -19,10 +19,10 @@ interface Reach {
 }
 
 const MOST: Readonly<Record<string, Reach>> = {
-  '.': { files: 124, lines: 12_150, goal: 9000 },
+  '.': { files: 125, lines: 12_250, goal: 9000 },
   './register': { files: 3, lines: 200 },
   './deadline': { files: 14, lines: 1150 },
-  './limiter': { files: 63, lines: 7000, goal: 3500 },
+  './limiter': { files: 64, lines: 7050, goal: 3500 },
   './outbound': { files: 86, lines: 9250 },
   './prometheus': { files: 116, lines: 11_650 },
   './otel': { files: 114, lines: 11_650 },

@@ -127,10 +127,10 @@ const LOOP_RULES = [
     'if (idleMs < 0 && ',
   ]),
   rule('loop-halves', 'half that limit while the loop stays busy', [LOOP, 'if (least < this.limit)', 'if (nowMs < 0)']),
-  rule('loop-others', 'no limit where the loop is as busy while nothing is in service', [
+  rule('loop-others', 'no lower limit than the first where the loop is busy while nothing is in service', [
     LOOP,
-    'if (this.#emptyMs - this.#emptyThen >=',
-    'if (nowMs < 0 && this.#emptyMs - this.#emptyThen >=',
+    'isOthers ? fewest : 1)',
+    '1)',
   ]),
   rule('loop-usual', 'no limit while requests take no longer than while the loop rested', [
     LOOP,
@@ -304,8 +304,8 @@ const QUEUE_RULES = [
   ),
   rule('turn-others', 'a longer turn budget beside other work of the process', [
     GATE,
-    'const otherMs = this.#inflight === 0 ?',
-    'const otherMs = nowMs < 0 ?',
+    'const idleMs = this.#inflight === 0 ?',
+    'const idleMs = nowMs < 0 ?',
   ]),
   rule('newest-first', 'newest first while the queue stands', [
     QUEUE,

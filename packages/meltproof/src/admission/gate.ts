@@ -93,6 +93,7 @@ export class Gate<E extends Entry> {
   #pumpAtTurnEnd = false
   /** When requests began to wait, or when the last of them were started. */
   #pumpedAt = 0
+  #pumped = 0
   #wakeAt = Number.POSITIVE_INFINITY
   #closed = false
   #held = false
@@ -308,8 +309,11 @@ export class Gate<E extends Entry> {
     if (this.queued === 0) return
     this.#limiter.tick(nowMs)
     this.#shedTooLate(nowMs)
-    // With nothing in service, other work of this process took the time since. Requests may take as much.
-    const otherMs = this.#inflight === 0 ? nowMs - this.#pumpedAt : 0
+    // Since nothing is in service, other work of this process took the time. Requests may take as much, divided by the
+    // number that started before it: they may have left that work behind.
+    const idleMs = this.#inflight === 0 ? nowMs - Math.max(this.#pumpedAt, this.#changedAt) : 0
+    const otherMs = idleMs / Math.max(1, this.#pumped)
+    this.#pumped = 0
     const until = nowMs + Math.max(this.#turnBudgetMs, otherMs)
     let now = nowMs
     while (!this.full && now < until) {
@@ -321,6 +325,7 @@ export class Gate<E extends Entry> {
       }
       this.enter(now, entry)
       this.#hooks.start(entry)
+      this.#pumped++
       now = this.#hooks.now()
     }
     this.#pumpedAt = now

@@ -66,7 +66,8 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     const statement = this.open(text)
     if (!(statement instanceof Error)) this.#bind(statement, command, AsyncLocalStorage.bind(onResult))
     else {
-      command.onResult = undefined
+      // Without a callback mysql2 would report the loss of the connection as an 'error' of the connection.
+      command.onResult = nothing
       this.#tell(command, onResult, statement)
       // The command still goes through the queue, because a pool waits for its end.
       this.#passOver(command, text, statement)
@@ -221,3 +222,5 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
 function nothingFrom(connection: Connection, answered: (error: Error | null) => void): Command {
   return connection.constructor.createQuery('DO 0', answered, undefined, connection.config)
 }
+
+function nothing(): void {}

@@ -127,9 +127,7 @@ function drain(): void {
 
 function startDryRunLines(): void {
   const all = new AllGuards(guards)
-  attempt('cannot report on the dry run', () =>
-    printDryRun(() => (all.any ? all.stats() : undefined), warn),
-  )
+  attempt('cannot report on the dry run', () => printDryRun(() => (all.any ? all.stats() : undefined), warn))
 }
 
 function attempt(failure: string, act: () => unknown): void {

@@ -9,6 +9,8 @@
  * within seconds, first to as many as are in service, and the limit rises again when growth ends.
  */
 
+import { Peak } from './peak.ts'
+
 const SHORT_ABOVE = 0.85
 const THRASHING_ABOVE = 0.5
 const THRASHING_COLLECTIONS = 5
@@ -26,7 +28,7 @@ const ROOM_BELOW = 0.85
 const CUT = 0.5
 const RAISE = 1.5
 const RAISE_EVERY_MS = 500
-/** Without a full collection for two intervals, but within these bounds, ms, the heap is not pressed. */
+/** Without a full collection for two intervals, but within these bounds, ms, more are admitted. */
 const FORGET_MS = { least: 1000, most: 10_000 }
 
 export interface Collection {
@@ -38,6 +40,7 @@ export interface Collection {
 }
 
 export class HeapRoom {
+  readonly #peak = new Peak()
   #most = Number.POSITIVE_INFINITY
   #isReached = false
   #setAtMs = 0
@@ -53,18 +56,28 @@ export class HeapRoom {
 
   /** Whether a request that arrives now must be shed. One request is always admitted. */
   refuses(inService: number, nowMs: number): boolean {
+    this.#peak.note(inService, nowMs)
+    if (nowMs > this.#pressedUntilMs && this.isShort) this.#admitMore(nowMs)
     if (inService < this.#most) return false
-    if (nowMs > this.#pressedUntilMs) {
-      this.#forget()
-      return false
-    }
     this.#isReached = true
     return true
+  }
+
+  /** Nothing was collected for a while, maybe because nobody was admitted. */
+  #admitMore(nowMs: number): void {
+    const { usedBytes, limitBytes } = this.#last!
+    if (usedBytes <= SHORT_ABOVE * limitBytes) this.#forget()
+    else {
+      this.#most = Math.ceil(RAISE * this.#most)
+      this.#pressedUntilMs = nowMs + RAISE_EVERY_MS
+    }
   }
 
   /** Called after each full collection. */
   collected(collection: Collection): void {
     const { nowMs, usedBytes, inService } = collection
+    this.#peak.note(inService, nowMs)
+    const { most } = this.#peak
     const before = this.#last
     this.#last = collection
     const forgetMs = Math.max(FORGET_MS.least, Math.min(2 * (nowMs - (before?.nowMs ?? nowMs)), FORGET_MS.most))
@@ -75,10 +88,10 @@ export class HeapRoom {
     const thrashes = this.#thrashes(nowMs)
     const isFull = usedBytes > (thrashes ? THRASHING_ABOVE : SHORT_ABOVE) * collection.limitBytes
     if (!this.isShort) {
-      if (isFull && (thrashes || hasGrown(collection, leastBytes, GREW_SHARE))) this.#set(inService, collection)
+      if (isFull && (thrashes || hasGrown(collection, leastBytes, GREW_SHARE))) this.#set(most, collection)
     } else if (usedBytes < ROOM_BELOW * this.#shortAtBytes) this.#forget()
     else if (isFull && hasGrown(collection, before!.usedBytes, GROWS_SHARE)) {
-      this.#set(CUT * Math.min(this.#most, inService), collection)
+      this.#set(CUT * Math.min(this.#most, most), collection)
     } else if (nowMs - this.#setAtMs >= RAISE_EVERY_MS) {
       if (this.#isReached) this.#set(RAISE * this.#most, collection)
       else this.#forget()

@@ -6,6 +6,8 @@
  * frozen, and if usage still grows the number is reduced. Requests with bodies have the lower mark.
  */
 
+import { Peak } from './peak.ts'
+
 const MB = 1024 * 1024
 /** What is left of the limit at each mark: a share in small containers, a number of bytes in large ones. */
 const COLLECT_LEFT = { share: 0.35, mostBytes: 384 * MB }
@@ -19,6 +21,8 @@ const AHEAD_MS = 100
 const SLOPE_MS = 50
 /** Below this share of the limit, requests in service hold too little for sheds to help: other work fills the group. */
 const OWN_SHARE = 0.08
+/** With nobody in service for this long, ms, a process is at rest: what it holds is a cache, or kept by its allocator. */
+const REST_MS = 5000
 /** Growth below this share of the limit is ignored. */
 const FLAT_SHARE = 0.004
 const CUT_EVERY_MS = 50
@@ -31,8 +35,6 @@ const CUT_WHEN_FULL = 0.5
 const COLLECTED_SHARE = 0.04
 const COLLECT_EVERY_MS = 1000
 const COLLECT_AT_LEAST_EVERY_MS = 60_000
-/** Limits begin at the most that were in service within this time, ms: at one moment few may be. */
-const PEAK_MS = 1000
 /** A limit is dropped when no request has reached it for this long, ms. */
 const FORGET_MS = 5000
 
@@ -61,7 +63,12 @@ export class MemoryRoom {
   /** The limit for requests without a body. */
   readonly #others: InServiceLimit
   usedBytes = 0
+  /** Of this process: the least ever, and while it was last at rest. */
+  #leastBytes = Number.POSITIVE_INFINITY
   #restBytes = Number.POSITIVE_INFINITY
+  #emptySinceMs = Number.NaN
+  #ownBytes = 0
+  readonly #shareBytes: number
   #slopeFrom: MemorySample | undefined
   #perMs = 0
   /** True if requests in service have filled the memory, not other work. */
@@ -78,6 +85,7 @@ export class MemoryRoom {
     this.#anyMark = mark(limitBytes, ANY_LEFT)
     this.#fullMark = mark(limitBytes, FULL_LEFT)
     this.#lastMark = mark(limitBytes, LAST_LEFT)
+    this.#shareBytes = Math.min(limitBytes * OWN_SHARE, (limitBytes - this.#bodyMark) / 3)
     this.#bodies = new InServiceLimit(limitBytes)
     this.#others = new InServiceLimit(limitBytes)
   }
@@ -95,7 +103,8 @@ export class MemoryRoom {
    * interval grows while collections free little.
    */
   wantsCollection(nowMs: number): boolean {
-    if (!this.#isOurs || this.usedBytes < this.#collectMark || nowMs < this.#collectAtMs) return false
+    const mayHelp = this.#ownBytes - this.#leastBytes >= this.#shareBytes
+    if (!mayHelp || this.usedBytes < this.#collectMark || nowMs < this.#collectAtMs) return false
     const changed = Math.abs(this.usedBytes - this.#usedBeforeCollection)
     const isWorthIt = changed >= this.limitBytes * COLLECTED_SHARE
     this.#collectEveryMs = isWorthIt ? COLLECT_EVERY_MS : Math.min(2 * this.#collectEveryMs, COLLECT_AT_LEAST_EVERY_MS)
@@ -116,10 +125,13 @@ export class MemoryRoom {
 
   sampled(sample: MemorySample, inService: InService): void {
     const { nowMs, usedBytes, ownBytes } = sample
-    // With nobody in service this process is at rest: a cache, or what its allocator keeps, is not held by requests.
-    const isAtRest = inService.all === 0 && !this.#bodies.isSet && !this.#others.isSet
+    if (inService.all > 0) this.#emptySinceMs = Number.NaN
+    else if (Number.isNaN(this.#emptySinceMs)) this.#emptySinceMs = nowMs
+    this.#leastBytes = Math.min(this.#leastBytes, ownBytes)
+    const isAtRest = nowMs - this.#emptySinceMs >= REST_MS
     this.#restBytes = isAtRest ? ownBytes : Math.min(this.#restBytes, ownBytes)
-    this.#isOurs = ownBytes - this.#restBytes >= this.limitBytes * OWN_SHARE
+    this.#ownBytes = ownBytes
+    this.#isOurs = ownBytes - this.#restBytes >= this.#shareBytes
     const from = this.#slopeFrom
     if (from === undefined || nowMs - from.nowMs >= SLOPE_MS) {
       if (from !== undefined) this.#perMs = (usedBytes - from.usedBytes) / (nowMs - from.nowMs)
@@ -163,10 +175,7 @@ interface State {
 
 class InServiceLimit {
   readonly #flatBytes: number
-  /** The most in service in this interval of PEAK_MS, and in the one before. */
-  #peak = 0
-  #peakBefore = 0
-  #peakSinceMs = 0
+  readonly #peak = new Peak()
   #most = Number.POSITIVE_INFINITY
   #changedAtMs = 0
   #usedThen = 0
@@ -181,7 +190,7 @@ class InServiceLimit {
   }
 
   isReachedBy(inService: number, nowMs: number): boolean {
-    this.#note(inService, nowMs)
+    this.#peak.note(inService, nowMs)
     if (inService < this.#most) return false
     this.#metAtMs = nowMs
     return true
@@ -193,8 +202,8 @@ class InServiceLimit {
 
   sampled(state: State, markBytes: number, inService: number): void {
     const { nowMs, usedBytes, ahead, isFull } = state
-    this.#note(inService, nowMs)
-    const peak = Math.max(this.#peak, this.#peakBefore)
+    this.#peak.note(inService, nowMs)
+    const peak = this.#peak.most
     const sinceMs = nowMs - this.#changedAtMs
     const isMet = inService >= this.#most
     if (ahead >= markBytes) {
@@ -207,15 +216,6 @@ class InServiceLimit {
       if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#raised, state)
       else if (nowMs - Math.max(this.#metAtMs, this.#changedAtMs) >= FORGET_MS) this.forget()
     }
-  }
-
-  #note(inService: number, nowMs: number): void {
-    if (nowMs - this.#peakSinceMs >= PEAK_MS) {
-      this.#peakBefore = nowMs - this.#peakSinceMs < 2 * PEAK_MS ? this.#peak : 0
-      this.#peak = 0
-      this.#peakSinceMs = nowMs
-    }
-    this.#peak = Math.max(this.#peak, inService)
   }
 
   get #raised(): number {

@@ -87,7 +87,7 @@ export class Memory implements InService {
       if (room.isFullOfOthers) {
         this.#warnOfOthers(
           `the memory of the container of process ${process.pid} is nearly full (${mb(room.usedBytes)} of ${mb(room.limitBytes)}), but not because of ` +
-            'requests of this process, so meltproof does not shed for it. Check the other processes of the container, or give it more memory.',
+            'requests in service, so meltproof does not shed for it. Check the other processes of the container and the caches of this one, or give it more memory.',
         )
       }
       this.#tellSources(room)

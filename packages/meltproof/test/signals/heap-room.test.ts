@@ -39,6 +39,7 @@ describe('HeapRoom', () => {
   }
   /** The number of requests in service at which the next one is shed; Infinity without a limit. */
   const limitOf = (room: HeapRoom, nowMs: number): number => {
+    if (!room.isShort) return Number.POSITIVE_INFINITY
     for (let inService = 0; inService < 1000; inService++) if (room.refuses(inService, nowMs)) return inService
     return Number.POSITIVE_INFINITY
   }
@@ -99,13 +100,15 @@ describe('HeapRoom', () => {
     assert.equal(limitOf(room, 10_000), 1)
   })
 
-  it('limits nothing once full collections stop', () => {
+  it('admits more and more once full collections stop', () => {
     const room = new HeapRoom()
     const collected = collector(room, 100)
     for (const percent of [60, 90]) collected(percent, 40)
-    assert.equal(room.refuses(40, 1100), true)
-    assert.equal(room.refuses(40, 1300), false)
-    assert.equal(room.isShort, false)
+    assert.equal(limitOf(room, 1100), 40)
+    assert.deepEqual(
+      [1300, 1900, 2500].map(nowMs => limitOf(room, nowMs)),
+      [60, 90, 135],
+    )
   })
 
   it('limits a heap that is over half full while full collections follow each other closely', () => {

@@ -75,7 +75,7 @@ describe('MemoryRoom', () => {
   })
 
   it('refuses nothing because of a cache that was filled while nobody was in service', () => {
-    const filling = new Filling().at(200, { all: 0, bodies: 0 }, { forMs: 4000 })
+    const filling = new Filling().at(200, { all: 0, bodies: 0 }, { forMs: 6000 })
     assert.deepEqual(filling.refuses({ all: 1, bodies: 1 }), NEITHER)
     filling.at(200, { all: 10, bodies: 10 }, { forMs: 1000 }).at(205, { all: 10, bodies: 10 }, { forMs: 1000 })
     assert.deepEqual(filling.refuses({ all: 20, bodies: 20 }), NEITHER)

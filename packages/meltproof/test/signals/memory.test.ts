@@ -136,10 +136,7 @@ describe('a server in a memory cgroup', { skip: skip ?? false }, () => {
       assert.deepEqual(new Set(statuses), new Set([200]))
     }
     assert.equal((await figures(server)).shed, 0)
-    assert.match(
-      warnings.join('\n'),
-      /is nearly full \(2\d\d MB of 256 MB\), but not because of requests of this process/,
-    )
+    assert.match(warnings.join('\n'), /is nearly full \(2\d\d MB of 256 MB\), but not because of requests in service/)
     assert.equal(warnings.length, 1, warnings.join('\n'))
   })
 })

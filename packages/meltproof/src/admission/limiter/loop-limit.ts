@@ -26,7 +26,7 @@ export interface LoopLimitTuning extends UsualTimesTuning {
   readonly grows: number
 }
 
-/** A loop that is busy for at least this share of the time while nothing is in service is kept busy by other work. */
+/** A loop that is busy for at least this share of the time while nothing is in service may be kept busy by other work. */
 const OTHERS_SHARE = 1 / 2
 /** A busy loop whose CPU time is less than this share of the elapsed time does not have the core. */
 const OWN_SHARE = 1 / 2
@@ -119,12 +119,6 @@ export class LoopLimit {
   #lower(nowMs: number, counted: number, waits: boolean): void {
     const { fewest, limitsByLoop, loopWorkMs } = this.#tuning
     if (!limitsByLoop || this.#mayBeStarved(nowMs)) return
-    if (this.#emptyMs - this.#emptyThen >= OTHERS_SHARE * (nowMs - this.#busySince)) {
-      this.forget()
-      this.#changedAt = nowMs
-      this.#beginsBusy()
-      return
-    }
     if (!this.isSet) {
       if (!this.#times.compare(nowMs, counted)) this.#change(Math.max(fewest, counted), nowMs)
       return
@@ -135,7 +129,8 @@ export class LoopLimit {
       return
     }
     const work = Math.round((this.#answers.count / (nowMs - this.#changedAt)) * loopWorkMs)
-    const least = Math.max(work, nowMs < this.#restsUntil ? this.#restsBelow : 1)
+    const isOthers = this.#emptyMs - this.#emptyThen >= OTHERS_SHARE * (nowMs - this.#busySince)
+    const least = Math.max(work, nowMs < this.#restsUntil ? this.#restsBelow : 1, isOthers ? fewest : 1)
     if (least < this.limit) this.#change(Math.max(least, Math.floor(this.limit / 2)), nowMs)
     else if (!waits) this.#trial.restart()
     else if (this.#trial.starts(nowMs, this.limit)) this.#change(TRIAL * this.limit, nowMs)

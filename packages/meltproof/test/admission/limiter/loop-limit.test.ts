@@ -108,14 +108,15 @@ describe('a loop that is busy', () => {
     assert.deepEqual(limits, [50, 25, 12, ...new Array<number>(7).fill(floor)])
   })
 
-  it('gets no limit, and loses one, if it is as busy while nothing is in service', () => {
-    const { limit, run } = loop()
-    run(10 * busyForMs, { emptyShare: 0.6, counted: 3 })
-    assert.equal(limit.isSet, false)
-    run(2 * busyForMs, { emptyShare: 0.2, counted: 20 })
-    assert.equal(limit.isSet, true)
-    run(2 * busyForMs, { emptyShare: 0.6, counted: 20 })
-    assert.equal(limit.isSet, false)
+  it('gets no lower limit than 16 while nothing is in service for half of the time', () => {
+    for (const [emptyShare, expected] of [
+      [0.6, fewest],
+      [0.4, 1],
+    ] as const) {
+      const { limit, run } = limitedTo(100)
+      run(20 * busyForMs, { emptyShare })
+      assert.equal(limit.limit, expected)
+    }
   })
 
   it('gets no limit with limitsByLoop: false', () => {
