@@ -31,8 +31,7 @@ export function within<T>(
   return new Promise<T>((resolve, reject) => {
     const { signal: outer, ...rest } = checked(ms, fn, options)
     outer?.throwIfAborted()
-    // Work that never settles has as long again to stop.
-    const budget = openBudget(ms, { ...rest, graceMs: ms })
+    const budget = openBudget(ms, rest)
     if (!(budget instanceof Budget)) throw budget
     const outerAborted = outer && ((): void => budget.cancel(outer.reason))
     if (outerAborted) outer.addEventListener('abort', outerAborted, { once: true })

@@ -9,8 +9,6 @@
  * within seconds, first to as many as are in service, and the limit rises again when growth ends.
  */
 
-import { Peak } from './peak.ts'
-
 const SHORT_ABOVE = 0.85
 const THRASHING_ABOVE = 0.5
 const THRASHING_COLLECTIONS = 5
@@ -36,12 +34,13 @@ export interface Collection {
   /** What is live in the old generation. */
   readonly usedBytes: number
   readonly limitBytes: number
+  /** The most requests in service since the collection before. */
   readonly inService: number
 }
 
 export class HeapRoom {
-  readonly #peak = new Peak()
-  #most = Number.POSITIVE_INFINITY
+  /** Infinity without a limit. A field, because it is read for every request. */
+  most: number = Number.POSITIVE_INFINITY
   #isReached = false
   #setAtMs = 0
   #shortAtBytes = 0
@@ -51,16 +50,15 @@ export class HeapRoom {
 
   /** Whether {@link refuses} could return true. */
   get isShort(): boolean {
-    return this.#most !== Number.POSITIVE_INFINITY
+    return this.most !== Number.POSITIVE_INFINITY
   }
 
   /** Whether a request that arrives now must be shed. One request is always admitted. */
   refuses(inService: number, nowMs: number): boolean {
-    this.#peak.note(inService, nowMs)
-    if (nowMs > this.#pressedUntilMs && this.isShort) this.#admitMore(nowMs)
-    if (inService < this.#most) return false
+    if (inService < this.most) return false
+    if (nowMs > this.#pressedUntilMs) this.#admitMore(nowMs)
     this.#isReached = true
-    return true
+    return inService >= this.most
   }
 
   /** Nothing was collected for a while, maybe because nobody was admitted. */
@@ -68,7 +66,7 @@ export class HeapRoom {
     const { usedBytes, limitBytes } = this.#last!
     if (usedBytes <= SHORT_ABOVE * limitBytes) this.#forget()
     else {
-      this.#most = Math.ceil(RAISE * this.#most)
+      this.most = Math.ceil(RAISE * this.most)
       this.#pressedUntilMs = nowMs + RAISE_EVERY_MS
     }
   }
@@ -76,8 +74,6 @@ export class HeapRoom {
   /** Called after each full collection. */
   collected(collection: Collection): void {
     const { nowMs, usedBytes, inService } = collection
-    this.#peak.note(inService, nowMs)
-    const { most } = this.#peak
     const before = this.#last
     this.#last = collection
     const forgetMs = Math.max(FORGET_MS.least, Math.min(2 * (nowMs - (before?.nowMs ?? nowMs)), FORGET_MS.most))
@@ -88,12 +84,12 @@ export class HeapRoom {
     const thrashes = this.#thrashes(nowMs)
     const isFull = usedBytes > (thrashes ? THRASHING_ABOVE : SHORT_ABOVE) * collection.limitBytes
     if (!this.isShort) {
-      if (isFull && (thrashes || hasGrown(collection, leastBytes, GREW_SHARE))) this.#set(most, collection)
+      if (isFull && (thrashes || hasGrown(collection, leastBytes, GREW_SHARE))) this.#set(inService, collection)
     } else if (usedBytes < ROOM_BELOW * this.#shortAtBytes) this.#forget()
     else if (isFull && hasGrown(collection, before!.usedBytes, GROWS_SHARE)) {
-      this.#set(CUT * Math.min(this.#most, most), collection)
+      this.#set(CUT * Math.min(this.most, inService), collection)
     } else if (nowMs - this.#setAtMs >= RAISE_EVERY_MS) {
-      if (this.#isReached) this.#set(RAISE * this.#most, collection)
+      if (this.#isReached) this.#set(RAISE * this.most, collection)
       else this.#forget()
     }
   }
@@ -104,14 +100,14 @@ export class HeapRoom {
   }
 
   #set(most: number, { nowMs, usedBytes }: Collection): void {
-    this.#most = Math.max(1, Math.ceil(most))
+    this.most = Math.max(1, Math.ceil(most))
     this.#isReached = false
     this.#setAtMs = nowMs
     this.#shortAtBytes = usedBytes
   }
 
   #forget(): void {
-    this.#most = Number.POSITIVE_INFINITY
+    this.most = Number.POSITIVE_INFINITY
   }
 }
 

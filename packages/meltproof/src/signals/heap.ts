@@ -5,7 +5,7 @@ import { now } from '../clock.ts'
 import { HeapRoom } from './heap-room.ts'
 import { oldSpaceLimit } from './old-space.ts'
 
-/** Called once in a process, by memory.ts. @param inService the number of requests in service */
+/** Called once in a process, by memory.ts. @param inService the most requests in service since its last call */
 export function heapRoom(inService: () => number): HeapRoom {
   const watched = new HeapRoom()
   const flags = [...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/), ...process.execArgv]

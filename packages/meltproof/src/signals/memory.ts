@@ -27,9 +27,10 @@ export interface BodySource {
 export class Memory implements InService {
   all = 0
   bodies = 0
+  #peak = 0
   /** The sources of request bodies, which are read more slowly while memory is full. */
   readonly sources: Set<BodySource> = new Set()
-  readonly #heap: HeapRoom = heapRoom(() => this.all)
+  readonly #heap: HeapRoom = heapRoom(() => this.#takePeak())
   readonly #group: OpenGroup | undefined = openGroup()
   #room: MemoryRoom | undefined = this.#group && new MemoryRoom(this.#group.limitBytes)
   #nextAtMs = 0
@@ -42,10 +43,16 @@ export class Memory implements InService {
 
   /** Called when a handler starts. */
   entered(bringsBody: boolean): void {
-    this.all++
+    if (++this.all > this.#peak) this.#peak = this.all
     if (!bringsBody) return
     this.bodies++
     if (this.#room !== undefined) this.#lookSoon(this.#room)
+  }
+
+  #takePeak(): number {
+    const peak = this.#peak
+    this.#peak = this.all
+    return peak
   }
 
   /** Called when the response of a request has closed. */
@@ -56,7 +63,7 @@ export class Memory implements InService {
 
   /** Whether a request that arrives now must be shed to save memory. */
   refuses(bringsBody: boolean, nowMs: number): boolean {
-    if (this.#heap.refuses(this.all, nowMs)) return true
+    if (this.all >= this.#heap.most && this.#heap.refuses(this.all, nowMs)) return true
     const room = this.#room
     if (room === undefined) return false
     if (nowMs >= this.#nextAtMs) this.#look(room, nowMs)
@@ -65,7 +72,7 @@ export class Memory implements InService {
 
   /** Whether {@link refuses} could return true. */
   get mayRefuse(): boolean {
-    return this.#heap.isShort || this.#room?.mayRefuse === true
+    return this.#heap.most !== Number.POSITIVE_INFINITY || this.#room?.mayRefuse === true
   }
 
   /** Describes for a person what fills the container; undefined when it is not full. Up to one second old. */

@@ -10,7 +10,7 @@ const SERVER = `
   import { getHeapSpaceStatistics } from 'node:v8'
   const oldMb = () => getHeapSpaceStatistics().find(({ space_name: name }) => name === 'old_space').space_used_size / 2 ** 20
   const cache = []
-  while (oldMb() < 226) cache.push(Array.from({ length: 1000 }, (_, n) => ({ n, size: cache.length })))
+  while (oldMb() < 446) cache.push(Array.from({ length: 1000 }, (_, n) => ({ n, size: cache.length })))
   const server = http.createServer((_, response) => {
     const garbage = Array.from({ length: 2000 }, (_, n) => ({ n }))
     setTimeout(() => response.end(String(cache.length + garbage.length)), 20)
@@ -33,7 +33,7 @@ it('is answered as without meltproof', async () => {
   for (const arm of ['bare', 'protected']) {
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ['--expose-gc', '--max-old-space-size=256', '--input-type=module', '-e', SERVER, arm],
+      ['--expose-gc', '--max-old-space-size=512', '--input-type=module', '-e', SERVER, arm],
       { timeout: 60_000 },
     )
     assert.deepEqual(JSON.parse(stdout), { 200: 100 }, arm)

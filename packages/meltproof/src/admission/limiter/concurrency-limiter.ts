@@ -212,7 +212,8 @@ export class ConcurrencyLimiter implements Limiter {
     this.#answered.add(workMs)
     // Checked before the request leaves: only a limit that is reached holds requests back.
     if (nowMs >= this.#loop.dueAt) this.#judgeLoop(nowMs)
-    this.#remove(nowMs - serviceMs, nowMs)
+    this.#requests.remove(nowMs - serviceMs)
+    if (this.#requests.inService === 0) this.#emptySince = nowMs
     if (ticket !== undefined) ticket.tookMs = serviceMs
     this.#answeredAt = nowMs
     this.#meanMs += (serviceMs - this.#meanMs) * (this.#meanMs === 0 ? 1 : ANSWER_WEIGHT)
@@ -224,14 +225,10 @@ export class ConcurrencyLimiter implements Limiter {
 
   dropped(nowMs: number, serviceMs: number, ticket?: Ticket): void {
     this.#pass(nowMs)
-    this.#remove(nowMs - serviceMs, nowMs)
+    this.#requests.remove(nowMs - serviceMs)
+    if (this.#requests.inService === 0) this.#emptySince = nowMs
     if (ticket !== undefined) ticket.tookMs = -1
     if (this.known) this.#tell()
-  }
-
-  #remove(startedAt: number, nowMs: number): void {
-    this.#requests.remove(startedAt)
-    if (this.#requests.inService === 0) this.#emptySince = nowMs
   }
 
   limitReached(nowMs: number): void {
