@@ -219,6 +219,14 @@ export const EVIDENCE: Readonly<Record<string, EvidenceWorkload>> = {
     asked: quickAndSlow(50),
     ...NONE_SHED_WHERE_BARE_IS_IN_TIME,
   },
+  'other-work-long': {
+    what: '10/s of 10 ms of CPU; after three seconds other work, in pieces of 300 ms, never ends',
+    otherWorkMs: 300,
+    otherWorkFromMs: 3000,
+    asked: seconds => [open('all', '/', 'burn 10', 10, seconds * 1000, 10)],
+    seconds: [25, 15],
+    ...NONE_SHED_WHERE_BARE_IS_QUICK,
+  },
   'beside-heavy': {
     ...besideHeavy(42),
     bar: CHEAP_AS_BARE,

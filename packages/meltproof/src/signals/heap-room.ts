@@ -6,7 +6,7 @@
  * when it is nearly full, or when it is half full and the process does little but collect garbage.
  *
  * A cache may fill the heap for good, and sheds would not empty it. So requests are limited only while live objects grow
- * within seconds, first to as many as are in service, and the limit rises again when growth ends.
+ * within seconds, first to the most that were lately in service, and the limit rises again when growth ends.
  */
 
 const SHORT_ABOVE = 0.85
