@@ -1,8 +1,8 @@
 /**
  * The service that bench/verdicts.ts injects faults into: under protect(), with the access log and nothing else on. An
- * operation, `/op?via=CLIENT&port=P&path=/PATH&took=MS`, is one call to the dependency, by its `name` if it has one; `compute`
- * and `wait` are work of its own, `block` stalls the loop so long, `at` ms after the call began. Each line of the log goes to
- * the parent.
+ * operation, `/op?via=CLIENT&port=P&path=/PATH&took=MS`, is one call to the dependency, by its `name` if it has one. The
+ * operation works for `compute` ms before the call, and waits for `wait` ms after it. `at` ms after the call began, it
+ * stalls the loop for `block` ms. Each line of the log goes to the parent.
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -18,9 +18,9 @@ type OnResult = NonNullable<Command['onResult']>
 
 interface Prepared {
   readonly query: unknown
-  /** The EXECUTE that follows it. */
-  execute: Command | undefined
   hasFailed: boolean
+  /** Whether the callback of its execute() has got an error of meltproof. */
+  isTold: boolean
 }
 
 export class MysqlConnection extends BoundConnection<PooledConnection> {
@@ -28,8 +28,6 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   #add: Connection['addCommand']
   /** The last PREPARE: execute() adds one just before its EXECUTE. */
   #prepared: Prepared | undefined
-  /** Commands whose callbacks have got an error of meltproof. */
-  readonly #told = new WeakSet<Command>()
   /** Whether a transaction is open, as meltproof's last round trip reported. */
   #inTransaction = false
 
@@ -51,7 +49,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     const { onResult } = command
     const refused = this.refusal(text)
     if (refused !== undefined && this.closed) {
-      if (typeof onResult === 'function' && prepared?.hasFailed !== true) this.#tell(command, onResult, refused)
+      if (typeof onResult === 'function' && prepared?.hasFailed !== true) tellOnce(onResult, refused, prepared)
       return command
     }
     const { start } = command
@@ -64,11 +62,11 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     }
     if (refused !== undefined || typeof onResult !== 'function') return this.#send(command)
     const statement = this.open(text)
-    if (!(statement instanceof Error)) this.#bind(statement, command, AsyncLocalStorage.bind(onResult))
+    if (!(statement instanceof Error)) this.#bind(statement, command, AsyncLocalStorage.bind(onResult), prepared)
     else {
       // Without a callback mysql2 would report the loss of the connection as an 'error' of the connection.
       command.onResult = nothing
-      this.#tell(command, onResult, statement)
+      tellOnce(onResult, statement, prepared)
       // The command still goes through the queue, because a pool waits for its end.
       this.#passOver(command, text, statement)
     }
@@ -79,19 +77,13 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     return this.#add.call(this.#connection, command)
   }
 
-  #tell(command: Command, onResult: OnResult, error: Error): void {
-    this.#told.add(command)
-    nextTick(onResult, error)
-  }
-
   /** A PREPARE that fails calls the callback of its execute(), which may have got an error of meltproof before. */
   #watchPrepare(command: Command): Prepared {
-    const prepared: Prepared = { query: command.query, execute: undefined, hasFailed: false }
+    const prepared: Prepared = { query: command.query, hasFailed: false, isTold: false }
     const { onResult } = command
     command.onResult = (error, ...results) => {
       prepared.hasFailed = Boolean(error)
-      const { execute } = prepared
-      if (!error || execute === undefined || !this.#told.has(execute)) onResult?.(error, ...results)
+      if (!error || !prepared.isTold) onResult?.(error, ...results)
     }
     return prepared
   }
@@ -100,12 +92,10 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     const prepared = this.#prepared
     this.#prepared = undefined
     const isExecute = 'statement' in command && command.statement === undefined && command.sql === prepared?.query
-    if (!isExecute || prepared === undefined) return undefined
-    prepared.execute = command
-    return prepared
+    return isExecute ? prepared : undefined
   }
 
-  #bind(statement: Statement, command: Command, tell: OnResult): void {
+  #bind(statement: Statement, command: Command, tell: OnResult, prepared: Prepared | undefined): void {
     let running = false
     const { start } = command
     command.start = (...args) => {
@@ -123,7 +113,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
         command.onResult = late => {
           if (late) this.over(statement, late)
         }
-        this.#tell(command, tell, error)
+        tellOnce(tell, error, prepared)
       },
       drop: reason => this.#passOver(command, statement.text, reason),
       holdUp: recovery => this.#holdUp(statement, command, recovery),
@@ -221,6 +211,11 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
 /** A statement that does nothing, for the round trip. */
 function nothingFrom(connection: Connection, answered: (error: Error | null) => void): Command {
   return connection.constructor.createQuery('DO 0', answered, undefined, connection.config)
+}
+
+function tellOnce(onResult: OnResult, error: Error, prepared: Prepared | undefined): void {
+  if (prepared !== undefined) prepared.isTold = true
+  nextTick(onResult, error)
 }
 
 function nothing(): void {}

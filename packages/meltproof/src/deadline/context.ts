@@ -4,7 +4,7 @@ import { DeadlineExceededError } from './deadline-error.ts'
 
 const storage = new AsyncLocalStorage<Budget | undefined>()
 
-/** Async contexts keep a budget for as long as anything that its work has started, so budgets that are over are skipped. */
+/** An interval that the work has started keeps the budget in its async context, so a budget that is over is skipped. */
 export function currentBudget(): Budget | undefined {
   let budget = storage.getStore()
   while (budget?.isOver) budget = budget.parent

@@ -13,7 +13,7 @@ const SHORT_ABOVE = 0.85
 const THRASHING_ABOVE = 0.5
 const THRASHING_COLLECTIONS = 5
 const THRASHING_MS = 100
-/** Growth is measured from the least that was live after the collections of this time, ms, and at most so many. */
+/** Growth counts from the least that any collection of this time, ms, has left. So many collections are remembered. */
 const GROWTH_MS = 10_000
 const GROWTH_COLLECTIONS = 64
 /** Growth that sets a limit, and growth from one collection to the next that halves it: shares of the heap's limit. */
@@ -45,7 +45,7 @@ export class HeapRoom {
   #setAtMs = 0
   #shortAtBytes = 0
   #pressedUntilMs = 0
-  #last: Collection | undefined
+  /** Ends with the last collection. */
   #recent: readonly Collection[] = []
 
   /** Whether {@link refuses} could return true. */
@@ -61,9 +61,9 @@ export class HeapRoom {
     return inService >= this.most
   }
 
-  /** Nothing was collected for a while, maybe because nobody was admitted. */
+  /** Called when V8 has not collected for a while. It may have no need to, because the limit admits nobody. */
   #admitMore(nowMs: number): void {
-    const { usedBytes, limitBytes } = this.#last!
+    const { usedBytes, limitBytes } = this.#recent.at(-1)!
     if (usedBytes <= SHORT_ABOVE * limitBytes) this.#forget()
     else {
       this.most = Math.ceil(RAISE * this.most)
@@ -74,8 +74,7 @@ export class HeapRoom {
   /** Called after each full collection. */
   collected(collection: Collection): void {
     const { nowMs, usedBytes, inService } = collection
-    const before = this.#last
-    this.#last = collection
+    const before = this.#recent.at(-1)
     const forgetMs = Math.max(FORGET_MS.least, Math.min(2 * (nowMs - (before?.nowMs ?? nowMs)), FORGET_MS.most))
     this.#pressedUntilMs = nowMs + forgetMs
     const recent = this.#recent.filter(each => nowMs - each.nowMs <= GROWTH_MS)

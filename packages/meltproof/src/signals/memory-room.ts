@@ -21,7 +21,10 @@ const AHEAD_MS = 100
 const SLOPE_MS = 50
 /** Below this share of the limit, requests in service hold too little for sheds to help: other work fills the group. */
 const OWN_SHARE = 0.08
-/** With nobody in service for this long, ms, a process is at rest: what it holds is a cache, or kept by its allocator. */
+/**
+ * A process is at rest when no request was in service for this long, ms. What it then holds is a cache, or memory that its
+ * allocator keeps.
+ */
 const REST_MS = 5000
 /** Growth below this share of the limit is ignored. */
 const FLAT_SHARE = 0.004

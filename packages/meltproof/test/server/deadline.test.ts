@@ -269,7 +269,7 @@ test('what a request has started goes on after its client has left and its handl
     begun.resolve()
     await once(response, 'close')
     await eventually('cancelled while the handler works', () => left.at(-1) === 0)
-    response.end('nobody reads this')
+    response.end('unread')
     await eventually('no longer limited', () => left.at(-1) === Number.POSITIVE_INFINITY)
     clearInterval(batch)
     ended.resolve()

@@ -44,33 +44,28 @@ describe('HeapRoom', () => {
     return Number.POSITIVE_INFINITY
   }
 
-  it('keeps the number in service when live objects grow above 85 %, and halves it while they grow', () => {
+  /** The limit after each of these collections, one a second, with 40 requests in service. */
+  const limitsAfter = (percents: readonly number[]): number[] => {
     const room = new HeapRoom()
     const collected = collector(room)
-    const seen = [60, 80, 86, 88, 90].map((percent, at) => {
+    return percents.map((percent, at) => {
       collected(percent, 40)
       return limitOf(room, (at + 1) * 1000)
     })
+  }
+
+  it('keeps the number in service when live objects grow above 85 %, and halves it while they grow', () => {
+    const seen = limitsAfter([60, 80, 86, 88, 90])
     assert.deepEqual(seen, [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 40, 20, 10])
   })
 
   it('admits more once live objects no longer grow, and all when they have fallen by 15 %', () => {
-    const room = new HeapRoom()
-    const collected = collector(room)
-    const seen = [60, 90, 90, 89, 89, 75].map((percent, at) => {
-      collected(percent, 40)
-      return limitOf(room, (at + 1) * 1000)
-    })
+    const seen = limitsAfter([60, 90, 90, 89, 89, 75])
     assert.deepEqual(seen, [Number.POSITIVE_INFINITY, 40, 60, 90, 135, Number.POSITIVE_INFINITY])
   })
 
   it('admits more also if live objects settle slightly above the level at which the limit was set', () => {
-    const room = new HeapRoom()
-    const collected = collector(room)
-    const seen = [60, 90, 90.4, 90.4, 90.4, 90.4].map((percent, at) => {
-      collected(percent, 40)
-      return limitOf(room, (at + 1) * 1000)
-    })
+    const seen = limitsAfter([60, 90, 90.4, 90.4, 90.4, 90.4])
     assert.deepEqual(seen.slice(1), [40, 60, 90, 135, 203])
   })
 

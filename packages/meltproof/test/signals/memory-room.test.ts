@@ -74,7 +74,7 @@ describe('MemoryRoom', () => {
     assert.equal(filling.refuses({ all: 100, bodies: 100 }).body, true)
   })
 
-  it('refuses nothing because of a cache that was filled while nobody was in service', () => {
+  it('refuses no request for a cache that was filled before any request came', () => {
     const filling = new Filling().at(200, { all: 0, bodies: 0 }, { forMs: 6000 })
     assert.deepEqual(filling.refuses({ all: 1, bodies: 1 }), NEITHER)
     filling.at(200, { all: 10, bodies: 10 }, { forMs: 1000 }).at(205, { all: 10, bodies: 10 }, { forMs: 1000 })

@@ -88,11 +88,12 @@ export class Permits<E extends Admitted<E>> {
 
   #release(entry: E, nowMs: number): void {
     const serviceMs = nowMs - entry.startedAt
+    const hasRested = entry.stream?.rested === true
     // The time since a stream regained its permit is not its service time. Nor is the time of an answer that ends after
     // its deadline, as it must have begun before: a stream, a download, an upload.
-    if (entry.stream?.rested || nowMs > (this.#hooks.answerBy?.(entry) ?? nowMs)) this.#times.gone(entry)
+    if (hasRested || nowMs > (this.#hooks.answerBy?.(entry) ?? nowMs)) this.#times.gone(entry)
     else this.#times.answered(entry, nowMs)
-    if (entry.stream?.rested) this.#gate.runWithoutPermit(nowMs, serviceMs, entry)
+    if (hasRested) this.#gate.runWithoutPermit(nowMs, serviceMs, entry)
     else this.#gate.release(nowMs, serviceMs, entry)
   }
 
