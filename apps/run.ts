@@ -1,14 +1,15 @@
 /**
- * Runs apps from npm that nobody here wrote, bare and under `node --import meltproof/register`, and compares them.
+ * Runs apps from npm by other authors, bare and under `node --import meltproof/register`, and compares them.
  *
  *   npm run apps                                   every app, every check (about 40 minutes)
  *   npm run apps -- verdaccio next                 these apps
  *   npm run apps -- --checks same-answers,streams  these checks
- *   npm run apps -- --list                         what there is
- *   npm run apps -- --page                         only writes docs/apps.md from what is in apps/results
+ *   npm run apps -- --list                         lists the apps and checks
+ *   npm run apps -- --page                         only writes docs/apps.md from apps/results
  *
- * Packages are installed on demand into apps/.installed. What each check found is kept in apps/results/<name>.json, and
- * docs/apps.md is written from all of them. Ends with 1 when a check failed, with 2 for a wrong argument.
+ * Packages are installed on demand into apps/.installed. The findings of each check are stored in
+ * apps/results/<name>.json, and docs/apps.md is written from all of them. Ends with 1 when a check failed, with 2 for a
+ * wrong argument.
  */
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -1,15 +1,16 @@
 /**
- * What accept lanes change (packages/meltproof/src/server/connection/lanes.ts).
+ * Measures the effect of accept lanes (packages/meltproof/src/server/connection/lanes.ts).
  *
- * Starvation: a server does one slice of work per turn of its loop and is offered more new connections than it can
- * serve. It has a gate (a bounded queue; the rest gets 503 at once). Yet with one listener it accepts one connection
- * per turn, and the others wait in the kernel, where no gate sees them. Three settings: 1 ms slices at twice the capacity,
- * 5 ms slices at ten and at twenty times.
+ * Starvation: a server does one slice of work per turn of its event loop and receives more new connections than it can
+ * serve. Its gate has a bounded queue and answers the rest with 503 at once. With one listener, however, it accepts one
+ * connection per turn, and the others wait in the kernel, where no gate sees them. Three settings: 1 ms slices at twice
+ * the capacity, 5 ms slices at ten and at twenty times.
  *
- * Cost: the server's own CPU per request at a fixed rate that does not strain it, fresh connections and keep-alive,
- * and when idle.
+ * Cost: the server's own CPU per request at a fixed rate far below its capacity, with fresh connections, with
+ * keep-alive, and when idle.
  *
- * Latency counts from the scheduled time. Server and load on different cores where taskset exists. Loopback only.
+ * Latency counts from the scheduled time. The server and the load run on different cores where taskset exists. Loopback
+ * only.
  *
  *   node bench/accept-lanes.ts [--rounds 3] [--seconds 3] [--lanes 1,4,8,16,32,64] [--only starvation|cost]
  */
@@ -29,10 +30,10 @@ const STARVATION = [
   { workMs: 5, rate: 2_000 },
   { workMs: 5, rate: 4_000 },
 ]
-/** Fresh connections and keep-alive requests per second of the cost table: below a quarter of what the server can do. */
+/** Fresh connections and keep-alive requests per second of the cost table: below a quarter of the capacity. */
 const FRESH_RATE = 1_000
 const KEEP_ALIVE = { rate: 4_000, connections: 64 }
-/** An answer later than this counts as none, ms. */
+/** An answer later than this counts as no answer, ms. */
 const TIMEOUT_MS = 2_000
 
 const options = scriptOptions(import.meta.filename, {
@@ -98,7 +99,7 @@ interface Load {
   readonly connections: number | 'fresh'
 }
 
-/** On a server process of its own; without a load it idles as long. */
+/** Measures on a new server process. Without a load, the process idles for the same time. */
 async function measure(count: number, workMs: number): Promise<{ used: LanesCount }>
 async function measure(count: number, workMs: number, load: Load): Promise<{ used: LanesCount; outcome: LoadOutcome }>
 async function measure(count: number, workMs: number, load?: Load) {
@@ -114,7 +115,7 @@ async function measure(count: number, workMs: number, load?: Load) {
   return { outcome, used: { accepted: after.accepted - before.accepted, cpuUs: after.cpuUs - before.cpuUs } }
 }
 
-/** Runs every arm in every round, in turn, and prints the median of each column. */
+/** Runs every arm in every round and prints the median of each column. */
 async function table(arm: (lanes: number) => Promise<Record<string, number>>): Promise<void> {
   const seen = new Map(lanes.map(count => [count, [] as Record<string, number>[]]))
   for (let round = 0; round < rounds; round++) for (const count of lanes) seen.get(count)!.push(await arm(count))

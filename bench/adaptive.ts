@@ -1,15 +1,16 @@
 /**
- * A dependency that melts, and its callers: bare, with a circuit breaker (opossum), and with `adaptive: true`.
+ * Measures a dependency that melts, and its callers: bare, with a circuit breaker (opossum), and with `adaptive: true`.
  *
  *   node bench/adaptive.ts [--rounds 3] [--only melts,...]
  *
- * The dependency has a pool of 10 connections of 50 ms: 200 answers/s. Its callers wait for 1 s at most. 2 s of 100 calls/s,
- * 5 s of trouble, 4 s of 100 calls/s. Goodput: good answers per second during the trouble. Recovery: from its end until
- * 90 % of the calls of 500 ms are answered. Calls: how many of all reached the dependency during the trouble. `melts` was
- * looked at while the limit was built, the others were written before they were first run. Then origins that refuse
- * (lib/refusing.ts), with several fixed limits beside.
+ * The dependency has a pool of 10 connections of 50 ms: 200 answers/s. Its callers wait for 1 s at most. Each run is 2
+ * s of 100 calls/s, 5 s of trouble, and 4 s of 100 calls/s. Goodput: good answers per second during the trouble.
+ * Recovery: time from the end of the trouble until 90 % of the calls of 500 ms are answered. Calls: how many reached
+ * the dependency during the trouble. The limit was developed with `melts` in view; the other cases were written before
+ * they were first run. It also measures origins that refuse excess calls (lib/refusing.ts), and compares several fixed
+ * limits.
  *
- * With --only what else was measured stays. Writes bench/results/adaptive.json and docs/benchmarks-adaptive.md.
+ * With --only, the other results stay. Writes bench/results/adaptive.json and docs/benchmarks-adaptive.md.
  */
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,14 +32,14 @@ const CALM_RATE = 100
 
 interface Trouble {
   readonly what: string
-  /** Calls per second meanwhile. */
+  /** Calls per second during the trouble. */
   readonly rate: number
   readonly happens: (tell: (order: object) => void) => Promise<void>
 }
 
 const still = (): Promise<void> => sleep(TROUBLE_S * 1000)
 
-/** The dependency is told what ails it, and at the end what it was before. */
+/** Sends `order` to the dependency when the trouble begins, and `before` when it ends. */
 const ails =
   (order: object, before: object): Trouble['happens'] =>
   async tell => {
@@ -93,7 +94,7 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 
 interface Result {
   readonly goodput: number
-  /** {@link NOT_RECOVERED}: not within the time after the trouble. */
+  /** {@link NOT_RECOVERED} if it did not recover within the time after the trouble. */
   readonly recoveryMs: number
   readonly calls: number
 }

@@ -1,6 +1,7 @@
 /**
- * How a limiter does on each set of simulated scenarios, beside the same services bare. Virtual time; all sets take about
- * 20 s a seed on two cores, and twice that when a file of the simulator has changed: bare runs are kept in runs/.
+ * Measures limiters on each set of simulated scenarios, and the same services bare. Virtual time. All sets take about
+ * 20 s a seed on two cores, and twice that after a file of the simulator has changed, because bare runs are cached in
+ * runs/.
  *
  *   node bench/admission-held-out.ts [--seeds 1,2,3] [--quick] [--each] [--broken] [--limiter Vegas,Gradient2]
  *      [--set tuned,cold,development,held-out,unseen,fresh,mixed,thirty,uneven,uneven-held-out,mixed-held-out]
@@ -8,20 +9,21 @@
  *   node bench/admission-held-out.ts --compare BEFORE.json AFTER.json
  *
  * - tuned: sim/scenarios.ts. - cold: sim/cold-starts.ts. - development: sim/development.ts.
- * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after a look at its results.
+ * - held-out: sim/held-out.ts, written before any result was seen. Three changes were made after its results were seen.
  * - unseen: sim/unseen.ts, by an author who had not read the limiter, before it ran on them. One change (what a halt
- *   does) was made after the first look at its results.
- * - fresh: sim/fresh.ts, by another author who had not read the limiter either, and committed before it ran on them.
- * - thirty: sim/thirty.ts, written like fresh by yet another author, and committed before the limiter ran on them.
- * - uneven, uneven-held-out: sim/uneven.ts, dependencies of uneven pace; the second was committed before the limiter ran on it.
- * - mixed, mixed-held-out: sim/mixed.ts and sim/mixed-held-out.ts, mixes on one path, committed before the limiter ran on
- *   them. The second is for the final judgement: it runs only with `--final`, or when `--set` names it.
+ *   does) was made after its results were first seen.
+ * - fresh: sim/fresh.ts, by a second author who had not read the limiter, and committed before it ran on them.
+ * - thirty: sim/thirty.ts, by a third author who had not read the limiter, and committed before it ran on them.
+ * - uneven, uneven-held-out: sim/uneven.ts, dependencies of uneven pace. The second was committed before the limiter
+ *   ran on it.
+ * - mixed, mixed-held-out: sim/mixed.ts and sim/mixed-held-out.ts, mixes on one path, committed before the limiter ran
+ *   on them. The second is for the final judgement: it runs only with `--final`, or when `--set` names it.
  *
- * Goodput is the share of what perfect admission would answer within a second, mean of the seeds. Where capacity suffices
- * the worst seed counts, and a scenario sheds falsely above 0.2 %. bench/lib/yardsticks.ts says which rules there are.
+ * Goodput is the share of what perfect admission would answer within a second, the mean of the seeds. Where capacity
+ * suffices, the worst seed counts, and a scenario sheds falsely above 0.2 %. bench/lib/yardsticks.ts defines the rules.
  *
  * --quick    seed 1, and no scenario of more than 90 s
- * --each     a table of every scenario; --broken: of those that break a rule
+ * --each     a table of every scenario; --broken: only of those that break a rule
  * --only     scenarios whose name contains TEXT
  * --limiter  rivals (sim/limiters) behind the same gate and queue
  * --json     writes the figures to FILE
@@ -129,7 +131,7 @@ async function judge(): Promise<void> {
   writeFileSync(join(import.meta.dirname, '../docs/admission-yardsticks.md'), yardsticksPage(result))
 }
 
-/** Four digits suffice. */
+/** Rounds to four digits, which suffice. */
 function figure(_: string, value: unknown): unknown {
   return typeof value === 'number' ? Math.round(value * 10_000) / 10_000 : value
 }

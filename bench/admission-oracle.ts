@@ -1,7 +1,8 @@
 /**
- * Whether the ideals of the mixes on one path are honest: an oracle that sees which handlers contend (wait for the core, a
- * connection or a lock) lets in a request while fewer than n do and the request has waited less than 10 n ms for the loop, and n is the best there is for the scenario. No admission
- * can see that, but none can tell operations apart either. Virtual time; some minutes.
+ * Checks whether the ideals of the mixes on one path are honest. An oracle sees which handlers contend (wait for the
+ * core, a connection or a lock). It admits a request while fewer than n handlers contend and the request has waited
+ * less than 10 n ms for the loop; n is the best value for the scenario. No admission can see that, but no admission can
+ * distinguish operations either. Virtual time; some minutes.
  *
  *   node bench/admission-oracle.ts [--set mixed,mixed-held-out] [--seeds 1]
  *

@@ -1,6 +1,7 @@
 /**
- * docs/images/admission.svg, from the simulator: requests that hold one of ten connections for 50 ms, three times as many as
- * these can serve. Left: what each limit gives. Right: how the limiter finds the one it stays at.
+ * Draws docs/images/admission.svg from the simulator: requests that hold one of ten connections for 50 ms, at three
+ * times the capacity of these connections. Left: the result of each limit. Right: how the limiter finds the limit it
+ * stays at.
  *
  *   node bench/admission-picture.ts
  */
@@ -25,7 +26,7 @@ interface Moment {
   readonly phase: string
 }
 
-/** What the limiter did, whenever a request came or left. */
+/** Records the state of the limiter whenever a request is admitted or completes. */
 function trace(): Moment[] {
   const moments: Moment[] = []
   class Watched extends ConcurrencyLimiter {
@@ -112,7 +113,7 @@ function search(): string[] {
       ({ phase, fromMs, untilMs }) =>
         `<rect class="${PHASES[phase]![0]}" x="${px(cx(fromMs))}" y="${y}" width="${px(cx(untilMs) - cx(fromMs))}" height="${h}"/>`,
     ),
-    // A short phase leaves little room beside the name of the next one.
+    // A short phase leaves little room next to the name of the following phase.
     ...bands.map(({ phase, lowered, fromMs, untilMs }) =>
       text(cx((fromMs + untilMs) / 2), y + 16 + 16 * lowered, PHASES[phase]![1], 'class="small" text-anchor="middle"'),
     ),

@@ -1,12 +1,13 @@
 /**
- * What each rule and each constant of admission is worth: every variant is the source with one edit, on the simulated
- * scenarios (all sets but the final one, lib/admission-sets.ts). Virtual time; 25 s of one core for a variant and seed.
+ * Measures the worth of each rule and each constant of admission: every variant is the source with one edit, on the
+ * simulated scenarios (all sets but the final one, lib/measured-run.ts). Virtual time; 25 s of one core per variant and
+ * seed.
  *
  *   npm run bench:admission [-- --seeds 1,2] [--constants 1] [--only samples,fell] [--threads 2] [--write]
  *
- * `--seeds` are those of the rules, `--constants` those of the constants. Writes bench/results/admission.json, where what was
- * measured before is kept, and docs/admission-curves.md from it. `--write` measures nothing. How it does against other limiters:
- * bench/admission-held-out.ts.
+ * `--seeds` applies to the rules, `--constants` to the constants. Writes bench/results/admission.json, which keeps the
+ * earlier measurements, and docs/admission-curves.md from it. `--write` measures nothing. bench/admission-held-out.ts
+ * compares with other limiters.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'

@@ -1,12 +1,13 @@
 /**
- * Every benchmark behind docs/benchmarks.md, and most of those behind docs/costs.md, one after another, then both
- * documents. About twenty minutes; it wants the machine for itself. Each can be run alone: node bench/<name>.ts.
+ * Runs every benchmark behind docs/benchmarks.md, and most of those behind docs/costs.md, one after another, then
+ * writes both documents. Takes about twenty minutes and needs a quiet machine. Each can run alone: node
+ * bench/<name>.ts.
  */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** These print what they found; the others write their own file under results/. */
+/** These print their results; the others write their own file in results/. */
 const PRINTING = ['accept-lanes']
 
 for (const name of ['shed-cost', 'overhead', 'accept-lanes', 'outbound', 'write-docs']) {

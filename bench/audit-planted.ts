@@ -1,11 +1,11 @@
 /**
- * How many planted causes does `meltlab audit` find, and what does it find where nothing is? Mixes of five of twenty
- * (lib/planted-app.mjs) are drawn by a seed, with node:http, Express and Fastify in turn, then two clean apps.
+ * How many planted causes does `meltlab audit` find, and what does it find in clean apps? A seed draws mixes of five of
+ * the twenty causes (lib/planted-app.mjs), with node:http, Express and Fastify round robin. Two clean apps follow.
  *
  *   node bench/audit-planted.ts [--mixes 24] [--seed 1] [--dry]
  *
- * Bars: 95 % are found, and nothing that is not planted. Ends with 3 when one is missed. Writes bench/results/audit-planted.json
- * unless --dry. Build first; about twenty seconds a mix.
+ * Bars: it finds 95 % of the planted causes, and reports none that is not planted. Ends with 3 when a bar is missed.
+ * Writes bench/results/audit-planted.json unless --dry. Build first; about twenty seconds a mix.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const IN_A_MIX = 5
 const LEAST_SHARE = 0.95
 const FRAMEWORKS = ['http', 'express', 'fastify'] as const
 
-/** By name what is to be found; the last two are properties of the server and have no path. */
+/** Expected cause of each plant. The last two are properties of the server and have no path. */
 const PLANTS: Readonly<Record<string, Cause>> = {
   hashPassword: 'loop-held',
   parseReport: 'loop-held',
@@ -60,7 +60,7 @@ interface Mix {
   /** Empty for a clean app. */
   readonly planted: readonly string[]
   readonly missed: readonly string[]
-  /** Findings that are not planted, in words. */
+  /** Findings that are not planted, as text. */
   readonly extra: readonly string[]
 }
 
@@ -97,7 +97,7 @@ async function findingsOf(planted: readonly string[], framework: string): Promis
   return JSON.parse(stdout) as AuditResult
 }
 
-/** The cause, and a line of the function: from its name to the next. */
+/** The cause must match, and the line must lie in the function: from its name to the next. */
 function isOf({ cause, where }: Finding, name: string): boolean {
   if (cause !== PLANTS[name]) return false
   const begin = lineOf(name)
@@ -112,7 +112,7 @@ const all: Mix[] = []
 try {
   for (let mix = 0; mix < mixes + 2; mix++) {
     const planted = mix < mixes ? drawn() : []
-    // The clean ones are Express and Fastify.
+    // The clean apps use Express and Fastify.
     const framework = mix < mixes ? FRAMEWORKS[mix % FRAMEWORKS.length]! : FRAMEWORKS[1 + mix - mixes]!
     const { findings } = await findingsOf(planted, framework)
     const missed = planted.filter(name => !findings.some(each => isOf(each, name)))

@@ -1,14 +1,14 @@
 /**
- * What late queries cost a pool of pg that is asked for more than it can do: good answers, connections made, and
- * backends at work, per deadline.
+ * Measures the cost of late queries for a pool of pg that is offered more than it can serve: good answers, connections
+ * made, and backends at work, per deadline.
  *
  *   node bench/cancelled-queries.ts [--deadlines 1000,700,300] [--arms within,protect] [--rate 200] [--seconds 20]
  *                                   [--source packages/meltproof/src]
  *
- * A real PostgreSQL (from npm), a pool of 10, queries of 200 ms (so 50/s is all there is), asked for at --rate over HTTP.
- * Arms: `within` calls within(deadline, () => pool.query(...)) in each request and nothing else; `protect` is a server that
- * is protected with { deadlineMs }; `patient` is `within` at exactly what the pool can do, without a deadline. --source
- * measures another version of the library beside this one.
+ * A real PostgreSQL (from npm), a pool of 10 and queries of 200 ms, so the capacity is 50/s. Requests for them arrive
+ * at --rate over HTTP. Arms: `within` calls within(deadline, () => pool.query(...)) in each request and nothing else;
+ * `protect` is a server that is protected with { deadlineMs }; `patient` is `within` at exactly the capacity of the
+ * pool, without a deadline. --source measures another version of the library.
  *
  * Bar: at least 90 % of the patient answers, at most 20 new connections.
  */

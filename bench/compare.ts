@@ -3,10 +3,11 @@
  *
  *   node bench/compare.ts [rounds]             a hundred comparisons of a program with itself, and a hundred with one that is
  *                                              5 % slower, on made-up machines whose noise is assumed
- *   node bench/compare.ts --real [minutes]     as many as fit, of a real server on this machine, of 10 and of 20 rounds
+ *   node bench/compare.ts --real [minutes]     the same with a real server on this machine, in blocks of 10 and of 20
+ *                                              rounds, until the time is up
  *
- * Exit code 1 when more than 5 of 100 comparisons with itself show any difference, or when of the changes of 5 % fewer than 9
- * in 10 are found (on made-up machines: on those that scatter by up to 2 %).
+ * Exit code 1 when more than 5 of 100 comparisons of a program with itself show any difference, or when fewer than 9 in
+ * 10 of the changes of 5 % are found (on made-up machines: on those that scatter by up to 2 %).
  */
 import { resultOf } from '../packages/lab/src/compare/comparable.ts'
 import { type Comparison, compare, type Side } from '../packages/lab/src/compare/compare.ts'
@@ -20,7 +21,7 @@ const COMPARISONS = 100
 const MOST_FALSE = 0.05
 const LEAST_FOUND = 0.9
 
-/** Assumed scatter from run to run; `--real` says what that of this machine is. */
+/** Assumed scatter from run to run. `--real` measures the scatter of this machine. */
 const MACHINES: readonly (Noise & { readonly mustFind: boolean })[] = [
   { name: 'quiet', scatter: 0.01, disturbed: 0, drift: 0, memory: 0.9, mustFind: true },
   { name: 'usual', scatter: 0.015, disturbed: 0.05, drift: 0, memory: 0.9, mustFind: true },
@@ -54,7 +55,7 @@ function simulated(rounds: number): void {
   }
 }
 
-/** Rounds in turns, as `compare --a --b` does them. */
+/** Alternates the sides from round to round, like `compare --a --b`. */
 function compareSimulated(noise: Noise, slower: number, rounds: number, random: () => number): Comparison {
   const machine = new SimulatedMachine(noise, random)
   const results: { a: ReturnType<typeof resultOf>[]; b: ReturnType<typeof resultOf>[] } = { a: [], b: [] }
@@ -66,7 +67,7 @@ function compareSimulated(noise: Noise, slower: number, rounds: number, random: 
   return compare({ name: 'A', results: results.a }, { name: 'B', results: results.b })
 }
 
-/** Three arms in turns: one program twice, and one that is 5 % slower. Every comparison has rounds of its own. */
+/** Three alternating arms: one program twice, and one that is 5 % slower. No two comparisons share a round. */
 async function onThisMachine(minutes: number): Promise<void> {
   const { node, cpu, cores, kernel, loadBefore } = conditions()
   const [same, again, slower] = await measureTurns([1, 1, 1.05] as const, Date.now() + minutes * 60_000)
@@ -87,7 +88,7 @@ async function onThisMachine(minutes: number): Promise<void> {
 
 type Documents = Parameters<typeof sideOf>[1]
 
-/** Undefined for one that was refused. */
+/** Undefined for a comparison that was refused. */
 function blocks(a: Documents, b: Documents, rounds: number): (Comparison | undefined)[] {
   return Array.from({ length: Math.floor(Math.min(a.length, b.length) / rounds) }, (_, block) => {
     const side = (name: string, of: Documents): Side => sideOf(name, of, block * rounds, rounds)
@@ -118,7 +119,7 @@ function isReal({ verdict }: ComparedFigure): boolean {
   return verdict === 'better' || verdict === 'worse'
 }
 
-/** Half the width of the middle 68 %, as a share of the median: of a normal distribution the standard deviation. */
+/** Half the width of the middle 68 % as a share of the median: for a normal distribution, the standard deviation. */
 function scatterOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))]!

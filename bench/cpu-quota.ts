@@ -1,18 +1,19 @@
 /**
- * One server in a control group that holds it to a share of a core: good answers, late answers and sheds, CPU and the time that
- * it was throttled. Arms in turns: bare, under register, the same without a limit, with what a fleet asks of it (`told`: load
- * reports and agent checks), and with metrics too (`measured`). Loads are percents of what the bare server can do with the same
- * share, which is searched before and measured again after. Needs root, and a cpu cgroup (version 1 or 2). Build first.
+ * Measures one server in a control group that limits it to a share of a core: good answers, late answers and sheds,
+ * CPU, and the time for which it was throttled. Alternating arms: bare; under register; the same without a limit; with
+ * the requests of a fleet (`told`: load reports and agent checks); and with metrics too (`measured`). Loads are
+ * percents of the capacity of the bare server at the same share, which is searched before and measured again after.
+ * Needs root, and a cpu cgroup (version 1 or 2). Build first.
  *
  *   node bench/cpu-quota.ts [--rounds 2] [--seconds 10] [--share 50,25,22] [--load 50,90,200] [--period 100]
  *     [--arms bare,protected,told,measured] [--dry]
  *
- * --period is in ms; containers use 100. With --share the other shares stay in the result, while the code is the same. Half an
- * hour in all.
+ * --period is in ms; containers use 100. With --share, the other shares stay in the result while the code is the same.
+ * Takes half an hour in all.
  *
- * Bars: under register, told or not, at least 97 % of the goodput of the best arm, a p99 of at most 0.5 s, no answer later than a
- * second, and below the capacity no more sheds than bare has late answers. Ends with 3 when one is missed. Writes
- * bench/results/cpu-quota.json and the table in docs/fleet.md.
+ * Bars: under register, with load reports or without, at least 97 % of the goodput of the best arm, a p99 of at most
+ * 0.5 s, no answer later than a second, and below the capacity no more sheds than bare has late answers. Ends with 3
+ * when a bar is missed. Writes bench/results/cpu-quota.json and the table in docs/fleet.md.
  */
 import { join } from 'node:path'
 import { makeContext } from '../packages/lab/src/experiment/context.ts'
@@ -69,11 +70,11 @@ const where = conditions()
 const cores = coresOf(allowedCores())
 const page = join(import.meta.dirname, '../docs/fleet.md')
 
-/** V8 compiles, which takes seconds with a quarter of a core, and a limit settles: this time does not count. */
+/** This time does not count: V8 compiles, which takes seconds with a quarter of a core, and the limit settles. */
 const LEARNS_S = 10
 const TIMEOUT_MS = 3000
 const CONNECTIONS = 400
-/** fleet-service.js spins five times as long. */
+/** Divided by 5 because fleet-service.js spins five times as long. */
 const spin = { [spinVariable]: String(Math.round((await calibrateSpin(cores?.server)) / 5)) }
 
 interface Held {
@@ -82,7 +83,7 @@ interface Held {
   readonly stop: () => Promise<void>
 }
 
-/** Starts the service in the group; a container's process is in it from its first instruction on, this one from its first request. */
+/** Starts the service, and then puts it into the group. A container holds its process from the start. */
 async function start(
   context: Context,
   cpu: CpuGroup,
@@ -121,7 +122,7 @@ async function start(
   return { app, group, stop, admin }
 }
 
-/** Of the bare service with this share. */
+/** Capacity of the bare service with this share. */
 async function capacityOf(context: Context, cpu: CpuGroup, share: number, users?: number) {
   const { app, stop } = await start(context, cpu, share, 'bare')
   const target = {
@@ -194,7 +195,7 @@ interface Asked {
   readonly arm: Arm
   readonly load: number
   readonly rate: number
-  /** Of the arrivals: each round has others. */
+  /** Seed of the arrivals. Each round has another one. */
   readonly seed: number
 }
 

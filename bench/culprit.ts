@@ -1,19 +1,20 @@
 /**
- * Who held the event loop? Plants stalls of 100 ms to 3 s in fifteen forms in a server under register with
- * MELTPROOF_CULPRIT=on, and compares what it names with the line that the server's own source marks. Build first.
+ * Which line held the event loop? Plants stalls of 100 ms to 3 s in fifteen forms in a server under register with
+ * MELTPROOF_CULPRIT=on, and compares the line it names with the line that the source of the server marks. Build first.
  *
  *   node bench/culprit.ts [--count 500] [--seed 1] [--fresh] [--dry]
  *   node bench/culprit.ts --costs [--seconds 60] [--turns 24] [--dry]
  *   node bench/culprit.ts [--only FORM] [--node PATH]     writes nothing
  *
- * Several runs add up to 500 stalls while the code is the same, also one that was stopped; --fresh begins again. Right is the
- * file and the line (or a range of lines that is the planted line alone); unknown is `unknown` or no record at all; anything
- * else is wrong, also a record that belongs to no planted stall and names a place that did not run meanwhile. --costs measures two such
- * servers side by side, one of them without MELTPROOF_CULPRIT: at rest, then the CPU and the latency of requests, in turns.
+ * Several runs add up to 500 stalls while the code is the same, and so does a run that was stopped; --fresh begins
+ * again. Right is the file and the line (or a range of lines that is the planted line alone). Unknown is `unknown` or
+ * no record at all. Anything else is wrong, including a record that belongs to no planted stall and names a place that
+ * did not run during it. --costs measures two such servers side by side, one of them without MELTPROOF_CULPRIT: first
+ * at rest, then the CPU and the latency of requests, alternating.
  *
- * Bars: 95 % right, none wrong; at rest 0.5 % of a core and 4 MB; a request takes at most 1.01 times the CPU, and its median and
- * p99 are at most 1.01 times as long. Ends with 3 when one is missed. Writes bench/results/culprit.json and the table in
- * docs/culprit.md.
+ * Bars: 95 % right, none wrong. At rest, 0.5 % of a core and 4 MB. A request takes at most 1.01 times the CPU, and its
+ * median and p99 are at most 1.01 times as long. Ends with 3 when a bar is missed. Writes bench/results/culprit.json
+ * and the table in docs/culprit.md.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -53,12 +54,12 @@ import { quantile } from './lib/quantile.ts'
 const FOLDER = resolve(import.meta.dirname, 'lib/culprit')
 const PAGE = resolve(import.meta.dirname, '../docs/culprit.md')
 const LONGEST_MS = 3000
-/** Stalls after which the figures are written: a run that is stopped loses no more. */
+/** Writes the figures after this number of stalls. A run that is stopped loses at most these. */
 const PART = 50
-/** Requests a second, and how long each server is asked in its turn. */
+/** Requests per second, and the duration of the turn of each server. */
 const RATE = 1000
 const TURN_MS = 3000
-/** V8 compiles, and the watcher starts. */
+/** Until V8 has compiled and the watcher has started. */
 const SETTLES_MS = 15_000
 
 const options = scriptOptions(import.meta.filename, {
@@ -118,7 +119,7 @@ async function plant(files: readonly string[]): Promise<PlantedFigures> {
   if (values.only !== undefined && !forms.includes(values.only)) throw new Error(`--only knows ${forms.join(', ')}`)
   const wanted = values.only === undefined ? forms : [values.only]
   const random = randomOf(options.whole('seed') + before)
-  // Other requests: some are in the same turn as a stall, and some wait for its end.
+  // Other requests: some run in the same turn of the loop as a stall, and some wait for its end.
   const others = setInterval(() => void server.text('/quick').catch(() => {}), 50)
   await sleep(2000)
   const found = async (): Promise<Judged> => judged(await server.json<Report>('/report'))
@@ -165,10 +166,10 @@ async function costs(files: readonly string[]): Promise<CostFigures> {
   const more = (key: 'rss' | 'privateMb'): number => after[1]![key] - after[0]![key]
   const rest = { offShare, onShare, rssMb: more('rss'), ownMb: more('privateMb') }
   const turns: { readonly off: Turn; readonly on: Turn }[] = []
-  // The first turns compile.
+  // V8 compiles in the first turns.
   for (const server of both) await turn(server)
   for (let i = 0; i < options.whole('turns'); i++) {
-    // Each is as often the first.
+    // Both servers are first equally often.
     const order = i % 2 === 0 ? both : ([on, off] as const)
     const [first, second] = [await turn(order[0]), await turn(order[1])]
     turns.push(i % 2 === 0 ? { off: first, on: second } : { off: second, on: first })
@@ -181,7 +182,7 @@ async function costs(files: readonly string[]): Promise<CostFigures> {
 }
 
 interface Turn {
-  /** CPU of the process, us a request. */
+  /** CPU of the process per request, us. */
   readonly cpuUs: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -222,7 +223,7 @@ interface Server {
   stop(): void
 }
 
-/** Runs where the scheduler has its way, unless it is to have a core. */
+/** Without `core`, the scheduler chooses the core. */
 async function start(
   files: readonly string[],
   variables: Readonly<Record<string, string>>,
@@ -260,7 +261,7 @@ async function start(
   }
 }
 
-/** The compiled TypeScript, and the addon: empty where there is no C compiler. */
+/** Paths of the compiled TypeScript and of the addon, which is empty where there is no C compiler. */
 function prepare(): string[] {
   const typed = join(scratch, 'typed.mjs')
   buildSync({

@@ -1,15 +1,14 @@
 /**
- * What a time limit costs: CPU to begin and end one, bytes that a pending one holds, against AbortSignal.timeout,
- * p-timeout and cockatiel; how late a true timeout is told.
+ * Measures the cost of a time limit: CPU to begin and end one, and bytes that a pending one holds, compared with
+ * AbortSignal.timeout, p-timeout and cockatiel. Also measures how late a true timeout is reported.
  *
  *   node bench/deadline.ts [--rounds 5]
  *
- * Every figure comes from a process of its own, the ways in turn, median of the rounds. Writes
- * bench/results/deadline.json and docs/costs.md. False and missed timeouts of real clients:
- * bench/outbound.ts.
+ * Every figure comes from its own process, the ways alternate, and the results are medians of the rounds. Writes
+ * bench/results/deadline.json and docs/costs.md. bench/outbound.ts measures false and missed timeouts of real clients.
  *
- * Bars: a fair deadline costs at most 1 us and holds at most 200 bytes; every true timeout told within 20 ms plus what
- * was given back.
+ * Bars: a fair deadline costs at most 1 us and holds at most 200 bytes; every true timeout is reported within 20 ms
+ * plus the stalls by which it was extended.
  */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

@@ -1,12 +1,12 @@
 /**
- * What a drain loses (packages/meltproof/src/server/operate/drain.ts): requests that were sent and not answered while a
- * server goes away under load. Clients ask again some time after each answer, on keep-alive connections or on a new one each.
- * `balanced`: they stop 100 ms after the drain began, as behind a balancer that asks for readiness that often. `direct`:
- * they go on. `rate`: so many requests a second on standing connections that are used in turn, each about once a second:
- * what an idle connection gets when it is closed a second after its last request. A refused request is no loss, since it can
- * be sent elsewhere.
+ * Measures what a drain loses (packages/meltproof/src/server/operate/drain.ts): requests that were sent and not
+ * answered while a server shuts down under load. Clients send their next request some time after each answer, on
+ * keep-alive connections or on a new one each. `balanced`: they stop 100 ms after the drain began, like a balancer that
+ * checks readiness at this interval. `direct`: they continue. `rate`: this number of requests per second on standing
+ * connections, round robin, so each is used about once a second. It shows what happens on an idle connection that is
+ * closed a second after its last request. A refused request is no loss, because it can be sent elsewhere.
  *
- * Every drain is a server process of its own; the figures are sums over the rounds. Loopback only.
+ * Every drain has its own server process; the figures are sums over the rounds. Loopback only.
  *
  *   node bench/drain.ts [--rounds 10] [--clients 64] [--cases 'rate 160']
  */
@@ -25,18 +25,18 @@ interface Case {
   readonly name: string
   readonly options: ProtectOptions
   readonly fresh: boolean
-  /** Clients go on for so long after the drain began, ms. */
+  /** Clients continue for this long after the drain began, ms. */
   readonly goOnMs: number
   readonly load: ByUsers | ByRate
 }
 
 interface ByUsers {
-  /** Between an answer and the client's next request, ms. */
+  /** Time between an answer and the next request of the client, ms. */
   readonly thinkMs: number
 }
 
 interface ByRate {
-  /** Requests a second, whatever the server does. */
+  /** Requests per second, independent of the answers. */
   readonly rate: number
   readonly connections: number
 }
@@ -61,7 +61,7 @@ const CASES: readonly Case[] = [
   })),
 ]
 
-/** How long a request takes at the server, ms. */
+/** Time that a request takes at the server, ms. */
 const SERVICE_MS = 30
 const WARM_UP_MS = 700
 const DRAIN_MS = 6000

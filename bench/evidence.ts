@@ -1,16 +1,17 @@
 /**
- * Mixes on one path, bursts and clients who mislead, on real servers: each workload bare and protected, in turns. About
- * twelve minutes a round; the machine should be quiet.
+ * Runs mixes on one path, bursts, and clients that mislead against real servers: each workload bare and protected,
+ * alternating. About twelve minutes a round; the machine should be quiet.
  *
  *   node bench/evidence.ts [--only strangled,flooded] [--rounds 3] [--quick] [--json FILE] [--write]
  *                          [--meltproof packages/meltproof/src/index.ts] [--arms bare,protected]
  *
- * For each arm: requests offered; in time (2xx within 1 s of the time they were due); in their own time (answered within
- * 1 s, or 1 s after what they take alone); late, never answered included; shed (503); failed; the most handlers at work at
- * once; the slowest answer. Sums of the rounds, maxima for the last two. A bar is neither met nor
- * missed where bare did not do what it does on a quiet machine, or the load generator was late itself.
+ * For each arm: requests offered; in time (2xx within 1 s of the time they were due); in their own time (answered
+ * within 1 s, or within 1 s after the time that they take alone); late, including those never answered; shed (503);
+ * failed; the maximum of handlers at work at the same time; the slowest answer. All are sums of the rounds, except for
+ * the last two, which are maxima. A bar is neither met nor missed if bare did not do what it does on a quiet machine,
+ * or if the load generator itself was late.
  *
- * --quick   one round unless --rounds says otherwise, and shorter ones (about six minutes each)
+ * --quick   one round unless --rounds is given, and shorter ones (about six minutes each)
  * --json    writes every round to FILE; --write: to bench/results/evidence.json
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process'
@@ -27,7 +28,7 @@ import { EVIDENCE, type EvidenceWorkload, type Outcome } from './lib/evidence-wo
 
 const ARMS = ['bare', 'protected'] as const
 type Arm = (typeof ARMS)[number]
-/** A generator that is later than this proves nothing against the server. */
+/** A generator that is later than this proves nothing about the server. */
 const CLIENT_LATE_MS = 500
 const SECONDS: readonly [full: number, quick: number] = [15, 6]
 
@@ -49,7 +50,7 @@ interface Evidence {
   readonly name: string
   readonly what: string
   readonly bar: string
-  /** Null when the machine was too busy to tell, or only one arm ran. */
+  /** Null when the machine was too busy to judge, or only one arm ran. */
   readonly met: boolean | null
   readonly arms: Partial<Record<Arm, readonly Round[]>>
 }
@@ -103,7 +104,7 @@ async function run(each: EvidenceWorkload, arm: Arm, seconds: number, hashRounds
   }
 }
 
-/** How many rounds of PBKDF2 the thread pool does so many of per second. */
+/** The number of rounds of PBKDF2 at which the thread pool does `perSecond` hashes per second. */
 async function calibrated(each: EvidenceWorkload, perSecond: number): Promise<number> {
   const { child } = await start(each, 'bare')
   const hashRounds = await ask<number>(child, { perSecond })
@@ -137,7 +138,7 @@ async function ask<T>(child: ChildProcess, what: EvidenceAsk): Promise<T> {
   return value
 }
 
-/** The last one: the load generator has the others. */
+/** The last core, because the load generator uses the others. */
 function serverCore(): string {
   return String(availableParallelism() - 1)
 }

@@ -1,15 +1,15 @@
 /**
- * `npm run figures`: makes every published figure again, on this commit and this machine, each with three rounds in turns or
- * more where its script has rounds. A quiet machine of two cores needs less than two hours. The run can be stopped at any
- * time: runs/figures/state.json keeps which steps have ended, and the next run at the same commit continues after them. At
- * the end the results and pages are in the work tree, to be read and committed.
+ * `npm run figures`: measures every published figure again, on this commit and this machine, with at least three
+ * alternating rounds where the script has rounds. A quiet machine with two cores needs less than two hours. The run can
+ * be stopped at any time: runs/figures/state.json records the steps that have ended, and the next run at the same
+ * commit continues after them. At the end, the results and pages are in the work tree, ready for review and commit.
  *
- *   --list, --dry-run  what would run, for how long, what that would publish, and which figures are older than the code
+ *   --list, --dry-run  the steps that would run, how long they take, what they publish, and outdated figures
  *   --only LIST        these steps, such as shed-cost,overload-steps, and the pages; `scoreboard` is all of its steps
- *   --all              also the steps that are left out otherwise: the scoreboard, virtual time, and apps from npm
+ *   --all              also the steps that are omitted by default: the scoreboard, virtual time, and apps from npm
  *
- * It refuses a work tree with changes, and a machine on which something else runs. Exit code 1 when a step failed or was not
- * begun, 2 when it is refused.
+ * It refuses a work tree with changes, and a machine on which something else runs. Exit code 1 when a step failed or
+ * was not begun, 2 when the run is refused.
  */
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'

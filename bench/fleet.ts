@@ -1,14 +1,15 @@
 /**
- * Fleets that are told and fleets that are not: every scenario of packages/meltproof/sim/fleet behind every balancer, on a
- * virtual clock. Some three minutes a seed, and the fleet of a thousand as long again.
+ * Simulates fleets with load reports or agent checks, and fleets without: every scenario of
+ * packages/meltproof/sim/fleet behind every balancer, on a virtual clock. About three minutes a seed, and three more
+ * for the fleet of a thousand.
  *
  *   node bench/fleet.ts [--only haproxy,envoy] [--seeds 1,2,3] [--thousand]
  *   node bench/fleet.ts --pages
  *
  * Writes bench/results/fleet.json, and from it docs/fleet-figures.md and the pictures of docs/fleet.md.
  *
- * `--only` names balancers, and prints without writing. `--thousand` runs the fleet of a thousand alone, with the first seed
- * and behind four of them; the other figures stay as they were. `--pages` runs nothing.
+ * `--only` names balancers, and prints without writing. `--thousand` runs only the fleet of a thousand, with the first
+ * seed and behind four of the balancers; the other figures stay. `--pages` simulates nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

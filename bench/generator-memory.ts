@@ -1,11 +1,11 @@
 /**
- * Is the generator's memory flat? 10,000 requests a second for ten minutes, and the resident memory of the process that
- * sends them, every ten seconds.
+ * Is the generator's memory flat? Sends 10,000 requests a second for ten minutes, and reads the resident memory of the
+ * sending process every ten seconds.
  *
  *   node bench/generator-memory.ts [minutes]
  *
- * The first fifth of the run is growing up: the heap takes what it needs. From there the median of the last fifth may exceed
- * that of the second by 8 MiB; then the exit code is 0, else 1.
+ * In the first fifth of the run the heap grows to the size it needs. The median of the last fifth may exceed that of
+ * the second by 8 MiB. The exit code is 0 if it does not exceed this, else 1.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,11 +1,11 @@
 /**
- * Does a generator that was stopped ever certify what the stop made? It is stopped once in a run, for 1 to 100 ms, two
- * hundred times, at four loads; runs without a stop are the truth.
+ * Does a generator that was stopped ever certify what the stop caused? It is stopped once in each run, for 1 to 100 ms,
+ * in two hundred runs at four loads. Runs without a stop are the truth.
  *
  *   node bench/generator-stops.ts [stops]
  *
  * A certificate is wrong when a figure exceeds the worst of the runs without a stop by more than a certificate allows.
- * Exit code 1 when there is one, or when no run without a stop is certified: on a quiet machine they are.
+ * Exit code 1 when there is one, or when no run without a stop is certified, although these are on a quiet machine.
  */
 import { doubtedMs, FIGURES } from '../packages/lab/src/load/certify.ts'
 import { seededRandom } from '../packages/lab/src/load/random.ts'
@@ -15,7 +15,7 @@ import { StoppedGenerator, type StoppedCase, type StoppedRun } from './lib/stopp
 const DURATION_MS = 600
 const CONTROLS = 6
 const CASES: readonly StoppedCase[] = [
-  // Asleep between requests; awake all the time; a server that is busy 80 % of it; a high rate.
+  // A generator that sleeps between requests; one that stays awake; a server that is 80 % busy; a high rate.
   { rate: 100, workMs: 0, durationMs: DURATION_MS },
   { rate: 1000, workMs: 0.2, durationMs: DURATION_MS },
   { rate: 400, workMs: 2, durationMs: DURATION_MS },

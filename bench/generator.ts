@@ -1,11 +1,11 @@
 /**
- * Measures the load generator itself against its bars: how much CPU a request
- * costs, which open-loop rate one core keeps, and how far p50 and p99 are from the truth.
+ * Measures the load generator itself against its bars: the CPU cost of a request, the open-loop rate that one core
+ * sustains, and the error of p50 and p99.
  *
  *   node bench/generator.ts [rounds]
  *
- * The server (lib/raw-server.mjs) has a core of its own; generators have another. The truth for the accuracy test is
- * a client that does nothing but spin on one connection, closed loop: what this machine's loopback and that server take.
+ * The server (lib/raw-server.mjs) has its own core; generators have another. The truth for the accuracy test is a
+ * client that only spins on one connection, closed loop: the time of the loopback and that server on this machine.
  * Figures are medians of the rounds. Writes results/generator.json; bench/write-generator.ts makes the page.
  */
 import { execFile, spawn } from 'node:child_process'
@@ -23,7 +23,7 @@ import { median, pinning } from './lib/measured-server.ts'
 
 const SELF = fileURLToPath(import.meta.url)
 
-/** Prints of a Node process on a core. */
+/** Output of a Node process on a core. */
 const printed = async (core: number | undefined, ...args: string[]): Promise<string> => {
   const [command, ...rest] = pinned([process.execPath, '--no-deprecation', ...args], core)
   return (await promisify(execFile)(command!, rest)).stdout
@@ -35,7 +35,7 @@ interface Round {
   readonly p99: number
   readonly lagP50: number
   readonly lagP99: number
-  /** CPU of the worker without its idle turns, and of the whole process with everything. Microseconds a request. */
+  /** CPU per request of the worker without its idle turns, and of the whole process, us. */
   readonly workUs: number
   readonly processUs: number
   readonly certified: boolean
@@ -44,13 +44,13 @@ interface Round {
 /** Medians of the rounds. */
 export interface GeneratorResult extends Conditions {
   readonly rounds: number
-  /** The first is the open loop at 1,000/s. */
+  /** The first row is the open loop at 1,000/s. */
   readonly rows: readonly (Omit<Round, 'certified'> & { readonly run: string; readonly certified: number })[]
-  /** Milliseconds, of the client that spins. */
+  /** Latency of the client that spins, ms. */
   readonly truth: { readonly p50: number; readonly p99: number }
 }
 
-/** In the child: one run. */
+/** Runs in the child process: one run. */
 const load = async (url: string, kind: string, amount: number, connections: number): Promise<Round> => {
   const request = planOf({ url, durationMs: 3000, ...(kind === 'open' ? { rate: amount } : { users: amount }) })
   const cpu = process.cpuUsage()
@@ -71,7 +71,7 @@ const load = async (url: string, kind: string, amount: number, connections: numb
   }
 }
 
-/** In the child: the truth. One request at a time, 1 ms apart, the loop never asleep. */
+/** Runs in the child process: the truth, with one request at a time, 1 ms apart, and a loop that never sleeps. */
 const truth = async (port: number): Promise<{ p50: number; p99: number }> => {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   await once(socket, 'connect')

@@ -1,13 +1,14 @@
 /**
- * How many handlers work at once, and what clients get, when they lose patience or forge deadlines and a dependency hangs:
- * bare, with a limit of 16, and with the limit that is learned.
+ * Measures how many handlers work at the same time, and what clients get, when clients disconnect early or forge
+ * deadlines and a dependency hangs: bare, with a limit of 16, and with the learned limit.
  *
  *   node bench/handlers-at-work.ts [--case hang,deadline,some,silent,cheap,ways] [--meltproof DIR]
  *
- * Bar: with a limit of 16 at most 32 handlers at work, whatever happens. `--meltproof` names another
- * checkout's packages/meltproof/src/index.ts, to compare with. About five minutes. `ways` has every way in which a client can
- * end a response whose handler works (packages/meltproof/test/server/ways-out.ts): 48 clients, one after the other. Outages and forged deadlines at a pool
- * are workloads of the scoreboard; slow uploads are tests of packages/meltproof/test/server.
+ * Bar: with a limit of 16, at most 32 handlers at work in all cases. `--meltproof` names
+ * packages/meltproof/src/index.ts of another checkout, to compare with. About five minutes. `ways` covers every way in
+ * which a client can end a response while its handler works (packages/meltproof/test/server/ways-out.ts): 48 clients,
+ * one after the other. Outages and forged deadlines at a pool are workloads of the scoreboard; slow uploads are tests
+ * of packages/meltproof/test/server.
  */
 import { join, resolve } from 'node:path'
 import { planOf } from '../packages/lab/src/load/load-request.ts'
@@ -23,7 +24,7 @@ interface Load {
   readonly rate: number
   readonly seconds: number
   readonly path?: string
-  /** Clients leave after this long. */
+  /** Clients disconnect after this time. */
   readonly patienceMs: number
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -32,9 +33,9 @@ interface Case {
   readonly what: string
   readonly server: string
   readonly hangs?: true
-  /** Options of protect() besides the limit; such a case has no bare arm. */
+  /** Further options of protect(). A case with such options has no bare arm. */
   readonly options?: object
-  /** What the first of them gets is told. */
+  /** The table shows the answers to the first load. */
   readonly loads: readonly Load[]
 }
 

@@ -1,23 +1,26 @@
 /**
- * Whether the truth lies in the interval that `meltlab attack` says it lies in: up to twenty runs on one server, with and
- * without a core of their own, at 500 and 1,000 requests a second, with vegeta in turns. About two minutes each; the
- * machine must be quiet. Writes results/interval-truth.json; runs of the other kind stay in it while the code is the same.
+ * Does the interval that `meltlab attack` reports contain the truth? Up to twenty runs on one server, with and without
+ * a core for the generator alone, at 500 and 1,000 requests a second, alternating with vegeta. About two minutes for
+ * each --core; the machine must be quiet. Writes results/interval-truth.json; runs with the other --core stay in it
+ * while the code is the same.
  *
  *   node bench/interval-truth.ts --core own|any [--runs 5] [--seconds 4] [--dry]
  *
- * The truth is what the server would show to a generator that disturbs nothing, which no tool can read. It is bounded: an
- * answer takes at least what the server itself counts from request to answer (it does not see the wait in its socket), and
- * at most what vegeta sees, which adds its own lateness. Both are taken from the runs of vegeta just before and just after,
- * so that what the lab's own generator takes from the server does not count as the server's. A run misses when its interval
- * for p50, p90 or p99 and these bounds have nothing in common. The truth certainly lies in the interval when all of the bounds
- * does, which is counted too; vegeta's own lateness makes the bounds too wide.
+ * The truth is what the server would show to a generator that disturbs nothing, which no tool can read. It is bounded:
+ * an answer takes at least the time that the server itself counts from request to answer (it does not see the wait in
+ * its socket), and at most the time that vegeta measures, which adds its own lateness. Both bounds come from the runs
+ * of vegeta just before and just after, so that load on the server by the generator of the lab does not count as the
+ * server's own. A run misses when its interval for p50, p90 or p99 does not overlap these bounds. The interval
+ * certainly contains the truth when it contains both bounds, which is counted too; the lateness of vegeta makes the
+ * bounds too wide.
  *
- * The bar: of twenty runs at most one misses. Ends with 3 when more of them do.
+ * The bar: at most one run of twenty misses. Ends with 3 when more do.
  *
- * A run in which others used a tenth of a core or more is no run: it is made again, up to as many times as were asked for.
+ * A run in which other processes used a tenth of a core or more is repeated. At most --runs runs are repeated at each
+ * rate.
  *
- * --core   own: server and generators have one each; any: the scheduler has its way
- * --runs   of the lab, at either rate
+ * --core   own: the server and the generators have one core each; any: the scheduler chooses
+ * --runs   runs of the lab at each rate
  * --dry    prints and writes nothing
  */
 import { execFile, spawn } from 'node:child_process'
@@ -39,29 +42,29 @@ import { extendable, readResult, resultFile, together } from './lib/parts.ts'
 
 const CONNECTIONS = 50
 const RATES = [500, 1000]
-/** Of the runs. */
+/** Share of the runs. */
 const LEAST_HELD = 0.95
 
 interface Bound {
-  /** As the server counts. */
+  /** Counted by the server. */
   readonly own: Of<number>
-  /** As vegeta sees it. */
+  /** Measured by vegeta. */
   readonly seen: Of<number>
 }
 
 interface Run {
   readonly pinned: boolean
   readonly rate: number
-  /** Milliseconds: without the generator's own delay, and as measured. */
+  /** From the latency without the delay of the generator to the measured latency, ms. */
   readonly interval: Of<Range>
-  /** Milliseconds: at least, at most. */
+  /** Lower and upper bound, ms. */
   readonly truth: Of<Range>
   readonly certificate: string
-  /** Cores that others used meanwhile, on average. */
+  /** Cores that other processes used during the run, on average. */
   readonly foreign: number
-  /** The truth may lie in each interval: it and the bounds have something in common. */
+  /** The truth may lie in each interval: each overlaps the bounds. */
   readonly holds: boolean
-  /** The truth certainly does: the bounds lie in the interval. */
+  /** The truth certainly lies in each interval: each contains the bounds. */
   readonly contains: boolean
 }
 

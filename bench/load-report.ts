@@ -1,6 +1,6 @@
 /**
- * What `reportLoadTo` costs: CPU of the process, without the kernel, because the socket drops what it is given. Each case has a
- * process of its own, in turns; medians.
+ * Measures the cost of `reportLoadTo`: CPU of the process, without the kernel, because the socket discards its input.
+ * Each case runs in its own process, alternating; medians.
  *
  *   node bench/load-report.ts [--rounds 9]
  *
@@ -25,9 +25,9 @@ const options = scriptOptions(import.meta.filename, {
   case: { type: 'string' },
 })
 const TIMES = 200_000
-/** Until V8 has compiled it. */
+/** Calls before the measurement, until V8 has compiled the code. */
 const FIRST = 20_000
-/** As in load-reports.ts. */
+/** The same limits as in load-reports.ts. */
 const TOLD_PER_S = 1000
 const MADE_PER_S = 10
 
@@ -85,7 +85,7 @@ let told = 0
 const CASES: Readonly<Record<string, () => () => void>> = {
   answer: () => () => answer(),
   told: () => () => {
-    // As if none were beyond what is told in a tenth of a second.
+    // A new LoadReports every 100 answers, so that none exceeds the number of reports in a tenth of a second.
     if (++told % 100 === 0) first = reportsTo('127.0.0.1')
     answer(first)
   },

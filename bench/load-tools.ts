@@ -1,7 +1,8 @@
 /**
- * meltlab's generator beside other load tools, on one server and in turns: what each says about a server that stands still
- * for two seconds, about a quiet one at 1,000/s, and how many requests one core of it makes. Writes results/load-tools.json;
- * bench/write-generator.ts makes the page. A tool that is missing is skipped, and named.
+ * Compares meltlab's generator with other load tools, on one server, alternating: the latencies that each reports for a
+ * server that stops for two seconds, those for a quiet server at 1,000/s, and the number of requests that one core of
+ * each tool makes. Writes results/load-tools.json; bench/write-generator.ts makes the page. A missing tool is skipped
+ * and reported.
  *
  *   node bench/load-tools.ts [rounds]
  */
@@ -16,16 +17,16 @@ import { type Conditions, conditions } from './lib/conditions.ts'
 import { type Asked, LOAD_TOOLS, type LoadTool, type Said, versionOf } from './lib/load-tools.ts'
 import { median, pinning } from './lib/measured-server.ts'
 
-/** Of one run. */
+/** Figures of one run. */
 interface Made extends Said {
-  /** CPU of the tool and its children, user and system, microseconds a request. */
+  /** User and system CPU per request of the tool and its children, us. */
   readonly cpuUs: number
-  /** Requests a second, of the time it was asked to run. */
+  /** Requests per second over the duration it was asked to run. */
   readonly perSecond: number
 }
 
 const CASES = {
-  /** The server stands still from 4 s to 6 s of 10 s: of a constant rate, every fifth request waits, up to 2 s. */
+  /** The server stops from 4 s to 6 s of 10 s: at a constant rate, every fifth request waits, up to 2 s. */
   stop: { rate: 200, seconds: 10, connections: 50, server: ['4000', '2000'] },
   quiet: { rate: 1000, seconds: 5, connections: 50, server: [] },
   most: { rate: undefined, seconds: 5, connections: 50, server: [] },
@@ -58,7 +59,7 @@ async function withServer<T>(args: readonly string[], act: (url: string) => Prom
   }
 }
 
-/** The tool's own CPU comes from the shell that waits for it: what `times` says of its children. */
+/** `times` of the shell that waits for the tool gives the tool's own CPU. */
 async function run(tool: LoadTool, asked: Asked): Promise<Made> {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-load-tools-'))
   try {

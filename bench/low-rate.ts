@@ -1,8 +1,9 @@
 /**
- * What a request costs a process that is mostly idle, as in a container with a share of a core. Its code is cold there: a
- * request costs many times what it costs under full load (bench/overhead.ts), and so does each function that meltproof
- * calls. Servers that answer hello run side by side on one core, and are asked in turns; each one's CPU counts for its own turn,
- * and at rest for the turns of the others. Arms: bare, under register, and register with one thing more. Build first.
+ * Measures the cost of a request for a process that is mostly idle, like one in a container with a share of a core. Its
+ * code is cold: a request costs many times its cost under full load (bench/overhead.ts), and so does each function that
+ * meltproof calls. Servers that answer hello run side by side on one core, and the load alternates between them. The
+ * CPU of each server per request comes from its own turns, and its CPU at rest from the turns of the others. Arms:
+ * bare, under register, and register with one more feature. Build first.
  *
  *   node bench/low-rate.ts [--rate 100] [--turns 30] [--arms bare,protected,...] [--dry]
  *
@@ -35,7 +36,7 @@ const arms = options.chosen('arms', ARMS)
 const where = conditions()
 const page = join(import.meta.dirname, '../docs/fleet.md')
 const TURN_S = 1.5
-/** The first turns compile. */
+/** V8 compiles in the first turns. */
 const SETTLES = 4
 
 interface Running {
@@ -61,7 +62,7 @@ async function start(arm: Arm): Promise<Running> {
   return { arm, server, requestUs: [], idleMsPerS: [] }
 }
 
-/** All are read before and after: the others are at rest meanwhile, except for the checks of `agent`. */
+/** Reads the CPU of all servers before and after. The others are at rest, except for the checks of `agent`. */
 async function turn(asked: Running, all: readonly Running[]): Promise<void> {
   const before = await Promise.all(all.map(({ server }) => server.cpuUs()))
   const from = performance.now()

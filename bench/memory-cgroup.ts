@@ -1,16 +1,17 @@
 /**
- * A server in a memory cgroup of 256 MiB under four loads that fill it: bodies held as Buffers, a heap that grows with each
- * request, slow readers of large answers, and 900 MB of pipelined POSTs. Bare and protected in turns; at 10x of what fits,
- * and at half of it. Needs root, and a memory cgroup (version 1 or 2).
+ * Measures a server in a memory cgroup of 256 MiB under four loads that fill it: bodies held as Buffers, a heap that
+ * grows with each request, slow readers of large answers, and 900 MB of pipelined POSTs. Bare and protected alternate,
+ * at 10x of what fits and at half of it. Needs root, and a memory cgroup (version 1 or 2).
  *
  *   node bench/memory-cgroup.ts [--rounds 20] [--seconds 10] [--only bodies,heap,answers,pipelined] [--times 10x,half]
  *     [--arms bare,protected] [--limit 256] [--fresh] [--dry]
  *
- * Several runs of --rounds 4 add up to 20 rounds of each kind while the code is the same, and so does a run that was stopped
- * and started again; --fresh begins again. All 20 rounds take about two hours.
+ * Several runs of --rounds 4 add up to 20 rounds of each kind while the code is the same, and so does a run that was
+ * stopped and started again; --fresh begins again. All 20 rounds take about two hours.
  *
- * Bars: bare is killed in most runs at 10x, protected in none and it goes on serving; at half it sheds no request. Ends with 3
- * when one is missed. Writes bench/results/memory-cgroup.json and the table in docs/memory.md.
+ * Bars: at 10x, bare is killed in most runs, and protected is killed in none and continues to serve; at half, protected
+ * sheds no request. Ends with 3 when a bar is missed. Writes bench/results/memory-cgroup.json and the table in
+ * docs/memory.md.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -60,10 +61,10 @@ const earlier = fresh || dry ? undefined : extendable(readResult<MemoryFigures>(
 const script = join(import.meta.dirname, 'lib/memory-server.ts')
 const meltproof = join(import.meta.dirname, '../packages/meltproof/src/index.ts')
 const page = join(import.meta.dirname, '../docs/memory.md')
-/** After the load the server has to answer as many small requests, one after another. */
+/** After the load, the server has to answer this number of small requests, which are sent every 50 ms. */
 const AFTERWARDS = 20
 
-/** As the server counts them, by reason. */
+/** Sheds that the server counted, by reason. */
 type Shed = Readonly<Record<string, number>>
 
 async function run(

@@ -1,13 +1,14 @@
 /**
- * Node's own tests, bare and under meltproof/register: what passes bare is to pass with it, and with MELTPROOF=off.
+ * Runs Node's own tests bare, under meltproof/register, and with MELTPROOF=off. A test that passes bare must pass in
+ * the other arms.
  *
  *   node bench/node-suite.ts CHECKOUT [FILTER]     CHECKOUT has `test/parallel` of nodejs/node, FILTER is a regular expression
  *   --jobs N       tests at a time (2)
- *   --out FILE     the result, beside what is printed (bench/results/node-suite.json)
+ *   --out FILE     the result file (bench/results/node-suite.json)
  *
- * Runs them with the Node that runs it, so start it with the version of the checkout. A test that passes bare and fails in
- * another arm is run three times more in both: it counts when it fails each time, and passes bare each time. It is then run
- * with an empty file in register's place, which tells what the mere presence of `--import` does.
+ * Runs them with the Node that runs the script, so start it with the version of the checkout. A test that passes bare
+ * and fails in another arm is run three times more in both. It counts when it fails each time, and passes bare each
+ * time. It is then run with an empty file in place of register, which shows the effect of `--import` alone.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -56,7 +57,7 @@ const COMPARED = ['register', 'off'] as const
 interface Difference {
   readonly test: string
   readonly arms: readonly Arm[]
-  /** It fails with an empty file in register's place, too. */
+  /** It also fails with an empty file in place of register. */
   readonly emptyFails: boolean
 }
 
@@ -89,7 +90,7 @@ async function failsAlways(test: string, arm: Arm, slot: number): Promise<boolea
   return true
 }
 
-/** As tools/test.py runs it: flags of the test's own, a temporary folder of the slot's own. */
+/** Like tools/test.py: with the flags of the test, and a temporary folder for each slot. */
 function passesIn(test: string, arm: Arm, slot: number): Promise<boolean> {
   const path = join(folder, test)
   const [, flags = ''] = /^\/\/ Flags:\s*(.*)$/m.exec(readFileSync(path, 'utf8')) ?? []
@@ -106,7 +107,7 @@ function passesIn(test: string, arm: Arm, slot: number): Promise<boolean> {
       cwd: root,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // What a test leaves behind ends with it.
+      // Processes that a test leaves behind are killed with its process group.
       detached: true,
     })
     child.stdout.resume()
@@ -115,7 +116,7 @@ function passesIn(test: string, arm: Arm, slot: number): Promise<boolean> {
       try {
         process.kill(-child.pid!, 'SIGKILL')
       } catch {
-        // All have ended.
+        // All processes have ended.
       }
     }
     const timer = setTimeout(end, LONGEST_MS)

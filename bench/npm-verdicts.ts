@@ -1,16 +1,17 @@
 /**
- * `meltlab melt` as a new user tries it, on four apps of npm that nobody here wrote (apps/), judged by tools that are not
- * ours: the closed loop of wrk, or of autocannon where wrk is missing, has the capacity, several times before and after, and
- * vegeta, which keeps its rate, shows what is answered within a second at a multiple of that, of the app bare and under
- * `meltproof/register`, from a cold start as in melt, once the queue that was empty has filled. Three to ten minutes an app; the
- * machine must be quiet. Writes results/npm-verdicts.json and .md unless --dry.
+ * Runs `meltlab melt` like a new user, on four apps of npm by other authors (apps/), and judges it by other tools. The
+ * closed loop of wrk, or of autocannon where wrk is missing, measures the capacity, several times before and after.
+ * vegeta, which keeps its rate, measures what the app answers within a second at a multiple of that, bare and under
+ * `meltproof/register`, from a cold start as in melt, after the initially empty queue has filled. Three to ten minutes
+ * an app; the machine must be quiet. Writes results/npm-verdicts.json and .md unless --dry.
  *
  *   node bench/npm-verdicts.ts [json-server nestjs ...] [--note "nestjs: it answered at 1x, and stood still at 4x"] [--dry]
  *   node bench/npm-verdicts.ts --table [--note ...]     measures nothing
  *
- * --note keeps a sentence by eye for an app. Results of apps that are not named stay. A verdict is right when melt's capacity is
- * in the range of the closed loop's, give or take a tenth, and it says of each arm at that load what vegeta saw: melted is less
- * than half of the capacity, held at least nine tenths. Ends with 3 when one is wrong, or melt gave none.
+ * --note stores a handwritten sentence for an app. Results of apps that are not named stay. A verdict is right when
+ * melt's capacity is within 10 % of the range of the closed loop, and its word for each arm at that load agrees with
+ * what vegeta measured: melted is less than half of the capacity, held at least nine tenths. Ends with 3 when a verdict
+ * is wrong, or melt gave none.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -35,14 +36,14 @@ import { type AppVerdict, type ArmVerdict, type NpmVerdicts, notesOf, verdictsPa
 import { quantile } from './lib/quantile.ts'
 
 const APPS = ['json-server', 'graphql-yoga', 'nestjs', 'node-red']
-/** Times the capacity. */
+/** Load as a multiple of the capacity. */
 const LOAD = 4
-/** Of a closed loop, and how often before and after. */
+/** Seconds of a closed loop, and the number of them before and after. */
 const SECONDS = 3
 const TIMES = 4
-/** In turns: some apps do more with many, some with few. */
+/** Users of the closed loop, alternating, because some apps do more with many users, some with few. */
 const USERS = [10, 100]
-/** Length of a step of melt, s: an app that melt finds cold for long needs longer steps. */
+/** Length of a step of melt, s. An app that melt finds cold for long needs longer steps. */
 const STEP_SECONDS: Readonly<Record<string, number>> = { 'json-server': 26 }
 const USUAL_STEP_SECONDS = 6
 /** Seconds of the open loop that do not count: an app that melts still answers in time until its queue has filled. */
@@ -74,16 +75,16 @@ const wrk = versionHere('wrk')
 const tool = wrk === undefined ? `autocannon ${versionHere('autocannon')}` : `wrk ${wrk}`
 if (!values.table && versionHere('vegeta') === undefined) refuse('vegeta is not here')
 
-/** Answers 2xx and 3xx, a second. */
+/** Answers with 2xx and 3xx per second. */
 function closedLoop(url: string, ask: Ask, seconds: number, users = USERS[0]!): number {
   return (wrk === undefined ? withAutocannon : withWrk)({ url, ask, seconds, users }, outside)
 }
 
-/** Answers 2xx and 3xx within a second, a second. */
+/** Answers with 2xx and 3xx within a second, per second. */
 function openLoop(url: string, ask: Ask, rate: number, stepSeconds: number, folder: string): number {
   const body = join(folder, 'body')
   writeFileSync(body, ask.body ?? '')
-  // The answers that melt and wrk get: vegeta alone would ask for compressed ones.
+  // Without this header, vegeta would ask for compressed answers, and melt and wrk would not.
   const headers = [...headersOf(ask), 'Accept-Encoding: identity']
   const target = [`${ask.method ?? 'GET'} ${url}`, ...headers, ...(ask.body === undefined ? [] : [`@${body}`])]
   const attack = [

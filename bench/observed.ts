@@ -1,9 +1,9 @@
 /**
- * What observing costs: the server's own CPU per request on hello world, under protect() alone and with metrics()
- * added (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process has it on and off in turns of a
- * second, of which the last three fifths count; the figure is the median of the ratios of neighbouring turns. Then an idle
- * process: with nothing, with the stall ledger's heartbeat, with everything. The same for sheds, with metrics() and
- * accessLog() on.
+ * Measures the cost of observing: the server's own CPU per request on hello world, under protect() alone and with
+ * metrics() added (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process switches it on and
+ * off every second, and the last three fifths of each second count; the figure is the median of the ratios of
+ * neighbouring turns. Then it measures an idle process: with nothing, with the heartbeat of the stall ledger, and with
+ * everything. Then the same for sheds, with metrics() and accessLog() on.
  *
  *   node bench/observed.ts [--seconds 300] [--rate 10000] [--idle-rounds 5]
  *
@@ -21,9 +21,9 @@ import type { Turn } from './lib/observed-server.ts'
 import { writeCosts } from './lib/write-costs.ts'
 
 const TURN_MS = 1000
-/** Code that was compiled for the one is compiled anew for the other by then. */
+/** Time in which V8 compiles again the code that it had compiled for the other state. */
 const SETTLE_MS = 400
-/** V8 has compiled both by then. */
+/** Turns in which V8 compiles both. */
 const WARM_UP_TURNS = 6
 
 const options = scriptOptions(import.meta.filename, {
@@ -45,14 +45,14 @@ async function onAndOff(work: 'hello' | 'shed'): Promise<Compared> {
   await runLoad(plan(server.url, { ...offered, seconds }))
   const turns = (await server.ask<Turn[]>()).slice(WARM_UP_TURNS, -1)
   await server.stop()
-  // The load has begun or ended in those with few.
+  // Turns with few requests are those in which the load began or ended.
   const full = turns.filter(({ requests }) => requests > (rate * (TURN_MS - SETTLE_MS)) / 2000)
   const each = full.map(({ on, requests, us }) => ({ on, us: us / requests }))
   const ratios = ratiosOfTurns(each)
   const ratio = median(ratios)
   const spread = Math.sqrt(ratios.reduce((sum, each) => sum + (each - ratio) ** 2, 0) / ratios.length)
   const usOf = (wanted: boolean): number => median(each.filter(({ on }) => on === wanted).map(({ us }) => us))
-  // Each turn is in two ratios, so half of them are worth counting.
+  // Each turn is in two ratios, so only half of the ratios are independent.
   const error = (1.25 * spread) / Math.sqrt(ratios.length / 2)
   return { offUs: usOf(false), onUs: usOf(true), ratio, error, pairs: ratios.length }
 }
@@ -68,7 +68,7 @@ async function idleShare(args: readonly string[]): Promise<number> {
   return used / 6e6
 }
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
-/** Median of rounds that take turns. */
+/** Medians of alternating rounds. */
 async function idleShares(): Promise<{ nothing: number; ledger: number; observed: number }> {
   const shares: Record<string, number[]> = { nothing: [], ledger: [], observed: [] }
   for (let round = 0; round < idleRounds; round++) {

@@ -1,7 +1,7 @@
 /**
- * Breaks a shop on purpose and follows docs/on-call.md: which alerts of ours a real Prometheus fires (their minutes made
- * seconds), who is slow, what /explain says, and what the same load comes to with MELTPROOF=off. Needs `prometheus` on the PATH.
- * `memory` runs in a memory cgroup of 256 MiB, which needs root.
+ * Breaks a shop on purpose and follows docs/on-call.md: the shipped alerts that a real Prometheus fires (with seconds
+ * in place of minutes), the part that is slow, the text of /explain, and the result of the same load with
+ * MELTPROOF=off. Needs `prometheus` on the PATH. `memory` runs in a memory cgroup of 256 MiB, which needs root.
  *
  *   node bench/on-call.ts [--only loop,dependency,memory]     half a minute for each load
  */
@@ -15,7 +15,7 @@ import { shippedAlerts } from '../packages/lab/src/scenarios/shipped-alerts.ts'
 import { scriptOptions } from '../scripts/script-options.ts'
 import { MemoryGroup } from './lib/memory-group.ts'
 
-/** Requests a second of the quick page and of the dear one, and how the dear one is asked for. */
+/** Requests per second of the quick page and of the expensive one, and the options of the expensive requests. */
 const LOADS = {
   loop: [100, 14, {}],
   dependency: [40, 1, {}],

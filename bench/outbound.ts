@@ -1,15 +1,15 @@
 /**
- * False and missed timeouts of outbound calls under our own stalls, per client: with the timeout the client offers
- * itself, and bounded by meltproof. And what the bounds cost a call.
+ * Measures false and missed timeouts of outbound calls while the process itself stalls, per client: with the timeout
+ * that the client offers, and bounded by meltproof. Also measures the cost of the bounds per call.
  *
  *   node bench/outbound.ts [--rounds 20] [--only fetch,undici,...,cost]
  *
- * False: the dependency answers in 50 ms, the limit is 200 ms, the loop is blocked for 300 ms in an I/O callback; 25
- * calls a round. Missed: the dependency never answers; every second round the loop is blocked for 100 ms meanwhile.
- * Needs redis-server (Debian: redis-server); PostgreSQL comes from npm. With --only what else was measured stays.
- * Writes bench/results/outbound.json, docs/benchmarks-outbound.md and docs/costs.md.
+ * False: the dependency answers in 50 ms, the limit is 200 ms, and the loop is blocked for 300 ms in an I/O callback;
+ * 25 calls a round. Missed: the dependency never answers; in every second round the loop is blocked for 100 ms while
+ * the call waits. Needs redis-server (Debian: redis-server); PostgreSQL comes from npm. With --only, the other results
+ * stay. Writes bench/results/outbound.json, docs/benchmarks-outbound.md and docs/costs.md.
  *
- * Bars: 0 false timeouts of 500 per client; all true ones reported, within 20 ms plus the stall credit.
+ * Bars: 0 false timeouts of 500 per client; all true timeouts are reported, within 20 ms plus the stall credit.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -102,7 +102,7 @@ try {
 }
 process.exit()
 
-/** Not synchronously: PostgreSQL stands still once the pipe of its log is full and this process does not read it. */
+/** Asynchronous, because PostgreSQL stops once the pipe of its log is full and this process does not read it. */
 async function node(script: string, ...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [join(lib, script), ...args])
   return stdout.trim()

@@ -1,13 +1,13 @@
 /**
- * What protection costs when nothing is wrong: the server's own CPU per request, bare and protected, far below capacity.
- * One process has both (lib/bare-and-protected.ts), and the load goes from one to the other in turns; the figure is the median
- * over rounds, each with a process of its own, of the median of the ratios of neighbouring turns.
+ * Measures the cost of protection when nothing is wrong: the server's own CPU per request, bare and protected, far
+ * below capacity. One process has both (lib/bare-and-protected.ts), and the load alternates between them. The figure is
+ * the median over rounds, each with its own process, of the median of the ratios of neighbouring turns.
  *
  *   node bench/overhead.ts [--rounds 5] [--seconds 30] [--only hello,clients,fresh] [--dry]
  *
- * docs/costs.md has the bars, and says whether they are met (lib/cost-sections.ts). The rates are at most half of what a
- * slow machine carries: close to its capacity, requests begin to wait for permits.
- * Writes bench/results/overhead.json, unless --dry; with --only the others there stay as they are.
+ * docs/costs.md states the bars and whether they are met (lib/cost-sections.ts). The rates are at most half of the
+ * capacity of a slow machine, because close to the capacity requests begin to wait for permits. Writes
+ * bench/results/overhead.json, unless --dry; with --only, the other results in it stay.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,9 +29,9 @@ const seconds = options.whole('seconds', 4)
 const chosen = options.chosen('only', ['hello', 'clients', 'fresh'])
 const where = conditions()
 const script = join(import.meta.dirname, 'lib/bare-and-protected.ts')
-/** One turn of a load that is handed back and forth. */
+/** Duration of one turn of an alternating load. */
 const TURN_MS = 200
-/** V8 has compiled both by then. */
+/** Requests until V8 has compiled both. */
 const WARM_UP_REQUESTS = 30_000
 
 interface Workload {
@@ -46,7 +46,7 @@ export interface OverheadCase extends Omit<Workload, 'id'> {
   readonly bareUs: number
   readonly protectedUs: number
   readonly ratio: number
-  /** Of each round. */
+  /** Ratios of the single rounds. */
   readonly ratios: readonly number[]
 }
 
@@ -62,10 +62,10 @@ const WORKLOADS: readonly Workload[] = [
   { id: 'fresh', name: 'hello world, a connection per request', server: 'hello', rate: 1000, connections: 'fresh' },
 ]
 
-/** CPU per request of a turn, us. */
+/** CPU per request during a turn, us. */
 type TurnUs = Pick<Stretch, 'guarded' | 'us'>
 
-/** Both loads run all the time and rest in turns. */
+/** Both loads run for the whole time and pause alternately. */
 async function inTurns(servers: MeasuredServer, urls: readonly [string, string], load: Workload): Promise<TurnUs[]> {
   const on: Phase = { kind: 'constant', rate: load.rate, durationMs: TURN_MS }
   const off: Phase = { ...on, rate: 0 }
@@ -80,12 +80,12 @@ async function inTurns(servers: MeasuredServer, urls: readonly [string, string],
   await servers.ask()
   await Promise.all([runLoad(phased(urls[0], on, off)), runLoad(phased(urls[1], off, on))])
   const stretches = await servers.ask<Stretch[]>()
-  // The load has begun or ended in those with few.
+  // Stretches with few requests are those in which the load began or ended.
   const full = stretches.filter(({ requests }) => requests > (load.rate * TURN_MS) / 2500)
   return full.map(({ guarded, us, requests }) => ({ guarded, us: us / requests }))
 }
 
-/** One load after the other, each with its connecting; they take turns at going first. */
+/** Runs one load after the other, each with its own connection setup. They alternate in going first. */
 async function oneByOne(servers: MeasuredServer, urls: readonly [string, string], load: Workload): Promise<TurnUs[]> {
   const turns: TurnUs[] = []
   for (let i = 0; i < seconds / 2; i++) {

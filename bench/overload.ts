@@ -1,19 +1,19 @@
 /**
- * `npm run bench:overload`: the scoreboard. Each workload behind nothing, behind each rival and behind meltproof, from cold
- * starts, at 0.7 to 300 times the capacity, with the ideal beside each figure. All of it takes some hours.
+ * `npm run bench:overload`: the scoreboard. Runs each workload bare, with each rival and with meltproof, from cold
+ * starts, at 0.7 to 300 times the capacity, with the ideal next to each figure. The whole run takes some hours.
  *
  *   --workload LIST  such as steps,pool (default: all)
  *   --arms LIST      such as bare,meltproof (default: all; without HAProxy on this machine, those that need it are left out)
  *   --loads LIST     multiples of the capacity (default: 0.7,0.9,1,2,6,10,40,100,300)
  *   --modes LIST     standing, fresh (default: both)
- *   --rounds N       medians are over so many (default: 3)
- *   --from-scratch   forget what an earlier run has left in runs/overload
- *   --report         only write the pages and the pictures, with the words of today
- *   --quick          one workload at 0.9 and 10 times the capacity, once, printed and not kept: four minutes
+ *   --rounds N       rounds for each median (default: 3)
+ *   --from-scratch   discard what an earlier run has left in runs/overload
+ *   --report         only write the pages and the pictures, with the current wording
+ *   --quick          one workload at 0.9 and 10 times the capacity, once, printed and not stored: four minutes
  *
- * It can be stopped at any time and goes on where it was: the lab keeps each step in runs/overload. In the end it copies
- * the results of these workloads to bench/results/overload and writes docs/scoreboard.md and docs/scoreboard/, as
- * `meltlab report --markdown --pages` does.
+ * It can be stopped at any time and continues after the last finished step: the lab stores each step in runs/overload.
+ * At the end it copies the results of these workloads to bench/results/overload and writes docs/scoreboard.md and
+ * docs/scoreboard/, like `meltlab report --markdown --pages`.
  */
 import { cpSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { markdownReport } from '../packages/lab/src/commands/report.ts'
@@ -37,7 +37,7 @@ const { values } = options
 const keep = 'runs/overload'
 const results = 'bench/results/overload'
 
-/** What was asked for; of a quick run that asks for nothing, `few`. */
+/** The chosen values, or `few` if a quick run chooses none. */
 function chosen<T extends string>(name: 'workload' | 'modes', known: readonly T[], few: readonly T[]) {
   return values.quick && values[name] === undefined ? few : options.chosen(name, known)
 }
@@ -61,7 +61,7 @@ else {
   if (values['from-scratch']) rmSync(keep, { recursive: true, force: true })
   if (!values.report) {
     await runScenarios(scenarios, 'full', { out: 'runs', keep })
-    // Only these: what else is kept may be of an older commit.
+    // Only these, because the other files in the folder may be from an older commit.
     for (const { name } of scenarios) {
       if (existsSync(`${keep}/${name}.json`)) cpSync(`${keep}/${name}.json`, `${results}/${name}.json`)
     }

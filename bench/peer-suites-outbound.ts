@@ -1,14 +1,16 @@
 /**
- * Runs the test suite of a client twice: as it is, and with all outbound calls of its processes bounded by a preload.
+ * Runs the test suite of a client twice: unchanged, and with a preload that bounds all outbound calls of its processes.
  *
  *   node bench/peer-suites-outbound.ts ws|undici CHECKOUT [--only TEXT] [--show] [--at-once 2] [--limits JSON]
  *
- * CHECKOUT is a copy of websockets/ws or nodejs/undici with its dependencies installed (undici: also its `generate-pem` and
- * `build:node`). Build meltproof first. Compared by test. --only takes test files whose path contains TEXT; --show prints
- * the output of files that differ; --limits is for install(), by default none of its defaults is changed. A file with a test
- * that fails bounded alone is run twice more in both ways, because some fail now and then without meltproof too.
+ * CHECKOUT is a copy of websockets/ws or nodejs/undici with its dependencies installed (undici: also its `generate-pem`
+ * and `build:node`). Build meltproof first. Results are compared by test. --only takes test files whose path contains
+ * TEXT. --show prints the output of files that differ. --limits is passed to install(); without it, install() uses its
+ * defaults. A file with a test that fails only when bounded is run twice more in both ways, because some tests fail now
+ * and then without meltproof too.
  *
- * Bar: what passes bare passes bounded. Writes bench/results/peer-suites-outbound.json unless --only is given.
+ * Bar: each test that passes bare passes bounded. Writes bench/results/peer-suites-outbound.json unless --only is
+ * given.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -22,7 +24,7 @@ const AGAIN = 2
 
 interface Suite {
   readonly files: readonly string[]
-  /** How one file is run: it prints TAP. */
+  /** Command that runs one file and prints TAP. */
   readonly run: (file: string) => readonly string[]
 }
 
@@ -61,7 +63,7 @@ const preload = pathToFileURL(join(import.meta.dirname, 'lib/install-outbound.mj
 type Way = 'bare' | 'bounded'
 
 interface Outcome {
-  /** Of tests and subtests, with how often a name came before. */
+  /** Names of tests and subtests. Repeated names carry a count. */
   readonly passed: ReadonlySet<string>
   readonly failed: ReadonlySet<string>
   readonly output: string
@@ -75,7 +77,7 @@ function run(file: string, way: Way): Promise<Outcome> {
       cwd: root,
       env: { ...inherited, ...(way === 'bounded' ? bounds : {}) },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // What a test leaves behind ends with it.
+      // Processes that a test leaves behind are killed with its process group.
       detached: true,
     })
     let output = ''
@@ -84,7 +86,7 @@ function run(file: string, way: Way): Promise<Outcome> {
       try {
         process.kill(-child.pid!, 'SIGKILL')
       } catch {
-        // All have ended.
+        // All processes have ended.
       }
     }
     let hung = false
@@ -104,7 +106,7 @@ function run(file: string, way: Way): Promise<Outcome> {
   })
 }
 
-/** The lines of TAP, indented for subtests. */
+/** Parses the lines of TAP, which are indented for subtests. */
 function read(output: string): { passed: Set<string>; failed: Set<string> } {
   const passed = new Set<string>()
   const failed = new Set<string>()

@@ -1,14 +1,15 @@
 /**
- * Runs the test suite of a database driver twice against a real server: as it is, and with every client and pool bound.
+ * Runs the test suite of a database driver twice against a real server: unchanged, and with every client and pool
+ * bound.
  *
  *   node bench/peer-suites.ts pg|mysql2|ioredis CHECKOUT [--only TEXT] [--show] [--at-once 2]
  *
  * CHECKOUT is a copy of brianc/node-postgres, sidorares/node-mysql2 or redis/ioredis with its dependencies installed.
- * Build meltproof first. pg and mysql2 are compared by test file, ioredis (which runs in one process) by test. --only takes
- * test files whose path contains TEXT; --show prints the output of the files that fail bound alone. What fails bound is
- * run twice more, because some tests fail now and then without meltproof too.
+ * Build meltproof first. pg and mysql2 are compared by test file, ioredis (which runs in one process) by test. --only
+ * takes test files whose path contains TEXT. --show prints the output of the files that fail only when bound. A test or
+ * file that fails bound is run twice more, because some fail now and then without meltproof too.
  *
- * Bar: whatever passes bare passes bound.
+ * Bar: each test or file that passes bare passes bound.
  */
 import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -22,15 +23,15 @@ import { scriptOptions } from '../scripts/script-options.ts'
 
 interface Suite {
   readonly files: readonly string[]
-  /** Below the checkout: where its files are run. */
+  /** Folder below the checkout in which the files run. */
   readonly folder?: string
-  /** Mocha runs all files in one process, in the place of Node one file each. */
+  /** Mocha runs all files in one process, instead of one Node process per file. */
   readonly mocha?: boolean
   readonly environment?: NodeJS.ProcessEnv
   /** Test files share tables or ports. */
   readonly oneByOne?: boolean
   start(): Promise<Running>
-  /** Variables that lead a test to the server. */
+  /** Environment variables with which a test finds the server. */
   reach(port: number): NodeJS.ProcessEnv
 }
 
@@ -50,7 +51,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     }),
   },
   mysql2: {
-    // test/tsc-build is for the TypeScript compiler, not to be run.
+    // Excludes test/tsc-build, which is only for the TypeScript compiler.
     files: ['test/{unit,integration,global}/**/*.test.mts'],
     async start() {
       const server = await startMariadb()
@@ -70,7 +71,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   },
 }
 
-/** On the port that the tests of ioredis expect. */
+/** Starts Redis on the port that the tests of ioredis expect. */
 async function startRedis(): Promise<Running> {
   const port = 6379
   const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', tmpdir()])

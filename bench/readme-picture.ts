@@ -1,6 +1,6 @@
 /**
- * The picture of the README, from the committed result of the burst experiment: few words, and type that is readable where
- * the picture is as narrow as a phone.
+ * Draws the picture of the README from the committed result of the burst experiment: few words, and type that stays
+ * readable when the picture is as narrow as a phone.
  *
  *   node bench/readme-picture.ts        writes docs/images/readme.svg
  */
@@ -12,7 +12,7 @@ import type { ScenarioResult } from '../packages/lab/src/report/result.ts'
 const RESULT = join(import.meta.dirname, 'results/experiments/burst.json')
 const PICTURE = join(import.meta.dirname, '../docs/images/readme.svg')
 
-/** A picture of 480 is shown at 328 px on a phone that is 360 wide: the smallest type is then 13.7 px. */
+/** A picture 480 px wide is shown at 328 px on a phone with a width of 360 px. The smallest type is then 13.7 px. */
 const [WIDTH, HEIGHT] = [480, 330]
 const PLOT = { x: 16, y: 84, w: 448, h: 190 }
 

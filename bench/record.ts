@@ -1,11 +1,11 @@
 /**
- * Records real protected runs for the simulator to replay: `node bench/record.ts --all` (about seven minutes, and it wants
- * the machine for itself), or `--workload steps-1x,pool-2x` for some of them. Each is a cold start of a real app under
- * a known schedule, once with a limit that is given and once with the one that is learned.
+ * Records real protected runs for the simulator to replay: `node bench/record.ts --all` (about seven minutes, on a
+ * quiet machine), or `--workload steps-1x,pool-2x` for some of them. Each is a cold start of a real app under a known
+ * schedule, once with a fixed limit and once with the learned limit.
  *
- * Writes packages/meltproof/sim/recorded/WORKLOAD.json; packages/meltproof/test/admission/replay.test.ts holds the
- * simulator to them. `--list` says which workloads there are. A run is made again, three times at the most (`--tries`),
- * where others took more than a twelfth of the server's core; the quietest is kept. Build first.
+ * Writes packages/meltproof/sim/recorded/WORKLOAD.json; packages/meltproof/test/admission/replay.test.ts compares the
+ * simulator with these files. `--list` lists the workloads. A run is repeated, up to three runs in all (`--tries`), if
+ * other threads took more than a twelfth of the core of the server; the quietest run is stored. Build first.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -26,9 +26,9 @@ import { type AppNotes, distil, stolenShare } from './recording/distil.ts'
 import { RECORDED, type Recorded } from './recording/workloads.ts'
 
 const SLO_MS = 1000
-/** As many standing connections as the bars name. */
+/** The number of standing connections that the bars name. */
 const STANDING = 1500
-/** Who ask when the capacity is measured: enough for any of the apps. */
+/** Users when the capacity is measured: enough for any of the apps. */
 const USERS = 20
 
 const { values, refuse, chosen, whole } = scriptOptions(import.meta.filename, {
@@ -55,8 +55,8 @@ const shedMs = (await measureShedCost('standing', 1)) / 1000
 console.log(`one shed costs ${(1000 * shedMs).toFixed(1)} us`)
 const capacities = new Map<string, number>()
 /**
- * What others took of the server's core while it was busy, at the most; more, and it is measured again. The threads with
- * which V8 compiles and collects are among the others: rendering with React they take 6 %.
+ * Other threads may take at most this share of the core of the server while it is busy; above it, the run is repeated.
+ * The threads with which V8 compiles and collects count as others: rendering with React, they take 6 %.
  */
 const MOST_STOLEN = 0.08
 const needsPostgres = names.some(name => RECORDED[name]!.app === 'database')
@@ -177,7 +177,7 @@ async function capacityOf(workload: Recorded): Promise<number> {
   return rate
 }
 
-/** Measures until nobody else uses the cores, a few times at the most; answers the quietest. */
+/** Measures until other threads leave the core alone, at most `mostTries` times. Returns the quietest result. */
 async function quietest<T>(
   what: string,
   measure: () => Promise<{ readonly result: T; readonly stolen: number }>,

@@ -1,13 +1,14 @@
 /**
- * Whether the apps of apps/ come back by themselves, bare and under register: three seconds at 10x of their capacity, on their
- * most expensive route, from clients that retry twice, then 0.8x. The bar: protected, each is back within five seconds.
+ * Do the apps of apps/ recover by themselves, bare and under register? Offers three seconds at 10x of their capacity,
+ * on their most expensive route, from clients that retry twice, then 0.8x. The bar: protected, each app recovers within
+ * five seconds.
  *
- *   node bench/recovery.ts [app ...]     some two minutes an app; installs what is not installed
+ *   node bench/recovery.ts [app ...]     about two minutes an app; installs missing apps
  *   node bench/recovery.ts --page        only writes docs/recovery.md
  *
- * Keeps what it measured in bench/results/recovery.json, and writes docs/recovery.md from all of it. Waits until the machine is
- * quiet, and ends with 1 if it does not become quiet. Ends with 3 when a protected app of this run was not back in time, unless
- * the app cannot be judged.
+ * Stores its results in bench/results/recovery.json, and writes docs/recovery.md from all of them. Waits until the
+ * machine is quiet, and ends with 1 if it does not become quiet. Ends with 3 when a protected app of this run did not
+ * recover in time, unless the app cannot be judged.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -37,7 +38,7 @@ import {
 import { standingCapacity, stillAt } from './lib/standing-still.ts'
 
 const QUIET_WITHIN_S = 600
-/** Runs of an arm, when others disturb it. */
+/** Maximum of runs of an arm, when other processes disturb it. */
 const MOST_RUNS = 3
 
 const folder = join(import.meta.dirname, '../apps')
@@ -101,7 +102,7 @@ async function measure(name: string): Promise<AppRecovery> {
   )
   const guarded = await undisturbed(() =>
     under('register', async load => {
-      // As warm as the bare app. Whether it carries what the bare one carries is seen before the spike.
+      // Warms the app like the bare one. The calm before the spike shows whether it carries the same load.
       await stillAt(load, capacity)
       return recover(load, capacity)
     }),
@@ -111,7 +112,7 @@ async function measure(name: string): Promise<AppRecovery> {
 
 type Undisturbed<T> = T & Pick<ArmRecovery, 'unsure' | 'others' | 'disturbed'>
 
-/** Runs it again when others used too much of the machine meanwhile. */
+/** Repeats the run when other processes used too much of the machine. */
 async function undisturbed<T extends Pick<ArmRecovery, 'unsure'>>(run: () => Promise<T>): Promise<Undisturbed<T>> {
   for (let disturbed = 0; ; disturbed++) {
     await untilQuiet()
@@ -131,7 +132,7 @@ async function untilQuiet(): Promise<void> {
   process.exit(1)
 }
 
-/** Figures to four significant digits: more would only make the file longer. */
+/** Rounds figures to four significant digits: more would only make the file longer. */
 function rounded(_: string, value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
 }

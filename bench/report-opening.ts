@@ -1,6 +1,6 @@
 /**
- * How large the report of a run of 1,000,000 requests is, and how long a browser takes to open it: from the start of the
- * navigation until it is laid out and painted, in a headless Chromium, median of nine.
+ * Measures the size of the report of a run of 1,000,000 requests, and the time in which a browser opens it: from the
+ * start of the navigation until it is laid out and painted, in a headless Chromium, median of nine.
  *
  *   node bench/report-opening.ts        writes bench/results/report-opening.json
  */
@@ -19,7 +19,7 @@ const ROUNDS = 9
 const PLACES = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
 const OUT = join(import.meta.dirname, 'results/report-opening.json')
 
-/** In the page: when the first frame after its layout is on its way. */
+/** Runs in the page: resolves after the first frame that follows the layout. */
 const PAINTED = 'new Promise(done => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))'
 
 const folder = mkdtempSync(join(tmpdir(), 'report-opening-'))

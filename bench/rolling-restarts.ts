@@ -1,8 +1,8 @@
 /**
- * Four instances under meltproof behind a balancer with the configuration of deploy/, restarted one after another under load:
- * SIGTERM, drain, a new process at the same ports, the next one when the balancer has it. Each round is one restart, with GETs
- * and POSTs of users who come again at once. Ends with 1 when a request was lost, or answered by anything but 2xx and 503. A
- * round in which this machine stood still is made again.
+ * Restarts four instances under meltproof, one after another and under load, behind a balancer with the configuration
+ * of deploy/: SIGTERM, drain, a new process at the same ports, then the next one when the balancer uses the new
+ * process. Each round is one restart, with GETs and POSTs of users that return at once. Ends with 1 when a request was
+ * lost, or answered with a status other than 2xx and 503. A round in which this machine stopped is repeated.
  *
  *   node bench/rolling-restarts.ts [--quick] [--restarts 100] [--requests 1000000] [--behind haproxy,envoy]
  */
@@ -30,9 +30,9 @@ import { conditions } from './lib/conditions.ts'
 const INSTANCES = 4
 const USERS = 64
 const THINK_MS = 15
-/** Timers of the balancer may have fired by then. */
+/** After a stop of this length, timers of the balancer may have fired, ms. */
 const STOOD_STILL_MS = 2000
-/** As long as a restart may take. */
+/** Maximum duration of a restart, ms. */
 const ROUND_MS = 60_000
 
 const BALANCERS = {
@@ -50,7 +50,7 @@ const options = scriptOptions(import.meta.filename, {
 const { quick } = options.values
 const restarts = quick ? INSTANCES : options.whole('restarts')
 const perRound = quick ? 1000 : Math.ceil(options.whole('requests') / restarts)
-/** Both balancers have noticed within a second or two that an instance drains. */
+/** Both balancers notice within a second or two that an instance drains. */
 const env = { MELTPROOF_DRAIN: 'on', MELTPROOF_DRAIN_DELAY: '2s', FORM: 'wait', HOLD_MS: '5', POOL: '1000' }
 
 interface Round {
@@ -70,7 +70,7 @@ const { context: made, end } = makeContext({
   cores,
 })
 
-/** Whoever stops all of us for minutes is no reason to fail. */
+/** The start timeout is long, because a machine that stops for minutes is no reason to fail. */
 const context: Context = { ...made, start: spec => made.start({ ...spec, startTimeoutMs: 600_000 }) }
 
 async function roll(name: Name): Promise<{ readonly rounds: Round[]; readonly again: number }> {
@@ -96,14 +96,14 @@ async function restart(balancer: Balancer, instances: Instance[], n: number): Pr
   const { app, ports } = instances[n]!
   process.kill(app.pid, 'SIGTERM')
   const how = await app.exited
-  // The signal it was ended by is passed on when it has drained.
+  // After the drain, the instance raises the signal that ended it again.
   if (how !== 'was ended by SIGTERM') throw new Error(`an instance ${how}: ${app.lastWords()}`)
   await app.stop()
   instances[n] = await startInstance(context, true, env, ports as Ports)
   await complete(context, balancer)
 }
 
-/** Load until the restart is over and enough requests were sent. */
+/** Offers load until the restart has ended and enough requests were sent. */
 async function oneRound({ origin }: Balancer, doRestart: () => Promise<void>): Promise<Round> {
   const enough = new AbortController()
   let [isRestarted, longest, before] = [false, 0, performance.now()]
@@ -131,7 +131,7 @@ async function oneRound({ origin }: Balancer, doRestart: () => Promise<void>): P
   return { ...counted(outcome), stoodStill: longest > STOOD_STILL_MS }
 }
 
-/** Those that were on their way when the round was ended are nobody's loss. */
+/** Requests that were in flight when the round ended do not count as lost. */
 function counted({ answered, failed, unsent }: LoadOutcome): Pick<Round, 'statuses' | 'lost'> {
   const { aborted: _, ...lost } = failed
   return { statuses: answered, lost: unsent > USERS ? { ...lost, unsent } : lost }

@@ -1,12 +1,13 @@
 /**
- * Goodput under overload of several builds of the runtime, side by side: a service of 5 ms of CPU, cold, the builds taking
- * turns. A build is a directory with an `index.ts` or `index.js`; a part is judged by a copy of `src` that lacks it.
+ * Compares the goodput under overload of several builds of the runtime: a service with 5 ms of CPU per request, cold,
+ * with alternating builds. A build is a directory with an `index.ts` or `index.js`. To judge a part, compare with a
+ * copy of `src` that lacks it.
  *
  *   node bench/runtimes.ts --into FILE --runtimes now=packages/meltproof/src,without=/tmp/without/src
  *     [--loads 10,100] [--connections standing,fresh] [--method GET] [--rounds 1] [--seconds 5]
  *
- * FILE keeps every round, so that a long comparison can be made in parts; the table has the medians of all in it, and
- * `--rounds 0` only prints it.
+ * FILE stores every round, so that a long comparison can run in parts. The table has the medians of all rounds in it,
+ * and `--rounds 0` only prints the table.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -40,10 +41,10 @@ const runtimes = (options.values.runtimes ?? options.refuse('--runtimes NAME=DIR
     return { name, url: index === undefined ? options.refuse(`no index in '${path}'`) : pathToFileURL(index).href }
   })
 
-/** What all rounds of a file have in common. */
+/** Values that all rounds of a file share. */
 interface Machine extends Partial<Conditions> {
   readonly spinPerMs: number
-  /** Of the bare service, requests per second. */
+  /** Capacity of the bare service, requests per second. */
   readonly capacity: number
 }
 
@@ -52,13 +53,13 @@ interface Round {
   readonly method: string
   readonly mode: 'standing' | 'fresh'
   readonly load: number
-  /** Of the capacity. */
+  /** As a share of the capacity. */
   readonly goodput: number
   readonly shedPerSecond: number
-  /** Of those admitted, and of those shed; ms. */
+  /** Latency of admitted requests, and of sheds, ms. */
   readonly admittedP99: number
   readonly shedP99: number
-  /** Share that got no answer within a second. */
+  /** Share that got no answer, or a shed later than a second. */
   readonly unanswered: number
   readonly certified: boolean
 }

@@ -1,4 +1,4 @@
-/** Says anew what the committed experiments found, with the words of today, of what was measured then. */
+/** Writes the findings of the committed experiments again, from their measurements and with the current wording. */
 import path from 'node:path'
 import { catalogue } from '../packages/lab/src/scenarios/catalogue.ts'
 import { sayAgain } from './lib/say-again.ts'

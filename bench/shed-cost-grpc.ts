@@ -1,10 +1,10 @@
 /**
- * r of gRPC: the server's own CPU per call that is shed, over 50 connections of HTTP/2, beside the least that node:http2
- * takes to answer a call with a status.
+ * r of gRPC: the server's own CPU per shed call, over 50 connections of HTTP/2, compared with the minimum that
+ * node:http2 takes to answer a call with a status.
  *
  *   node bench/shed-cost-grpc.ts [--rounds 5] [--rate 1500] [--seconds 4]
  *
- * Writes bench/results/shed-cost-grpc.json, from which `npm run apps` says what a gRPC server can keep at most.
+ * Writes bench/results/shed-cost-grpc.json, from which `npm run apps` derives the most that a gRPC server can keep.
  */
 import { writeFileSync } from 'node:fs'
 import http2 from 'node:http2'
@@ -22,7 +22,7 @@ const HEAD = {
   'content-type': 'application/grpc',
   te: 'trailers',
 }
-/** An empty message of gRPC. */
+/** An empty gRPC message. */
 const MESSAGE = Buffer.alloc(5)
 
 const options = scriptOptions(import.meta.filename, {
@@ -58,7 +58,7 @@ writeFileSync(
 console.log(JSON.stringify(costUs, null, 2))
 process.exit()
 
-/** Gives how many calls were answered. */
+/** Returns the number of answered calls. */
 async function offer(sessions: readonly http2.ClientHttp2Session[], seconds: number): Promise<number> {
   const total = rate * seconds
   const startedMs = performance.now()

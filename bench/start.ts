@@ -1,6 +1,7 @@
 /**
- * What meltproof costs a process at its start: CPU and memory of whole processes, from the first instruction to their end,
- * beside the same process without it. Medians of rounds in which every arm has its turn.
+ * Measures the cost of meltproof at the start of a process: CPU and memory of whole processes, from the first
+ * instruction to their end, compared with the same process without it. Medians of rounds; each round runs every arm
+ * once.
  *
  *   --rounds N        (9)
  *   --meltproof DIR   another build of packages/meltproof, to compare with

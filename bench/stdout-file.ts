@@ -1,6 +1,6 @@
 /**
- * How long a write of one log line to a regular file may take while others write to the same disk with all their
- * might. Decides whether files need more than write(2): `node bench/stdout-file.ts [seconds]`.
+ * Measures the time of a write of one log line to a regular file while other processes write to the same disk at full
+ * speed. Decides whether files need more than write(2): `node bench/stdout-file.ts [seconds]`.
  */
 import { spawn } from 'node:child_process'
 import fs from 'node:fs'
@@ -11,7 +11,7 @@ const seconds = Number(process.argv[2] ?? 12)
 const folder = fs.mkdtempSync(join(tmpdir(), 'meltproof-bench-'))
 const line = `${'x'.repeat(199)}\n`
 
-/** Times single writes, 20 a millisecond, for the given time. */
+/** Times single writes, 20 per millisecond, for the given time. */
 function measure(name: string): void {
   const fd = fs.openSync(join(folder, name), 'w')
   const tookMs: number[] = []

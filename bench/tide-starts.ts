@@ -1,7 +1,7 @@
 /**
- * Cold starts of Human Tide (Express, PostgreSQL, commits in groups) far below its capacity: whoever is shed is shed falsely.
- * Each round starts the service anew and offers it the steps one after another. Node has a core of its own, PostgreSQL and
- * the load share another.
+ * Measures cold starts of Human Tide (Express, PostgreSQL, commits in groups) far below its capacity, where every shed
+ * is a false shed. Each round starts a new service and offers it the steps one after another. Node has its own core;
+ * PostgreSQL and the load share another.
  *
  *   node bench/tide-starts.ts [--rounds 10] [--phones 300,1000,3000] [--seconds 4]
  */

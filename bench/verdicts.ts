@@ -1,12 +1,12 @@
 /**
- * How right the verdicts in the access log are: faults of which the truth is known are injected into a service that has
- * nothing on but that log, and each line is compared with the truth. Each case twice: as it was tuned on, and held out,
- * with other durations, clients and mixes.
+ * How often are the verdicts in the access log right? Injects faults with a known truth into a service that has only
+ * that log enabled, and compares each line with the truth. Each case runs twice: as it was tuned on, and held out, with
+ * other durations, clients and mixes.
  *
  *   node bench/verdicts.ts [--times 100] [--only PART_OF_A_NAME] [--set tuned | held-out] [--seed 1] [--wrong]
  *
- * `--wrong` prints the lines that are wrong. Bars: 98 of 100 in each case (issue 14), 99 of 100 in all. Needs no quiet machine: what stalls the
- * loop sleeps. The cases run side by side.
+ * `--wrong` prints the wrong lines. Bars: 98 of 100 in each case (issue 14), 99 of 100 in all. The machine need not be
+ * quiet, because the injected stalls sleep. The cases run in parallel.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,11 +18,11 @@ import { startPostgres } from './lib/postgres.ts'
 import { slowResolver } from './lib/slow-resolver.ts'
 import { type Case, CASES, type Operation } from './lib/verdict-cases.ts'
 
-/** One way to the far port of the dependency, ms. */
+/** One-way delay to the far port of the dependency, ms. */
 const WAY_MS = 250
-/** One operation is injected again at most so often. */
+/** An operation is injected again at most this number of times. */
 const MOST_TIMES = 20
-/** Those beside are sent so long before the operation, ms. */
+/** Requests in `beside` are sent this long before the operation, ms. */
 const HEAD_START_MS = 15
 
 const options = scriptOptions(import.meta.filename, {
@@ -62,7 +62,7 @@ async function start<Ready>(
 const dependency = await start<{ port: number; way: number }>('verdict-dependency.ts', [String(WAY_MS)])
 const postgres = chosen.some(({ acquireMs }) => acquireMs !== undefined) ? await startPostgres() : undefined
 
-/** The operations of one case, one after the other; those whose verdict is wrong. */
+/** Runs the operations of one case one after the other. Returns those with a wrong verdict. */
 async function wrongOf({ name, acquireMs, resolver: resolves, operations }: Case, held: boolean): Promise<string[]> {
   const database = acquireMs === undefined ? [] : [postgres!.url, String(acquireMs)]
   const { child, ready } = await start<{ port: number }>(
@@ -91,7 +91,7 @@ async function wrongOf({ name, acquireMs, resolver: resolves, operations }: Case
     return lines.get(id) ?? { url: id, verdict: 'no line', ms: Number.NaN }
   }
   const wrong: string[] = []
-  /** A name that has been looked up has its connection. */
+  /** A name that was looked up already has a connection, so a repetition needs a new name. */
   const anew = (query: Operation['query']): Operation['query'] =>
     'name' in query ? { ...query, name: String(query['name']).replace(/-\w+/, `-r${ids++}`) } : query
   const inject = async (operation: Operation, left = MOST_TIMES): Promise<Line> => {
@@ -102,8 +102,8 @@ async function wrongOf({ name, acquireMs, resolver: resolves, operations }: Case
     await over
     const line = await lineOf(id)
     await Promise.all(others.map(other => other.over))
-    // On a busy machine the call may be over before its stall begins: then nothing was injected. Or the machine stalls the
-    // loop itself, for a fifth of the request and more: then the truth is another.
+    // On a busy machine the call may end before its stall begins, so nothing was injected. Or the machine itself stalls
+    // the loop for more than a fifth of the request, so the truth is another.
     const isOther =
       truth === 'loop' ? line.ms < Number(query['block']) : !('block' in query) && late.get(id)! > line.ms / 5
     if (!isOther || left === 0) return line

@@ -1,4 +1,4 @@
-/** Writes docs/benchmarks.md, and docs/costs.md, from what the benchmarks left in bench/results. Never edit those files by hand. */
+/** Writes docs/benchmarks.md and docs/costs.md from the files in bench/results. Never edit those pages by hand. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeCosts } from './lib/write-costs.ts'

@@ -1,4 +1,4 @@
-/** Writes docs/generator.md from what bench/generator.ts and bench/load-tools.ts left. Never edit that file by hand. */
+/** Writes docs/generator.md from the results of generator.ts and load-tools.ts. Never edit that page by hand. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { GeneratorResult } from './generator.ts'

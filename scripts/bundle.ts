@@ -1,10 +1,10 @@
 /**
- * The JavaScript of packages/meltproof: each entry one file, and what several entries need in files beside them, each part
- * once, so that a process has one copy of its state whichever entries it loads. Loading the 160 files that protect() is made
- * of takes a process four times as long as loading them as two.
+ * Bundles the JavaScript of packages/meltproof: one file for each entry, and shared files for parts that several
+ * entries need. Each part exists once, so that a process has one copy of its state whichever entries it loads. A
+ * process takes four times as long to load the 160 files of protect() as to load them as two.
  *
- * Everything that `meltproof` and `meltproof/limiter` share is one file, the rest of what `meltproof` needs another;
- * esbuild's own splitting, which makes a file for each set of entries, would make fifty of all that.
+ * Everything that `meltproof` and `meltproof/limiter` share is one file, and the rest of what `meltproof` needs is
+ * another. The splitting of esbuild makes a file for each set of entries, which would be fifty files.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -14,7 +14,7 @@ const folder = resolve(import.meta.dirname, '../packages/meltproof')
 const source = join(folder, 'src')
 const dist = join(folder, 'dist')
 
-/** What register/servers.ts and the core load when they need it. */
+/** Files that register/servers.ts and the core load on first use. */
 const LOADED_LATER = [
   'admin/admin',
   'culprit/addon-calls',
@@ -41,11 +41,11 @@ const OPTIONS = {
   chunkNames: 'shared/[name]-[hash]',
 } as const satisfies BuildOptions
 
-/** One file with parts that several others need: `files` are those of the source that it is made of. */
+/** One file with parts that several others need, made of the source `files`. */
 interface Shared {
   readonly name: string
   readonly files: ReadonlySet<string>
-  /** Of these files, those that files outside of it import. */
+  /** Those of `files` that files outside of it import. */
   readonly wanted: Set<string>
 }
 
@@ -78,7 +78,7 @@ await writeShared(serving, [limiting])
 await writeShared(limiting, [])
 await writeRegister()
 
-/** Of what is written, `shared` are files of their own. */
+/** Writes the entries. The parts in `shared` become separate files. */
 async function write(
   entryPoints: string[],
   shared: readonly Shared[],
@@ -98,7 +98,7 @@ async function write(
     }
     const withPaths = text
       .replace(/"@shared\/(\w+)"/g, (_, name) => pathTo(`shared/${name}.js`))
-      // A source map has such paths too, and no others.
+      // A source map contains only such paths, which must stay.
       .replace(path.endsWith('.map') ? /$^/ : /"(?:\.{1,2}\/)+([\w/-]+)\.ts"/g, (_, part) =>
         pathTo(`${loadedLater(part)}.js`),
       )
@@ -107,7 +107,7 @@ async function write(
   }
 }
 
-/** The part or entry that a path from somewhere in src, without its `../`, ends with. */
+/** Finds the part or entry with which a path ends, given without its `../`. */
 function loadedLater(path: string): string {
   const part = [...LOADED_LATER, ...entries].find(each => each === path || each.endsWith(`/${path}`))
   if (part === undefined) throw new Error(`${path}.ts is loaded later; add it to LOADED_LATER`)
@@ -126,7 +126,10 @@ async function writeShared(shared: Shared, others: readonly Shared[]): Promise<v
   } as never)
 }
 
-/** One file, of which nothing is shared: it is all that most processes load. For require() too, which then needs no ES modules. */
+/**
+ * Writes register as one file that shares nothing, because most processes load only this file. Also writes a CommonJS
+ * version, with which require() needs no ES modules.
+ */
 async function writeRegister(): Promise<void> {
   const alone = { splitting: false, plugins: [] }
   await write([sourceOf('register')], [], alone)
@@ -139,7 +142,7 @@ async function writeRegister(): Promise<void> {
   })
 }
 
-/** `a as admission_gate$a, ...`, or the way back: what a file exports has a name of its own among all of a shared file. */
+/** Returns `a as admission_gate$a, ...`, or the reverse. The prefix keeps exports unique within a shared file. */
 function namesIn(file: string, back: boolean): string {
   const prefix = file
     .replace(/^src\//, '')
@@ -173,8 +176,8 @@ function sharedFiles(shared: readonly Shared[]): Plugin {
 }
 
 /**
- * Modules of Node's without `import`, which makes Node load all that a module offers: `node:http` has a getter for WebSocket,
- * behind which is undici, 30 ms and 15 MB.
+ * Loads modules of Node without `import`, which makes Node evaluate all exports of a module: `node:http` has a getter
+ * for WebSocket that loads undici, which costs 30 ms and 15 MB.
  */
 function builtinModules(): Plugin {
   return {
@@ -183,7 +186,7 @@ function builtinModules(): Plugin {
       onResolve({ filter: /^node:/ }, ({ path, importer }) => ({ path, namespace: 'builtin', ...onlyFor(importer) }))
       onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
         contents: `
-const module = /* @__PURE__ */ process.getBuiltinModule('${path}')
+const module = /* @__PURE__ */ ${builtinCode(path)}
 export default module
 ${[...(builtins.get(path) ?? [])].map(name => `export const ${name} = /* @__PURE__ */ (() => module.${name})()`).join('\n')}`,
       }))
@@ -191,12 +194,18 @@ ${[...(builtins.get(path) ?? [])].map(name => `export const ${name} = /* @__PURE
   }
 }
 
-/** These lines are no part of the program: with one copy for each file that needs them they make no files of their own. */
+/** Prefers the timers that register.ts has stored: a test of the app may have faked those of the module since. */
+function builtinCode(name: string): string {
+  const code = `process.getBuiltinModule('${name}')`
+  return name === 'node:timers' ? `(() => process[Symbol.for('meltproof.timers')] ?? ${code})()` : code
+}
+
+/** These modules hold only re-exports. With one copy per importer, esbuild makes no separate files for them. */
 function onlyFor(importer: string): { suffix: string; sideEffects: false } {
   return { suffix: `?${relative(folder, importer)}`, sideEffects: false }
 }
 
-/** By module of Node's: what the source imports of it by name. */
+/** The names that the source imports from each module of Node. */
 function builtinNames(): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>()
   for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
@@ -214,7 +223,7 @@ function builtinNames(): Map<string, Set<string>> {
   return found
 }
 
-/** By file of the source: what it exports beside types. */
+/** The exports of each source file, without types. */
 async function exportedNames(files: string[]): Promise<Map<string, string[]>> {
   const built = await build({ ...OPTIONS, bundle: false, external: [], sourcemap: false, entryPoints: files })
   return new Map(

@@ -1,6 +1,6 @@
 /**
- * What CommonJS gets: dist/cjs, which `require` in the exports of a package names. Its files load the ES modules, so that
- * a process has one copy of them however they are loaded. Its types are those of the ES modules.
+ * Makes the files for CommonJS: dist/cjs, which `require` in the exports of a package names. They load the ES modules,
+ * so that a process has one copy of them however they are loaded. Their types are those of the ES modules.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -20,14 +20,16 @@ for (const name of ['meltproof', 'lab']) {
   write(join(cjs, 'package.json'), '{ "type": "commonjs" }\n')
   const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   for (const entry of Object.values(exports)) {
-    // scripts/bundle.ts makes it.
+    // scripts/bundle.ts makes register.js.
     if (typeof entry === 'string' || entry.require.endsWith('/register.js')) continue
     const from = join(folder, entry.require)
     write(from, loaderOf(relative(dirname(from), join(folder, entry.default))))
   }
 }
 
-/** Bundlers follow the first require(). Jest's own loads no ES modules before Jest 30 on Node 24.9; Node's does. */
+/**
+ * Bundlers follow the first require(). The one of Jest before 30 (Node 24.9) loads no ES modules, that of Node does.
+ */
 function loaderOf(path: string): string {
   return `'use strict'
 let loaded

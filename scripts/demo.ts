@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: the burst experiment bare, with meltproof and with toobusy-js; about two minutes, or with --quick
- * about forty seconds. Further options go to `meltlab melt`. Ends with the path of the report; exits as meltlab does.
- * Where somebody sits at a terminal, `meltlab live` follows in the browser, unless --no-open says otherwise.
+ * `npm run demo`: the burst experiment bare, with meltproof and with toobusy-js. Takes about two minutes, or about
+ * forty seconds with --quick. Passes further options to `meltlab melt`. Ends with the path of the report, and exits
+ * like meltlab. On a terminal, `meltlab live` follows in the browser, unless --no-open is given.
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { burstAlso, burstCommand } from '../packages/lab/src/scenarios/burst.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const cli = path.join(root, 'packages/lab/dist/cli.js')
-/** Whoever has left the terminal meanwhile has his machine back after this. */
+/** Ends the live run if the user has left the terminal. */
 const LIVE_LASTS = '15m'
 if (!existsSync(cli)) {
   console.error(`the lab is not built: ${cli} is missing; run npm run build`)
@@ -20,14 +20,14 @@ if (!existsSync(cli)) {
 }
 const typed = process.argv.slice(2)
 const given = typed.filter(word => word !== '--no-open')
-// For CI, below the capacity and far above it are enough. The recovery would double the time: `meltlab melt` shows it.
+// CI needs only one load below the capacity and one far above it. The recovery would double the time.
 const steps = given.includes('--quick') ? ['--at', '0.5,6'] : ['--duration', '5s', '--timeout', '3s']
 const also = burstAlso.flatMap(arm => ['--also', arm])
 
-// In the middle of a run Ctrl-C reaches the lab too, which cleans up, reports and decides the exit code.
+// During a run, Ctrl-C also reaches the lab, which cleans up, reports and decides the exit code.
 process.on('SIGINT', () => {})
 
-/** Resolves with its exit code. */
+/** Runs meltlab, and resolves with its exit code. */
 function lab(...args: readonly string[]): Promise<number> {
   return new Promise(resolve => {
     const child = spawn(process.execPath, [cli, ...args], { cwd: root, stdio: 'inherit' })

@@ -1,21 +1,21 @@
 /**
- * Loaded into every test file by scripts/test.ts: ends a file that does not end by itself, and says what holds it. Otherwise
- * one server that a failed assertion has left open makes `npm test` hang for ever.
+ * Loaded into every test file by scripts/test.ts. Ends a file that does not end by itself, and reports what keeps it
+ * open. Otherwise one server that a failed assertion left open would hang `npm test`.
  */
 import { relative } from 'node:path'
 import { after } from 'node:test'
 import { isMainThread } from 'node:worker_threads'
 import { noteRunning, WHOLE_FILE_MS } from './running-test-files.ts'
 
-/** After its last test a file may take so long, on a machine that is busy and stalls, ms. */
+/** Time that a file may take after its last test, on a busy machine that stalls, ms. */
 const AFTER_LAST_TEST_MS = Number(process.env['TEST_FILE_END_MS'] ?? 20_000)
 const { TEST_FILES_RUNNING: running } = process.env
 const [, file = ''] = process.argv
 
-// Threads that a test starts load this as well.
+// Threads of a test load this file too.
 if (isMainThread) {
   if (running !== undefined && /\.test\.\w+$/.test(file)) noteRunning(running, file)
-  // Neither keeps the process alive, and nor does what a test waits for in vain.
+  // The timers do not keep the process alive.
   setTimeout(() => end(`did not end within ${WHOLE_FILE_MS / 1000} s`), WHOLE_FILE_MS).unref()
   after(() => {
     setTimeout(() => end('was still open after its last test'), AFTER_LAST_TEST_MS).unref()

@@ -1,40 +1,40 @@
 /**
- * Ends what the runner has started when it gets a signal: the test files, and the processes and groups that these have
- * started. Otherwise they would run on, because a signal ends only the process that gets it.
+ * On a signal, ends everything that the runner has started: the test files, and their processes and process groups.
+ * Otherwise they would continue, because a signal ends only the process that receives it.
  */
 import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allProcesses, processTree } from '../packages/lab/src/processes/process-tree.ts'
 
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** How often it looks whether npm's shell still runs, ms. */
+/** Interval at which it checks whether the shell of npm still runs, ms. */
 const SHELL_EVERY_MS = 500
-/** A database may take this long to end in order, ms. */
+/** Time that a database may take for a clean shutdown, ms. */
 const GRACE_MS = 2000
 
 /**
- * From now on a signal ends everything below this process, and then this process with 128 + its number. What is returned is
- * aborted before: nothing else may start then.
+ * Makes a signal end everything below this process, and then this process with 128 + the signal number. The returned
+ * signal is aborted before, so that nothing else starts.
  */
 export function endOnSignal(): AbortSignal {
   const ending = new AbortController()
   let isEnding = false
   const end = async (signal: (typeof SIGNALS)[number]): Promise<void> => {
-    // npm passes on the SIGINT that a terminal has already sent to all.
+    // npm forwards the SIGINT that a terminal has already sent to all processes.
     if (isEnding) return
     isEnding = true
     await endBelow(() => ending.abort())
     process.exit(128 + constants.signals[signal])
   }
   for (const signal of SIGNALS) process.on(signal, end)
-  // npm sends SIGTERM to the shell that has started this process, and the shell ends without passing it on.
+  // npm sends SIGTERM to the shell that started this process, and the shell ends without forwarding it.
   const { ppid } = process
   if (process.env['npm_lifecycle_event'] !== undefined)
     setInterval(() => process.ppid !== ppid && void end('SIGTERM'), SHELL_EVERY_MS).unref()
   return ending.signal
 }
 
-/** @param found called when the processes are known: one whose parent has ended is no longer below this process. */
+/** @param found called when the processes are known: if a parent ends, its children are no longer below this process */
 async function endBelow(found: () => void): Promise<void> {
   const pids = new Set<number>()
   const groups = new Set<number>()
@@ -64,6 +64,6 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }

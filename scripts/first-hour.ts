@@ -1,10 +1,10 @@
 /**
- * The first five minutes of a stranger, with what npm would publish and nothing else: packs both packages, installs them
- * beside Express in an empty folder, starts a plain app in a dry run, sends it three times what it can do with meltlab,
- * and reads what would have been shed wherever the documents say that it can be read. Times each step; fails when one
- * does, or when they take more than five minutes.
+ * The first five minutes of a new user, with only what npm would publish. Packs both packages, installs them together
+ * with Express in an empty folder, starts a plain app in a dry run, sends three times its capacity with meltlab, and
+ * reads the would-be sheds in every place that the documents name. Times each step. Fails when a step fails, or when
+ * all take more than five minutes.
  *
- *   --keep    leaves the folder, and says where it is
+ *   --keep    keeps the folder, and prints its path
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import { freePort } from '../packages/lab/src/launch/free-port.ts'
 import { scriptOptions } from './script-options.ts'
 
 const MOST_MS = 5 * 60_000
-/** 15 ms of CPU for each request: about 65 a second, on any machine. */
+/** 15 ms of CPU per request: about 65 requests per second, on any machine. */
 const APP = `
 const express = require('express')
 const app = express()
@@ -116,7 +116,7 @@ async function run(command: string, args: readonly string[], cwd: string): Promi
   }
 }
 
-/** Waits until the app has said it. */
+/** Waits until the output of the app matches. */
 async function said(words: RegExp): Promise<RegExpExecArray> {
   const child = app!
   if (child.stdout!.listenerCount('data') === 0) {

@@ -1,17 +1,17 @@
 /**
- * PostgreSQL does not run as root: started by root, the tests run it as the user `postgres`, who must be able to enter every
- * folder above the checkout. A folder that `mktemp -d` made is closed to other users.
+ * PostgreSQL does not run as root. If root runs the tests, they start it as the user `postgres`, who must be able to
+ * enter every folder above the checkout. A folder made by `mktemp -d` is closed to other users.
  */
 import { chmodSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, sep } from 'node:path'
 
-/** Others may pass through the folder, though not list it. */
+/** Other users may enter the folder, but not list it. */
 const PASS = 0o001
 
 /**
- * As root, opens closed temporary folders above and including `folder` until the returned function is called, and says
- * which other closed folders are in the way.
+ * As root, opens closed temporary folders from the root down to `folder` until the returned function is called. Reports
+ * other closed folders above it.
  */
 export function openToPostgres(folder: string, say: (text: string) => void): () => void {
   if (process.getuid?.() !== 0) return () => {}

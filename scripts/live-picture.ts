@@ -1,12 +1,12 @@
 /**
- * The moving picture of the README: ten seconds of the page of `meltlab live`, as the load goes from half of the capacity to
- * ten times. `npm run build` first, on a quiet machine.
+ * Makes the animation in the README: ten seconds of the page of `meltlab live`, while the load rises from half of the
+ * capacity to ten times. Run `npm run build` first, on a quiet machine.
  *
  *   node scripts/live-picture.ts [file]
  *
- * The picture is a replay of a recorded run. On two cores a browser is other work, and the page says "no verdict". So
- * meltlab live runs first, without a browser, and this script records its events. Afterwards the page's server sends the
- * recorded events to the same page, and Chromium takes the frames.
+ * The picture is a replay of a recorded run, because on two cores the browser would make the machine busy, and the page
+ * would say "no verdict". So meltlab live runs first, without a browser, and this script records its events. Afterwards
+ * the page server sends the recorded events to the same page, and Chromium takes the frames.
  *
  * Writes docs/images/live.gif. Exit code 1 when it is larger than 1 MB, or when the report of the run has no verdict.
  */
@@ -24,7 +24,7 @@ import type { LiveUpdate } from '../packages/lab/src/live/session.ts'
 import type { ScenarioResult } from '../packages/lab/src/report/result.ts'
 import { burstCommand } from '../packages/lab/src/scenarios/burst.ts'
 
-/** What we use of it; it brings no types. */
+/** The part of gifenc that we use. It has no types. */
 interface Gifenc {
   GIFEncoder(): {
     writeFrame(pixels: Uint8Array, width: number, height: number, options: object): void
@@ -38,7 +38,7 @@ const { GIFEncoder, quantize, applyPalette } = createRequire(import.meta.url)('g
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const file = path.resolve(process.argv[2] ?? path.join(root, 'docs/images/live.gif'))
-/** High enough for all of the page; the picture ends below the two sides. */
+/** High enough for the whole page. The picture ends below the two sides. */
 const SIZE = { width: 920, height: 800 }
 const LASTS_S = 10
 const FRAME_MS = 200
@@ -48,11 +48,11 @@ const RISES_S = FROM_S + 1
 /** Time at each stop of the slider, like a user who drags it. */
 const STEP_S = 0.15
 const MOST_LOAD = 10
-/** The replay begins at this time of the page's clock. The page has loaded by then. */
+/** Time on the page's clock at which the replay begins. The page has loaded before. */
 const LOADED_MS = 60_000
 /** Late enough for the report to judge the highest load, which takes seven seconds. */
 const ENDS_S = 25
-/** One more is for what has not changed since the frame before. */
+/** One more colour marks pixels that did not change since the frame before. */
 const COLOURS = 63
 const MOST_BYTES = 1_000_000
 
@@ -106,7 +106,7 @@ async function addressOf(lab: ChildProcess): Promise<string> {
 
 /** Moves the load and ends the run, like a user of the page. */
 async function recordEvents(url: string): Promise<Recording> {
-  // The kernel schedules the generator first, like beside the page's server.
+  // The generator gets the core first, as it does with a real page server.
   os.setPriority(os.constants.priority.PRIORITY_LOW)
   const { body } = await fetch(`${url}events`)
   let about: Recording['about'] = { stops: [] }
@@ -133,7 +133,7 @@ async function recordEvents(url: string): Promise<Recording> {
   return { about, updates }
 }
 
-/** The clock of the page is that of the run, and stands still while a frame is taken. */
+/** The clock of the page follows the run, and stops while a frame is taken. */
 async function framesOf({ about, updates }: Recording, browser: Browser): Promise<Frames> {
   const server = new PageServer({ about: () => about, everything: () => undefined, setLoad: () => {}, end: () => {} })
   const page = await browser.newPage({ viewport: SIZE, colorScheme: 'dark' })
@@ -168,7 +168,7 @@ async function framesOf({ about, updates }: Recording, browser: Browser): Promis
     await server.close()
   }
 
-  /** The browser reads its own pictures. */
+  /** Reads the pixels of a screenshot with the browser. */
   async function pixelsOf(png: Buffer, reader: Page): Promise<Uint8Array> {
     const code = `(async () => {
       const answer = await fetch('data:image/png;base64,${png.toString('base64')}')

@@ -1,6 +1,6 @@
 /**
- * Mutation testing: makes small faults in the runtime, one at a time, and says which of them the unit tests miss.
- * Stryker makes the faults and runs, for each, the test files that execute its line. Needs the npm registry once.
+ * Mutation testing: makes small faults in the runtime, one at a time, and reports those that the unit tests miss. For
+ * each fault that Stryker makes, it runs the test files that execute its line. Needs the npm registry once.
  *
  *   npm run mutations -- admission/queue     every file below packages/meltproof/src/admission/queue
  *   npm run mutations -- deadline outbound   several folders, or files
@@ -29,11 +29,11 @@ interface Mutant {
   readonly location: { readonly start: { readonly line: number } }
 }
 
-/** Of one file. */
+/** Figures of one file. */
 interface Figures {
   readonly mutants: number
   readonly noticed: number
-  /** Of those that were not noticed: on lines that no test executes. */
+  /** Mutants that were not noticed, on lines that no test executes. */
   readonly unexecuted: number
 }
 
@@ -52,7 +52,7 @@ const folders = new Set(operands.map(operand => operand.split('/', 1)[0]))
 const testFiles =
   values.tests?.split(',') ??
   globSync([...folders].map(folder => `packages/meltproof/test/${folder}/**/*.test.ts`)).filter(
-    // Simulations take seconds each, and show what the whole does, not what a line does.
+    // Simulations take seconds each, and test the whole instead of a line.
     file =>
       whyNotUnit(file) === undefined && ![...filesLoadedBy(file)].some(path => path.startsWith(inRuntime('sim/'))),
   )
@@ -75,7 +75,7 @@ for (const part of [
   cpSync(part, join(work, part), { recursive: true })
 }
 symlinkSync(resolve('node_modules'), join(work, 'node_modules'))
-// Stryker fails at `x!++`. Without types each line is where it was.
+// Stryker fails at `x!++`. Stripping the types keeps the line numbers.
 for (const file of mutate) writeFileSync(join(work, file), stripTypeScriptTypes(readFileSync(file, 'utf8')))
 writeFileSync(
   join(work, 'stryker.config.json'),
@@ -89,7 +89,7 @@ writeFileSync(
     reporters: ['json', 'progress-append-only'],
     jsonReporter: { fileName: report },
     concurrency: 2,
-    // A loop without end is ended by its count of rounds. This is only for a test that waits.
+    // Stryker ends an infinite loop by its number of rounds. This timeout is only for tests that wait.
     timeoutMS: 60_000,
   }),
 )

@@ -1,6 +1,7 @@
 /**
- * What a user would get: packs both packages, checks the tarballs (publint, are-the-types-wrong), installs them into
- * an empty folder and imports every entry, by name, from ESM, from CJS and in Jest, whose require() is its own.
+ * Checks the packages that a user would get: packs both, checks the tarballs (publint, are-the-types-wrong), installs
+ * them into an empty folder and imports every entry by name, from ESM, from CJS and in Jest, which has its own
+ * require().
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +17,7 @@ interface Manifest {
   readonly bin?: Readonly<Record<string, string>>
 }
 
-/** Jest 30 loads ES modules on Node 24.9 and later; this one on none. */
+/** Jest 30 loads ES modules on Node 24.9 and later. This version does not on any Node. */
 const JEST = 'jest@29.7.0'
 
 const folder = mkdtempSync(join(tmpdir(), 'meltproof-pack-'))
@@ -64,7 +65,7 @@ function run(command: string, args: readonly string[], cwd: string): string {
   }
 }
 
-/** npm answers with a list, or (from npm 12) with an object by package name. */
+/** npm prints a list, or (from npm 12) an object by package name. */
 function tarballName(output: string): string {
   const parsed: unknown = JSON.parse(output)
   const [first] = Object.values(parsed as Record<string, { filename: string }>)

@@ -1,7 +1,8 @@
 /**
- * PM2 from npm reloads an app that has no code for its end, under load. As Node has it, requests are reset; under
- * register, as docs/deploy/pm2.md sets it up, none is, every request has its line in PM2's log, and one admin port has the
- * figures of all workers: no counter of it falls. A variable that is wrong is told of once at the start and once a reload.
+ * Lets PM2 from npm reload an app without shutdown code, under load. With plain Node, requests are reset. Under
+ * register, as configured in docs/deploy/pm2.md, none is reset, every request has its line in the log of PM2, and one
+ * admin port has the figures of all workers, whose counters never fall. An invalid variable is reported once at the
+ * start and once per reload.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -43,7 +44,7 @@ try {
     const workers = scrapes.at(-1)?.lanes
     console.log(`pm2 check: register: ${workers} workers on the admin port, admitted: ${counts.join(' ')}`)
     console.log(`pm2 check: register: ${warnings} warnings of a variable that is wrong`)
-    // One of those that start anew may find that who has said it still lives.
+    // A new worker does not warn again while the worker that has warned still runs.
     failed ||= warnings < 1 || warnings > 2
     failed ||= lost > 0 || lines !== REQUESTS || first === undefined || falls || workers !== documentedApp().instances
   }
@@ -52,7 +53,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** The settings as the document shows them. */
+/** The settings in the document. */
 function documentedApp(): { readonly node_args: string; readonly instances: number; readonly env: object } {
   const [block] = blocksOf(readFileSync(join(import.meta.dirname, '../docs/deploy/pm2.md'), 'utf8'))
   const module: { exports?: { apps: [ReturnType<typeof documentedApp>] } } = {}
@@ -62,7 +63,7 @@ function documentedApp(): { readonly node_args: string; readonly instances: numb
 
 interface Scrape {
   readonly admitted: number
-  /** One a worker. */
+  /** One per worker. */
   readonly lanes: number
 }
 
@@ -109,7 +110,7 @@ async function reload(mode: string): Promise<Reloaded> {
       .split('\n')
       .filter(line => line === 'line').length
     const warnings = readFileSync(errors, 'utf8').split('MELTPROOF_LIMT is not known').length - 1
-    return { lost, lines: lines - 1, scrapes, warnings } // Less that of the first answer.
+    return { lost, lines: lines - 1, scrapes, warnings } // Without the line of the first answer.
   } finally {
     pm2('kill')
   }
@@ -119,7 +120,7 @@ function pm2(...args: string[]): void {
   execFileSync(process.execPath, [command, ...args], { env: environment, stdio: 'ignore' })
 }
 
-/** While a worker takes the port after another, there is none. */
+/** Skips the scrape while no worker owns the port, between one owner and the next. */
 async function scrape(port: number, scrapes: Scrape[]): Promise<void> {
   const text = await fetch(`http://127.0.0.1:${port}/metrics`).then(
     answer => answer.text(),

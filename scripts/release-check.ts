@@ -1,6 +1,6 @@
 /**
- * `node scripts/release-check.ts v1.2.3`: both packages have that version, the lab needs that runtime, and the CHANGELOG
- * has a dated heading for it. Ends with 1 and a sentence for each that is not so.
+ * `node scripts/release-check.ts v1.2.3`: checks that both packages have this version, that the lab requires this
+ * version of the runtime, and that the CHANGELOG has a dated heading for it. Ends with 1 and a sentence for each fault.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

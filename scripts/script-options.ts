@@ -1,6 +1,6 @@
 /**
- * Options of a development script: `--help` prints the comment the script begins with, and what is unknown or makes no
- * sense ends it with 2 and a line that says so.
+ * Options of a development script. `--help` prints the leading comment of the script. Unknown and invalid options end
+ * it with 2 and one line that says why.
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -11,17 +11,17 @@ type Values<T extends Declared> = ReturnType<typeof parseArgs<{ options: T }>>['
 
 export interface ScriptOptions<T extends Declared> {
   readonly values: Values<T>
-  /** What is no option, such as paths; refused unless `takesOperands`. */
+  /** Arguments that are not options, such as paths. Refused unless `takesOperands`. */
   readonly operands: readonly string[]
-  /** A whole number from `least`, of an option that has a default or was given. */
+  /** The value of an option as a whole number of at least `least`. The option must have a default or be given. */
   whole(name: keyof T & string, least?: number): number
-  /** Those of `known` that the option names, with commas between; all of them when it was not given. */
+  /** The members of `known` in the comma-separated value; all of them if the option is not given. */
   chosen<Name extends string>(name: keyof T & string, known: readonly Name[]): readonly Name[]
   refuse(why: string): never
 }
 
 export interface ScriptWords {
-  /** For more than the script's comment can say. */
+  /** Replaces the leading comment in `--help`. */
   readonly help?: string
   /** @default false */
   readonly takesOperands?: boolean
@@ -70,7 +70,7 @@ export function scriptOptions<const T extends Declared>(
   }
 }
 
-/** The comment a file begins with, as text. */
+/** The leading comment of a file, as text. */
 export function leadingComment(source: string): string {
   const [, comment = ''] = /^\/\*\*([\s\S]*?)\*\//.exec(source) ?? []
   const lines = comment.split('\n').map(line => line.replace(/^ ?\* ?/, ''))

@@ -1,10 +1,10 @@
 /**
  * Runs the scenarios of scripts/soak for minutes and shows that memory stays flat: heap after a collection, rss and
- * open files, every few seconds. Ends with 1 when something grew, a step threw, or a scenario left something behind.
+ * open files, every few seconds. Ends with 1 when something grew, a step threw, or a scenario left something open.
  *
  *   npm run soak -- [--minutes 10] [--only deadline,outbound] [--leak]
  *
- * --leak keeps 10 KB a step on purpose, 100 bytes for each of its hundred calls: to see that it would be noticed.
+ * --leak keeps 10 KB per step on purpose, 100 bytes for each of its hundred calls, to show that such a leak is noticed.
  */
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -28,14 +28,14 @@ const all = readdirSync(folder).filter(name => name.endsWith('.ts') && name !== 
 const known = all.map(name => name.replace(/\.ts$/, ''))
 const names = chosen('only', known)
 
-/** Memory counts once code is warm: from this share of the time on. */
+/** Memory counts from this share of the time on, when the code is warm. */
 const WARM_UP = 0.35
-/** What the samples may grow by meanwhile: code that is still being optimised. */
+/** Growth that is allowed, because V8 still optimises code. */
 const ALLOWED_BYTES = 2 * 2 ** 20
 const ALLOWED_FILES = 20
 
 if (values.run === undefined) {
-  // All at once, each in a process of its own, so that a leak has a name and ten minutes are ten minutes.
+  // All run at the same time, each in its own process, so that a leak belongs to one scenario.
   const codes = await Promise.all(names.map(runApart))
   process.exit(Math.max(...codes))
 } else {

@@ -2,18 +2,18 @@
  * Runs the test suite with Node's own runner: every `*.test.ts` under test/, apps/test/, packages/ and examples/.
  *
  *   npm test                      builds, then runs all of them: 8 to 17 minutes on two cores
- *   npm test -- packages/lab      those below a path, or several
+ *   npm test -- packages/lab      those below a path, or several paths
  *   npm run test:unit             only unit tests: half a minute to one and a half, without a build
- *   --unit                        of those chosen, only unit tests (scripts/unit-tests.ts says which those are)
- *   --on-another-node             leaves out what shows the same on every Node (scripts/unit-tests.ts says what)
- *   --slowest N                   ends with the N files that took longest
+ *   --unit                        only the unit tests of those chosen (scripts/unit-tests.ts selects them)
+ *   --on-another-node             omits tests with the same result on every Node (scripts/unit-tests.ts selects them)
+ *   --slowest N                   prints the N slowest files at the end
  *
- * A file that does not end by itself, because a test left a server open, say, is ended and named (end-of-test-file.ts),
- * also when its event loop spins (running-test-files.ts). What was skipped is counted at the end, with what it needs.
- * Files that fail beside others, three at most, run again alone. One that then passes does not fail the suite, but is
- * named at the end as unsteady: its test, or the code, depends on how busy the machine is.
- * A signal ends everything that the files have started (end-on-signal.ts).
- * NODE_BINARY picks another Node to run the suite on (CI: 22 and 26).
+ * A file that does not end by itself, for example because a test left a server open, is ended and reported
+ * (end-of-test-file.ts), even if its event loop spins (running-test-files.ts). Skipped tests are counted at the end,
+ * with their requirements. Up to three files that fail while others run are run again alone. A file that then passes
+ * does not fail the suite, but is reported at the end as unsteady: its test, or the code, depends on how busy the
+ * machine is. A signal ends everything that the files have started (end-on-signal.ts). NODE_BINARY selects another Node
+ * for the suite (CI: 22 and 26).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -66,18 +66,18 @@ const unbuilt = values.unit ? [] : ['packages/meltproof/dist', 'packages/lab/dis
 if (unbuilt.length > 0)
   refuse(`${unbuilt.join(' and ')} is missing; run \`npm run build\` first, or \`npm test\`, which builds`)
 
-/** What judges how fast something was has the machine for itself, one file at a time. */
+/** Tests that judge speed have the machine for themselves, one file at a time. */
 const MEASURES = 'packages/lab/test/measures/'
 const isMeasure = (file: string): boolean => file.startsWith(MEASURES)
 const others = values.unit ? [] : chosen.filter(file => !unit.includes(file))
-/** Unit tests share processes: for most of these files, Node takes longer to start than their tests. */
+/** Unit tests share processes, because for most of these files Node takes longer to start than the tests to run. */
 const UNIT_FILES_PER_PROCESS = 16
 const together = folderUntilExit('unit-tests-')
 const unitProcesses = unit.length <= UNIT_FILES_PER_PROCESS ? unit : inProcesses(unit)
 const phases = [
   { files: others.filter(isMeasure), concurrency: 1 },
-  // The others mostly wait, but the lab's keep to the same two cores however many there are. The unit tests are short and
-  // come last, so that the cores are busy until the end.
+  // The other files mostly wait, but those of the lab use the same two cores on any machine. The unit tests are short
+  // and run last, so that the cores are busy until the end.
   {
     files: [...inTurns(others.filter(file => !isMeasure(file))), ...unitProcesses],
     concurrency: values.unit ? availableParallelism() : 5,
@@ -90,7 +90,7 @@ function folderUntilExit(prefix: string): string {
   return folder
 }
 
-/** Writes a file for each process, which imports its share of the files. Neighbours take similarly long, and are dealt out. */
+/** Writes a file for each process, which imports its share. Neighbours take similarly long, so they are dealt out. */
 function inProcesses(files: readonly string[]): string[] {
   const count = Math.ceil(files.length / UNIT_FILES_PER_PROCESS)
   return Array.from({ length: count }, (_, n) => {
@@ -102,7 +102,7 @@ function inProcesses(files: readonly string[]): string[] {
   })
 }
 
-/** Files of the runtime and of the lab in turns: the runtime's wait more, and the lab's compute more. */
+/** Interleaves files of the runtime, which mostly wait, and of the lab, which mostly compute. */
 function inTurns(files: readonly string[]): string[] {
   const groups = Map.groupBy(files, file => file.startsWith('packages/meltproof/'))
   const placed = [...groups.values()].flatMap(group => group.map((file, at) => ({ file, place: at / group.length })))
@@ -111,10 +111,10 @@ function inTurns(files: readonly string[]): string[] {
 
 process.once('exit', openToPostgres(join(import.meta.dirname, '..'), console.error))
 
-// Each file is a process, and most start more. What they load is compiled once, not by every one of them.
+// Each file is a process, and most start more. With the cache, their modules are compiled once, not by each process.
 process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../node_modules/.cache/tests')
 
-// Simulations then take one seed of several.
+// Simulations then run one of several seeds.
 if (values.unit) process.env['UNIT_TESTS_ALONE'] = '1'
 
 const running = folderUntilExit('test-files-')
@@ -122,7 +122,7 @@ process.env['TEST_FILES_RUNNING'] = running
 const stopKilling = killHung(running)
 const ending = endOnSignal()
 
-/** More failures than that are no matter of a busy machine. */
+/** More failures than this are not caused by a busy machine. */
 const MOST_AGAIN = 3
 const skipped = new SkippedTests()
 const times: { readonly ms: number; readonly file: string }[] = []
@@ -139,13 +139,15 @@ if (mayRunAgain(again)) {
   passed = unsteady.length === again.length
 }
 
-/** Whether the failed files are few, and ran beside others: the measures run alone, and so does a file that was named alone. */
+/**
+ * Whether the failed files are few, and ran together with others. Measures run alone, and so does a single chosen file.
+ */
 function mayRunAgain(files: readonly string[]): boolean {
   const ranBeside = (file: string): boolean => chosen.includes(file) && !isMeasure(file)
   return chosen.length > 1 && files.length > 0 && files.length <= MOST_AGAIN && files.every(ranBeside)
 }
 
-/** Prints what the runner reports, and notes the files that fail. */
+/** Prints the report of the runner, and records the files that fail. */
 async function passes(files: readonly string[], concurrency: number): Promise<boolean> {
   if (ending.aborted) return false
   const execArgv = ['--import', join(import.meta.dirname, 'end-of-test-file.ts')]
@@ -153,15 +155,15 @@ async function passes(files: readonly string[], concurrency: number): Promise<bo
   let allPassed = false
   events.on('test:pass', ({ skip }) => skipped.add(skip))
   events.on('test:fail', ({ name, file, todo }) => {
-    // A process of several files fails with one of them, which has been noted.
+    // A process of several files fails with one of them, which is recorded already.
     if (todo !== undefined || name.startsWith(together)) return
     failed.add(files.includes(name) ? name : relative('', file ?? name))
   })
   events.on('test:summary', ({ file, success }) => {
-    // The summary of all files together names none.
+    // The summary of all files names no file.
     if (file === undefined) allPassed = success
   })
-  // A file as a whole is a test with its path as name. Not every file gives a summary of its own.
+  // A file as a whole is a test with its path as name. Not every file has its own summary.
   events.on('test:complete', ({ name, nesting, details }) => {
     if (nesting === 0 && files.includes(name)) times.push({ ms: details.duration_ms, file: name })
   })

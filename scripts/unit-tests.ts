@@ -1,11 +1,12 @@
 /**
- * Which test files are unit tests: those that need no socket, no process, no other thread and no time to pass, and
- * neither does anything they load. Read from the imports, so that nobody keeps a list. Pure but for reading files.
+ * Finds the test files that are unit tests: neither the file nor anything it loads needs a socket, a process, another
+ * thread or elapsed time. Derived from the imports, so that no list has to be maintained. Pure except for reading
+ * files.
  */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** Modules of Node, without `node:`, that reach out of the process, or wait. */
+/** Modules of Node, without `node:`, that reach outside the process, or wait. */
 const REACH_OUT: ReadonlySet<string> = new Set([
   ...[
     'child_process',
@@ -22,24 +23,24 @@ const REACH_OUT: ReadonlySet<string> = new Set([
   ],
   ...['timers', 'timers/promises'],
 ])
-/** The only one of npm that unit tests load. */
+/** The only npm package that unit tests load. */
 const PACKAGES: ReadonlySet<string> = new Set(['fast-check'])
-/** Modules of Node that a test needs to run at all, and to read what it judges. */
+/** Modules of Node that a test needs to run, and to read the files it checks. */
 const OF_ALL_TESTS: ReadonlySet<string> = new Set(['test', 'assert', 'assert/strict', 'fs', 'path'])
 const SIMULATION = /(?:^|\/)sim\//
-/** In a test's own files. What is under test may well call them: then a unit test gives it others. */
+/** Waits in the files of a test. The code under test may call these functions, but a unit test passes fakes to it. */
 const WAITS = /(?<![.\w])(?:setTimeout|setInterval|fetch)\(|\bAtomics\.wait\(/
 
 interface Imported {
   readonly specifier: string
-  /** Gone when the types are. */
+  /** Removed together with the types. */
   readonly isType: boolean
 }
 
-/** Undefined for a unit test; else the first reason why it is none, for people. */
+/** Undefined for a unit test; otherwise a readable reason why it is not one. */
 export function whyNotUnit(testFile: string): string | undefined {
   const loadedBy = new Map<string, string | undefined>([[testFile, undefined]])
-  // Grows while it is walked.
+  // The map grows during the loop.
   for (const [file] of loadedBy) {
     const text = withoutComments(readFileSync(file, 'utf8'))
     if (/(?:^|\/)test\//.test(file) && WAITS.test(text)) return `${file} waits`
@@ -52,29 +53,30 @@ export function whyNotUnit(testFile: string): string | undefined {
         if (REACH_OUT.has(specifier.slice('node:'.length))) return [...chain(file, loadedBy), specifier].join(' > ')
       } else if (!PACKAGES.has(specifier)) return [...chain(file, loadedBy), specifier].join(' > ')
     }
-    // What it asks for at run time is not seen here.
+    // Modules that it requires at run time cannot be seen here.
     if (/\bcreateRequire\b/.test(text)) return `${file} requires`
   }
   return undefined
 }
 
 /**
- * Long tests below packages/meltproof/test that CI runs on one Node only, because Node's version does not decide what they
- * show. What Node hands them does, and other tests of the same folders show that on every Node.
+ * Long tests below packages/meltproof/test that CI runs on one Node only, because their result does not depend on the
+ * version of Node. Other tests of the same folders cover the interfaces to Node on every version.
  */
 const ON_ONE_NODE: readonly RegExp[] = [
-  // Late statements in real databases. Each driver's main test runs on every Node.
+  // Late statements in real databases. The main test of each driver runs on every Node.
   /^databases\/(?:cleanup-|late-queries|recorded|histories\/)/,
-  // What a limit learns from real requests and of real origins, and whom it treats fairly.
+  // Limits that learn from real requests and real origins, and fairness between clients.
   /^(?:outbound\/adaptive|server\/(?:client-key|long-requests|random-paths))/,
-  // What other programs read: HAProxy, Prometheus.
+  // Output for other programs: HAProxy, Prometheus.
   /^(?:haproxy\/|observe\/(?:exposition|openmetrics|prometheus)\.)/,
   /^fuzz\//,
 ]
 
 /**
- * Whether a test file shows the same on every Node: a unit test that calls Node no further than every test does, or a
- * simulation, whose clock is its own; what shows that a check finds faults (`finds.test.ts`), and {@link ON_ONE_NODE}.
+ * Whether a test file has the same result on every Node. This holds for a unit test that calls no more of Node than
+ * every test does, for a simulation, which has its own clock, for a test that a check finds faults (`finds.test.ts`),
+ * and for {@link ON_ONE_NODE}.
  */
 export function showsTheSame(testFile: string): boolean {
   const inFolder = testFile.replace(/^packages\/meltproof\/test\//, '')
@@ -88,10 +90,10 @@ function callsNode(file: string): boolean {
   return runtimeImportsOf(file).some(name => name.startsWith('node:') && !OF_ALL_TESTS.has(name.slice('node:'.length)))
 }
 
-/** The file and all files of this repository that it loads, directly or not. */
+/** The file and all files of this repository that it loads, directly or indirectly. */
 export function filesLoadedBy(file: string): ReadonlySet<string> {
   const found = new Set([file])
-  // Grows while it is walked.
+  // The set grows during the loop.
   for (const each of found) {
     for (const name of runtimeImportsOf(each)) if (name.startsWith('.')) found.add(join(dirname(each), name))
   }
@@ -103,7 +105,7 @@ function runtimeImportsOf(file: string): string[] {
   return imports.flatMap(({ specifier, isType }) => (isType ? [] : [specifier]))
 }
 
-/** Static and dynamic imports with a plain name. */
+/** Finds static and dynamic imports of literal names. */
 function importsOf(text: string): Imported[] {
   const found: Imported[] = []
   for (const [, type, names = '', specifier] of text.matchAll(

@@ -1,4 +1,4 @@
-/** The documents say what the code does: what can be checked mechanically is. */
+/** The documents match the code, where this can be checked mechanically. */
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-/** A test file that would hang for ever is ended, and named. */
+/** A test file that would hang for ever is ended, and its name is reported. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The load of bench/evidence.ts against a server whose answers are known: its counts add up, over HTTP/1.1 and HTTP/2. */
+/** The load of bench/evidence.ts against a server with known answers: its counts add up, over HTTP/1.1 and HTTP/2. */
 import assert from 'node:assert/strict'
 import http, { type RequestListener } from 'node:http'
 import http2 from 'node:http2'
@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type Asked, load } from '../bench/lib/evidence-load.ts'
 
-/** Wide apart: the machine may stall for 2 s. */
+/** Longer than in the benchmark, because the machine may stall for 2 s. */
 const PROMISE_MS = 4000
 const SLOW_MS = 4500
 

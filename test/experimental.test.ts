@@ -1,4 +1,4 @@
-/** Types and documents say the same of what is stable and what is experimental. */
+/** Types and documents agree on which exports are stable and which are experimental. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -25,7 +25,7 @@ interface Declared {
   readonly comment: string
 }
 
-/** What a file exports, wherever it is declared. */
+/** The exports of a file, wherever they are declared. */
 function exportsOf(file: string): Declared[] {
   const text = readFileSync(file, 'utf8')
   const own = [...text.matchAll(/^export (?:async )?(?:function|class|interface|const|type) (\w+)/gm)]
@@ -64,7 +64,7 @@ describe('the exports of an entry', () => {
       const found = exportsOf(file)
       assert.ok(found.length > 0 || name === './register')
       for (const each of found) {
-        // An error that a stable entry has as well is as stable there.
+        // An error that a stable entry also exports is stable.
         if (!isStable && stable.has(each.name)) continue
         assert.equal(each.comment.includes('@experimental'), !isStable, `${each.name} of ${name}`)
       }

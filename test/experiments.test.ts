@@ -1,6 +1,6 @@
 /**
- * The committed results: the scripts of today would measure them so, their sentences are made of what was measured, and the
- * page and the pictures are those that `npm run experiments:page` makes of them.
+ * The committed results: the current scripts would measure them in the same way, their sentences follow from their
+ * measurements, and the page and the pictures match the output of `npm run experiments:page`.
  */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -53,7 +53,7 @@ function armsIn(plot: Plot): readonly { readonly arm: string }[] {
   return plot.kind === 'lines' ? plot.series : plot.panels
 }
 
-/** Figures of the text that neither tables, plots, verdicts nor the conditions of the experiment bear out. */
+/** Figures of the text that are not in the tables, plots, verdicts or conditions of the experiment. */
 function unproven(text: string, result: ScenarioResult): string[] {
   const told = [
     result.story,

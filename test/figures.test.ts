@@ -1,4 +1,4 @@
-/** `npm run figures`: what is planned, and that a run which was stopped goes on where it was. No benchmark runs here. */
+/** `npm run figures`: its plan, and the resumption of a stopped run. No benchmark runs here. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -150,7 +150,7 @@ describe('a run of npm run figures', () => {
     await assert.rejects(runSteps(again(steps), place), /two ended with 1/)
     assert.deepEqual(ran(), ['one', 'two'])
     assert.equal(existsSync(join(place.root, 'left')), false)
-    // A resumed step keeps what it has made until then.
+    // A resumed step keeps its earlier output.
     writeFileSync(join(place.root, 'left'), 'of this commit')
     writeFileSync(join(place.root, 'well'), '')
     await runSteps(again(steps), place)

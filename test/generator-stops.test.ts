@@ -1,4 +1,4 @@
-/** The short form of bench/generator-stops.ts: a generator that was stopped does not certify what the stop made. */
+/** The short form of bench/generator-stops.ts: a stopped generator does not certify the effect of the stop. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type StoppedCase, StoppedGenerator } from '../bench/lib/stopped-generator.ts'
@@ -16,7 +16,7 @@ test('a generator that was stopped for 20 to 100 ms issues no wrong certificate'
       for (const lengthMs of [20, 45, 100]) {
         const { certificate } = await generator.run(kind, { afterMs: 100, lengthMs })
         const [, max] = certificate.intervals.ok!.max
-        // Where the server itself was many times slower, on a busy machine, the stop does not show.
+        // On a busy machine the server itself may be many times slower, which hides the stop.
         assert.ok(certificate.code !== 'certified' || max > 5 * lengthMs, `${kind.rate}/s, ${lengthMs} ms, max ${max}`)
       }
     }

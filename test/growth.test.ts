@@ -1,4 +1,4 @@
-/** How the fuzz and the soak tell a leak from the noise of collections. */
+/** How the fuzz and the soak distinguish a leak from the noise of collections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { growth } from '../scripts/growth.ts'

@@ -1,6 +1,6 @@
 /**
- * Imports point one way (ARCHITECTURE.md). For each folder of a package: which of its siblings it may import from.
- * A folder that is not listed here fails the test, so that a new one is given its place on purpose.
+ * Imports point in one direction (ARCHITECTURE.md). For each folder of a package, the rules list the siblings that it
+ * may import. A folder that is not listed fails the test, so that a new one gets its place on purpose.
  */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { code, earlyImportsOf, importsOf } from './source-imports.ts'
 
-/** The files that any folder may import: ten at most. */
+/** The files that any folder may import: at most ten. */
 const VOCABULARY = [
   ...['channels', 'clock', 'errors', 'loaded', 'named-figures'],
   ...['options', 'record', 'replace-method', 'request-notes', 'warnings'],
@@ -17,7 +17,7 @@ const VOCABULARY = [
 interface Rules {
   /** Folder (or file of the root, without its ending) -> folders and root files it may import. */
   readonly may: Readonly<Record<string, readonly string[]>>
-  /** What it may load while it runs. */
+  /** Folders that it may load at run time. */
   readonly late?: Readonly<Record<string, readonly string[]>>
   /** Packages it may import by name; node: is always allowed unless `pure` forbids it. */
   readonly packages: readonly string[]
@@ -53,7 +53,7 @@ const RULES: Readonly<Record<string, Rules>> = {
         ...['signals', 'admission', 'process-gate', 'deadline'],
       ],
       index: ['errors', 'admission', 'deadline', 'server'],
-      // From here on nothing that protect() needs.
+      // protect() needs none of the following.
       outbound: [...VOCABULARY, 'chain', 'signals', 'admission', 'turns', 'deadline'],
       databases: [...VOCABULARY, 'turns', 'deadline', 'outbound'],
       timing: [...VOCABULARY, 'signals', 'outbound', 'server'],
@@ -68,7 +68,7 @@ const RULES: Readonly<Record<string, Rules>> = {
         ...['admin', 'culprit', 'haproxy', 'logging', 'observe', 'outbound'],
       ],
     },
-    // The first request that is observed loads what takes it apart, which registers itself.
+    // The first observed request loads timing, which registers itself.
     late: { server: ['timing'] },
     // Optional peers; only their types at the top level (pack:check imports every entry without them).
     packages: ['@opentelemetry/api'],
@@ -180,7 +180,7 @@ for (const [root, rules] of Object.entries(RULES)) {
   }
 }
 
-/** The parts of server/ in the order of a request: each may import those before it. Files beside them put them together. */
+/** The parts of server/ in the order of a request: each may import those before it. Other files assemble them. */
 const SERVER_PARTS = [
   ...['guard', 'guard-of'],
   ...['connection', 'request', 'response', 'shed', 'permit', 'gate', 'handler', 'operate'],
@@ -227,7 +227,7 @@ test('only clock.ts of the runtime reads the time', () => {
 })
 
 test('timers of the runtime come from node:timers, because the tests of an app may fake the global ones', () => {
-  // The watcher's text runs in a thread of its own.
+  // The source of the watcher runs in another thread.
   const others = ['packages/meltproof/src/culprit/watcher.ts']
   const offenders = globSync('packages/meltproof/src/**/*.ts').filter(
     file =>
@@ -237,7 +237,7 @@ test('timers of the runtime come from node:timers, because the tests of an app m
   assert.deepEqual(offenders, others)
 })
 
-/** The parts that import each other, of a graph of files: each is one circle or several that touch. */
+/** The files of a graph that import each other. Each group is one circle, or several that touch. */
 function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
   const circles: string[][] = []
   const order = new Map<string, number>()
@@ -261,7 +261,7 @@ function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] 
   return circles
 }
 
-/** The folder below src, or the name of a file that lies in src itself. */
+/** The folder below src, or the name of a file directly in src. */
 function unitOf(path: string): string {
   const [first, ...rest] = path.split('/')
   return rest.length > 0 ? first! : first!.replace(/\.[jt]s$/, '')

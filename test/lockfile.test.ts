@@ -1,5 +1,5 @@
-// `npm ci` refuses a lockfile that lacks a package some platform may need: npm writes such a file when the registry did
-// not have that platform's package yet.
+// `npm ci` refuses a lockfile that lacks a package for some platform. npm writes such a file if the registry did not
+// yet have the package of that platform.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** The scoreboard's own parts: the ideal curve, what an interrupted run leaves behind, its view, and its options. */
+/** The parts of the scoreboard: the ideal curve, the state after an interrupted run, its view, and its options. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'

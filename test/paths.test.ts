@@ -1,11 +1,11 @@
-/** A checkout may lie anywhere: also below a folder with a space or a percent sign in its name. */
+/** A checkout may be in any folder, also below one with a space or a percent sign in its name. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '..')
-/** What it is written as in a URL is not what a folder is called: `my%20code`. */
+/** A path in a URL is encoded, for example as `my%20code`, and is not the name of a folder. */
 const WRONG = /new URL\([^()]*import\.meta\.url\)\.pathname|import\.meta\.url\.(slice|replace)/
 
 test('file URLs become paths by fileURLToPath, never by their pathname', () => {

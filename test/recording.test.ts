@@ -1,4 +1,4 @@
-/** What a recording keeps of a run: numbers come back as they were written, and CPU is told from what interrupted it. */
+/** The contents of a recording: numbers are read back unchanged, and CPU time is separated from interruptions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { distil, stolenShare } from '../bench/recording/distil.ts'
@@ -29,7 +29,7 @@ test('packed recordings are read back with an error of at most a hundredth of a 
     steps.map(([what]) => what),
   )
   for (const [i, [, ms]] of read.entries()) near(ms, steps[i]![1])
-  // A thousand gaps that each end between two units: rounding must not add up.
+  // A thousand gaps that each end between two units. Rounding errors must not add up.
   const times = Array.from({ length: 1000 }, (_, i) => (i + 1) * 1.23456)
   for (const [i, time] of unpackTimes(packTimes(times)).entries()) near(time, times[i]!)
   const written: [number, number][] = [
@@ -43,14 +43,14 @@ test('packed recordings are read back with an error of at most a hundredth of a 
 })
 
 test('a recorded slice has its own CPU time, without garbage collection and stolen time', () => {
-  // The second request: 7 ms of the wall, 2 of them garbage and 1 a neighbour's; then 50 ms in the pool.
+  // The second request takes 7 ms of wall time, 2 of them for garbage and 1 stolen, and then 50 ms in the pool.
   const notes = {
     requests: [
       { kind: 0, steps: [CPU, 1000, 1, 0, YIELD, 1001, 0, 0, CPU, 1002, 3, 0] },
       { kind: 0, steps: [CPU, 1010, 7, 1, POOL, 1017, 50, 0, CPU, 1070, 1, 0] },
     ],
     garbage: [1012, 2, 1013, 0.5],
-    // Busy 20 ms in a tenth of a second: 12 of them in slices, 2 for the 20 who were turned away, 6 for two starts.
+    // Busy for 20 ms in a tenth of a second: 12 ms in slices, 2 ms for 20 sheds, and 6 ms for two starts.
     account: [999, 0, 0, 0, 0, 1099, 20, 1, 2, 20, 1200, 500, 1, 2, 20],
   }
   const { costs, garbage, stolen } = distil(notes, { kinds: 1, firstArrivalMs: 40, shedMs: 0.1 })
@@ -65,9 +65,9 @@ test('a recorded slice has its own CPU time, without garbage collection and stol
     other!.map(([what]) => what),
     ['cpu', 'pool', 'cpu'],
   )
-  // Of the neighbour's millisecond two sevenths fell into the pause, as far as anybody knows.
+  // Two sevenths of the stolen millisecond are assigned to the pause.
   near(other![0]![1], 7 - 1 - 2 * (6 / 7) + 3)
-  // Counted from the beginning of the schedule: the first to come started at once.
+  // Times count from the beginning of the schedule, because the first request started on arrival.
   near(unpackPauses(garbage)[0]![0], 52)
   near(unpackPauses(garbage)[0]![1], 2 * (6 / 7))
   near(unpackPauses(stolen)[0]![0], 50)

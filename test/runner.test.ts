@@ -13,7 +13,7 @@ const root = mkdtempSync(join(tmpdir(), 'meltproof-runner-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 let folders = 0
 
-/** A run of unit tests, because those need no build. */
+/** Prepares a run of unit tests, because these need no build. */
 function planted(files: Readonly<Record<string, string>>) {
   const cwd = join(root, String(folders++))
   mkdirSync(join(cwd, 'test'), { recursive: true })
@@ -76,14 +76,14 @@ test('fails once', () => {
 })`
 const FAILS = "test('fails', () => { throw new Error('always') })"
 
-test('a file that fails beside others and passes alone is named as unsteady, and fails nothing', () => {
+test('a file that fails while others run and passes alone is reported as unsteady, and does not fail the run', () => {
   const { status, stdout } = run({ once: FAILS_ONCE, passes: PASSES })
   assert.match(stdout, /\ntest\/once\.test\.ts failed beside other files, and runs again alone\n/)
   assert.match(stdout, /\nUNSTEADY 1 \(failed beside other files, passed alone\): test\/once\.test\.ts\n$/)
   assert.equal(status, 0)
 })
 
-test('a file that fails alone as well fails the run, also beside an unsteady one', () => {
+test('a file that also fails alone fails the run, even together with an unsteady one', () => {
   const { status, stdout } = run({ once: FAILS_ONCE, fails: FAILS })
   assert.match(stdout, /\nUNSTEADY 1 .*: test\/once\.test\.ts\n$/)
   assert.equal(status, 1)

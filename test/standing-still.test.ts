@@ -1,4 +1,6 @@
-/** Whether an app carries an open loop, on made seconds, and what is tried when it does not. */
+/**
+ * Whether an app carries an open loop, from made-up seconds, and the lower capacities that are tried when it does not.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lowered, standingCapacity, whyNotStill } from '../bench/lib/standing-still.ts'
@@ -19,7 +21,7 @@ const why = (...mediansMs: number[]): string | undefined =>
 test('a load is steady if each second is answered in time and the median response time does not grow', () => {
   assert.equal(why(5, 5, 5, 5), undefined)
   assert.equal(why(150, 160, 170, 180), undefined)
-  // A short answer may take several times as long, as beside a collection of garbage.
+  // A short answer may take several times as long, for example during a garbage collection.
   assert.equal(why(5, 5, 40, 45), undefined)
   assert.equal(why(20, 80, 140, 200), 'its median answer went from 50 to 170 ms')
   assert.equal(whyNotStill([second(5), second(5, 98), second(5), second(5)], SLO_MS), 'it was late in 1 of 4 seconds')
@@ -31,7 +33,7 @@ test('a lowered capacity is the highest that the search distinguishes from the o
   assert.ok(!agree([100, lowered(100) - 0.01]))
 })
 
-/** An app that answers this many requests a second in an open loop, and queues the rest. */
+/** An app that answers this many requests per second in an open loop, and queues the rest. */
 const appOf = (most: number) => {
   const asked: number[] = []
   return {

@@ -1,4 +1,4 @@
-/** Which tests are unit tests is read from what they load. */
+/** Unit tests are recognised by the modules they load. */
 import assert from 'node:assert/strict'
 import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { showsTheSame, whyNotUnit } from '../scripts/unit-tests.ts'
 
-/** What `ask` answers about `test/a.test.ts` of these files. */
+/** The result of `ask` for `test/a.test.ts` among these files. */
 function asked<T>(files: Readonly<Record<string, string>>, ask: (testFile: string, folder: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'unit-tests-'))
   try {
@@ -20,7 +20,7 @@ function asked<T>(files: Readonly<Record<string, string>>, ask: (testFile: strin
   }
 }
 
-/** Why it is no unit test, without the folder it lies in. */
+/** The reason why it is not a unit test, without the path of the folder. */
 const reason = (files: Readonly<Record<string, string>>): string | undefined =>
   asked(files, (testFile, folder) => whyNotUnit(testFile)?.replaceAll(`${folder}/`, ''))
 
@@ -39,7 +39,7 @@ import { a } from '../src/a.ts' // 'node:net'
   assert.equal(reason(pure), undefined)
 })
 
-test('a test is no unit test if a file it loads indirectly imports node:net', () => {
+test('a test is not a unit test if a file it loads indirectly imports node:net', () => {
   const files = {
     'test/a.test.ts': `import { b } from '../src/b.ts'`,
     'src/b.ts': `import './c.ts'`,
@@ -48,7 +48,7 @@ test('a test is no unit test if a file it loads indirectly imports node:net', ()
   assert.equal(reason(files), 'test/a.test.ts > src/b.ts > src/c.ts > node:net')
 })
 
-test('a test with processes, threads, packages or waits is no unit test', () => {
+test('a test with processes, threads, packages or waits is not a unit test', () => {
   assert.equal(ofTest(`import { spawn } from 'node:child_process'`), 'test/a.test.ts > node:child_process')
   assert.equal(ofTest(`const { Worker } = await import('node:worker_threads')`), 'test/a.test.ts > node:worker_threads')
   assert.equal(ofTest(`import pg from 'pg'`), 'test/a.test.ts > pg')
@@ -61,7 +61,7 @@ test('a test with processes, threads, packages or waits is no unit test', () => 
   assert.equal(ofTest(`const require = createRequire(import.meta.url)`), 'test/a.test.ts requires')
 })
 
-test('a test whose helper waits is no unit test', () => {
+test('a test whose helper waits is not a unit test', () => {
   const files = { 'test/a.test.ts': `import './helper.ts'`, 'test/helper.ts': `setInterval(() => {}, 5)` }
   assert.equal(reason(files), 'test/helper.ts waits')
 })

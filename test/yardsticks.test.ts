@@ -1,4 +1,4 @@
-/** What a limiter is held to in the simulator (bench/lib/yardsticks.ts), and that threads change nothing. */
+/** The rules for limiters in the simulator (bench/lib/yardsticks.ts), and that threads do not change results. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -59,7 +59,7 @@ describe('the rules', () => {
     assert.deepEqual(broken(true, [{ good: 0.985 }]), [])
     assert.deepEqual(broken(true, [{ good: 0.975 }]), ['below bare'])
     assert.deepEqual(broken(true, [{ inItsTime: 0.97 }]), ['below bare'])
-    // Chance: above 1 is 1.
+    // Goodput above 1 is due to chance, and counts as 1.
     assert.deepEqual(broken(true, [{ good: 0.99 }], [{ good: 1.1 }]), [])
   })
 

@@ -1,4 +1,4 @@
-/** The checks, in the order they are made. */
+/** The checks, in the order in which they run. */
 import type { Check } from './check.ts'
 import { companions } from './companions.ts'
 import { halfLoad } from './half-load.ts'

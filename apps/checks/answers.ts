@@ -1,4 +1,4 @@
-/** Asks an app its main paths in one arm, and compares what two arms answered. */
+/** Requests the main paths of an app in one arm, and compares the answers of two arms. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arm } from '../runner/definition.ts'
 import { asker } from '../runner/asking.ts'
@@ -7,10 +7,10 @@ import { installedFolder } from '../runner/install.ts'
 import { printed } from '../streams/program.ts'
 import type { Outcome, Subject } from './check.ts'
 
-/** Spans are sent every 100 ms; see companionsEnvironment. */
+/** Time for the spans to arrive, ms. They are sent every 100 ms; see companionsEnvironment. */
 const SPANS_ARRIVE_MS = 1000
 
-/** What was asked, and what came. */
+/** The answers by request. */
 export type Answers = ReadonlyMap<string, Comparable>
 
 export function answersOf(subject: Subject, arm: Arm, collector?: string): Promise<Answers> {
@@ -43,7 +43,7 @@ export function answersOf(subject: Subject, arm: Arm, collector?: string): Promi
   )
 }
 
-/** An app that answers otherwise every time says nothing about us: what differs is asked of it once more. */
+/** Requests with differences are sent to the bare app once more. If its own answers differ too, they are not judged. */
 export async function hideDifferencesOfTheApp(
   bare: Answers,
   other: Answers,

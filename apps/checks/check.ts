@@ -1,4 +1,4 @@
-/** What a check is: it starts the app in the arms it compares, and says what it found. */
+/** The type of a check, which starts the app in the arms it compares, and reports its findings. */
 import type { AppDefinition, Arm } from '../runner/definition.ts'
 import type { Machine, Cores, Progress } from '../runner/lab.ts'
 import type { Running } from '../runner/start.ts'
@@ -6,13 +6,13 @@ import type { Capacity, LoadMaker } from '../load/load-maker.ts'
 
 export interface Outcome {
   readonly ok: boolean
-  /** For a cell of the table: a few words or figures. */
+  /** Text of a cell of the table: a few words or figures. */
   readonly summary: string
-  /** What failed, a sentence each. */
+  /** Failures, one sentence each. */
   readonly failures: readonly string[]
-  /** What a reader should know about the figures, a sentence each. */
+  /** Notes on the figures for the reader, one sentence each. */
   readonly notes?: readonly string[]
-  /** What was measured, for the file of results. */
+  /** The measurements, for the file of results. */
   readonly figures?: Readonly<Record<string, unknown>>
 }
 
@@ -23,11 +23,11 @@ export interface Subject {
   readonly pinning: Cores | undefined
   readonly signal: AbortSignal
   readonly progress: Progress
-  /** Starts it, hands it to `use`, and ends it whatever happens. */
+  /** Starts the app, calls `use` with it, and ends it in any case. */
   withApp<T>(arm: Arm, use: (running: Running) => Promise<T>, options?: { readonly collector?: string }): Promise<T>
-  /** As `withApp`, with the app on a core of its own and load from another. */
+  /** Like `withApp`, with the app on its own core and the load on another. */
   underLoad<T>(arm: Arm, use: (load: LoadMaker, running: Running) => Promise<T>): Promise<T>
-  /** Of the bare app; measured once. */
+  /** Capacity of the bare app, which is measured only once. */
   capacity(): Promise<Capacity>
 }
 

@@ -1,6 +1,6 @@
 /**
- * The main paths give the same answers beside OpenTelemetry's auto-instrumentation and prom-client, and the tracer still
- * sees the requests. Both arms have the companions: what those change alone is not ours.
+ * The main paths give the same answers together with OpenTelemetry's auto-instrumentation and prom-client, and the
+ * tracer still sees the requests. Both arms have these companions, because their own effects are not meltproof's.
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -37,14 +37,14 @@ export const companions: Check = async subject => {
   }
 }
 
-/** OTLP's kind of a span that a server made for a request. */
+/** The OTLP kind of a span that a server made for a request. */
 const SERVER_SPAN = 2
 
 interface Export {
   readonly resourceSpans?: readonly { scopeSpans?: readonly { spans?: readonly { kind?: number }[] }[] }[]
 }
 
-/** A collector that counts the spans of servers. */
+/** A collector that counts the server spans. */
 async function collect(): Promise<{ url: string; taken(): number; close(): void }> {
   let spans = 0
   const server = http.createServer(async (request, response) => {

@@ -1,4 +1,4 @@
-/** In words, what became of requests that were neither served nor shed. Pure. */
+/** Describes the requests that were neither served nor shed. Pure. */
 import type { Load } from '../load/load-maker.ts'
 
 export const total = (counts: Readonly<Record<string, number>>): number =>
@@ -15,10 +15,10 @@ export const failedOf = ({ failed, scheduled }: Load): string[] =>
 export const otherOf = ({ other, scheduled }: Load): string[] =>
   total(other) > 0 ? [`${total(other)} of ${scheduled} requests were answered ${listed(other)}`] : []
 
-/** Sent to a server that listened, and not answered. */
+/** Requests that were sent to a listening server and not answered. */
 export const lostOf = ({ failed }: Load): number => total(failed) - (failed['refused'] ?? 0)
 
-/** True when `count` is more than `usual` by three standard deviations of two counts, and by more than a handful. */
+/** True when `count` exceeds `usual` by three standard deviations of two counts, and by more than 5. */
 export const beyondChance = (count: number, usual: number): boolean =>
   count - usual > Math.max(5, 3 * Math.sqrt(count + usual))
 

@@ -1,4 +1,4 @@
-/** At half of what the app can do nobody is turned away. */
+/** No request is shed at half of the capacity of the app. */
 import type { Check } from './check.ts'
 import { failedOf, otherOf } from './fates.ts'
 

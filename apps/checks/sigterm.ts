@@ -1,10 +1,11 @@
 /**
- * SIGTERM under load. With MELTPROOF_DRAIN=on nothing that the app had accepted is lost; without it no more than without
- * meltproof, whoever shuts it down. Refused connections are not lost: a balancer sends those requests elsewhere.
+ * SIGTERM under load. With MELTPROOF_DRAIN=on, no request is lost that the app had accepted. Without it, no more are
+ * lost than without meltproof, no matter which code shuts the app down. Refused connections are not lost, because a
+ * balancer sends those requests elsewhere.
  *
- * An app that just dies loses what is in flight, with meltproof or without: its rate times its latency. A process that has
- * just started has a backlog then, which differs by hundreds from run to run, so those two are compared warm. The drain
- * is not: it must lose nothing, however many wait.
+ * An app that just exits loses the requests in flight, with meltproof or without: its rate times its latency. A new
+ * process has a backlog that differs by hundreds from run to run, so those two arms are compared warm. The drain is
+ * not: it must lose nothing, however many requests wait.
  */
 import type { Load, LoadMaker } from '../load/load-maker.ts'
 import type { Arm } from '../runner/definition.ts'
@@ -12,12 +13,12 @@ import type { Running } from '../runner/start.ts'
 import type { Check } from './check.ts'
 import { beyondChance, lostOf, median } from './fates.ts'
 
-/** Of its capacity: busy, so that requests are under way, and not overloaded. */
+/** Load as a share of the capacity: busy, so that requests are in flight, but not overloaded. */
 const SHARE = 0.7
 const DURATION_MS = 3000
 const AFTER_MS = 2000
 const WARM_UP_MS = 3000
-/** One pause of the machine when the signal comes puts hundreds in flight: the median of so many counts. */
+/** Number of counts for the median. One pause of the machine during the signal puts hundreds of requests in flight. */
 const ROUNDS = 3
 
 export const sigterm: Check = async subject => {

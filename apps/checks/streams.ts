@@ -1,4 +1,4 @@
-/** Every stream of the app lives through its silences, and says the same in both arms. */
+/** Every stream of the app survives its silences, and has the same content in both arms. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arm, Stream } from '../runner/definition.ts'
 import { asker } from '../runner/asking.ts'
@@ -12,7 +12,7 @@ type Told = { readonly text: string } | { readonly died: string }
 export const streams: Check = async subject => {
   const all = subject.definition.streams
   if (all.length === 0) return { ok: true, summary: 'has none', failures: [] }
-  // Both at once: they wait for most of the time.
+  // Both run at the same time, because they mostly wait.
   const [bare, register] = await Promise.all([live(subject, 'bare'), live(subject, 'register')])
   const failures: string[] = []
   const notes: string[] = []
@@ -45,7 +45,7 @@ export const streams: Check = async subject => {
 
 interface Lived {
   readonly told: readonly Told[]
-  /** How the app ended, if it did meanwhile, and what it said last. */
+  /** How the app ended, if it did during the streams, and its last output. */
   readonly ended: string | undefined
 }
 

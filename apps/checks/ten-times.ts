@@ -1,10 +1,10 @@
 /**
- * At ten times what the app can do it keeps its goodput, and every request is answered, also by a process that has just
- * started.
+ * At ten times its capacity, the app keeps its goodput, and every request is answered, also by a new process.
  *
- * What it keeps is counted once the load has lasted for as long again. In the first seconds V8 compiles the app's code and
- * ours, on the same core: json-server keeps 60 % in its second second and 80 % in its sixth, and a shed costs it 55 us at
- * first and 34 later. The cost of a shed by which it is judged was measured of compiled code.
+ * The kept goodput is measured in a second load, after a first one of the same length. In the first seconds, V8
+ * compiles the code of the app and of meltproof on the same core: json-server keeps 60 % in its second second and 80 %
+ * in its sixth, and a shed costs it 55 us at first and 34 us later. The cost of a shed in the criterion was measured
+ * with compiled code.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ import { failedOf, median, otherOf } from './fates.ts'
 
 const MULTIPLE = 10
 const DURATION_MS = 5000
-/** Of what the cost of a shed leaves at best, this much must be kept. */
+/** This share of the goodput that the cost of a shed allows must be kept. */
 const KEPT = 0.9
-/** Neighbours of this machine slow a run down by up to half: the median of so many counts, taken in turns. */
+/** Number of alternating counts for the median. Neighbours of this machine slow a run down by up to half. */
 const ROUNDS = 3
-/** One or two users may serve an app best on average; with more there is no pause between them. */
+/** One or two users may give the best average rate, but more users leave no pause between requests. */
 const FEWEST_USERS = 8
 
 export const tenTimes: Check = async subject => {
@@ -75,7 +75,7 @@ function percent(share: number): string {
   return `${(100 * share).toFixed(0)} %`
 }
 
-/** r, with standing connections, as it was measured last: by `npm run bench`, or by bench/shed-cost-grpc.ts. */
+/** r with standing connections, from the last measurement by `npm run bench`, or by bench/shed-cost-grpc.ts. */
 function shedCostUs(protocol: 'grpc' | undefined): number {
   if (protocol === 'grpc') return resultOf<{ costUs: { grpc: number } }>('shed-cost-grpc').costUs.grpc
   return resultOf<{ costUs: { standing: { shed: number } } }>('shed-cost').costUs.standing.shed

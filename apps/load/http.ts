@@ -30,7 +30,7 @@ export function httpLoad(origin: string, ask: Ask, signal: AbortSignal): LoadMak
   }
 }
 
-/** Pure: the engine's outcome in the words of the checks. */
+/** Converts an outcome of the engine to the terms of the checks. Pure. */
 export function loadOf(outcome: LoadOutcome, durationMs: number): Load {
   const counted = outcome.seconds.filter(each => each.second >= 1 && (each.second + 1) * 1000 <= durationMs)
   const other = Object.entries(outcome.answered).filter(([status]) => !/^[23]|^503$/.test(status))

@@ -1,18 +1,18 @@
-/** Load on an app's dearest route, by whatever protocol it speaks. */
+/** Load on the most expensive route of an app, over its protocol. */
 
-/** What became of the requests of one run; what was sent is answered or failed. */
+/** Outcomes of the requests of one run. Every request that was sent is either answered or failed. */
 export interface Load {
   readonly scheduled: number
   readonly unsent: number
-  /** Answered as asked within a second of their scheduled time. */
+  /** Answered with success within a second of their scheduled time. */
   readonly good: number
-  /** The same, of each second, as a rate; the first second of a cold process is not counted. */
+  /** The rate of good answers per second. The first second of a cold process does not count. */
   readonly goodput: number
-  /** Answered that the server is overloaded: 503, or UNAVAILABLE and RESOURCE_EXHAUSTED. */
+  /** Answered with overload: 503, or UNAVAILABLE and RESOURCE_EXHAUSTED. */
   readonly shed: number
-  /** Answered in another way that is no success. */
+  /** Answered with other unsuccessful statuses. */
   readonly other: Readonly<Record<string, number>>
-  /** No complete answer, by why. */
+  /** Without a complete answer, by reason. */
   readonly failed: Readonly<Record<string, number>>
   readonly okP50Ms: number | null
   readonly okP99Ms: number | null
@@ -20,18 +20,18 @@ export interface Load {
   readonly doubts: readonly string[]
 }
 
-/** What an app can do at best, once it is warm. */
+/** The maximum rate of a warm app. */
 export interface Capacity {
-  /** Requests a second answered in time. */
+  /** Requests per second that are answered in time. */
   readonly rate: number
-  /** Clients that get them, each asking again when it has its answer. */
+  /** Clients that reach this rate, each of which sends its next request after its answer. */
   readonly users: number
 }
 
 export interface LoadMaker {
   capacity(): Promise<Capacity>
-  /** Requests a second that so many users get in time; counted as {@link Load.goodput}. */
+  /** The rate at which this number of users is answered in time, counted like {@link Load.goodput}. */
   busy(users: number, durationMs: number): Promise<number>
-  /** Offers `rate` requests a second, whatever the app does. */
+  /** Offers `rate` requests per second, independent of the answers. */
   offer(rate: number, durationMs: number, spacing?: 'even' | 'poisson'): Promise<Load>
 }

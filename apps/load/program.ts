@@ -1,6 +1,7 @@
 /**
- * Load by a protocol meltlab does not speak: a program of the app's folder makes it. `capacity`, `busy USERS MS`
- * or `offer RATE MS` are its last arguments, ORIGIN is where the app is; it prints as JSON what {@link LoadMaker} answers.
+ * Load over a protocol that meltlab does not speak, made by a program in the folder of the app. Its last arguments are
+ * `capacity`, `busy USERS MS` or `offer RATE MS`, and ORIGIN is the address of the app. It prints JSON: the answer of
+ * the {@link LoadMaker} function of that name.
  */
 import { printed } from '../streams/program.ts'
 import type { Capacity, Load, LoadMaker } from './load-maker.ts'

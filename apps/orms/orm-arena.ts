@@ -1,4 +1,4 @@
-/** Runs histories through an object-relational mapper on a real server, and looks at what they left. */
+/** Runs histories through an object-relational mapper on a real server, and checks the written rows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arena } from '../../packages/meltproof/test/databases/histories/arena.ts'
 import type { Arm } from '../../packages/meltproof/test/databases/histories/arm.ts'
@@ -17,7 +17,7 @@ export interface Doing {
 
 export interface Orm extends Doing {
   transaction(run: (doing: Doing) => Promise<void>): Promise<unknown>
-  /** Undefined where the mapper has only the other way. */
+  /** Explicit commit() and rollback(). Undefined where the mapper has only managed transactions. */
   byHand?(run: (doing: Doing) => Promise<void>): Promise<unknown>
   close(): Promise<unknown>
 }
@@ -30,7 +30,7 @@ export interface Connection {
   readonly database: string
 }
 
-/** What a file of `source/` exports. */
+/** The exports of a file of `source/`. */
 export interface OrmModule {
   open(options: { dialect: Dialect; connection: Connection; size: number; bind: Arm['bind'] }): Orm | Promise<Orm>
 }
@@ -38,7 +38,7 @@ export interface OrmModule {
 export interface OrmServer {
   readonly dialect: Dialect
   readonly connection: Connection
-  /** How often each write of a history is there, looked up by somebody who is not under test. */
+  /** How often each write of a history is in the table, read by a client that is not under test. */
   written(history: number): Promise<Map<number, number>>
 }
 
@@ -76,7 +76,7 @@ async function run(
     if (throwsOnPurpose(steps) || (arm.name !== 'bare' && ending.by !== 'nothing')) continue
     faults.push(`harmed: user ${index + 1} did nothing wrong and got: ${errors.get(index)}`)
   }
-  // As many at once as there are connections, twice: each of them is somebody's next.
+  // Uses every connection of the pool at the same time, twice, so that each serves another request after the history.
   for (let round = 0; round < 2; round++) {
     const nexts = Promise.all(Array.from({ length: history.pool }, () => innocent()))
     if ((await inTime(nexts, patienceMs)) === LATE)
@@ -118,7 +118,7 @@ async function run(
       await tracked(doing.insert(key, noted.id))
       noted.outcome = 'done'
     } catch (error) {
-      // A mapper wraps errors as it likes: nothing is refused for certain.
+      // Mappers wrap errors in different ways, so no write is refused for certain.
       noted.outcome = 'unknown'
       throw error
     }
@@ -152,7 +152,7 @@ async function run(
       await (step.how === 'by hand' && orm.byHand !== undefined ? orm.byHand(body) : orm.transaction(body))
       transaction.commit = 'done'
     } catch (error) {
-      // Without its body done it was never to be committed.
+      // If its body did not complete, the transaction must not be committed.
       transaction.commit = worked ? 'unknown' : 'refused'
       throw error
     }
@@ -169,7 +169,7 @@ async function run(
     }
   }
 
-  /** Mappers return thenables that send their query anew for each then(). */
+  /** Mappers return thenables that send their query again for each then(), so this calls then() only once. */
   function tracked<T>(query: PromiseLike<T>): Promise<T> {
     const promise = Promise.resolve(query)
     const settled = (): void => void pending.delete(promise)

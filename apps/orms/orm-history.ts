@@ -4,14 +4,14 @@ import { anEnding, type Ending, sayEnding } from '../../packages/meltproof/test/
 
 export type OrmStep =
   | { readonly do: 'insert' }
-  /** The database takes its time. */
+  /** The database takes this time. */
   | { readonly do: 'work'; readonly ms: number }
-  /** The app takes its time. */
+  /** The app takes this time. */
   | { readonly do: 'think'; readonly ms: number }
   | { readonly do: 'nested'; readonly throws: boolean; readonly steps: readonly OrmStep[] }
   | {
       readonly do: 'transaction'
-      /** By a function that is given the transaction, or with commit() and rollback() by hand. */
+      /** With a function that receives the transaction, or with explicit commit() and rollback(). */
       readonly how: 'managed' | 'by hand'
       readonly throws: boolean
       readonly steps: readonly OrmStep[]

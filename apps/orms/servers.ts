@@ -1,4 +1,4 @@
-/** The databases that the mappers run on, with their one table. */
+/** The databases for the mappers, with their only table. */
 import mysqlPromise from 'mysql2/promise'
 import pg from 'pg'
 import { startMariadb, startPostgres } from '../../packages/meltproof/test/databases/real-servers.ts'

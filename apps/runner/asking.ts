@@ -1,20 +1,20 @@
-/** Asks an app, remembers the values later requests need, and reads the answer to its end. */
+/** Sends requests to an app, stores the values that later requests need, and reads each answer to its end. */
 import http from 'node:http'
 import type { Ask } from './definition.ts'
 
 export interface Answer {
   readonly status: number
-  /** Names as they were sent, in the order they were sent; a name may come twice. */
+  /** Names and order as sent. A name may occur twice. */
   readonly headers: readonly (readonly [string, string])[]
   readonly body: Buffer
 }
 
 export interface Asker {
   ask(request: Ask): Promise<Answer>
-  /** The request as it is sent, for those who read the answer themselves. */
+  /** Opens the request, for callers that read the answer themselves. */
   open(request: Ask, options?: http.RequestOptions): http.ClientRequest
   fill(text: string): string
-  /** What was kept, which differs from run to run. */
+  /** The stored values, which differ from run to run. */
   kept(): readonly string[]
   close(): void
 }
@@ -61,7 +61,7 @@ export function ended(request: http.ClientRequest, body?: string): Promise<Answe
   return answer
 }
 
-/** The answer to a request that somebody else writes. Rejects when it is cut. */
+/** The answer to a request that the caller writes. Rejects when it is cut. */
 export function answerOf(request: http.ClientRequest): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => request.destroy(new Error('no complete answer within 60 s')), LONGEST_ANSWER_MS)
@@ -83,7 +83,7 @@ export function answerOf(request: http.ClientRequest): Promise<Answer> {
   })
 }
 
-/** Pure: [name, value, name, value] as pairs. */
+/** Converts [name, value, name, value] to pairs. Pure. */
 export function pairs(raw: readonly string[]): (readonly [string, string])[] {
   return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as const] : []))
 }

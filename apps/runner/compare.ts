@@ -1,15 +1,15 @@
 /**
- * Whether two answers are the same, but for what honestly differs from run to run: the date, the connection, the app's
- * own address, the ids and times it makes. Pure but for Buffer, zlib and a hash.
+ * Compares two answers, except for legitimate differences from run to run: the date, the connection, the address of the
+ * app, and the ids and times it makes. Pure except for Buffer, zlib and a hash.
  */
 import { createHash } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { Answer } from './asking.ts'
 
-/** About the moment and the connection, not about the answer. */
+/** Headers about the time and the connection, not about the answer. */
 const IGNORED_HEADERS = new Set(['date', 'connection', 'keep-alive'])
-/** Follow from a body: where the body honestly differs they do too. */
+/** Headers that follow from the body. They may differ where the body may. */
 const BODY_HEADERS = new Set(['content-length', 'etag', 'last-modified'])
 
 const USUAL: readonly RegExp[] = [
@@ -21,19 +21,19 @@ const USUAL: readonly RegExp[] = [
 
 export interface Scrub {
   readonly port: number
-  /** Values the run made, such as tokens. */
+  /** Values of this run, such as tokens. */
   readonly kept: readonly string[]
   readonly volatile: readonly RegExp[]
 }
 
 export interface Comparable {
   readonly status: number
-  /** `name: value`, sorted by name; the order of two headers says nothing. */
+  /** `name: value`, sorted by name, because the order of headers has no meaning. */
   readonly headers: readonly string[]
   readonly body: string
 }
 
-/** Text without what differs from run to run. */
+/** Replaces the parts of a text that differ from run to run. */
 export function scrubbed(text: string, { port, kept, volatile }: Scrub): string {
   let plain = text.replaceAll(`:${port}`, ':PORT')
   for (const value of kept) if (value !== '') plain = plain.replaceAll(value, 'KEPT')
@@ -55,14 +55,14 @@ export function comparable(answer: Answer, scrub: Scrub): Comparable {
   return { status: answer.status, headers, body }
 }
 
-/** The body as text, unpacked; undefined when it is none. */
+/** The decompressed body as text; undefined when it is not text. */
 function textOf({ headers, body }: Answer): string | undefined {
   const encoding = headers.find(([name]) => name.toLowerCase() === 'content-encoding')?.[1]
   const plain = encoding === 'gzip' ? gunzipSync(body) : encoding === 'br' ? brotliDecompressSync(body) : body
   return isUtf8(plain) ? plain.toString() : undefined
 }
 
-/** What differs, in words; empty when they are the same. */
+/** The differences, as text; empty when the answers are the same. */
 export function differences(bare: Comparable, other: Comparable): string[] {
   const found: string[] = []
   if (bare.status !== other.status) found.push(`status ${other.status} instead of ${bare.status}`)
@@ -76,7 +76,7 @@ export function differences(bare: Comparable, other: Comparable): string[] {
   return found
 }
 
-/** Characters shown from where two bodies part. */
+/** Number of characters to show at the first difference of two bodies. */
 const SHOWN = 80
 
 function bodies(bare: string, other: string): string {

@@ -1,36 +1,36 @@
 /**
- * What an app is to the runner: the contract of every `apps/<name>/app.ts`. Types only.
+ * The contract of every `apps/<name>/app.ts` with the runner. Types only.
  *
- * Its packages, with exact versions, are in `apps/<name>/source/package.json`; what else is in that folder is copied
- * beside them. In strings, `{port}` is the port to listen on, `{data}` an empty folder of this run, and `{upstream}` the
- * port of the app's upstream.
+ * The packages of the app, with exact versions, are in `apps/<name>/source/package.json`. The other files of that
+ * folder are copied next to them. In strings, `{port}` is the port to listen on, `{data}` an empty folder of this run,
+ * and `{upstream}` the port of the app's upstream.
  */
 
 export interface AppDefinition {
-  /** As the table names it. */
+  /** Name of the app in the table. */
   readonly title: string
-  /** The package whose version the table names. */
+  /** The package whose version is in the table. */
   readonly main: string
   /** Arguments of node, in the installed folder. */
   readonly run: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** Commands of node that build it, once after every change of its sources. */
+  /** Commands of node that build the app, once after every change of its sources. */
   readonly build?: readonly (readonly string[])[]
-  /** Arguments of node for a process the app talks to. It runs bare in every arm. */
+  /** Arguments of node for the upstream process of the app. It runs bare in every arm. */
   readonly upstream?: readonly string[]
-  /** Answers below 500 once the app is ready. Without it a TCP connection is enough. */
+  /** A path that is answered with a status below 500 once the app is ready. Without it, a TCP connection is enough. */
   readonly ready?: string
-  /** Main paths, asked one after another. */
+  /** Main paths, requested one after another. */
   readonly paths: readonly Ask[]
-  /** Speaks to the app where HTTP/1.1 can not: arguments of node; what it prints are its answers. */
+  /** Arguments of node for a program that speaks to the app where HTTP/1.1 cannot. Its output is the answers. */
   readonly pathsProgram?: readonly string[]
-  /** What differs from run to run in honest answers, besides dates and UUIDs. */
+  /** Parts of answers that legitimately differ from run to run, other than dates and UUIDs. */
   readonly volatile?: readonly RegExp[]
-  /** The streams it has: each must live through its silences. */
+  /** The streams of the app. Each must survive its silences. */
   readonly streams: readonly Stream[]
-  /** What its load speaks, if not HTTP/1.1: a shed costs more by another protocol. */
+  /** Protocol of the load, if not HTTP/1.1. A shed costs more over another protocol. */
   readonly protocol?: 'grpc'
-  /** The route that costs it most, as load. */
+  /** The most expensive route, for the load. */
   readonly dearest: Ask | LoadProgram
 }
 
@@ -39,26 +39,26 @@ export interface Ask {
   readonly method?: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Values kept by earlier asks are written where `{name}` stands. */
+  /** Values stored by earlier requests replace `{name}`. */
   readonly body?: string
-  /** Keeps what the first group of each expression finds in the answer, such as a token or an id. */
+  /** Stores what the first group of each expression matches in the answer, such as a token or an id. */
   readonly keep?: Readonly<Record<string, RegExp>>
 }
 
-/** Arguments of node for a program that makes load by another protocol; see load/program.ts. */
+/** Arguments of node for a program that makes load over another protocol; see load/program.ts. */
 export interface LoadProgram {
   readonly program: readonly string[]
 }
 
 interface Common {
   readonly name: string
-  /** Asked before it starts, for a token or an id. */
+  /** Requests before the stream starts, for a token or an id. */
   readonly before?: readonly Ask[]
-  /** Asked while it is under way. */
+  /** A request during the stream. */
   readonly meanwhile?: { readonly afterMs: number; readonly ask: Ask }
 }
 
-/** Steps of a WebSocket conversation, in turn. */
+/** Steps of a WebSocket conversation, in order. */
 export type Step = { readonly send: string } | { readonly expect: RegExp } | { readonly pauseMs: number }
 
 export type Stream = Common &
@@ -67,30 +67,30 @@ export type Stream = Common &
         readonly kind: 'websocket'
         readonly path: string
         readonly steps: readonly Step[]
-        /** Messages the protocol asks to be answered at once. */
+        /** Messages that the protocol requires to be answered at once. */
         readonly pong?: { readonly ping: string; readonly pong: string }
       }
     /** A body in pieces: server-sent events, ndjson, a page that is rendered while it is sent. */
     | {
         readonly kind: 'lines'
         readonly ask: Ask
-        /** Lines that count. */
+        /** Matches the lines that count. */
         readonly line: RegExp
         readonly count: number
         /** @default a line feed */
         readonly separator?: string
-        /** The longest silence between two of them lasts at least this. */
+        /** Minimum length of the longest silence between two of them. */
         readonly silenceMs: number
       }
-    /** One answer that comes after `waitMs`. */
+    /** One answer that arrives after `waitMs`. */
     | { readonly kind: 'long-poll'; readonly ask: Ask; readonly waitMs: number }
     /** A body that takes `overMs` to send. */
     | { readonly kind: 'upload'; readonly ask: Ask; readonly body: () => Buffer; readonly overMs: number }
     /** A body of at least `bytes` that is read over `overMs`. */
     | { readonly kind: 'download'; readonly ask: Ask; readonly bytes: number; readonly overMs: number }
-    /** What it prints is the answer; it fails with an exit code. */
+    /** A program whose output is the answer. It fails with its exit code. */
     | { readonly kind: 'program'; readonly run: readonly string[] }
   )
 
-/** Without meltproof, with it, with it draining on SIGTERM, and the first two beside OpenTelemetry and prom-client. */
+/** Without meltproof, with it, with it draining on SIGTERM, and the first two with OpenTelemetry and prom-client. */
 export type Arm = 'bare' | 'register' | 'register+drain' | 'bare+companions' | 'register+companions'

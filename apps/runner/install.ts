@@ -1,6 +1,6 @@
 /**
- * Brings an app's packages into `apps/.installed/<name>`, its own sources beside them, and builds it. Nothing is done
- * twice: a stamp says from which files each step was made.
+ * Installs the packages of an app into `apps/.installed/<name>`, copies its sources next to them, and builds it. A
+ * stamp with a hash of the source files prevents repetitions of a step.
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -9,7 +9,7 @@ import { delimiter, dirname, join } from 'node:path'
 
 const apps = join(import.meta.dirname, '..')
 
-/** The registry can not be reached: the app is skipped, loudly, and nothing is said about it. */
+/** The registry cannot be reached. The app is skipped, with a message, and not judged. */
 export class NoNetworkError extends Error {
   override readonly name = 'NoNetworkError'
 }
@@ -17,7 +17,7 @@ export class NoNetworkError extends Error {
 export const installedFolder = (name: string): string => join(apps, '.installed', name)
 export const sourceFolder = (name: string): string => join(apps, name, 'source')
 
-/** Minutes, for the largest app on a slow line. */
+/** Ten minutes, for the largest app on a slow line. */
 const LONGEST_MS = 10 * 60_000
 
 export async function install(name: string, build: readonly (readonly string[])[], say: (text: string) => void) {
@@ -58,7 +58,7 @@ function hashOf(folder: string, files: readonly string[]): string {
   return hash.digest('hex')
 }
 
-/** Runs it to its end, with this Node first on its PATH, and throws with its last words when it fails. */
+/** Runs a program to its end, with this Node first on its PATH. Throws with its last output when it fails. */
 function run(program: string, args: readonly string[], cwd: string): Promise<void> {
   const node = dirname(process.execPath)
   const child = spawn(program, args, {
@@ -68,7 +68,7 @@ function run(program: string, args: readonly string[], cwd: string): Promise<voi
     env: {
       ...process.env,
       PATH: `${node}${delimiter}${process.env['PATH']}`,
-      // Native packages are built against the headers of this Node, where it came with them.
+      // Native packages are built against the headers of this Node, if it has them.
       ...(existsSync(join(node, '../include/node')) ? { npm_config_nodedir: join(node, '..') } : {}),
       NODE_ENV: 'production',
       NEXT_TELEMETRY_DISABLED: '1',
@@ -94,7 +94,7 @@ function run(program: string, args: readonly string[], cwd: string): Promise<voi
   })
 }
 
-/** Pure: what npm says when the registry can not be reached. */
+/** Whether the output of npm means that the registry cannot be reached. Pure. */
 export function noNetwork(words: string): boolean {
   return /\b(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ECONNREFUSED|ETIMEDOUT|ERR_SOCKET_TIMEOUT)\b/.test(words)
 }

@@ -1,4 +1,4 @@
-/** What the runner uses of meltlab: its load engine, its search for the capacity, and how it starts and ends processes. */
+/** The parts of meltlab that the runner uses: load engine, capacity search, and control of processes. */
 export { nearestName } from '../../packages/lab/src/nearest-name.ts'
 export { type App, launch } from '../../packages/lab/src/launch/command.ts'
 export {

@@ -1,4 +1,4 @@
-/** Which version of a package an app asks for. */
+/** The version of a package in the manifest of an app. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sourceFolder } from './install.ts'

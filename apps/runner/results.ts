@@ -1,4 +1,4 @@
-/** What the checks found, kept per app in `apps/results/<name>.json`; a check that is made again replaces its outcome. */
+/** Stores the findings of the checks per app in `apps/results/<name>.json`. A repeated check replaces its outcome. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,9 +8,9 @@ import type { Machine } from './lab.ts'
 
 export interface Recorded extends Outcome {
   readonly date: string
-  /** The last commit that changed the runtime it was found with. */
+  /** The last commit that changed the measured runtime. */
   readonly runtime: string
-  /** The commit itself. Older results have none. */
+  /** The commit of the measurement. Missing in older results. */
   readonly commit?: string
   readonly machine: Machine
 }
@@ -45,7 +45,7 @@ export function runtimeCommit(): string {
   return asked.status === 0 && asked.stdout !== '' ? asked.stdout.trim() : 'unknown'
 }
 
-/** Figures to four significant digits: more would only make a change of the file longer. */
+/** Rounds figures to four significant digits: more would only make changes of the file longer. */
 function rounded(_: string, value: unknown): unknown {
   return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
 }

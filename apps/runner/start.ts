@@ -1,4 +1,4 @@
-/** Starts an app in one of its arms and waits until it is ready. Each start has an empty data folder of its own. */
+/** Starts an app in one of its arms and waits until it is ready. Each start has a new, empty data folder. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
@@ -15,20 +15,20 @@ export interface Running {
   readonly port: number
   readonly origin: string
   readonly app: App
-  /** What a string of the definition is in this run. */
+  /** Replaces the placeholders in a string of the definition. */
   readonly fill: (text: string) => string
   stop(): Promise<void>
 }
 
 export interface StartOptions {
-  /** Undefined when speed does not matter: then nothing is pinned. */
+  /** Undefined when speed does not matter, so that nothing is pinned. */
   readonly pinning?: Cores | undefined
   readonly signal: AbortSignal
-  /** Where OpenTelemetry sends its spans, for the arms beside it. */
+  /** Address to which OpenTelemetry sends its spans, in the arms with companions. */
   readonly collector?: string
 }
 
-/** Connections have half a second to hear that they are to be closed; a balancer would need the default of 5 s. */
+/** Clients have half a second to learn that their connections will close. A balancer would need the default of 5 s. */
 const DRAINS = { MELTPROOF_DRAIN: 'on', MELTPROOF_DRAIN_DELAY: '500ms' }
 
 const LONGEST_START_MS = 90_000
@@ -61,7 +61,7 @@ export async function start(
   }
   const begin = async (args: readonly string[], as: Arm, core: number | undefined, at: number): Promise<App> => {
     const node = [process.execPath, ...args.map(fill)]
-    // What runs below `exec` keeps the pid, so that a signal reaches the app itself.
+    // `exec` keeps the pid, so that a signal reaches the app itself.
     const inFolder = ['sh', '-c', 'cd "$0" && exec "$@"', folder, ...node]
     const app = await launch({ name: `${name} (${as})`, command: pinned(inFolder, core), env: environment(as, at) })
     started.push(app)
@@ -97,7 +97,7 @@ export async function start(
   }
 }
 
-/** Ours, without options of meltproof: what is examined is what it does by default. */
+/** Our environment without options of meltproof, because the checks examine its defaults. */
 function strangersEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('MELTPROOF')))
 }
@@ -110,7 +110,7 @@ function companionsEnvironment(collector: string | undefined): Record<string, st
   return {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector ?? '',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    // Milliseconds until spans are sent: an app that is ended at once would take them with it.
+    // Delay until spans are sent, ms. It is short, because an app loses its unsent spans when it is ended.
     OTEL_BSP_SCHEDULE_DELAY: '100',
     OTEL_METRICS_EXPORTER: 'none',
     OTEL_LOGS_EXPORTER: 'none',

@@ -1,4 +1,4 @@
-/** An app under examination: what the checks are given to start it, load it and end it. */
+/** An app under examination, with functions that start it, load it and end it. */
 import type { Subject } from '../checks/check.ts'
 import { httpLoad } from '../load/http.ts'
 import type { Capacity, LoadMaker } from '../load/load-maker.ts'
@@ -66,7 +66,7 @@ export function subjectOf(parts: SubjectParts): Subject {
   }
 }
 
-/** Its main paths once, in turn: they make what the dearest route reads, and the app meets load as it would in service. */
+/** Requests the main paths once, in order, to create the data of the most expensive route and to warm the app. */
 async function prepare({ paths }: AppDefinition, running: Running): Promise<void> {
   const asking = asker(running.origin, running.fill)
   try {

@@ -1,9 +1,9 @@
-/** docs/apps.md, from the results. Pure. */
+/** Makes docs/apps.md from the results. Pure. */
 import type { CheckName } from '../checks/all.ts'
 import { markdownTable } from './lab.ts'
 import type { AppResult, Recorded } from './results.ts'
 
-/** Columns: what each check shows, in a few words. */
+/** Columns: the meaning of each check, in a few words. */
 export const HEADINGS: Readonly<Record<CheckName, string>> = {
   'same-answers': 'same answers',
   streams: 'streams live',
@@ -85,7 +85,7 @@ function linesOf(
   )
 }
 
-/** A sentence that holds parts of an answer must not become markup. */
+/** Escapes a sentence, because it may contain parts of an answer, which must not become markup. */
 function plain(text: string): string {
   return text.replace(/\s+/g, ' ').replace(/[<>[\]*_`|]/g, '\\$&')
 }

@@ -1,4 +1,4 @@
-// A service that answers in pieces, with silences of 12 s: for apps that hand on what they fetch.
+// A service that answers in pieces, with silences of 12 s, for apps that forward what they fetch.
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 

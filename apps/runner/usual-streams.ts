@@ -1,4 +1,4 @@
-/** Streams that most apps have in the same form, and the service that such streams are fetched from. */
+/** Streams that most apps have in the same form, and the upstream service of such streams. */
 import { join } from 'node:path'
 import type { Ask, Stream } from './definition.ts'
 
@@ -10,7 +10,7 @@ export function inPieces(name: string, ask: Ask, line: RegExp): Stream {
   return { kind: 'lines', name, ask, line, count: 3, silenceMs: 12_000 }
 }
 
-/** What is sent comes back as `echo ...`. */
+/** Each message is answered with `echo ...`. */
 export function echoed(name: string, path: string): Stream {
   return {
     kind: 'websocket',

@@ -1,4 +1,4 @@
-/** Carries out a stream of whatever kind. */
+/** Carries out a stream of any kind. */
 import type { Stream } from '../runner/definition.ts'
 import { download } from './download.ts'
 import { lines } from './lines.ts'

@@ -1,4 +1,4 @@
-/** A body that is read as slowly as its client is. */
+/** A body that a slow client reads. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,7 +1,7 @@
-/** A body that comes in pieces, with silences between them: server-sent events, ndjson, a page rendered while sent. */
+/** A body in pieces, with silences between them: server-sent events, ndjson, a page rendered while it is sent. */
 import { type Conversation, GRACE_MS } from './outcome.ts'
 
-/** Timers of two processes may differ by this. */
+/** Timers of two processes may differ by this, ms. */
 const TOLERANCE_MS = 500
 
 export const lines: Conversation<'lines'> = ({ ask, line, count, silenceMs, separator = '\n' }, { asker }) => {

@@ -1,4 +1,4 @@
-/** One answer that the app gives late on purpose. */
+/** One answer that the app delays on purpose. */
 import { ended } from '../runner/asking.ts'
 import type { Conversation } from './outcome.ts'
 

@@ -1,8 +1,8 @@
-/** What every kind of stream tells of itself. */
+/** The parts that all kinds of streams share. */
 import type { Stream } from '../runner/definition.ts'
 import type { Asker } from '../runner/asking.ts'
 
-/** Of one conversation: the words that must be the same in every arm. Throws when it was cut or came late. */
+/** Runs one conversation. Returns the text that must be the same in every arm. Throws when it was cut or late. */
 export type Conversation<Kind extends Stream['kind']> = (
   stream: Extract<Stream, { kind: Kind }>,
   place: Place,
@@ -16,5 +16,5 @@ export interface Place {
   readonly signal: AbortSignal
 }
 
-/** A stream that has not ended this long after it should have is dead. */
+/** A stream that has not ended this long after it should have counts as dead, ms. */
 export const GRACE_MS = 15_000

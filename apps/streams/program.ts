@@ -1,4 +1,4 @@
-/** A conversation only the app's own client can have. Its program is told the address as ORIGIN. */
+/** A conversation for which the app's own client is needed. ORIGIN in the environment of the program is the address. */
 import { spawn } from 'node:child_process'
 import type { Conversation } from './outcome.ts'
 
@@ -7,7 +7,7 @@ export const program: Conversation<'program'> = ({ run }, { asker, origin, folde
 
 const LONGEST_MS = 90_000
 
-/** What a program of node printed. Throws with its last words when it ends with another code than 0. */
+/** The output of a program of node. Throws with its last output when it ends with a code other than 0. */
 export function printed(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

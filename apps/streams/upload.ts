@@ -1,4 +1,4 @@
-/** A body that comes as slowly as its client is. */
+/** A body that a slow client sends. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerOf } from '../runner/asking.ts'
 import type { Conversation } from './outcome.ts'

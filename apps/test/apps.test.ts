@@ -1,4 +1,4 @@
-/** Every app is declared as the runner needs it. Starts nothing. */
+/** Every app has a declaration that the runner accepts. Starts nothing. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

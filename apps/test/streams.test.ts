@@ -1,4 +1,4 @@
-/** Each kind of stream is told from one that was cut, came early or never came. */
+/** Each kind of stream is distinguished from one that was cut, was early or never arrived. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'

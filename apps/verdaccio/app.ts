@@ -12,7 +12,7 @@ const user = (name: string): Ask => ({
   keep: { token: /"token":\s*"([^"]+)"/ },
 })
 
-/** What `npm publish` sends. */
+/** The body that `npm publish` sends. */
 function published(name: string, bytes: number): string {
   const tarball = Buffer.alloc(bytes, 'package ')
   const file = `${name}-1.0.0.tgz`

@@ -1,8 +1,8 @@
-/** What of the steps is left to do, and which figures are older than the code. Pure: it opens nothing and runs nothing. */
+/** Decides which steps are left, and which figures are older than the code. Pure: it opens and runs nothing. */
 import { matchesGlob } from 'node:path'
 import type { Step } from './steps.ts'
 
-/** What the steps have come to at one commit. */
+/** State of the steps at one commit. */
 export interface State {
   readonly commit: string
   readonly steps: Readonly<Record<string, StepState>>
@@ -11,7 +11,7 @@ export interface State {
 export interface StepState {
   /** ISO 8601. */
   readonly begun: string
-  /** Missing: it was interrupted, or failed. */
+  /** Missing if the step was interrupted or failed. */
   readonly tookS?: number
 }
 
@@ -25,7 +25,7 @@ export interface Choice {
   readonly all?: boolean
 }
 
-/** `only` takes the steps that are named, and those that always run. State of another commit counts for nothing. */
+/** `only` takes the named steps and those that always run. The state of another commit is ignored. */
 export function planOf(steps: readonly Step[], state: State, commit: string, { only, all = false }: Choice): Planned[] {
   const known = state.commit === commit ? state.steps : {}
   const chosen = only === undefined ? steps : steps.filter(({ name, always }) => always || only.includes(name))
@@ -38,7 +38,7 @@ export function planOf(steps: readonly Step[], state: State, commit: string, { o
   const plan = chosen.map(step => ({ step, todo: todoOf(step) }))
   const isWanted = ({ step, todo }: Planned): boolean =>
     step.always ? only?.includes(step.name) === true : todo === 'run' || todo === 'resume'
-  // What always runs makes nothing new when no other step is left.
+  // Steps that always run produce nothing new when no other step is left.
   return plan.some(isWanted) ? plan : plan.map(each => (each.step.always ? { ...each, todo: 'done' } : each))
 }
 
@@ -47,7 +47,7 @@ export const left = (plan: readonly Planned[]): Step[] =>
 
 export const minutesOf = (steps: readonly Step[]): number => steps.reduce((sum, { minutes }) => sum + minutes, 0)
 
-/** Paths of `git status --porcelain` that no step writes: with these, the figures would be of no commit. */
+/** Paths of `git status --porcelain` that no step writes. With such changes, the figures would belong to no commit. */
 export function changedByHand(porcelain: string, steps: readonly Step[]): string[] {
   const written = steps.flatMap(({ results, pages }) => [...results, ...pages])
   return porcelain
@@ -57,11 +57,13 @@ export function changedByHand(porcelain: string, steps: readonly Step[]): string
     .filter(path => !written.some(pattern => matchesGlob(path, pattern)))
 }
 
-/** The commits that a result names: of the whole, of its parts, or of the cells of an app. Empty for older results. */
+/**
+ * The commits that a result names: for the whole, for its parts, or for the cells of an app. Empty for older results.
+ */
 export function commitsIn(result: unknown): string[] {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return []
   const { commit, conditions, runtime } = result as Record<string, unknown>
-  // Once the scoreboard named its commit as the lab's version.
+  // Older results of the scoreboard name their commit as the lab's version.
   const { labVersion } = (conditions ?? {}) as { labVersion?: string }
   const older = labVersion !== undefined && /^[0-9a-f]{7,}$/.test(labVersion) ? labVersion : undefined
   const own = [commit ?? runtime, older].filter(each => typeof each === 'string')
@@ -70,7 +72,9 @@ export function commitsIn(result: unknown): string[] {
   return [...new Set([...own, ...parts])]
 }
 
-/** A copy in which each part that `conditions()` began at this commit says whether the machine was quiet meanwhile. */
+/**
+ * A copy in which each part that `conditions()` began at this commit states whether the machine was quiet during it.
+ */
 export function certify(
   result: unknown,
   commit: string,

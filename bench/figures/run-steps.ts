@@ -1,4 +1,4 @@
-/** Runs steps one after another and keeps in a file which have ended, so that the next run goes on from there. */
+/** Runs steps one after another and records in a file which have ended, so that the next run continues after them. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,17 +11,17 @@ import { writeWhole } from '../../packages/lab/src/write-whole.ts'
 import { certify, minutesOf, type State } from './plan.ts'
 import type { Step } from './steps.ts'
 
-/** What a step has left behind may go on for some seconds. */
+/** Processes that a step has left behind may run for some more seconds. */
 const QUIET_WITHIN_S = 30
 
 export interface Place {
-  /** Of the repository. */
+  /** Root of the repository. */
   readonly root: string
   readonly stateFile: string
   readonly commit: string
   readonly signal: AbortSignal
   readonly say: (line: string) => void
-  /** Why figures of speed cannot be measured now. Missing: what the cores do is looked at. */
+  /** Why figures of speed cannot be measured now. By default, the load of the cores decides. */
   readonly whyBusy?: () => Promise<string | undefined>
 }
 
@@ -30,7 +30,7 @@ export function readState(file: string, commit: string): State {
   return kept?.commit === commit ? kept : { commit, steps: {} }
 }
 
-/** @throws Error when a step fails, or the machine is busy. What has ended until then is kept. */
+/** @throws Error when a step fails, or the machine is busy. Steps that ended before stay recorded. */
 export async function runSteps(steps: readonly Step[], place: Place): Promise<void> {
   const { root, stateFile, commit, signal, say, whyBusy = () => whyMachineBusy(signal) } = place
   for (const [at, step] of steps.entries()) {
@@ -75,7 +75,7 @@ export const forMinutes = (steps: readonly Step[]): string => {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** The same measure as that of a scenario of the lab, on every core. */
+/** Measures every core in the same way as a scenario of the lab. */
 export async function whyMachineBusy(signal: AbortSignal, withinS = QUIET_WITHIN_S): Promise<string | undefined> {
   for (let second = 1; ; second += 2) {
     const busy = (await busyNow(1000, signal)) ?? []

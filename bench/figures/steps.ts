@@ -1,31 +1,31 @@
 /**
- * What `npm run figures` runs, in this order: which script makes which results and pages, how long it takes, what it needs.
- * Data only: bench/figures/plan.ts decides, bench/figures/run-steps.ts runs.
+ * The steps of `npm run figures`, in this order: the script, the results and pages it makes, its duration, and its
+ * needs. Data only: bench/figures/plan.ts decides, bench/figures/run-steps.ts runs.
  */
 
 export interface Step {
   readonly name: string
-  /** For the shell, in the repository's root; the next one runs when the one before has succeeded. */
+  /** Shell commands, run in the root of the repository. Each runs only if the one before succeeded. */
   readonly run: readonly string[]
-  /** Files that it writes, relative to the root. */
+  /** Files that the step writes, relative to the root. */
   readonly results: readonly string[]
-  /** Pages and pictures that it, or the step `pages`, makes of these results. */
+  /** Pages and pictures that the step, or the step `pages`, makes from these results. */
   readonly pages: readonly string[]
-  /** Pages that people write and that quote these results: to be read again. */
+  /** Handwritten pages that quote these results and need review. */
   readonly quotedBy?: readonly string[]
-  /** On two cores. The first whole run replaces these estimates: runs/figures/state.json has what each step took. */
+  /** Estimated minutes on two cores. After the first whole run, runs/figures/state.json has the time of each step. */
   readonly minutes: number
-  /** Rounds in turns; none where the script has no rounds, or the clock is virtual. */
+  /** Alternating rounds; missing if the script has no rounds, or the clock is virtual. */
   readonly rounds?: number
-  /** Virtual time, or nothing measured: the machine may be busy. */
+  /** The step uses virtual time or measures nothing, so the machine may be busy. */
   readonly untimed?: true
-  /** Programs without which it cannot run. */
+  /** Programs that the step requires. */
   readonly needs?: readonly string[]
-  /** What an earlier commit left for a resumed run: removed when the step begins for the first time at a commit. */
+  /** Files of an earlier commit for a resumed run. Removed when the step first begins at a commit. */
   readonly leftovers?: readonly string[]
-  /** Runs again in every run: it makes what the others need, or of what they found. */
+  /** Runs in every run, because it prepares the other steps or uses their results. */
   readonly always?: true
-  /** Why it is left out unless `--all` or `--only` names it. */
+  /** Why the step is omitted unless `--all` or `--only` selects it. */
   readonly apart?: string
 }
 
@@ -34,7 +34,7 @@ const README = ['README.md', 'README.zh-CN.md']
 const COSTS = ['docs/costs.md']
 const PARTS = ['docs/benchmarks.md']
 
-/** A script of bench/ with the result of its name. */
+/** A script of bench/, whose result file has the same name. */
 function bench(
   name: string,
   options: string,
@@ -46,9 +46,9 @@ function bench(
   return { name, run, results: json(name), pages, minutes, rounds, ...more }
 }
 
-/** The README has figures of these, and so they run in the form in which they were published. */
+/** The README quotes figures of these, so they run in the form in which they were published. */
 const FULL = ['burst', 'burst-fresh', 'timeouts']
-/** Minutes of each. */
+/** Minutes of each experiment. */
 const EXPERIMENTS: Readonly<Record<string, number>> = {
   ...{ burst: 5.6, 'burst-fresh': 3.4, timeouts: 12.3, logging: 4.2, ticks: 2.5, blame: 1.4, tide: 3, domino: 1.7 },
   ...{ drip: 1.4, blackhole: 1, database: 1.4, door: 1.6, fleet: 4.2, 'fleet-cpu': 4.2 },
@@ -58,7 +58,7 @@ function experiment([name, minutes]: readonly [string, number]): Step {
   const asked = `${name}${FULL.includes(name) ? ' --full' : ''}`
   return {
     name: `experiment-${name}`,
-    // 3: an expectation did not show. The page says which.
+    // 3: an expectation was not met. The page says which.
     run: [
       `node packages/lab/dist/cli.js run ${asked} --keep runs/figures || [ $? = 3 ]`,
       `cp runs/figures/${name}.json bench/results/experiments/`,
@@ -73,8 +73,8 @@ function experiment([name, minutes]: readonly [string, number]): Step {
 }
 
 /**
- * Minutes with eight arms and three rounds, and loads as multiples of the capacity. Some workloads have their own loads.
- * Each has a load below the capacity, which shows what is shed without need.
+ * Minutes with eight arms and three rounds, and loads as multiples of the capacity. Some workloads have their own
+ * loads. Each has a load below the capacity, which shows false sheds.
  */
 const OVERLOAD: Readonly<Record<string, readonly [minutes: number, loads?: string]>> = {
   ...{ steps: [20, '0.7,0.9,1,2,10,100'], 'steps-fresh': [7.5, '0.9,10'], tail: [15, '0.9,10'], sync: [7.5, '0.9,10'] },
@@ -158,7 +158,7 @@ export const STEPS: readonly Step[] = [
   },
   {
     name: 'recovery',
-    // 3: a protected app was not back in time. The page says which.
+    // 3: a protected app did not recover in time. The page says which.
     run: ['node --no-warnings bench/recovery.ts || [ $? = 3 ]'],
     results: json('recovery'),
     pages: ['docs/recovery.md'],
@@ -168,7 +168,7 @@ export const STEPS: readonly Step[] = [
   },
   {
     name: 'culprit',
-    // 3: a bar was missed. The page has the figures beside the bars.
+    // 3: a bar was missed. The page shows the figures and the bars.
     run: ['', ' --costs'].map(way => `node --no-warnings bench/culprit.ts${way} || [ $? = 3 ]`),
     results: json('culprit'),
     pages: ['docs/culprit.md'],
@@ -203,7 +203,7 @@ export const STEPS: readonly Step[] = [
   },
 ]
 
-/** Published, and made by no step: why. */
+/** Published results that no step makes, and why. */
 export const BY_HAND: Readonly<Record<string, string>> = {
   'runtimes.txt': 'compares copies of the source that lack a part, cut out by hand',
   'drain.txt': 'node bench/drain.ts prints it',

@@ -1,6 +1,7 @@
 /**
- * Calls a dependency in open loop, each call with a timeout of 1 s: `node adaptive-caller.mjs ARM URL PLAN`. The plan is a
- * list of `[seconds, calls per second]`. Prints when each good answer came, ms from the start, as JSON.
+ * Calls a dependency in an open loop, each call with a timeout of 1 s: `node adaptive-caller.mjs ARM URL PLAN`. The
+ * plan is a list of `[seconds, calls per second]`. Prints the arrival times of the good answers, ms from the start, as
+ * JSON.
  */
 import { performance } from 'node:perf_hooks'
 import CircuitBreaker from 'opossum'
@@ -8,7 +9,7 @@ import { install } from 'meltproof/outbound'
 
 const [arm, url, plan] = process.argv.slice(2)
 const fetchText = () => fetch(url, { signal: AbortSignal.timeout(1000) }).then(answer => answer.text())
-// Its defaults, but for the timeout, and a reset after 1 s in place of 30.
+// The defaults of opossum, except for the timeout, and for a reset after 1 s instead of 30.
 const breaker = new CircuitBreaker(fetchText, { timeout: 1000, resetTimeout: 1000 })
 const CALLS = {
   bare: fetchText,

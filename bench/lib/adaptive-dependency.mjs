@@ -1,6 +1,6 @@
 /**
- * A dependency with a pool of 10 connections of 50 ms each: 200 answers/s. What nobody waits for any more is worked on all
- * the same. IPC messages say how it behaves from now on; `count` asks how many requests have come.
+ * A dependency with a pool of 10 connections of 50 ms each: 200 answers/s. It also works on requests that their callers
+ * have abandoned. IPC messages change its behaviour; `count` asks for the number of requests received.
  */
 import http from 'node:http'
 

@@ -1,4 +1,4 @@
-/** docs/admission-curves.md, from what bench/admission.ts measured. Pure. */
+/** Makes docs/admission-curves.md from the results of bench/admission.ts. Pure. */
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import { CONSTANTS, RULES } from './admission-edits.ts'
 import type { SetSummary } from './admission-sets.ts'
@@ -10,9 +10,9 @@ export interface SetFigures extends Omit<SetSummary, 'worst'> {
 }
 
 export interface Variant {
-  /** Of the rule or constant; empty for what ships. */
+  /** Name of the rule or constant; empty for the shipped source. */
   readonly name: string
-  /** The constant's; empty for a rule that is off. */
+  /** Value of the constant; empty for a rule that is switched off. */
   readonly value: string
   readonly seeds: string
   readonly sets: Readonly<Record<string, SetFigures>>
@@ -25,7 +25,7 @@ export interface AdmissionResult extends Conditions {
 type Share = 'mean' | 'shed' | 'late'
 type Sets = Variant['sets']
 
-/** A rule that moves no figure of any set by this many points is listed. */
+/** A rule that changes no figure of any set by this many points is listed. */
 const MOVED = 0.5
 /** A worst scenario that falls by this many points is named. */
 const FELL = 1
@@ -36,7 +36,7 @@ const signed = (points: number): string =>
 const total = (sets: Sets, key: 'below' | 'falseSheds'): number =>
   Object.values(sets).reduce((sum, each) => sum + each[key], 0)
 
-/** Those of which the figure says something: goodput where capacity is scarce, sheds where it suffices. */
+/** The sets for which the figure is meaningful: goodput where capacity is scarce, sheds where it suffices. */
 function setsOf(sets: Sets, key: Share): string[] {
   const says = ({ overloaded, ample }: SetFigures): boolean =>
     key === 'mean' ? overloaded > 0 : key === 'shed' ? ample > 0 : true
@@ -53,7 +53,7 @@ interface Change {
   readonly points: number
 }
 
-/** In the order of the sets. */
+/** The changes, in the order of the sets. */
 function changesOf(sets: Sets, ships: Sets, key: Share): Change[] {
   return setsOf(ships, key).map(set => ({ set, points: 100 * (sets[set]![key] - ships[set]![key]) }))
 }
@@ -61,13 +61,13 @@ function changesOf(sets: Sets, ships: Sets, key: Share): Change[] {
 const largest = (changes: readonly Change[]): Change =>
   changes.reduce((most, each) => (Math.abs(each.points) > Math.abs(most.points) ? each : most))
 
-/** The most that any figure of any set moved, points. */
+/** The largest change of any figure of any set, in points. */
 function mostMoved(sets: Sets, ships: Sets): number {
   const changes = (['mean', 'shed', 'late'] as const).flatMap(key => changesOf(sets, ships, key))
   return Math.abs(largest(changes).points)
 }
 
-/** The mean of the sets, and the set that moved most. */
+/** The mean change over the sets, and the set that changed most. */
 function moved(sets: Sets, ships: Sets, key: Share): string {
   const { set, points } = largest(changesOf(sets, ships, key))
   const mean = signed(100 * (average(sets, key) - average(ships, key)))

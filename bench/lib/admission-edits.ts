@@ -36,7 +36,7 @@ const rule = (name: string, what: string, ...edits: (readonly [file: string, fin
   edits: edits.map(([file, find, put]) => ({ file, find, put })),
 })
 
-/** What shows that requests wait for each other. */
+/** Evidence that requests wait for each other. */
 const EVIDENCE = [
   rule('cohorts', 'evidence from cohorts that requests wait for each other', [
     LIMITER,
@@ -199,8 +199,18 @@ const SEARCH = [
   ]),
   rule('lets-go', 'no limit where throughput falls as far as the limit', [
     LIMITER,
-    'if (fell && more >= this.#countedThen)',
-    'if (nowMs < 0)',
+    'if (grows * limit >= this.#countedThen) this.#open()',
+    'if (nowMs < 0) this.#open()',
+  ]),
+  rule('first-steps', 'the first limit rises while throughput rises and requests take no longer', [
+    LIMITER,
+    'if (!fell || takesLonger)',
+    'if (nowMs >= 0)',
+  ]),
+  rule('back-at-once', 'no limit where the requests of a halt return at once', [
+    AFTER_HALT,
+    'return 2 * left >= halted &&',
+    'return nowMs < 0 &&',
   ]),
   rule('lower', 'half the limit, as a trial', [LIMITER, 'else if (nowMs >= this.#lookAt &&', 'else if (nowMs < 0)']),
   rule('lower-waits', 'no second trial where requests hardly wait in service', [
@@ -330,8 +340,8 @@ const QUEUE_RULES = [
   ),
   rule('excess', 'requests in service above the limit count as waiting', [
     QUEUE,
-    '(this.waiting.size + (this.#limiter.excess ?? 0))',
-    'this.waiting.size',
+    'return this.waiting.size + (this.#limiter.excess ?? 0)',
+    'return this.waiting.size',
   ]),
   rule('few-wait-on', 'up to 64 wait until their clients leave', [
     QUEUE,
@@ -368,7 +378,12 @@ const QUEUE_RULES = [
     'nowMs - this.#lastStallAt > stallEveryMs',
     'nowMs < 0',
   ]),
-  rule('hopeless', 'hopeless growth is seen at once', [
+  rule('turn-pace', 'while the limit has room, the pace is that of starts, not of departures', [
+    QUEUE,
+    'if (this.isBound) this.#pace',
+    'this.#pace',
+  ]),
+  rule('hopeless', 'a hopeless backlog that does not drain counts at once', [
     QUEUE,
     'return this.#backlogMs > times * this.#tuning.maxWaitMs',
     'return nowMs < 0 && this.#backlogMs > times * this.#tuning.maxWaitMs',
@@ -380,8 +395,8 @@ const QUEUE_RULES = [
   ]),
   rule('empty', 'a queue that is empty for a moment still stands', [
     QUEUE,
-    'if (this.#isLong(nowMs - this.#emptySince)) {',
-    'if (nowMs >= this.#emptySince) {',
+    'const isNew = this.#isLong(nowMs - this.#emptySince)',
+    'const isNew = nowMs >= this.#emptySince',
   ]),
   rule('fair-shares', 'fair shares between kinds', [
     SIMULATED,
@@ -405,14 +420,14 @@ export const RULES: readonly Rule[] = [...EVIDENCE, ...LOOP_RULES, ...SEARCH, ..
 export interface Constant {
   readonly name: string
   readonly shipped: string
-  /** In order, with what ships among them. */
+  /** In order, including the shipped value. */
   readonly values: readonly string[]
-  /** Of the comment above its declaration. */
+  /** The comment above its declaration. */
   readonly reason: string
   editFor(value: string): Edit
 }
 
-/** File of the value and of the comment; then each constant with the values beside the one that ships. */
+/** File of the value and of the comment; then each constant with the values to compare with the shipped one. */
 const VALUES: readonly (readonly [file: string, declared: string, Readonly<Record<string, readonly number[]>>])[] = [
   [
     TUNING,
@@ -456,6 +471,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       TRIAL: [2, 8],
 
       MIN_SERVICE_TIMES: [2, 5],
+      MIN_MS: [200, 1000],
       MAX_REMAINING_SHARE: [0.3, 0.7],
       MAX_SLOWDOWN: [1.5, 3],
       MOST_DOUBLINGS: [0, 4],
@@ -481,7 +497,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       QUIET_SERVICES: [1, 4],
     },
   ],
-  [AFTER_HALT, AFTER_HALT, { HARDLY_ANY: [0.1, 0.5], SERVICE_TIMES: [1, 4] }],
+  [AFTER_HALT, AFTER_HALT, { HARDLY_ANY: [0.1, 0.5], AT_ONCE: [2, 8], SERVICE_TIMES: [1, 4] }],
   [MEASUREMENT, MEASUREMENT, { BOUND: [0.25, 0.8] }],
   [STARVATION, STARVATION, { HEADROOM: [1.1, 2], LONGEST_PAUSE_WINDOWS: [2, 8], LONGEST_WINDOW_MS: [2000, 20_000] }],
   [USUAL, USUAL, { FORGOTTEN: [0.03, 0.3] }],
@@ -509,16 +525,16 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       freshGaps: [0.1, 0.6],
       intervalsToStand: [3, 8],
       intervalsToStandAgain: [1, 4],
-      maxQueued: [1024, 16_384],
+      maxQueued: [4096, 65_536],
       few: [16, 256],
       HOPELESS_IF_FASTER: [1, 3],
+      DRAINING: [0, 0.9],
     },
   ],
   [
     PACE,
     PACE,
     {
-      PACE_KEPT_MS: [200, 5000],
       DEPARTURES_COUNTED: [4, 16],
       STALL_GAPS: [8, 50],
       STALL_EVERY_MS: [200, 1500],
@@ -531,7 +547,7 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
   [GATE, GATE, { turnBudgetMs: [4, 30], ASK_TURN_AFTER: [0.1, 0.5] }],
 ]
 
-/** Of those that have no comment of their own. */
+/** Reasons for constants without a comment of their own. */
 const REASONS: Readonly<Record<string, string>> = {
   grows: 'What is raised, or tried above, is multiplied by this.',
   leastCountedMs: 'A request counts for at least this long, ms.',

@@ -1,11 +1,11 @@
 /**
- * Runs every set of scenarios but the final one (admission-sets.ts) with the seeds of the first argument, and prints what
- * became of each set.
+ * Runs every set of scenarios but the final one (measured-run.ts) with the seeds of the first argument, and prints the
+ * figures of each set.
  */
 import { FINAL, figuresOf, outcomeOf } from './admission-sets.ts'
 import { ALL_SETS } from './measured-run.ts'
 
-/** What changes in longer ones changes in others too. */
+/** Longer scenarios are omitted: changes in them also show in shorter ones. Seconds. */
 const LONGEST_S = 300
 
 const seeds = (process.argv[2] ?? '1').split(',').map(Number)

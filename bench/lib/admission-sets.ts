@@ -1,4 +1,4 @@
-/** The sets of scenarios that may be looked at while tuning, what a limiter makes of a scenario, and of a set. */
+/** The sets of scenarios that may be used for tuning, and the figures of a limiter for a scenario and for a set. */
 import { COLD_STARTS } from '../../packages/meltproof/sim/cold-starts.ts'
 import { DEVELOPMENT } from '../../packages/meltproof/sim/development.ts'
 import { shareOfIdeal, shedShare } from '../../packages/meltproof/sim/figures.ts'
@@ -20,7 +20,7 @@ export const SETS = {
   mixed: MIXED,
 }
 
-/** For the final judgement. No limiter is changed for one of its scenarios, so it does not run while tuning. */
+/** The set for the final judgement. No limiter is changed for one of its scenarios, so it does not run while tuning. */
 export const FINAL = 'mixed-held-out'
 
 /** A scenario sheds falsely above this share. */
@@ -32,7 +32,7 @@ export interface Outcome {
   readonly name: string
   /** Capacity suffices. */
   readonly noShed: boolean
-  /** Goodput of the ideal, the mean of the seeds and 1 at the most. */
+  /** Goodput as a share of the ideal: the mean of the seeds, 1 at most. */
   readonly good: number
   /** Share shed in the worst seed. */
   readonly shed: number
@@ -52,7 +52,7 @@ export interface SetSummary {
   /** Scenarios with too little capacity, and with enough. */
   readonly overloaded: number
   readonly ample: number
-  /** Goodput of the ideal where capacity is too small: the mean, and the worst scenario. */
+  /** Goodput as a share of the ideal where capacity is too small: the mean, and the worst scenario. */
   readonly mean: number
   readonly worst: Outcome | undefined
   /** Scenarios that do badly. */
@@ -80,7 +80,7 @@ export function figuresOf(outcomes: readonly Outcome[]): SetSummary {
   }
 }
 
-/** 0 of none. */
+/** 0 without values. */
 function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
 }

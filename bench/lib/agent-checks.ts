@@ -1,4 +1,4 @@
-/** The agent checks of one HAProxy: a new connection each time, as often as meltproof's configuration asks. */
+/** Agent checks of one HAProxy: a new connection each time, at the interval of the shipped configuration. */
 import net from 'node:net'
 
 /** `agent-inter` in deploy/haproxy/haproxy.cfg, ms. */

@@ -1,12 +1,12 @@
 /**
- * The process that bench/overhead.ts measures: one app behind two servers, one bare and one under protect(). In one
- * process rather than two, because nothing else differs then: not the heap, not what V8 has compiled, not where the
- * kernel put it.
+ * The process that bench/overhead.ts measures: one app behind two servers, one bare and one under protect(). Both run
+ * in one process, so that they share the heap, the code compiled by V8, and the placement by the kernel.
  *
- *   node bare-and-protected.ts hello | soon     answers at once, or after 5 ms, as one does who asks a database
+ *   node bare-and-protected.ts hello | soon     answers at once, or after 5 ms, like a handler that queries a database
  *
- * Tells `{ port, protectedPort }` when it listens. A message is answered with the stretches in which only one of the two
- * was asked, since the last message; one that says `used`, with what was used since the process began.
+ * Sends `{ port, protectedPort }` when it listens. It answers a message with the stretches since the last message in
+ * which only one of the two servers received requests. It answers the message `used` with the usage since the process
+ * began.
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,17 +15,17 @@ import { protect } from '../../packages/meltproof/dist/index.js'
 export interface Stretch {
   readonly guarded: boolean
   readonly requests: number
-  /** CPU of the process meanwhile, user and system. */
+  /** CPU of the process during the stretch, user and system. */
   readonly us: number
 }
 
-/** Since the process began. */
+/** Usage since the process began. */
 export interface Used {
   readonly requests: number
   readonly us: number
 }
 
-/** Whether both were asked is looked at this often, ms. */
+/** Interval at which the counts of both servers are compared, ms. */
 const LOOK_MS = 10
 
 let bare = 0

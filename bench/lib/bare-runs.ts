@@ -1,6 +1,6 @@
 /**
- * Simulated runs without admission are the same whatever the limiter does: they are kept in a file, and made again when a
- * file of the simulator has changed.
+ * Simulated runs without admission do not depend on the limiter. A file caches them, and they run again when a file of
+ * the simulator has changed.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ export class BareRuns {
   save(): void {
     const kept: Kept = { simulator: this.#simulator, runs: Object.fromEntries(this.#runs) }
     mkdirSync(dirname(this.#file), { recursive: true })
-    // Two runs may save at once: the file is always whole.
+    // Two processes may save at the same time. A rename keeps the file whole.
     const written = `${this.#file}.${process.pid}`
     writeFileSync(written, JSON.stringify(kept))
     renameSync(written, this.#file)
@@ -52,7 +52,7 @@ function read(file: string): Kept | undefined {
   }
 }
 
-/** Of the files that a run without admission depends on. */
+/** Hash of the files that a run without admission depends on. */
 export function simulatorHash(): string {
   const hash = createHash('sha256').update(process.version)
   const measuring = join(import.meta.dirname, 'measured-run.ts')

@@ -1,4 +1,4 @@
-/** Says which bars a benchmark missed, and ends it with 3 if there are any. */
+/** Prints the bars that a benchmark missed, and sets exit code 3 if there are any. */
 export function sayBars(missed: readonly string[]): void {
   for (const each of missed) console.log(`missed: ${each}`)
   if (missed.length === 0) console.log('all bars were met')

@@ -1,7 +1,7 @@
 /**
- * Preloaded by peer-suites.ts into the test files of a driver. With MELTPROOF_PEER_BOUND every client and pool that the
- * driver makes is bound: a line is added to the driver's files as they are loaded, so its checkout stays as it is.
- * Without, it only finds test files that are imported as .mjs and are .mts.
+ * Preloaded by peer-suites.ts into the test files of a driver. With MELTPROOF_PEER_BOUND, every client and pool of the
+ * driver is bound: a line is added to the files of the driver while they load, so its checkout stays unchanged. Without
+ * it, the preload only resolves test files that are imported as .mjs and exist as .mts.
  */
 import { createRequire, registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const require = createRequire(import.meta.url)
 const dist = process.env.MELTPROOF_PEER_DIST ?? fileURLToPath(new URL('../../packages/meltproof/dist', import.meta.url))
 
-/** The end of a driver's file, and what is to be bound in it. */
+/** The ends of the paths of the driver's files that make clients or pools. */
 const FILES = {
   pg: [/\/packages\/pg\/lib\/client\.js$/, /\/pg-pool\/index\.js$/],
   mysql2: [/\/lib\/connection\.js$/, /\/lib\/pool\.js$/],
@@ -23,7 +23,7 @@ globalThis[Symbol.for('meltproof.bind-every-client')] = Class =>
   new Proxy(Class, {
     construct(target, args, newTarget) {
       const client = Reflect.construct(target, args, newTarget)
-      // mysql2 makes the connections of a pool, and those of a server, from the same class.
+      // mysql2 uses the same class for the connections of a pool and for those of a server.
       const own = driver !== 'mysql2' || (newTarget.name === target.name && args[0]?.config?.isServer !== true)
       return own ? bound(client) : client
     },

@@ -1,4 +1,4 @@
-/** The capacity of an app as other tools find it in a closed loop: users who each wait for their answer. */
+/** Measures the capacity of an app with other tools, in a closed loop: users who each wait for their answer. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ type Outside = (command: readonly string[]) => Buffer
 export const headersOf = ({ headers = {} }: Ask): string[] =>
   Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
 
-/** Good answers a second. */
+/** Good answers per second. */
 export function withAutocannon({ url, ask, seconds, users }: ClosedLoop, outside: Outside): number {
   const args = [
     '--json',
@@ -40,7 +40,7 @@ export function withAutocannon({ url, ask, seconds, users }: ClosedLoop, outside
   return (said['2xx'] + (said['3xx'] ?? 0)) / said.duration
 }
 
-/** Good answers a second. wrk takes a method and a body only from a script. */
+/** Good answers per second. wrk takes a method and a body only from a script. */
 export function withWrk({ url, ask, seconds, users }: ClosedLoop, outside: Outside): number {
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-wrk-'))
   try {
@@ -58,11 +58,11 @@ export function wrkScript({ method = 'GET', body }: Ask): string {
   return `wrk.method = ${luaText(method)}\n${body === undefined ? '' : `wrk.body = ${luaText(body)}\n`}`
 }
 
-/** Every byte as its number: Lua's quotes know other escapes than JSON's. */
+/** Writes every byte as a number, because the string escapes of Lua differ from those of JSON. */
 const luaText = (text: string): string =>
   `"${[...Buffer.from(text)].map(byte => `\\${String(byte).padStart(3, '0')}`).join('')}"`
 
-/** From what wrk prints: `2000 requests in 6.00s, 1.2MB read`, and answers that were none of 2xx or 3xx. */
+/** Parses the output of wrk: `2000 requests in 6.00s, 1.2MB read`, and the number of answers other than 2xx and 3xx. */
 export function wrkRate(stdout: string): number {
   const [, requests, time, unit] = /(\d+) requests in ([\d.]+)(ms|s|m)\b/.exec(stdout) ?? []
   if (requests === undefined) throw new Error(`wrk said something else:\n${stdout}`)

@@ -8,12 +8,12 @@ export interface Conditions {
   readonly node: string
   readonly cpu: string
   readonly cores: number
-  /** Load average of the last minute when the benchmark began: above 1 somebody else was using the machine. */
+  /** Load average of the last minute when the benchmark began. Above 1, something else was using the machine. */
   readonly loadBefore: number
   readonly kernel: string
-  /** With `+` when the code had changes that are not committed. Older results have none. */
+  /** With `+` when the code had uncommitted changes. Missing in older results. */
   readonly commit?: string
-  /** Cores' worth of CPU that others used meanwhile, and whether that was little enough; `npm run figures` adds both. */
+  /** Cores of CPU that other processes used, and whether that was low enough. `npm run figures` adds both. */
   readonly foreign?: { readonly mean: number; readonly worst: number } | null
   readonly certified?: boolean
 }
@@ -30,7 +30,7 @@ export function conditions(): Conditions {
   }
 }
 
-/** The least and the most of the rounds whose median is published. */
+/** Minimum and maximum of the rounds whose median is published. */
 export const spreadOf = (rounds: readonly number[]): readonly [number, number] => [
   Math.min(...rounds),
   Math.max(...rounds),

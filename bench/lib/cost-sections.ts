@@ -1,4 +1,4 @@
-/** The sections of docs/costs.md below its table: how each figure was measured, and the others of its benchmark. Pure. */
+/** The sections of docs/costs.md below its table: how each figure was measured, and further figures. Pure. */
 import { median } from '../../packages/lab/src/melt/summary.ts'
 import { idealShare } from '../../packages/lab/src/scenarios/overload/ideal.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
@@ -35,15 +35,15 @@ export interface Observed extends Conditions, Compared {
 
 export interface StartFigures {
   readonly cpuMs: number
-  /** At its largest. */
+  /** Maximum resident memory. */
   readonly rssMb: number
-  /** Of that, at the end, what is no file of the system such as Node itself, which all processes share. */
+  /** Memory at the end without pages of files, such as Node itself, which all processes share. */
   readonly privateMb: number
 }
 
 export interface Start extends Conditions {
   readonly rounds: number
-  /** `more`: over the arm to which it is compared. */
+  /** `more` is the difference to the arm with which it is compared. */
   readonly arms: Readonly<Record<string, StartFigures & { readonly more?: StartFigures }>>
 }
 
@@ -61,7 +61,7 @@ export interface CallCost extends Conditions {
   readonly ratio: number
 }
 
-/** The most that a request may cost, as a multiple of bare. */
+/** Maximum cost of a request, as a multiple of bare. */
 const BARS = { standing: 1.05, short: 1.08 }
 
 const us = (value: number | undefined): string => (value === undefined ? '–' : `${value.toFixed(1)} us`)
@@ -88,7 +88,7 @@ Aimed for: ${BARS.standing} times with hello world, and ${BARS.short} where conn
 
 export function shedSection(cost: ShedCost): string {
   const { standing, fresh } = cost.costUs
-  /** With a service time of 5 ms. */
+  /** Goodput of the ideal with a service time of 5 ms. */
   const ideal = (k: number, r: number | undefined): string =>
     r === undefined ? '–' : `${(100 * idealShare(k, r, 5000)).toFixed(0)} %`
   return `## r: what one shed costs

@@ -1,4 +1,4 @@
-/** docs/costs.md: what each part costs, one row a figure, and how it was measured, from the results of the benchmarks. Pure. */
+/** Makes docs/costs.md from the results: the cost of each part, one row per figure, and how it was measured. Pure. */
 import { median } from '../../packages/lab/src/melt/summary.ts'
 import type { Conditions } from './conditions.ts'
 import {
@@ -26,7 +26,7 @@ interface Costs {
   readonly outbound: { readonly cost: Readonly<Record<string, CallCost>> }
 }
 
-/** How a figure of a benchmark is read: `read('overhead')` is bench/results/overhead.json. */
+/** Reads the result of a benchmark: `read('overhead')` is bench/results/overhead.json. */
 export type ReadResult = <T>(name: string) => T
 
 interface Row {
@@ -50,9 +50,8 @@ export function costsPage(read: ReadResult): string {
   return `# What it costs
 
 Written by \`npm run bench\` (\`bench/write-docs.ts\`) from \`bench/results/\`; not by hand. Figures in us are CPU time of the
-process, per request or call; *times* is the median of the ratios of rounds. **Compare within a row only**: the rows are of
-different days, commits and machines, and some machines were not quiet. Each row links to the method, the load average and
-more figures.
+process, per request or call; *times* is the median of the ratios of rounds. **Compare within a row only**: each row
+is a run of its own, and some machines were not quiet. Each row links to the method, the load average and more figures.
 
 | | without | with meltproof | measured |
 | --- | ---: | ---: | --- |

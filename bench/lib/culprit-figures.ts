@@ -1,4 +1,6 @@
-/** Judges what bench/culprit.ts planted and what was named, and makes the table of docs/culprit.md. Pure. */
+/**
+ * Compares the stalls that bench/culprit.ts planted with the named lines, and makes the table of docs/culprit.md. Pure.
+ */
 import { addUp } from '../../packages/lab/src/load/added.ts'
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import type { Conditions } from './conditions.ts'
@@ -6,12 +8,12 @@ import { madeBy, measuredOn, NOT_MEASURED } from './page-table.ts'
 
 /** Stalls that all runs plant together. */
 export const TOTAL = 500
-/** Shorter ones need no name, ms. */
+/** Shorter stalls need no name, ms. */
 export const SHORTEST_MS = 100
 const FORMS = 15
-/** Memory in MB; a share of a core; and how many times as much as without the watcher. */
+/** `restMb` is memory in MB, `restShare` a share of a core, and `times` a multiple of the cost without the watcher. */
 const BARS = { named: 0.95, restShare: 0.005, restMb: 4, times: 1.01 }
-/** Sentences about wrong names that are kept. */
+/** Maximum of stored sentences about wrong names. */
 const MOST_SENTENCES = 20
 
 interface Stretch {
@@ -36,9 +38,9 @@ export interface Culprit extends Stretch {
 export interface Report {
   readonly stalls: readonly Planted[]
   readonly culprits: readonly Culprit[]
-  /** What else held the loop: the start, and the preparation of stalls. */
+  /** Other times in which the loop was held: the start, and the preparation of stalls. */
   readonly others: readonly Stretch[]
-  /** The lines that run in these. */
+  /** The lines that run in `others`. */
   readonly prepares: { readonly file: string; readonly lines: readonly number[] }
 }
 
@@ -52,7 +54,7 @@ export interface FormCounts {
 
 export interface Judged {
   readonly forms: Readonly<Record<string, FormCounts>>
-  /** Records that belong to no planted stall: those with a place, and those whose place did not run meanwhile. */
+  /** Records that belong to no planted stall: those with a place, and those whose place did not run at the time. */
   readonly elsewhere: { readonly named: number; readonly wrong: number }
   /** Such as `loop, 812 ms, line 113: ...`. */
   readonly sentences: readonly string[]
@@ -60,7 +62,7 @@ export interface Judged {
 
 export interface PlantedFigures extends Conditions, Judged {}
 
-/** Without and with the watcher: medians of the turns, and the ratio of neighbouring turns. */
+/** Medians of the turns without and with the watcher, and the ratio of neighbouring turns. */
 export interface Ratio {
   readonly off: number
   readonly on: number
@@ -69,7 +71,7 @@ export interface Ratio {
 }
 
 export interface CostFigures extends Conditions {
-  /** Of rest, and requests a second afterwards. */
+  /** Seconds at rest, and the requests per second that follow. */
   readonly seconds: number
   readonly rate: number
   readonly rest: { readonly offShare: number; readonly onShare: number; readonly rssMb: number; readonly ownMb: number }
@@ -87,7 +89,7 @@ export interface CulpritFigures {
 const NONE: FormCounts = { right: 0, unknown: 0, wrong: 0, rightRoute: 0, wrongRoute: 0 }
 
 /**
- * A record belongs to a stall that covers more than half of it. Right is the line itself: a range of lines is wrong. A
+ * A record belongs to a stall that covers more than half of it. Right is the line itself; a range of lines is wrong. A
  * stall without a record, or with records that name no line, is unknown.
  */
 export function judged({ stalls, culprits, others, prepares }: Report): Judged {

@@ -1,6 +1,6 @@
 /**
- * One measurement of bench/deadline.ts in a process of its own: `node --expose-gc deadline-arm.ts cost|bytes|late
- * WAY`. Prints one JSON value.
+ * Runs one measurement of bench/deadline.ts in its own process: `node --expose-gc deadline-arm.ts cost|bytes|late WAY`.
+ * Prints one JSON value.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startFairTimer } from '../../packages/meltproof/src/deadline/fair-timer.ts'
@@ -8,7 +8,7 @@ import { WAYS } from './deadline-ways.ts'
 
 const [kind, name = ''] = process.argv.slice(2)
 const way = WAYS[name]!
-/** Longer than anything here takes, so that nothing fires while it is measured. */
+/** Longer than any measurement here, so that no limit fires during it. */
 const LIMIT_MS = 60_000
 
 switch (kind) {
@@ -23,7 +23,7 @@ switch (kind) {
     break
 }
 
-/** Microseconds of CPU for each limit begun and ended, as a service has them: some in every turn of the loop. */
+/** CPU for each limit begun and ended, us. As in a service, some begin in every turn of the loop. */
 async function cost(): Promise<number> {
   const PER_TURN = 20
   const turns = async (count: number): Promise<void> => {
@@ -54,7 +54,7 @@ async function cost(): Promise<number> {
   return (await spent(turns)) - (await spent(empty))
 }
 
-/** Bytes of heap that a pending one holds. */
+/** Bytes of heap that a pending limit holds. */
 async function bytes(): Promise<number> {
   const COUNT = 50_000
   const collect = globalThis.gc!
@@ -74,7 +74,7 @@ async function bytes(): Promise<number> {
   return (after - before) / COUNT
 }
 
-/** For 500 limits that do pass: how many are told, and how late, ms beyond the limit plus the stalls given back. */
+/** How many of 500 limits that pass are reported, and how late, ms after the limit and the stalls that extended it. */
 async function late(): Promise<{ told: number; of: number; p50Ms: number; maxMs: number }> {
   const of = 500
   const LATE_LIMIT_MS = 200
@@ -92,7 +92,7 @@ async function late(): Promise<{ told: number; of: number; p50Ms: number; maxMs:
           }),
       ),
     )
-    // In every second round the loop is blocked in the middle of it.
+    // Blocks the loop in the middle of every second round.
     if (round % 2 === 1) {
       await sleep(200)
       const untilMs = performance.now() + 100

@@ -1,13 +1,15 @@
-/** Ways to put a time limit on work, for bench/deadline.ts: each begun and ended at once, or begun and left pending. */
+/**
+ * Ways to put a time limit on work, for bench/deadline.ts: each is begun and ended at once, or begun and left pending.
+ */
 import { TimeoutStrategy, timeout } from 'cockatiel'
 import pTimeout from 'p-timeout'
 import { startFairTimer } from '../../packages/meltproof/src/deadline/fair-timer.ts'
 import { within } from '../../packages/meltproof/src/deadline/within.ts'
 
 export interface Way {
-  /** Limits work that is done at once; the limit is taken away again where that can be done. */
+  /** Limits work that ends at once, and removes the limit where the way can do so. */
   once(ms: number): unknown
-  /** Limits work that does not end; returns what keeps it. */
+  /** Limits work that does not end. Returns an object that keeps the limit alive. */
   pending(ms: number): unknown
 }
 
@@ -44,7 +46,7 @@ export const WAYS: Readonly<Record<string, Way>> = {
       return setTimeout(() => controller.abort(), ms)
     },
   },
-  // Nothing takes it away: it stays until it fires.
+  // It cannot be cancelled: it stays until it fires.
   'AbortSignal.timeout + listener': {
     once: ms => AbortSignal.timeout(ms).addEventListener('abort', nothing),
     pending: ms => {

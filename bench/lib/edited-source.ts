@@ -1,11 +1,11 @@
 /**
- * Preloaded (`--import`): source files are read with the edits in MELT_EDITS made, so that a rule can be switched off or a
- * constant changed without an option for it in the product. An edit that changes nothing is an error.
+ * Preloaded (`--import`): applies the edits in MELT_EDITS to source files while they load, so that a rule can be
+ * switched off or a constant changed without an option for it in the product. An edit that changes nothing is an error.
  */
 import { registerHooks } from 'node:module'
 
 export interface Edit {
-  /** How the file's path ends. */
+  /** The end of the path of the file. */
   readonly file: string
   readonly find: string
   readonly put: string

@@ -1,6 +1,6 @@
 /**
- * Asks one server for what bench/evidence.ts describes, and counts what became of it. Open loops send at their times
- * whatever the server does; clients of a cohort send their next request when the one before was answered.
+ * Sends the requests that bench/evidence.ts describes to one server, and counts their outcomes. Open loops send on
+ * schedule, independent of the answers. Clients of a cohort send their next request after the answer to the one before.
  */
 import http from 'node:http'
 import http2 from 'node:http2'
@@ -8,20 +8,20 @@ import http2 from 'node:http2'
 export interface Asked {
   readonly name: string
   readonly path: string
-  /** What the handler does (evidence-server.ts). */
+  /** Work of the handler (evidence-server.ts). */
   readonly work: string
-  /** What that takes on a service that has nothing else to do, the upload included, ms. */
+  /** Time that this takes on an otherwise idle service, including the upload, ms. */
   readonly ownMs: number
   readonly fromMs: number
-  /** An open loop: requests at this rate, evenly, until `toMs`. */
+  /** For an open loop: requests at this rate, evenly, until `toMs`. */
   readonly perSecond?: number
   readonly toMs?: number
-  /** Or a cohort: clients that come at once, and how many requests each sends. */
+  /** For a cohort: the number of clients that start at the same time, and the requests of each. */
   readonly clients?: number
   readonly requests?: number
-  /** Of a cohort: what a client's first request does instead. */
+  /** For a cohort: the work of the first request of each client. */
   readonly firstWork?: string
-  /** Its body drips for this long, ms. */
+  /** Uploads the body in small parts over this time, ms. */
   readonly uploadMs?: number
 }
 
@@ -29,7 +29,7 @@ export interface Became {
   offered: number
   /** 2xx within the promise. */
   good: number
-  /** Answered within their own time and the promise, whatever the status, and not shed. */
+  /** Answered within their own time and the promise, with any status, and not shed. */
   inItsTime: number
   /** Later than that, or never. */
   late: number
@@ -41,18 +41,20 @@ export interface Became {
 
 export interface LoadResult {
   readonly became: Readonly<Record<string, Became>>
-  /** By how much the load generator itself was late, at worst, ms. */
+  /** Maximum lateness of the load generator itself, ms. */
   readonly clientLateMs: number
 }
 
 const PROMISE_MS = 1000
-/** Streams of one session. */
+/** Maximum of streams per session. */
 const STREAMS = 100
 const DRIP_MS = 100
-/** After the last request was due the run waits for answers so long, and for what takes longer by nature, ms. */
+/**
+ * After the last request was due, the run waits this long for answers, plus the own time of the longest requests, ms.
+ */
 const DRAIN_MS = 5000
 
-/** Answers with the status. */
+/** Resolves with the status of the answer. */
 type Send = (asked: Asked, work: string, client: number) => Promise<number>
 
 export async function load(
@@ -166,7 +168,7 @@ function http1(port: number): Wire {
   }
 }
 
-/** A body of which a little comes at a time. */
+/** Sends a body in small parts. */
 function drip(request: http.ClientRequest, forMs: number): void {
   const endAt = performance.now() + forMs
   const more = (): void => {

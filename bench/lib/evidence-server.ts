@@ -1,9 +1,10 @@
 /**
- * The server of bench/evidence.ts, in a process of its own: `node evidence-server.ts OPTIONS`, JSON of EvidenceServer. What a
- * request does stands in its field `x-work`, which no admission reads: "wait 5000", "burn 2", "steps 5" (of 1 ms of CPU, each
- * in another turn), "pool 100", "threads 30000", "refuse 401", or nothing. A body is read to its end before that. It sends its
- * port, answers `figures` with how many handlers were at work, and `calibrate` with how many rounds of PBKDF2 the thread pool
- * does `perSecond` of.
+ * The server of bench/evidence.ts, in its own process: `node evidence-server.ts OPTIONS`, JSON of EvidenceServer. The
+ * field `x-work`, which admission does not read, states the work of a request: "wait 5000", "burn 2", "steps 5" (of 1
+ * ms of CPU, each in another turn), "pool 100", "threads 30000", "refuse 401", or nothing. The server reads the body to
+ * its end before it works. It sends its port. It answers `figures` with the maximum of handlers at work and the CPU
+ * used, and `{ perSecond }` with the number of rounds of PBKDF2 at which the thread pool does this many hashes per
+ * second.
  */
 import { pbkdf2 } from 'node:crypto'
 import http, { type RequestListener } from 'node:http'
@@ -18,14 +19,14 @@ export interface EvidenceServer {
   readonly meltproof: string | undefined
   /** Connections of the pool. */
   readonly pool: number
-  /** Other work keeps the event loop busy all the time, in pieces of this length, ms; 0: there is none. */
+  /** Other work keeps the event loop busy all the time, in pieces of this length, ms. 0 means none. */
   readonly otherWorkMs: number
   /** The other work starts this long after the server, ms. */
   readonly otherWorkFromMs: number
 }
 
 export interface EvidenceFigures {
-  /** The most handlers at work at once. */
+  /** Maximum of handlers at work at the same time. */
   readonly most: number
   /** CPU of the process since it began, ms. */
   readonly cpuMs: number
@@ -33,7 +34,7 @@ export interface EvidenceFigures {
 
 export type EvidenceAsk = 'figures' | { readonly perSecond: number }
 
-/** How many jobs a calibration runs, with so many rounds first. */
+/** Jobs of a calibration, and the rounds of PBKDF2 of each. */
 const CALIBRATION = { jobs: 40, rounds: 20_000 }
 
 const { http2: asHttp2, meltproof, pool, otherWorkMs, otherWorkFromMs } = JSON.parse(process.argv[2]!) as EvidenceServer

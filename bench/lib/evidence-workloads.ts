@@ -1,4 +1,7 @@
-/** What bench/evidence.ts asks of real servers: what was seen where one path has many costs, and what holds without admission. */
+/**
+ * The workloads that bench/evidence.ts sends to real servers: cases in which one path has requests of many costs, and
+ * loads that a server carries without admission.
+ */
 import type { Asked, Became } from './evidence-load.ts'
 
 export interface EvidenceWorkload {
@@ -6,9 +9,9 @@ export interface EvidenceWorkload {
   readonly over?: 'http1' | 'http2'
   /** Connections of the server's pool. @default 10 */
   readonly pool?: number
-  /** The thread pool does so many of "threads" per second: the server says how many rounds these are. */
+  /** The thread pool does this many "threads" per second. The server determines the number of rounds for it. */
   readonly threadsPerSecond?: number
-  /** The server shares one core with so many busy processes. */
+  /** The server shares one core with this number of busy processes. */
   readonly busyNeighbours?: number
   /** Other work keeps the event loop of the server busy all the time, in pieces of this length, ms. @default 0: none */
   readonly otherWorkMs?: number
@@ -17,7 +20,9 @@ export interface EvidenceWorkload {
   readonly asked: (seconds: number, rounds: number) => readonly Asked[]
   /** @default 15, and 6 in a quick run */
   readonly seconds?: readonly [full: number, quick: number]
-  /** What the protected server must do, of the sum of all rounds; undefined when the machine was too busy to tell. */
+  /**
+   * What the protected server must achieve in the sum of all rounds. `met` is undefined when the machine was too busy.
+   */
   readonly bar: string
   readonly met: (mine: Outcome, bare: Outcome) => boolean | undefined
 }
@@ -51,10 +56,10 @@ const CHEAP_AS_BARE = 'the cheap route at most 2 points below bare'
 const cheapAsBare = (mine: Outcome, bare: Outcome): boolean =>
   goodShare(mine, 'cheap') >= goodShare(bare, 'cheap') - 0.02
 const perSecond = ({ became, seconds }: Outcome, name: string): number => became[name]!.good / seconds
-/** The core was there for it. */
+/** Whether the core was available. */
 const hitsInTime = (bare: Outcome): boolean => perSecond(bare, 'hits') >= 285
 
-/** 200 requests a second burn 0.2 ms each. Beside them `heavyPerSecond` requests a second burn 20 ms each, in twenty turns of the loop. */
+/** 200/s that burn 0.2 ms each, and `heavyPerSecond` that burn 20 ms each, in twenty turns of the loop. */
 const besideHeavy = (heavyPerSecond: number): Pick<EvidenceWorkload, 'what' | 'asked'> => ({
   what: `200/s of 0.2 ms of CPU beside ${heavyPerSecond}/s of 20 ms of CPU, paths of their own`,
   asked: seconds => [
@@ -63,7 +68,7 @@ const besideHeavy = (heavyPerSecond: number): Pick<EvidenceWorkload, 'what' | 'a
   ],
 })
 
-/** `perSecond` requests a second that wait 20 ms, and as many that wait 400 ms. */
+/** `perSecond` requests per second that wait 20 ms, and the same number that wait 400 ms. */
 const quickAndSlow =
   (perSecond: number) =>
   (seconds: number): Asked[] => [
@@ -71,7 +76,7 @@ const quickAndSlow =
     open('slow', '/slow', 'wait 400', perSecond, seconds * 1000, 400),
   ]
 
-/** A burst on a service at rest; 5/s before it. */
+/** A burst on a service that is otherwise idle, after 5 requests per second for 2 s. */
 const burst = (jobs: number, kind: 'threads' | 'pool'): EvidenceWorkload => ({
   what:
     kind === 'threads'

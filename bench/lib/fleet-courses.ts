@@ -10,7 +10,7 @@ export interface FleetCourse {
   readonly arms: readonly {
     readonly name: string
     readonly good: number
-    /** Each second: who came, who was answered in time, who could be, and who came to the first and the last member. */
+    /** Requests per second: offered, answered in time, possible, and sent to the first and to the last member. */
     readonly offeredPerS: readonly number[]
     readonly goodPerS: readonly number[]
     readonly idealPerS: readonly number[]
@@ -21,7 +21,7 @@ export interface FleetCourse {
 
 export const SLOWER = 'one of four gets four times slower, a pool each'
 export const STORM = 'a retry storm over three tiers'
-/** Names that fit over a panel. */
+/** Names that fit above a panel. */
 export const SHORT: Readonly<Record<ArmName, string>> = {
   bare: 'round robin, bare',
   'round-robin': 'round robin',

@@ -13,9 +13,9 @@ export interface FleetRow {
     readonly good: number
     readonly shed: number
     readonly lost: number
-    /** Null: never. */
+    /** Null if it never recovered. */
     readonly backS?: number | null
-    /** Real time of the run. */
+    /** Real time that the run took, s. */
     readonly tookS?: number
   }[]
 }

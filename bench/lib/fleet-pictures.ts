@@ -1,4 +1,4 @@
-/** The pictures of docs/fleet.md, drawn as those of the experiments are. Pure. */
+/** The pictures of docs/fleet.md, in the style of the experiments. Pure. */
 import { pictureSvg } from '../../packages/lab/src/report/plot-svg.ts'
 import type { BarsPlot, LinesPlot, PanelsPlot, ScenarioArm } from '../../packages/lab/src/report/result.ts'
 import type { ArmName } from '../../packages/meltproof/sim/fleet/arms.ts'

@@ -1,4 +1,4 @@
-/** The autoscaler in the loop: what it makes of fleets whose load becomes three times as much. */
+/** Simulates an autoscaler with fleets whose load triples. */
 import { type ArmName, ARMS } from '../../packages/meltproof/sim/fleet/arms.ts'
 import { METRICS, right, scaled } from '../../packages/meltproof/sim/fleet/scaling.ts'
 import { AROUND_A_WAIT, CPU, POOL } from '../../packages/meltproof/sim/fleet/services.ts'
@@ -8,7 +8,7 @@ export interface FleetScaling {
   readonly arm: ArmName
   readonly metric: keyof typeof METRICS
   readonly right: number
-  /** After each evaluation; the first is before the load has changed. */
+  /** Counts of instances after each evaluation; the first is from before the load changes. */
   readonly counts: readonly number[]
 }
 

@@ -1,4 +1,4 @@
-/** Answers after so many hashes: work that takes a processor's time, and a share more of them takes that share longer. */
+/** Answers after the given number of hashes. The CPU time is proportional to this number. */
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 

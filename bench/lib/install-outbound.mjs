@@ -1,4 +1,4 @@
-/** Loaded before a test file (--import): bounds all calls of its process, as an app that calls install() does. */
+/** Loaded before a test file (--import). Bounds all calls of its process, like an app that calls install(). */
 import { install } from 'meltproof/outbound'
 
 install(JSON.parse(process.env.OUTBOUND_LIMITS ?? '{}'))

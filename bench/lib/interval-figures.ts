@@ -1,11 +1,11 @@
-/** Whether the interval that the lab reports has the truth in it, of which only bounds are known. Pure. */
+/** Judges whether the interval that the lab reports contains the truth, of which only bounds are known. Pure. */
 
 export const FIGURES = ['p50', 'p90', 'p99'] as const
 export type Of<T> = Readonly<Record<(typeof FIGURES)[number], T>>
 /** From, to. */
 export type Range = readonly [number, number]
 
-/** `holds`: each interval has something of its bounds; `contains`: each has all of them. */
+/** `holds`: each interval overlaps its bounds. `contains`: each contains both of them. */
 export function judged(interval: Of<Range>, truth: Of<Range>): { readonly holds: boolean; readonly contains: boolean } {
   const all = (is: (interval: Range, truth: Range) => boolean): boolean =>
     FIGURES.every(figure => is(interval[figure], truth[figure]))

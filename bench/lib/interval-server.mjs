@@ -1,6 +1,7 @@
 /**
- * A server whose time is its own CPU: 0.2 ms a request, of every 25th 3 ms. Prints its port. `GET /own` answers what it took
- * from a request to its answer since the last such question: `{ p50, p90, p99 }`, milliseconds; that is not counted itself.
+ * A server whose service time is its own CPU: 0.2 ms per request, and 3 ms for every 25th. Prints its port. `GET /own`
+ * answers with `{ p50, p90, p99 }`, ms, of the time from request to answer since the last `GET /own`, which is not
+ * counted itself.
  */
 import { createServer } from 'node:http'
 

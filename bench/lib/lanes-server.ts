@@ -1,7 +1,7 @@
 /**
- * The server that bench/accept-lanes.ts measures: `node lanes-server.ts LANES WORK_MS`. It does one slice of WORK_MS a turn
- * of its loop behind a bounded queue and turns the rest away; with 0 it answers at once. A message is answered with the
- * connections accepted and the CPU used so far.
+ * The server that bench/accept-lanes.ts measures: `node lanes-server.ts LANES WORK_MS`. It does one slice of WORK_MS
+ * per turn of its loop behind a bounded queue and sheds the rest. With 0 it answers at once. It answers a message with
+ * the connections accepted and the CPU used since its start.
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +12,7 @@ export interface LanesCount {
   readonly cpuUs: number
 }
 
-/** What may wait for work: 40 ms of it. */
+/** The queue holds at most 40 ms of work. */
 const QUEUED_WORK_MS = 40
 const [lanes, workMs] = process.argv.slice(2).map(Number) as [number, number]
 const waiting: http.ServerResponse[] = []

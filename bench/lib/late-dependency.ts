@@ -1,7 +1,7 @@
 /**
- * The dependency of bench/outbound.ts, a process of its own: an HTTP server that answers in 50 ms, or never; and, given
- * the port of a Redis, two ways to it, one that brings its answers 50 ms later, one that never brings them.
- * Prints its ports.
+ * The dependency of bench/outbound.ts, in its own process: an HTTP server that answers in 50 ms, or never. Given the
+ * port of a Redis, it also has two proxies to it: one delivers the answers 50 ms later, one never does. Prints its
+ * ports.
  */
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net'
@@ -15,7 +15,7 @@ const http = createServer((request, response) => {
 })
 http.keepAliveTimeout = 60_000
 
-/** A way to Redis whose answers `bring` brings to the client, or does not. */
+/** A proxy to Redis. `bring` forwards its answers to the client, or does not. */
 function wayToRedis(bring: (client: Socket, answer: Buffer) => void): Server {
   return createTcpServer(client => {
     const redis = connect(redisPort, '127.0.0.1')

@@ -1,9 +1,9 @@
-/** Other load tools: how each is asked for a load, and what it says afterwards, by its own words. */
+/** Other load tools: the command that makes each send a load, and the parser of its output. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Of answers; milliseconds. A tool that does not say one leaves it out. */
+/** Latencies of answers, ms. Undefined if the tool does not report one. */
 export interface Said {
   readonly requests: number
   readonly p50?: number | undefined
@@ -12,7 +12,7 @@ export interface Said {
   readonly max?: number | undefined
 }
 
-/** `rate`: requests a second; undefined: as many as `connections` get answered. */
+/** `rate` is in requests per second. If it is undefined, `connections` clients send as fast as they get answers. */
 export interface Asked {
   readonly url: string
   readonly rate: number | undefined
@@ -22,14 +22,14 @@ export interface Asked {
 
 export interface LoadTool {
   readonly name: string
-  /** Looked for on PATH. */
+  /** Program to find on PATH. */
   readonly program: string
   readonly versionArgs: readonly string[]
-  /** True when it can be asked for a rate. */
+  /** True when the tool can send at a given rate. */
   readonly keepsRate: boolean
   /** How to get it. */
   readonly from: string
-  /** @param folder for what it writes beside that */
+  /** @param folder for further files that it writes */
   readonly command: (asked: Asked, folder: string) => readonly string[]
   readonly read: (stdout: string) => Said
 }
@@ -214,17 +214,17 @@ function readWrk(stdout: string): Said {
   return { requests, p50: at('50'), p90: at('90'), p99: at('99'), max }
 }
 
-/** Undefined when it is not on this machine. */
+/** Undefined when the tool is not on this machine. */
 export function versionOf({ program, versionArgs }: LoadTool): string | undefined {
   const { stdout, stderr, error } = spawnSync(program, versionArgs, { encoding: 'utf8' })
   if (error !== undefined) return undefined
-  // What `go install` builds does not know its own version, but the binary names its module.
+  // A binary of `go install` does not print its own version, but it names its module.
   return versionIn(`${stdout}${stderr}`) ?? moduleVersionIn(goVersionOf(program)) ?? 'dev build'
 }
 
 export const versionIn = (text: string): string | undefined => /(?<!go|[\d.])\d+\.\d[\w.-]*/.exec(text)?.[0]
 
-/** From what `go version -m` prints. */
+/** Parses the output of `go version -m`. */
 export const moduleVersionIn = (text: string): string | undefined => /^\s*mod\s+\S+\s+v(\d\S*)/m.exec(text)?.[1]
 
 /** Empty without Go, or if the program is not written in Go. */

@@ -9,9 +9,9 @@ export type Arm = (typeof ARMS)[number]
 
 export interface ArmCost {
   readonly arm: Arm
-  /** The CPU time of the process in a turn divided by its requests, us: the median of the turns. */
+  /** CPU time of the process in a turn divided by its requests, us: the median of the turns. */
   readonly requestUs: number
-  /** The CPU time that the process uses in a second without requests, ms: the median of the others' turns. */
+  /** CPU time that the process uses per second without requests, ms: the median of the turns of the others. */
   readonly idleMsPerS: number
   /** The quartiles of {@link requestUs} over the turns. */
   readonly quartilesUs: readonly [number, number]
@@ -35,7 +35,7 @@ const NAMES: Readonly<Record<Arm, string>> = {
 export function lowRateTable(figures: LowRate | undefined): string {
   const columns = [madeBy('low-rate'), 'CPU of a request', 'more than bare', 'CPU at rest']
   if (figures === undefined) return markdownTable(columns, [columns.map(() => NOT_MEASURED)])
-  /** Without what the process uses at rest. */
+  /** CPU of a request, without the CPU that the process uses at rest. */
   const ownUs = (us: number, { idleMsPerS }: ArmCost): number => us - (1000 * idleMsPerS) / figures.rate
   const costs = figures.arms.map(each => ({
     ...each,

@@ -1,4 +1,4 @@
-/** Answers hello, tells its port, and answers each message with the CPU that its process has used, us. */
+/** Answers hello, sends its port, and answers each message with the CPU that its process has used, us. */
 import http from 'node:http'
 
 const server = http.createServer((_, response) => response.end('hello\n'))

@@ -1,4 +1,4 @@
-/** One scenario, one seed, one limiter or none: what a simulated run amounts to. */
+/** Simulates one scenario with one seed, and one limiter or none. */
 import { shareOfIdeal } from '../../packages/meltproof/sim/figures.ts'
 import { LIMITERS } from '../../packages/meltproof/sim/limiters/all.ts'
 import { MIXED_HELD_OUT } from '../../packages/meltproof/sim/mixed-held-out.ts'

@@ -1,6 +1,6 @@
 /**
- * A server in a process of its own, pinned to one core, that tells how much CPU it has used. The load pins itself to
- * the other core, so CPU per request is the server's own, whatever the client costs.
+ * A server in its own process, pinned to one core, that reports the CPU it has used. The load pins itself to the other
+ * core, so the CPU per request is that of the server, independent of the cost of the client.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { median as medianOf } from '../../packages/lab/src/melt/summary.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
 import type { LoadPlan } from '../../packages/lab/src/load/plan.ts'
 
-/** Chosen before this process pins itself; afterwards it sees a single core. */
+/** Chosen before this process pins itself, because afterwards it sees a single core. */
 export const pinning: Cores | undefined = coresOf(allowedCores())
 if (pinning !== undefined) pinSelf(pinning.lab)
 
@@ -18,14 +18,14 @@ export interface MeasuredServer {
   readonly url: string
   /** CPU used since the start, user and system, without the slices of a busy server (lib/shed-servers.ts); microseconds. */
   cpuUs(): Promise<number>
-  /** What it answers to a message. */
+  /** The answer to a message. */
   ask<T>(message?: string): Promise<T>
-  /** Of another port that it named when it began to listen. */
+  /** URL of another port that it sent when it began to listen. */
   urlOf(port: string): string
   stop(): Promise<void>
 }
 
-/** Starts `script`, which must send `{ port }` when it listens and answer each message with what it has used. */
+/** Starts `script`, which must send `{ port }` when it listens, and answer each message with its usage. */
 export async function startServer(
   script: string,
   args: readonly string[],
@@ -56,7 +56,7 @@ export async function startServer(
   }
 }
 
-/** Offers `rate` for `seconds` after a warm-up of two; gives the server's CPU per answered request, us. */
+/** Offers `rate` for `seconds` after a warm-up of 2 s. Returns the CPU of the server per answered request, us. */
 export async function cpuPerRequest(server: MeasuredServer, load: Parameters<typeof plan>[1]): Promise<number> {
   await runLoad(plan(server.url, { ...load, seconds: 2 }))
   const before = await server.cpuUs()
@@ -77,10 +77,10 @@ export function plan(
   }
 }
 
-/** Of at least one value. */
+/** Median of at least one value. */
 export const median = (values: readonly number[]): number => medianOf(values)!
 
-/** Of neighbouring turns, of which one had what is measured and the other had not: with over without. */
+/** Ratios of neighbouring turns, one of them with the measured feature and the other without: with over without. */
 export function ratiosOfTurns(turns: readonly { readonly on: boolean; readonly us: number }[]): number[] {
   return turns.flatMap((turn, at) => {
     const before = turns[at - 1]

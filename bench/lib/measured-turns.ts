@@ -1,4 +1,4 @@
-/** Load runs on a real server, in turns and each started anew, as `compare --a --b` makes them. */
+/** Alternating load runs on real servers, each started anew, like `compare --a --b`. */
 import { fileURLToPath } from 'node:url'
 import type { Side } from '../../packages/lab/src/compare/compare.ts'
 import { resultOf } from '../../packages/lab/src/compare/comparable.ts'
@@ -19,14 +19,14 @@ export const LOAD: TurnLoad = {
 /** About 1 ms of work. */
 const HASHES = 400
 
-/** A server that works so many times as long as the usual one. */
+/** A server that works `slower` times as long as the usual one. */
 const commandOf = (slower: number): string[] => [
   process.execPath,
   fileURLToPath(new URL('hashing-server.mjs', import.meta.url)),
   String(Math.round(HASHES * slower)),
 ]
 
-/** Rounds of all `arms` (how much slower each is) until `until` (ms since 1970); a list of documents for each arm. */
+/** Runs rounds of all `arms` (factors of slowness) until `until` (ms since 1970). Returns the documents of each arm. */
 export async function measureTurns<Arms extends readonly number[]>(
   arms: Arms,
   until: number,
@@ -38,7 +38,7 @@ export async function measureTurns<Arms extends readonly number[]>(
   const documents: AttackDocument[][] = arms.map(() => [])
   try {
     for (let round = 0; Date.now() < until; round++) {
-      // Each arm is as often the first, and behind each of the others.
+      // Each arm is first equally often, and follows each of the others equally often.
       const order = arms.map((_, at) => (round % 2 === 0 ? at : arms.length - 1 - at))
       const first = Math.floor(round / 2) % arms.length
       for (const at of [...order.slice(first), ...order.slice(0, first)]) {
@@ -54,7 +54,7 @@ export async function measureTurns<Arms extends readonly number[]>(
   return documents as unknown as { readonly [At in keyof Arms]: readonly AttackDocument[] }
 }
 
-/** So many runs of an arm, from `at` on. */
+/** `rounds` runs of an arm, from `at` on. */
 export function sideOf(name: string, documents: readonly AttackDocument[], at: number, rounds: number): Side {
   const results = documents.slice(at, at + rounds).map((document, round) => resultOf(`${name} ${round + 1}`, document))
   return { name, results }

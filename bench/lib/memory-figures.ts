@@ -6,10 +6,10 @@ import type { Conditions } from './conditions.ts'
 import type { Kind, LoadCounts } from './memory-load.ts'
 import { madeBy, measuredOn, NOT_MEASURED } from './page-table.ts'
 
-/** Runs of each row, of all runs of the script together. */
+/** Runs of each row, over all runs of the script. */
 export const ROUNDS = 20
 export const ARMS = ['bare', 'protected'] as const
-/** Times what fills the memory. */
+/** Multiples of the load that fills the memory. */
 export const TIMES = { '10x': 10, '1x': 1, half: 0.5 } as const
 export type LoadName = keyof typeof TIMES
 
@@ -17,12 +17,12 @@ export interface MemoryRun {
   readonly kind: Kind
   readonly load: LoadName
   readonly arm: (typeof ARMS)[number]
-  /** What ended it: a signal, or an exit code; undefined while it served to the end. */
+  /** The signal or exit code that ended the server; undefined if it served to the end. */
   readonly died: string | undefined
   readonly serves: boolean
   readonly peakMb: number
   readonly requests: LoadCounts
-  /** Small requests beside them. */
+  /** Small requests during the load. */
   readonly pings: LoadCounts
 }
 

@@ -1,4 +1,4 @@
-/** A memory cgroup of a benchmark's own: version 1 or 2, whichever the machine has mounted. Needs root. */
+/** A memory cgroup for one benchmark, of version 1 or 2, whichever is mounted. Needs root. */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -22,19 +22,19 @@ export class MemoryGroup {
     writeFileSync(join(this.folder, this.#v1 ? 'memory.limit_in_bytes' : 'memory.max'), String(this.#limitBytes))
   }
 
-  /** The command that runs `command` as a member of this group from its first instruction on. */
+  /** The command that runs `command` as a member of this group from its first instruction. */
   running(command: readonly string[]): readonly [string, string[]] {
     const procs = join(this.folder, 'cgroup.procs')
     return ['sh', ['-c', `echo $$ > ${procs} && exec "$@"`, 'sh', ...command]]
   }
 
-  /** Of the group's own processes and page cache, since {@link reset}, bytes; undefined where the kernel has no such file. */
+  /** Peak of its processes and page cache since {@link reset}, bytes. Undefined where the kernel has no such file. */
   peakBytes(): number | undefined {
     const file = join(this.folder, this.#v1 ? 'memory.max_usage_in_bytes' : 'memory.peak')
     return existsSync(file) ? Number(readFileSync(file, 'utf8')) : undefined
   }
 
-  /** Forgets the peak and drops the page cache, so that each run begins alike. */
+  /** Resets the peak and drops the page cache, so that each run begins in the same state. */
   async reset(): Promise<void> {
     if (!this.#v1) {
       await this.remove()
@@ -46,7 +46,7 @@ export class MemoryGroup {
   }
 
   async remove(): Promise<void> {
-    // A process that was killed stays a member for a moment.
+    // A killed process remains a member for a moment.
     for (let left = 50; left > 0; left--) {
       try {
         rmdirSync(this.folder)

@@ -1,4 +1,4 @@
-/** The four loads of bench/memory-cgroup.ts: three of a given number of requests a second (open loop), and one at once. */
+/** The four loads of bench/memory-cgroup.ts: three send at a given rate (open loop), one sends all requests at once. */
 import http from 'node:http'
 import net from 'node:net'
 
@@ -10,7 +10,7 @@ export interface LoadCounts {
   failed: number
 }
 
-/** An answer within this is good, ms: the dependency takes 6 s. */
+/** An answer within this time is good, ms. The dependency takes 6 s. */
 const PROMISE_MS = 8000
 /** Clients of `answers` begin to read after this, ms. */
 const SLOW_READER_MS = 6000
@@ -27,7 +27,7 @@ function judge(into: LoadCounts, status: number | undefined, sentAt: number): vo
   else into.late++
 }
 
-/** A connection each: a client that is turned away in the middle of its body closes. */
+/** Uses one connection per request, because a client that is shed in the middle of its body closes the connection. */
 function post(port: number, into: LoadCounts): Promise<void> {
   const sentAt = performance.now()
   into.sent++
@@ -91,7 +91,7 @@ async function atRate(perS: number, ms: number, send: () => Promise<void>): Prom
   await Promise.all(sent)
 }
 
-/** All requests of a connection at once, whatever is answered. */
+/** Sends all requests of a connection at once, independent of the answers. */
 function pipeline(port: number, requests: number, into: LoadCounts): Promise<void> {
   const sentAt = performance.now()
   into.sent += requests
@@ -123,16 +123,17 @@ export type Kind = 'bodies' | 'heap' | 'answers' | 'pipelined'
 export const KINDS: readonly Kind[] = ['bodies', 'heap', 'answers', 'pipelined']
 
 /**
- * What fills 256 MiB, bare, of which the server itself takes some 55 MB: requests a second, each of which holds about a megabyte
- * for 6 s; for `pipelined` requests in all, which come at once. The peak is then 205 to 240 MB, and at half of it 127 to 136 MB.
- * V8's garbage takes a part where the heap grows. Answers have 4 MB each: with version 1 the group does not count the part in the
- * kernel's socket buffers, so the peak is only 110 MB.
+ * Loads that fill 256 MiB, bare; the server itself takes about 55 MB of it. Rates are in requests per second, each of
+ * which holds about a megabyte for 6 s; for `pipelined` it is the total number of requests, which are sent at once. The
+ * peak is then 205 to 240 MB, and at half of the load 127 to 136 MB. V8's garbage takes a part where the heap grows.
+ * Answers have 4 MB each: with version 1 the group does not count the part in the kernel's socket buffers, so the peak
+ * is only 110 MB.
  */
 const FILLS: Readonly<Record<Kind, number>> = { bodies: 25, heap: 16, answers: 8, pipelined: 180 }
-/** 900 MB are five times what fits, and more than enough: these requests have no rate. */
+/** Maximum of pipelined requests, which have no rate. 900 MB are five times what fits. */
 const MOST_PIPELINED = 900
 
-/** @param times of what fills the memory */
+/** @param times multiple of the load that fills the memory */
 export async function offer(kind: Kind, times: number, port: number, ms: number): Promise<LoadCounts> {
   const into = counts()
   const amount = FILLS[kind] * times
@@ -146,7 +147,7 @@ export async function offer(kind: Kind, times: number, port: number, ms: number)
   return into
 }
 
-/** Small requests beside the load, 20 a second, which need no memory to speak of. */
+/** Small requests during the load, 20 per second, which need very little memory. */
 export async function ping(port: number, until: Promise<unknown>): Promise<LoadCounts> {
   const into = counts()
   let ended = false

@@ -1,12 +1,12 @@
 /**
- * A server whose requests hold memory: `node memory-server.ts ARM KIND MELTPROOF`, ARM `bare` or `protected`, MELTPROOF the
- * path of the runtime to load. Sends its port, and then its figures in answer to each message.
+ * A server whose requests hold memory: `node memory-server.ts ARM KIND MELTPROOF`. ARM is `bare` or `protected`,
+ * MELTPROOF the path of the runtime to load. Sends its port, and its figures in answer to each message.
  */
 import http, { type IncomingMessage, type RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { protect as Protect } from '../../packages/meltproof/src/index.ts'
 
-/** The dependency behind each request, ms. */
+/** Time that each request waits for its dependency, ms. */
 const HOLDS_MS = 6000
 const ANSWER_BYTES = 4 * 1024 * 1024
 const OBJECTS = 12_000
@@ -31,7 +31,7 @@ const holdsBody: RequestListener = (request, response) => {
 const KINDS: Readonly<Record<string, RequestListener>> = {
   bodies: holdsBody,
   pipelined: holdsBody,
-  /** About a megabyte of live objects. */
+  /** Holds about a megabyte of live objects. */
   heap: (_, response) => {
     const rows = Array.from({ length: OBJECTS }, (_row, id) => ({ id, name: `row ${id}`, tags: [id, id + 1] }))
     void sleep(HOLDS_MS).then(() => response.end(String(rows.length)))

@@ -1,11 +1,11 @@
 /**
- * Judges a verdict of melt by what wrk and vegeta measured of the same app. They too are uncertain where the machine is
- * not steady, so the closed loop gives a range, and a share of it. Pure.
+ * Compares a verdict of melt with the measurements of wrk and vegeta for the same app. These too are uncertain where
+ * the machine is not steady, so the closed loop gives a range, and so does the share computed from it. Pure.
  */
 import { rankOf } from '../../packages/lab/src/report/standing.ts'
 import type { AppVerdict, ArmVerdict, Outcome } from './npm-verdicts-page.ts'
 
-/** Melt's capacity may lie this far outside the range of the closed loop. */
+/** Melt's capacity may lie this far outside the range of the closed loop, as a share. */
 const BEYOND = 0.1
 
 export type Judged = Pick<AppVerdict, 'closedLoop' | 'melt' | 'bare' | 'protected'>
@@ -17,7 +17,7 @@ export function outcomeOf({ closedLoop: [least, most], melt, bare, protected: gu
   return isNear && arms.every(arm => agrees(arm, least, most)) ? 'right' : 'wrong'
 }
 
-/** Whether melt's word fits vegeta's count for some capacity in the range. */
+/** Whether melt's word agrees with vegeta's count for some capacity in the range. */
 function agrees({ vegeta, melt }: ArmVerdict, least: number, most: number): boolean {
   return rankOf(melt) >= rankOf(vegeta / most) && rankOf(melt) <= rankOf(vegeta / least)
 }

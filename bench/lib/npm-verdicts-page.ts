@@ -5,9 +5,9 @@ import type { Conditions } from './conditions.ts'
 import { measuredOn } from './page-table.ts'
 
 export interface ArmVerdict {
-  /** Answered within a second, a second, as vegeta saw it. */
+  /** Requests per second that were answered within a second, measured by vegeta. */
   readonly vegeta: number
-  /** Share of what is possible that was answered within a second. */
+  /** Share of the possible goodput that was answered within a second. */
   readonly melt: number
   readonly says: string
 }
@@ -22,16 +22,16 @@ export interface AppVerdict extends Conditions {
   readonly request: string
   /** The tool of the closed loop, such as `wrk 4.1.0`. */
   readonly tool: string
-  /** In a closed loop, in turns. */
+  /** Users of the closed loop, alternating. */
   readonly users: readonly number[]
-  /** Answers a second: the least and the most of several times. */
+  /** Answers per second: minimum and maximum of several runs. */
   readonly closedLoop: readonly [number, number]
   readonly melt: number
   readonly bare: ArmVerdict
   readonly protected: ArmVerdict
   readonly finding: string
   readonly outcome: Outcome
-  /** What was seen by eye. */
+  /** A handwritten observation. */
   readonly note?: string
 }
 

@@ -1,12 +1,14 @@
 /**
- * The server that bench/observed.ts measures: under protect(), with everything of observing on or off.
+ * The server that bench/observed.ts measures: under protect(), with all observing on or off.
  *
- *   turns MS SETTLE_MS hello | shed    hello world, or all but 50 requests a second shed; on and off in turns of MS milliseconds, from the first message on, of which the first SETTLE_MS do
- *                        not count; a message is answered with the turns
- *   idle nothing | ledger | observed    idle, with nothing on, with the stall ledger's heartbeat, with everything
+ *   turns MS SETTLE_MS hello | shed
+ *     Answers hello world, or sheds all but 50 requests per second. Observing switches on and off every MS milliseconds
+ *     from the first message on. The first SETTLE_MS of each turn do not count. Answers a message with the turns.
+ *   idle nothing | ledger | observed
+ *     Idles: with nothing on, with the heartbeat of the stall ledger, or with everything.
  *
- * In one process rather than two, because nothing else differs then: not the heap, not what V8 has compiled, not where
- * the kernel put it.
+ * Both states run in one process, so that they share the heap, the code compiled by V8, and the placement by the
+ * kernel.
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -18,7 +20,7 @@ import { holdCounted } from '../../packages/meltproof/src/signals/loop-stalls.ts
 export interface Turn {
   readonly on: boolean
   readonly requests: number
-  /** CPU of the process meanwhile, user and system. */
+  /** CPU of the process during the turn, user and system. */
   readonly us: number
 }
 
@@ -40,7 +42,7 @@ function requestsSoFar(): number {
   return Object.values(shed).reduce((sum, count) => sum + count, admitted)
 }
 
-/** Metrics; where requests are shed, a line of each as well. */
+/** Enables metrics and, where requests are shed, a log line for each shed. */
 function observe(): () => void {
   const { close } = metrics(guard)
   if (work !== 'shed') return close
@@ -59,7 +61,7 @@ function takeTurn(): void {
     off()
     off = undefined
   }
-  // diagnostics_channel changes prototypes when the first subscriber comes and the last one leaves, so V8 compiles anew.
+  // diagnostics_channel changes prototypes for the first and the last subscriber, so V8 compiles again.
   setTimeout(count, Number(settleMs))
 }
 

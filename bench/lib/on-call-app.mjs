@@ -1,7 +1,7 @@
 /**
- * A shop that bench/on-call.ts breaks on purpose. `loop`: the page of invoices holds the event loop. `dependency`: it asks a
- * peer, a process of its own, that takes one order after the other, 60 ms each. `memory`: it holds the body of each new
- * invoice in Buffers for six seconds.
+ * A shop that bench/on-call.ts breaks on purpose. `loop`: the page of invoices holds the event loop. `dependency`: it
+ * calls a peer in another process that handles one order after the other, 60 ms each. `memory`: it holds the body of
+ * each new invoice in Buffers for six seconds.
  */
 import { fork } from 'node:child_process'
 import http from 'node:http'

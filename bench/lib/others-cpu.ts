@@ -1,15 +1,15 @@
 /**
- * CPU that processes of others used while something ran, on all cores. Unlike `watchForeign` it leaves out what the kernel did
- * for our own sockets, which no process is charged for: of a proxy that is a fifth of a core.
+ * Measures the CPU that other processes used while something ran, on all cores. Unlike `watchForeign`, it excludes the
+ * work of the kernel for our own sockets, which is charged to no process: for a proxy that is a fifth of a core.
  */
 import { performance } from 'node:perf_hooks'
 import { allProcesses } from '../../packages/lab/src/processes/process-tree.ts'
 import { descendants } from '../../packages/lab/src/processes/proc-stat.ts'
 
-/** Linux: all kernel threads are its children. */
+/** On Linux, all kernel threads are its children. */
 const KTHREADD = 2
 
-/** `others`: in cores' worth of CPU. */
+/** `others` is in cores of CPU. */
 export async function besideOthers<T>(run: () => Promise<T>): Promise<{ readonly result: T; readonly others: number }> {
   const [before, startedMs] = [await othersCpuMs(), performance.now()]
   const result = await run()
@@ -17,7 +17,7 @@ export async function besideOthers<T>(run: () => Promise<T>): Promise<{ readonly
   return { result, others: Math.max(0, ((await othersCpuMs()) - before) / tookMs) }
 }
 
-/** A process that ends takes its time out of the sum, unless its parent waits for it. */
+/** The time of a process that ends leaves the sum, unless its parent waits for it. */
 async function othersCpuMs(): Promise<number> {
   const rows = await allProcesses()
   const ours = new Set(descendants(rows, process.pid))

@@ -1,5 +1,5 @@
 /**
- * One client, one arm of bench/outbound.ts, in a process of its own: `node outbound-arm.ts CLIENT ARM BACKENDS`.
+ * Runs one client and one arm of bench/outbound.ts in its own process: `node outbound-arm.ts CLIENT ARM BACKENDS`.
  * Prints one line of JSON.
  */
 import { stat } from 'node:fs'
@@ -8,7 +8,7 @@ import { type Arm, type Backends, CLIENTS, CONCURRENT, isTimeout } from './outbo
 
 const LIMIT_MS = 200
 const STALL_MS = 300
-/** Within the limit, so that it passes after the stall, and the stall is given back. */
+/** Shorter than the limit, so that the limit passes after the stall and is extended by it, ms. */
 const SHORT_STALL_MS = 100
 
 export interface ArmResult {
@@ -18,12 +18,12 @@ export interface ArmResult {
   readonly otherErrors: readonly string[]
   readonly neverCalls: number
   readonly reported: number
-  /** How much later than the limit each was reported; where a limit gives every stall back, without these. */
+  /** How much later than the limit each was reported. Where every stall extends the limit, without these stalls. */
   readonly overrunMs: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
 const [name = '', arm = 'bare', backends = '{}', rounds = '20'] = process.argv.slice(2)
-/** Bounded by budgets, which give every stall back; the error says how much that was. */
+/** These are bounded by budgets, which every stall extends. The error says by how much. */
 const GIVES_BACK = name === 'ioredis' || name === 'pg'
 const client = CLIENTS[name]!.make(arm as Arm, JSON.parse(backends) as Backends, LIMIT_MS)
 const NEVER_SETTLED_MS = 5_000
@@ -35,7 +35,7 @@ const other = (error: unknown): void => {
   others.set(text, (others.get(text) ?? 0) + 1)
 }
 
-// Connections and code are warm before anything is counted.
+// Warms connections and code before anything is counted.
 for (let i = 0; i < 3; i++) await Promise.allSettled(together(() => client.late()))
 await sleep(300)
 
@@ -65,7 +65,7 @@ for (let round = 0; round < Math.ceil(Number(rounds) / 3); round++) {
       await client.never()
     } catch (error) {
       if (!isTimeout(error)) other(error)
-      // A stall that came after a call was sent is not given back by meltproof/outbound, nor by a client's own timeout.
+      // A stall after a call was sent extends neither the limit of meltproof/outbound nor the client's own timeout.
       else overruns.push(performance.now() - startMs - LIMIT_MS - (GIVES_BACK ? ownStallMs(error) : 0))
     }
   })
@@ -77,7 +77,7 @@ for (let round = 0; round < Math.ceil(Number(rounds) / 3); round++) {
   }
   await settled
   await sleep(1_300)
-  // pg has none left, and what is timed is the limit of a query, not new connections.
+  // Opens connections: pg has none left, and the time to connect must not count.
   await Promise.allSettled(together(() => client.late()))
 }
 overruns.sort((a, b) => a - b)
@@ -91,17 +91,17 @@ const result: ArmResult = {
   overrunMs: { p50: at(0.5), p99: at(0.99), max: at(1) },
 }
 console.log(JSON.stringify(result))
-// Not waited for: a pool that lost a client to its own timeout may never have ended.
+// Not awaited, because a pool that lost a client to its own timeout may never end.
 void client.close()
 process.exit()
 
-/** A call that its client forgets is counted as what it is, and does not stop the benchmark. */
+/** Counts a call that its client never settles as an error, so that it does not stop the benchmark. */
 async function neverSettled(): Promise<never> {
   await sleep(NEVER_SETTLED_MS, undefined, { ref: false })
   throw new Error('never settled')
 }
 
-/** How much of the wait was our own loop's, down the causes of the error. */
+/** The part of the wait in which our own loop stalled, from the causes of the error. */
 function ownStallMs(error: unknown): number {
   for (let at = error, i = 0; at instanceof Error && i < 5; i++, at = at.cause) {
     const { ownStallMs: stalledMs } = at as { ownStallMs?: number }
@@ -110,7 +110,7 @@ function ownStallMs(error: unknown): number {
   return 0
 }
 
-/** As a busy handler would: the loop comes back to its timers before it polls again. */
+/** Blocks the loop like a busy handler. After it, the loop runs its timers before it polls again. */
 function blockInIoCallback(ms: number): Promise<void> {
   return new Promise(resolve =>
     stat('/', () => {

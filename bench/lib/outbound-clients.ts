@@ -1,6 +1,6 @@
 /**
- * The clients of bench/outbound.ts, each with the timeout it offers itself and bounded by meltproof: one call that
- * answers in 50 ms, and one that never does.
+ * The clients of bench/outbound.ts, each with its own timeout and bounded by meltproof: one call that is answered in 50
+ * ms, and one that is never answered.
  */
 import http from 'node:http'
 import axios from 'axios'
@@ -15,13 +15,13 @@ import { Agent, request } from 'undici'
 
 export interface Backends {
   readonly http: string
-  /** Ways to a Redis: its answers come 50 ms later, or never. */
+  /** Proxies to a Redis. Its answers arrive 50 ms later, or never. */
   readonly redisLatePort: number
   readonly redisNeverPort: number
   readonly postgres: string
 }
 
-/** Calls that are in flight at once. */
+/** Number of calls in flight at the same time. */
 export const CONCURRENT = 25
 
 export interface BenchClient {
@@ -32,7 +32,7 @@ export interface BenchClient {
 
 export type Arm = 'bare' | 'meltproof'
 
-/** How each client says that its own timeout passed, or that meltproof's did. */
+/** Errors with which each client reports its own timeout, or that of meltproof. */
 const TIMEOUT =
   /Deadline|TimeoutError|HeadersTimeoutError|BodyTimeoutError|ECONNABORTED|ETIMEDOUT|timed out|timeout|own timeout/i
 
@@ -46,7 +46,7 @@ export function isTimeout(error: unknown): boolean {
 
 type Make = (arm: Arm, backends: Backends, limitMs: number) => BenchClient
 
-/** Of an HTTP client: one call, with its own timeout when `limitMs` is given. */
+/** Makes the calls of an HTTP client, with its own timeout when `limitMs` is given. */
 const overHttp =
   (call: (url: string, limitMs: number | undefined) => Promise<unknown>): Make =>
   (arm, backends, limitMs) => {
@@ -114,7 +114,7 @@ export const CLIENTS: Readonly<Record<string, { readonly own: string; readonly m
     own: 'commandTimeout: 200',
     make: (arm, { redisLatePort, redisNeverPort }, limitMs) => {
       const clientOf = (port: number): Redis => {
-        // The server that never answers does not answer the questions of a new connection either.
+        // The server that never answers does not answer the checks of a new connection either.
         const redis = new Redis({
           port,
           enableReadyCheck: false,
@@ -142,7 +142,7 @@ export const CLIENTS: Readonly<Record<string, { readonly own: string; readonly m
       const pool = new pg.Pool({
         connectionString: postgres,
         max: CONCURRENT,
-        // Without it, calls of the bare arm wait for ever once its pool has lost clients to their timeouts.
+        // Without it, calls of the bare arm wait for ever after its pool has lost clients to their timeouts.
         connectionTimeoutMillis: 1_000,
         ...(arm === 'bare' ? { query_timeout: limitMs } : {}),
       })
@@ -150,7 +150,7 @@ export const CLIENTS: Readonly<Record<string, { readonly own: string; readonly m
       if (arm === 'meltproof') boundPg(pool, { queryMs: limitMs })
       return {
         late: () => pool.query('select pg_sleep(0.05)'),
-        // Long enough to be a timeout, short enough to be over in the next round where nobody cancels it.
+        // Long enough for a timeout, and short enough to end before the next round if it is not cancelled.
         never: () => pool.query('select pg_sleep(1.2)'),
         close: () => pool.end(),
       }

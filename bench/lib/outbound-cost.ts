@@ -1,6 +1,6 @@
 /**
- * What bounds cost a call, in a process of its own: `node outbound-cost.ts CLIENT ARM URL CALLS`. Prints this
- * process's CPU microseconds per call, connections warm, 20 calls in flight.
+ * Measures the cost of bounds per call, in its own process: `node outbound-cost.ts CLIENT ARM URL CALLS`. Prints the
+ * CPU of this process per call, us, with warm connections and 20 calls in flight.
  */
 import http from 'node:http'
 import { install } from 'meltproof/outbound'

@@ -1,11 +1,11 @@
-/** A table of figures in a page that people write. Its first cell names the script, which replaces the table. */
+/** A table of figures in a handwritten page. Its first cell names the script that replaces the table. */
 import { readFileSync } from 'node:fs'
 import { writeWhole } from '../../packages/lab/src/write-whole.ts'
 import type { Conditions } from './conditions.ts'
 
 export const NOT_MEASURED = 'not measured'
 
-/** The first cell, by which the table is found. */
+/** The first cell, which identifies the table. */
 export const madeBy = (script: string): string => `[\`node bench/${script}.ts\`](../bench/${script}.ts)`
 
 export const measuredOn = ({ date, commit = 'unknown', node, cpu, cores, loadBefore }: Conditions): string =>

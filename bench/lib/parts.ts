@@ -1,4 +1,4 @@
-/** Results that are made in several runs: an earlier run's figures stay while the code, machine and settings are the same. */
+/** Results of several runs: the figures of an earlier run stay while the code, machine and settings are the same. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '../..')
 
 export const resultFile = (name: string): string => join(ROOT, `bench/results/${name}.json`)
 
-/** Undefined if it was not measured yet. */
+/** Undefined if there is no result yet. */
 export function readResult<T>(name: string): T | undefined {
   const file = resultFile(name)
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as T) : undefined
@@ -36,7 +36,7 @@ export const together = (earlier: Conditions | undefined, where: Conditions): Co
   loadBefore: Math.max(where.loadBefore, earlier?.loadBefore ?? 0),
 })
 
-/** What differs; undefined if the runs belong together. Pure, with a `sameCode` that is. */
+/** The name of what differs; undefined if the runs belong together. Pure if `sameCode` is. */
 export function whyOther(
   earlier: Conditions,
   where: Conditions,
@@ -49,11 +49,11 @@ export function whyOther(
   }
   for (const name of ['cpu', 'cores', 'node', 'kernel'] as const) if (earlier[name] !== where[name]) return name
   if (earlier.commit === where.commit) return undefined
-  // A commit with changes that were not committed names no code.
+  // A commit with uncommitted changes does not identify the code.
   const isKnown = [earlier, where].every(({ commit = '+' }) => !commit.endsWith('+'))
   return isKnown && sameCode(earlier.commit!) ? undefined : 'commit'
 }
 
-/** Whether only documents and results have changed since. */
+/** Whether only documents and results have changed since this commit. */
 const isThisCode = (commit: string): boolean =>
   spawnSync('git', ['diff', '--quiet', commit, '--', ...FIGURE_CODE], { cwd: ROOT }).status === 0

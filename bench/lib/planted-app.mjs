@@ -1,6 +1,6 @@
 /**
- * An app with twenty causes that melt a service, of which PLANTED names those that are in it: a path each, or a property of
- * the server. Every app has quiet paths too. FRAMEWORK is http, express or fastify; PG_PORT, MYSQL_PORT and BACKEND name
+ * An app with twenty causes that melt a service. PLANTED names those that it has; each is a path, or a property of the
+ * server. Every app has quiet paths too. FRAMEWORK is http, express or fastify; PG_PORT, MYSQL_PORT and BACKEND name
  * what it calls. bench/audit-planted.ts starts it.
  */
 import { pbkdf2Sync } from 'node:crypto'
@@ -23,11 +23,11 @@ const boundedQuery = new pg.Pool({ ...pgAddress, query_timeout: BOUND_MS })
 const boundedQueue = mysql.createPool({ ...mysqlAddress, queueLimit: 50 })
 const endlessQueue = mysql.createPool({ ...mysqlAddress })
 const narrow = new http.Agent({ keepAlive: true, maxSockets: 1 })
-// Each of the five that hold the loop does so for 80 ms or more on a core of 2024.
+// Each of the five causes that hold the loop holds it for at least 80 ms on a core of 2024.
 const large = JSON.stringify(Array.from({ length: 450_000 }, (_, id) => ({ id, name: `name ${id}`, tags: ['a', 'b'] })))
 const backtracking = `${'a'.repeat(25)}!`
 
-/** As a library does that is given a request and waits for its end. */
+/** Waits for the end of a request, like a library. */
 function ended(request) {
   return new Promise((resolve, reject) => {
     request.once('response', response => response.resume().once('end', resolve))
@@ -40,7 +40,7 @@ function timed(request) {
   return ended(request.once('timeout', () => request.destroy(new Error('too slow'))))
 }
 
-/** Those with a path, which is the name; the audit is to name a line of theirs. */
+/** The causes with a path, which is the name. The audit must name one of their lines. */
 const PLANTS = {
   hashPassword: () => pbkdf2Sync('password', 'salt', 300_000, 64, 'sha512'),
   parseReport: () => JSON.parse(large),
@@ -119,7 +119,7 @@ if (without) server.requestTimeout = 0
 if (!planted.has('noDrain')) {
   process.once('SIGTERM', () => {
     const pools = [bounded, boundedWait, boundedQuery, boundedQueue, endlessQueue]
-    // Connections of Fastify last 72 s, unless it is Fastify that closes.
+    // Connections of Fastify last 72 s, unless Fastify itself closes the server.
     close(() => Promise.all(pools.map(pool => pool.end())))
   })
 }

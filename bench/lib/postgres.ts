@@ -1,4 +1,4 @@
-/** A real PostgreSQL, as the scenarios of the lab have it. */
+/** A real PostgreSQL, started like in the scenarios of the lab. */
 import { makeContext } from '../../packages/lab/src/experiment/context.ts'
 import { startPostgres as start } from '../../packages/lab/src/scenarios/postgres.ts'
 

@@ -9,15 +9,15 @@ import { madeBy, measuredOn, NOT_MEASURED } from './page-table.ts'
 
 export const ARMS = ['bare', 'protected', 'unlimited', 'told', 'measured'] as const
 export type Arm = (typeof ARMS)[number]
-/** Those that have to meet the bars. */
+/** The arms that have to meet the bars. */
 const JUDGED: readonly Arm[] = ['protected', 'told', 'measured']
-/** Of the best arm's goodput. */
+/** As a share of the goodput of the best arm. */
 const LEAST_KEPT = 0.97
 const MOST_P99_MS = 500
 
 export interface QuotaRun {
   readonly arm: Arm
-  /** Of the capacity. */
+  /** As a multiple of the capacity. */
   readonly load: number
   readonly seconds: number
   readonly due: number
@@ -26,7 +26,7 @@ export interface QuotaRun {
   readonly late: number
   readonly shed: number
   readonly failed: number
-  /** Of answers other than sheds; null without any. */
+  /** Latency of answers other than sheds; null without any. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
   /** CPU that the process used, as a share of its quota. */
@@ -36,7 +36,7 @@ export interface QuotaRun {
 
 export interface ShareFigures {
   readonly share: number
-  /** Requests a second of the bare service, before and after the runs. */
+  /** Capacity of the bare service before and after the runs, requests per second. */
   readonly capacity: number
   readonly searches: readonly number[]
   /** False if the rate still changed when the warm-up ended; absent in older results. */
@@ -51,7 +51,7 @@ export interface QuotaFigures extends Conditions {
   readonly missed: readonly string[]
 }
 
-/** The rounds of an arm at a load together: rates a second, and medians of the percentiles. */
+/** All rounds of an arm at a load: rates per second, and medians of the percentiles. */
 export interface QuotaRow {
   readonly arm: Arm
   readonly load: number
@@ -59,7 +59,7 @@ export interface QuotaRow {
   readonly goodput: number
   readonly p50Ms: number | null
   readonly p99Ms: number | null
-  /** Shares of what was due. */
+  /** Shares of the requests that were due. */
   readonly late: number
   readonly shed: number
   readonly failed: number
@@ -85,7 +85,7 @@ export function rowsOf({ runs }: Pick<ShareFigures, 'runs'>): QuotaRow[] {
 
 const medianOf = (values: readonly (number | null)[]): number | null => median(values.filter(value => value !== null))
 
-/** A sentence; undefined if the capacity is good enough to judge by it. */
+/** A sentence; undefined if the capacity is certain enough for a judgement. */
 export function whyUnsure(figures: ShareFigures): string | undefined {
   const { searches, isSteady, capacity, after } = figures
   return whyNoVerdict({

@@ -1,4 +1,4 @@
-/** What the lab's control group of CPU does not offer: another period, and how long its processes were throttled. */
+/** Extends the lab's control group of CPU: sets another period, and reads how long its processes were throttled. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -18,19 +18,19 @@ export class QuotaGroup {
     this.#folder = join(this.#v1 ? V1 : V2, line.split(':').slice(2).join(':'))
   }
 
-  /** The quota of `share` in slices of this length. */
+  /** Sets the quota of `share` in periods of this length. */
   setPeriod(periodMs: number, share: number): void {
     const period = periodMs * 1000
     const quota = Math.round(period * share)
     if (this.#v1) {
-      // A quota must not exceed what the kernel allows for the period of the moment.
+      // A quota must not exceed what the kernel allows for the current period.
       this.#write('cpu.cfs_quota_us', -1)
       this.#write('cpu.cfs_period_us', period)
       this.#write('cpu.cfs_quota_us', quota)
     } else this.#write('cpu.max', `${quota} ${period}`)
   }
 
-  /** Since the group was made, ms: the time of all its processes together. */
+  /** Total throttled time of all its processes since the group was made, ms. */
   throttledMs(): number {
     const text = readFileSync(join(this.#folder, 'cpu.stat'), 'utf8')
     const [, name, value] = /^(throttled_time|throttled_usec) (\d+)$/m.exec(text) ?? []

@@ -1,9 +1,10 @@
 /**
- * Parses nothing and writes a fixed answer from the bare handle of the socket, as fast as Node goes. Prints its port.
+ * Parses nothing and writes a fixed answer from the bare handle of the socket, at the maximum speed of Node. Prints its
+ * port.
  *
  *   node raw-server.mjs [AFTER_MS FOR_MS]
  *
- * With the two, it stands still once, so long after the first request and for so long.
+ * With both arguments, it stops once for FOR_MS, AFTER_MS after the first request.
  */
 const [afterMs, forMs] = process.argv.slice(2).map(Number)
 const { TCP, constants } = process.binding('tcp_wrap')

@@ -1,4 +1,6 @@
-/** How the load of bench/recovery.ts is made: over HTTP/1.1 by meltlab's engine, else by a program of the app's folder. */
+/**
+ * Makes the load of bench/recovery.ts: meltlab's engine over HTTP/1.1, otherwise a program in the folder of the app.
+ */
 import { targetOf } from '../../apps/load/http.ts'
 import type { AppDefinition, Arm, Ask, LoadProgram } from '../../apps/runner/definition.ts'
 import { installedFolder } from '../../apps/runner/install.ts'
@@ -44,7 +46,7 @@ export function recoveryLoad(
         const seen = await underLoad(running.app, { core: pinning.server, speed: watchSpeed(undefined) }, () =>
           run(recoveryPlan(target, capacity, shape)),
         )
-        // The caller counts what others use, without what the kernel does for a proxy's sockets.
+        // The caller measures the CPU of other processes, without the kernel work for the sockets of a proxy.
         return recoveryOf(arm, shape, { ...seen, foreign: null }, { sloMs: target.sloMs, capacity: {} })
       },
     }

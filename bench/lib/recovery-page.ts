@@ -1,4 +1,4 @@
-/** When the apps of apps/ are back after a spike, as a page. Pure. */
+/** Shows when the apps of apps/ recover after a spike, as a page. Pure. */
 import type { Recovery, RecoveryShape, SecondResult } from '../../packages/lab/src/melt/measured.ts'
 import { AFTER, backInWords, CLIENTS, spikeInWords, WINDOW_S } from '../../packages/lab/src/melt/recovery.ts'
 import { isWell } from '../../packages/lab/src/melt/summary.ts'
@@ -9,25 +9,27 @@ import type { Conditions } from './conditions.ts'
 export const SHAPE: RecoveryShape = { beforeS: 3, spike: 10, spikeS: 3, afterS: 13, retries: 2 }
 /** The reason for no verdict where the runs of an arm were disturbed. */
 export const DISTURBED = 'something else used more than a tenth of a core'
-/** A protected app is to be back within this. */
+/** A protected app must recover within this time, s. */
 export const BAR_S = 5
 
 export interface AppRecovery extends Conditions {
   readonly title: string
-  /** What the search of `meltlab melt` found, in a closed loop; requests a second. */
+  /** Capacity that the search of `meltlab melt` found, in a closed loop, requests per second. */
   readonly searched: number
-  /** That, or the highest lower step of which the bare app carried 0.8x in an open loop. */
+  /** The searched capacity, or the highest lower step at which the bare app carried 0.8x in an open loop. */
   readonly capacity: number
-  /** Why each higher one was not kept, the highest first. Older results have none: whether it stood still was not verified. */
+  /**
+   * Why each higher step was rejected, the highest first. Missing in older results, whose steadiness was not verified.
+   */
   readonly lowered?: readonly string[]
   readonly bare: ArmRecovery
   readonly protected: ArmRecovery
 }
 
 export interface ArmRecovery extends Recovery {
-  /** Cores' worth of CPU that processes of others used meanwhile. Older results have none. */
+  /** Cores of CPU that other processes used during the run. Missing in older results. */
   readonly others?: number
-  /** Runs that were thrown away because others used too much. */
+  /** Runs that were discarded because other processes used too much CPU. */
   readonly disturbed?: number
 }
 
@@ -36,7 +38,7 @@ export const isJudged = (app: AppRecovery): boolean =>
 
 const before = ({ seconds }: Recovery): SecondResult | undefined => seconds[SHAPE.beforeS - 1]
 
-/** Where the bare app carried the load before the spike, the protected one has to, whatever the spike then did. */
+/** If the bare app carried the load before the spike, the protected app must too, whatever happens in the spike. */
 const failsBefore = ({ bare, protected: mine }: AppRecovery): boolean =>
   [bare, mine].every(({ unsure }) => unsure !== DISTURBED) && isWell(before(bare)) && !isWell(before(mine))
 
@@ -45,7 +47,7 @@ export const meetsBar = (app: AppRecovery): boolean => {
   return !failsBefore(app) && unsure === null && backAfterS !== null && backAfterS <= BAR_S
 }
 
-/** The apps that can be judged and their seconds, for those that quote them. */
+/** The apps that can be judged and their seconds, for pages that quote them. */
 export function summaryOf(apps: readonly AppRecovery[]): {
   readonly judged: readonly AppRecovery[]
   readonly back: readonly AppRecovery[]
@@ -109,7 +111,7 @@ function failedBefore(recovery: Recovery): string {
   return `before the spike: ${formatRate(shed)} of ${formatRate(offered)} shed, ${formatRate(goodput)} answered in time`
 }
 
-/** Of the capacity, in the seconds of the spike. */
+/** Goodput during the spike as a share of the capacity. */
 function keptOf({ seconds }: Recovery, capacity: number): string {
   const spike = seconds.slice(SHAPE.beforeS, SHAPE.beforeS + SHAPE.spikeS)
   return formatPercent(spike.reduce((sum, { goodput }) => sum + goodput, 0) / spike.length / capacity)

@@ -1,7 +1,8 @@
 /**
- * Calls a dependency in open loop, each call with a timeout of 1 s: `node refusing-caller.mjs ARM URL PLAN PATHS`. ARM is
- * `bare`, `adaptive` or a number for `maxInFlight`; PLAN a list of `[seconds, calls per second]`; PATHS a list to choose
- * from by chance, with `*` for an id. Prints when each good answer (200, within 1 s) came, with its path, as JSON.
+ * Calls a dependency in an open loop, each call with a timeout of 1 s: `node refusing-caller.mjs ARM URL PLAN PATHS`.
+ * ARM is `bare`, `adaptive` or a number for `maxInFlight`. PLAN is a list of `[seconds, calls per second]`, PATHS a
+ * list to choose from at random, with `*` for an id. Prints the arrival time and the path of each good answer (200,
+ * within 1 s), as JSON.
  */
 import { performance } from 'node:perf_hooks'
 import { install } from 'meltproof/outbound'
@@ -36,7 +37,7 @@ async function call(dueMs) {
     const atMs = performance.now() - beganAt
     if (answer.status === 200 && atMs - dueMs <= 1000) good.push([Math.round(atMs), path])
   } catch {
-    // Refused, or too late.
+    // The call was refused, or was too late.
   }
   if (--open === 0 && sent === due.length) {
     clearInterval(timer)

@@ -1,12 +1,12 @@
 /**
- * Dependencies that refuse what is too much: `node refusing-dependency.mjs CASE`, cases as in refusing.ts. Their processor is
- * simulated, so that what they can answer does not depend on the machine: work takes its time on it, one after the other,
- * and refusals go first. What is refused costs a tenth of an answer unless the case says otherwise.
+ * Dependencies that refuse excess calls: `node refusing-dependency.mjs CASE`, with the cases of refusing.ts. Their
+ * processor is simulated, so that their capacity does not depend on the machine: jobs run one after the other, and
+ * refusals go first. A refusal costs a tenth of an answer unless the case says otherwise.
  */
 import http from 'node:http'
 import { performance } from 'node:perf_hooks'
 
-/** One core: answers wait for each other, a refusal delays all of them. */
+/** One core: answers wait for each other, and a refusal delays all of them. */
 class Processor {
   #jobs = []
   #owedMs = 0
@@ -62,7 +62,7 @@ const processor = new Processor()
 const beganAt = performance.now()
 const seconds = () => (performance.now() - beganAt) / 1000
 
-/** Refuses when so many are there. */
+/** Refuses while `most` calls are present. */
 const full =
   (workMs, most, refuseMs = workMs / 10, slowMs = 0) =>
   (_path, ok, refuse) => {

@@ -1,4 +1,4 @@
-/** Origins that refuse what is too much (bench/adaptive.ts): the cases, their runs, and what the page says of them. */
+/** Origins that refuse excess calls (bench/adaptive.ts): the cases, their runs, and their section of the page. */
 import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,21 +7,21 @@ import { median } from '../../packages/lab/src/melt/summary.ts'
 
 const WARM_S = 2
 const FOR_S = 6
-/** Among them the best fixed limit is searched for. */
+/** The fixed limits that are compared. */
 const FIXED = ['1', '2', '4', '8', '16', '32']
 
 type Plan = readonly (readonly [seconds: number, perSecond: number])[]
 
 interface Case {
   readonly what: string
-  /** As the dependency knows it. */
+  /** Name of the case in refusing-dependency.mjs. */
   readonly name: string
   readonly plan: Plan
   readonly callers?: number
   readonly paths?: readonly string[]
-  /** Good answers to this path alone count. */
+  /** Only good answers to this path count. */
   readonly counted?: string
-  /** From here on good answers count, s. */
+  /** Good answers count from this time on, s. */
   readonly fromS?: number
   readonly heldOut?: true
 }

@@ -1,6 +1,6 @@
 /**
- * A service whose every request burns 5 ms of CPU in five slices, behind one build of the runtime:
- * `node runtime-server.mjs URL`, of its index, or `bare`. Tells its port.
+ * A service behind one build of the runtime, in which every request burns 5 ms of CPU in five slices: `node
+ * runtime-server.mjs URL`, the URL of its index, or `bare`. Sends its port.
  */
 import http from 'node:http'
 import { burn } from '../../packages/lab/apps/burst-work.js'

@@ -1,4 +1,4 @@
-/** Says anew what committed results of the lab found, with the words of today, of what was measured then. */
+/** Writes the findings of committed results of the lab again, from their measurements and with the current wording. */
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { type Said, saidOf } from '../../packages/lab/src/experiment/run-scenario.ts'
@@ -9,8 +9,8 @@ import { MODES, WORKLOADS } from '../../packages/lab/src/scenarios/overload/work
 import { writeWhole } from '../../packages/lab/src/write-whole.ts'
 
 /**
- * @param scenarioOf undefined leaves a result as it is
- * @param kept what of a result stays as it was said when it was measured
+ * @param scenarioOf returns undefined to leave a result unchanged
+ * @param kept the parts of a result that keep their original wording
  */
 export function sayAgain(
   folder: string,
@@ -28,7 +28,7 @@ export function sayAgain(
   }
 }
 
-/** The workload of a result of the scoreboard, with the arms that it has: an older result has fewer. */
+/** The workload of a result of the scoreboard, with the arms that the result has: older results have fewer. */
 export function workloadOf({ name, arms }: ScenarioResult): Scenario<unknown> | undefined {
   return Object.keys(WORKLOADS)
     .flatMap(workload => MODES.map(mode => overload({ workload, mode, arms: arms.map(each => each.name) })))

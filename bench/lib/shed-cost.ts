@@ -1,10 +1,10 @@
-/** r, the CPU cost of one shed: offers one rate to a server of lib/shed-servers.ts that turns nearly everybody away. */
+/** r, the CPU cost of one shed: offers one rate to a server of lib/shed-servers.ts that sheds nearly every request. */
 import { join } from 'node:path'
 import { cpuPerRequest, median, startServer } from './measured-server.ts'
 
 const LOADS = { standing: { connections: 1500, rate: 10_000 }, fresh: { connections: 'fresh', rate: 1500 } } as const
 
-/** Microseconds; the median of `rounds`. */
+/** The median of `rounds`, us. */
 export async function measureShedCost(mode: keyof typeof LOADS, rounds: number): Promise<number> {
   const costs: number[] = []
   for (let round = 0; round < rounds; round++) {

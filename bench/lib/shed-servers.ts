@@ -1,21 +1,21 @@
 /**
- * The servers that bench/shed-cost.ts measures, one a name:
+ * The servers that bench/shed-cost.ts measures, by name:
  *
- *   shed             protect() with a limit of one and 20 ms for each: all but 50 a second are turned away
- *   shed-response    node:http answering the same 503 through ServerResponse, deciding nothing
- *   shed-floor       a net server that parses nothing and writes the same bytes: what no HTTP server can beat
- *   grpc             as `shed`, for raw streams of HTTP/2: what gRPC calls are
- *   grpc-floor       node:http2 answering each of them with a status, deciding nothing
+ *   shed             protect() with a limit of one and 20 ms per request: all but 50 per second are shed
+ *   shed-response    node:http that answers the same 503 through ServerResponse, without an admission decision
+ *   shed-floor       a net server that parses nothing and writes the same bytes: the floor for any HTTP server
+ *   grpc             like `shed`, for raw streams of HTTP/2, which gRPC calls are
+ *   grpc-floor       node:http2 that answers each stream with a status, without an admission decision
  *
- * With `busy` as second argument the process also burns CPU in slices of about a millisecond, one a turn, for ever: a
- * server that is overloaded sheds in batches between slices of work, not one at a time out of an idle poll.
+ * With `busy` as second argument, the process also burns CPU in slices of about a millisecond, one per turn, for ever:
+ * an overloaded server sheds in batches between slices of work, not one at a time out of an idle poll.
  */
 import http from 'node:http'
 import http2 from 'node:http2'
 import net from 'node:net'
 import { protect } from '../../packages/meltproof/dist/index.js'
 
-/** As long as the answer of a shed. */
+/** Has the same length as the body of a shed. */
 const BODY = JSON.stringify({
   type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
   title: 'The server is overloaded',

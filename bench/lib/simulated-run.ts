@@ -1,4 +1,4 @@
-/** Load runs on a made-up machine whose noise is known, as the documents that `meltlab attack --json` prints. */
+/** Simulated load runs on a made-up machine with known noise, as the documents that `meltlab attack --json` prints. */
 import { Histogram } from '../../packages/lab/src/load/histogram.ts'
 import type { LoadPlan } from '../../packages/lab/src/load/plan.ts'
 import { type AttackDocument, attackDocument } from '../../packages/lab/src/results/attack-document.ts'
@@ -6,20 +6,20 @@ import { originHere } from '../../packages/lab/src/results/origin.ts'
 
 export interface Noise {
   readonly name: string
-  /** Of one run against another: standard deviation of its speed, as a share. */
+  /** Standard deviation of the speed from run to run, as a share. */
   readonly scatter: number
-  /** Share of the runs that something else disturbs, by how much has no limit (half a Cauchy distribution, median a tenth). */
+  /** Share of the runs that are disturbed, without an upper bound (half a Cauchy distribution, median a tenth). */
   readonly disturbed: number
-  /** By how much every run is slower than the one before. */
+  /** By how much every run is slower than the one before, as a share. */
   readonly drift: number
-  /** How much of the machine's state (3 % up or down) lasts until the next run, 0 to 1. */
+  /** Share of the machine's state (3 % up or down) that lasts until the next run, 0 to 1. */
   readonly memory: number
 }
 
 const DURATION_MS = 5000
 const USERS = 10
 const MEDIAN_MS = 20
-/** Of the latencies within a run: lognormal, and one in a hundred up to many times as long (Pareto, exponent 1.5). */
+/** Latencies within a run are lognormal. One in a hundred is up to many times as long (Pareto, exponent 1.5). */
 const SIGMA = 0.4
 const TAIL = 0.01
 const TAIL_EXPONENT = 1.5
@@ -37,7 +37,7 @@ export class SimulatedMachine {
     this.#random = random
   }
 
-  /** The next run, of a program that is `slower` times as slow as the usual one. */
+  /** The next run of a program that takes `slower` times as long as the usual one. */
   run(slower: number): AttackDocument {
     const { scatter, disturbed, drift, memory } = this.#noise
     const at = this.#runs++

@@ -1,4 +1,4 @@
-/** A thread that runs the simulations it is sent, one at a time (simulations.ts). */
+/** A thread that runs the simulations it receives, one at a time (simulations.ts). */
 import { parentPort } from 'node:worker_threads'
 import { ALL_SETS, measure } from './measured-run.ts'
 import type { Simulation } from './simulations.ts'

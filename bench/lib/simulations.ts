@@ -6,13 +6,13 @@ import type { Measured } from './yardsticks.ts'
 
 export interface Simulation {
   readonly set: SetName
-  /** Its place in the set. */
+  /** Its index in the set. */
   readonly scenario: number
   readonly arm: string
   readonly seed: number
 }
 
-/** In the order of `simulations`. */
+/** Returns the results in the order of `simulations`. */
 export async function runSimulations(simulations: readonly Simulation[], threads: number): Promise<Measured[]> {
   const results: Measured[] = new Array(simulations.length)
   const order = simulations
@@ -39,7 +39,7 @@ export async function runSimulations(simulations: readonly Simulation[], threads
   return results
 }
 
-/** Requests, roughly: those of the middle of each second, and of cohorts. */
+/** The approximate number of requests, from the rate in the middle of each second and from the cohorts. */
 function workOf({ workload, seconds }: Scenario): number {
   let requests = 0
   for (let s = 0; s < seconds; s++) requests += workload.rate(s * 1000 + 500)

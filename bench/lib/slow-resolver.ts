@@ -1,6 +1,6 @@
 /**
- * A DNS server for bench/verdicts.ts: `d300-7.slow.test` is 127.0.0.1, and that is said after 300 ms. A process started with
- * {@link withResolver} asks it, because it has an /etc/resolv.conf of its own; that needs Linux and root.
+ * A DNS server for bench/verdicts.ts: it answers `d300-7.slow.test` with 127.0.0.1 after 300 ms. A process started with
+ * {@link withResolver} uses it through its own /etc/resolv.conf, which needs Linux and root.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import dgram from 'node:dgram'
@@ -17,7 +17,7 @@ export interface SlowResolver {
   stop(): void
 }
 
-/** Undefined where there can be none. */
+/** Undefined where `unshare` cannot run. */
 export async function slowResolver(): Promise<SlowResolver | undefined> {
   if (spawnSync('unshare', ['--mount', 'true']).status !== 0) return undefined
   const server = dgram.createSocket('udp4')
@@ -44,7 +44,7 @@ export async function slowResolver(): Promise<SlowResolver | undefined> {
   }
 }
 
-/** Of the one question of a query, which begins after its head of 12 bytes. */
+/** The name in the only question of a query, which begins after its header of 12 bytes. */
 function nameIn(query: Buffer): { readonly name: string; readonly end: number } {
   const labels: string[] = []
   let at = 12
@@ -56,7 +56,7 @@ function nameIn(query: Buffer): { readonly name: string; readonly end: number } 
   return { name: labels.join('.'), end: at + 5 }
 }
 
-/** 127.0.0.1 to a question for an IPv4 address, nothing to any other. */
+/** Answers a question for an IPv4 address with 127.0.0.1, and any other with no record. */
 function answerTo(query: Buffer, end: number): Buffer {
   const isA = query.readUInt16BE(end - 4) === TYPE_A
   const head = Buffer.from(query.subarray(0, 12))

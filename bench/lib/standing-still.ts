@@ -1,23 +1,26 @@
 /**
- * Whether an app carries a load that does not wait for its answers. The capacity search of `meltlab melt` is a closed loop: its
- * users wait for each answer, so with 32 of them it finds a rate at which an open loop may already queue without end.
+ * Checks whether an app carries a load that does not wait for its answers. The capacity search of `meltlab melt` is a
+ * closed loop: its users wait for each answer, so with 32 of them it finds a rate at which the queue of an open loop
+ * may already grow without end.
  */
 import type { SecondResult } from '../../packages/lab/src/melt/measured.ts'
 import { AGREE_WITHIN } from '../../packages/lab/src/melt/no-verdict.ts'
 import { AFTER } from '../../packages/lab/src/melt/recovery.ts'
 import { isWell, median } from '../../packages/lab/src/melt/summary.ts'
 
-/** The median answer may take this many times as long in the second half as in the first, or this share of the SLO. */
+/** The median latency may grow by this factor from the first half to the second, or by this share of the SLO. */
 const MOST_GROWTH = 2
 const SMALL_SHARE = 0.05
 const STILL_S = 8
 /** The capacity is not lowered below this share of what the search found. */
 const LEAST_SHARE = 0.3
 
-/** What is needed of a load to find out what an app carries. */
+/** The operations of a load with which to find the capacity of an app. */
 export interface SteadyLoad {
   readonly sloMs: number
-  /** Lets a few users ask until the app's code has been compiled, and what came before has been answered. */
+  /**
+   * Sends requests of a few users until V8 has compiled the code of the app, and earlier requests have been answered.
+   */
   warm(): Promise<unknown>
   /** Evenly spaced requests. */
   steady(rate: number, durationS: number): Promise<readonly SecondResult[]>
@@ -25,13 +28,13 @@ export interface SteadyLoad {
 
 export interface Standing {
   readonly capacity: number
-  /** Why each higher one was not kept, the highest first. */
+  /** Why each higher capacity was rejected, the highest first. */
   readonly lowered: readonly string[]
-  /** False when not even the lowest that was tried stood still. */
+  /** False when even the lowest tried capacity was not steady. */
   readonly stands: boolean
 }
 
-/** The highest step from `searched` downwards of which 0.8x stands still. */
+/** The highest step from `searched` downwards at which 0.8x is steady. */
 export async function standingCapacity(load: SteadyLoad, searched: number): Promise<Standing> {
   const reasons: string[] = []
   for (let capacity = searched; ; capacity = lowered(capacity)) {
@@ -43,13 +46,13 @@ export async function standingCapacity(load: SteadyLoad, searched: number): Prom
   }
 }
 
-/** Why 0.8x of it did not stand still; undefined when it did. */
+/** Why 0.8x of the capacity was not steady; undefined when it was. */
 export async function stillAt(load: SteadyLoad, capacity: number): Promise<string | undefined> {
   await load.warm()
   return whyNotStill(await load.steady(AFTER * capacity, STILL_S), load.sloMs)
 }
 
-/** Why evenly spaced requests did not stand still; undefined when they did. */
+/** Why evenly spaced requests were not steady; undefined when they were. */
 export function whyNotStill(seconds: readonly SecondResult[], sloMs: number): string | undefined {
   const late = seconds.filter(second => !isWell(second)).length
   if (late > 0) return `it was late in ${late} of ${seconds.length} seconds`
@@ -61,5 +64,5 @@ export function whyNotStill(seconds: readonly SecondResult[], sloMs: number): st
   return `its median answer went from ${first.toFixed(0)} to ${second.toFixed(0)} ms`
 }
 
-/** The next capacity to try: lower by what two searches must differ by to disagree. */
+/** The next capacity to try: lower by the difference at which two searches disagree. */
 export const lowered = (capacity: number): number => capacity / (1 + AGREE_WITHIN)

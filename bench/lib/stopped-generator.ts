@@ -1,6 +1,7 @@
 /**
- * A generator in a process of its own that is stopped (SIGSTOP) once in a run and goes on (SIGCONT) some time later. The
- * server is in this process, works for a fixed time on each request, one at a time, and sees when the run begins.
+ * A generator in its own process that is stopped (SIGSTOP) once in a run and continues (SIGCONT) some time later. The
+ * server is in this process. It works for a fixed time on each request, one at a time, and its first request marks the
+ * begin of the run.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,14 +13,14 @@ import type { Certificate } from '../../packages/lab/src/load/plan.ts'
 import { runLoad } from '../../packages/lab/src/load/run.ts'
 
 export interface StoppedCase {
-  /** Requests a second, and how long the server works on each; the load is their product. */
+  /** Requests per second, and the time that the server works on each. The load is their product. */
   readonly rate: number
   readonly workMs: number
   readonly durationMs: number
 }
 
 export interface Stop {
-  /** After the first request. */
+  /** Delay after the first request. */
   readonly afterMs: number
   readonly lengthMs: number
 }
@@ -38,7 +39,7 @@ export class StoppedGenerator {
   #workMs = 0
   #begun: (() => void) | undefined
 
-  /** `core`: the one that the generator runs on; any when undefined. */
+  /** `core` is the core of the generator; any core when undefined. */
   constructor(core?: number) {
     this.#child = fork(SELF, core === undefined ? [] : [String(core)])
     this.#server = createServer({ keepAliveTimeout: 0 }, (_, response) => {

@@ -1,27 +1,27 @@
 /**
- * What bench/verdicts.ts injects, and what is true of it. Pure. The held-out sets have other durations, clients and
- * mixes; nothing was tuned on them.
+ * The faults that bench/verdicts.ts injects, and the truth about each. Pure. The held-out sets have other durations,
+ * clients and mixes; nothing was tuned on them.
  */
 import type { Verdict } from '../../packages/meltproof/src/record.ts'
 
 export type Random = () => number
 
 export interface Operation {
-  /** As bench/lib/verdict-service.ts takes it. */
+  /** Query for bench/lib/verdict-service.ts. */
   readonly query: Readonly<Record<string, string | number>>
-  /** Undefined for one that is healthy, or only stands in the way. */
+  /** Undefined for a healthy operation, which is not judged. */
   readonly truth?: Verdict
-  /** Begun before it, and not waited for. */
+  /** Operations that begin before it and are not awaited. */
   readonly beside?: readonly Operation['query'][]
-  /** When the client goes away, ms. */
+  /** Time after which the client disconnects, ms. */
   readonly leavesAfterMs?: number
 }
 
 export interface Case {
   readonly name: string
-  /** Milliseconds after which a wait for a connection of PostgreSQL is given up. */
+  /** Limit of a wait for a connection of PostgreSQL, ms. */
   readonly acquireMs?: number
-  /** Its calls go by name, to a resolver that is as slow as the name says: {@link slowName}. Needs Linux and root. */
+  /** Its calls use names of a resolver that delays its answers: {@link slowName}. Needs Linux and root. */
   readonly resolver?: true
   readonly operations: (times: number, held: boolean, random: Random) => Operation[]
 }
@@ -32,7 +32,7 @@ const times = <T>(count: number, make: (n: number) => T): T[] => Array.from({ le
 
 const clients = ['fetch', 'undici', 'http']
 
-/** The loop is stalled for several times what the call takes. */
+/** The loop is stalled for several times the duration of the call. */
 function stalled(random: Random, held: boolean, via: string, path: string): Operation {
   const took = held ? between(random, 2, 120) : between(random, 20, 60)
   const block = held ? between(random, 2.5 * took + 60, 2.5 * took + 900) : between(random, 250, 400)
@@ -41,7 +41,7 @@ function stalled(random: Random, held: boolean, via: string, path: string): Oper
 
 function slow(random: Random, held: boolean, via: string, path: string): Operation {
   const took = held ? between(random, 150, 900) : between(random, 300, 500)
-  // A short stall of ours somewhere makes no difference.
+  // A short stall of our own loop must not change the verdict.
   const block = between(random, 15, took / 4)
   const stall = random() < 0.5 ? { block, at: between(random, 0, took) } : {}
   return { query: { via, path, took, ...stall }, truth: 'dependency' }
@@ -51,7 +51,7 @@ const healthy = (random: Random, held: boolean, via: string): Operation => ({
   query: { via, path: '/items', took: held ? between(random, 2, 120) : between(random, 20, 60) },
 })
 
-/** Calls of one peer that take 5 ms and 500 ms, as they usually are, and each with its own fault. */
+/** Calls of one peer that usually take 5 ms and 500 ms, each with its own fault. */
 function twoRoutes(count: number, held: boolean, random: Random): Operation[] {
   const quickMs = held ? 12 : 5
   const slowMs = held ? 280 : 500
@@ -70,11 +70,11 @@ function twoRoutes(count: number, held: boolean, random: Random): Operation[] {
     ]
     return four[n % (held ? 4 : 3)]!
   })
-  // What is usual goes on between the faults.
+  // Usual calls continue between the faults.
   return [...usual, ...faults.flatMap((fault, n) => (n % 5 === 0 ? [usual[n % usual.length]!, fault] : [fault]))]
 }
 
-/** All connections are out, each for so long; the call itself takes no time. */
+/** All connections are in use for `took` ms. The call itself takes 1 ms. */
 function waitsForPool(vias: readonly string[], leaves: number): Case['operations'] {
   return (count, held, random) => [
     ...times(4, n => ({ query: { via: vias[n % vias.length]!, took: 1 } })),
@@ -95,7 +95,7 @@ function waitsForPool(vias: readonly string[], leaves: number): Case['operations
 }
 
 let names = 0
-/** A name that nobody has asked for, which the resolver of bench/lib/slow-resolver.ts tells after so long. */
+/** A new name, which the resolver of bench/lib/slow-resolver.ts answers after `delayMs`. */
 const slowName = (delayMs: number): string => `d${delayMs}-${names++}.slow.test`
 
 export const CASES: readonly Case[] = [

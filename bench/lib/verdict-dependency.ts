@@ -1,6 +1,6 @@
 /**
- * The dependency of bench/verdicts.ts: `?took=MS` answers after so long, with `&claims` it says so in Server-Timing. Its
- * port `way` is as far away as the first argument says, ms, for everything a caller sends.
+ * The dependency of bench/verdicts.ts: `?took=MS` answers after MS, and with `&claims` reports the time in
+ * Server-Timing. Its port `way` delays all bytes from the caller by the first argument, ms.
  */
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'

@@ -1,8 +1,8 @@
 /**
- * The service that bench/verdicts.ts injects faults into: under protect(), with the access log and nothing else on. An
- * operation, `/op?via=CLIENT&port=P&path=/PATH&took=MS`, is one call to the dependency, by its `name` if it has one. The
- * operation works for `compute` ms before the call, and waits for `wait` ms after it. `at` ms after the call began, it
- * stalls the loop for `block` ms. Each line of the log goes to the parent.
+ * The service into which bench/verdicts.ts injects faults: under protect(), with only the access log enabled. An
+ * operation, `/op?via=CLIENT&port=P&path=/PATH&took=MS`, is one call to the dependency, by its `name` if it has one.
+ * The operation works for `compute` ms before the call, and waits for `wait` ms after it. `at` ms after the call began,
+ * it stalls the loop for `block` ms. Each line of the log is sent to the parent.
  */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -50,12 +50,12 @@ const clients: Readonly<Record<string, Client>> = {
   pg: (_, __, tookMs) => postgres!.query('select pg_sleep($1)', [tookMs / 1000]),
 }
 
-/** Sleeps rather than spins: other cases run beside this one. */
+/** Sleeps instead of spinning, because other cases run at the same time. */
 const asleep = new Int32Array(new SharedArrayBuffer(4))
 const stall = (ms: number): void => void Atomics.wait(asleep, 0, 0, ms)
 const sleep = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
-/** How long this thread has been late ever, ms, by a clock of its own: where nothing stalls it, the machine was busy. */
+/** Total lateness of the timers of this thread, ms. If no injected stall explains it, the machine was busy. */
 let lateMs = 0
 let dueAt = performance.now() + 5
 setInterval(() => {
@@ -86,7 +86,7 @@ const server = http.createServer(async (request, response) => {
   if (searchParams.has('wait')) await sleep(number('wait'))
   response.end('done')
 })
-// The parent may have gone.
+// The parent may have ended.
 const tell = (message: object): unknown => process.send?.(message, undefined, undefined, () => {})
 accessLog(protect(server), { sampleUnderPressure: 1, write: line => tell({ line: JSON.parse(line) }) })
 server.listen(0, '127.0.0.1', () => tell({ port: (server.address() as AddressInfo).port }))

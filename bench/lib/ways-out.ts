@@ -1,4 +1,4 @@
-/** The ways of packages/meltproof/test/server/ways-out.ts, each taken by 48 clients, at a dependency that hangs. */
+/** The ways of packages/meltproof/test/server/ways-out.ts, each taken by 48 clients with a dependency that hangs. */
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { protect as Protect } from '../../packages/meltproof/src/index.ts'
@@ -15,7 +15,7 @@ import {
 
 const CLIENTS = 48
 const LIMIT = 16
-/** A client whose handler does not begin leaves after this long, ms. */
+/** A client whose handler does not begin disconnects after this time, ms. */
 const PATIENCE_MS = 15
 
 export interface WayTaken {
@@ -30,7 +30,7 @@ export function waysOut(): WayTaken[] {
   })
 }
 
-/** Most handlers at work, and what is in service after all of them have ended. */
+/** Returns the handlers at work, and the requests that are still in service after all handlers have ended. */
 export async function leaveBy(
   protocol: Protocol,
   way: Http1Way | Http2Way,

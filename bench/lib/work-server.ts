@@ -1,7 +1,7 @@
 /**
- * A server in a process of its own whose handlers count themselves: `node work-server.ts KIND OPTIONS MELTPROOF`.
- * OPTIONS is JSON for protect(), or `bare`; MELTPROOF the path of the runtime to load. Tells its port, then answers each
- * message with its figures; `hang` makes the dependency hang.
+ * A server in its own process whose handlers count themselves: `node work-server.ts KIND OPTIONS MELTPROOF`. OPTIONS is
+ * JSON for protect(), or `bare`; MELTPROOF is the path of the runtime to load. Sends its port, then answers each
+ * message with its figures. The message `hang` makes the dependency hang.
  */
 import http, { type RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,16 +11,16 @@ export interface WorkFigures {
   readonly working: number
   readonly most: number
   readonly inflight: number
-  /** How many times the limit were at work at most, or where it has fallen since, the permits that it gave. */
+  /** Maximum of handlers at work divided by the limit, or by the permits in use after the limit has fallen. */
   readonly mostPerLimit: number
 }
 
-/** Until it is told to hang it takes 20 ms; then nobody is answered. */
+/** The dependency takes 20 ms. After the message `hang` it never answers. */
 let hangs = false
 const dependency = (): Promise<unknown> => (hangs ? new Promise(() => {}) : sleep(QUICK_MS))
 
 const [kind = '', options = 'bare', meltproof = ''] = process.argv.slice(2)
-/** One in so many hangs, for so long, ms, where the rest take a moment. */
+/** One request in this number hangs for HANGS_MS; the others take QUICK_MS. */
 const ONE_IN = 57
 const HANGS_MS = 6000
 const QUICK_MS = 20
@@ -39,7 +39,7 @@ async function at<T>(work: () => Promise<T>): Promise<T> {
 }
 
 const KINDS: Readonly<Record<string, RequestListener>> = {
-  /** One dependency without bound on how many it works for at once. */
+  /** A dependency that works on any number of requests at the same time. */
   unbounded: (_, response) => {
     void at(dependency).then(() => response.end('done'))
   },
@@ -50,7 +50,7 @@ const KINDS: Readonly<Record<string, RequestListener>> = {
   'some-hang': (_, response) => {
     void at(() => sleep(++came % ONE_IN === 0 ? HANGS_MS : QUICK_MS)).then(() => response.end('done'))
   },
-  /** Its work ends when its client leaves, and it says nothing. */
+  /** Its work ends when the client disconnects, and it sends no response. */
   silent: (_, response) => {
     let left = false
     response.on('close', () => {

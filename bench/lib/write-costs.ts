@@ -1,4 +1,4 @@
-/** Writes docs/costs.md from what the benchmarks left in bench/results. */
+/** Writes docs/costs.md from the results in bench/results. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { costsPage } from './costs-page.ts'

@@ -1,4 +1,4 @@
-/** docs/admission-yardsticks.md, and what bench/admission-held-out.ts prints. Pure. */
+/** Makes docs/admission-yardsticks.md and the output of bench/admission-held-out.ts. Pure. */
 import { markdownTable } from '../../packages/lab/src/report/markdown-table.ts'
 import { FINAL } from './admission-sets.ts'
 import type { Conditions } from './conditions.ts'
@@ -9,7 +9,7 @@ export interface YardstickResult extends Conditions {
   readonly yardsticks: readonly Yardstick[]
 }
 
-/** How many of the scenarios the page lists, at most, that break a rule. */
+/** Maximum of scenarios that break a rule in the list of the page. */
 const LISTED = 60
 
 export function summaryTable(yardsticks: readonly Yardstick[]): string {

@@ -1,33 +1,34 @@
 /**
- * What a limiter makes of a scenario, beside the same service without one, and which rules it breaks. Pure.
+ * Judges a limiter in a scenario against the same service without a limiter, and finds the rules that it breaks. Pure.
  *
  * - false sheds: where no request may be shed, at most 0.2 % are.
- * - late: at most 3 % of the offered requests is answered late, that is, later than the promise of 1 s because of other
- *   requests (sim/own-time.ts); requests that are never answered count. Where no request may be shed, a burst that takes two
- *   seconds is late without admission too: there at most 2 points more than bare.
- * - in service: contending at once (waiting for the core, a connection, a lock; sim/census.ts) are at most twice the most
- *   that left within one second. By Little's law N handlers of which D leave per second take N / D seconds on average: with
- *   more than D in service the last to come is later than the promise of 1 s. Twice that leaves room for what cannot be known
- *   yet, such as a burst on a service at rest, which may take two seconds. Requests that progress by themselves
- *   (they wait for something with room, or hold a connection) are in no other request's way and do not count. Where no request may be
- *   shed, as many as bare has may contend.
+ * - late: at most 3 % of the offered requests are answered late, that is, later than the promise of 1 s because of
+ *   other requests (sim/own-time.ts); requests that are never answered count. Where no request may be shed, a burst
+ *   that takes two seconds is late without admission too, so there the limit is at least 2 points more than bare.
+ * - in service: the requests that contend at the same time (for the core, a connection, a lock; sim/census.ts) are at
+ *   most twice the maximum that left within one second. By Little's law, N handlers of which D leave per second take N
+ *   / D seconds on average: with more than D in service, the last to arrive is later than the promise of 1 s. Twice
+ *   that leaves room for what cannot be known yet, such as a burst on a service at rest, which may take two seconds.
+ *   Requests that progress by themselves (they wait for something with free capacity, or hold a connection) delay no
+ *   other request and do not count. Where no request may be shed, the number of contending requests may also reach that
+ *   of bare.
  * - below bare: goodput, and requests answered in their own time, are at most 2 points below bare. Where capacity is
- *   scarce this holds wherever bare keeps the rule for late answers: a service that lets in what it cannot do answers
- *   some in time and some never, and to do as well for the first means to do as badly by the others. What bare has more
- *   in time then is noted (`bareMore`) and breaks no rule.
+ *   scarce, this applies only if bare keeps the rule for late answers: a service that admits more than it can serve
+ *   answers some requests in time and some never, and matching the former requires the latter. The additional goodput
+ *   of bare is then noted (`bareMore`) and breaks no rule.
  */
 export interface Measured {
   /** Goodput as a share of the ideal; above 1 by chance, or where many are late. */
   readonly good: number
-  /** Of the offered requests. */
+  /** Share of the offered requests. */
   readonly late: number
   readonly shed: number
-  /** Answered in their own time, whatever the status. */
+  /** Answered in their own time, with any status. */
   readonly inItsTime: number
-  /** The most at once. */
+  /** Maximum at the same time. */
   readonly mostInService: number
   readonly mostContending: number
-  /** In one second. */
+  /** Maximum in one second. */
   readonly mostLeft: number
 }
 
@@ -47,11 +48,11 @@ export interface Yardstick {
   readonly limiter: string
   /** Capacity suffices: no request may be shed. */
   readonly noShed: boolean
-  /** The mean of the seeds for shares; the worst seed for sheds where no request may be shed, for lateness and for the most. */
+  /** Shares are means of the seeds. Sheds where none is allowed, lateness and maxima are of the worst seed. */
   readonly measured: Measured
   readonly bare: Measured
   readonly broken: readonly Rule[]
-  /** Goodput that bare has more where it answers too many late, of the ideal. */
+  /** Additional goodput of bare where it answers too many requests late, as a share of the ideal. */
   readonly bareMore: number
 }
 
@@ -109,7 +110,7 @@ export interface SetYardstick {
   readonly set: string
   readonly scarce: number
   readonly ample: number
-  /** Where capacity is scarce: mean of the shares of the ideal, each 1 at the most, and the worst. */
+  /** Where capacity is scarce: the mean of the shares of the ideal, each 1 at most, and the worst scenario. */
   readonly mean: number
   readonly worst: Yardstick | undefined
   /** Scenarios below 75 % of the ideal. */
@@ -119,7 +120,7 @@ export interface SetYardstick {
   readonly breaking: Readonly<Record<Rule, number>>
 }
 
-/** Of one limiter and one set. */
+/** Summary of one limiter and one set. */
 export function summaryOf(yardsticks: readonly Yardstick[]): SetYardstick {
   const scarce = yardsticks.filter(({ noShed }) => !noShed).sort((a, b) => a.measured.good - b.measured.good)
   const shares = scarce.map(({ measured }) => Math.min(1, measured.good))
@@ -138,10 +139,10 @@ export function summaryOf(yardsticks: readonly Yardstick[]): SetYardstick {
   }
 }
 
-/** A figure has changed by more than this. */
+/** A figure has changed if it differs by more than this. */
 const CHANGED = 0.01
 
-/** What is different in `after`, a line for each scenario. */
+/** The differences in `after`, one line for each scenario. */
 export function changes(before: readonly Yardstick[], after: readonly Yardstick[]): string[] {
   const key = ({ set, name, limiter }: Yardstick): string => `${limiter}, ${set}: ${name}`
   const known = new Map(before.map(each => [key(each), each]))

@@ -1,7 +1,7 @@
 /**
- * A protected app that notes what it does: `node app.mjs APP LIMIT PATHS`, started by ../record.ts. LIMIT is a number, or
- * `learned`, or `bare` for no protection; PATHS are the kinds of requests, with commas between. It sends the port it
- * listens on, and answers a message with its notes.
+ * A protected app that records its own work: `node app.mjs APP LIMIT PATHS`, started by ../record.ts. LIMIT is a
+ * number, or `learned`, or `bare` for no protection; PATHS are the kinds of requests, separated by commas. It sends the
+ * port it listens on, and answers a message with its notes.
  */
 import http from 'node:http'
 import { protect } from '../../packages/meltproof/dist/index.js'
@@ -14,7 +14,7 @@ const server = http.createServer()
 const guard = limit === 'bare' ? undefined : protect(server, limit === 'learned' ? {} : { limit: Number(limit) })
 const shed = () => (guard === undefined ? 0 : Object.values(guard.stats().shed).reduce((sum, n) => sum + n, 0))
 const notes = new Notes(shed)
-// Connections that stand idle must not be closed and opened again in the middle of a run.
+// Idle connections must not be closed and reopened in the middle of a run.
 server.keepAliveTimeout = 60_000
 server.on('request', await listenerOf(app, notes, url => paths.indexOf(url)))
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))

@@ -1,7 +1,7 @@
-/** Makes a recorded run of an app's notes (notes.mjs). Pure. */
+/** Makes a recorded run from the notes of an app (notes.mjs). Pure. */
 import { packPauses, packSteps, type RecordedRun, type RecordedStep } from '../../packages/meltproof/sim/recording.ts'
 
-/** As notes.mjs hands it out; times are milliseconds of the app's own clock. */
+/** The notes from notes.mjs; times are milliseconds of the clock of the app. */
 export interface AppNotes {
   readonly requests: readonly { readonly kind: number; readonly steps: readonly number[] }[]
   readonly garbage: readonly number[]
@@ -18,7 +18,7 @@ interface Step {
 type Pause = readonly [atMs: number, forMs: number]
 
 const [CPU, YIELD] = [0, 1]
-/** Shorter waits for a core are the kernel's own business. */
+/** Shorter waits for a core are overhead of the kernel. */
 const SHORTEST_STOLEN_MS = 0.05
 
 export function distil(
@@ -28,7 +28,7 @@ export function distil(
   const steps = notes.requests.map(request => inFours(request.steps))
   const slices = steps.flat().filter(step => step.what === CPU)
   const garbage = withoutStolen(merged(inPairs(notes.garbage)), slices)
-  // The first to come starts at once: the app's clock says when the schedule began.
+  // The first request starts on arrival, so its time shows when the schedule began on the app's clock.
   const beganAt = (steps[0]?.[0]?.atMs ?? 0) - options.firstArrivalMs
   const { overheads, stolenBesides } = settle(notes.account, slices, garbage, notes.requests.length, options.shedMs)
   const costs = Array.from({ length: options.kinds }, (): string[] => [])
@@ -43,14 +43,14 @@ export function distil(
   return { costs: costs.map(of => of.join(' ')), garbage: sinceThen(garbage), stolen: sinceThen(stolen) }
 }
 
-/** What others took of the core, of the time in which the app had work or waited for it. */
+/** The share of the core that others took, of the time in which the app had work or waited for the core. */
 export function stolenShare({ account }: AppNotes): number {
   const [, busyFrom = 0, stolenFrom = 0] = account
   const [busyTo = 0, stolenTo = 0] = account.slice(-4)
   return (stolenTo - stolenFrom) / Math.max(1, busyTo - busyFrom)
 }
 
-/** Slices that follow each other in one turn are one. */
+/** Merges slices that follow each other in one turn. */
 function stepsOf(steps: readonly Step[], garbage: readonly Pause[], overheadMs: number): RecordedStep[] {
   const made: ['cpu' | 'next turn' | 'pool', number][] = [['cpu', overheadMs]]
   let inNextTurn = false
@@ -69,8 +69,8 @@ function stepsOf(steps: readonly Step[], garbage: readonly Pause[], overheadMs: 
 }
 
 /**
- * Others take the core in pauses for garbage as well. Where in a slice they did is not known; as likely in the pause as
- * anywhere else.
+ * Others take the core in pauses for garbage as well. At which part of a slice they did is not known, so the stolen
+ * time is spread evenly over the slice and its pauses.
  */
 function withoutStolen(garbage: readonly Pause[], slices: readonly Step[]): Pause[] {
   const shortened = garbage.map(([atMs, forMs]): [number, number] => [atMs, forMs])
@@ -83,14 +83,14 @@ function withoutStolen(garbage: readonly Pause[], slices: readonly Step[]): Paus
   return shortened
 }
 
-/** A slice without what was stolen of it and the garbage that fell into it. */
+/** The work of a slice, without the time stolen from it and the garbage collected in it. */
 function workOf({ atMs, forMs, stolenMs }: Step, garbage: readonly Pause[]): number {
   return Math.max(0, forMs - stolenMs - overlap(garbage, atMs, atMs + forMs))
 }
 
 /**
- * What the loop was busy for beside slices, garbage and sheds is parsing and writing, and is shared out among those who
- * started in the same tenth of a second.
+ * The loop is also busy with parsing and writing, outside of slices, garbage and sheds. This time is shared among the
+ * requests that started in the same tenth of a second.
  */
 function settle(
   account: readonly number[],
@@ -104,7 +104,7 @@ function settle(
   const inOrder = [...slices].sort((a, b) => a.atMs - b.atMs)
   let next = 0
   let carriedMs = 0
-  // What follows the last start is the end of the run: connections close.
+  // After the last start, the run ends and connections close.
   for (let i = 5; i < account.length - 5; i += 5) {
     const [from = 0, busyFrom = 0, stolenFrom = 0, startedFrom = 0, shedFrom = 0] = account.slice(i - 5, i)
     const [to = 0, busyTo = 0, stolenTo = 0, startedTo = 0, shedTo = 0] = account.slice(i, i + 5)
@@ -152,7 +152,7 @@ function firstEndingAfter(pauses: readonly Pause[], atMs: number): number {
   return low
 }
 
-/** In order, and those that overlap as one. */
+/** Sorts the pauses and merges those that overlap. */
 function merged(pauses: readonly Pause[]): Pause[] {
   const all: [number, number][] = []
   for (const [at, ms] of [...pauses].sort(([a], [b]) => a - b)) {

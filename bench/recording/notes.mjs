@@ -1,15 +1,15 @@
 /**
- * What a recorded app notes of itself: for each request that starts, its slices of CPU and what it waited for between
- * them; pauses for garbage; and how busy the loop was. A slice is timed by the wall, and the kernel says how much of it
- * the thread was ready to run and had no core. Costs about 3 us a slice.
+ * The notes of a recorded app: for each request that starts, its slices of CPU and its waits between them; pauses for
+ * garbage; and how busy the loop was. A slice is timed by the wall clock, and the kernel reports for how much of it the
+ * thread was ready to run and had no core. Costs about 3 us per slice.
  */
 import { openSync, readSync } from 'node:fs'
 import { PerformanceObserver, performance } from 'node:perf_hooks'
 
-/** How often the account of the loop is written down, ms. */
+/** Interval at which the account of the loop is recorded, ms. */
 const ACCOUNT_EVERY_MS = 100
 
-/** The kernel's count of how long this thread had to wait for a core, ms; always 0 where there is none. */
+/** The kernel's count of the time for which this thread waited for a core, ms. Always 0 where there is none. */
 function waitedForCore() {
   let file
   try {
@@ -29,11 +29,11 @@ function waitedForCore() {
 }
 
 export class Notes {
-  /** One a request, in order of their starts: its kind, and steps of four numbers each (see OwnNotes). */
+  /** One entry per request, in the order of their starts: its kind, and steps of four numbers each (see OwnNotes). */
   requests = []
-  /** Pauses for garbage: at, for. */
+  /** Pauses for garbage, as pairs of start and duration. */
   garbage = []
-  /** The loop so far: at, busy, waited for a core, started, shed. */
+  /** Cumulative figures of the loop: time, busy time, wait for a core, started, shed. */
   account = []
   #stolenMs = waitedForCore()
   #shed
@@ -42,7 +42,7 @@ export class Notes {
   #sliceAt = 0
   #stolenBefore = 0
 
-  /** `shed` answers how many requests were turned away so far. */
+  /** `shed` returns the number of sheds since the start. */
   constructor(shed) {
     this.#shed = shed
     new PerformanceObserver(list => {
@@ -59,7 +59,7 @@ export class Notes {
     return own
   }
 
-  /** A slice of CPU begins; within another it is part of that one. */
+  /** A slice of CPU begins. A slice within another is part of the outer one. */
   begins() {
     if (this.#depth++ > 0) return
     this.#stolenBefore = this.#stolenMs()
@@ -90,7 +90,7 @@ export class Notes {
 
 export const [CPU, YIELD, POOL] = [0, 1, 2]
 
-/** Of one request. Each step is four numbers: which it is, when it began, how long it took, and how much of that was stolen. */
+/** Notes of one request. Each step has four numbers: its type, its start, its duration, and the stolen part of that. */
 class OwnNotes {
   steps = []
   #notes
@@ -100,7 +100,7 @@ class OwnNotes {
     this.kind = kind
   }
 
-  /** Not a function that runs another: the compiler would make one of both, and be wrong about busy loops for seconds. */
+  /** Does not take a function to run: V8 would compile both together, and misjudge busy loops for seconds. */
   begins() {
     this.#notes.begins()
   }
@@ -114,7 +114,7 @@ class OwnNotes {
     await new Promise(resolve => setImmediate(resolve))
   }
 
-  /** Notes how long a place was held. */
+  /** Notes how long a connection was held. */
   async holding(use) {
     const startedAt = performance.now()
     const held = await use()

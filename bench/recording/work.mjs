@@ -1,4 +1,7 @@
-/** What a request of each recorded workload does, noting it (notes.mjs). The same work as in packages/lab/apps/overload/work.js. */
+/**
+ * The work of a request in each recorded workload, with its notes (notes.mjs). The same work as in
+ * packages/lab/apps/overload/work.js.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
 import pg from 'pg'
@@ -32,7 +35,7 @@ function simulatedPool(size, holdMs) {
 
 async function database() {
   const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 10 })
-  // Connecting is no part of a request: all of them are there before the first one comes.
+  // Connecting is no part of a request, so all connections exist before the first request.
   const clients = await Promise.all(Array.from({ length: 10 }, () => pool.connect()))
   for (const client of clients) client.release()
   return async own => {
@@ -46,7 +49,7 @@ async function database() {
   }
 }
 
-/** Reads 2,400 lines of orders, prices them, and answers with what they come to; by Express, with its own JSON. */
+/** Reads 2,400 lines of orders, prices them, and answers with their totals. Uses Express with its own JSON. */
 function orders() {
   const catalogue = new Map(
     Array.from({ length: 2000 }, (_, id) => [`sku-${id}`, { name: `Product ${id}`, cents: 199 + ((id * 37) % 5000) }]),
@@ -85,7 +88,7 @@ const WORK = {
   database,
 }
 
-/** A listener for 'request' that notes what it does. */
+/** A listener for 'request' that notes its work. */
 export async function listenerOf(app, notes, kindOf) {
   if (app === 'orders') {
     const listener = orders()

@@ -2,15 +2,15 @@
 
 export interface Recorded {
   readonly app: string
-  /** Multiples of the capacity of the bare app. */
+  /** Load as a multiple of the capacity of the bare app. */
   readonly load: number
-  /** What is asked for, the first of it at `load`. */
+  /** Path of the requests at `load`. */
   readonly path: string
-  /** Asked beside it, so many a second. */
+  /** Another path that is requested at the same time, at this rate per second. */
   readonly beside?: { readonly path: string; readonly rate: number }
-  /** Connections of the pool there is, if any. */
+  /** Connections of the pool, if there is one. */
   readonly poolSize?: number
-  /** The limit of the run in which it is given: about what is learned. */
+  /** The limit of the run with a fixed limit: about the learned limit. */
   readonly limit: number
   readonly seconds: number
 }

@@ -1,4 +1,4 @@
-/** Deadlines of every kind and end, and a server whose requests have one, with clients that wait, leave and come late. */
+/** Deadlines of every kind and outcome, and a server with deadlineMs, whose clients wait, leave, or run late. */
 import { once } from 'node:events'
 import http from 'node:http'
 import { connect } from 'node:net'

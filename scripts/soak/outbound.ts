@@ -1,4 +1,4 @@
-/** Bounded outbound calls that answer, hang, trickle, break off and are given up, by fetch and node:http. */
+/** Bounded outbound calls that answer, hang, trickle, break off and are aborted, by fetch and node:http. */
 import { once } from 'node:events'
 import http from 'node:http'
 import { pendingFairTimers } from '../../packages/meltproof/src/deadline/fair-timer.ts'
@@ -25,7 +25,7 @@ export const scenario: SoakScenario = {
           response.write('x')
           timers.push(setTimeout(() => response.destroy(), 5))
           break
-        default: // Hangs.
+        default: // The request hangs.
       }
     })
     server.listen(0, '127.0.0.1')
@@ -39,7 +39,7 @@ export const scenario: SoakScenario = {
     }
     const byHttp = async (path: string): Promise<void> => {
       const request = http.get(base + path, { agent })
-      // Also after the response has begun: then it fails the response as well, which tells.
+      // Errors after the response has begun also fail the response, where they are caught.
       request.on('error', () => {})
       const [response] = (await once(request, 'response')) as [http.IncomingMessage]
       for await (const _ of response);

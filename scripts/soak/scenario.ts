@@ -1,16 +1,18 @@
-/** What a soak scenario is. One a file in this folder; scripts/soak.ts runs every one it finds. */
+/** The type of a soak scenario. Each file in this folder has one, and scripts/soak.ts runs all of them. */
 export interface SoakScenario {
-  /** What it keeps doing, in a few words. */
+  /** Its work, in a few words. */
   readonly name: string
-  /** Begins. The steps are called over and over, many a second, until the soak ends; one that throws fails it. */
+  /**
+   * Starts the scenario. Its steps run repeatedly, many per second, until the soak ends. A step that throws fails it.
+   */
   start(): Promise<Soaking>
 }
 
 export interface Soaking {
-  /** One round of use; the next begins when it is over. */
+  /** One round of work. The next begins when it has ended. */
   step(): Promise<void>
-  /** Ends it; everything it held has to be gone afterwards. */
+  /** Ends the scenario, and must release everything it holds. */
   stop(): Promise<void>
-  /** Counts to print at the end, by what they count. */
+  /** Counts to print at the end, by name. */
   readonly counts: Readonly<Record<string, number>>
 }

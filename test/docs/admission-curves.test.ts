@@ -1,4 +1,4 @@
-/** docs/admission-curves.md is what the committed result and the rules of today make of each other. */
+/** docs/admission-curves.md matches the committed result and the current rules. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

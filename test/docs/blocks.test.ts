@@ -1,4 +1,4 @@
-/** Every code block of every page runs against the built packages, or is validated by what knows its language. */
+/** Every code block of every page runs against the built packages, or is checked by a validator for its language. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { PAGES, ROOT } from './pages.ts'
 import { shellFaults } from './shell.ts'
 import { dockerfileFaults, notInstalled, promqlFaults, targetsFaults, unitFaults, yamlFaults } from './validated.ts'
 
-/** Blocks that neither run nor are validated: by page and beginning, each with the reason. */
+/** Blocks that neither run nor are validated, by page and first words, each with the reason. */
 const NOT_RUN: readonly (readonly [page: string, begins: string, reason: string])[] = [
   ['ARCHITECTURE.md', 'flowchart LR', 'a drawing, by GitHub; the paths around it are checked in documents.test.ts'],
   ['ARCHITECTURE.md', 'signals       nothing', 'what imports.test.ts enforces'],
@@ -94,6 +94,7 @@ test('an invalid block fails', async () => {
     ['sh', 'npx meltlab melt --qick -- node server.js'],
     ['sh', 'npx meltlab mlet -- node server.js'],
     ['sh', 'node --import meltproof/registre server.js'],
+    ['sh', "NODE_OPTIONS='--import=file:///app/node_modules/meltproof/register.js' npm start"],
     ['sh', 'node bench/none.ts'],
     ['sh', 'MELTPROOF_DRYRUN=on node server.js'],
     ['sh', 'MELTPROOF_LIMIT=many node server.js'],
@@ -138,7 +139,7 @@ const lines = (code: string, without: string): string =>
     .map(line => line.slice(1))
     .join('\n')
 
-/** In a process of its own, which must not complain, with what it takes as given (givens.ts). Any port does. */
+/** Runs the code in a new process, which must print no errors, with the globals of givens.ts and on any free port. */
 async function runs(code: string, does: 'answers' | 'loads' = 'answers', typed = false): Promise<void> {
   const program = code
     .replace(/\b(listen\(|port: )\d{4}\b/g, '$10')
@@ -153,7 +154,7 @@ async function runs(code: string, does: 'answers' | 'loads' = 'answers', typed =
     said += text
   })
   const [status] = (await once(child, 'close')) as [number | null]
-  // A busy machine stalls the loop, and a program that names stalls says so.
+  // A busy machine stalls the loop, and some programs report that.
   const complaints = said.replaceAll(
     /^\(node:\d+\) MeltproofWarning: The event loop stalled .*\n(\(Use `node .*\n)?/gm,
     '',
@@ -161,7 +162,7 @@ async function runs(code: string, does: 'answers' | 'loads' = 'answers', typed =
   assert.deepEqual({ status, complaints }, { status: 0, complaints: '' })
 }
 
-/** One document, or one a line, as a log has them. */
+/** One document, or one per line, like a log. */
 function jsonFaults(code: string): string[] {
   const parses = (text: string): boolean => {
     try {

@@ -1,8 +1,8 @@
-/** The fenced code blocks of a Markdown text, also of lists, where they are indented. Pure. */
+/** The fenced code blocks of a Markdown text, including indented ones in lists. Pure. */
 export interface Block {
   readonly language: string
   readonly code: string
-  /** Of the opening fence, from 1. */
+  /** Line of the opening fence, from 1. */
   readonly line: number
 }
 

@@ -1,4 +1,4 @@
-/** The tables of CPU quotas in docs/fleet.md are made of the committed results, and each bar can be missed. */
+/** The tables of CPU quotas in docs/fleet.md match the committed results, and each bar can be missed. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ test('each bar can be missed', () => {
   const missedBy = (...runs: readonly QuotaRun[]): string[] => missedBars([shareOf(runs)])
   assert.deepEqual(missedBy(bare, ours), [])
   const missed: readonly (readonly [readonly QuotaRun[], RegExp])[] = [
-    // Above its capacity a service must shed, but it still has to answer as many requests as the best arm does.
+    // Above its capacity a service must shed, but it still has to answer nearly as many requests as the best arm.
     [
       [
         { ...bare, load: 2 },

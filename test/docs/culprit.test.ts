@@ -1,4 +1,4 @@
-/** The table of docs/culprit.md is made of the committed result, and a stall is named right, wrong or not. */
+/** The table of docs/culprit.md matches the committed result, and a stall is judged as right, wrong or unknown. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -69,13 +69,13 @@ describe('a planted stall', () => {
 describe('a record that belongs to no planted stall', () => {
   const elsewhere: Culprit = { ...named, fromMs: 5000, toMs: 5300 }
 
-  test('is wrong if nothing planted ran meanwhile', () => {
+  test('is wrong if nothing planted ran at the time', () => {
     const { elsewhere: found, sentences } = judge([elsewhere])
     assert.deepEqual(found, { named: 1, wrong: 1 })
     assert.match(sentences[0]!, /nothing planted, 300 ms: server\.mjs:10/)
   })
 
-  test('is not wrong with a line that prepared, if this ran meanwhile', () => {
+  test('is not wrong with a preparing line, if this line ran at the time', () => {
     const prepared = { ...elsewhere, line: 30 }
     const others = [{ fromMs: 4900, toMs: 5400 }]
     assert.equal(judge([prepared], { others }).elsewhere.wrong, 0)

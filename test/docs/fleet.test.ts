@@ -1,4 +1,4 @@
-/** The page and the pictures of simulated fleets are made of the committed figures. */
+/** The page and the pictures of simulated fleets match the committed figures. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What scripts write is whole, and says where figures come from that do not belong together. */
+/** Generated pages have no missing values, and say when figures on them are not comparable. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -16,7 +16,7 @@ const results = <T>(pattern: string): T[] =>
     .sort()
     .map(path => json<T>(path))
 
-/** What a program prints for a value that is missing, and what only an editor resolves. */
+/** Text that a program prints for a missing value, and links that only an editor resolves. */
 const HOLES = /\bundefined\b|\bNaN\b|\[object |\{@link/
 
 test('no generated page contains undefined, NaN or an unresolved link', () => {

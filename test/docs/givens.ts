@@ -1,13 +1,13 @@
 /**
- * What the JavaScript of the documents takes as given, as globals: a block shadows what it declares itself. Loaded before
- * the block, which ends with `finish()`. The table below is all there is.
+ * Globals for the JavaScript blocks of the documents. A block shadows those that it declares itself. Loaded before the
+ * block, which ends with `finish()`. The table below has all of them.
  */
 import { once } from 'node:events'
 import http from 'node:http'
 import { createRequire, registerHooks } from 'node:module'
 import net, { type AddressInfo } from 'node:net'
 
-/** Packages that are not installed here, each with what stands for it. */
+/** Packages that are not installed here, each with a stand-in. */
 const STAND_INS: Readonly<Record<string, string>> = {
   bullmq: 'export class Worker { constructor(name, work) { this.done = work({ data: name }) } close() {} }', // needs a Redis
 }
@@ -32,11 +32,11 @@ dependency.unref()
 listened.delete(dependency)
 const url = `http://127.0.0.1:${(dependency.address() as AddressInfo).port}/`
 
-// Loaded when a block asks for it: most ask for little.
+// Loads on first use, because most blocks use little.
 const load = createRequire(import.meta.url)
 const makeApp = () => {
   const app = (load('express') as typeof import('express'))()
-  setImmediate(() => app.get('/', (_request, response) => void response.end('answered'))) // after what the block adds
+  setImmediate(() => app.get('/', (_request, response) => void response.end('answered'))) // after its routes
   return app
 }
 const handle = async (): Promise<string> => 'handled'
@@ -74,7 +74,7 @@ for (const [name, get] of Object.entries(given)) {
   Object.defineProperty(globalThis, name, { configurable: true, get: made })
 }
 
-/** The servers of the block answer, or at least take a request; then the process ends, whatever the block has left open. */
+/** Checks that the servers of the block answer, or at least accept a request, and ends the process. */
 async function finish(does: 'answers' | 'loads'): Promise<void> {
   if (listened.size === 0) listened.add(global.server.listen(0))
   for (const each of listened) {

@@ -1,4 +1,4 @@
-/** The table of docs/memory.md is made of the committed result, and each of its bars can be missed. */
+/** The table of docs/memory.md matches the committed result, and each of its bars can be missed. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ test('each bar can be missed', () => {
     assert.match(first ?? 'none', says)
     assert.deepEqual(others, [])
   }
-  // Bare may shed nothing and die of nothing at half: no bar is about it.
+  // No bar covers bare at half of the load.
   assert.deepEqual(missedBars(rowsOf({ ...half, arm: 'bare' })), [])
 })
 

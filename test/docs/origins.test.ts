@@ -1,4 +1,4 @@
-/** Figures that stand on one page come from one commit, none is compared with itself, and the README has none of its own. */
+/** Pages have figures of one commit, none is compared with itself, and those of the README are on other pages. */
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import { commitsIn } from '../../bench/figures/plan.ts'
 import { STEPS } from '../../bench/figures/steps.ts'
 import { PAGES, ROOT } from './pages.ts'
 
-/** Pages whose figures come from several commits, because they were not yet measured again. It may only become shorter. */
+/**
+ * Pages whose figures come from several commits, because they were not yet measured again. Entries may only be removed.
+ */
 const NOT_YET_MEASURED_AGAIN: readonly string[] = [
   'README.md',
   'README.zh-CN.md',
   'docs/alternatives.md',
   'docs/apps.md',
-  'docs/benchmarks-outbound.md',
-  'docs/costs.md',
   'docs/experiments.md',
   'docs/faq.md',
   'docs/fleet.md',
@@ -28,13 +28,13 @@ const resultsOf = (page: string): string[] =>
     .flatMap(({ results }) => globSync([...results], { cwd: ROOT }))
     .filter(file => file.endsWith('.json'))
 
-/** Commits; of results that name none, the day and the machine. */
+/** The commits that a result names, or the days and machines if it names none. */
 function originsIn(file: string): string[] {
   const result = JSON.parse(read(file))
   const commits = commitsIn(result)
   return commits.length > 0 ? commits : daysIn(result)
 }
-// One file may stand behind many pages.
+// Many pages may use the same file.
 const known = new Map<string, string[]>()
 function originsOf(file: string): string[] {
   const origins = known.get(file) ?? originsIn(file)
@@ -59,10 +59,10 @@ test('the figures of a page come from one commit, unless it is listed, and every
   assert.deepEqual(mixed.sort(), [...NOT_YET_MEASURED_AGAIN].sort(), again)
 })
 
-/** A figure against the same figure: `9.1 ms against 9.1 ms`, `10,116/s of 10,116/s`. Counts may be all of what there is. */
+/** A figure compared with itself: `9.1 ms against 9.1 ms`, `10,116/s of 10,116/s`. Counts may equal their total. */
 const WITH_ITSELF =
   /(?<![\w.,])(\d[\d,.]*\d)((?: ?(?:%|ms|s|us|MB)|\/s)?)(?:,? (?:against|instead of|than|compared with) (?:the )?| of (?=[\d,.]+(?: ?(?:%|ms|us|MB)|\/s)))\1\2(?![\d.,]*\d)/
-/** Not yet measured again: the step beyond what meltproof carries is the one with its best rate. */
+/** Not yet measured again: the step above the capacity of meltproof is also the one with its best rate. */
 const STILL_WITH_ITSELF: readonly string[] = ['docs/experiments/tide.md']
 
 test('no generated page compares a figure with itself, except those not yet measured again', () => {
@@ -85,7 +85,7 @@ interface Figure {
   readonly unit: string
 }
 
-/** Figures with a unit; numbers without one are too often something else. */
+/** Figures with a unit. Numbers without one often mean something else. */
 function figuresIn(text: string): Figure[] {
   const found = text.matchAll(/(?<![\w.#,-])(\d[\d,]*(?:\.\d+)?) (%|us|ms|MB|s)(?!\w)/g)
   return [...found].map(([, number, unit]) => {
@@ -98,15 +98,15 @@ const LINK = /\]\(((?:docs|bench)\/[\w./-]+)/g
 const GENERATED = PAGES.filter(page => page.generated).flatMap(({ text }) => figuresIn(text))
 const figuresOf = (path: string): Figure[] => (existsSync(join(ROOT, path)) ? figuresIn(read(path)) : [])
 
-/** Figures of a README that none of the pages has to which their paragraph, list item or table links. */
+/** Figures of a README that are on none of the pages linked in their paragraph, list item or table. */
 function unproven(text: string): string[] {
   const blocks = text.replace(/^```[\s\S]*?^```$/gm, '').split(/\n\n|\n(?=- )/)
   return blocks.flatMap((block, i) => {
-    // What stands above a table says where it comes from.
+    // The paragraph above a table names its source.
     const about = block.startsWith('|') ? `${blocks[i - 1]} ${block}` : block
     const links = [...about.matchAll(LINK)].map(([, path]) => path!)
     const borneOut = links.length === 0 ? GENERATED : links.flatMap(figuresOf)
-    // Rounded up or down: a page may have rounded it before.
+    // Either direction of rounding counts, because a page may have rounded the figure before.
     const isThere = ({ value, digits, unit }: Figure): boolean =>
       borneOut.some(other => other.unit === unit && Math.abs(other.value - value) <= 0.5 / 10 ** digits + 1e-9)
     return figuresIn(block)

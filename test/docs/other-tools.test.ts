@@ -1,4 +1,4 @@
-/** What other load tools say of themselves and of a load, and the verdicts that are judged by it. */
+/** The output and versions of other load tools, and the verdicts that are judged by them. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { wrkRate, wrkScript } from '../../bench/lib/closed-loop.ts'
@@ -23,7 +23,7 @@ describe('the version of a tool', () => {
 })
 
 describe('a closed loop of wrk', () => {
-  test('counts answers 2xx and 3xx a second', () => {
+  test('counts 2xx and 3xx answers per second', () => {
     const said = 'Running 6s test @ http://127.0.0.1:1/\n  6006 requests in 6.01s, 1.20MB read\n'
     assert.equal(Math.round(wrkRate(said)), 999)
     assert.equal(wrkRate('  120 requests in 1.00m, 1.20MB read\n'), 2)
@@ -70,7 +70,7 @@ describe('the verdicts on apps of npm', () => {
     ...{ bare: arm, protected: { ...arm, says: 'holds' }, finding: '', outcome: 'right' },
   }
 
-  test('name the tool, and what was seen by eye', () => {
+  test('name the tool, and the observation in the note', () => {
     const page = verdictsPage({ load: 4, apps: [{ ...verdict, note: 'it stood still' }] })
     assert.match(
       page,
@@ -82,7 +82,7 @@ describe('the verdicts on apps of npm', () => {
     assert.match(shown('wrong'), /\*\*no\*\* \| not looked at \|/)
   })
 
-  test('are right within what the other tools leave open', () => {
+  test('are right within the uncertainty of the other tools', () => {
     const outcome = (changed: Partial<Judged>): Outcome =>
       outcomeOf({
         ...{ closedLoop: [80, 100], melt: 90 },
@@ -93,14 +93,14 @@ describe('the verdicts on apps of npm', () => {
     assert.equal(outcome({}), 'right')
     for (const melt of [73, 109]) assert.equal(outcome({ melt }), 'right')
     for (const melt of [71, 111]) assert.equal(outcome({ melt }), 'wrong')
-    // 88 % of the most that it may be able to do, 110 % of the least.
+    // 88/s are 88 % of the largest possible capacity, and 110 % of the smallest.
     assert.equal(outcome({ protected: { vegeta: 88, melt: 0.6, says: 'sags to 60 % at 4x' } }), 'right')
     assert.equal(outcome({ protected: { vegeta: 88, melt: 0.4, says: 'melts at 4x' } }), 'wrong')
     assert.equal(outcome({ bare: { vegeta: 0, melt: 0.6, says: 'sags to 60 % at 4x' } }), 'wrong')
     assert.equal(outcome({ bare: { vegeta: 0, melt: 0, says: 'no verdict' } }), 'none')
   })
 
-  test('take a note for an app that they have', () => {
+  test('accept notes only for apps that have a verdict', () => {
     assert.deepEqual([...notesOf(['nestjs: it stood still: at 4x'], ['nestjs'])], [['nestjs', 'it stood still: at 4x']])
     assert.throws(() => notesOf(['koa: well'], ['nestjs']), /koa, which has no verdict/)
     for (const note of ['nestjs', 'nestjs:', ': well']) assert.throws(() => notesOf([note], ['nestjs']), /app: text/)

@@ -1,4 +1,4 @@
-/** The pages that people read: all Markdown of the repository's root, docs/, the packages and the examples. */
+/** All Markdown pages of the root, docs/, the packages and the examples. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ export const ROOT: string = join(import.meta.dirname, '../..')
 export interface Page {
   readonly path: string
   readonly text: string
-  /** A script wrote it, as its first lines say: nobody edits it, and its blocks are what programs printed. */
+  /** Written by a script, as its first lines say. Never edited by hand; its blocks are the output of programs. */
   readonly generated: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Benchmarks that are made in several runs, and the tables that they write into pages. */
+/** Benchmarks of several runs, and the tables that they write into pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { madeBy, tableIn, withTable } from '../../bench/lib/page-table.ts'

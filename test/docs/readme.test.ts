@@ -1,4 +1,4 @@
-/** Both READMEs: the first screen, the picture, and figures that are those of the committed results and of each other. */
+/** Both READMEs: the first screen, the picture, and figures that match the committed results and each other. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -157,7 +157,7 @@ const round1 = (value: number): number => Number(value.toFixed(1))
 /** Shares by arm. */
 type Scores = ReadonlyMap<string, string>
 
-/** Whether a rival is as good as meltproof in this row. */
+/** Whether a rival is at least as good as meltproof in this row. */
 function isMatched(row: Scores): boolean {
   const shareOf = (arm: string): number => Number.parseFloat(row.get(arm)!)
   return [...row.keys()].some(arm => !OURS.includes(arm) && shareOf(arm) >= shareOf('meltproof'))

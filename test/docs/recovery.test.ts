@@ -1,4 +1,4 @@
-/** docs/recovery.md is made of the committed result, and docs/faq.md says of it what it says. */
+/** docs/recovery.md matches the committed result, and docs/faq.md quotes it correctly. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,14 +1,14 @@
-/** The commands of a shell block: each exists here, and takes the flags it is given. Knows no document. */
+/** Checks the commands of a shell block: each exists here, and accepts the flags it is given. Knows no document. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { settingsFrom } from '../../packages/meltproof/src/register/options.ts'
 import { ROOT } from './pages.ts'
 
-/** Programs of any machine: that they are there is all that is asked. */
+/** Programs of any machine, which are only checked to exist. */
 const SYSTEM = ['tail', 'ln', 'curl']
 
-/** The faults of a block, a sentence each. */
+/** The faults of a block, one sentence each. */
 export function shellFaults(code: string): string[] {
   return code
     .split('\n')
@@ -18,7 +18,7 @@ export function shellFaults(code: string): string[] {
     .flatMap(command => commandFaults(wordsOf(command)).map(fault => `${command}: ${fault}`))
 }
 
-/** Words as a shell makes them: quotes group, and nothing else is special. */
+/** Splits words like a shell: quotes group, and nothing else is special. */
 export function wordsOf(command: string): string[] {
   return [...command.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)].map(([word]) => word.replace(/['"]/g, ''))
 }
@@ -30,7 +30,7 @@ function commandFaults(words: readonly string[]): string[] {
   return [...settingFaults(settings), ...programFaults(program, rest)]
 }
 
-/** Variables that meltproof does not know, or would not take. */
+/** Variables that meltproof does not know or would reject. */
 export function settingFaults(assignments: readonly string[]): string[] {
   const environment = Object.fromEntries(assignments.map(word => [word.split('=')[0]!, word.replace(/^[^=]*=/, '')]))
   const nodeOptions = environment['NODE_OPTIONS']
@@ -49,9 +49,18 @@ function programFaults(program: string, rest: readonly string[]): string[] {
   return ['a program that this test does not know']
 }
 
-/** Of `node [--import NAME] FILE FLAGS`: `server.js` is the reader's own. */
+const { exports } = JSON.parse(readFileSync(join(ROOT, 'packages/meltproof/package.json'), 'utf8')) as {
+  readonly exports: { readonly './register': { readonly default: string } }
+}
+/** The URL of meltproof/register in the reader's app, which is in /app. */
+const INSTALLED = new URL(exports['./register'].default, 'file:///app/node_modules/meltproof/').href
+
+/** Faults of `node [--import NAME] FILE FLAGS`. `server.js` is the file of the reader. */
 function nodeFaults(words: readonly string[]): string[] {
   const [flag, name, ...rest] = words
+  if (flag?.startsWith('--import=')) {
+    return [...(flag === `--import=${INSTALLED}` ? [] : [`no such file: ${flag}`]), ...nodeFaults(words.slice(1))]
+  }
   if (flag === '--import' || flag === '--require') {
     return [...(name === 'meltproof/register' ? [] : [`no such module: ${name}`]), ...nodeFaults(rest)]
   }
@@ -74,7 +83,7 @@ function npmFaults([command = '', ...rest]: readonly string[]): string[] {
   }
   const script = scripts[name]
   if (name === 'ci') return []
-  // `npm start` of the reader's own service.
+  // `npm start` of the reader's service.
   if (script === undefined) return name === 'start' && at === -1 ? [] : [`no such script: ${name}`]
   const file = /\bnode (?:--\S+ )*(\S+\.ts)/.exec(script)?.[1]
   return file === undefined
@@ -100,7 +109,7 @@ function meltlabFaults(words: readonly string[]): string[] {
   ]
 }
 
-/** Docker's own flags, where it is installed. */
+/** Checks the flags of Docker, where it is installed. */
 function dockerFaults([command = '', ...rest]: readonly string[]): string[] {
   const { stdout, error } = spawnSync('docker', [command, '--help'], { encoding: 'utf8' })
   return error === undefined ? missingFlags(rest, stdout, name => `${name} `) : []

@@ -1,4 +1,4 @@
-/** The site is made of the documents as they stand: what it reads from them, and where its links lead. */
+/** The site is built from the unchanged documents. Tests what it reads from them, and where its links lead. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

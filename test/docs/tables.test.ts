@@ -1,4 +1,4 @@
-/** The tables of the documents have what the code has: names, defaults and sentences, in one place each. */
+/** The tables of the documents match the code: names, defaults and sentences, each in one place. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ const guard = protect(http.createServer())
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 const source = (path: string): string => read(`packages/meltproof/src/${path}`)
 
-/** The rows below this heading of a first column; each page has one such table. */
+/** The rows of the table whose first column has this heading. Each page has one such table. */
 function rowsBelow(page: string, heading: string): string[][] {
   const lines = read(`docs/${page}`).split('\n')
   const heads = lines.flatMap((line, i) => (line.startsWith(`| ${heading} |`) ? [i] : []))
@@ -50,7 +50,7 @@ const namesIn = (cells: readonly (string | undefined)[]): string[] =>
   cells.flatMap(cell => [...cell!.matchAll(/`([^`(]+)(?:\([^`]*\))?`/g)].map(([, name]) => name!))
 const firstNames = (page: string, heading: string): string[] => namesIn(rowsBelow(page, heading).map(([cell]) => cell))
 
-/** The options a function knows, as its error for an unknown one says. */
+/** The options that a function knows, from its error for an unknown one. */
 async function known(call: () => unknown): Promise<string[]> {
   try {
     await call()
@@ -62,7 +62,7 @@ async function known(call: () => unknown): Promise<string[]> {
 }
 const wrong = { unknownOption: 1 } as never
 
-/** What the comments where options are declared give as their defaults. */
+/** The defaults in the comments of the declared options. */
 function defaultsIn(path: string): ReadonlyMap<string, string> {
   const declared = source(path).matchAll(/@default ([^\n]*?)(?: \*\/)?\n(?:\s*\*[^\n]*\n)*\s*readonly (\w+)\?/g)
   return new Map([...declared].map(([, value, name]) => [name!, value!]))
@@ -72,7 +72,7 @@ interface OptionTable {
   readonly page: string
   readonly heading: string
   readonly of: () => unknown
-  /** Where the options are declared, with their defaults. */
+  /** The file that declares the options, with their defaults. */
   readonly declared: string
 }
 
@@ -164,7 +164,7 @@ describe('options', () => {
   })
 })
 
-/** What of ioredis is looked at. */
+/** The parts of ioredis that bound() checks. */
 const boundRedisShape = { sendCommand: () => undefined, status: 'wait', options: {}, on: () => undefined }
 
 test('docs/register.md has all variables and probes', () => {
@@ -175,7 +175,7 @@ test('docs/register.md has all variables and probes', () => {
 
 test('docs/register.md has the pages of the admin port', () => {
   const paths = (pattern: RegExp) => [...source('admin/admin.ts').matchAll(pattern)].map(([, path]) => path)
-  // The page that asks no other worker comes first, as in the list that the port shows.
+  // The page that asks no other worker is first, like in the list of the port.
   const pages = [...paths(/path === '(\/\w+)'/g), ...paths(/^ {2,4}'(\/\w+)':/gm)]
   assert.ok(pages.length > 3)
   assert.deepEqual(firstNames('register.md', 'page'), pages)
@@ -205,7 +205,7 @@ test('docs/errors.md has every code', () => {
 
 test('docs/records.md has every channel', () => {
   const names = Object.values(channels).flatMap(each => (typeof each === 'function' ? [] : [each.name]))
-  // For our own figures; its records are written over.
+  // This channel is only for our own figures, and its records are overwritten.
   const open = names.filter(name => name !== channels.passingRequests.name)
   assert.ok(open.length >= 5)
   assert.deepEqual(firstNames('records.md', 'channel').sort(), open.sort())

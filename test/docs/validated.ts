@@ -1,4 +1,4 @@
-/** What cannot run here is validated by what knows it: a fault is a sentence. */
+/** Validates blocks that cannot run here, with a validator for their language. Each fault is a sentence. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { parseTargets } from '../../packages/lab/src/attack/targets-file.ts'
 import { ROOT } from './pages.ts'
 import { settingFaults, wordsOf } from './shell.ts'
 
-/** A targets file of `meltlab attack`; what its bodies hold is not looked at. */
+/** A targets file of `meltlab attack`. The contents of its bodies are not checked. */
 export function targetsFaults(code: string): string[] {
   try {
     return parseTargets(code, () => new Uint8Array()).length > 0 ? [] : ['no target']
@@ -61,7 +61,7 @@ function deploymentFaults(value: object): string[] {
   })
 }
 
-/** The validator lets unknown fields pass, as a cluster does not; the compiler takes none in a literal of the type. */
+/** The validator accepts unknown fields, unlike a cluster. The compiler rejects them in a literal of the type. */
 function unknownFields(type: string, from: string, value: object): string[] {
   mkdirSync(join(ROOT, 'runs'), { recursive: true })
   const folder = mkdtempSync(join(ROOT, 'runs/docs-'))
@@ -80,10 +80,10 @@ function unknownFields(type: string, from: string, value: object): string[] {
   }
 }
 
-/** Programs that were to validate something and are not installed here. In CI, which installs them, that is a fault. */
+/** Validators that are not installed here. In CI, which installs them, this is a fault. */
 export const notInstalled: Set<string> = new Set()
 
-/** promtool reads the rules. */
+/** promtool checks the rules. */
 export function ruleFaults(rules: string): string[] {
   return checked('rules.yml', rules, file => ['promtool', ['check', 'rules', file]])
 }
@@ -91,7 +91,7 @@ export function ruleFaults(rules: string): string[] {
 export const promqlFaults = (expression: string): string[] =>
   ruleFaults(JSON.stringify({ groups: [{ name: 'g', rules: [{ record: 'a:b:c', expr: expression }] }] }))
 
-/** systemd reads the unit, with the Node of this machine. */
+/** systemd checks the unit, with the Node of this machine. */
 export function unitFaults(unit: string): string[] {
   const environment = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(([, words]) => wordsOf(words!))
   const here = unit.replace('/usr/bin/node', process.execPath).replace('WorkingDirectory=/srv/shop\n', '')

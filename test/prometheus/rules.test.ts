@@ -1,4 +1,6 @@
-/** deploy/prometheus: the rules against promtool's cases, and in a real Prometheus that looks at a real process. */
+/**
+ * deploy/prometheus: the rules pass the cases of promtool, and work in a real Prometheus that scrapes a real process.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,13 +31,13 @@ const missing = spawnSync('promtool', ['--version']).error !== undefined
 if (missing && process.env['CI'] !== undefined) throw new Error('promtool is missing: apt-get install prometheus')
 const options = missing ? { skip: 'promtool is not installed: apt-get install prometheus' } : {}
 
-/** promtool's verdict on the cases with these rules. */
+/** Whether the cases pass in promtool with these rules. */
 function passes(rules: string, cases: string = CASES): boolean {
   writeFileSync(join(folder, 'meltproof.rules.yml'), rules)
   writeFileSync(join(folder, 'meltproof.rules.test.yml'), cases)
   const file = join(folder, 'meltproof.rules.test.yml')
   const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })
-  // 1 is promtool's own verdict; anything else says that it could not judge.
+  // 1 means that a case failed. Any other code means that promtool could not run the cases.
   assert.ok(status === 0 || status === 1, `promtool ended with ${status}: ${stdout}${stderr}`)
   return status === 0
 }
@@ -60,7 +62,7 @@ test('the promtool tests fail for every rule with a wrong label, threshold or na
     ['outcome="admitted"', 'outcome="shed"'],
     ['"instance", ":", "server_address"', '"job", ":", "server_address"'],
   ]
-  // A burst alone tells a `for` that is too short.
+  // Only a burst reveals a `for` that is too short.
   const burst = CASES.replace("'0x10 600x20'", "'0x18 0+600x12'")
   assert.notEqual(burst, CASES)
   assert.ok(passes(RULES, burst))
@@ -113,7 +115,7 @@ test('a real Prometheus fires the right alert for each fault, and no other', {
   const service = fork(join(import.meta.dirname, 'service.fixture.ts'))
   children.push(service)
   const [{ port, scrapePort }] = (await once(service, 'message')) as [{ port: number; scrapePort: number }]
-  // The same rules, a hundred and fifty times as impatient.
+  // The same rules, with seconds instead of minutes.
   const quick = RULES.replaceAll('[5m]', '[4s]').replace(/for: \d+m/g, 'for: 1s')
   writeFileSync(join(folder, 'quick.rules.yml'), quick)
   assert.equal(spawnSync('promtool', ['check', 'rules', join(folder, 'quick.rules.yml')]).status, 0)

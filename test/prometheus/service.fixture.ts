@@ -1,6 +1,6 @@
 /**
- * A service on which one fault at a time can be injected, for a real Prometheus to look at: protected, measured on a
- * port of its own. Its dependency and its clients are another process, so that what they feel is not its own.
+ * A service with one injected fault at a time, for a real Prometheus to scrape. It is protected, and has its metrics on
+ * another port. Its dependency and its clients run in another process, so that its faults do not affect them.
  *
  * The test sends the fault: none, dependency, loop, network or log.
  */
@@ -19,7 +19,7 @@ const listening = async (server: net.Server): Promise<number> => {
 }
 
 if (process.argv[2] === 'dependency') {
-  // Says honestly how long it took, and takes as long as its path says.
+  // Takes the time in its path, and reports the true time.
   const port = await listening(
     http.createServer((request, response) => {
       const tookMs = Number(request.url!.slice(1))
@@ -31,7 +31,7 @@ if (process.argv[2] === 'dependency') {
   )
   process.on('disconnect', () => process.exit())
   process.send!(port)
-  // Its clients: nobody waits for an answer before the next one asks (an open loop).
+  // Its clients are an open loop: they do not wait for answers.
   process.once('message', (url: string) => {
     const agent = new http.Agent({ keepAlive: true })
     setInterval(() => {
@@ -42,7 +42,7 @@ if (process.argv[2] === 'dependency') {
   let fault = 'none'
   const dependency = fork(import.meta.filename, ['dependency'])
   const dependencyPort = await new Promise<number>(resolve => dependency.once('message', resolve as never))
-  // The way to the dependency: passes bytes on, later when the network is slow.
+  // A proxy to the dependency, which delays bytes when the network is slow.
   const way = net.createServer(near => {
     const far = net.connect(dependencyPort, '127.0.0.1')
     near.on('data', bytes => setTimeout(() => far.write(bytes), fault === 'network' ? 400 : 0))
@@ -63,7 +63,7 @@ if (process.argv[2] === 'dependency') {
   const measured = metrics(guard)
   const [port, scrapePort] = [await listening(server), await listening(http.createServer(measured))]
   setInterval(() => {
-    // Seven tenths of the time: whatever comes in has come in during it.
+    // Blocks 70 % of the time, so that most requests arrive during a block.
     if (fault === 'loop') {
       const untilMs = Date.now() + 350
       while (Date.now() < untilMs);

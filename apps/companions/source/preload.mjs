@@ -1,5 +1,5 @@
-// Loaded before an app: OpenTelemetry's auto-instrumentation, and prom-client's default metrics, read every second as
-// a scrape would.
+// Loaded before an app: OpenTelemetry's auto-instrumentation, and the default metrics of prom-client, which are read
+// every second, like by a scrape.
 import '@opentelemetry/auto-instrumentations-node/register'
 import { collectDefaultMetrics, register } from 'prom-client'
 

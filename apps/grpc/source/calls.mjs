@@ -1,4 +1,4 @@
-// The main calls, one line each: what came back, with its status.
+// The main calls. Prints one line each, with the result and its status.
 import { clientOf } from './service.mjs'
 
 const client = clientOf()

@@ -19,7 +19,7 @@ const score = number =>
   })
 await Promise.all(clients.map((_, number) => score(number)))
 
-/** What they get a second; the first second of a longer loop does not count. */
+/** The rate of good calls that the users get. In a loop of more than 2 s, the first second does not count. */
 async function closedLoop(users, durationMs) {
   const began = Date.now()
   const from = durationMs > 2000 ? 1000 : 0
@@ -88,7 +88,7 @@ async function offer(rate, durationMs) {
   }
 }
 
-/** The pause before a client calls again, half more or less; it doubles. */
+/** The pause before the first retry, half more or less, ms. It doubles for each further retry. */
 const FIRST_PAUSE_MS = 100
 
 async function phases(asked) {

@@ -1,4 +1,4 @@
-// The service of stranger.proto, and a client of it for the server ORIGIN names.
+// The service of stranger.proto, and its client for the server in ORIGIN.
 import grpc from '@grpc/grpc-js'
 import loader from '@grpc/proto-loader'
 
@@ -7,6 +7,6 @@ const { Stranger } = proto.stranger
 
 export const service = Stranger.service
 
-/** `options` of the channel: a pool of its own lets several clients have connections of their own. */
+/** `options` are those of the channel. A local subchannel pool gives each client its own connection. */
 export const clientOf = (options = {}) =>
   new Stranger(new URL(process.env.ORIGIN).host, grpc.credentials.createInsecure(), options)

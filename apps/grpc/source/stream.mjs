@@ -1,4 +1,4 @@
-// One of the streams, by name; ends with 1 when it was cut.
+// Runs one of the streams, by name. Ends with 1 if it was cut.
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { clientOf } from './service.mjs'

@@ -1,4 +1,4 @@
-// http-proxy as its README has it: everything to one upstream, WebSockets too.
+// http-proxy as in its README: forwards everything to one upstream, including WebSockets.
 import http from 'node:http'
 import httpProxy from 'http-proxy'
 

@@ -1,4 +1,4 @@
-// What stands behind the proxy: every kind of answer, and a route that only so many can use at once.
+// The upstream of the proxy: every kind of answer, and a route with limited concurrency.
 import { createHash } from 'node:crypto'
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +13,7 @@ const block = Buffer.alloc(1 << 20, 'proxied ')
 const json = (response, status, body, headers = {}) =>
   response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body))
 
-/** Pieces with silences between them. */
+/** Sends three pieces with silences between them. */
 async function inPieces(response, type, piece) {
   response.writeHead(200, { 'Content-Type': type })
   for (let n = 1; n <= 3; n++) {
@@ -89,6 +89,6 @@ const server = http.createServer(async (request, response) => {
 })
 const sockets = new WebSocketServer({ server })
 sockets.on('connection', socket => socket.on('message', data => socket.send(`echo ${data}`)))
-// A keep-alive connection the proxy reuses must not end just then.
+// A keep-alive connection must not end while the proxy reuses it.
 server.keepAliveTimeout = 120_000
 server.listen(Number(process.env.PORT), '127.0.0.1')

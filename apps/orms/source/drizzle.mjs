@@ -1,4 +1,4 @@
-// Drizzle takes a pool of pg or mysql2.
+// Drizzle uses a pool of pg or mysql2.
 import { sql } from 'drizzle-orm'
 import { int, mysqlTable } from 'drizzle-orm/mysql-core'
 import { drizzle as drizzleMysql } from 'drizzle-orm/mysql2'

@@ -1,4 +1,4 @@
-// knex has a pool of its own (tarn) with lone clients of pg or mysql2 in it: each is bound as it is made.
+// knex has its own pool (tarn) of single clients of pg or mysql2. Each client is bound when it is made.
 import knex from 'knex'
 
 export function open({ dialect, connection, size, bind }) {

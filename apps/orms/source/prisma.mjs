@@ -1,9 +1,9 @@
-// Prisma 7 has no engine of its own any more: its adapter takes a pool of pg.
+// Prisma 7 no longer has its own engine. Its adapter uses a pool of pg.
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { PrismaClient } from './generated/client.ts'
 
-/** Its own limits on transactions, out of the way, ms. */
+/** The limits of Prisma on transactions, ms. They are long so that they never apply. */
 const LONG_MS = 60_000
 
 export function open({ connection, size, bind }) {

@@ -1,7 +1,7 @@
-// Sequelize has a pool of its own with lone clients in it: each is bound by a hook.
+// Sequelize has its own pool of single clients. A hook binds each.
 import { DataTypes, Sequelize } from 'sequelize'
 
-// It warns of every rollback that failed, whatever its options say; there are thousands of them here.
+// Sequelize warns about every failed rollback, with any options. There are thousands of them here.
 const { warn } = console
 console.warn = (...words) => {
   if (!/We are killing its connection/.test(String(words[0]))) warn(...words)
@@ -25,8 +25,8 @@ export async function open({ dialect, connection, size, bind }) {
     },
     { tableName: 'orm_writes', timestamps: false },
   )
-  // As apps do when they start. Otherwise the first request asks for the server's version, with its own deadline, and all
-  // that come meanwhile share its answer.
+  // Connects first, like apps at their start. Otherwise the first request asks for the version of the server under its
+  // own deadline, and all requests that arrive before the answer share it.
   await db.authenticate()
   const doing = transaction => ({
     insert: (history, id) => Write.create({ history, id }, { transaction }),

@@ -1,4 +1,4 @@
-// TypeORM makes a pool of pg or mysql2, which is bound once it is there.
+// TypeORM makes a pool of pg or mysql2, which is bound after its creation.
 import { DataSource, EntitySchema } from 'typeorm'
 
 const Write = new EntitySchema({

@@ -1,4 +1,4 @@
-// Asks the app to replicate one of its databases into another for as long as it runs, and writes after long silences.
+// Lets the app replicate one of its databases into another continuously, and writes after long silences.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const origin = process.env.ORIGIN

@@ -1,4 +1,4 @@
-// A socket.io server that checks a password at every handshake: its dearest route.
+// A socket.io server that checks a password at every handshake, which is its most expensive route.
 import { scryptSync } from 'node:crypto'
 import http from 'node:http'
 import { Server } from 'socket.io'

@@ -1,4 +1,4 @@
-// Verdaccio by its own command, with a configuration and a package of many versions made for this run.
+// Verdaccio with its own command, a configuration, and a package with many versions made for this run.
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,4 +1,4 @@
-// The registry Verdaccio proxies: one package, whose tarball comes in two pieces with 12 s between them.
+// The registry behind Verdaccio: one package, whose tarball arrives in two pieces with 12 s between them.
 import { createHash } from 'node:crypto'
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** A module that takes its time when it is loaded. */
+/** A module that holds the loop while it loads. */
 function used() {}
 const untilMs = performance.now() + globalThis.plantedMs
 let sum = 0

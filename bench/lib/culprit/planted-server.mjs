@@ -1,8 +1,8 @@
 /**
- * Stalls on request: GET /plant/FORM?ms=N holds the loop for about N ms, in one of the forms below. The lines that hold it
- * end in `planted: FORM`; what follows them calls on, so that a stack which is taken too late is on another line. Lines that
- * end in `prepares` may hold the loop too: at the start, and before a stall.
- * GET /report has each stall with what meltproof said of it, /usage the CPU and memory of this process.
+ * Stalls on request: GET /plant/FORM?ms=N holds the loop for about N ms, in one of the forms below. The lines that hold
+ * it end in `planted: FORM`. More calls follow each of them, so that a stack that is captured too late shows another
+ * line. Lines that end in `prepares` may also hold the loop: at the start, and before a stall. GET /report has each
+ * stall and the records of meltproof, /usage the CPU and memory of this process.
  */
 import { pbkdf2Sync } from 'node:crypto'
 import { subscribe } from 'node:diagnostics_channel'
@@ -21,7 +21,7 @@ const { typed } = await import(typedFile)
 const addon = addonFile === '' ? undefined : require(addonFile)
 const lateFile = join(import.meta.dirname, 'late.cjs')
 
-/** Keeps results in use, or the optimiser would remove the work that makes them. */
+/** Uses results, because otherwise the optimiser would remove the work that makes them. */
 const kept = [undefined]
 function used(value) {
   kept[0] = value
@@ -32,7 +32,7 @@ writeFileSync(bigFile, 'é'.repeat(2_000_000)) // prepares
 process.on('disconnect', () => process.exit())
 process.on('exit', () => require('node:fs').rmSync(bigFile, { force: true }))
 
-/** How much of each takes a millisecond here. */
+/** Amount of each work that takes a millisecond on this machine. */
 const perMs = {}
 function calibrate(name, amount, act) {
   act(amount) // prepares
@@ -63,7 +63,7 @@ const template = new Function(
 const rested = new Worker('setInterval(() => {}, 1000)', { eval: true })
 rested.unref()
 
-/** What is prepared before the stall; then the stall. */
+/** Each form prepares its stall, and returns a function that stalls. */
 const forms = {
   regex: ms => {
     const text = 'a'.repeat(2000)
@@ -186,7 +186,7 @@ for (const file of [import.meta.filename, lateFile, join(import.meta.dirname, 't
 
 const stalls = []
 const culprits = []
-/** When lines ran that prepare. */
+/** Times in which preparing lines ran. */
 const others = []
 function preparing(act) {
   const fromMs = performance.now()
@@ -208,7 +208,7 @@ const server = createServer(async (request, response) => {
   else {
     const ms = Number(searchParams.get('ms'))
     const act = preparing(() => forms[form](ms))
-    // What was prepared is no part of the stall.
+    // Separates the preparation from the stall.
     await new Promise(resolve => setTimeout(resolve, 100))
     const hold = form === 'regex' || form === 'fs' || form === 'loop' || form === 'template' ? forms[form](ms) : act
     const fromMs = performance.now()
@@ -218,7 +218,7 @@ const server = createServer(async (request, response) => {
     response.end('held')
   }
 })
-// A client that was made to wait must not find its connection closed.
+// A client that waited through a stall must not find its connection closed.
 server.keepAliveTimeout = 600_000
 others.push({ fromMs: 0, toMs: performance.now() })
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))

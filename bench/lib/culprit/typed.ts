@@ -1,4 +1,4 @@
-/** Compiled to JavaScript with a source map beside it: its lines are not those that run. */
+/** Compiled to JavaScript with a source map, so that its lines differ from those that run. */
 interface Total {
   readonly of: number
 }

@@ -1,1 +1,1 @@
-/** A process that does nothing; also what `--import` and `--require` of nothing take. */
+/** A process that does nothing. Also shows the cost of an empty `--import` or `--require`. */

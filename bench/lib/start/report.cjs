@@ -1,8 +1,10 @@
-/** Given to --require in every arm of bench/start.ts: at its end the process writes what it took to the file REPORT. */
+/**
+ * Preloaded with --require in every arm of bench/start.ts. At its end, the process writes its usage to the file REPORT.
+ */
 process.on('exit', () => {
   const { user, system } = process.cpuUsage()
   const { maxRSS } = process.resourceUsage()
-  // After the figures, which it would raise. Worker threads run this file too.
+  // Loaded after the figures were read, because it would raise them. Worker threads run this file too.
   if (!require('node:worker_threads').isMainThread) return
   const { readFileSync, writeFileSync } = require('node:fs')
   const privateKb = Number(/^RssAnon:\s*(\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])

@@ -1,4 +1,4 @@
-/** A pool of 16 worker threads, each of which answers once, as Piscina starts them. */
+/** A pool of 16 worker threads, each of which answers once, like those of Piscina. */
 const { isMainThread, parentPort, Worker } = require('node:worker_threads')
 if (isMainThread) {
   const workers = Array.from({ length: 16 }, () => new Worker(__filename))

@@ -35,7 +35,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
   stats: async () => (await import('./commands/stats.ts')).registerStats,
 }
 
-/** Registers the command that is called, or all of them for help and for a name that no command has. */
+/** Registers the command that is called, or all of them for help and for an unknown name. */
 async function registerCommands(called: string): Promise<void> {
   const one = Object.hasOwn(COMMANDS, called) ? COMMANDS[called] : undefined
   for (const load of one === undefined ? Object.values(COMMANDS) : [one]) (await load())(program)
@@ -54,7 +54,7 @@ const fail = (error: unknown): void => {
   } else if (error instanceof CommanderError) {
     if (error.exitCode === 0) return
     if (error.code === 'commander.help') process.stderr.write(program.helpInformation())
-    else process.stderr.write(`meltlab: ${oneSentence(error.message)}; ${helpOf(error)} --help lists what there is\n`)
+    else process.stderr.write(`meltlab: ${oneSentence(error.message)}; see ${helpOf(error)} --help\n`)
     process.exitCode = 2
   } else {
     process.stderr.write(`meltlab: this is a bug in meltlab:\n${(error as Error)?.stack ?? String(error)}\n`)
@@ -84,7 +84,7 @@ for (const stream of [process.stdout, process.stderr]) {
 export async function main(): Promise<void> {
   try {
     await registerCommands(process.argv[2] ?? '')
-    // Lets the handlers run for a signal that came while the command was loading.
+    // Lets the handlers run for a signal that arrived while the command was loading.
     await setImmediate()
     await program.parseAsync()
   } catch (error) {

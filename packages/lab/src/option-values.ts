@@ -5,7 +5,7 @@ import { UserError } from './user-error.ts'
 /** Options of commander with these names. */
 export type Given<Names extends string, Value> = Readonly<Record<Names, Value>>
 
-/** As commander returns them: files, and whether any certificate is trusted. */
+/** The TLS options in commander's form: files, and whether any certificate is trusted. */
 export interface TlsFlags {
   readonly insecure?: true
   readonly cacert?: string

@@ -1,7 +1,7 @@
 /**
- * Handles Ctrl-C and similar signals, before the rest of the lab is loaded: imports no other file of it. Until a
- * command subscribes, a signal ends the process at once. With npm (`npx meltlab`) one key press arrives twice, because
- * npm forwards the signal.
+ * Handles Ctrl-C and similar signals. Imports no other file of the lab, so that it works while those are loaded. Until
+ * a command subscribes, a signal ends the process at once. With npm (`npx meltlab`) one key press arrives twice,
+ * because npm forwards the signal.
  */
 import process from 'node:process'
 

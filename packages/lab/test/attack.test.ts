@@ -1,4 +1,4 @@
-/** `meltlab attack` as its user meets it: exit codes, sentences, one document. */
+/** `meltlab attack` as its user sees it: exit codes, sentences, one document. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -55,7 +55,7 @@ describe('meltlab attack', () => {
     }
     assert.equal(typeof document.certified, 'boolean')
     assert.ok(Array.isArray(document.why))
-    // Of this version, whole and without a fault: what it says of itself is checked against the schema.
+    // checkAttack() verifies the document against the schema of this version.
     assert.equal(checkAttack(document, 'stdout').seconds.length, 1)
   })
 
@@ -365,7 +365,7 @@ describe('meltlab attack', () => {
   it('prints help on stdout', () => {
     const { status, stdout } = spawnSync(process.execPath, [CLI, 'attack', '--help'], { encoding: 'utf8' })
     assert.equal(status, 0)
-    assert.match(stdout, /--duration <duration> +how long \(default: 10s\)/)
+    assert.match(stdout, /--duration <duration> +duration of the load \(default: 10s\)/)
   })
 })
 

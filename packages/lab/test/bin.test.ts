@@ -1,4 +1,4 @@
-/** The file that npm links as `meltlab`: in a checkout it builds what is missing, and only then. */
+/** The file that npm links as `meltlab`. In a checkout without a build, it builds; otherwise it does not. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,9 @@ import { test } from 'node:test'
 const lab = join(import.meta.dirname, '..')
 const SAYS = 'process.stdout.write(process.argv.slice(2).join())'
 
-/** A repository of this shape, with a build of `build`, and what `meltlab a b` does in it. */
+/**
+ * Creates a repository with these files, runs `meltlab a b` in it, and returns the result. `build` is its build script.
+ */
 function ran(files: Readonly<Record<string, string>>, build = 'false') {
   const root = mkdtempSync(join(tmpdir(), 'meltlab bin-'))
   try {

@@ -1,4 +1,4 @@
-/** The command line that a result shows, with which the run can be repeated, and the path of its report. */
+/** The command line in a result, which repeats the run, and the path of its report. */
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { test } from 'node:test'

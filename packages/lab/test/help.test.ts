@@ -1,4 +1,4 @@
-/** What a stranger types first: help that fits a terminal, and mistakes that lead to it. */
+/** The first commands of a new user: help that fits a terminal, and errors that point to it. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ for (const [n, name] of own.entries()) {
   test(`${name}: an unknown option is refused in one line that points to its help`, () => {
     const { code, stdout, stderr } = refusals[n]!
     assert.deepEqual([code, stdout], [2, ''])
-    assert.equal(stderr, `meltlab: unknown option '--wrong'; meltlab ${name} --help lists what there is\n`)
+    assert.equal(stderr, `meltlab: unknown option '--wrong'; see meltlab ${name} --help\n`)
   })
 }
 
@@ -44,10 +44,7 @@ test('meltlab without a command prints the help on stderr', async () => {
 
 test('an unknown command is refused in one line', async () => {
   const { code, stderr } = await runCli(['melts'])
-  assert.deepEqual(
-    [code, stderr],
-    [2, `meltlab: unknown command 'melts' (did you mean melt?); meltlab --help lists what there is\n`],
-  )
+  assert.deepEqual([code, stderr], [2, `meltlab: unknown command 'melts' (did you mean melt?); see meltlab --help\n`])
 })
 
 test('the list of scenarios fits 80 columns', async () => {

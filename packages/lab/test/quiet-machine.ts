@@ -1,4 +1,4 @@
-/** Checks that only a quiet machine can pass: on a busy one what takes long may take too long. */
+/** Checks that may fail on a busy machine, where the measured times may be too long. */
 import type { TestContext } from 'node:test'
 
 /** Other programs may use less than this many cores. */
@@ -6,7 +6,7 @@ const QUIET = 0.5
 
 export const isQuiet = (foreign: number | undefined): boolean => (foreign ?? 0) < QUIET
 
-/** If the check fails on a busy machine, the test is skipped. `foreign`: CPU that other programs used, cores; undefined if unknown. */
+/** Skips a failed test if the machine was busy. `foreign`: CPU of other programs, cores; undefined if unknown. */
 export function onAQuietMachine(context: TestContext, foreign: number | undefined, check: () => void): void {
   try {
     check()

@@ -1,4 +1,4 @@
-/** Runs the real command as a process of its own, and tells what it said and what it left behind. */
+/** Runs the real command in its own process, and returns its output and the processes it left behind. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -19,10 +19,10 @@ export interface CliEnd {
 export type Kill = (signal: NodeJS.Signals) => void
 
 export interface CliOptions {
-  /** Sees all of stderr so far, each time there is more, and may signal the process. */
+  /** Called with all of stderr so far on each new output. It may signal the process. */
   readonly onStderr?: ((text: string, kill: Kill) => void) | undefined
   readonly onStart?: (kill: Kill, stdin: NodeJS.WritableStream) => unknown
-  /** Put into the environment of the command and so of everything it starts: {@link carrying} finds strays by it. */
+  /** Set in the environment of the command and of every process it starts, so that {@link carrying} finds strays. */
   readonly mark?: string
 }
 
@@ -40,7 +40,7 @@ export async function runCli(args: readonly string[], { onStderr, onStart, mark 
     stderr += text
     onStderr?.(stderr, kill)
   })
-  child.stdin.on('error', () => undefined) // it may end before it has read everything
+  child.stdin.on('error', () => undefined) // the command may end before it has read everything
   const closed = once(child, 'close') as Promise<[number | null]>
   if (onStart === undefined) child.stdin.end()
   else await onStart(kill, child.stdin)
@@ -49,15 +49,15 @@ export async function runCli(args: readonly string[], { onStderr, onStart, mark 
 }
 
 /**
- * How commands end that end before they start anything, such as `--help` and a wrong option. All in one process, because
- * loading `meltlab` takes longer than what they do; a process of its own for each would show the same.
+ * Runs commands that end before they start anything, such as `--help` and invalid options. All run in one process,
+ * because loading `meltlab` takes longer than the commands; separate processes would give the same results.
  */
 export async function runEach(lists: readonly (readonly string[])[]): Promise<readonly CliEnd[]> {
   const { stdout } = await execute(process.execPath, [runEachFile, JSON.stringify(lists)])
   return JSON.parse(stdout) as CliEnd[]
 }
 
-/** Command lines of the processes that carry the mark and still live. */
+/** Command lines of the running processes that carry the mark. */
 export async function carrying(mark: string): Promise<string[]> {
   if (process.platform !== 'linux') return []
   return (await allProcesses()).flatMap(({ pid, state }) => {
@@ -66,7 +66,7 @@ export async function carrying(mark: string): Promise<string[]> {
         state !== 'Z' && readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${MARK}=${mark}`)
       return marked ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`] : []
     } catch {
-      return [] // ended meanwhile
+      return [] // ended before it was read
     }
   })
 }

@@ -1,11 +1,11 @@
 /**
- * Runs commands of `meltlab` that end before they start anything, one after the other in this process; see runEach() in
+ * Runs commands of `meltlab` that end before they start anything, one after the other in this process. See runEach() in
  * run-cli.ts. The argument is the list of their arguments, as JSON.
  */
 import type { CliEnd } from './run-cli.ts'
 
 const print = process.stdout.write.bind(process.stdout)
-// Each copy of main.ts adds its own.
+// Each copy of main.ts adds its own listeners.
 process.stdout.setMaxListeners(0)
 process.stderr.setMaxListeners(0)
 
@@ -20,7 +20,7 @@ for (const args of JSON.parse(process.argv[2]!) as string[][]) {
   }
   process.argv = [process.execPath, 'meltlab', ...args]
   process.exitCode = 0
-  // A copy of its own: commander keeps the options of the command before.
+  // Imports a new copy, because commander keeps the options of the command before.
   const { main } = (await import(`../src/main.ts?${ends.length}`)) as typeof import('../src/main.ts')
   await main()
   ends.push({ code: Number(process.exitCode), ...said })

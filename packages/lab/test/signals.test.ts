@@ -1,4 +1,4 @@
-/** Ctrl-C and its kin may come at any time: `meltlab` has an exit code for each, from its first moment. */
+/** Ctrl-C and other signals may arrive at any time. `meltlab` has an exit code for each from its start. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { onSignal } from '../src/signals.ts'
 
 const source = (name: string): string => fileURLToPath(new URL(`../src/${name}`, import.meta.url))
 
-/** Sends it as soon as there is a listener. Node's own part of that is done then. */
+/** Sends the signal as soon as there is a listener, when the setup by Node itself is complete. */
 const atOnce = (signal: string): string =>
   `data:text/javascript,process.on('newListener',name=>name==='${signal}'%26%26process.kill(process.pid,name))`
 
@@ -23,7 +23,7 @@ async function interrupted(signal: NodeJS.Signals): Promise<{ code: number | nul
   return { code, stderr }
 }
 
-// Whatever the command is: nothing has looked at it yet, as the last test says.
+// This holds for every command, because the command line is not read yet (see the last test).
 for (const [signal, code, by] of [
   ['SIGINT', 130, 'Ctrl-C'],
   ['SIGTERM', 143, 'SIGTERM'],

@@ -1,4 +1,4 @@
-/** The commands that start an app, on one that uses TLS with a certificate which signs itself. */
+/** The commands that start an app, with an app that has a self-signed certificate. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,11 +13,11 @@ import { app } from './melt/meltlab.ts'
 
 const APP = ['--', process.execPath, app('https')]
 const MELT = ['melt', '--quick', '--no-recovery', '--at', '0.5', '--connections', '20']
-// The rate is given, so that the run is as long as this.
+// With a given capacity, the run has this length.
 const LIVE = ['live', '--capacity', '20', '--for', '3s']
 
-// They wait far more than they work.
-describe('an app with a certificate that signs itself', { concurrency: 3 }, () => {
+// These tests mostly wait, so they can run concurrently.
+describe('an app with a self-signed certificate', { concurrency: 3 }, () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'meltlab-tls-'))
   const file = (name: string): string => path.join(folder, name)
   before(() => {
@@ -41,7 +41,7 @@ describe('an app with a certificate that signs itself', { concurrency: 3 }, () =
     return JSON.parse(readFileSync(path.join(out, made!, 'result.json'), 'utf8')).measured as Measured
   }
 
-  // Both ways to trust become one value, the same for every command (attack/tls-files.ts): each once is enough.
+  // Both ways to trust become one value for all commands (attack/tls-files.ts), so one test of each suffices.
   it('is measured by melt with --cacert with the certificate itself, bare and protected', async () => {
     const { rows, capacity } = await measured<MeltMeasured>([...MELT, '--cacert', file('own.pem')])
     assert.ok(capacity!.rate > 0)

@@ -1,4 +1,4 @@
-/** Where results can not be written nothing is measured: one sentence first, not a lost run at the end. */
+/** If results cannot be written, nothing is measured: the error comes first, instead of a lost run at the end. */
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ for (const [args, option] of [
     assert.match(
       stderr,
       new RegExp(
-        `^meltlab: nothing can be written to ${file}.* \\(a file is in the way\\); name another folder with ${option}\n$`,
+        `^meltlab: cannot write to ${file}.* \\(a file is in the way\\); name another folder with ${option}\n$`,
       ),
     )
     assert.equal(stderr.trim().split('\n').length, 1)
@@ -45,7 +45,7 @@ test('checkWritable() refuses a folder in a file system that creates none', {
 }, () => {
   assert.throws(
     () => checkWritable('/proc/runs', '--out'),
-    /nothing can be written to \/proc\/runs \(no folder can be created there\)/,
+    /cannot write to \/proc\/runs \(no folder can be created there\)/,
   )
 })
 

@@ -1,7 +1,7 @@
-/** What Kubernetes makes of the load that instances tell (deploy/kubernetes). Pure. */
+/** Computes replica counts as Kubernetes does from the load that instances report (deploy/kubernetes). Pure. */
 
 export const TARGET = 0.7
-/** HPA changes nothing when the metric is that near to its target. */
+/** HPA changes nothing while the metric is within this share of its target. */
 const TOLERANCE = 0.1
 
 /** HPA with a metric of type Pods, and KEDA with `metricType: Value`. */
@@ -11,8 +11,8 @@ export function replicas(now: number, meanLoad: number): number {
 }
 
 /**
- * HPA of type Pods where some of `loads` are missing, as of pods that Prometheus has not seen yet: these are taken to be idle
- * when there would be more, and on target when there would be fewer.
+ * HPA with a metric of type Pods when some of `loads` are missing, because Prometheus has not scraped those pods yet.
+ * HPA counts a missing pod as idle when it would scale up, and as on target when it would scale down.
  */
 export function replicasOf(loads: readonly (number | undefined)[]): number {
   const mean = (of: readonly number[]): number => of.reduce((sum, load) => sum + load, 0) / of.length
@@ -24,20 +24,20 @@ export function replicasOf(loads: readonly (number | undefined)[]): number {
   return grows ? Math.max(loads.length, all) : Math.min(loads.length, all)
 }
 
-/** Evaluations, one every 15 s, in `stabilizationWindowSeconds` and in `periodSeconds` of scaling down. */
+/** `stabilizationWindowSeconds` and the `periodSeconds` of scaling down, in evaluations of 15 s. */
 const STABILIZED = 20
 const PERIOD = 4
-/** What one period leaves. */
+/** Scaling down keeps at least this share of the replicas in one period. */
 const LEFT = 0.9
-/** Scaling up, at once. */
+/** Scaling up multiplies the replicas by at most this factor in one evaluation. */
 const MOST_TIMES = 10
 
-/** The `behavior` of deploy/kubernetes/hpa.yaml. */
+/** Implements the `behavior` of deploy/kubernetes/hpa.yaml. */
 export class Autoscaler {
   readonly #counts: number[] = []
   readonly #wanted: number[] = []
 
-  /** How many there are to be after one more evaluation. */
+  /** Returns the replica count after one more evaluation. */
   evaluate(now: number, meanLoad: number): number {
     this.#counts.push(now)
     const wants = replicas(now, meanLoad)
@@ -48,7 +48,7 @@ export class Autoscaler {
   }
 }
 
-/** How many there are after each evaluation. */
+/** Returns the replica count before the first evaluation and after each one. */
 export function counts(first: number, evaluations: number, meanLoad: (replicas: number) => number): number[] {
   const autoscaler = new Autoscaler()
   const all = [first]

@@ -1,13 +1,13 @@
 /**
- * How many handlers of a simulated process are at work, and how many of these contend: wait for the core, a connection or a
- * lock that others have. The rest progress by themselves: they wait for a timer, a dependency with room, the client, or
- * hold a connection.
+ * Counts the handlers of a simulated process that are at work, and those of them that contend: they wait for the core,
+ * or for a connection or lock that other requests hold. The others progress by themselves: they wait for a timer, the
+ * client or a dependency with free capacity, or they hold a connection.
  */
 export class Census {
-  /** The most at work at once, and the most that contended at once. */
+  /** The most handlers at work at once, and the most that contended at once. */
   mostInService = 0
   mostContending = 0
-  /** Those that left in each second of the run, refusals (a status of 400 and above) not counted. */
+  /** Requests that left in each second of the run. Refusals (a status of 400 and above) are not counted. */
   readonly #leftIn: number[] = []
   #inService = 0
   #alone = 0
@@ -29,18 +29,18 @@ export class Census {
     this.#leftIn[second] = (this.#leftIn[second] ?? 0) + 1
   }
 
-  /** One of them goes on by itself. */
+  /** One handler progresses by itself from now on. */
   rests(): void {
     this.#alone++
   }
 
-  /** And no longer. */
+  /** That handler contends again. */
   resumes(): void {
     this.#alone--
     this.#note()
   }
 
-  /** The most that left within one second. */
+  /** The most requests that left within one second. */
   get mostLeft(): number {
     return this.#leftIn.reduce((most, left) => Math.max(most, left ?? 0), 0)
   }

@@ -1,7 +1,7 @@
 /**
- * Cold starts near the capacity, on machines as they are: the compiler has seen nothing yet, there is garbage, and others
- * take slices of the core. Without these three the simulator sheds nobody where real servers do. Their figures are those
- * of the recordings (recorded/).
+ * Cold starts near capacity on realistic machines: no code is compiled yet, garbage is collected, and other processes
+ * take slices of the core. Without these three the simulator sheds nothing where real servers do. Their figures come
+ * from the recordings (recorded/).
  */
 import { type Core, leftBy, type Slices, stolenSlices } from './core.ts'
 import type { Random } from './random.ts'
@@ -10,24 +10,25 @@ import type { Step, Workload } from './workload.ts'
 
 export interface Machine {
   readonly name: string
-  /** Who else uses the core. */
+  /** The slices of the core that other processes take. */
   readonly slices: Slices
 }
 
 export const MACHINES: readonly Machine[] = [
-  // What the kernel and the process's own threads take.
+  // The kernel and the process's own threads take this much.
   { name: 'alone', slices: { everyMs: 100, forMs: 1.1 } },
-  // Another process wants the core for a fifth of a second every few; Linux gives each of them 4 ms at a time.
+  // Another process uses the core for a fifth of a second every few seconds. Linux gives each of the two 4 ms at a
+  // time.
   { name: 'beside a neighbour', slices: { everyMs: 3000, forMs: 4, inARow: 25 } },
 ]
 
-/** This work in a process that has just started, on this machine. */
+/** Runs this workload in a process that has just started, on this machine. */
 export function cold(workload: Workload, { slices }: Machine): Workload {
   const core = (random: Random): Core => stolenSlices(random, slices)
   return { warmUp: { times: 1.1, requests: 300 }, gc: { everyRequests: 200, pauseMs: 4 }, ...workload, core }
 }
 
-/** Parsing, routing and writing, where it matters: beside a route of 0.2 ms; ms. */
+/** CPU for parsing, routing and writing, ms. It matters next to a route of 0.2 ms. */
 const HANDLING_MS = 0.1
 
 const heavy = (): Step[] => Array.from({ length: 4 }, (): Step[] => ['yield', { cpu: 5 }]).flat()
@@ -35,7 +36,7 @@ const cheap = (): Step[] => [{ cpu: 0.2 + HANDLING_MS }]
 const CPU5 = 1000 / 5.0356
 const HEAVY = 1000 / 20.0356
 
-/** Cheap ones come 200 times a second beside so many heavy ones. */
+/** Mixes 200 cheap requests per second with `heavyRate` heavy ones. */
 function cheapBeside(heavyRate: number): Workload {
   const total = heavyRate + 200
   return {
@@ -51,8 +52,9 @@ function cheapBeside(heavyRate: number): Workload {
 const SECONDS = 12
 
 /**
- * Real frameworks compile far more than a bare handler: their first requests take several times as long. At 70 % of the
- * warm capacity a queue of up to 0.8 s builds up, and drains. Without admission everybody is served within the second.
+ * Real frameworks compile far more code than a bare handler, so their first requests take several times as long. At 70
+ * % of the warm capacity, a queue of up to 0.8 s builds up and drains. Without admission every request is answered
+ * within a second.
  */
 const FRAMEWORKS: readonly Scenario[] = [
   { name: 'a small framework, cold, at 0.7x', rate: 900, cpuMs: 0.75, warmUp: { times: 8, requests: 200 } },
@@ -72,7 +74,10 @@ const FRAMEWORKS: readonly Scenario[] = [
   noShed: true,
 }))
 
-/** Loads are multiples of what the core does on that machine, warm. Nobody needs to be shed: without admission (nearly) all are good. */
+/**
+ * Loads are multiples of what a warm core does on that machine. No request needs to be shed: without admission (nearly)
+ * all are good.
+ */
 const NEAR_CAPACITY: readonly Scenario[] = MACHINES.flatMap(machine => {
   const core = leftBy(machine.slices)
   return [

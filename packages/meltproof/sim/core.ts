@@ -1,17 +1,20 @@
-/** What the machine gives the process: how much wall time so much CPU takes, from a time on. */
+/** Returns the wall time, ms, that `cpuMs` of CPU takes on this machine from `nowMs` on. */
 import type { Random } from './random.ts'
 
 export type Core = (nowMs: number, cpuMs: number) => number
 
-/** A core of our own. */
+/** A core that no other process uses. */
 export const wholeCore: Core = (_, cpuMs) => cpuMs
 
-/** A share of a core that changes with time: 1 alone, 0.5 beside a neighbour as hungry as we are. */
+/** A share of a core that changes with time: 1 alone, 0.5 next to an equally busy process. */
 export function sharedCore(share: (nowMs: number) => number): Core {
   return (nowMs, cpuMs) => cpuMs / share(nowMs)
 }
 
-/** A neighbour whose hunger changes at random: for every stretch of `everyMs` it leaves us between `least` and all. */
+/**
+ * A neighbour whose demand changes at random. In each stretch of `everyMs` it leaves between `least` and all of the
+ * core.
+ */
 export function noisyNeighbour(random: Random, least: number, everyMs: number): Core {
   const shares: number[] = []
   return sharedCore(nowMs => {
@@ -21,17 +24,19 @@ export function noisyNeighbour(random: Random, least: number, everyMs: number): 
   })
 }
 
-/** Others who take the core now and then, whatever we do; on average, ms. */
+/** Mean times, ms, of other processes that take the core now and then, whatever this process does. */
 export interface Slices {
-  /** Between one visit and the next. */
+  /** Time between two visits. */
   readonly everyMs: number
-  /** One slice. */
+  /** Length of one slice. */
   readonly forMs: number
-  /** So many slices a visit, each of them after as long a turn of ours: a fair scheduler halves the core meanwhile. */
+  /**
+   * Slices per visit. Between them this process runs for as long, because a fair scheduler halves the core. @default 1
+   */
   readonly inARow?: number
 }
 
-/** Gaps and slices are exponential. A slice that begins while we rest has passed when we want to work. */
+/** Gaps and slices are exponential. A slice that falls into an idle time of this process does not delay it. */
 export function stolenSlices(random: Random, { everyMs, forMs, inARow = 1 }: Slices): Core {
   let from = random.exponential(everyMs)
   let until = from + random.exponential(forMs)
@@ -53,8 +58,8 @@ export function stolenSlices(random: Random, { everyMs, forMs, inARow = 1 }: Sli
 }
 
 /**
- * Pauses at known times, in order: in the middle of what runs then, or of what runs next. Made for one run: it remembers
- * which are over.
+ * Pauses at known times, in order. Each interrupts the work under way, or delays the next. Use one instance per run,
+ * because it remembers which pauses are over.
  */
 export function interrupted(pauses: readonly (readonly [atMs: number, forMs: number])[]): Core {
   let next = 0
@@ -65,15 +70,15 @@ export function interrupted(pauses: readonly (readonly [atMs: number, forMs: num
   }
 }
 
-/** What such others leave of the core. */
+/** Returns the share of the core that such slices leave, on average. */
 export function leftBy({ everyMs, forMs, inARow = 1 }: Slices): number {
   const taken = inARow * forMs
   return 1 - taken / (everyMs + (inARow - 1) * forMs + taken)
 }
 
 /**
- * A CPU quota as Linux's CFS bandwidth control enforces it: so much CPU in every period, and once it is spent the
- * process stands still until the next. From and to: outside of these times there is no quota.
+ * A CPU quota as Linux's CFS bandwidth control enforces it: `quotaMs` of CPU in every period. Once it is spent, the
+ * process stops until the next period. The quota applies only between `fromMs` and `toMs`.
  */
 export function cpuQuota(quotaMs: number, periodMs: number, fromMs: number, toMs: number): Core {
   let period = -1

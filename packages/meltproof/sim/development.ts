@@ -1,9 +1,12 @@
-/** What the limiter was developed on besides scenarios.ts: servers that idle while handlers wait, and cold starts. */
+/**
+ * Scenarios, in addition to scenarios.ts, that the limiter was developed on: servers that idle while handlers wait, and
+ * cold starts.
+ */
 import { noisyNeighbour } from './core.ts'
 import { answersNobody, CPU5, cpu5, draft, every, pool50, poolOf, type Scenario, waits } from './scenarios.ts'
 import type { Step } from './workload.ts'
 
-/** Code that has not been compiled yet costs more: so many times at the start, less and less within so many ms. */
+/** Code that is not compiled yet costs `times` as much at first. The excess decays exponentially over `withinMs`. */
 export const cold = (steps: readonly Step[], nowMs: number, times: number, withinMs: number): Step[] => {
   const cost = 1 + (times - 1) * Math.exp(-nowMs / withinMs)
   return steps.map(step => (typeof step === 'object' && 'cpu' in step ? { cpu: step.cpu * cost } : step))
@@ -21,7 +24,7 @@ const coldCpu = (load: number, seconds: number, beside: object = {}): Scenario =
   })
 
 export const DEVELOPMENT: readonly Scenario[] = [
-  // A server that idles.
+  // Servers that idle.
   draft('a model gateway: 40/s of 15 s', {
     workload: { rate: () => 40, steps: () => waits(15_000) },
     seconds: 60,
@@ -116,7 +119,7 @@ export const DEVELOPMENT: readonly Scenario[] = [
     ideal: s => (s < 20 ? 0.01 : 200),
     changesAt: [20],
   }),
-  // Cold.
+  // Cold starts.
   coldCpu(0.9, 12),
   coldCpu(0.9, 12, { gc: { everyRequests: 100, pauseMs: 15 } }),
   coldCpu(0.8, 12, { core: (random: never) => noisyNeighbour(random, 0.7, 100) }),
@@ -156,7 +159,7 @@ export const DEVELOPMENT: readonly Scenario[] = [
     changesAt: [],
   }),
   draft('pool at 0.95x, cold', { workload: { rate: () => 190, steps: pool50 }, seconds: 12, changesAt: [] }),
-  // A pool behind a resting loop.
+  // A pool behind an idle loop.
   ...[1.1, 3, 10].map(k =>
     draft(`pool of 20 of 100 ms at ${k}x`, {
       workload: { rate: () => k * 200, steps: random => poolOf(50 + 100 * random.next()), poolSize: 20 },

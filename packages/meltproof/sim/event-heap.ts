@@ -1,4 +1,7 @@
-/** A binary min-heap of things due at a time; ties leave in the order they came. */
+/**
+ * An entry of the binary min-heap: something due at a time. Entries due at the same time leave in the order of
+ * insertion.
+ */
 interface Item<T> {
   readonly at: number
   readonly order: number
@@ -13,7 +16,7 @@ export class EventHeap<T> {
     return this.#items.length
   }
 
-  /** When the next is due; Infinity when there is none. */
+  /** When the next entry is due; Infinity when the heap is empty. */
   get nextAt(): number {
     return this.#items[0]?.at ?? Number.POSITIVE_INFINITY
   }

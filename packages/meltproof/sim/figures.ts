@@ -1,8 +1,8 @@
-/** What a simulated run amounts to, as tests and the comparison of limiters need it. */
+/** Summarises a simulated run for the tests and for the comparison of limiters. */
 import type { Scenario } from './scenarios.ts'
 import type { SimResult } from './service.ts'
 
-/** Answers within the SLO per second, over seconds [from, to). */
+/** Answers within the SLO, per second, over seconds [from, to). */
 export function goodRate(result: SimResult, from: number, to = result.seconds.length): number {
   let good = 0
   for (let s = from; s < to; s++) good += result.seconds[s]!.good
@@ -10,24 +10,24 @@ export function goodRate(result: SimResult, from: number, to = result.seconds.le
 }
 
 /**
- * Goodput as a share of what perfect admission would have reached, over seconds [from, to). Not the first second, in
- * which it starts cold, nor the last, whose requests are served after it without any to compete with.
+ * Goodput as a share of what perfect admission would have reached, over seconds [from, to). By default it skips the
+ * first second, which is cold, and the last, whose requests are served without competition after the run.
  */
 export function shareOfIdeal(scenario: Scenario, result: SimResult, from = 1, to = scenario.seconds - 1): number {
   let good = 0
   let ideal = 0
   for (let s = from; s < to; s++) {
     good += result.seconds[s]!.good
-    // Chance may offer less in a second than it does on average.
+    // In a random arrival process, a second may offer less than the average.
     ideal += Math.min(scenario.ideal(s), Math.max(result.seconds[s]!.offered, 1))
   }
-  // Where nothing can be in time by nature, all that can be was.
+  // Where no answer can be in time, nothing was lost.
   return ideal === 0 ? 1 : good / ideal
 }
 
 /**
- * Seconds from a change until goodput is at least this share of the ideal, on average over the two seconds that follow;
- * Infinity when it never is before the next change.
+ * Seconds from a change until goodput reaches this share of the ideal, averaged over the two seconds that follow.
+ * Infinity if it does not before the next change.
  */
 export function secondsToConverge(scenario: Scenario, result: SimResult, changeAt: number, share = 0.9): number {
   const until = Math.min(...scenario.changesAt.filter(at => at > changeAt), scenario.seconds)
@@ -35,7 +35,7 @@ export function secondsToConverge(scenario: Scenario, result: SimResult, changeA
   return Number.POSITIVE_INFINITY
 }
 
-/** The middle limit of those in seconds [from, to): what it is but for the moments in which the limiter looks around. */
+/** The median limit over seconds [from, to), which leaves out the moments in which the limiter probes. */
 export function usualLimit(result: SimResult, from: number, to = result.seconds.length): number {
   const limits = result.seconds
     .slice(from, to)

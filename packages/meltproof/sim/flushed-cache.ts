@@ -1,4 +1,6 @@
-/** A cache that holds all its keys, loses them at a time, and gets each back when it was read from the database. */
+/**
+ * A cache that holds all its keys and loses them at a given time. Each key returns once it was read from the database.
+ */
 export class FlushedCache {
   readonly #has: Uint8Array
   readonly #flushAtMs: number

@@ -1,15 +1,16 @@
 /**
- * Thirty-nine scenarios that a Node engineer meets in production, written by somebody who had read neither the limiter
- * nor what it did on any other set, and committed before it ran on them. In the style of `unseen.ts`.
+ * Thirty-nine scenarios that a Node engineer meets in production. Their author had read neither the limiter nor its
+ * results on any other set, and they were committed before it ran on them. They follow the style of `unseen.ts`.
  *
- * Before each: why a service is like that; the ideal; whether sheds are allowed. `ideal` is what the scarce thing can do
- * per second, less what turning away costs the core, and at most what is offered; nobody is credited with what a queue
- * carries over the end of a burst or of an outage. Where kinds or tenants are told apart, perfect admission serves those
- * who cost the least first. An answer after more than a second is never good: `ideal` is the part that can be in time;
- * where that is none of them it is what is offered, and only the sheds matter (`changesAt: []`).
+ * The comment before each says why a service is like that, what the ideal is, and whether sheds are allowed. `ideal` is
+ * what the scarce resource can do per second, minus the core's cost of sheds, and at most the load offered. It gives no
+ * credit for work that a queue carries past the end of a burst or an outage. Where kinds or tenants can be told apart,
+ * perfect admission serves the cheapest first. An answer after more than a second is never good, so `ideal` is the part
+ * that can be in time. Where no answer can be, `ideal` is the load offered, and only the sheds matter
+ * (`changesAt: []`).
  *
- * Where nobody must be shed (`AMPLE`) a server without admission would answer everybody in time, or as soon as what the
- * handler waits for does.
+ * Where no request may be shed (`AMPLE`), a server without admission would answer all of them in time, or as soon as
+ * the handler's dependency does.
  */
 import { cpuQuota } from './core.ts'
 import {
@@ -30,7 +31,7 @@ import {
 import { poolOf, type Scenario, waits } from './scenarios.ts'
 import type { Step, Taken } from './workload.ts'
 
-/** From `from` to `to` seconds no query ends; then each that hangs does, after its usual time. */
+/** No query ends from `from` to `to` seconds. Those that hang end after `to`, in their usual time. */
 const hangs =
   (ms: number, outages: readonly (readonly [from: number, to: number])[]): ((nowMs: number) => number) =>
   nowMs => {
@@ -47,7 +48,7 @@ const partnerCall = (nowMs: number): Taken => {
   const { takesMs } = partnerSockets.query(nowMs + 8, 120)
   return { takesMs: 8 + takesMs, ownMs: 128 }
 }
-// Thirty connections of which ten are left from 15 to 30 s.
+// Thirty connections, of which ten are left from 15 to 30 s.
 const failedOver = new Connections(30, (connection, atMs) =>
   connection >= 10 && atMs >= 15_000 && atMs < 30_000 ? 30_000 : atMs,
 )
@@ -64,27 +65,27 @@ const dayRate = (nowMs: number): number => 165 * (1.25 - 0.95 * Math.cos((2 * Ma
 /** 3 ms, and 9 ms from 15 to 30 s. */
 const deployed = (nowMs: number): number => (nowMs >= 15_000 && nowMs < 30_000 ? 9 : 3)
 
-// 4 ms of CPU that take six times as long at first, a third of what is beyond after 400 requests; 223/s.
+// 4 ms of CPU that take six times as long at first. A third of the excess is left after 400 requests. 223/s arrive.
 const COLD = { times: 6, requests: 400, ms: 4, rate: 223 }
 const OVERLOAD: readonly Scenario[] = [
   // A pool is scarce.
 
-  // Sessions are looked up over a small pool, 2 ms a query, and a crawler forgets its cookie. Two connections do 1000/s.
+  // Sessions are looked up over a small pool, 2 ms a query, and a crawler drops its cookie. Two connections do 1000/s.
   // Sheds are allowed.
   overload('pool of 2, 2 ms, 3x', {
     workload: { rate: steady(3000), steps: () => poolOf(2), poolSize: 2 },
     seconds: 15,
     ideal: () => 1000,
   }),
-  // Reports on a warehouse that allows eight sessions; 630 to 770 ms each leave little time to wait. 8 / 0.7 s.
-  // Sheds are allowed.
+  // Reports on a warehouse that allows eight sessions. At 630 to 770 ms each, they leave little time to wait. The ideal
+  // is 8 / 0.7 s. Sheds are allowed.
   overload('pool of 8, 630 to 770 ms, 3x', {
     workload: { rate: steady(34), steps: random => poolOf(uniform(random, 630, 770)), poolSize: 8 },
     seconds: 60,
     ideal: () => 8 / 0.7,
   }),
   // An order is written to Postgres (10 connections, 40 ms: 250/s) and then charged at a provider that allows four
-  // calls at once (25 ms: 160/s). The narrower of the two: 160/s. Sheds are allowed.
+  // calls at once (25 ms: 160/s). The ideal is the narrower of the two: 160/s. Sheds are allowed.
   overload('two pools one after the other, 3x of the narrower', {
     workload: {
       rate: steady(480),
@@ -101,9 +102,9 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 30,
     ideal: () => 160,
   }),
-  // A checkout asks a partner inside its transaction: it holds one of ten connections for 8 ms and while it waits for one
-  // of five sockets and for the partner (120 ms: 41.7/s). Reads need a connection for 8 ms. All reads, and the checkouts
-  // that the sockets can do: they hold 5.3 connections, the reads 3.2, of ten. Sheds are allowed.
+  // A checkout calls a partner inside its transaction. It holds one of ten connections for 8 ms and while it waits for
+  // one of five sockets and for the partner (120 ms: 41.7/s). Reads need a connection for 8 ms. The ideal is all reads,
+  // and the checkouts that the sockets can do: these hold 5.3 connections of ten, the reads 3.2. Sheds are allowed.
   overload('transactions held while a partner is asked, beside reads', {
     workload: {
       ...kindsOf({ perSecond: 400, steps: () => poolOf(8) }, { perSecond: 100, steps: () => poolOf(partnerCall) }),
@@ -113,8 +114,8 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 30,
     ideal: () => 400 + 5 / 0.12,
   }),
-  // One pool of twelve for lists by key (4 ms) and for a search without an index (90 ms) that has become popular. All
-  // lists (2.4 connections), and searches on the other 9.6: 107/s. Sheds are allowed.
+  // One pool of twelve serves lists by key (4 ms) and a search without an index (90 ms) that has become popular. The
+  // ideal is all lists (2.4 connections), and searches on the other 9.6: 107/s. Sheds are allowed.
   overload('pool of 12 shared by lists of 4 ms and searches of 90 ms', {
     workload: {
       ...kindsOf({ perSecond: 600, steps: () => poolOf(4) }, { perSecond: 400, steps: () => poolOf(90) }),
@@ -123,8 +124,8 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 30,
     ideal: () => 600 + (12 - 600 * 0.004) / 0.09,
   }),
-  // A failover to a smaller replica leaves ten of thirty connections for 15 s; 20 ms a query. 1500/s, and 500/s meanwhile,
-  // of 900/s. Sheds are allowed meanwhile.
+  // A failover to a smaller replica leaves ten of thirty connections for 15 s; 20 ms a query. 900/s arrive. The ideal
+  // is 1500/s, and 500/s during those 15 s. Sheds are allowed only then.
   overload('a pool of 30 that has 10 from 15 to 30 s', {
     workload: {
       rate: steady(900),
@@ -136,8 +137,8 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => (s >= 15 && s < 30 ? 500 : 1500),
     changesAt: [15, 30],
   }),
-  // The planner drops an index: 8 ms a query become 60 until somebody runs ANALYZE. 2500/s, and 333/s meanwhile, of 700/s.
-  // Sheds are allowed meanwhile.
+  // The planner drops an index: queries of 8 ms take 60 until an operator runs ANALYZE. 700/s arrive. The ideal is
+  // 2500/s, and 333/s without the index. Sheds are allowed only then.
   overload('pool of 20, 8 ms that become 60 from 12 to 32 s', {
     workload: { rate: steady(700), steps: () => poolOf(now => (now >= 12_000 && now < 32_000 ? 60 : 8)), poolSize: 20 },
     seconds: 45,
@@ -147,49 +148,51 @@ const OVERLOAD: readonly Scenario[] = [
 
   // The core is scarce.
 
-  // A lookup in memory answered as JSON, behind a cache that was flushed. What the core does. Sheds are allowed.
+  // A lookup in memory answered as JSON, behind a cache that was flushed. The ideal is what the core does. Sheds are
+  // allowed.
   overload('0.3 ms of cpu at 3x', {
     workload: { rate: steady(9000), steps: () => [{ cpu: 0.3 }] },
     seconds: 30,
     ideal: () => coreServes(0.3, 9000),
   }),
-  // A page rendered on the server in one go, 50 ms of renderToString, on the day of a campaign. What the core does.
-  // Sheds are allowed.
+  // A page rendered on the server in one piece, 50 ms of renderToString, on the day of a campaign. The ideal is what
+  // the core does. Sheds are allowed.
   overload('50 ms synchronous at 2x', {
     workload: { rate: steady(40), steps: () => [{ cpu: 50 }] },
     seconds: 60,
     ideal: () => coreServes(50, 40),
   }),
-  // Pages of 12 ms with a large heap: the garbage of 200 of them stops the loop for 60 ms, 0.3 ms each. What the core
-  // does. Sheds are allowed.
+  // Pages of 12 ms with a large heap: the garbage of 200 pages stops the loop for 60 ms, 0.3 ms each. The ideal is what
+  // the core does. Sheds are allowed.
   overload('12 ms of cpu at 1.6x with pauses of 60 ms for garbage', {
     workload: { rate: steady(130), steps: () => sliced(12, 3), gc: { everyRequests: 200, pauseMs: 60 } },
     seconds: 40,
     ideal: () => coreServes(12.3, 130),
   }),
-  // A small API whose process also makes PDFs, 45 ms in nine slices, and somebody exports everything. All of the API,
-  // and the PDFs for which the core is left. Sheds are allowed.
+  // A small API whose process also makes PDFs, 45 ms in nine slices, while a user exports everything. The ideal is all
+  // of the API, and as many PDFs as the rest of the core can do. Sheds are allowed.
   overload('an API of 0.4 ms beside PDFs of 45 ms', {
     workload: kindsOf({ perSecond: 500, steps: () => [{ cpu: 0.4 }] }, { perSecond: 60, steps: () => sliced(45, 9) }),
     seconds: 40,
     ideal: () => 500 + coreServes(45, 60, 1000 - 500 * (0.4 + PARSE)),
   }),
-  // A deploy makes every request three times as dear, 3 to 9 ms; rolled back after 15 s. 0.76x, 2.3x, 0.76x. What the core
-  // does. Sheds are allowed meanwhile.
+  // A deploy makes every request three times as expensive, 3 to 9 ms, and is rolled back after 15 s. 0.76x, 2.3x,
+  // 0.76x. The ideal is what the core does. Sheds are allowed until the rollback.
   overload('3 ms of cpu that become 9 from 15 to 30 s', {
     workload: { rate: steady(250), steps: (_, nowMs) => sliced(deployed(nowMs), 3) },
     seconds: 42,
     ideal: s => coreServes(deployed(s * 1000), 250),
     changesAt: [15, 30],
   }),
-  // Tickets go on sale: thirty times what 4 ms of CPU allow, from the first second. What the core does. Sheds are allowed.
+  // Tickets go on sale: from the first second on, thirty times the load that 4 ms of CPU allow. The ideal is what the
+  // core does. Sheds are allowed.
   overload('4 ms of cpu at 30x', {
     workload: { rate: steady(7440), steps: () => [{ cpu: 4 }] },
     seconds: 12,
     ideal: () => coreServes(4, 7440),
   }),
-  // A container with a limit of half a CPU: 50 ms in every 100, then it stands still. 500 ms of CPU per second. Sheds are
-  // allowed.
+  // A container limited to half a CPU: it runs 50 ms in every 100, then stops. The ideal is 500 ms of CPU per second.
+  // Sheds are allowed.
   overload('3 ms of cpu under a quota of half a core, 1.5x', {
     workload: {
       rate: steady(250),
@@ -202,22 +205,24 @@ const OVERLOAD: readonly Scenario[] = [
 
   // The load changes.
 
-  // A story spreads for half a minute and is forgotten in ten seconds. What the core does of it. Sheds are allowed above 1x.
+  // A story spreads for half a minute and is forgotten in ten seconds. The ideal is what the core does of it. Sheds are
+  // allowed above 1x.
   overload('2 ms of cpu, a ramp from 0.3x to 5x and back', {
     workload: { rate: rampRate, steps: () => [{ cpu: 2 }] },
     seconds: 50,
     ideal: s => coreServes(2, rampRate(s * 1000 + 500)),
     changesAt: [40],
   }),
-  // A push notification opens the app on every phone at once, 8x for two seconds of every ten, over a pool of 20 at 30 ms.
-  // 667/s. Sheds are allowed in the bursts.
+  // A push notification opens the app on every phone at once, 8x for two seconds of every ten, over a pool of 20 at 30
+  // ms. The ideal is 667/s. Sheds are allowed in the bursts.
   overload('pool of 20, 30 ms, bursts of 2 s at 8x', {
     workload: { rate: pushRate, steps: () => poolOf(30), poolSize: 20 },
     seconds: 50,
     ideal: () => 20 / 0.03,
     changesAt: [],
   }),
-  // A day in 40 s: the nights are quiet, the evenings want twice the core. What the core does. Sheds are allowed above 1x.
+  // A day in 40 s: the nights are quiet, the evenings need twice the core. The ideal is what the core does. Sheds are
+  // allowed above 1x.
   overload('6 ms of cpu, two days between 0.3x and 2.2x', {
     workload: { rate: dayRate, steps: () => sliced(6, 3) },
     seconds: 80,
@@ -227,8 +232,9 @@ const OVERLOAD: readonly Scenario[] = [
 
   // Outages and clients.
 
-  // The database's primary moves twice, for 1 s and for 5 s; queries hang meanwhile. 0.75x of 800/s before, between and
-  // after; nothing meanwhile. Sheds are allowed for what the outages held up.
+  // The database's primary moves twice, for 1 s and for 5 s, and queries hang during the moves. 0.75x of 800/s arrive.
+  // The ideal is all of them outside the outages, and nothing during them. Sheds are allowed for the requests that the
+  // outages held up.
   overload('pool of 16, 20 ms, outages of 1 and 5 s', {
     workload: {
       rate: steady(600),
@@ -245,8 +251,8 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => (s === 8 || (s >= 20 && s < 25) ? 0 : 800),
     changesAt: [9, 25],
   }),
-  // The same for 15 s, and clients give up after 2 s and try three times more. 0.7x of 800/s before and after. Sheds are
-  // allowed.
+  // The same for 15 s, with clients that give up after 2 s and try three more times. 0.7x of 800/s before and after.
+  // Sheds are allowed.
   overload('pool of 16, 20 ms, an outage of 15 s with clients that try again', {
     workload: {
       rate: steady(560),
@@ -259,21 +265,23 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => (s >= 10 && s < 25 ? 0 : 800),
     changesAt: [25],
   }),
-  // A mobile SDK tries four times more after an error: 1.3x of the pool become up to 2.5x. 500/s. Sheds are allowed.
+  // A mobile SDK tries four more times after an error: 1.3x of the pool become up to 2.5x. The ideal is 500/s. Sheds
+  // are allowed.
   overload('pool of 10, 20 ms, 1.3x and a retry storm', {
     workload: { rate: steady(650), steps: () => poolOf(20), poolSize: 10, retries: 4 },
     seconds: 30,
     ideal: () => 500,
   }),
-  // Suggestions while somebody types: after 150 ms the client has asked for something else, and the query runs on. A pool
-  // of 8 at 15 ms does 533/s. Sheds are allowed.
+  // Suggestions while a user types: after 150 ms the client has sent another request, and the query keeps running. A
+  // pool of 8 at 15 ms does 533/s. Sheds are allowed.
   overload('pool of 8, 15 ms, 4x, clients leave after 150 ms', {
     workload: { rate: steady(2133), steps: () => poolOf(15), poolSize: 8, patienceMs: 150 },
     seconds: 20,
     ideal: () => 8 / 0.015,
   }),
-  // One tenant's script scans a whole table, 200 ms a query and 2000 of them a second, on the path that forty others use
-  // (5/s each, 30 ms). All of the forty (6 of 15 connections), and the script on the other nine: 45/s. Sheds are allowed.
+  // One tenant's script scans a whole table, 200 ms a query and 2000 queries a second, on the path that forty other
+  // tenants use (5/s each, 30 ms). The ideal is all of the forty (6 of 15 connections), and the script on the other
+  // nine: 45/s. Sheds are allowed.
   overload('pool of 15, one tenant floods with queries of 200 ms', {
     workload: {
       ...kindsOf(
@@ -290,8 +298,9 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 30,
     ideal: () => 200 + (15 - 200 * 0.03) / 0.2,
   }),
-  // A pod starts under its full share, 0.9x of what 4 ms of CPU allow later, and nothing is compiled: six times as dear at
-  // first. What a core that never rests has answered by then, and all once it has caught up. Sheds are allowed.
+  // A pod starts under its full share, 0.9x of what a warm core does at 4 ms of CPU. Nothing is compiled, so requests
+  // cost six times as much at first. The ideal is what a core that never rests answers, and all requests once it has
+  // caught up. Sheds are allowed.
   overload('4 ms of cpu at 0.9x, started cold', {
     workload: {
       rate: steady(COLD.rate),
@@ -301,8 +310,8 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 40,
     ideal: s => coldDone(COLD, (s + 1) * 1000) - coldDone(COLD, s * 1000),
   }),
-  // A pod starts at 0.9x of its pool, and the pool opens its connections one by one, every half second, from 2 to 20, 20 ms
-  // a query. 50/s for each that is open. Sheds are allowed in the first nine seconds.
+  // A pod starts at 0.9x of its pool, and the pool opens its connections one by one every half second, from 2 to 20, 20
+  // ms a query. The ideal is 50/s for each open connection. Sheds are allowed in the first nine seconds.
   overload('a pool that opens 20 connections one by one, at 0.9x', {
     workload: {
       rate: steady(900),
@@ -314,8 +323,8 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => 50 * Math.min(20, 2.5 + 2 * s),
     changesAt: [9],
   }),
-  // Webhooks to partners who take 400 to 800 ms (nothing here is scarce for them) beside reads that want twice the pool.
-  // All webhooks and 500 reads a second. Sheds of reads are allowed.
+  // Webhooks to partners that take 400 to 800 ms (they need nothing scarce) next to reads that need twice the pool. The
+  // ideal is all webhooks and 500 reads a second. Sheds of reads are allowed.
   overload('webhooks of 400 to 800 ms beside reads at 2x of a pool of 10', {
     workload: {
       ...kindsOf(
@@ -330,13 +339,15 @@ const OVERLOAD: readonly Scenario[] = [
 ]
 
 const AMPLE: readonly Scenario[] = [
-  // Long polls of a chat: held until there is news, 25 to 30 s, 4100 at once, hardly any CPU. What is offered. No sheds.
+  // Long polls of a chat: held until there is news, 25 to 30 s, 4100 at once, hardly any CPU. The ideal is the load
+  // offered. No request may be shed.
   ample('long polls of 25 to 30 s, 150/s', {
     workload: { rate: steady(150), steps: random => waits(uniform(random, 25_000, 30_000)) },
     seconds: 60,
     changesAt: [],
   }),
-  // A gateway to a model: 1.5 to 4 s until the first token, then thirty chunks 100 ms apart. What is offered. No sheds.
+  // A gateway to a model: 1.5 to 4 s until the first token, then thirty chunks 100 ms apart. The ideal is the load
+  // offered. No request may be shed.
   ample('a gateway to a model that streams for 5 to 7 s, 40/s', {
     workload: {
       rate: steady(40),
@@ -350,7 +361,8 @@ const AMPLE: readonly Scenario[] = [
     seconds: 60,
     changesAt: [],
   }),
-  // Webhooks to a partner who takes 20 s, beside reads at half of what a pool of ten can do. The reads. No sheds.
+  // Webhooks to a partner that takes 20 s, next to reads at half of what a pool of ten can do. The ideal is the reads.
+  // No request may be shed.
   ample('webhooks of 20 s beside reads at 0.5x of a pool of 10', {
     workload: {
       ...kindsOf(
@@ -362,8 +374,8 @@ const AMPLE: readonly Scenario[] = [
     seconds: 40,
     ideal: () => 1000,
   }),
-  // A partner who answers in 300 ms needs 15 s from one moment to the next; nobody else is hurt by who waits for it. The
-  // rest is 1 ms of CPU at 0.3x. What is offered; the reads from then on. No sheds.
+  // A partner that answers in 300 ms suddenly needs 15 s. Requests that wait for it do not delay the others, which burn
+  // 1 ms of CPU at 0.3x. The ideal is the load offered, and from then on the reads. No request may be shed.
   ample('a partner of 300 ms that takes 15 s from 20 s on, beside cheap reads', {
     workload: kindsOf(
       { perSecond: 300, steps: () => [{ cpu: 1 }] },
@@ -373,28 +385,32 @@ const AMPLE: readonly Scenario[] = [
     ideal: s => (s < 20 ? 380 : 300),
     changesAt: [],
   }),
-  // SQLite behind one connection, 4 ms a statement, at 0.7x. What is offered. No sheds.
+  // SQLite behind one connection, 4 ms a statement, at 0.7x. The ideal is the load offered. No request may be shed.
   ample('pool of 1, 4 ms, 0.7x', {
     workload: { rate: steady(175), steps: () => poolOf(4), poolSize: 1 },
     seconds: 40,
   }),
-  // Reports of 1.9 to 2.1 s over a hundred connections, whose users know to wait, at 0.85x. What is offered. No sheds.
+  // Reports of 1.9 to 2.1 s over a hundred connections at 0.85x, for users who know to wait. The ideal is the load
+  // offered. No request may be shed.
   ample('pool of 100, 2 s a query, 0.85x', {
     workload: { rate: steady(42.5), steps: random => poolOf(uniform(random, 1900, 2100)), poolSize: 100 },
     seconds: 60,
     changesAt: [],
   }),
-  // A shop whose pool was sized well: 20 connections, 10 to 40 ms, at 0.9x. What is offered. No sheds.
+  // A shop with a well-sized pool: 20 connections, 10 to 40 ms, at 0.9x. The ideal is the load offered. No request may
+  // be shed.
   ample('pool of 20, 10 to 40 ms, 0.9x', {
     workload: { rate: steady(720), steps: random => poolOf(uniform(random, 10, 40)), poolSize: 20 },
     seconds: 40,
   }),
-  // Thumbnails of 15 ms, each in one go, at 0.85x: some wait behind a few others. What is offered. No sheds.
+  // Thumbnails of 15 ms, each in one piece, at 0.85x: some wait behind a few others. The ideal is the load offered. No
+  // request may be shed.
   ample('15 ms synchronous at 0.85x', {
     workload: { rate: steady(56.5), steps: () => [{ cpu: 15 }] },
     seconds: 60,
   }),
-  // GraphQL: one path, 1 ms of CPU for most, 40 ms in ten slices for one in twenty, at 0.75x. What is offered. No sheds.
+  // GraphQL: one path, 1 ms of CPU for most, 40 ms in ten slices for one in twenty, at 0.75x. The ideal is the load
+  // offered. No request may be shed.
   ample('one path of 1 ms, and 40 ms for one in twenty, at 0.75x', {
     workload: {
       rate: steady(251),
@@ -402,25 +418,26 @@ const AMPLE: readonly Scenario[] = [
     },
     seconds: 60,
   }),
-  // A heap of two gigabytes: once in 1500 requests the loop stops for 150 ms; 0.6x otherwise. What is offered. No sheds.
+  // A heap of two gigabytes: once in 1500 requests the loop stops for 150 ms; 0.6x otherwise. The ideal is the load
+  // offered. No request may be shed.
   ample('3 ms of cpu at 0.6x with pauses of 150 ms for garbage', {
     workload: { rate: steady(200), steps: () => sliced(3, 3), gc: { everyRequests: 1500, pauseMs: 150 } },
     seconds: 60,
   }),
-  // A pod started cold under its full share: the pool is at 0.9x at once, the CPU is five times as dear at first and
-  // suffices even so (0.5x). What is offered. No sheds.
+  // A pod starts cold under its full share. The pool is at 0.9x at once, and the CPU suffices (0.5x) although requests
+  // cost five times as much at first. The ideal is the load offered. No request may be shed.
   ample('pool of 10, 20 ms, 0.9x from a cold start', {
     workload: { rate: steady(450), steps: () => poolOf(20), poolSize: 10, warmUp: { times: 5, requests: 500 } },
     seconds: 30,
   }),
-  // A cron job asks for seventy things at once every five seconds, 50/s otherwise; ten connections of 30 ms have done them
-  // after 210 ms. What is offered. No sheds.
+  // A cron job sends seventy requests at once every five seconds, next to 50/s. Ten connections of 30 ms have done them
+  // after 210 ms. The ideal is the load offered. No request may be shed.
   ample('pool of 10, 30 ms, seventy at once every 5 s', {
     workload: { rate: nowMs => (nowMs % 5000 >= 2500 && nowMs % 5000 < 2600 ? 800 : 50), steps: () => poolOf(30) },
     seconds: 60,
   }),
-  // Another instance dies and its share comes over: 0.1x, 0.9x from 12 s on, 0.3x from 36 s on, of a pool of 50 at 80 ms.
-  // What is offered. No sheds.
+  // Another instance dies, and this one takes over its share: 0.1x, 0.9x from 12 s on, 0.3x from 36 s on, of a pool of
+  // 50 at 80 ms. The ideal is the load offered. No request may be shed.
   ample('pool of 50, 80 ms, steps of 0.1x, 0.9x and 0.3x', {
     workload: {
       rate: nowMs => 625 * (nowMs < 12_000 ? 0.1 : nowMs < 36_000 ? 0.9 : 0.3),
@@ -430,8 +447,8 @@ const AMPLE: readonly Scenario[] = [
     seconds: 45,
     changesAt: [12, 36],
   }),
-  // A ledger that syncs to disk, 6 ms a group and 0.1 ms more for each entry: the busier the larger the groups, 1500/s of
-  // the many thousand it could do, the core at 0.4x. What is offered. No sheds.
+  // A ledger that syncs to disk, 6 ms a group plus 0.1 ms per entry. Groups grow with the load. 1500/s arrive of the
+  // many thousand that it could do, and the core is at 0.4x. The ideal is the load offered. No request may be shed.
   ample('writes that share one sync of the disk, 1500/s', {
     workload: {
       rate: steady(1500),
@@ -442,7 +459,7 @@ const AMPLE: readonly Scenario[] = [
   }),
 ]
 
-/** The fresh scenarios: 25 in which something is scarce, and 14 in which nobody must be shed. */
+/** The fresh scenarios: 25 in which something is scarce, and 14 in which no request may be shed. */
 export const FRESH: readonly Scenario[] = [...OVERLOAD, ...AMPLE].map(each => ({
   ...each,
   name: `fresh: ${each.name}`,

@@ -1,15 +1,17 @@
-/** One write at a time, and whoever comes meanwhile is part of the next: the busier it gets the larger the writes are. */
+/**
+ * Writes one group at a time. Requests that arrive during a write form the next group, so groups grow with the load.
+ */
 export class GroupCommit {
   readonly #write: (parts: number, done: () => void) => void
   #waiting: (() => void)[] = []
   #writing = false
 
-  /** `write` calls `done` when a write of so many is over. */
+  /** `write` calls `done` when it has written the group. */
   constructor(write: (parts: number, done: () => void) => void) {
     this.#write = write
   }
 
-  /** Calls back once the write that this is part of is over. */
+  /** Calls back once the group that includes this request is written. */
   add(written: () => void): void {
     this.#waiting.push(written)
     if (!this.#writing) this.#writeAll()

@@ -1,4 +1,4 @@
-/** Scenarios that nothing was tuned on: written before any result was seen, reported apart. */
+/** Scenarios that nothing was tuned on. They were written before any result was seen, and are reported separately. */
 import { cpuQuota, noisyNeighbour, sharedCore } from './core.ts'
 import { cold, heavy } from './development.ts'
 import { CPU5, cpu5, draft, every, pool50, poolOf, type Scenario, waits, withSheds } from './scenarios.ts'
@@ -9,7 +9,7 @@ const cpu3 = (): Step[] => [{ cpu: 1 }, 'yield', { cpu: 1 }, 'yield', { cpu: 1 }
 const CPU3 = 1000 / 3.0356
 
 export const HELD_OUT: readonly Scenario[] = [
-  // Handlers that merely wait.
+  // Handlers that only wait.
   draft('a gateway: 60/s of 12 s', {
     workload: { rate: () => 60, steps: () => waits(12_000) },
     seconds: 60,
@@ -128,7 +128,7 @@ export const HELD_OUT: readonly Scenario[] = [
   draft('pool of 5, exponential, 400 ms, at 5x', {
     workload: { rate: () => 62, steps: random => poolOf(random.exponential(400)), poolSize: 5 },
     seconds: 60,
-    // A tenth would take longer than a second in an idle pool.
+    // A tenth would take longer than a second even in an idle pool.
     ideal: () => 12.5 * 0.9,
     changesAt: [],
   }),

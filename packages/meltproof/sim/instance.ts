@@ -1,6 +1,6 @@
 /**
- * One simulated process: requests pass the real gate with a real limiter, burn CPU in slices and wait for dependencies.
- * Who comes, and what becomes of whom, is told through hooks.
+ * One simulated process. Requests pass the real gate with a real limiter, burn CPU in slices and wait for dependencies.
+ * Hooks report the outcomes.
  */
 import { Abandoned } from '../src/admission/in-service/abandoned.ts'
 import { type Serving, ServiceTimes } from '../src/admission/in-service/service-times.ts'
@@ -20,16 +20,16 @@ import { Random } from './random.ts'
 import type { Step, Workload } from './workload.ts'
 
 export interface InstanceOptions {
-  /** CPU of one shed, ms: parse, decide, write. @default 0.008 */
+  /** CPU of one shed (parse, decide, write), ms. @default 0.008 */
   readonly shedCostMs?: number
-  /** CPU of parsing and handing on one request, ms. @default 0.03 */
+  /** CPU of parsing one request and handing it on, ms. @default 0.03 */
   readonly parseCostMs?: number
   readonly tuning?: GateTuning
-  /** Undefined: no admission at all. */
+  /** Undefined disables admission. */
   readonly limiter: ((busyMs: () => number) => Limiter) | undefined
   /**
-   * Without a limiter: whether a request is let in that has waited this long for its head to be read, by what the handlers
-   * at work do, which no admission can see. @default all are
+   * Replaces the limiter. Decides whether to admit a request after it waited this long for its head to be read. It may
+   * use the work of the handlers, which no real admission can see. @default admits all
    */
   readonly door?: ((census: Census, waitedMs: number) => boolean) | undefined
 }
@@ -39,19 +39,19 @@ export interface InstanceRequest extends Entry, Serving {
   readonly kind: number
   readonly path: string
   readonly client: number
-  /** When it was made, ms. */
+  /** When the client made it, ms. */
   readonly createdAt: number
-  /** Its kind by its path; -1: not asked yet. */
+  /** The kind that its path maps to, or -1 until it is looked up. */
   knownKind: number
   steps: readonly Step[]
   step: number
-  /** Its CPU takes so many times as long as it will later. */
+  /** Its CPU takes this many times as long as in a warm process. */
   coldness: number
-  /** A call that it made failed, and it with it. */
+  /** A call that it made has failed, and so it fails too. */
   failed: boolean
-  /** Of its answer. */
+  /** The status of its answer. */
   status: number
-  /** What it takes on a service that has nothing else to do, as far as it is known, ms. */
+  /** The time that it takes on an otherwise idle service, as far as it is known, ms. */
   ownMs: number
   /** `left`: in service for a client that has gone (abandoned.ts). */
   state: 'arriving' | 'waiting' | 'serving' | 'left' | 'over'
@@ -60,17 +60,17 @@ export interface InstanceRequest extends Entry, Serving {
 export interface InstanceHooks<R extends InstanceRequest> {
   readonly answered: (request: R) => void
   readonly shed: (request: R) => void
-  /** It entered service after it had waited for so long at the gate. */
+  /** It entered service after it had waited this long at the gate. */
   readonly started?: (waitedMs: number) => void
 }
 
-/** Of what a shed costs: reading the head and deciding, which is paid for everybody. */
+/** The share of a shed's cost for reading the head and deciding. Every request pays it. */
 export const HEAD_SHARE = 0.7
 
-/** While requests wait, the gate looks this often for handlers that ended unseen, ms. */
+/** While requests wait, the gate checks at this interval for handlers that ended unseen, ms. */
 const LOOK_EVERY_MS = 5
 
-/** A request that arrives, as an instance wants it. */
+/** Creates the state of an arriving request. */
 export function arriving(
   createdAt: number,
   kind: number = 0,
@@ -184,7 +184,7 @@ export class Instance<R extends InstanceRequest> {
     this.#meter = new LoadMeter(worked, loop.nowMs)
   }
 
-  /** In service, those without a permit not counted where there is a gate. */
+  /** Requests in service. Where there is a gate, those without a permit are not counted. */
   get inflight(): number {
     return this.#gate?.inflight ?? this.#unguarded
   }
@@ -193,12 +193,12 @@ export class Instance<R extends InstanceRequest> {
     return this.#gate?.queued ?? 0
   }
 
-  /** As the metric meltproof_load_ratio; 0 without a gate. */
+  /** The value of the metric meltproof_load_ratio; 0 without a gate. */
   load(nowMs: number): number {
     return this.#meter?.load(nowMs, this.#gate!.knownLimit) ?? 0
   }
 
-  /** What balancers are told, as ProcessGate has it; undefined without a gate. */
+  /** The figures for balancers, as ProcessGate reports them; undefined without a gate. */
   loadFigures(nowMs: number): LoadFigures | undefined {
     const meter = this.#meter
     const limit = this.#gate?.countedLimit
@@ -208,7 +208,7 @@ export class Instance<R extends InstanceRequest> {
     return { loop, utilisation: meter.utilisation(nowMs, limit), demand: meter.demand(nowMs), ...rates }
   }
 
-  /** What HAProxy's agent is told. */
+  /** The figures for HAProxy's agent. */
   figures(): Figures {
     const gate = this.#gate
     return {
@@ -226,7 +226,7 @@ export class Instance<R extends InstanceRequest> {
     }
   }
 
-  /** Its head is read in this turn of the loop. */
+  /** The loop reads the request's head in this turn. */
   readHead(request: R): void {
     if (request.state === 'over') return
     const { loop } = this
@@ -256,10 +256,10 @@ export class Instance<R extends InstanceRequest> {
     } else this.#turnAway(request)
   }
 
-  /** Its client has gone, and the loop learns of it now. */
+  /** The client has gone, and the loop learns of it now. */
   leaves(request: R): void {
     if (request.state === 'serving') {
-      // As in Node, its handler runs on.
+      // As in Node, the handler keeps running.
       request.state = 'left'
       this.#abandoned.add(request, this.loop.nowMs)
       return
@@ -268,7 +268,7 @@ export class Instance<R extends InstanceRequest> {
     request.state = 'over'
   }
 
-  /** As the real timer, a later call takes the place of the earlier one. */
+  /** Replaces the earlier call, like the real timer. */
   #wakeAfter(ms: number): void {
     const wake = ++this.#wakes
     this.loop.setTimer(ms, () => {
@@ -304,7 +304,7 @@ export class Instance<R extends InstanceRequest> {
     })
   }
 
-  /** Its permit is free, though it was not answered. `ended`: its handler was seen to end. */
+  /** Releases its permit although it was not answered. `ended`: its handler was seen to end. */
   #drop(request: R, ended = false): void {
     if (!this.#serving.delete(request)) return
     request.state = 'over'
@@ -346,7 +346,7 @@ export class Instance<R extends InstanceRequest> {
     this.#proceed(request)
   }
 
-  /** How many times what a request costs later one costs that starts now. */
+  /** The cost of a request that starts now, as a multiple of its cost in a warm process. */
   #coldness(): number {
     const { times, requests } = this.#workload.warmUp ?? { times: 1, requests: 1 }
     return 1 + (times - 1) * Math.exp(-this.#started / requests)
@@ -397,11 +397,11 @@ export class Instance<R extends InstanceRequest> {
       loop.readyAt(loop.nowMs + ms, () => this.#resume(request))
       return
     }
-    // As in Node: an answer is written, and its permit comes back, when the callback is over that began its last slice.
+    // As in Node, the answer is written and the permit is released after the callback of the last slice.
     loop.nextTick(() => this.#finish(request))
   }
 
-  /** It progressed by itself, and wants the core again. */
+  /** The request progressed by itself, and now needs the core again. */
   #resume(request: R): void {
     this.census.resumes()
     this.#proceed(request)

@@ -1,12 +1,12 @@
 /**
- * Listening sockets: new connections wait in the kernel, and each socket accepts one of them per turn of the loop
- * (libuv since 1.45). A connection that finds the backlog full is dropped and comes again as TCP does.
+ * Listening sockets. New connections wait in the kernel, and each socket accepts one of them per turn of the loop
+ * (libuv since 1.45). If the backlog is full, the connection is dropped and retried as in TCP.
  */
 import type { Loop } from './loop.ts'
 
 /** Node's default backlog. */
 const BACKLOG = 511
-/** The first retransmission of a SYN, ms; the following ones double. */
+/** The first retransmission of a SYN, ms. The delay doubles each time. */
 const SYN_AGAIN_MS = 1000
 
 export class Listener {
@@ -21,7 +21,7 @@ export class Listener {
     this.#lanes = Array.from({ length: lanes }, () => ({ backlog: [], polled: false }))
   }
 
-  /** A client connects; `accepted` runs in the turn after its connection was accepted. */
+  /** Connects a client. `accepted` runs in the turn after its connection was accepted. */
   connect(atMs: number, accepted: () => void, againMs: number = SYN_AGAIN_MS): void {
     this.#loop.kernelAt(atMs, () => {
       const lane = this.#lanes[this.#next++ % this.#lanes.length]!

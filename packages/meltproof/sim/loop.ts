@@ -1,6 +1,6 @@
 /**
- * A Node event loop on a virtual clock: timers, then one poll batch, then immediates, over and over. Work takes
- * virtual CPU time; whatever becomes ready meanwhile is seen in the next batch, as in libuv.
+ * A Node event loop on a virtual clock: timers, then one poll batch, then immediates. Work takes virtual CPU time. As
+ * in libuv, events that become ready during a batch wait for the next one.
  */
 import { type Core, wholeCore } from './core.ts'
 import { EventHeap } from './event-heap.ts'
@@ -35,17 +35,17 @@ export class Loop {
     this.#immediates.push(task)
   }
 
-  /** When the callback under way is over, as `process.nextTick` and promises have it. */
+  /** Runs a task after the current callback, like `process.nextTick` and promises. */
   nextTick(task: Task): void {
     this.#ticks.push(task)
   }
 
-  /** Something outside (a socket, a dependency) becomes ready at a time, and is polled when the loop gets there. */
+  /** Something outside (a socket, a dependency) becomes ready at a time. The loop polls it when it gets there. */
   readyAt(atMs: number, task: Task): void {
     this.#external.push(atMs, task)
   }
 
-  /** Something happens in the kernel at a time, whatever the process does; what the process sees of it comes later. */
+  /** Something happens in the kernel at a time, whether or not the process is busy. The process notices it later. */
   kernelAt(atMs: number, task: Task): void {
     this.#kernel.push(atMs, task)
   }
@@ -57,18 +57,18 @@ export class Loop {
     this.busyMs += wall
   }
 
-  /** When there is something to do next; Infinity when nothing is left. */
+  /** When the next task is due; Infinity when none is left. */
   get nextAt(): number {
     if (this.#immediates.length > 0) return this.nowMs
     return Math.max(this.nowMs, Math.min(this.#timers.nextAt, this.#external.nextAt, this.#kernel.nextAt))
   }
 
-  /** Runs until a time, or until nothing is left to do. */
+  /** Runs until a time, or until no task is left. */
   run(untilMs: number): void {
     while (this.nowMs < untilMs && this.turn());
   }
 
-  /** One turn, once there is something to do; false when nothing is left. */
+  /** Runs one turn, once a task is due. Returns false when none is left. */
   turn(): boolean {
     this.turns++
     while (this.#timers.nextAt <= this.nowMs) this.#call(this.#timers.pop()!)

@@ -1,7 +1,7 @@
 /**
- * Twenty mixes on one path for the final judgement only: do not look at what a limiter does on them while it is
- * changed. Written like `mixed.ts`, by the same author and before the limiter ran on either; what its head says of the
- * ideal holds here too.
+ * Twenty mixes on one path for the final judgement only: do not look at the results of a limiter on them while it is
+ * being changed. Written like `mixed.ts`, by the same author and before the limiter ran on either. The description of
+ * the ideal there applies here too.
  */
 import { sharedCore } from './core.ts'
 import {
@@ -23,7 +23,7 @@ import { anew, PARSE, uniform } from './scenario-parts.ts'
 import { every, type Scenario } from './scenarios.ts'
 import type { Step } from './workload.ts'
 
-/** A key that many want: it expires some time after it was rebuilt, and each request rebuilds it that finds it missing. */
+/** A popular key. It expires some time after it was rebuilt, and each request that finds it missing rebuilds it. */
 class HotKey {
   readonly #livesMs: number
   readonly #rebuildMs: number
@@ -55,12 +55,12 @@ const QUERY = { least: 0.5, most: 300, tail: 1.1 }
 const QUERY_MS = paretoMean(QUERY.least, QUERY.most, QUERY.tail)
 const queryRate = (20 * 1000) / (QUERY_MS + PARSE)
 
-/** How many calls a batch holds: geometric with a mean of 12, 60 at the most. */
+/** Calls per batch: geometric with a mean of 12, at most 60. */
 const MEAN_BATCH = 12
 const MOST_BATCH = 60
 const batchSize = (u: number): number =>
   Math.min(MOST_BATCH, 1 + Math.floor(Math.log(1 - u) / Math.log(1 - 1 / MEAN_BATCH)))
-/** With the cut at 60. */
+/** The mean with the cut at 60. */
 const meanBatch = MEAN_BATCH * (1 - (1 - 1 / MEAN_BATCH) ** MOST_BATCH)
 const BATCH_MS = 0.5 + 1.5 * meanBatch
 
@@ -75,9 +75,9 @@ const suggestIsSlow = (nowMs: number): boolean => nowMs >= 20_000 && nowMs < 35_
 const halfACore = (nowMs: number): number => (nowMs >= 10_000 && nowMs < 25_000 ? 0.5 : 1)
 
 const ENOUGH: readonly Scenario[] = [
-  // The front page expires 10 s after it was rebuilt. A rebuild holds one of twenty connections for 300 ms, and until the
-  // first is done each of 400 requests a second begins another: 120 of them, gone after 1.8 s. Else a hit burns 0.5 ms.
-  // No request may be shed; the second half of each stampede is late.
+  // The front page expires 10 s after it was rebuilt. A rebuild holds one of twenty connections for 300 ms, and until
+  // the first is done each of 400 requests a second begins another: 120 rebuilds, gone after 1.8 s. Otherwise a hit
+  // burns 0.5 ms. No request may be shed; the second half of each stampede is late.
   enough('a hot key expires every 10 s, 400/s, 120 rebuilds of 300 ms on a pool of 20', {
     workload: {
       ...onePath('/front', {
@@ -89,9 +89,9 @@ const ENOUGH: readonly Scenario[] = [
     },
     seconds: 60,
   }),
-  // A gateway before language models that starts with expired keys: its first twenty or so answers are 401. Then 60/s of 5
-  // to 30 s; from 15 s on the quota is spent for half of every ten seconds, and two of three are answered 429 after 30 ms.
-  // No request may be shed; none is in time by nature.
+  // A gateway in front of language models that starts with expired keys: its first twenty or so answers are 401. Then
+  // 60/s of 5 to 30 s. From 15 s on the quota is spent for half of every ten seconds, and two of three are answered 429
+  // after 30 ms. No request may be shed; none can be in time.
   enough('a gateway that begins with 401, 60/s of 5 to 30 s, and two of three 429 now and then', {
     workload: onePath(
       '/v1/messages',
@@ -108,8 +108,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
     ideal: () => 0,
   }),
-  // A feed with 1,000 subscribers who are held until there is news, every 20 s; then all are answered at once (0.3 ms) and
-  // ask again. Beside them 100/s of posts on the same path, 2 ms. No request may be shed: a burst of 0.7 s of work.
+  // A feed with 1,000 subscribers, held until there is news every 20 s. Then all are answered at once (0.3 ms) and ask
+  // again. Next to them are 100/s of posts on the same path, 2 ms. The burst is 0.7 s of work. No request may be shed.
   enough('news every 20 s for 1,000 long polls, beside 100/s of 2 ms', {
     workload: {
       ...onePath(
@@ -122,8 +122,9 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
     ideal: () => 100,
   }),
-  // After a flash message 3,000 phones ask at once, twice each, on an idle process; every handler waits 1.5 s for a partner
-  // and burns a quarter of a millisecond: half a second of CPU for all. No request may be shed; none is in time by nature.
+  // After a flash message 3,000 phones send requests at once, twice each, to an idle process. Every handler waits 1.5 s
+  // for a partner and burns a quarter of a millisecond: half a second of CPU for all. No request may be shed; none can
+  // be in time.
   enough('3,000 phones at once, twice each, handlers that wait 1.5 s', {
     workload: {
       ...onePath('/offer', { perSecond: 5, steps: () => burns(0.5) }, { perSecond: 0, steps: () => awaits(1500) }),
@@ -132,8 +133,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 20,
     ideal: () => 5,
   }),
-  // A job posts 500 records at once every 8 s, 2 ms of CPU each, on a service that serves 10/s of 1 ms else: 1 s of work.
-  // No request may be shed.
+  // A job posts 500 records at once every 8 s, 2 ms of CPU each, to a service that otherwise serves 10/s of 1 ms. That
+  // is 1 s of work. No request may be shed.
   enough('500 posts of 2 ms at once every 8 s on a service of 10/s', {
     workload: {
       ...onePath('/records', { perSecond: 10, steps: () => burns(1) }, { perSecond: 0, steps: () => burns(2) }),
@@ -142,8 +143,9 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 40,
     ideal: s => (s % 8 === 5 ? 480 : 10),
   }),
-  // Templates of very different sizes, rendered in one piece: lognormal around 4 ms with a sigma of 1 (6.6 ms on average),
-  // 60/s, beside 100/s of 1 ms; the garbage stops the process for 250 ms every 3 s. Half of the core. No request may be shed.
+  // Templates of very different sizes, rendered in one piece: lognormal around 4 ms with a sigma of 1 (6.6 ms on
+  // average), 60/s, next to 100/s of 1 ms. Garbage collection stops the process for 250 ms every 3 s. Half of the core
+  // is used. No request may be shed.
   enough('lognormal renders in one piece at half of the core, and stalls of 250 ms', {
     workload: {
       ...onePath(
@@ -155,7 +157,7 @@ const ENOUGH: readonly Scenario[] = [
     },
     seconds: 60,
   }),
-  // Photos from phones: 60/s whose bodies take 0.5 to 8 s, then one of four threads for 30 ms, of which there can be 133/s;
+  // Photos from phones: 60/s with bodies that take 0.5 to 8 s, then one of four threads for 30 ms (133/s at most), and
   // 40/s of previews (2 ms) on the same path. 255 in service are waiting for their clients. No request may be shed.
   enough('60/s of uploads of 0.5 to 8 s before four threads at 0.45x, beside 40/s of 2 ms', {
     workload: {
@@ -190,8 +192,8 @@ const ENOUGH: readonly Scenario[] = [
 ]
 
 const SCARCE: readonly Scenario[] = [
-  // GraphQL queries whose cost depends on how deep they are: Pareto between 0.5 and 300 ms of CPU, tail index 1.1, at 20x of
-  // the core. Uniform admission, less what the sheds cost.
+  // GraphQL queries whose cost depends on their depth: Pareto between 0.5 and 300 ms of CPU, tail index 1.1, at 20x of
+  // the core. The ideal is uniform admission, minus the cost of the sheds.
   scarce('GraphQL of Pareto cost, 0.5 to 300 ms, at 20x of the core', {
     workload: onePath('/graphql', {
       perSecond: queryRate,
@@ -200,7 +202,7 @@ const SCARCE: readonly Scenario[] = [
     seconds: 30,
     ideal: () => uniformlyOfCore([{ rate: queryRate, ms: QUERY_MS }]),
   }),
-  // tRPC batches: 0.5 ms, and 1.5 ms for each of its calls, 12 on average and 60 at the most. 2x of the core.
+  // tRPC batches: 0.5 ms, plus 1.5 ms for each call, 12 on average and 60 at most. 2x of the core.
   scarce('batches of 1 to 60 calls of 1.5 ms at 2x of the core', {
     workload: onePath('/trpc', {
       perSecond: 2000 / BATCH_MS,
@@ -209,8 +211,8 @@ const SCARCE: readonly Scenario[] = [
     seconds: 40,
     ideal: () => uniformlyOfCore([{ rate: 2000 / BATCH_MS, ms: BATCH_MS }]),
   }),
-  // A cache that hits four of five: 500/s, a hit burns 1 ms, a miss holds one of six connections for 150 ms: 40/s of the
-  // 100/s that miss. Two fifths of both: 200/s.
+  // A cache that hits four of five: 500/s, a hit burns 1 ms, a miss holds one of six connections for 150 ms: 40/s of
+  // the 100/s that miss. The ideal is two fifths of both, 200/s.
   scarce('a cache that hits 80 % of 500/s, misses of 150 ms at 2.5x', {
     workload: {
       ...onePath(
@@ -227,8 +229,8 @@ const SCARCE: readonly Scenario[] = [
         { rate: 100, ms: 150 },
       ]),
   }),
-  // A neighbour takes half of the core from 10 to 25 s. 300/s of 1 ms and 40/s of 12 ms need 0.8 of it: uniform admission
-  // while there is half, and nothing else is shed.
+  // A neighbour takes half of the core from 10 to 25 s. 300/s of 1 ms and 40/s of 12 ms need 0.8 of it. The ideal is
+  // uniform admission during that time, and no shed otherwise.
   scarce('half of the core is taken for 15 s, 300/s of 1 ms and 40/s of 12 ms', {
     workload: {
       ...onePath('/page', { perSecond: 300, steps: () => burns(1) }, { perSecond: 40, steps: () => burns(12) }),
@@ -245,8 +247,8 @@ const SCARCE: readonly Scenario[] = [
       ),
     changesAt: [10, 25],
   }),
-  // Twice 240 previews at once, 50 ms on four threads: 3 s of work, on a service of 150/s that burn 1 ms. 80 of a burst can
-  // be in time, and another 80 within two seconds. Sheds are allowed for the last third of a burst alone.
+  // Twice, 240 previews arrive at once, 50 ms on four threads: 3 s of work, on a service of 150/s that burn 1 ms. 80 of
+  // a burst can be in time, and another 80 within two seconds. Sheds are allowed only for the last third of a burst.
   scarce('bursts of 240 previews, 3 s of four threads, beside 150/s of 1 ms', {
     workload: {
       ...onePath(
@@ -261,8 +263,9 @@ const SCARCE: readonly Scenario[] = [
     ideal: s => 150 + (s === 10 || s === 30 ? 80 : 0),
     changesAt: [],
   }),
-  // A day of a minute: 100/s at night, 1000/s at noon, and the share that misses the cache grows from 10 to 30 %. A miss
-  // holds one of six connections for 50 ms, 120/s: 2.5x at noon. A hit burns 0.4 ms. Uniform admission.
+  // A day of a minute: 100/s at night, 1000/s at noon, and the share that misses the cache grows from 10 to 30 %. A
+  // miss holds one of six connections for 50 ms, 120/s: 2.5x at noon. A hit burns 0.4 ms. The ideal is uniform
+  // admission.
   scarce('a day: 100 to 1000/s, and 10 to 30 % miss a pool of 120/s', {
     workload: {
       ...onePath(
@@ -281,9 +284,9 @@ const SCARCE: readonly Scenario[] = [
       ])
     },
   }),
-  // Suggestions, 8 % of 300/s, come from a service over sixteen sockets in 20 ms, and from 20 to 35 s in 900: 17.8/s of the
-  // 24/s. The others hold one of ten connections for 15 ms. What waits is less than 2 % of all requests, so nothing need be
-  // shed: the ideal is all the others.
+  // Suggestions, 8 % of 300/s, come from a service over sixteen sockets in 20 ms, and from 20 to 35 s in 900: 17.8/s of
+  // the 24/s. The others hold one of ten connections for 15 ms. What waits is less than 2 % of all requests, so no
+  // request need be shed: the ideal is all the others.
   scarce('suggestions, 8 % of 300/s, take 900 ms instead of 20 for 15 s', {
     workload: {
       ...onePath(
@@ -297,8 +300,8 @@ const SCARCE: readonly Scenario[] = [
     ideal: s => (s >= 20 && s < 37 ? 276 : 300),
     changesAt: [20, 35],
   }),
-  // A ledger: transfers take a lock for 25 ms one after the other, 40/s of the 100/s that come; 400/s of reads burn 1 ms.
-  // Uniform admission: 200/s.
+  // A ledger: transfers take a lock for 25 ms one after the other, 40/s of the 100/s that arrive; 400/s of reads burn 1
+  // ms. The ideal is uniform admission, 200/s.
   scarce('a lock of 25 ms for 100/s of transfers beside 400/s of reads', {
     workload: {
       ...onePath(
@@ -315,8 +318,8 @@ const SCARCE: readonly Scenario[] = [
         { rate: 100, ms: 25 },
       ]),
   }),
-  // A partner allows 50 calls a second; its SDK spaces them and holds the others back. A call takes 150 ms then. 150/s
-  // want it, and 150/s burn 1 ms. Uniform admission: a third, 100/s.
+  // A partner allows 50 calls a second. Its SDK spaces them and holds back the others; a call then takes 150 ms. 150/s
+  // need it, and 150/s burn 1 ms. The ideal is uniform admission: a third, 100/s.
   scarce('an API of 50 calls/s for half of 300/s', {
     workload: {
       ...onePath(
@@ -336,8 +339,8 @@ const SCARCE: readonly Scenario[] = [
         { rate: 150, ms: 20 },
       ]),
   }),
-  // Server-rendered answers of 4 ms at 2.4x of the core, and on the same path 10/s of event streams that the client reads
-  // for 30 s. A stream burns 1 ms and is never in time by nature. Uniform admission.
+  // Server-rendered answers of 4 ms at 2.4x of the core, and on the same path 10/s of event streams that the client
+  // reads for 30 s. A stream burns 1 ms and is never in time. The ideal is uniform admission.
   scarce('600/s of 4 ms at 2.4x of the core, and 10/s of streams of 30 s', {
     workload: onePath(
       '/ai',
@@ -368,8 +371,9 @@ const SCARCE: readonly Scenario[] = [
         { rate: 200, ms: HOLDS_CPU },
       ]),
   }),
-  // Reads of 1 ms, 480/s, and reports that hold one of ten connections for 250 ms, 160/s and 4x; who is shed or has waited
-  // 2 s tries twice more. Uniform admission: what the pool can do, 40/s, and three times as many reads.
+  // Reads of 1 ms, 480/s, and reports that hold one of ten connections for 250 ms, 160/s and 4x. Clients that are shed
+  // or have waited 2 s try twice more. The ideal is uniform admission: 40/s of reports from the pool, and three times
+  // as many reads.
   scarce('reports at 4x of a pool, one request in four, and clients who try three times', {
     workload: {
       ...onePath('/rpc', { perSecond: 480, steps: () => burns(1) }, { perSecond: 160, steps: () => holds('db', 250) }),

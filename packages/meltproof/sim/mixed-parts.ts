@@ -1,10 +1,10 @@
-/** What the sets of mixes on one path are made of (`mixed.ts`, `mixed-held-out.ts`). */
+/** Parts for the sets of mixes on one path (`mixed.ts`, `mixed-held-out.ts`). */
 import type { Random } from './random.ts'
 import { PARSE, SHED, sliced } from './scenario-parts.ts'
 import type { Scenario } from './scenarios.ts'
 import type { Kind, Step, Workload } from './workload.ts'
 
-/** One operation of a path: how many come, and what one does. */
+/** One operation of a path: its rate and its work. */
 export interface Operation {
   readonly perSecond: number | ((nowMs: number) => number)
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
@@ -14,7 +14,7 @@ export interface Operation {
 const rateOf = ({ perSecond }: Operation, nowMs: number): number =>
   typeof perSecond === 'number' ? perSecond : perSecond(nowMs)
 
-/** All on one path, and of one route: admission cannot tell them apart before they are served. */
+/** Puts all operations on one path and route, so that admission cannot tell them apart before they are served. */
 export function onePath(path: string, ...operations: Operation[]): Pick<Workload, 'rate' | 'steps' | 'kinds'> {
   const rate = (nowMs: number): number => operations.reduce((sum, each) => sum + rateOf(each, nowMs), 0)
   const share = (each: Operation) => (nowMs: number) => rateOf(each, nowMs) / Math.max(rate(nowMs), 1e-9)
@@ -33,19 +33,19 @@ export function onePath(path: string, ...operations: Operation[]): Pick<Workload
   }
 }
 
-/** Burns so much CPU, at most 5 ms at a time. */
+/** Burns `ms` of CPU, at most 5 ms at a time. */
 export const burns = (ms: number): Step[] => (ms > 5 ? sliced(ms, Math.ceil(ms / 5)) : [{ cpu: ms }])
-/** Waits for something with room for everybody. */
+/** Waits for something with unlimited capacity. */
 export const awaits = (ms: number): Step[] => [{ cpu: 0.15 }, { wait: ms }, { cpu: 0.1 }]
-/** Holds something of a pool with a name. */
+/** Holds a place of a named pool. */
 export const holds = (of: string, ms: number | ((nowMs: number) => number)): Step[] => [
   { cpu: 0.1 },
   { pool: ms, of },
   { cpu: 0.1 },
 ]
-/** What `holds` burns, ms. */
+/** CPU of `holds`, ms. */
 export const HOLDS_CPU = 0.2
-/** Answered at once with a status, after so much CPU. */
+/** Answers with a status after `ms` of CPU. */
 export const refused = (status: number, ms = 0.1): Step[] => [{ cpu: ms }, { status }]
 
 export function normal(random: Random): number {
@@ -62,25 +62,28 @@ export function pareto(random: Random, least: number, most: number, tail: number
 export const paretoMean = (least: number, most: number, tail: number): number =>
   ((least ** tail * tail) / ((1 - (least / most) ** tail) * (tail - 1))) * (least ** (1 - tail) - most ** (1 - tail))
 
-/** One part of what comes: how many per second, how much of the scarce thing each takes, and whether it can be in time. */
+/** A part of the load: its rate, its use of the scarce resource, and whether it can be in time. */
 export interface Part {
   readonly rate: number
-  /** Of the scarce thing, ms. For a core, what handlers burn. */
+  /** Use of the scarce resource, ms. For a core, the CPU of the handler. */
   readonly ms: number
-  /** Of its answers, those that can be goodput. @default 1 */
+  /** The share of its answers that can be goodput. @default 1 */
   readonly good?: number
 }
 
 /**
- * Uniform admission: a share p of all that comes, the same of every operation, since nothing tells them apart. What it
- * answers in time per second when `places` of something are scarce.
+ * Uniform admission: a share p of all requests, equal for every operation, because nothing tells them apart. Returns
+ * its answers in time per second when `places` of something are scarce.
  */
 export function uniformly(places: number, parts: readonly Part[]): number {
   const needed = parts.reduce((sum, { rate, ms }) => sum + rate * ms, 0)
   return Math.min(1, (places * 1000) / needed) * goodOf(parts)
 }
 
-/** The same where the core is scarce: of `cpuMs` per second each served one takes its parsing too, and each shed its cost. */
+/**
+ * The same for a scarce core with `cpuMs` per second. Each served request also costs its parsing, and each shed its
+ * share.
+ */
 export function uniformlyOfCore(parts: readonly Part[], cpuMs = 1000): number {
   const sheds = parts.reduce((sum, { rate }) => sum + rate * SHED, 0)
   const served = parts.reduce((sum, { rate, ms }) => sum + rate * (ms + PARSE), 0)
@@ -93,11 +96,11 @@ interface Draft {
   readonly workload: Workload
   readonly seconds: number
   readonly changesAt?: readonly number[]
-  /** @default what is offered */
+  /** @default the load offered */
   readonly ideal?: (s: number) => number
 }
 
-/** More is asked for than can be done. `ideal` is not held against a rate: cohorts are offered besides. */
+/** Demand exceeds capacity. `ideal` is not capped at the rate, because cohorts add to it. */
 export const scarce = (name: string, rest: Draft & { readonly ideal: (s: number) => number }): Scenario => ({
   changesAt: [],
   noShed: false,
@@ -105,7 +108,7 @@ export const scarce = (name: string, rest: Draft & { readonly ideal: (s: number)
   name,
 })
 
-/** There is enough for everybody, at the latest within two seconds: no request may be shed. The ideal is what is offered. */
+/** Capacity suffices within two seconds at the latest, so no request may be shed. The ideal is the load offered. */
 export const enough = (name: string, rest: Draft): Scenario => ({
   changesAt: [],
   noShed: true,

@@ -1,17 +1,17 @@
 /**
- * Twenty mixes on one path: admission sees one route, and what its requests cost differs. Their author had not read the
- * limiter, and they were committed before it ran on them. These may be looked at during development; the twenty of
+ * Twenty mixes on one path: admission sees one route, and the cost of its requests differs. Their author had not read
+ * the limiter, and they were committed before it ran on them. These may be looked at during development; the twenty of
  * `mixed-held-out.ts` are for the final judgement.
  *
  * The comment before each says why a service is like that, what the ideal is, and whether sheds are allowed. Where
- * capacity is scarce the ideal is uniform admission: it lets in the share of all requests that the scarce thing can do,
- * the same share of every operation, because nothing tells the operations apart. What it answers in time counts, 4xx and
- * 5xx do not. An admission that answers some requests late can exceed this ideal: it lets everything in, and what the
- * scarce thing cannot do waits for ever. So the ideal is the best with at most 3 % of the answers late
+ * capacity is scarce the ideal is uniform admission. It admits the share of all requests that the scarce resource can
+ * do, equal for every operation, because nothing tells the operations apart. Its answers in time count; 4xx and 5xx do
+ * not. An admission that answers some requests late can exceed this ideal: it admits everything, and what exceeds the
+ * scarce resource waits for ever. So the ideal is the best with at most 3 % of the answers late
  * (`bench/admission-oracle.ts` searches for better ones).
  *
- * Where there is enough (`enough`) a server without admission answers every request within two seconds, or one second
- * after what the request takes alone: no request may be shed.
+ * Where capacity suffices (`enough`), a server without admission answers every request within two seconds, or one
+ * second later than the request takes alone, so no request may be shed.
  */
 import { stolenSlices } from './core.ts'
 import { FlushedCache } from './flushed-cache.ts'
@@ -31,7 +31,7 @@ import { anew, between, uniform } from './scenario-parts.ts'
 import type { Scenario } from './scenarios.ts'
 
 const fragments = new FlushedCache(3000, 15_000)
-/** Of the fragments, how many are missing in second `s`: eight connections rebuild 8 / 60 ms of them per second. */
+/** The share of the fragments that is missing in second `s`: eight connections rebuild 8 / 60 ms of them per second. */
 const missing = (s: number): number => (s < 15 ? 0 : Math.max(0, 1 - ((8 / 0.06) * (s - 15 + 0.5)) / fragments.keys))
 
 /** Reports per second, of 300 requests: 5 % until 10 s, 60 % from 70 s on. */
@@ -42,8 +42,9 @@ const broken = (nowMs: number): boolean => nowMs >= 10_000 && nowMs < 20_000
 const searchIsSlow = (nowMs: number): boolean => nowMs >= 15_000 && nowMs < 35_000
 
 const ENOUGH: readonly Scenario[] = [
-  // Apollo Server: 200 queries a second of 1 ms, and four a second whose resolver waits 10 s for another service. The core
-  // is a fifth busy; forty slow queries are in service and wait. No request may be shed. Only the cheap ones can be in time.
+  // Apollo Server: 200 queries a second of 1 ms, and four a second whose resolver waits 10 s for another service. The
+  // core is a fifth busy, while forty slow queries in service wait. No request may be shed. Only the cheap ones can be
+  // in time.
   enough('GraphQL: 200/s of 1 ms beside 4/s whose resolver waits 10 s', {
     workload: onePath(
       '/graphql',
@@ -53,8 +54,9 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
     ideal: () => 200,
   }),
-  // Pages behind a cache that hits 95 of 100: 1500/s, a hit burns 0.3 ms, a miss holds one of four connections for 40 ms:
-  // 75 misses a second of the 100 that can be, and half of the core. No request may be shed; all is in time.
+  // Pages behind a cache that hits 95 of 100: 1500/s. A hit burns 0.3 ms, a miss holds one of four connections for 40
+  // ms. 75 misses a second use three quarters of the pool, and the hits half of the core. No request may be shed, and
+  // all can be in time.
   enough('a cache that hits 95 %, 1500/s, misses at 0.75x of a pool', {
     workload: {
       ...onePath(
@@ -66,8 +68,9 @@ const ENOUGH: readonly Scenario[] = [
     },
     seconds: 40,
   }),
-  // A gateway before language models: 40/s that wait 2 to 60 s (lognormal, median 8 s), and from 10 to 40 s another 15/s
-  // with an expired key, which are answered 401 at once. The process idles. No request may be shed; none is in time by nature.
+  // A gateway in front of language models: 40/s that wait 2 to 60 s (lognormal, median 8 s), and from 10 to 40 s
+  // another 15/s with an expired key, which are answered 401 at once. The process idles. No request may be shed; none
+  // can be in time.
   enough('a model gateway, 40/s of 2 to 60 s, and 15/s of 401 for half a minute', {
     workload: onePath(
       '/v1/chat/completions',
@@ -80,8 +83,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
     ideal: () => 0,
   }),
-  // An updates endpoint: answers at once (3 ms of CPU) when there is news, else it is held for 25 s. 200/s and 30/s: 750
-  // are held in the end, and the core is 0.6 busy. No request may be shed.
+  // An updates endpoint: it answers at once (3 ms of CPU) when there is news, and otherwise holds the request for 25 s.
+  // 200/s and 30/s: 750 are held in the end, and the core is 0.6 busy. No request may be shed.
   enough('30/s of long polls of 25 s beside 200/s of 3 ms', {
     workload: onePath(
       '/updates',
@@ -91,9 +94,9 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
     ideal: () => 200,
   }),
-  // socket.io by polling: a deploy of something in front ends 800 connections, and their clients come again within 2 s:
-  // a handshake of 2 ms, then polls of up to 25 s. 1.6 s of work in 2 s; 20/s of short posts beside them. No request may be
-  // shed: a client that is shed comes again at once.
+  // socket.io by polling: a deploy in front ends 800 connections, and their clients reconnect within 2 s. Each needs a
+  // handshake of 2 ms, then polls of up to 25 s. That is 1.6 s of work in 2 s, next to 20/s of short posts. No request
+  // may be shed, because a shed client reconnects at once.
   enough('800 socket.io clients reconnect within 2 s, polls of 25 s', {
     workload: {
       ...onePath(
@@ -107,8 +110,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 60,
     ideal: s => (s === 10 || s === 11 ? 420 : 20),
   }),
-  // A load test, or a cron job of a thousand tenants: 2,000 clients at once on an idle process, three requests each, every
-  // handler waits 2.5 s for something with room. No request may be shed; none is in time by nature.
+  // A load test, or a cron job of a thousand tenants: 2,000 clients at once on an idle process, three requests each.
+  // Every handler waits 2.5 s for something with unlimited capacity. No request may be shed; none can be in time.
   enough('2,000 clients at once, three requests each, handlers that wait 2.5 s', {
     workload: {
       ...onePath('/report', { perSecond: 0, steps: () => awaits(2500) }),
@@ -117,8 +120,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 20,
     ideal: () => 0,
   }),
-  // Thumbnails on libuv's four threads, 50 ms each, on a service that rests but for 5/s; three times 150 come at once. All
-  // are done after 1.9 s. No request may be shed; half of each burst is in time.
+  // Thumbnails on libuv's four threads, 50 ms each. The service idles except for 5/s, and three times 150 arrive at
+  // once. All are done after 1.9 s. No request may be shed; half of each burst is in time.
   enough('150 thumbnails at once on four threads of 50 ms, three times', {
     workload: {
       ...onePath('/thumbnail', { perSecond: 5, steps: () => holds('threads', 50) }),
@@ -128,8 +131,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 40,
     ideal: s => (s === 10 || s === 20 || s === 30 ? 80 : 5),
   }),
-  // A service of two requests a second; then a dashboard opens, and its 75 panels ask at once, 20 ms of CPU each: 1.5 s of
-  // work. No request may be shed; 48 panels are in time.
+  // A service of two requests a second. Then a dashboard opens, and its 75 panels send requests at once, 20 ms of CPU
+  // each: 1.5 s of work. No request may be shed; 48 panels are in time.
   enough('a dashboard of 75 panels of 20 ms opens on a service of 2/s', {
     workload: {
       ...onePath('/query', { perSecond: 2, steps: () => burns(20) }),
@@ -138,8 +141,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 40,
     ideal: s => (s % 8 === 0 && s > 0 ? 48 : 2),
   }),
-  // A client library with a bug sends 1,000/s of malformed calls for 20 s: 400 after 0.15 ms. Beside them 50/s that wait
-  // 400 ms and 50/s that wait 2 s. The core is a quarter busy. No request may be shed.
+  // A client library with a bug sends 1,000/s of malformed calls for 20 s, answered 400 after 0.15 ms, next to 50/s
+  // that wait 400 ms and 50/s that wait 2 s. The core is a quarter busy. No request may be shed.
   enough('1,000/s of 400 for 20 s beside 50/s of 400 ms and 50/s of 2 s', {
     workload: onePath(
       '/rpc',
@@ -150,8 +153,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 45,
     ideal: () => 50,
   }),
-  // The backend refuses connections from 10 to 20 s: each request is answered 503 after 1 ms, and its client tries three
-  // more times. Else it holds one of ten connections for 50 ms, at 0.75x. No request may be shed.
+  // The backend refuses connections from 10 to 20 s: each request is answered 503 after 1 ms, and its client tries
+  // three more times. Otherwise it holds one of ten connections for 50 ms, at 0.75x. No request may be shed.
   enough('a backend that refuses for 10 s, quick 503 and three retries, at 0.75x', {
     workload: {
       ...onePath(
@@ -165,8 +168,8 @@ const ENOUGH: readonly Scenario[] = [
     seconds: 40,
     ideal: s => (s >= 10 && s < 20 ? 0 : 150),
   }),
-  // Three busy neighbours on the same core leave a quarter of it, in slices of 4 ms; 300/s that wait 300 ms and burn a
-  // quarter of a millisecond need a twelfth. No request may be shed; all is in time.
+  // Three busy neighbours on the same core leave a quarter of it, in slices of 4 ms. 300/s that wait 300 ms and burn a
+  // quarter of a millisecond need a twelfth. No request may be shed, and all can be in time.
   enough('300/s that wait 300 ms beside three busy processes on the core', {
     workload: {
       ...onePath(
@@ -181,8 +184,8 @@ const ENOUGH: readonly Scenario[] = [
 ]
 
 const SCARCE: readonly Scenario[] = [
-  // JSON-RPC: seven of ten calls burn 0.5 ms, a quarter 4 ms, one in twenty 40 ms. At 3x of the core. Uniform admission;
-  // sheds are allowed.
+  // JSON-RPC: seven of ten calls burn 0.5 ms, a quarter 4 ms, one in twenty 40 ms. At 3x of the core. The ideal is
+  // uniform admission. Sheds are allowed.
   scarce('JSON-RPC of 0.5, 4 and 40 ms on the core at 3x', {
     workload: onePath(
       '/rpc',
@@ -199,7 +202,8 @@ const SCARCE: readonly Scenario[] = [
       ]),
   }),
   // Pages behind a cache: 300/s hit and burn 2 ms, 300/s miss and hold one of ten connections for 100 ms, which can do
-  // 100/s. A third of both is 200/s. Without admission 300 hits are in time, and no miss is ever answered.
+  // 100/s. The ideal is a third of both, 200/s. Without admission the 300 hits are in time, and no miss is ever
+  // answered.
   scarce('hits of 2 ms and misses of a pool at 3x, 300/s each', {
     workload: {
       ...onePath(
@@ -216,9 +220,9 @@ const SCARCE: readonly Scenario[] = [
         { rate: 300, ms: 100 },
       ]),
   }),
-  // The cache is flushed at 15 s: 3,000 fragments come back as requests rebuild them, 60 ms over eight connections, 133/s.
-  // While a share f of them is missing, 133 / f requests a second can be served, of 900/s; that suffices again after 19 s.
-  // Sheds are allowed meanwhile.
+  // The cache is flushed at 15 s. Requests rebuild the 3,000 fragments, 60 ms each over eight connections, 133/s. While
+  // a share f of them is missing, 133 / f requests a second can be served, of 900/s; that suffices again after 19 s.
+  // Until then sheds are allowed.
   scarce('a cache of 3,000 fragments flushed at 15 s, 900/s over a pool of 8', {
     workload: {
       ...onePath('/fragment', {
@@ -240,8 +244,9 @@ const SCARCE: readonly Scenario[] = [
     ideal: s => Math.min(900, 8 / 0.06 / Math.max(missing(s), 1e-6)),
     changesAt: [15],
   }),
-  // The mix drifts: 300/s all the time, 5 % of them reports at first and 60 % a minute later. A report holds one of eight
-  // connections for 80 ms, of which there can be 100/s; the others burn 1 ms. Scarce from a third on; uniform admission.
+  // The mix drifts: 300/s all the time, 5 % of them reports at first and 60 % a minute later. A report holds one of
+  // eight connections for 80 ms, which allow 100/s; the others burn 1 ms. Connections are scarce once a third are
+  // reports. The ideal is uniform admission.
   scarce('300/s whose reports grow from 5 to 60 %, pool of 8', {
     workload: {
       ...onePath(
@@ -258,8 +263,9 @@ const SCARCE: readonly Scenario[] = [
         { rate: reports(s * 1000 + 500), ms: 80 },
       ]),
   }),
-  // Queries with a heavy tail: half of 1200/s is answered from memory (0.3 ms), half asks the database, lognormal around
-  // 20 ms with a sigma of 1.2: 41 ms on average, over ten connections 243/s. 2.5x; uniform admission.
+  // Queries with a heavy tail: half of 1200/s is answered from memory (0.3 ms), half queries the database, lognormal
+  // around 20 ms with a sigma of 1.2. That is 41 ms on average, 243/s over ten connections, so 2.5x. The ideal is
+  // uniform admission.
   scarce('lognormal queries on a pool at 2.5x, beside as many from memory', {
     workload: {
       ...onePath(
@@ -276,10 +282,10 @@ const SCARCE: readonly Scenario[] = [
         { rate: 600, ms: 20 * Math.exp(1.2 ** 2 / 2) },
       ]),
   }),
-  // One operation in twenty asks a search service over ten sockets, 30 ms; from 15 to 35 s it takes 3 s, and 3.3 of 10/s
-  // come out. The others hold one of twenty connections for 10 ms and do not care. What waits for the search service is
-  // 1.5 % of all requests, so nothing need be shed: the ideal is all the others. A limit that is held down by the few
-  // sheds seventeen of twenty requests.
+  // One operation in twenty calls a search service over ten sockets, 30 ms. From 15 to 35 s it takes 3 s, and 3.3 of
+  // 10/s are answered. The others hold one of twenty connections for 10 ms and are unaffected. What waits for the
+  // search service is 1.5 % of all requests, so no request need be shed: the ideal is all the others. A limit that
+  // these few hold down sheds seventeen of twenty requests.
   scarce('search, one request in twenty, takes 3 s instead of 30 ms for 20 s', {
     workload: {
       ...onePath(
@@ -293,7 +299,8 @@ const SCARCE: readonly Scenario[] = [
     ideal: s => (s >= 14 && s < 36 ? 190 : 200),
     changesAt: [15, 35],
   }),
-  // Two operations share a pool of ten: lookups of 10 ms, 320/s, and exports of 200 ms, 80/s: 1.92x. Uniform admission.
+  // Two operations share a pool of ten: lookups of 10 ms, 320/s, and exports of 200 ms, 80/s: 1.92x. The ideal is
+  // uniform admission.
   scarce('lookups of 10 ms and exports of 200 ms share a pool, 1.9x', {
     workload: {
       ...onePath(
@@ -310,9 +317,9 @@ const SCARCE: readonly Scenario[] = [
         { rate: 80, ms: 200 },
       ]),
   }),
-  // A GraphQL server with a login mutation: scrypt takes one of libuv's four threads for 60 ms, 67/s; 333/s come, 5x,
-  // beside 300/s that burn 0.5 ms on the loop. A fifth of both: 127/s. Without admission the 300 are in time and no login
-  // is ever answered.
+  // A GraphQL server with a login mutation: scrypt takes one of libuv's four threads for 60 ms, 67/s. 333/s arrive, 5x,
+  // next to 300/s that burn 0.5 ms on the loop. The ideal is a fifth of both, 127/s. Without admission the 300 are in
+  // time and no login is ever answered.
   scarce('logins on four threads at 5x beside 300/s of 0.5 ms', {
     workload: {
       ...onePath(
@@ -329,8 +336,9 @@ const SCARCE: readonly Scenario[] = [
         { rate: 333, ms: 60 },
       ]),
   }),
-  // A hundred tenants behind one gateway, so that no client can be told from another; the queries of one burn a hundred
-  // times the CPU of the others: 30/s of 80 ms beside 300/s of 0.8 ms, 2.7x. Uniform admission: a third of everybody.
+  // A hundred tenants behind one gateway, so that clients cannot be told apart. The queries of one tenant burn a
+  // hundred times the CPU of the others: 30/s of 80 ms next to 300/s of 0.8 ms, 2.7x. The ideal is uniform admission: a
+  // third of all.
   scarce("one tenant's queries cost 100 times the others', 2.7x of the core", {
     workload: onePath('/query', { perSecond: 300, steps: () => burns(0.8) }, { perSecond: 30, steps: () => burns(80) }),
     seconds: 40,

@@ -1,10 +1,10 @@
 /**
- * What a request takes on a service that has nothing else to do, and when an answer is late: when it comes later than
- * the promise because of other requests. An answer that takes 5 s by nature is late after 6 s.
+ * The time that a request takes on an otherwise idle service, and when its answer is late: when other requests delay it
+ * beyond the promise. An answer that needs 5 s by itself is late after 6 s.
  */
 import type { Step } from './workload.ts'
 
-/** Of what is known when it starts; what a connection is held for may depend on when it is had, and is added then. */
+/** Sums what is known at the start. A connection's hold time that depends on when it is acquired is added then. */
 export function ownTimeOf(steps: readonly Step[], coldness: number): number {
   let ms = 0
   for (const step of steps) {
@@ -19,5 +19,5 @@ export function ownTimeOf(steps: readonly Step[], coldness: number): number {
   return ms
 }
 
-/** How long after its arrival an answer is still in its time. */
+/** How long after its arrival an answer is still on time. */
 export const inItsTimeMs = (ownMs: number, sloMs: number): number => (ownMs > sloMs ? ownMs + sloMs : sloMs)

@@ -1,4 +1,4 @@
-/** A pool of connections to something downstream: so many calls at once, the others wait in order. */
+/** A pool of connections to something downstream. It runs `size` calls at once, and the others wait in order. */
 export class Pool {
   #free: number
   #waiting: (() => void)[] = []

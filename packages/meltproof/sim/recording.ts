@@ -1,12 +1,12 @@
 /**
- * A recording of a real run, as bench/record.ts writes it to recorded/: who came when, what each that was served really
- * cost in order of their starts (so that the compiler's warm-up is in it), what stopped the loop meanwhile, and what
- * clients saw. Numbers are packed in base 36, in units of {@link UNIT_MS}, to keep the files small.
+ * A recording of a real run, as bench/record.ts writes it to recorded/: the arrivals, the real cost of each served
+ * request in order of their starts (which includes the compiler's warm-up), the pauses of the loop, and the results
+ * that clients saw. Numbers are packed in base 36, in units of {@link UNIT_MS}, to keep the files small.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What is written of time. */
+/** The resolution of recorded times. */
 export const UNIT_MS = 0.01
 
 export interface Recording {
@@ -15,29 +15,29 @@ export interface Recording {
   readonly node: string
   readonly cpu: string
   readonly commit: string
-  /** Of the bare app, answers per second. */
+  /** Answers per second of the bare app. */
   readonly capacity: number
   readonly seconds: number
   /** CPU of one shed on that machine, ms. */
   readonly shedMs: number
-  /** Connections of the pool there is, if any. */
+  /** Connections of the pool, if there is one. */
   readonly poolSize?: number
-  /** Who came when: gaps, by kind. */
+  /** Gaps between arrivals, by kind. */
   readonly arrivals: readonly string[]
   readonly runs: Readonly<Record<RunName, RecordedRun>>
 }
 
-/** `fixed` had its limit given, so that it says the same whatever becomes of the limiter. */
+/** `fixed` had a given limit, so that changes to the limiter do not affect it. */
 export type RunName = 'fixed' | 'learned'
 
 export interface RecordedRun {
-  /** Absent when it was learned. */
+  /** Absent when the limit was learned. */
   readonly limit?: number
   readonly offered: number
   /** Answered within a second. */
   readonly good: number
   readonly shed: number
-  /** Latencies of those answered. */
+  /** Latencies of answered requests. */
   readonly answeredMs: { readonly p50: number; readonly p99: number }
   /** By second of arrival. */
   readonly perSecond: {
@@ -45,20 +45,20 @@ export interface RecordedRun {
     readonly good: readonly number[]
     readonly shed: readonly number[]
   }
-  /** What each request that started did, in order of their starts, by kind; see {@link packSteps}. */
+  /** The steps of each request that started, in order of their starts, by kind; see {@link packSteps}. */
   readonly costs: readonly string[]
-  /** Pauses for garbage: gap since the last one began, length. */
+  /** Pauses for garbage collection: the gap since the previous one began, and the length. */
   readonly garbage: string
-  /** When others had the core: the same. */
+  /** When other processes had the core, in the same form. */
   readonly stolen: string
 }
 
-/** One step of a request that was recorded: CPU, CPU in a later turn of the loop, or a place held in the pool. */
+/** One step of a recorded request: CPU, CPU in a later turn of the loop, or a place held in the pool. */
 export type RecordedStep = readonly ['cpu' | 'next turn' | 'pool', number]
 
 const MARK = { cpu: '+', 'next turn': '/', pool: '~' } as const
 
-/** `+5/2s/2s`: CPU, and CPU again in each of the next two turns; `~` is a place in the pool. */
+/** `+5/2s/2s`: CPU, and CPU again in each of the next two turns. `~` is a place in the pool. */
 export function packSteps(steps: readonly RecordedStep[]): string {
   return steps.map(([kind, ms]) => MARK[kind] + packMs(ms)).join('')
 }
@@ -78,7 +78,7 @@ export function unpackNumbers(packed: string): number[] {
   return packed === '' ? [] : packed.split(' ').map(unpackMs)
 }
 
-/** Times in order, as gaps; a gap's rounding is made up for by the next. */
+/** Packs ordered times as gaps. The next gap corrects the rounding of the one before. */
 export function packTimes(times: readonly number[]): string {
   let at = 0
   const gaps = times.map(time => {
@@ -94,7 +94,7 @@ export function unpackTimes(packed: string): number[] {
   return unpackNumbers(packed).map(gap => (at += gap))
 }
 
-/** Pauses: when, and for how long. */
+/** Packs the start and the length of each pause. */
 export function packPauses(pauses: readonly (readonly [atMs: number, forMs: number])[]): string {
   let at = 0
   return packNumbers(
@@ -129,7 +129,7 @@ export function recordingFile(name: string): string {
   return join(FOLDER, `${name}.json`)
 }
 
-/** Those there are. */
+/** Reads all recordings. */
 export function recordings(): Recording[] {
   return readdirSync(FOLDER)
     .filter(file => file.endsWith('.json'))

@@ -1,6 +1,6 @@
 /**
- * Replays a recording (recording.ts): the arrivals of the real run, what its requests really cost, its garbage and
- * what others took of its core; and before them the gate, the queue and the limiter as they are.
+ * Replays a recording (recording.ts): the arrivals of the real run, the real cost of its requests, its garbage
+ * collection and the slices that other processes took. The gate, the queue and the limiter are the real ones.
  */
 import { fixedLimit, type Limiter } from '../src/admission/limiter/limiter.ts'
 import { interrupted } from './core.ts'
@@ -17,12 +17,12 @@ import { HEAD_SHARE } from './instance.ts'
 import { type SimResult, simulate } from './service.ts'
 import type { Step, Workload } from './workload.ts'
 
-/** Who sent the requests was late by up to so much, and nobody wrote down when by how much; ms. */
+/** The load generator sent requests up to this much late, ms, and the recording does not say how late each was. */
 const LATE_MS = 1
 
 /**
- * Of a run in which the limit is learned, `limiter` learns it. Near the capacity a millisecond decides whether a queue is
- * found standing, and recordings do not know it: another seed deals out other ones.
+ * If the run learned its limit, `limiter` learns it again. Near capacity a millisecond decides whether a queue counts
+ * as standing, and recordings are less exact than that: another seed draws other milliseconds.
  */
 export function replay(
   recording: Recording,
@@ -33,14 +33,14 @@ export function replay(
   const { limit } = run
   return simulate(replayed(recording, run, new Random(seed)), {
     seconds: recording.seconds,
-    // What parsing takes is part of what each was recorded to cost.
+    // The recorded cost of each request includes parsing.
     parseCostMs: 0,
     shedCostMs: recording.shedMs,
     limiter: limit === undefined ? limiter : () => fixedLimit(limit),
   })
 }
 
-/** Made for one run: it remembers who has been served. */
+/** Use the workload for one run only, because it remembers which requests were served. */
 export function replayed(recording: Recording, run: RecordedRun, random: Random): Workload {
   const arrivals = recording.arrivals
     .flatMap((packed, kind) => unpackTimes(packed).map(atMs => ({ atMs: atMs + LATE_MS * random.next(), kind })))
@@ -58,8 +58,8 @@ export function replayed(recording: Recording, run: RecordedRun, random: Random)
 }
 
 /**
- * The first to be served costs what the first cost, and so on: so the compiler warms up as it did. Where more are
- * served than were recorded, the last half is gone through again.
+ * The n-th request served costs what the n-th cost in the recording, so the compiler warms up as it did. If more are
+ * served than were recorded, the last half repeats.
  */
 function inTurn(recorded: readonly RecordedStep[][], headMs: number): () => Step[] {
   let next = 0
@@ -68,7 +68,7 @@ function inTurn(recorded: readonly RecordedStep[][], headMs: number): () => Step
     const steps = recorded[next++]!.flatMap(stepsOf)
     const [first] = steps
     if (typeof first !== 'object' || !('cpu' in first)) return steps
-    // Reading its head is part of that, and what the simulator takes for it anyway.
+    // The recorded cost includes reading the head, which the simulator adds by itself.
     return [{ cpu: Math.max(0, first.cpu - headMs) }, ...steps.slice(1)]
   }
 }

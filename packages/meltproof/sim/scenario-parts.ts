@@ -1,18 +1,21 @@
-/** What the sets of scenarios are made of that were written apart from `scenarios.ts`. */
+/** Parts for the sets of scenarios that were written independently of `scenarios.ts`. */
 import { type Core, wholeCore } from './core.ts'
 import type { Random } from './random.ts'
 import type { Scenario } from './scenarios.ts'
 import type { Step, Taken, Workload } from './workload.ts'
 
-/** What a served request costs the core besides its steps, and what one turned away costs, ms (service.ts). */
+/** CPU of a served request in addition to its steps, and of a shed one, ms (service.ts). */
 export const PARSE = 0.0356
 export const SHED = 0.008
 
-/** So much CPU in so many equal slices. */
+/** `ms` of CPU in equal slices. */
 export const sliced = (ms: number, slices: number): Step[] =>
   Array.from({ length: 2 * slices - 1 }, (_, i): Step => (i % 2 === 0 ? { cpu: ms / slices } : 'yield'))
 
-/** What a core answers per second when `rate` come, each answer burns `ms` and each shed `shedMs`; of `cpuMs` per second. */
+/**
+ * Answers per second of a core when `rate` requests arrive, each answer burns `ms` and each shed `shedMs`, out of
+ * `cpuMs` per second.
+ */
 export const coreDoes = (ms: number, rate: number, shedMs: number = SHED, cpuMs: number = 1000): number =>
   (cpuMs - rate * shedMs) / (ms - shedMs)
 
@@ -25,13 +28,13 @@ export const steady =
 export const between = (nowMs: number, fromMs: number, toMs: number, from: number, to: number): number =>
   from + (to - from) * Math.min(1, Math.max(0, (nowMs - fromMs) / (toMs - fromMs)))
 
-/** What a core answers per second of requests that burn `ms` in their handlers; see coreDoes. */
+/** Answers per second of a core for requests that burn `ms` in their handlers; see coreDoes. */
 export const coreServes = (ms: number, rate: number, cpuMs?: number): number => coreDoes(ms + PARSE, rate, SHED, cpuMs)
 export const uniform = (random: Random, from: number, to: number): number => from + (to - from) * random.next()
 
 /**
- * Connections to something besides the one pool of the simulator: first come, first served; each can start a query at
- * the time `usableFrom` says, at the soonest. Used from a `pool` step of a pool that has room for everybody (`ROOM`).
+ * Connections apart from the simulator's one pool. They serve first come, first served, and start a query at the time
+ * that `usableFrom` returns, at the earliest. Use them from a `pool` step of an unlimited pool (`ROOM`).
  */
 export class Connections {
   readonly #freeAt: Float64Array
@@ -42,7 +45,7 @@ export class Connections {
     this.#usableFrom = usableFrom
   }
 
-  /** How long a query that takes `ms` is away when it comes at `nowMs`: its wait for a connection included. */
+  /** How long a query of `ms` takes that arrives at `nowMs`, including its wait for a connection. */
   query(nowMs: number, ms: number): Taken {
     let first = 0
     let startsAt = Number.POSITIVE_INFINITY
@@ -64,7 +67,7 @@ export class Connections {
   }
 }
 export const ROOM = 1_000_000
-/** The core is made anew for every run, and these are with it. */
+/** Resets these before each run, because the core is made anew for every run. */
 export const anew =
   (...all: { reset(): void }[]): (() => Core) =>
   () => {
@@ -72,7 +75,7 @@ export const anew =
     return wholeCore
   }
 
-/** Kinds of requests at so many per second each. */
+/** A kind of request with its own rate. */
 export interface At {
   readonly perSecond: number
   readonly steps: (random: Random, nowMs: number) => Step[]
@@ -88,7 +91,7 @@ export const kindsOf = (...all: At[]): Pick<Workload, 'rate' | 'steps' | 'kinds'
   }
 }
 
-/** A process that has just started (Workload.warmUp), and what it burns once it is warm, ms. */
+/** A process that has just started (Workload.warmUp), and the CPU of a request once it is warm, ms. */
 export interface Cold {
   readonly times: number
   readonly requests: number
@@ -96,7 +99,7 @@ export interface Cold {
   readonly rate: number
 }
 
-/** How many a cold core has answered after so many ms, when it never rests and `rate` come. */
+/** Answers of a cold core that never rests, up to `untilMs`, while `rate` requests per second arrive. */
 export const coldDone = (cold: Cold, untilMs: number): number => {
   const cpuMs = (n: number): number =>
     (cold.ms + PARSE - SHED) * n + cold.ms * (cold.times - 1) * cold.requests * (1 - Math.exp(-n / cold.requests))
@@ -127,9 +130,9 @@ const draft = (name: string, noShed: boolean, { workload, seconds, ideal, change
   ideal: s => Math.min(workload.rate(s * 1000 + 500), ideal?.(s) ?? Number.POSITIVE_INFINITY),
 })
 
-/** More is asked for than can be done: goodput counts. */
+/** Demand exceeds capacity, so goodput counts. */
 export const overload = (name: string, rest: Draft & { readonly ideal: (s: number) => number }): Scenario =>
   draft(name, false, rest)
 
-/** There is enough: nobody must be shed. */
+/** Capacity suffices, so no request may be shed. */
 export const ample = (name: string, rest: Draft): Scenario => draft(name, true, rest)

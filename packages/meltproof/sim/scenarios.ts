@@ -1,6 +1,6 @@
 /**
- * The failure modes of admission control, each as a workload with what a perfect admission would make of it. Tests
- * assert thresholds on them, the benchmark compares limiters on them.
+ * The failure modes of admission control. Each is a workload with the results of a perfect admission. Tests assert
+ * thresholds on them, and the benchmark compares limiters on them.
  */
 import { cpuQuota, noisyNeighbour, sharedCore } from './core.ts'
 import type { Step, Taken, Workload } from './workload.ts'
@@ -9,11 +9,11 @@ export interface Scenario {
   readonly name: string
   readonly workload: Workload
   readonly seconds: number
-  /** What perfect admission answers per second in second number `s`; at most what is offered. */
+  /** Answers per second of a perfect admission in second `s`, at most those offered. */
   readonly ideal: (s: number) => number
-  /** When something changes, s: convergence is the time after which goodput is near the ideal again. */
+  /** When the load or the capacity changes, s. Convergence is the time until goodput is near the ideal again. */
   readonly changesAt: readonly number[]
-  /** Capacity suffices all the time: whoever is shed is shed falsely. */
+  /** Capacity always suffices, so every shed is a mistake. */
   readonly noShed: boolean
 }
 
@@ -38,7 +38,7 @@ export const poolOf = (ms: number | ((nowMs: number) => number | Taken)): Step[]
 ]
 export const waits = (ms: number): Step[] => [{ cpu: 0.2 }, { wait: ms }, { cpu: 0.1 }]
 
-/** Capacities of the two above: what a request costs in CPU besides (parsing) included. */
+/** Capacities of the two above, including the CPU of parsing. */
 export const CPU5 = 1000 / 5.0356
 const POOL50 = 200
 
@@ -58,7 +58,7 @@ export const draft = (name: string, rest: Draft): Scenario => ({
   ...rest,
   ideal: s => Math.min(rest.workload.rate(s * 1000 + 500), rest.ideal?.(s) ?? Number.POSITIVE_INFINITY),
 })
-/** An outage of the database, and then it goes on as before. */
+/** An outage of the database. Afterwards everything is as before. */
 export const answersNobody = (rate: number, from: number, to: number): Scenario =>
   draft(`the database answers no request from ${from} to ${to} s, at ${rate}/s`, {
     workload: {
@@ -69,14 +69,14 @@ export const answersNobody = (rate: number, from: number, to: number): Scenario 
     ideal: s => (s >= from && s < to ? 0 : POOL50),
     changesAt: [to],
   })
-/** Goodput at k times capacity when each of those shed costs r of the S a service costs. */
+/** Goodput at `rate`, when each shed costs `shedMs` of the core. */
 export const withSheds = (capacity: number, rate: number, shedMs = 0.008): number =>
   (capacity * (1 - (rate / capacity) * shedMs * (capacity / 1000))) / (1 - shedMs * (capacity / 1000))
 
 const loads = [1.1, 1.25, 1.5, 2, 3, 10]
 
 export const SCENARIOS: readonly Scenario[] = [
-  // Nobody must be shed.
+  // No request may be shed.
   draft('cpu at 70 %', { workload: { rate: () => 140, steps: cpu5 }, seconds: 60 }),
   draft('cpu at 60 %, a 100 ms pause every second', {
     workload: { rate: () => 120, steps: cpu5, stalls: every(1000, 100, 60) },
@@ -107,7 +107,7 @@ export const SCENARIOS: readonly Scenario[] = [
     changesAt: [10],
   }),
   draft('the mix shifts at constant utilisation of the core', {
-    // 60 % before and after: fast ones burn 2 ms and wait 5, slow ones burn 6 and wait 150.
+    // 60 % before and after: fast requests burn 2 ms and wait 5, slow ones burn 6 and wait 150.
     workload: {
       rate: now => (now < 10_000 ? 300 : 100),
       steps: (_, now) => (now < 10_000 ? [{ cpu: 2 }, { wait: 5 }] : [{ cpu: 3 }, { wait: 150 }, { cpu: 3 }]),
@@ -120,7 +120,7 @@ export const SCENARIOS: readonly Scenario[] = [
     seconds: 40,
     ideal: () => 270,
   }),
-  // The slow ones wait for something of their own, the quick ones for the core: permits are for these.
+  // The slow ones wait for something unlimited, the quick ones for the core. Permits should go to the quick ones.
   ...[0.7, 1, 2, 10].map(load =>
     draft(`the core at ${load}x, and one request in ten waits 10 s`, {
       workload: {
@@ -150,7 +150,8 @@ export const SCENARIOS: readonly Scenario[] = [
     ideal: () => 220,
     changesAt: [],
   }),
-  // Slow, but nobody is in anybody's way: more of them are in service than the limit begins with before the first leaves.
+  // Slow requests that do not delay each other. More of them than the initial limit are in service before the first
+  // leaves.
   draft('5/s that wait 30 s', { workload: { rate: () => 5, steps: () => waits(30_000) }, seconds: 60, changesAt: [] }),
   draft('20/s that wait 3 s', { workload: { rate: () => 20, steps: () => waits(3000) }, seconds: 60, changesAt: [] }),
   draft('30/s that wait 5 s', { workload: { rate: () => 30, steps: () => waits(5000) }, seconds: 30, changesAt: [] }),
@@ -169,14 +170,14 @@ export const SCENARIOS: readonly Scenario[] = [
     seconds: 60,
     changesAt: [],
   }),
-  // Nothing is scarce, but only throughput at different limits tells.
+  // Nothing is scarce, but only the throughput at different limits shows it.
   draft('cold start at 600/s, 50 and 400 ms of waiting', {
     workload: { rate: () => 600, steps: random => waits(random.next() < 0.5 ? 50 : 400) },
     seconds: 30,
     ideal: () => 600,
     changesAt: [],
   }),
-  // The compiler has seen nothing yet: the first requests take seven times the CPU, and the core is taken for scarce.
+  // Nothing is compiled yet: the first requests take seven times the CPU, and the core looks scarce.
   draft('a group commit, met cold at 3000/s', {
     workload: {
       rate: () => 3000,
@@ -199,7 +200,7 @@ export const SCENARIOS: readonly Scenario[] = [
     seconds: 30,
   }),
 
-  // Overload: goodput is what counts.
+  // Overload: goodput counts.
   ...loads.map(k =>
     draft(`cpu at ${k}x`, {
       workload: { rate: () => k * 200, steps: cpu5 },
@@ -220,7 +221,7 @@ export const SCENARIOS: readonly Scenario[] = [
     seconds: 30,
     ideal: () => POOL50 * 0.9,
   }),
-  // Far fewer than the limit before anything was learned.
+  // The capacity is far below the initial limit.
   ...[1.5, 3, 10].map(k =>
     draft(`pool of three at ${k}x`, {
       workload: { rate: () => k * 60, steps: pool50, poolSize: 3 },
@@ -243,7 +244,7 @@ export const SCENARIOS: readonly Scenario[] = [
     seconds: 30,
     ideal: () => 10_000 / 100.5,
   }),
-  // Slow, and behind few connections: all is late that waits for two others.
+  // Slow, and behind few connections: a request that waits for two others is late.
   ...(
     [
       [2, 120],
@@ -327,7 +328,7 @@ export const SCENARIOS: readonly Scenario[] = [
     changesAt: [5, 15],
   }),
   draft('noisy neighbour at 60 %', {
-    // Leaves between a half and all of the core, anew every 200 ms: 69 % of it on average where requests are served.
+    // Leaves between half and all of the core, anew every 200 ms. Requests that are served see 69 % of it on average.
     workload: { rate: () => 90, steps: cpu5, core: random => noisyNeighbour(random, 0.5, 200) },
     seconds: 60,
   }),

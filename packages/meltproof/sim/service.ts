@@ -1,4 +1,4 @@
-/** A simulated service of one process: who comes when, and what clients saw. */
+/** A simulated service of one process: its arrivals, and the results that clients see. */
 import { LEVELS, levelOf, readCriticality } from '../src/admission/queue/criticality.ts'
 import type { Limiter } from '../src/admission/limiter/limiter.ts'
 import { arriving, Instance, type InstanceOptions, type InstanceRequest } from './instance.ts'
@@ -19,13 +19,13 @@ export interface SimSecond {
   good: number
   late: number
   shed: number
-  /** At the end of this second. */
+  /** The limit at the end of this second. */
   limit: number
-  /** What the gate tells of its load then; 0 without one. */
+  /** The load that the gate reports then; 0 without a gate. */
   load: number
 }
 
-/** What became of the requests of one user, or of one class. */
+/** Outcomes of the requests of one user, class or kind. */
 export interface SimTally {
   offered: number
   good: number
@@ -38,20 +38,22 @@ export interface SimResult {
   readonly good: number
   readonly shed: number
   readonly gaveUp: number
-  /** Later than the promise because of other requests (own-time.ts), those without an answer in the end included. */
+  /** Later than the promise because of other requests (own-time.ts). Includes requests never answered. */
   readonly late: number
-  /** Answered in their own time, whatever the status. */
+  /** Answered on time (own-time.ts), whatever the status. */
   readonly inItsTime: number
-  /** The most handlers at work at once, the most of them that contended, and the most that left in a second (census.ts). */
+  /**
+   * The most handlers at work at once, the most that contended at once, and the most that left in a second (census.ts).
+   */
   readonly mostInService: number
   readonly mostContending: number
   readonly mostLeft: number
   /** Latencies of answered requests, sorted, ms. */
   readonly latencies: Float64Array
   readonly shedLatencies: Float64Array
-  /** How long those who were started waited at the gate, sorted, ms. */
+  /** How long started requests waited at the gate, sorted, ms. */
   readonly waits: Float64Array
-  /** The same for those that came in the second half, by user, class and kind; empty where the workload names none. */
+  /** Outcomes of requests from the second half, by user, class and kind; empty where the workload names none. */
   readonly users: SimTally[]
   readonly classes: SimTally[]
   readonly kinds: SimTally[]
@@ -150,7 +152,7 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     } else goOn(request, nowMs)
   }
 
-  /** The client of a cohort sends its next request, if any is left. */
+  /** The client of a cohort sends its next request, if one is left. */
   function goOn({ session }: SimRequest, nowMs: number): void {
     if (session === undefined) return
     const { thinkMs } = session.cohort
@@ -195,13 +197,13 @@ export function simulate(workload: Workload, options: SimOptions): SimResult {
     arrive(next.atMs, 0, 0, next.kind)
     loop.kernelAt(next.atMs, () => comes(index + 1))
   }
-  // Arrivals: a Poisson process whose rate may change, generated one ahead.
+  // Arrivals form a Poisson process whose rate may change. Each arrival schedules the next.
   const generate = (fromMs: number): void => {
     const rate = workload.rate(fromMs)
     const next = rate > 0 ? fromMs + random.exponential(1000 / rate) : fromMs + 100
     if (next >= endMs) return
-    // The generator is outside of the server: it runs when the arrival is due, however busy the loop is, because
-    // arrivals are queued by their own time.
+    // The generator is outside the server. It runs when an arrival is due, however busy the loop is, because arrivals
+    // are queued by their own time.
     if (rate > 0) arrive(next, 0, workload.users === undefined ? 0 : Math.floor(random.next() * workload.users))
     loop.kernelAt(next, () => generate(next))
   }
@@ -248,7 +250,7 @@ export function quantile(sorted: Float64Array, q: number): number {
   return sorted.length === 0 ? Number.NaN : sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))]!
 }
 
-/** The kind on which a number from 0 to 1 falls. */
+/** Picks the kind for a number between 0 and 1. */
 function pick(kinds: readonly Kind[], at: number, nowMs: number): number {
   let until = 0
   for (const [kind, { share }] of kinds.entries()) {

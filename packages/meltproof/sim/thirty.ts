@@ -1,15 +1,15 @@
 /**
- * Thirty scenarios that a Node engineer meets in production. Their author had read neither the limiter nor what it does on
- * any set, and they were committed before it ran on them. In the style of `fresh.ts`.
+ * Thirty scenarios that a Node engineer meets in production. Their author had read neither the limiter nor its results
+ * on any set, and they were committed before it ran on them. They follow the style of `fresh.ts`.
  *
  * The comment before each says why a service is like that, what the ideal is, and whether sheds are allowed. `ideal` is
- * what the scarce thing can do per second, less what sheds cost the core, and at most what is offered. It gives no credit
- * for what a queue carries past the end of a burst or an outage. Admission can tell apart what differs by path (`kinds`),
- * and then serves the cheapest first; otherwise it cannot see what a request will cost. An answer after more than a
- * second is never good.
+ * what the scarce resource can do per second, minus the core's cost of sheds, and at most the load offered. It gives no
+ * credit for work that a queue carries past the end of a burst or an outage. Admission can tell requests apart by path
+ * (`kinds`), and then serves the cheapest first; otherwise it cannot see what a request will cost. An answer after more
+ * than a second is never good.
  *
- * Where nobody must be shed (`AMPLE`) a server without admission answers everybody in time, or as soon as what the
- * handler waits for answers.
+ * Where no request may be shed (`AMPLE`), a server without admission answers all of them in time, or as soon as the
+ * handler's dependency does.
  */
 import { cpuQuota } from './core.ts'
 import { EventHeap } from './event-heap.ts'
@@ -36,9 +36,9 @@ import { poolOf, type Scenario, waits } from './scenarios.ts'
 import type { Step, Taken } from './workload.ts'
 
 /**
- * A dependency that answers `knee` queries at once in their usual time, and slows down beyond: `n` queries take
- * (n / knee) ** power times as long, `mostMs` at the most. With a power of 1 it does the same per second however many
- * queries it has; with more it does less the more it has. Used from a `pool` step of a pool with room for everybody.
+ * A dependency that answers `knee` queries at once in their usual time, and slows down beyond: `n` queries take (n /
+ * knee) ** power times as long, at most `mostMs`. With a power of 1 its throughput is the same for any number of
+ * queries; with a higher power it falls as they grow. Use it from a `pool` step of an unlimited pool.
  */
 class Knee {
   readonly #ends = new EventHeap<true>()
@@ -52,7 +52,7 @@ class Knee {
     this.#mostMs = mostMs
   }
 
-  /** How long a query takes that comes at `nowMs` and would take `ms` alone. */
+  /** How long a query takes that arrives at `nowMs` and would take `ms` alone. */
   query(nowMs: number, ms: number): Taken {
     while (this.#ends.nextAt <= nowMs) this.#ends.pop()
     const crowd = Math.max(1, (this.#ends.size + 1) / this.#knee(nowMs))
@@ -66,7 +66,7 @@ class Knee {
   }
 }
 
-/** A partner that allows so many calls per second, and so many at once after a pause. */
+/** A partner that allows `perSecond` calls per second, and `burst` at once after a pause. */
 class RateLimit {
   readonly #perSecond: number
   readonly #burst: number
@@ -92,7 +92,7 @@ class RateLimit {
   }
 }
 
-/** How many requests are in service: the CPU that garbage collection takes grows with what they keep in memory. */
+/** Counts the requests in service. The CPU of garbage collection grows with the memory that they hold. */
 class Heap {
   #requests = 0
 
@@ -128,7 +128,7 @@ const redis = new Connections(1, (_, atMs) =>
   atMs % 5000 >= 2500 && atMs % 5000 < 2750 ? atMs - (atMs % 5000) + 2750 : atMs,
 )
 
-/** One call to the geocoder: 60 ms, or a 429 that its SDK obeys by a second of rest, three times at the most. */
+/** One call to the geocoder: 60 ms, or a 429 after which its SDK waits a second, three times at most. */
 const geocode = (): Step[] => {
   let answered = false
   const attempt: Step = {
@@ -141,22 +141,25 @@ const geocode = (): Step[] => {
   return [{ cpu: 0.1 }, attempt, attempt, attempt, { cpu: 0.1 }]
 }
 
-/** Bodies of 2 MB: 3 ms of CPU, and 1 % more for each request that is in memory. */
+/** Bodies of 2 MB: 3 ms of CPU, plus 1 % for each request in memory. */
 const withBody = (): Step[] => {
   const cpu = 1.5 * (1 + bodies.enter() / 100)
   return [{ cpu }, { wait: 100 }, { cpu }, { pool: () => bodies.leave() }]
 }
-/** A full core at the fewest in service: x/s of 3 (1 + n / 100) ms, where n is the 0.1 x that wait and two for the core. */
+/**
+ * Throughput of a full core with the fewest in service: x/s of 3 (1 + n / 100) ms. n is the 0.1 x that wait, plus two
+ * for the core.
+ */
 const bodiesServed = (rate: number): number => {
   const perRequest = 3 * 1.02 + PARSE - SHED
   const more = 3 * 0.001
   return (-perRequest + Math.sqrt(perRequest ** 2 + 4 * more * (1000 - rate * SHED))) / (2 * more)
 }
 
-/** 1 ms at the least, 120 ms at the most, Pareto between with a tail index of 1.3. */
+/** Pareto with a tail index of 1.3, from 1 ms to at most 120 ms. */
 const PARETO = { tail: 1.3, mostMs: 120, meanMs: 1 + (1 - 120 ** -0.3) / 0.3 }
 
-/** Four replicas of a dependency restart in turn, every 6 s from 10 s on, and each is cold for 5 s. */
+/** The four replicas of a dependency restart one by one, every 6 s from 10 s on. Each is cold for 5 s. */
 const coldReplica = (nowMs: number): number | undefined =>
   nowMs >= 10_000 && nowMs < 34_000 && (nowMs - 10_000) % 6000 < 5000 ? Math.floor((nowMs - 10_000) / 6000) : undefined
 
@@ -170,19 +173,21 @@ const advertRate = (nowMs: number): number =>
   nowMs < 30_000 ? between(nowMs, 10_000, 13_000, 20, 1800) : between(nowMs, 30_000, 34_000, 1800, 20)
 const reconnectRate = (nowMs: number): number => (nowMs % 20_000 >= 10_000 && nowMs % 20_000 < 12_000 ? 900 : 100)
 
-// 3 ms of CPU that take six times as long at first, a third of what is beyond after 250 requests. 1300/s, four tries each.
+// 3 ms of CPU that take six times as long at first. A third of the excess is left after 250 requests. 1300/s, four
+// tries each.
 const RESTART: Cold = { times: 6, requests: 250, ms: 3, rate: 4 * 1300 }
 
 const FEEDS = 40 / 0.1025
 
-/** From `from` to `to` ms no query starts or ends; those that came meanwhile take their usual time from then on. */
+/** No query starts or ends from `from` to `to` ms. Queries that arrive then take their usual time afterwards. */
 const stoppedUntil = (nowMs: number, from: number, to: number): number => (nowMs >= from && nowMs < to ? to - nowMs : 0)
 
 const OVERLOAD: readonly Scenario[] = [
   // A dependency has a knee.
 
-  // A search cluster of sixteen cores answers sixteen queries at once in 20 ms; more of them evict each other's caches,
-  // and all get slower than their number. A shop asks for twice of 16 / 20 ms: 800/s. Sheds are allowed.
+  // A search cluster of sixteen cores answers sixteen queries at once in 20 ms. Beyond that, queries evict each other's
+  // caches, and times grow faster than their number. A shop sends twice the capacity of 16 / 20 ms: 800/s. Sheds are
+  // allowed.
   overload('search cluster with a knee at 16, 20 ms, 2x', {
     workload: {
       rate: steady(1600),
@@ -193,9 +198,9 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 30,
     ideal: () => 800,
   }),
-  // The same kind of cluster loses most of its nodes for 15 s, and its knee falls from 40 to 12; 25 ms a query. 1600/s,
-  // and 480/s meanwhile, of 800/s. Sheds are allowed meanwhile. No one limit is right before and meanwhile (93 % at most);
-  // one that follows the knee reaches 99 %.
+  // The same kind of cluster loses most of its nodes for 15 s, and its knee falls from 40 to 12; 25 ms a query. 800/s
+  // arrive. The ideal is 1600/s, and 480/s with fewer nodes. Sheds are allowed only then. No single limit suits both
+  // (93 % at most); one that follows the knee reaches 99 %.
   overload('knee of 40, 25 ms, that is 12 from 15 to 30 s, 800/s', {
     workload: {
       rate: steady(800),
@@ -208,8 +213,8 @@ const OVERLOAD: readonly Scenario[] = [
     changesAt: [15, 30],
   }),
   // A model server is scaled by its load: one replica with a knee at 10 (50 ms), one more every 15 s, four in the end.
-  // 200/s for each, of 700/s. Sheds are allowed until the fourth is up. No one limit is right for one replica and for four
-  // (88 % at most); one of eleven for each reaches 97 %.
+  // 700/s arrive. The ideal is 200/s per replica. Sheds are allowed until the fourth is up. No single limit suits one
+  // replica and four (88 % at most); a limit of eleven for each reaches 97 %.
   overload('knee of 10, 50 ms, and ten more every 15 s, 700/s', {
     workload: {
       rate: steady(700),
@@ -221,9 +226,9 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => 200 * scaled(s),
     changesAt: [0, 15, 30, 45],
   }),
-  // A database at 0.6x of its knee (20 queries of 10 ms, 2000/s) stops for 3 s, and everybody's second, third and fourth
-  // try keeps it beyond the knee for good, where it does a fraction of that. All of 1200/s but for the 3 s: whoever keeps
-  // the tries away until it has recovered gets there. Sheds are allowed.
+  // A database at 0.6x of its knee (20 queries of 10 ms, 2000/s) stops for 3 s. Afterwards the second, third and fourth
+  // tries of all clients keep it beyond the knee for good, at a fraction of its throughput. The ideal is all of 1200/s
+  // outside the outage, which needs an admission that sheds the retries until it has recovered. Sheds are allowed.
   overload('knee of 20, 10 ms, 0.6x, and retries after an outage of 3 s', {
     workload: {
       rate: steady(1200),
@@ -242,8 +247,9 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => (s >= 15 && s < 18 ? 0 : 2000),
     changesAt: [18],
   }),
-  // A day in 48 s before a dependency whose cores are shared (24 at once, exponential times around 60 ms, and
-  // proportionally slower beyond): 0.4x, 0.9x, 1.5x, 2.5x, 1.1x and 0.5x. 24 / 60 ms: 400/s. Sheds are allowed above 1x.
+  // A day in 48 s in front of a dependency with shared cores (24 at once, exponential times around 60 ms, and
+  // proportionally slower beyond): 0.4x, 0.9x, 1.5x, 2.5x, 1.1x and 0.5x. The ideal is 24 / 60 ms: 400/s. Sheds are
+  // allowed above 1x.
   overload('shared cores, 24 at 60 ms, a day between 0.4x and 2.5x', {
     workload: {
       rate: nowMs => 400 * DAY[Math.min(DAY.length - 1, Math.floor(nowMs / 8000))]!,
@@ -258,8 +264,8 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: () => 400,
     changesAt: [16, 24, 32, 40],
   }),
-  // A geocoder allows 300 calls a second and answers the others 429, and its SDK then rests for a second inside the
-  // handler. 600/s come: the 300 that keep to the allowance are answered in 60 ms. Sheds are allowed.
+  // A geocoder allows 300 calls a second and answers the others 429. Its SDK then waits a second inside the handler. Of
+  // 600/s, the 300 within the allowance are answered in 60 ms. Sheds are allowed.
   overload('a partner that allows 300 calls/s, 600/s', {
     workload: { rate: steady(600), steps: geocode, poolSize: ROOM, core: anew(geocoder) },
     seconds: 40,
@@ -268,8 +274,8 @@ const OVERLOAD: readonly Scenario[] = [
 
   // A pool is scarce.
 
-  // Photos arrive over phone networks for 200 to 600 ms, then libuv's four threads resize each in 60 ms. 4 / 60 ms is
-  // 66.7/s, of 200/s: thirty of those in service must always be waiting for a body. Sheds are allowed.
+  // Photos arrive over phone networks for 200 to 600 ms, then libuv's four threads resize each in 60 ms. The ideal is 4
+  // / 60 ms, 66.7/s of 200/s. It requires that about thirty of those in service wait for a body. Sheds are allowed.
   overload('uploads of 200 to 600 ms before four threads of 60 ms, 3x', {
     workload: {
       rate: steady(200),
@@ -279,10 +285,10 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 40,
     ideal: () => 4 / 0.06,
   }),
-  // Rendered fragments are lost with Redis at 12 s, 4000 of them, and each comes back when a request has built it over a
-  // pool of ten (25 ms: 400/s). Nobody can see who will miss: while a share f of the fragments is missing 400 / f requests
-  // a second are served, and f falls by a tenth every second. Sheds are allowed for the seven seconds in which that is
-  // less than the 1200/s that come.
+  // Redis loses 4000 rendered fragments at 12 s. Each returns when a request has built it over a pool of ten (25 ms:
+  // 400/s). Admission cannot see which requests will miss: while a share f of the fragments is missing, 400 / f
+  // requests a second are served, and f falls by a tenth every second. Sheds are allowed for the seven seconds in which
+  // that is less than the 1200/s that arrive.
   overload('a cache of 4000 fragments lost at 12 s, 1200/s over a pool of 10', {
     workload: {
       rate: steady(1200),
@@ -301,9 +307,9 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => 400 / Math.max(0.01, 1 - (s >= 12 ? 0.1 * (s + 0.5 - 12) : 1)),
     changesAt: [12],
   }),
-  // Flash sale: seven orders of ten are for one article and hold its row for 10 ms (100/s), and each holds one of twenty
-  // connections while it waits for the row; the path is the same for all. 100 / 0.7 is 143/s, of 400/s: more only fill the
-  // pool with those who wait for the row. Sheds are allowed.
+  // Flash sale: seven orders of ten are for one article and lock its row for 10 ms (100/s). Each holds one of twenty
+  // connections while it waits for the row, and the path is the same for all. The ideal is 100 / 0.7, 143/s of 400/s:
+  // more only fill the pool with orders that wait for the row. Sheds are allowed.
   overload('one row is locked by seven orders of ten, 400/s over a pool of 20', {
     workload: {
       rate: steady(400),
@@ -314,9 +320,9 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 30,
     ideal: () => 100 / 0.7,
   }),
-  // A dependency of four replicas is deployed: one after the other restarts and takes eight times as long for 5 s, and a
-  // quarter of the queries go there. A pool of 24 at 30 ms does 800/s, and 24 / (30 (0.75 + 0.25 * 8)) ms meanwhile: 291/s,
-  // of 560/s. Sheds are allowed meanwhile.
+  // A dependency of four replicas is deployed. One after the other restarts and takes eight times as long for 5 s, and
+  // a quarter of the queries go there. 560/s arrive. A pool of 24 at 30 ms does 800/s, and 24 / (30 (0.75 + 0.25 * 8))
+  // ms, 291/s, during a restart. Sheds are allowed only then.
   overload('a dependency of four replicas restarts one by one, pool of 24 at 0.7x', {
     workload: {
       rate: steady(560),
@@ -330,8 +336,8 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: s => (coldReplica(s * 1000 + 500) === undefined ? 800 : 24 / (0.03 * 2.75)),
     changesAt: [10, 34],
   }),
-  // A partner's job posts 350 records at once twice a second, over a pool of 12 at 25 ms. 480/s of 700/s: the 240 of each
-  // batch that half a second has room for wait half a second at the most, and the next batch is there. Sheds are allowed.
+  // A partner's job posts 350 records at once twice a second, over a pool of 12 at 25 ms. The ideal is 480/s of 700/s:
+  // half a second suffices for 240 of each batch, and then the next batch arrives. Sheds are allowed.
   overload('350 at once twice a second, pool of 12, 25 ms', {
     workload: {
       rate: steady(700),
@@ -345,10 +351,10 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 30,
     ideal: () => 12 / 0.025,
   }),
-  // Exports keep a cursor open for 3 s while their client reads, ten a second, over the pool of ten that quick reads need
-  // too (300/s of 10 ms: three connections). All reads, while exports get the other seven connections; an export is never
-  // in time. Sheds of exports are allowed. No one limit for both gets there: perfect admission limits the exports by
-  // their path.
+  // Ten exports a second keep a cursor open for 3 s while their client reads, over the pool of ten that quick reads
+  // need too (300/s of 10 ms: three connections). The ideal is all reads, while exports get the other seven
+  // connections; an export is never in time. Sheds of exports are allowed. No single limit for both reaches it: perfect
+  // admission limits the exports by their path.
   overload('exports that hold a cursor for 3 s beside reads, one pool of 10', {
     workload: {
       ...kindsOf({ perSecond: 300, steps: () => poolOf(10) }, { perSecond: 10, steps: () => poolOf(3000) }),
@@ -357,9 +363,10 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 40,
     ideal: () => 300,
   }),
-  // One of three shards hangs for 15 s (10 connections to each, 5 ms a query), and the path does not say whose a request
-  // is. The other two thirds of 600/s meanwhile, all before and after. Sheds are allowed: for the shard that hangs. Those
-  // who wait for it are in nobody's way, so only a limit beyond the 3000 of them reaches this.
+  // One of three shards hangs for 15 s (10 connections to each, 5 ms a query), and the path does not show the shard of
+  // a request. The ideal is the other two thirds of 600/s during the hang, and all before and after. Requests for the
+  // hanging shard may be shed. Those that wait for it delay no other request, so only a limit above their number, 3000,
+  // reaches the ideal.
   overload('one of three shards hangs from 10 to 25 s, 600/s', {
     workload: {
       rate: steady(600),
@@ -377,8 +384,8 @@ const OVERLOAD: readonly Scenario[] = [
 
   // The core is scarce.
 
-  // A GraphQL endpoint: one path, and what a query costs follows a power law from 1 to 120 ms, 3.5 ms on average, in slices
-  // of 4 ms. What the core does of 500/s, which is 1.8x. Sheds are allowed.
+  // A GraphQL endpoint: one path, and the cost of a query follows a power law from 1 to 120 ms, 3.5 ms on average, in
+  // slices of 4 ms. The ideal is what the core does of 500/s, which is 1.8x. Sheds are allowed.
   overload('cpu of 1 to 120 ms by a power law, one path, 1.8x', {
     workload: {
       rate: steady(500),
@@ -390,41 +397,42 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 50,
     ideal: () => coreServes(PARETO.meanMs, 500),
   }),
-  // A proxy parses bodies of 2 MB and holds them for the 100 ms its upstream takes; the more of them are in memory the more
-  // each garbage collection copies. The core is fullest with 28 in service, where a request costs 3.9 ms: 256/s, and less
-  // than half as much with 200. Sheds are allowed.
+  // A proxy parses bodies of 2 MB and holds them for the 100 ms that its upstream takes. The more are in memory, the
+  // more each garbage collection copies. The core is full with 28 in service, where a request costs 3.9 ms: 256/s. With
+  // 200 in service it does less than half of that. Sheds are allowed.
   overload('3 ms of cpu, 1 % more for each request in memory, 3x', {
     workload: { rate: steady(780), steps: withBody, poolSize: ROOM, core: anew(bodies) },
     seconds: 40,
     ideal: () => bodiesServed(780),
   }),
-  // An index in memory is scanned on every request, and other processes add to it all day: 1.5 ms become 9, at 220/s 0.33x
-  // become 2x. What the core does. Sheds are allowed above 1x.
+  // Every request scans an index in memory, and other processes add to it all day: 1.5 ms become 9, and at 220/s 0.33x
+  // becomes 2x. The ideal is what the core does. Sheds are allowed above 1x.
   overload('cpu of 1.5 ms that becomes 9 from 10 to 50 s, 220/s', {
     workload: { rate: steady(220), steps: (_, nowMs) => sliced(growing(nowMs), 3) },
     seconds: 60,
     ideal: s => coreServes(growing(s * 1000 + 500), 220),
     changesAt: [],
   }),
-  // Pods are added one by one, and the load of this one falls from 4x to 0.8x in steps of 10 s; a balancer tries each
-  // request twice more. 5 ms of CPU around a call of 60 ms. What the core does, less the sheds of three tries. Sheds are
-  // allowed above 1x.
+  // Pods are added one by one, and the load of this one falls from 4x to 0.8x in steps of 10 s. A balancer tries each
+  // request twice more. 5 ms of CPU around a call of 60 ms. The ideal is what the core does, minus the sheds of three
+  // tries. Sheds are allowed above 1x.
   overload('5 ms of cpu around 60 ms, 4x that fall to 0.8x, two retries', {
     workload: { rate: podRate, steps: () => [{ cpu: 2 }, { wait: 60 }, { cpu: 3 }], retries: 2 },
     seconds: 50,
     ideal: s => coreServes(5, 3 * podRate(s * 1000 + 500)),
     changesAt: [0, 20, 30],
   }),
-  // A busy evening at 1.1x, and an alert goes out to all phones: 30x for a second of every eight. 2 ms of CPU; what the core
-  // does, an eighth of which sheds take in that second. Sheds are allowed.
+  // A busy evening at 1.1x, and an alert goes out to all phones: 30x for one second of every eight. 2 ms of CPU. The
+  // ideal is what the core does; in that second, sheds take an eighth of it. Sheds are allowed.
   overload('2 ms of cpu at 1.1x, and 30x for a second of every eight', {
     workload: { rate: alertRate, steps: () => [{ cpu: 2 }] },
     seconds: 48,
     ideal: s => coreServes(2, alertRate(s * 1000 + 500)),
     changesAt: [],
   }),
-  // A process was killed and starts again under 4x of what 3 ms of CPU allow, nothing compiled, and clients try three times
-  // more. What a cold core that never rests answers, less the sheds of four tries. Sheds are allowed.
+  // A process was killed and restarts under 4x of what 3 ms of CPU allow. Nothing is compiled, and clients try three
+  // more times. The ideal is what a cold core that never rests answers, minus the sheds of four tries. Sheds are
+  // allowed.
   overload('3 ms of cpu at 4x with three retries, started cold', {
     workload: {
       rate: steady(1300),
@@ -435,10 +443,10 @@ const OVERLOAD: readonly Scenario[] = [
     seconds: 30,
     ideal: s => coldDone(RESTART, (s + 1) * 1000) - coldDone(RESTART, s * 1000),
   }),
-  // Three routes, and two things are scarce: a feed over a pool of 40 (100 ms), pages that burn 25 ms in slices of 2.5
-  // (60/s, 1.8x of what is left of the core), and a ping that burns 0.2 ms (300/s). A connection is free again when the
-  // loop gets to it, a slice later: 40 / 102.5 ms, of 700 feeds a second. All pings, those feeds, and pages with the rest
-  // of the core. Sheds of feeds and pages are allowed. No one limit for all gets there: perfect admission limits each by
+  // Three routes and two scarce resources: a feed over a pool of 40 (100 ms), pages that burn 25 ms in slices of 2.5
+  // (60/s, 1.8x of the rest of the core), and a ping that burns 0.2 ms (300/s). The loop frees a connection one slice
+  // late: 40 / 102.5 ms, of 700 feeds a second. The ideal is all pings, those feeds, and pages with the rest of the
+  // core. Sheds of feeds and pages are allowed. No single limit for all reaches it: perfect admission limits each by
   // its path.
   overload('a feed at 1.8x of its pool beside pages at 1.8x of the core and pings', {
     workload: {
@@ -455,9 +463,9 @@ const OVERLOAD: readonly Scenario[] = [
 ]
 
 const AMPLE: readonly Scenario[] = [
-  // Redis does one thing at a time, 0.2 ms, and a large set is listed every 5 s, 250 ms; clients give up after a second and
-  // try twice more. 1500/s are 0.3x of Redis and 0.35x of the core, and the 375 that pile up are gone 110 ms later. What is
-  // offered. No sheds.
+  // Redis runs one command at a time, 0.2 ms, and lists a large set every 5 s, 250 ms. Clients give up after a second
+  // and try twice more. 1500/s are 0.3x of Redis and 0.35x of the core, and the 375 that pile up are gone 110 ms later.
+  // The ideal is the load offered. No request may be shed.
   ample('Redis of 0.2 ms at 0.3x that stands still for 250 ms every 5 s', {
     workload: {
       rate: steady(1500),
@@ -469,8 +477,9 @@ const AMPLE: readonly Scenario[] = [
     },
     seconds: 40,
   }),
-  // A fifth of 1000/s miss the cache and need a pool of ten (20 ms: 500/s); every 5 s a hot key expires and all miss for
-  // 250 ms, until it is back. 125 wait then, the last for a quarter of a second. What is offered. No sheds.
+  // A fifth of 1000/s miss the cache and need a pool of ten (20 ms: 500/s). Every 5 s a hot key expires, and all miss
+  // for 250 ms until it is back. 125 then wait, the last for a quarter of a second. The ideal is the load offered. No
+  // request may be shed.
   ample('a hot key expires every 5 s, and everybody misses for 250 ms', {
     workload: {
       rate: steady(1000),
@@ -479,8 +488,8 @@ const AMPLE: readonly Scenario[] = [
     },
     seconds: 40,
   }),
-  // A balancer restarts and everybody connects anew for two seconds: 100/s become 900/s of 0.4 ms of handshake and 0.4 ms
-  // of handler, 0.75x of the core. What is offered. No sheds.
+  // A balancer restarts, and all clients reconnect for two seconds: 100/s become 900/s of 0.4 ms of handshake and 0.4
+  // ms of handler, 0.75x of the core. The ideal is the load offered. No request may be shed.
   ample('everybody connects anew, 100/s become 900/s at 0.75x for 2 s', {
     workload: {
       rate: reconnectRate,
@@ -490,8 +499,8 @@ const AMPLE: readonly Scenario[] = [
     seconds: 40,
     changesAt: [],
   }),
-  // A container with a limit of 0.3 CPU gets 30 ms in every 100 and stands still for the rest: 12 ms each at
-  // 0.6x of it. Nobody waits for more than a few periods. What is offered. No sheds.
+  // A container limited to 0.3 CPU runs 30 ms in every 100 and then stops. Requests of 12 ms use 0.6x of it, and none
+  // waits for more than a few periods. The ideal is the load offered. No request may be shed.
   ample('12 ms of cpu at 0.6x of a quota of 30 ms in 100', {
     workload: {
       rate: steady(15),
@@ -500,8 +509,9 @@ const AMPLE: readonly Scenario[] = [
     },
     seconds: 60,
   }),
-  // A partner hangs, and a circuit breaker answers for it in 5 ms, but lets everybody try for one second of every ten, and
-  // they wait for 700 ms then. 2 in service become 210; nothing is scarce. What is offered. No sheds.
+  // A partner hangs, and a circuit breaker answers for it in 5 ms. For one second of every ten it lets all requests
+  // try, and they wait 700 ms. 2 in service become 210; nothing is scarce. The ideal is the load offered. No request
+  // may be shed.
   ample('a circuit breaker lets a second of timeouts of 700 ms through every 10 s', {
     workload: {
       rate: steady(300),
@@ -510,15 +520,15 @@ const AMPLE: readonly Scenario[] = [
     seconds: 50,
     changesAt: [],
   }),
-  // An advert on television: 20/s become 1800/s within three seconds, for 17 s. Each waits for 150 ms for a partner with
-  // room for everybody, and the core is at 0.6x. What is offered. No sheds.
+  // An advert on television: 20/s become 1800/s within three seconds, for 17 s. Each waits 150 ms for a partner with
+  // unlimited capacity, and the core is at 0.6x. The ideal is the load offered. No request may be shed.
   ample('from 20/s to 1800/s within 3 s, 150 ms of waiting', {
     workload: { rate: advertRate, steps: () => waits(150) },
     seconds: 45,
     changesAt: [],
   }),
-  // Videos arrive over slow lines for 5 to 40 s, 20/s, 450 at once, and burn 12 ms each when they are there; reads of 2 ms
-  // beside (150/s). The core is at 0.55x. The reads are in time. No sheds.
+  // Videos arrive over slow lines for 5 to 40 s, 20/s, 450 at once, and burn 12 ms each once they are complete, next to
+  // reads of 2 ms (150/s). The core is at 0.55x. The ideal is the reads. No request may be shed.
   ample('uploads of 5 to 40 s that end with 12 ms of cpu, beside reads', {
     workload: kindsOf(
       { perSecond: 150, steps: () => sliced(2, 2) },
@@ -528,8 +538,9 @@ const AMPLE: readonly Scenario[] = [
     ideal: () => 150,
     changesAt: [],
   }),
-  // A dependency whose cores are shared (16 at once, exponential times around 40 ms, proportionally slower beyond) at 0.8x:
-  // now and then chance puts twice as many there and all get slower, and then it catches up. What is offered. No sheds.
+  // A dependency with shared cores (16 at once, exponential times around 40 ms, proportionally slower beyond) at 0.8x.
+  // Now and then twice as many queries arrive by chance and all get slower, and then it catches up. The ideal is the
+  // load offered. No request may be shed.
   ample('shared cores, 16 at 40 ms, exponential, 0.8x', {
     workload: {
       rate: steady(320),
@@ -542,8 +553,8 @@ const AMPLE: readonly Scenario[] = [
     },
     seconds: 60,
   }),
-  // A dependency's new version takes 33 ms instead of 15 for 20 s, until it is rolled back; a pool of twenty at 500/s goes
-  // from 0.38x to 0.83x and back. What is offered. No sheds.
+  // A dependency's new version takes 33 ms instead of 15 for 20 s, until it is rolled back. A pool of twenty at 500/s
+  // goes from 0.38x to 0.83x and back. The ideal is the load offered. No request may be shed.
   ample('pool of 20, 15 ms that become 33 from 15 to 35 s, 0.83x at most', {
     workload: {
       rate: steady(500),
@@ -553,8 +564,9 @@ const AMPLE: readonly Scenario[] = [
     seconds: 50,
     changesAt: [15, 35],
   }),
-  // An ORM that loads lazily: three queries one after the other over the same pool of ten, 6 ms each, and each waits in the
-  // pool's line anew. 10 / 18 ms is 556/s, of which 470/s are 0.85x. What is offered. No sheds.
+  // An ORM that loads lazily: three queries one after the other over the same pool of ten, 6 ms each, and each queues
+  // for the pool anew. 10 / 18 ms is 556/s, and 470/s are 0.85x of it. The ideal is the load offered. No request may be
+  // shed.
   ample('three queries of 6 ms each over a pool of 10, 0.85x', {
     workload: {
       rate: steady(470),
@@ -564,7 +576,7 @@ const AMPLE: readonly Scenario[] = [
   }),
 ]
 
-/** Twenty in which something is scarce, and ten in which nobody must be shed. */
+/** Twenty in which something is scarce, and ten in which no request may be shed. */
 export const THIRTY: readonly Scenario[] = [...OVERLOAD, ...AMPLE].map(each => ({
   ...each,
   name: `thirty: ${each.name}`,

@@ -1,9 +1,9 @@
 /**
- * Dependencies of uneven pace: a database that commits in groups on a disk that is shared, a partner that is slow for a
- * moment. More are in service while it is slow, and each takes longer: not because they wait for each other.
+ * Dependencies of uneven pace: a database that commits in groups on a shared disk, a partner that is slow for a moment.
+ * While it is slow, more requests are in service and each takes longer, but they do not wait for each other.
  *
  * UNEVEN may be looked at while tuning. UNEVEN_HELD_OUT was written at the same time, before any result was seen, and
- * is not tuned on. Its overloads are what must not be lost: there requests do wait for each other.
+ * is not tuned on. Its overloads must still be recognised, because their requests do wait for each other.
  */
 import { ample, kindsOf, overload, steady } from './scenario-parts.ts'
 import { poolOf, type Scenario, waits } from './scenarios.ts'
@@ -16,7 +16,7 @@ const uneven = (random: Random, medianMs: number, sigma: number): number => {
   return medianMs * Math.exp(sigma * normal)
 }
 
-/** Commits of so many ms, and once in a while one that takes much longer. */
+/** Commits around `medianMs`, and occasionally one that takes much longer. */
 const disk =
   (medianMs: number, sigma: number, hiccup: { readonly share: number; readonly ms: number } = { share: 0, ms: 0 }) =>
   (random: Random): number =>
@@ -24,7 +24,7 @@ const disk =
 
 const write = (cpuMs: number): Step[] => [{ cpu: cpuMs / 2 }, 'write', { cpu: cpuMs / 2 }]
 
-/** What is slower for a while, for everybody alike: so many times as slow, for so long, so often. */
+/** Waits `ms`, but `times` as long during the first `forMs` of every `everyMs`, for all requests alike. */
 const slowAtTimes = (nowMs: number, ms: number, times: number, forMs: number, everyMs: number): Step[] =>
   waits(nowMs % everyMs < forMs && nowMs > everyMs ? ms * times : ms)
 

@@ -1,14 +1,14 @@
 /**
- * Forty scenarios on which nobody has tuned: whether an adaptive limit generalises. In the style of `scenarios.ts`,
- * written without a look at any limiter.
+ * Forty scenarios that nothing was tuned on. They show whether an adaptive limit generalises. They follow the style of
+ * `scenarios.ts`, and their author had not looked at any limiter.
  *
- * `ideal` is what the scarce thing can do per second, less what turning away costs the core, and at most what is
- * offered. As in `scenarios.ts` nobody is credited with what a queue carries over the end of a spike or of an outage, so
- * a share can exceed 1 there by a little. Admission knows the kind of a request where `kinds` are told apart, and
- * then serves the cheap ones first; else it knows nothing of a request but its age.
+ * `ideal` is what the scarce resource can do per second, minus the core's cost of sheds, and at most the load offered.
+ * As in `scenarios.ts`, it gives no credit for work that a queue carries past the end of a spike or an outage, so a
+ * share can slightly exceed 1 there. Where `kinds` differ, admission knows the kind of a request and serves the cheap
+ * ones first. Otherwise it knows only the age of a request.
  *
- * Where nobody must be shed (`noShed`) the share of sheds counts, not goodput. An answer after more than a second is
- * never good: `ideal` is the part that can be in time; where that is none of them it is what is offered, as in
+ * Where no request may be shed (`noShed`), the share of sheds counts, not goodput. An answer after more than a second
+ * is never good, so `ideal` is the part that can be in time. Where no answer can be, `ideal` is the load offered, as in
  * `scenarios.ts` (a share of 0, not of 0 / 0), and there is nothing to converge to (`changesAt: []`).
  */
 import { noisyNeighbour, sharedCore } from './core.ts'
@@ -19,7 +19,7 @@ import type { Step, Workload } from './workload.ts'
 const poolOf = (ms: number | ((nowMs: number) => number)): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
 const waits = (ms: number): Step[] => [{ cpu: 0.1 }, { wait: ms }, { cpu: 0.05 }]
 
-/** Core of 5 ms in five slices, per second. */
+/** Capacity of a core for 5 ms in five slices, per second. */
 const CPU5 = 1000 / (5 + PARSE)
 
 // The load of 5 ms requests in steps of 8 s, in cores.
@@ -45,7 +45,7 @@ const cheapOrHeavy = (cheapRate: number, heavyRate: number, cheap: () => Step[],
   ],
 })
 
-/** A third of the core is somebody else's in every other stretch of five seconds. */
+/** Another process takes a third of the core in every other stretch of five seconds. */
 const twoThirds = (nowMs: number): number => (Math.floor(nowMs / 5000) % 2 === 1 ? 2 / 3 : 1)
 
 const OVERLOAD: readonly Scenario[] = [
@@ -56,7 +56,7 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: () => coreDoes(1 + PARSE, 4800),
   }),
   overload('unseen: 2 ms of cpu at 1.3x, garbage of 100 requests stops it 30 ms', {
-    // 0.3 ms of pause for each.
+    // Each request adds 0.3 ms of pause.
     workload: { rate: steady(557), steps: () => sliced(2, 2), gc: { everyRequests: 100, pauseMs: 30 } },
     seconds: 40,
     ideal: () => coreDoes(2.3 + PARSE, 557),
@@ -108,7 +108,7 @@ const OVERLOAD: readonly Scenario[] = [
   overload('unseen: pool of 3 at 1.2x, 100 to 300 ms', {
     workload: { rate: steady(18), steps: random => poolOf(100 + 200 * random.next()), poolSize: 3 },
     seconds: 60,
-    // Chance leaves next to nothing idle: who waits 700 ms is still in time.
+    // Random arrivals leave hardly any connection idle: a request that waits 700 ms is still in time.
     ideal: () => 15,
     changesAt: [],
   }),
@@ -120,8 +120,8 @@ const OVERLOAD: readonly Scenario[] = [
       stalls: every(4000, 300, 45),
     },
     seconds: 45,
-    // 5 places of 110 ms on average. Of a stall a place works 158 ms on what it has (.864 of places hold a long one, with
-    // 0 to 380 ms to go), and idles the other 142.
+    // 5 places of 110 ms on average. During a stall, a place works 158 ms on the query that it has (.864 of places hold
+    // a long one, with 0 to 380 ms left) and idles the other 142.
     ideal: () => (5000 / 110) * (1 - 142 / 4000),
   }),
   overload('unseen: pool of 20 at 10x, 800 ms', {
@@ -173,7 +173,7 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: () => 100,
   }),
 
-  // Two kinds, told apart at the gate.
+  // Two kinds, which the gate can tell apart.
   overload('unseen: 300/s of 0.5 ms beside 400/s of 20 ms of cpu', {
     workload: cheapOrHeavy(
       300,
@@ -195,7 +195,7 @@ const OVERLOAD: readonly Scenario[] = [
       poolSize: 5,
     },
     seconds: 50,
-    // 1.5 places for the cheap ones, 3.5 for the heavy ones.
+    // The cheap ones take 1.5 places, the heavy ones 3.5.
     ideal: () => 150 + 3.5 / 0.2,
   }),
   overload('unseen: 100/s of 4 ms of cpu beside 400/s for a pool of 5 that does 100/s', {
@@ -212,7 +212,7 @@ const OVERLOAD: readonly Scenario[] = [
     ideal: () => 200,
   }),
 
-  // Tails elsewhere: of those who are not quick nobody is in time.
+  // Slow tails elsewhere: none of the slow requests can be in time.
   overload('unseen: pool of 5 at 2x, 40 ms, one in 20 waits 4 s elsewhere', {
     workload: {
       rate: steady(250 / 0.95),
@@ -281,7 +281,8 @@ const AMPLE: readonly Scenario[] = [
     seconds: 40,
   }),
   ample('unseen: cpu beside a noisy neighbour, garbage, at 76 % of what is left', {
-    // Leaves 60 to 100 % anew every 300 ms, so 5 ms take 6.4 on average; 20 ms of garbage for every 60 of them add 0.43.
+    // Leaves 60 to 100 % of the core, anew every 300 ms, so 5 ms take 6.4 on average. 20 ms of garbage collection for
+    // every 60 requests add 0.43.
     workload: {
       rate: steady(111),
       steps: cpu5,
@@ -325,7 +326,7 @@ const AMPLE: readonly Scenario[] = [
     changesAt: [],
   }),
   ample('unseen: from 5/s to 50/s within 40 s, all of 8 s', {
-    // Nobody is in time.
+    // No answer can be in time.
     workload: { rate: now => between(now, 0, 40_000, 5, 50), steps: () => waits(8000) },
     seconds: 60,
     changesAt: [],

@@ -1,4 +1,4 @@
-/** What is asked of a simulated service, and by whom. */
+/** The requests to a simulated service, and the clients that send them. */
 import type { CriticalityAnswer } from '../src/admission/queue/criticality.ts'
 import type { Core } from './core.ts'
 import type { Random } from './random.ts'
@@ -9,97 +9,98 @@ export type Step =
   | { readonly cpu: number }
   /** Yields with setImmediate. */
   | 'yield'
-  /** Sleeps on a timer of the loop, which fires late when the loop is busy, ms. */
+  /** Sleeps on a timer of the loop, ms. The timer fires late when the loop is busy. */
   | { readonly timer: number }
-  /** Waits for something with room for everybody, ms. */
+  /** Waits for something with unlimited capacity, ms. */
   | { readonly wait: number }
   /**
-   * Holds one of a pool's connections for this long, ms, or for what the function says when it has one. Without a name it
-   * is the pool of `poolSize`; with one, that of `pools`: threads, a lock (a pool of one), a second database.
+   * Holds a connection of a pool for this long, ms. A function is called once the connection is acquired. Without a
+   * name it is the pool of `poolSize`; with one, that of `pools`: threads, a lock (a pool of one), a second database.
    */
   | { readonly pool: number | ((nowMs: number) => number | Taken); readonly of?: string }
-  /** Waits for the client, who is sending the body, ms. */
+  /** Waits for the client to send the body, ms. */
   | { readonly upload: number }
-  /** Waits for the client, who is reading an answer that has begun, ms. */
+  /** Waits for the client to read an answer that has begun, ms. */
   | { readonly stream: number }
-  /** The status of its answer; 400 and above is not goodput. @default 200 */
+  /** Sets the status of the answer; 400 and above is not goodput. @default 200 */
   | { readonly status: number }
-  /** Is part of the next write of the one group commit there is, and waits for its end. */
+  /** Joins the next write of the group commit, and waits for its end. */
   | 'write'
-  /** Calls another service for the request, and waits until it has answered. */
+  /** Calls another service for the request, and waits for its answer. */
   | { readonly call: (atMs: number, request: object, answered: (atMs: number, failed: boolean) => void) => void }
 
-/** How long a call to something crowded took, and what of it the call would have taken alone, ms. */
+/** How long a call to something crowded took, and how long it would have taken alone, ms. */
 export interface Taken {
   readonly takesMs: number
   readonly ownMs: number
 }
 
-/** Clients that come at once: each sends its next request when the one before was answered or shed. */
+/** Clients that start together. Each sends its next request when the one before was answered or shed. */
 export interface Cohort {
   readonly atMs: number
   readonly clients: number
-  /** How many each sends. */
+  /** Requests that each client sends. */
   readonly requests: number
-  /** Their first requests are spread evenly over this time, ms. @default 0 */
+  /** Spreads the first requests evenly over this time, ms. @default 0 */
   readonly withinMs?: number
-  /** Between an answer and the next request, exponential, ms. @default 0 */
+  /** Time between an answer and the next request, exponential, ms. @default 0 */
   readonly thinkMs?: number
-  /** The kind of a client's request number n, from 0. @default 0 */
+  /** The kind of a client's n-th request, from 0. @default 0 */
   readonly kind?: (n: number) => number
 }
 
 export interface Kind {
   /** Its share of the requests. */
   readonly share: number | ((nowMs: number) => number)
-  /** What it does. */
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
-  /** What it asks for. @default a path of its own */
+  /** The path that it requests. @default a path per kind */
   readonly path?: (random: Random, nowMs: number) => string
-  /** Who asks, a whole number. @default clients are not told apart */
+  /** The client's number. @default all requests have the same client */
   readonly client?: (random: Random) => number
-  /** It is answered 404. @default false */
+  /** The answer is 404. @default false */
   readonly notFound?: boolean
-  /** Kinds of one route (path and method) are one to admission while they are in service. @default a route of its own */
+  /**
+   * Admission treats kinds of one route (path and method) as one while they are in service. @default a route per kind
+   */
   readonly route?: number
 }
 
 export interface Workload {
   /** Arrivals per second at a time. */
   readonly rate: (nowMs: number) => number
-  /** Who comes when, instead of a rate; in order. */
+  /** Arrivals in order, instead of a rate. */
   readonly arrivals?: readonly { readonly atMs: number; readonly kind: number }[]
-  /** What one request does. */
+  /** The steps of one request. */
   readonly steps: (random: Random, nowMs: number) => readonly Step[]
   /** Kinds of requests, instead of `steps`. */
   readonly kinds?: readonly Kind[]
-  /** Clients besides those of `rate`. @default none */
+  /** Clients in addition to those of `rate`. @default none */
   readonly cohorts?: readonly Cohort[]
-  /** Connections of the pool without a name. @default 10 */
+  /** Connections of the unnamed pool. @default 10 */
   readonly poolSize?: number
-  /** Sizes of the pools with names. @default none */
+  /** Sizes of the named pools. @default none */
   readonly pools?: Readonly<Record<string, number>>
-  /** What a write of the group commit takes: so long, ms, and so much more for each who is part of it. @default 5, 0.05 */
+  /** The duration of a group commit's write, ms: `writeMs`, plus `eachMs` per request in it. @default 5, 0.05 */
   readonly group?: { readonly writeMs: number | ((random: Random, nowMs: number) => number); readonly eachMs: number }
-  /** Clients give up after so long, ms, and the server learns of it. @default never */
+  /** Clients give up after this time, ms, and the server notices. @default never */
   readonly patienceMs?: number
-  /** How often a client tries again, after a shed, an answer of 500 and above, or giving up. @default 0 */
+  /** How often a client retries after a shed, an answer of 500 and above, or giving up. @default 0 */
   readonly retries?: number
-  /** Stalls of the loop, whatever runs: at, for, ms. */
+  /** Stalls of the loop, whatever runs: start and length, ms. */
   readonly stalls?: readonly (readonly [atMs: number, forMs: number])[]
-  /** The garbage that requests leave behind stops the loop once in so many of them. @default never */
+  /** Garbage collection stops the loop for `pauseMs` once in `everyRequests`. @default never */
   readonly gc?: { readonly everyRequests: number; readonly pauseMs: number }
   /**
-   * The process has just started: what the first to be served costs, as so many times what it costs once the compiler
-   * has seen enough; of what is beyond, a third is left after so many requests.
+   * A process that has just started. The first request costs `times` as much CPU as in a warm process, and a third of
+   * the excess is left after `requests`.
    */
   readonly warmUp?: { readonly times: number; readonly requests: number }
-  /** The core, made anew for every run. @default one of our own */
+  /** The core, made anew for every run. @default a core that no other process uses */
   readonly core?: (random: Random) => Core
-  /** Every request comes on a connection of its own, through so many listening sockets. @default standing connections */
+  /** Every request opens a connection, through this many listening sockets. @default standing connections */
   readonly fresh?: { readonly lanes: number; readonly acceptCostMs: number }
-  /** Users, each as active as the others; whose request it is. @default 0: nobody in particular */
+  /** The number of users, who are equally active. @default 0: requests have no user */
   readonly users?: number
-  /** What a request is worth. @default all are alike, and levels are not in use */
+  /** The criticality of a request. @default all are alike, and levels are unused */
   readonly criticality?: (user: number, random: Random) => CriticalityAnswer
 }

@@ -1,4 +1,4 @@
-/** The errors of meltproof: one table, one class. Each message says what was expected, what came and what to do. */
+/** The errors of meltproof: one table, one class. Each message says what was expected, what arrived and what to do. */
 
 /** Every installed copy of meltproof marks its errors with the same symbol. */
 const BRAND = Symbol.for('meltproof.error')
@@ -10,12 +10,12 @@ const MEANINGS = {
     'protect() was given something that is not a server of node:http, node:https or node:http2.',
   MELTPROOF_SERVER_LISTENING: 'protect() was called after listen().',
   MELTPROOF_SERVER_PROTECTED: 'protect() was called twice on one server, with options the second time.',
-  MELTPROOF_PEER_MISSING: 'An entry of meltproof needs an optional package that is not installed.',
+  MELTPROOF_PEER_MISSING: 'An entry point of meltproof needs an optional package that is not installed.',
   MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
   MELTPROOF_CANCELLED: 'The work was cancelled because its client has left.',
   MELTPROOF_OUTBOUND_FULL: 'A call was not started: the maximum number of calls to its origin is in flight.',
   MELTPROOF_OUTBOUND_DOWN: 'A call was not started: the last calls to its origin got no answer.',
-  MELTPROOF_SHED: 'A limiter did not start the work, because it is overloaded.',
+  MELTPROOF_SHED: 'A limiter did not start the work, because the limiter is overloaded or closed.',
   MELTPROOF_CLIENT_INVALID: 'bound() was given something other than a client or pool that it supports.',
   MELTPROOF_CLIENT_DISCARDED:
     'A query was sent on a database connection that bound() had closed, because it was no longer safe to use.',
@@ -25,7 +25,7 @@ const MEANINGS = {
 
 export type ErrorCode = keyof typeof MEANINGS
 
-/** What each code means. */
+/** The meaning of each code. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, string>> = MEANINGS
 
 /** The status of the answer if a handler does not catch the error. Other errors are the server's own fault: 500. */

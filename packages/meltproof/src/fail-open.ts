@@ -26,8 +26,8 @@ export class FailOpen {
   fail(error: unknown): void {
     if (this.failed) return
     this.failed = true
-    // Waiting requests start later than the request that is being decided: otherwise pipelined answers would be sent in the
-    // wrong order.
+    // Waiting requests start later than the request that is being decided: otherwise pipelined answers would be sent in
+    // the wrong order.
     if (!this.isOpen) {
       this.isOpen = true
       this.#hooks.stepAside()

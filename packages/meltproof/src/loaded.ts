@@ -1,24 +1,26 @@
 /**
- * Tells which Node modules the process has loaded. If a module matters only to apps that use it, call isLoaded() and
- * then `process.getBuiltinModule()`. An `import` would load it into every process: `https`, for example, brings TLS and
- * all of crypto.
+ * Finds out which Node modules the process has loaded. If a module matters only to apps that use it, call isLoaded()
+ * and then `process.getBuiltinModule()`. An `import` would load it into every process: `https`, for example, brings TLS
+ * and all of crypto.
  */
 import type { Cluster } from 'node:cluster'
 
-/** Other runtimes than Node do not report this. There every module counts as loaded. */
+/** Runtimes other than Node do not report loaded modules, so there every module counts as loaded. */
 export function isLoaded(name: string): boolean {
   const { moduleLoadList } = process as { moduleLoadList?: readonly string[] }
   return moduleLoadList?.includes(`NativeModule ${name}`) ?? true
 }
 
-/** True in a worker of a cluster. Never loads `node:cluster`, which loads `child_process`: workers have it already. */
+/**
+ * True in a worker of a cluster. Never loads `node:cluster`, and with it `child_process`: workers have both already.
+ */
 export function isWorker(): boolean {
   return isLoaded('cluster') && loadedCluster().isWorker
 }
 
 /**
- * False in all workers of a cluster but the first: it alone prints what is the same in all of them, such as a wrong
- * variable. A message about one process is printed by that process.
+ * False in all workers of a cluster but the first, which alone prints messages that apply to all of them, such as one
+ * about an invalid variable. A message about one process is printed by that process.
  */
 export function printsForCluster(): boolean {
   if (!isWorker()) return true

@@ -76,7 +76,7 @@ export function show(value: unknown): string {
   }
 }
 
-/** Describes what foreign code threw, for messages. Never throws, although String() and the getters of an error may. */
+/** Describes a value thrown by foreign code, for messages. Never throws, although String() and its getters may. */
 export function showThrown(thrown: unknown, { stack = false }: { readonly stack?: boolean } = {}): string {
   try {
     if (thrown instanceof Error) return String((stack && thrown.stack) || thrown)

@@ -76,7 +76,7 @@ export interface ProcessGateParts<E extends Admitted<E>> extends Omit<QueueHooks
   readonly answerBy: ((entry: E) => number) | undefined
 }
 
-/** While work waits, permits that are not needed are looked for at this interval, ms. */
+/** While work waits, the gate looks for permits that are not needed at this interval, ms. */
 const LOOK_MS = 5
 
 export class ProcessGate<E extends Admitted<E>> {
@@ -137,7 +137,7 @@ export class ProcessGate<E extends Admitted<E>> {
     this.failOpen.guard(() => this.inner.abandon(entry, now()))
   }
 
-  /** @param memory for the reason `memory`: describes what was full */
+  /** @param memory for the reason `memory`: names the memory that was full */
   countShed(reason: ShedReason, atMs: number, memory?: string): void {
     this.load.shed(atMs)
     this.sheds.count(reason, atMs, this.inner, memory)

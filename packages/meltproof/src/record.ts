@@ -5,7 +5,7 @@
  */
 
 /**
- * What was slow.
+ * The cause of a slow request or call.
  * - `loop`: the event loop of this process could not turn, while the awaited data was ready;
  * - `dependency`: the service or database that was called;
  * - `network`: the path to the dependency and back, or a slow client;
@@ -25,7 +25,7 @@ export type RequestOutcome = 'answered' | 'aborted'
 
 /** One request that passed the gate, at its end. */
 export interface RequestRecord {
-  /** As sent by the client, like `url`. Both are unbounded, so never use them as labels. */
+  /** Sent by the client, like `url`. Both are unbounded, so never use them as labels. */
   readonly method: string
   readonly url: string
   /** Template of the route, such as `/users/:id`, if an adapter or the app has named it. Bounded; usable as a label. */
@@ -63,13 +63,13 @@ export interface OutboundRecord {
   /** An origin (`https://api.example:8443`) or `host:port/database`, without credentials. Usable as a label. */
   readonly peer: string
   readonly operation: string
-  /** For HTTP: the path, with `*` in place of what looks like an id. Unbounded, so never use it as a label. */
+  /** For HTTP: the path, with `*` in place of segments that look like ids. Unbounded, so never use it as a label. */
   readonly route: string | undefined
   readonly status: number | undefined
   readonly outcome: OutboundOutcome
   /** The error's `code` (`ECONNREFUSED`, `MELTPROOF_DEADLINE_EXCEEDED`, ...), if there was an error. */
   readonly errorCode: string | undefined
-  /** What the call waited for when its time limit passed: the `phase` of the DeadlineExceededError. */
+  /** The phase in which the call's time limit passed: the `phase` of the DeadlineExceededError. */
   readonly phase: string | undefined
   readonly startedAtMs: number
   /** How long the call waited for a connection of its client or pool, before anything was sent. */
@@ -135,7 +135,7 @@ export interface CulpritRecord extends StallRecord {
   readonly line: number | undefined
   /** Empty for an anonymous function; undefined when unknown. */
   readonly functionName: string | undefined
-  /** What the function had called, such as `JSON.parse of 12 MB`, or `garbage collection`. */
+  /** The call or work inside the function that took the time, such as `JSON.parse of 12 MB` or `garbage collection`. */
   readonly cause: string | undefined
   /** Such as `GET /invoices/:id`, for the running request. Unbounded, because without a named route it has the path. */
   readonly route: string | undefined

@@ -19,23 +19,56 @@ const NEWEST_KNOWN_NODE = 26
 
 /** Set once per thread, so that a second copy of meltproof given to `--import` does nothing. */
 const REGISTERED: unique symbol = Symbol.for('meltproof.register') as never
+/**
+ * Node's timers at the start of the process. scripts/bundle.ts has the rest of meltproof use them, because the first
+ * listen() may come while a test of the app fakes the timers.
+ */
+const TIMERS: unique symbol = Symbol.for('meltproof.timers') as never
+
+interface Host {
+  [REGISTERED]?: true
+  [TIMERS]?: object
+}
 
 /** register/servers.ts, once loaded; `false` if loading failed. */
 let loaded: Servers | false | undefined
 
-start(process as { [REGISTERED]?: true })
+start(process as Host)
 
-function start(host: { [REGISTERED]?: true }): void {
+function start(host: Host): void {
   const { env } = process
   const isOff = OFF.test(env['MELTPROOF'] ?? '')
   if ((isOff && !env['MELTPROOF_WATCH']) || host[REGISTERED]) return
   host[REGISTERED] = true
+  // Children with an older Node, which lacks this function, inherit NODE_OPTIONS too.
+  if (typeof process.getBuiltinModule !== 'function') {
+    process.emitWarning('meltproof/register needs Node 22.12 or later; servers run unprotected.', 'MeltproofWarning')
+    return
+  }
+  // Copies descriptors, because reading the member `promises` would load another module.
+  host[TIMERS] = Object.create(null, Object.getOwnPropertyDescriptors(process.getBuiltinModule('node:timers')))
   beforeListening((server, args) => load()?.beforeListening(server, args))
   const culprit = env['MELTPROOF_CULPRIT']
   if (culprit && !isOff && !OFF.test(culprit)) watchAddons()
   // Loading the file tells meltlab that this is a Node process, even if it protects no server.
   if (env['MELTPROOF_WATCH']) load()
   else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
+  locateForChildren(env)
+}
+
+/**
+ * Children that inherit NODE_OPTIONS resolve the name of the package from their own working directories. So it becomes
+ * the location of this file: a URL for `--import`, a path for `--require`.
+ */
+function locateForChildren(env: NodeJS.ProcessEnv): void {
+  const options = env['NODE_OPTIONS']
+  // Most processes are spared import.meta, for which Node loads a module.
+  if (!options?.includes('meltproof/register')) return
+  const here = import.meta.url // the path, in the file for require()
+  const flag = here.startsWith('file:') ? '--import' : '--require|-r'
+  const name = new RegExp(`(?<=(?:^| )(?:${flag})[ =]+)meltproof/register(?= |$)`, 'g')
+  const located = options.replace(name, () => (/[ "]/.test(here) ? JSON.stringify(here) : here))
+  if (located !== options) env['NODE_OPTIONS'] = located
 }
 
 /** Watches native addons from now on, because apps load them before a server listens. */

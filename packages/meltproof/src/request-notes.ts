@@ -1,7 +1,7 @@
 /**
- * Stores what a framework adapter or the app reports about a request: the end of its handler, and its route, a template
- * such as `/users/:id`. A service has a bounded number of routes. Every installed copy of meltproof uses the same
- * symbols on the request.
+ * Stores the reports of a framework adapter or the app about a request: the end of its handler, and its route, a
+ * template such as `/users/:id`. A service has a bounded number of routes. Every installed copy of meltproof uses the
+ * same symbols on the request.
  */
 const ROUTE = Symbol.for('meltproof.route')
 
@@ -28,8 +28,12 @@ const HANDLER_END = Symbol.for('meltproof.handlerEnd')
 
 type Ending = { [HANDLER_END]?: 'ended' | (() => void) }
 
-/** Reports that the handler of this request of node:http has ended, with or without an answer. */
-export function handlerEnded(request: object): void {
+/**
+ * Reports that the handler of this request of node:http has ended, with or without an answer. Ignores a value that is
+ * no object: adapters call this when a promise settles, where an exception would end the process.
+ */
+export function handlerEnded(request: unknown): void {
+  if (typeof request !== 'object' || request === null) return
   const told = request as Ending
   const listener = told[HANDLER_END]
   told[HANDLER_END] = 'ended'

@@ -31,7 +31,7 @@ export interface TurnsParts {
   /** True for work in this process, which the event loop limits; false for outbound calls. */
   readonly isOurs: boolean
   readonly tuning: GateTuning
-  /** Whether entries have a criticality level (admission/queue/criticality.ts). */
+  /** True if entries have a criticality level (admission/queue/criticality.ts). */
   readonly levels: boolean
   /** Called once, if the gate fails. From then on it limits nothing. */
   readonly onFailure: (error: unknown) => void

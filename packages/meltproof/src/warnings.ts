@@ -7,10 +7,10 @@ export const warn: Warn = text => process.emitWarning(text, { type: 'MeltproofWa
 
 /** The returned function prints the first text it receives, and no other. */
 export function warnOnce(): Warn {
-  let told = false
+  let hasWarned = false
   return text => {
-    if (!told) warn(text)
-    told = true
+    if (!hasWarned) warn(text)
+    hasWarned = true
   }
 }
 

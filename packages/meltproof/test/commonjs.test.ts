@@ -1,4 +1,4 @@
-/** require() of the built package: one copy of it a process, with any require(). */
+/** require() of the built package loads one copy of it per process, with any require(). */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire, isBuiltin } from 'node:module'
@@ -11,7 +11,7 @@ const entries = Object.keys(exports).filter(entry => !entry.endsWith('.json'))
 
 for (const entry of entries) {
   const specifier = `meltproof${entry.slice(1)}`
-  if (specifier === 'meltproof/register') continue // It would protect the servers of this process.
+  if (specifier === 'meltproof/register') continue // it would protect the servers of this process
 
   test(`${specifier}: require() and import return the same module`, async () => {
     const required: unknown = require(specifier)
@@ -27,7 +27,7 @@ for (const entry of entries) {
   })
 }
 
-/** Knows no ES modules, and neither does its node:module. */
+/** A require() without ES modules, like its node:module. */
 function requireOfRunner(id: string): unknown {
   if (!isBuiltin(id)) throw new SyntaxError("Unexpected token 'export'")
   return id.endsWith('module') ? { createRequire: () => requireOfRunner } : require(id)

@@ -1,9 +1,9 @@
-/** Programs that Debian has. Where one is missing its tests skip and say what to install; in CI they fail. */
+/** Programs that Debian packages. Where one is missing its tests are skipped and name the package; in CI they fail. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Why the tests of a program are skipped; false when it is there. In CI a missing one is a failure. */
+/** Returns why the tests of a program are skipped, or false when it is installed. In CI a missing program throws. */
 export function skipWithout(binary: string, debianPackage: string): string | false {
   if (pathOf(binary) !== undefined) return false
   const why = `${binary} is not installed: apt-get install ${debianPackage}`

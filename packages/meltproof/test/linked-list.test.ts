@@ -1,4 +1,4 @@
-/** A list through its items: order, removal anywhere, and an item that leaves points at nothing. */
+/** LinkedList keeps the order, removes an item anywhere, and clears the links of a removed item. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'

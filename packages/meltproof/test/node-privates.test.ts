@@ -1,6 +1,6 @@
 /**
- * What meltproof reads or patches of Node that Node documents nowhere (ARCHITECTURE.md lists it): each on its own, as a Node that is
- * new would have it. What meltproof makes of it is tested elsewhere.
+ * Undocumented parts of Node that meltproof reads or patches (ARCHITECTURE.md lists them). Each has its own test, to
+ * show what a new version of Node has changed. Other tests cover the features that use them.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { isBehindOthers } from '../src/outbound/undici-client.ts'
 import {
   type HttpSocket,
   markBusy,
@@ -40,7 +41,7 @@ async function listen<S extends net.Server>(server: S): Promise<{ server: S; por
   return { server, port: (server.address() as AddressInfo).port }
 }
 
-/** Sends `text` on a connection of its own, of which the server's side is answered as well. */
+/** Sends `text` on a new connection, and accepts its server side too. */
 async function send(
   server: http.Server,
   port: number,
@@ -54,13 +55,13 @@ async function send(
   return { client, socket }
 }
 
-/** What a Node of its own prints for this program. */
+/** Runs this program in a new Node process, and returns its output. */
 async function printed(program: string): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program])
   return stdout.trim()
 }
 
-/** The value under the symbol of that description. */
+/** Returns the value under the symbol with this description. */
 function bySymbol(of: object, description: string): unknown {
   const symbol = Object.getOwnPropertySymbols(of).find(each => each.description === description)
   return symbol && (of as Private)[symbol]
@@ -403,7 +404,7 @@ describe('a client request', () => {
       const request = http.get({ port, host: '127.0.0.1' })
       assert.equal(given, request)
       const authority = bySymbol(request, 'kAuthority')
-      // Before Node 24 it has none, and the Host header tells.
+      // Before Node 24 it has no authority, and the Host header has it instead.
       if (NODE >= 24 || authority !== undefined) assert.equal(authority, `127.0.0.1:${port}`)
       const [response] = await once(request, 'response')
       response.resume()
@@ -416,23 +417,32 @@ describe('a client request', () => {
     const { port } = await listen(http.createServer((_, response) => response.end('served')))
     let handler: unknown
     let client: object | undefined
+    let connected: unknown
     const onCreate = (message: unknown): void => {
       handler = bySymbol((message as { request: object }).request, 'handler')
     }
+    const onConnected = (message: unknown): void => {
+      connected = bySymbol((message as { socket: object }).socket, 'client')
+    }
     const onSend = (message: unknown): void => {
-      client = (bySymbol((message as { socket: object }).socket, 'parser') as { client: object }).client
+      client = bySymbol((message as { socket: object }).socket, 'client') as object
     }
     subscribe('undici:request:create', onCreate)
+    subscribe('undici:client:connected', onConnected)
     subscribe('undici:client:sendHeaders', onSend)
     try {
       assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), 'served')
     } finally {
       unsubscribe('undici:request:create', onCreate)
+      unsubscribe('undici:client:connected', onConnected)
       unsubscribe('undici:client:sendHeaders', onSend)
     }
     assert.equal(typeof handler, 'object')
+    assert.equal(connected, client)
     const url = bySymbol(client!, 'url')
     assert.ok(url instanceof URL && url.port === String(port))
+    // Without `stats`, as in undici 6.
+    assert.equal(isBehindOthers(Object.defineProperty(client!, 'stats', { value: undefined }), undefined), true)
     const dispatchers = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].flatMap(
       name => (globalThis as unknown as Private)[Symbol.for(name)] ?? [],
     ) as { dispatch: unknown }[]
@@ -474,7 +484,7 @@ describe('ARCHITECTURE.md', () => {
     const root = join(import.meta.dirname, '../../..')
     const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
     const source = join(root, 'packages/meltproof/src')
-    // Databases and frameworks have privates of their own: the shapes in those folders list them.
+    // Databases and frameworks have their own privates, which the shapes in those folders list.
     const files = globSync('**/*.ts', { cwd: source, exclude: ['databases/**', 'adapters/**'] })
     const named = new Set<string>()
     for (const file of files) {
@@ -482,8 +492,9 @@ describe('ARCHITECTURE.md', () => {
       for (const [, name] of code.matchAll(/[.{,\s['](_[a-z]\w+)\b(?=['\]}:?,;.!\s)=[(])/g)) named.add(name!)
       for (const [, name] of code.matchAll(/description(?: [!=]==| \}\) => description ===) '(\w+)'/g)) named.add(name!)
     }
-    // Ours: a suffix of Prometheus, a parameter, a module of Node's own.
-    for (const ours of ['_bucket', '_sum', '_count', '_total', '_http_server', '_entry', '_orphan']) named.delete(ours)
+    // Not Node's: suffixes of Prometheus, parameters, a module, a mark of http-shutdown.
+    const others = ['_bucket', '_sum', '_count', '_total', '_http_server', '_entry', '_orphan', '_isIdle']
+    for (const name of others) named.delete(name)
     assert.ok(named.size > 10, [...named].join())
     assert.deepEqual(
       [...named].filter(name => !text.includes(name)),

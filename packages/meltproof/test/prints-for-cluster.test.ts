@@ -1,4 +1,4 @@
-/** Which process of a cluster prints what is the same in all of them. */
+/** Only one process of a cluster prints what is the same in all of them. */
 import assert from 'node:assert/strict'
 import cluster from 'node:cluster'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ after(() => {
   for (const worker of Object.values(cluster.workers!)) worker!.process.kill('SIGKILL')
 })
 
-/** What the next worker says; ids begin at 1. */
+/** Returns whether the next worker prints. Worker ids begin at 1. */
 async function next(env: Record<string, string> = {}): Promise<boolean> {
   const [prints] = (await once(cluster.fork(env), 'message')) as [boolean]
   return prints
@@ -22,7 +22,7 @@ it('a process outside a cluster and the first worker print; later workers do not
   assert.deepEqual([await next(), await next(), await next()], [true, false, false])
 })
 
-it('instance 0 of an app of PM2 prints, whatever its id, and each worker if the app has renamed the variable', async () => {
+it('instance 0 of a PM2 app prints, whatever its id, and each worker if the app has renamed the variable', async () => {
   const instance = (number: string): Record<string, string> => ({ pm_id: '7', NODE_APP_INSTANCE: number })
   assert.deepEqual([await next(instance('0')), await next(instance('1'))], [true, false])
   assert.equal(await next({ pm_id: '7' }), true)

@@ -1,4 +1,4 @@
-/** What a promise rejects with; a failure of the test when it does not. */
+/** Returns the reason with which a promise rejects. Fails the test if it does not reject. */
 import assert from 'node:assert/strict'
 
 export async function rejection(promise: Promise<unknown>): Promise<unknown> {

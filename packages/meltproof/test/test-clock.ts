@@ -1,13 +1,13 @@
 /**
- * The clock of clock.ts, moved by the test, beside real sockets and timers: what the machine does meanwhile takes no time.
- * It stays for the whole test file.
+ * A clock for clock.ts that the test moves, next to real sockets and timers. The machine's real work takes no time on
+ * it. It stays in place for the whole test file.
  */
 import { performance } from 'node:perf_hooks'
 import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface TestClock {
-  /** Time passes while the event loop rests. Never faster than real time, so that no heartbeat comes too late. */
+  /** Time passes while the event loop is idle, never faster than real time, so that no heartbeat is late. */
   pass(ms: number): Promise<void>
   /** Time passes while the event loop cannot turn. */
   stall(ms: number): void

@@ -1,4 +1,7 @@
-/** A request crosses tiers: one retry in the whole chain, budgets that shrink, and nothing that an untrusted caller can forge. */
+/**
+ * A request crosses tiers: it is retried once in the whole chain, budgets shrink, and an untrusted caller can forge
+ * nothing.
+ */
 import assert from 'node:assert/strict'
 import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
@@ -50,7 +53,7 @@ const QUICK = { attempts: 3, baseMs: 0 } as const
 
 type Ask = (url: string, headers?: Record<string, string>) => Promise<string>
 
-/** As apps do it: an answer that is no success is an error. */
+/** Throws for every unsuccessful response, as many apps do. */
 const overFetch: Ask = async (url, headers = {}) => {
   const response = await fetch(url, { headers })
   const text = await response.text()
@@ -77,7 +80,7 @@ const overUndici: Ask = async (url, headers = {}) => {
 }
 const CLIENTS: Readonly<Record<string, Ask>> = { fetch: overFetch, 'node:http': overNode, undici: overUndici }
 
-/** Asks the tier below, and tries again as often as it may; fails as that does. */
+/** Calls the tier below with retries, and fails with its error. */
 function tier(below: string, ask: Ask, seen: IncomingHttpHeaders[] = [], path = '/'): Listener {
   const budget = new RetryBudget()
   return async (request, response) => {
@@ -124,7 +127,7 @@ for (const [name, ask] of Object.entries(CLIENTS)) {
         return failing(request, response)
       })
       const second = await start(tier(bottom, ask), TRUSTED)
-      // As a process that dies: no answer says what was spent.
+      // Like a process that dies: no response reports the spent retry.
       const relay = await start(async (request, response) => {
         try {
           response.end(await ask(second, { baggage: String(request.headers.baggage ?? 'a=b') }))

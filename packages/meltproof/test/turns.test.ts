@@ -1,4 +1,4 @@
-/** The turns of runs and calls: what has no permit, and what becomes of one that waits when giving permits fails. */
+/** The turns of runs and calls: a turn without a permit, and a waiting turn that fails to get one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GATE_TUNING } from '../src/admission/gate.ts'

@@ -1,7 +1,7 @@
 /**
  * Expectations of a load run, such as `p99<250ms` or `goodput>=95%`. Every request is one of three: answered 2xx or
- * 3xx, shed (503), or an error, so shares add up to 100 % of what was scheduled. Latencies are those of 2xx and 3xx.
- * Pure.
+ * 3xx, shed (503), or an error, so shares add up to 100 % of the scheduled requests. Latencies are those of 2xx and 3xx
+ * answers. Pure.
  */
 import { formatDuration, parseDuration } from '../durations.ts'
 import { doubtedMs, FIGURES } from '../load/certify.ts'

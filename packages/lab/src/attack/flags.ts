@@ -8,7 +8,7 @@ export const DEFAULTS = {
   duration: '10s',
   /** The rate per second when neither --rate nor --users is given. */
   rate: 50,
-  /** People rarely wait longer; a request without an answer by then has failed. */
+  /** People rarely wait longer; a request without an answer within this time has failed. */
   timeout: '10s',
   slo: '1s',
   /** Standing connections of an open loop. When all are busy it opens more, up to `mostConnections`. */

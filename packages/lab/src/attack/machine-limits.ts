@@ -1,4 +1,4 @@
-/** Rejects a plan that this machine could not send before it starts, instead of reporting a failed run. */
+/** Rejects a plan that exceeds the limits of this machine before the load starts, instead of reporting a failed run. */
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { LoadPlan } from '../load/plan.ts'
@@ -7,7 +7,7 @@ import { formatCount } from '../report/format.ts'
 import { UserError } from '../user-error.ts'
 import { plural } from '../words.ts'
 
-/** Above the maximum that one core was seen to send: 193,000/s of the smallest requests, without a schedule. */
+/** No core sends this many: the most measured was 193,000/s, with the smallest requests and without a schedule. */
 const MOST_PER_CORE = 250_000
 /** Approximate number of files that Node and the lab have open anyway. */
 const OTHER_FILES = 50

@@ -138,7 +138,7 @@ function jsonTarget(text: string, line: number): NumberedTarget {
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const WANTED_HEADER = 'expected a "header" such as {"Accept": ["text/html"]}'
 
-/** Adds those `defaults` that the target does not have itself. */
+/** Adds the `defaults` that the target does not set. */
 export function withDefaults(own: RequestHeaders, defaults: RequestHeaders): RequestHeaders {
   const names = new Set(Object.keys(own).map(name => name.toLowerCase()))
   const missing = Object.entries(defaults).filter(([name]) => !names.has(name.toLowerCase()))

@@ -29,7 +29,7 @@ export interface Hold {
   readonly where: string
   /** The function it was calling, such as `pbkdf2Sync`; empty if it did the work itself. */
   readonly calls: string
-  /** The path that was requested meanwhile, with its query. */
+  /** The path requested when the stall ended, with its query. */
   readonly path: string
   readonly tookMs: readonly number[]
 }

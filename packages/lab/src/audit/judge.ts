@@ -5,16 +5,16 @@ import type { Facts, Hold, PathFacts, ServerFacts, Tally } from './facts.ts'
 export interface Finding {
   readonly cause: Cause
   readonly severity: Severity
-  /** What was observed: a sentence without its full stop. */
+  /** The observation, as a sentence without its full stop. */
   readonly what: string
   /** Such as `src/prices.js:14 (loadPrice)`; null if no line of code is to blame, or none is known. */
   readonly where: string | null
-  /** How often it was observed; null if the number means nothing. */
+  /** Number of observations; null if the number means nothing. */
   readonly times: number | null
   readonly remedy: string
 }
 
-/** What the lab observed from outside during the shutdown. */
+/** Observations of the lab from outside, during the shutdown. */
 export interface Shutdown {
   /** Requests in flight when SIGTERM was sent, and how many of them got no answer. */
   readonly inFlight: number
@@ -26,7 +26,9 @@ export interface Shutdown {
 
 /** With fewer sequential requests, a path is not judged. */
 export const LEAST_REQUESTS = 5
-/** A function with this many stalls, for this share of the path's time, is judged: one may be a compilation. */
+/**
+ * A function with this many stalls, for this share of the path's time, is judged: a single stall may be a compilation.
+ */
 const LEAST_HOLDS = 3
 const LEAST_SHARE = 0.1
 /** From this share on, a path's log writes per request are part of its usual work; fewer are occasional warnings. */

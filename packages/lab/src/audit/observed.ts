@@ -9,7 +9,7 @@ import { UserError } from '../user-error.ts'
 import { writeWhole } from '../write-whole.ts'
 import type { Facts, Phase } from './facts.ts'
 
-/** How long a process may take to answer: one with a blocked loop answers late. */
+/** Maximum time for a process to answer: one with a blocked loop answers late. */
 const ANSWER_MS = 5000
 const LOOK_EVERY_MS = 50
 

@@ -193,7 +193,7 @@ function checkServing(observed: Observed): void {
         'that is not built on node:http answers, which audit cannot observe',
     )
   }
-  // Only newer versions publish what the observer needs on diagnostics channels.
+  // Only newer versions publish the events that the observer needs on diagnostics channels.
   const old = serving.find(({ node }) => isOldNode(node))
   if (old !== undefined) throw new UserError(`the command runs on Node ${old.node}; audit needs 22.12 or later`)
 }

@@ -4,7 +4,7 @@ import https from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ask, ask } from '../launch/wait-until-listening.ts'
 
-/** Between two requests of a user, ms: ten users make at most a thousand requests a second. */
+/** Pause of a user between two requests, ms: ten users make at most a thousand requests a second. */
 const THINK_MS = 10
 /** Pause after a failure, ms: users must not retry as fast as a dead server refuses. */
 const FAILED_MS = 100

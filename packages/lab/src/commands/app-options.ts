@@ -1,11 +1,11 @@
-/** The options that commands share which start a server: how it is requested, and where results go. */
+/** Options shared by the commands that start a server: how it is requested, and where results go. */
 import type { Command } from 'commander'
 import { collect } from '../option-values.ts'
 
-/** Of `audit`, `melt`, `recover` and `live`. `compare` also takes servers that run, so its options differ. */
+/** Used by `audit`, `melt`, `recover` and `live`. `compare` also takes running servers, so its options differ. */
 export const requestOptions = (command: Command): Command =>
   command
-    .option('--start-timeout <duration>', 'time until the command must listen', '10s')
+    .option('--start-timeout <duration>', 'maximum time for the command to start listening', '10s')
     .option('--method <method>', 'request method', 'GET')
     .option('--header <header>', "request header such as 'accept: text/html'; repeatable", collect, [])
     .option('--body <text>', 'request body')
@@ -13,7 +13,7 @@ export const requestOptions = (command: Command): Command =>
     .option('--cacert <file>', 'the command uses TLS; trust this authority (PEM)')
     .option('--json', 'print the result as one JSON document on stdout, and nothing else')
 
-/** Of `melt`, `recover` and `live`. */
+/** Used by `melt`, `recover` and `live`. */
 export const appOptions = (command: Command): Command =>
   requestOptions(
     command
@@ -22,4 +22,4 @@ export const appOptions = (command: Command): Command =>
       .option('--path <path>', 'path to request (default: /)'),
   )
     .option('--name <name>', 'name of the run (default: from the command)')
-    .option('--out <dir>', 'folder in which the run gets its own', 'runs')
+    .option('--out <dir>', 'folder for results; each run creates a subfolder', 'runs')

@@ -56,10 +56,10 @@ export const registerAttack = (program: Command): void => {
       'pause of a user between two requests, from half to one and a half of this',
       duration('--think'),
     )
-    .addOption(lasting('--duration', 'how long', DEFAULTS.duration))
+    .addOption(lasting('--duration', 'duration of the load', DEFAULTS.duration))
     .option(
       '--connections <n>',
-      `standing keep-alive connections, also their maximum (default ${DEFAULTS.connections}, more as needed up to ${DEFAULTS.mostConnections})`,
+      `keep-alive connections to open, and the maximum (default ${DEFAULTS.connections}, more as needed up to ${DEFAULTS.mostConnections})`,
       numberWithin('--connections', 1, 1_000_000, true),
     )
     .option('--fresh', 'a new connection for every request')
@@ -69,12 +69,12 @@ export const registerAttack = (program: Command): void => {
       `concurrent requests on each connection of --http2 (default ${DEFAULTS.streams}, fewer if the server says so)`,
       numberWithin('--streams', 1, 10_000, true),
     )
-    .addOption(lasting('--timeout', 'a request without an answer by then has failed', DEFAULTS.timeout))
+    .addOption(lasting('--timeout', 'time after which an unanswered request counts as failed', DEFAULTS.timeout))
     .addOption(lasting('--slo', 'answers within this are goodput', DEFAULTS.slo))
     .addOption(
       new Option('--spacing <kind>', 'how arrivals are spaced').choices(['even', 'poisson']).default('even' as Spacing),
     )
-    .option('--threads <n>', 'worker threads (default: as the rate needs)', numberWithin('--threads', 1, 256, true))
+    .option('--threads <n>', 'worker threads (default: depends on the rate)', numberWithin('--threads', 1, 256, true))
     .option(
       '--targets <file>',
       "requests, sent round robin, in vegeta's http format (METHOD URL, headers, @bodyfile) or its JSON lines; - is stdin",
@@ -83,7 +83,7 @@ export const registerAttack = (program: Command): void => {
     .addOption(
       new Option(
         '--journey <file>',
-        'steps in sequence; --rate counts journeys (JSON; docs/journeys.md); a URL is their server',
+        'steps in sequence (JSON, see docs/journeys.md); --rate counts journeys, and a URL replaces the origin in the file',
       ).conflicts(['targets', 'har', 'users', 'method', 'body', 'export', 'like']),
     )
     .option('--method <name>', 'HTTP method (default GET, POST with --body)', text => knownMethod(text, '--method'))
@@ -95,7 +95,7 @@ export const registerAttack = (program: Command): void => {
     .option('--key <file>', 'its key (PEM), if it is not in the same file')
     .option(
       '--expect <what>',
-      'a condition; if it is missed, the exit code is 3: "p99<250ms" (p50 p90 p95 p99 p99.9 max mean), "goodput>=95%" or ">=900/s", ' +
+      'a condition; the exit code is 3 if it is not met: "p99<250ms" (p50 p90 p95 p99 p99.9 max mean), "goodput>=95%" or ">=900/s", ' +
         '"errors<1%", "shed<5%", "failed<10"; repeatable',
       (text, before: readonly Expectation[] = []) => [...before, parseExpectation(text)],
     )

@@ -22,7 +22,7 @@ export interface Output {
 /** Exit code when an expectation was not met although the run itself succeeded. */
 export const notMet = 3
 
-/** Runs the scenario, shows what was measured, and rethrows what ended it early. */
+/** Runs the scenario, shows its figures, and rethrows the error that ended it early. */
 export async function carryOut(
   scenario: Scenario<unknown>,
   form: Form,
@@ -67,7 +67,9 @@ export function writeOrKeep(result: ScenarioResult, out: string, write?: WriteFi
   }
 }
 
-/** Where it is: in the run's folder if only the page failed, else in a temporary folder, else on stdout. */
+/**
+ * Says where the result is: in the run's folder if only the page failed, else in a temporary folder, else on stdout.
+ */
 function whereItIs(result: ScenarioResult, folder: string | undefined, write?: WriteFile): string {
   const own = path.join(folder ?? '', 'result.json')
   const isThere = folder !== undefined && existsSync(own)
@@ -78,7 +80,7 @@ function whereItIs(result: ScenarioResult, folder: string | undefined, write?: W
   return 'the whole result is on stdout, as JSON'
 }
 
-/** What a reader needs to repeat a run: the command for a shell, and the lab's version. */
+/** The command for a shell and the lab's version, with which a reader can repeat the run. */
 export function provenance(): { readonly commandLine: string; readonly labVersion: string } {
   const words = process.argv
     .slice(2)

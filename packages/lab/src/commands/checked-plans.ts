@@ -18,7 +18,9 @@ export function checkedPlans(plans: readonly LoadPlan[]): Prepared {
     refuseImpossible(plan, prepared.servers.length, thisMachine())
     const { arrival } = plan
     if (arrival.kind === 'open' && expectedArrivals(arrival.schedule) < LEAST_REQUESTS) {
-      throw new UserError(`${loadInWords(plan)} is not one request: a higher rate or a longer duration is needed.`)
+      throw new UserError(
+        `${loadInWords(plan)} schedules less than one request: use a higher rate or a longer duration`,
+      )
     }
   }
   return prepared

@@ -64,11 +64,11 @@ export function registerCompare(program: Command): void {
     .argument('[A]', 'a result, or a folder with one for each round')
     .argument('[B]', 'the same for the other side')
     .option('--a <what>', 'command that starts a server, or URL of a running one')
-    .option('--b <what>', 'the other one')
+    .option('--b <what>', 'the command or URL to compare it with')
     .option('--rounds <n>', `number of measurements of each (default: ${DEFAULTS.rounds})`)
     .option(
       '--until <share>',
-      `measure until a change of SHARE, such as 5%, would show, at most ${DEFAULTS.mostRounds} rounds`,
+      `measure until a change of SHARE, such as 5%, would be detected, at most ${DEFAULTS.mostRounds} rounds`,
     )
     .option('--rate <n>', 'requests per second, whatever the server does')
     .addOption(new Option('--users <n>', 'users who each wait for their answer').conflicts(['rate', 'connections']))
@@ -76,19 +76,25 @@ export function registerCompare(program: Command): void {
     .option('--warm-up <duration>', `duration of the load before it (default: ${DEFAULTS.warmUp})`)
     .option('--connections <n>', 'standing connections for --rate (default: by rate)')
     .addOption(new Option('--fresh', 'a new connection for every request').conflicts('connections'))
-    .option('--timeout <duration>', `a request without an answer by then has failed (default: ${DEFAULTS.timeout})`)
+    .option(
+      '--timeout <duration>',
+      `time after which an unanswered request counts as failed (default: ${DEFAULTS.timeout})`,
+    )
     .option('--slo <duration>', `answers within this are goodput (default: ${DEFAULTS.slo})`)
-    .option('--start-timeout <duration>', `time until a command must listen (default: ${DEFAULTS.startTimeout})`)
+    .option(
+      '--start-timeout <duration>',
+      `maximum time for a command to start listening (default: ${DEFAULTS.startTimeout})`,
+    )
     .option('--path <path>', `path to request (default: ${DEFAULTS.path})`)
     .option('--method <name>', 'HTTP method (default: GET, POST with --body)')
     .option('--header <line>', 'a header such as "Accept: text/html"; repeatable', collect)
     .option('--body <text>', 'body of every request')
     .option('--keep <dir>', 'also write the result of each round to DIR/a and DIR/b')
     .option('--json', 'print one JSON document and nothing else on stdout')
-    .option('--fail-on-regression', `end with exit code ${notMet} if B is really worse in any figure`)
+    .option('--fail-on-regression', `end with exit code ${notMet} if B is worse in any metric, beyond noise`)
     .option(
       '--fail-on-undecided',
-      `end with exit code ${undecided} if a change of 5% (or --until) would not have shown`,
+      `end with exit code ${undecided} if a change of 5% (or --until) could not have been detected`,
     )
     .addHelpText(
       'after',

@@ -20,14 +20,14 @@ export function registerLive(program: Command): void {
     .command('live')
     .summary('watch a command melt, bare and protected, on a page with a slider')
     .description(
-      'Starts COMMAND twice, bare and with meltproof, and serves a page on this computer that sends both the same load: ' +
-        '0.5 to 20 times the capacity, as you drag. Its button End, or Ctrl-C, ends it and prints the path of a report.',
+      'Starts COMMAND twice, bare and with meltproof, and serves a page on this computer that sends both the same load. ' +
+        'A slider sets it, from 0.5 to 20 times the capacity. The End button, or Ctrl-C, stops it and prints the path of a report.',
     )
     .argument('[command...]', 'the command that starts the server, after --; it must listen on PORT')
     .usage('[options] -- command...')
-    .option('--capacity <rate>', 'capacity for both, requests per second (default: that of the bare one, measured)')
+    .option('--capacity <rate>', 'capacity to use for both, requests per second (default: measured on the bare app)')
     .option('--slo <duration>', 'an answer later than this is not good', '1s')
-    .option('--timeout <duration>', 'give up on an answer', defaults.timeout)
+    .option('--timeout <duration>', 'time after which clients give up on a request', defaults.timeout)
     .option('--for <duration>', 'end after this time', defaults.for)
     .option('--no-open', 'print the address of the page instead of opening a browser')
   appOptions(command)
@@ -63,7 +63,8 @@ async function live(typed: readonly string[], raw: RawLiveOptions): Promise<void
       if (shouldOpen({ wanted: raw.open, isTerminal, ci: process.env['CI'] })) openBrowser(address)
     },
   })
-  // Once the page is served, Ctrl-C acts like its End button, and then leaves out the second measurement of the capacity.
+  // Once the page is served, the first Ctrl-C acts like its End button, and the second skips the second measurement of
+  // the capacity.
   const signal = stopOnSignals(progress, by => {
     const next = [ending, skipping].find(each => !each.signal.aborted)
     if (by !== 'SIGINT' || page === undefined || next === undefined) return false

@@ -13,9 +13,9 @@ export function registerMelt(program: Command): void {
     .command('melt')
     .summary('offer a command multiples of its capacity, bare and protected, and show the curves')
     .description(
-      'Starts COMMAND, finds its capacity, then offers multiples of it to the command bare and to the same command ' +
-        'with meltproof, each time from a cold start, and then a spike from clients that ' +
-        'retry, to see how soon each recovers, in about four minutes. Ends with a verdict on each and the path of a report.',
+      'Starts COMMAND and finds its capacity. Then offers multiples of the capacity, bare and with meltproof, each ' +
+        'from a cold start, and finally a spike from clients that retry, to see how soon each recovers. Takes about ' +
+        'four minutes. Ends with a verdict on each and the path of a report.',
     )
     .argument('[command...]', 'the command that starts the server, after --')
     .usage('[options] -- command...')
@@ -23,11 +23,19 @@ export function registerMelt(program: Command): void {
     .option('--slo <duration>', 'an answer later than this is not goodput', '1s')
     .option('--duration <duration>', `length of one step (default: ${full.duration}; quick: ${quick.duration})`)
     .option('--rounds <n>', 'repeat every step and show medians', '1')
-    .option('--timeout <duration>', `give up on an answer (default: ${full.timeout}; quick: ${quick.timeout})`)
+    .option(
+      '--timeout <duration>',
+      `time after which clients give up on a request (default: ${full.timeout}; quick: ${quick.timeout})`,
+    )
     .option('--spacing <kind>', 'arrivals: even, or poisson (independent users)', 'even')
-    .option('--also <arm>', "a further arm: Node options or a command, '[name=]...'; repeatable", collect, [])
+    .option(
+      '--also <arm>',
+      "another variant to measure: Node options or a command, '[name=]...'; repeatable",
+      collect,
+      [],
+    )
     .option('--url <url>', 'where the command listens (default: detected)')
-    .option('--no-recovery', 'do not test at the end whether it recovers from 10x by itself')
+    .option('--no-recovery', 'skip the recovery test at the end')
     .option('--quick', 'fewer and shorter steps: just over a minute')
   appOptions(command)
     .addHelpText(

@@ -1,4 +1,4 @@
-/** What a run with --keep has measured so far, in a file beside its result, so that it can be resumed. */
+/** Stores what a run with --keep has measured so far in a file next to its result, so that the run can be resumed. */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import type { RunPart } from '../experiment/run-scenario.ts'
 import { scriptDigest } from '../experiment/script-digest.ts'

@@ -10,7 +10,7 @@ const LISTS = ['why', 'arms', 'published', 'verdicts', 'tables', 'plots'] as con
 /** @throws UserError that says what the file contains instead */
 export function readScenario(file: string): ScenarioResult {
   const found = scenarioOf(readText(file), file)
-  if (found === undefined) throw new UserError(`${file} is not a result of meltlab run, melt or watch`)
+  if (found === undefined) throw new UserError(`${file} is not a result of meltlab run, melt, recover or live`)
   return found
 }
 

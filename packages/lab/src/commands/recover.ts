@@ -27,14 +27,14 @@ export function registerRecover(program: Command): void {
     .usage('[options] -- command...')
     .option('--within <duration>', 'time within which it must recover: whole seconds', '10s')
     .option('--dependency <variable>', 'the environment variable, or variable=value, with its URL or host:port')
-    .option('--slo <duration>', 'an answer later than this is late', '1s')
-    .option('--timeout <duration>', 'clients give up on an answer', presets.quick.timeout)
+    .option('--slo <duration>', 'an answer later than this is not good', '1s')
+    .option('--timeout <duration>', 'time after which clients give up on a request', presets.quick.timeout)
     .option('--url <url>', 'where the command listens (default: detected)')
   appOptions(command)
     .addHelpText(
       'after',
       `
-Two to eight minutes, and one to four more with --dependency.
+Takes two to eight minutes, and one to four more with --dependency.
 
 Examples:
   meltlab recover -- node server.js

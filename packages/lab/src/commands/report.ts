@@ -26,7 +26,7 @@ interface Flags {
 export function registerReport(program: Command): void {
   program
     .command('report')
-    .summary('write the report of results again, as a page or as Markdown')
+    .summary('regenerate the report of stored results, as a page or as Markdown')
     .description(
       'Reads each RESULT (a result.json, or a folder with results) and writes its page beside it; with --markdown one page ' +
         'about all of them, on stdout, in the order of `meltlab list`. A result of `meltlab attack --json` is ' +

@@ -35,7 +35,7 @@ export function registerRun(program: Command): void {
     .argument('<scenario...>', "names of scenarios, or 'all'")
     .addOption(new Option('--full', 'as published, or longer (default: one to four minutes)').conflicts('brief'))
     .option('--brief', 'a few seconds, to check that it works; nothing that depends on speed is judged')
-    .option('--out <dir>', 'folder in which each run gets its own', 'runs')
+    .option('--out <dir>', 'folder for results; each run creates a subfolder', 'runs')
     .option('--keep <dir>', 'also write each result to DIR when it ends, and skip scenarios whose result is there')
     .option('--json', 'print each result as one line of JSON on stdout, and nothing else')
     .addHelpText('after', '\nExamples:\n  meltlab run burst\n  meltlab run all --full --keep results')

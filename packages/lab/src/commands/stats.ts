@@ -49,9 +49,10 @@ async function stats(flags: Flags): Promise<void> {
     stdout.write(`${summary(numbers)}\n`)
   }
   if (numbers.notNumbers > 0) {
-    const [what, is] = numbers.notNumbers === 1 ? ['line was', 'it is'] : ['lines were', 'the first is']
+    const [what, is] =
+      numbers.notNumbers === 1 ? ['line was not a number', 'it is'] : ['lines were not numbers', 'the first is']
     stderr.write(
-      `meltlab: ${numbers.notNumbers.toLocaleString('en-US')} ${what} no number; ${is} '${withoutControls(shortened(numbers.firstBad!))}'\n`,
+      `meltlab: ${numbers.notNumbers.toLocaleString('en-US')} ${what}; ${is} '${withoutControls(shortened(numbers.firstBad!))}'\n`,
     )
   }
   if (interrupted !== undefined) process.exitCode = interrupted

@@ -12,12 +12,12 @@ export function checkWritable(folder: string, option: string): void {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     throw new UserError(
-      `nothing can be written to ${whole} (${REASONS[code ?? ''] ?? message}); name another folder with ${option}`,
+      `cannot write to ${whole} (${REASONS[code ?? ''] ?? message}); name another folder with ${option}`,
     )
   }
 }
 
-/** With its parents. `mkdirSync` with `recursive` never returns below /proc. */
+/** Creates the folder with its parents. `mkdirSync` with `recursive` never returns below /proc. */
 function create(folder: string): void {
   if (existsSync(folder)) return
   create(path.dirname(folder))

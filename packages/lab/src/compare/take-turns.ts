@@ -1,4 +1,4 @@
-/** The same load for two commands or servers in turns, A B, B A, A B: changes of the machine affect both. */
+/** Sends the same load to two commands or servers in turns, A B, B A, A B: changes of the machine affect both. */
 import type { Context } from '../experiment/scenario.ts'
 import { checkAnswers, type Reachable } from '../launch/wait-until-listening.ts'
 import { type LoadRequest, planOf } from '../load/load-request.ts'

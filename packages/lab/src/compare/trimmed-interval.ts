@@ -33,7 +33,7 @@ export function trimmedInterval(values: readonly number[], confidence: number): 
   return { middle, low: middle - reach, high: middle + reach }
 }
 
-/** Student's t: the value that |t| exceeds with probability `1 - confidence`, for `df` (1, 2, ...) degrees of freedom. */
+/** Student's t: |t| exceeds this value with probability `1 - confidence`, for `df` (1, 2, ...) degrees of freedom. */
 export function twoSidedT(confidence: number, df: number): number {
   let low = 0
   let high = 1

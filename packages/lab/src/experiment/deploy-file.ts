@@ -1,4 +1,4 @@
-/** Locates the configurations of deploy/: beside the published code, or in the checkout. */
+/** Locates the configurations of deploy/: next to the published code, or in the checkout. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 

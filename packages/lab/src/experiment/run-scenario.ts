@@ -25,7 +25,7 @@ export interface RunOptions {
   readonly onCheckpoint?: (part: RunPart) => void
 }
 
-/** What a run has measured so far, its duration, and its doubts. */
+/** The measurements of a run so far, its duration, and its doubts. */
 export interface RunPart {
   readonly measured: unknown
   readonly elapsedMs: number
@@ -59,7 +59,7 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   const soFar = (): string | undefined => disturbance({ ...machine, foreign: foreignWatch.soFar() ?? null })
   const { context, doubts, nodes, end } = makeContext({ form, signal, progress, cores, checkpoint, disturbance: soFar })
   for (const reason of resumed.why) context.doubt(reason)
-  // Read before the run, because a commit may be made meanwhile.
+  // Read before the run, because a commit may be made while it lasts.
   const commit = commitHere()
   const foreignWatch = watchForeign(cores === undefined ? allowed : [...new Set(Object.values(cores))])
   let failure: unknown
@@ -159,7 +159,10 @@ export function judge<Measured>(
   })
 }
 
-/** Each version once; with the names of its arms if there are several. A command of no arm is the bare one. */
+/**
+ * Lists each version once, with the names of its arms if there are several versions. A command that is no arm is
+ * `bare`.
+ */
 export function appNodes(nodes: ReadonlyMap<string, string>, arms: Scenario<unknown>['arms']): readonly string[] {
   const versions = Map.groupBy(nodes, ([, version]) => version)
   if (versions.size < 2) return [...versions.keys()]

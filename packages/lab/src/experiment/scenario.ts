@@ -33,7 +33,7 @@ export interface Scenario<Measured> {
   /** kebab-case. */
   readonly name: string
   readonly title: string
-  /** What the scenario shows, in one line. */
+  /** One line that says what the scenario shows. */
   readonly story: string
   /** Empty if nothing was published. */
   readonly published: readonly Published<Measured>[]
@@ -54,7 +54,7 @@ export interface Scenario<Measured> {
 /** Hides the type of the figures, which only the scenario itself needs. */
 export const scenario = <Measured>(made: Scenario<Measured>): Scenario<unknown> => made as unknown as Scenario<unknown>
 
-/** The core of a process: `server` for what is measured, `dependency` for its dependencies. */
+/** The core of a process: `server` for the measured process, `dependency` for its dependencies. */
 export type Core = 'server' | 'dependency' | 'lab'
 
 export interface AppSpec {

@@ -31,7 +31,7 @@ export function isOlder({ name, conditions }: Pick<ScenarioResult, 'name' | 'con
 
 function sourcesOf(script: string, lab: string): readonly string[] {
   const found = new Set([script])
-  // Iterating a set includes elements that are added meanwhile.
+  // Iterating a set includes elements that the loop adds.
   for (const file of found) {
     const beside = [...codeOf(file).matchAll(/(?:from|import) '\.\/([^']+)'/g)]
     const apps = [...codeOf(file).matchAll(/'([\w/-]+\.(?:js|go))'/g)]

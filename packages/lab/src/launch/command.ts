@@ -1,4 +1,4 @@
-/** Starts a command in its own process group, so that all it starts ends with it, however this process exits. */
+/** Starts a command in its own process group, so that everything it starts ends with it, however this process exits. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -105,7 +105,7 @@ async function killSurvivors(family: readonly number[]): Promise<void> {
     if (family.includes(row.pid) && row.state !== 'Z') {
       try {
         process.kill(row.pid, 'SIGKILL')
-      } catch {} // It has ended meanwhile.
+      } catch {} // It has already ended.
     }
   }
 }

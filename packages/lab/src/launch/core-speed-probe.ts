@@ -1,6 +1,7 @@
 /**
- * A process of its own, on the core that it measures: prints how many hashes one millisecond of CPU time makes. Hashing uses
- * all of a core's execution units, as servers do, so it gets slower when another machine uses the same physical core.
+ * Runs as a separate process on the core that it measures, and prints how many hashes one millisecond of CPU time
+ * makes. Hashing uses all of a core's execution units, as servers do, so it gets slower when another machine uses the
+ * same physical core.
  */
 import { pbkdf2Sync } from 'node:crypto'
 
@@ -17,7 +18,7 @@ function measure(): void {
 }
 
 setInterval(measure, INTERVAL_MS)
-// Ctrl-C reaches the whole process group, and the lab still measures then.
+// Ctrl-C reaches the whole process group, but the lab continues to measure until its run has ended.
 process.on('SIGINT', () => {})
 // The lab has ended without ending this process.
 process.stdout.on('error', () => process.exit())

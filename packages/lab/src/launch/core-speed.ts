@@ -1,6 +1,6 @@
 /**
- * Watches the speed of a core. A core of a shared machine may lose a third of its speed for some seconds, which neither CPU
- * time nor steal shows.
+ * Watches the speed of a core. A core of a shared machine may lose a third of its speed for some seconds, which neither
+ * CPU time nor steal shows.
  */
 import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
@@ -10,9 +10,9 @@ import { sumOf } from '../load/added.ts'
 import { pinned } from './core-pinning.ts'
 
 export interface SpeedSample {
-  /** By `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   readonly atMs: number
-  /** Work per ms of CPU time, in a unit of its own. */
+  /** Work per ms of CPU time, in an arbitrary unit. */
   readonly speed: number
 }
 
@@ -27,8 +27,8 @@ const probe = fileURLToPath(
 )
 
 /**
- * Without a core of its own, a process has no speed that could be watched. The watch costs about 0.3 % of the core.
- * `onLost` is called if it ends before `stop`: then no further speed is known.
+ * A process without a dedicated core has no speed that could be watched. The watch costs about 0.3 % of the core.
+ * `onLost` is called if the watch ends before `stop`: no further speed is known then.
  */
 export function watchSpeed(core: number | undefined, onLost: () => void = () => {}): SpeedWatch {
   if (core === undefined) return { between: () => null, stop() {} }

@@ -14,7 +14,7 @@ export class Relay {
   readonly #to: Address
   readonly #server = net.createServer({ allowHalfOpen: true }, client => this.#accept(client))
   readonly #sockets = new Set<net.Socket>()
-  /** Accepted while everything is held back; the dependency hears of them at release(). */
+  /** Clients accepted while everything is held back; release() connects them to the dependency. */
   readonly #waiting = new Set<net.Socket>()
   #held = false
   #accepted = 0

@@ -30,7 +30,7 @@ const pollMs = 25
 const connectTimeoutMs = 1000
 /** A server that opened an unexpected port may be about to open others, so the check waits for this time. */
 const settleMs = 200
-/** A command that has listened for this time, but not on the port of --url, is taken never to listen there. */
+/** A command that has listened for this time, but not on the port of --url, is assumed never to listen there. */
 const elsewhereMs = 1000
 
 /** Returns the origin on which the command listens, such as `http://127.0.0.1:3000`. */
@@ -158,7 +158,7 @@ export function ask(
   })
 }
 
-/** Checks that the request is answered 2xx or 3xx before it is measured for minutes. Returns doubts about a redirect. */
+/** Checks that the answer is 2xx or 3xx before minutes of measurement. Returns doubts about a redirect. */
 export async function checkAnswers(app: Reachable, url: URL, request: Ask, timeoutMs: number): Promise<string[]> {
   let outcome: number | string = ''
   // A server may listen a moment before it is ready, so there are three tries in half a second.

@@ -1,4 +1,4 @@
-/** Decides which seconds of a side count for which load; the page and the report use the same rule. Pure, and bounded. */
+/** Decides which seconds of a side count for which load, for the page and for the report. Pure, and bounded. */
 import type { LoadSecond } from '../load/plan.ts'
 import { keptOf, toneOf } from '../report/standing.ts'
 
@@ -6,7 +6,7 @@ import { keptOf, toneOf } from '../report/standing.ts'
 export const LEAST_SECONDS = 5
 /** A second counts after this many seconds of the same load: by default, requests of an earlier load have ended. */
 const SETTLES_S = 2
-/** Maximum after-effect of a decrease of the load: a server that has not recovered by then will not. */
+/** Maximum time for recovery after a decrease of the load, s: a server that needs longer does not recover. */
 const RECOVERS_S = 10
 
 export class Course {
@@ -25,7 +25,7 @@ export class Course {
     return this.#leftS > 0
   }
 
-  /** Adds the next second; `load` is null if it changed. Returns the load for which the second counts; null if for none. */
+  /** Adds the next second; `load` is null if it changed. Returns the load for which it counts; null for none. */
   add(load: number | null, { scheduled, good }: Pick<LoadSecond, 'scheduled' | 'good'>): number | null {
     if (load !== null && load < this.#highest) {
       if (this.#highest > 1) this.#leftS = RECOVERS_S

@@ -7,7 +7,7 @@ import type { Fate, SideCounts } from './side-counter.ts'
 /** Long enough to be steady, short enough to follow the slider, ms. */
 const WINDOW_MS = 2000
 
-/** In one word, also for people who cannot see the colours. `recovers`: from a higher load; `ended`: the process. */
+/** One word, also for people who cannot see the colours. `recovers`: from a higher load; `ended`: the process ended. */
 export type State = 'waits' | 'keeps-up' | 'full' | 'strains' | 'melts' | 'recovers' | 'ended'
 
 export interface Figures extends Readonly<Record<Fate, number>> {

@@ -1,4 +1,4 @@
-/** Starts and controls the generator's process from the lab, and the messages between the two. */
+/** Starts and controls the generator's process from the lab, and defines the messages between the two. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -68,7 +68,7 @@ function tick(): void {
 }
 
 function tell(message: FromGenerator, taken?: () => void): void {
-  // A lab that has ended reads nothing; 'disconnect' follows.
+  // The callback ignores errors: they mean that the lab has ended, and 'disconnect' follows.
   process.send?.(message, undefined, undefined, () => taken?.())
 }
 

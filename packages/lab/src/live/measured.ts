@@ -6,7 +6,7 @@ import { Course } from './course.ts'
 
 export interface LiveMeasured {
   readonly setup: LiveSetup
-  /** The capacity of the bare app, requests per second, used for both sides. Null until known; `given` by --capacity. */
+  /** The capacity of the bare app, requests per second, for both sides. Null until known; `given` by --capacity. */
   capacity: {
     readonly rate: number
     readonly given: boolean

@@ -5,7 +5,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 
-/** What the page can read and control. */
+/** The functions through which the page reads and controls the run. */
 export interface PageParts {
   readonly about: () => unknown
   /** The complete state for a new viewer; undefined before there is any. */

@@ -59,7 +59,7 @@ export function liveScenario({ options, onServing, ending, skipping }: LiveParts
 
 type Again = Pick<NonNullable<LiveMeasured['capacity']>, 'after' | 'whyNoAfter' | 'isSteady'>
 
-/** Of processes that are started anew. An app that does not start or answer again must not cost the results. */
+/** Measures on newly started processes. An app that does not start or answer again must not cost the results. */
 async function capacityAfter(
   context: Context,
   { options, arms, users }: { readonly options: LiveOptions; readonly arms: readonly Arm[]; readonly users: number },

@@ -74,13 +74,16 @@ export function coresInWords(cores: Cores | undefined): string {
 export const findCapacity = (...measured: Measured): ReturnType<typeof searchCapacity> =>
   searchCapacity(capacityContext(...measured))
 
-/** On processes that have just been started, because the others may still work off a backlog. */
+/** Measures on newly started processes, because the others may still work off a backlog. */
 export const findCapacityAgain = (users: number, ...measured: Measured): ReturnType<typeof remeasureCapacity> =>
   remeasureCapacity(capacityContext(...measured), users)
 
 type Measured = [context: Context, options: LiveOptions, sides: readonly Side[]]
 
-/** The bare side is measured while the other gets the same load, so that each has its later share of the machine. */
+/**
+ * While the bare side is measured, the other gets the same load, so that each has the same share of the machine as
+ * later.
+ */
 function capacityContext(...[context, { melt }, sides]: Measured): CapacityContext {
   const [bare, other] = sides as [Side, Side]
   context.status('measuring the capacity: warming up')

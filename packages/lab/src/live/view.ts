@@ -30,7 +30,9 @@ export function liveView(measured: LiveMeasured, arms: Arms): View {
   }
 }
 
-/** Why there is no verdict. `best`: the highest goodput at any load. A given capacity is no measurement to doubt. */
+/**
+ * Says why there is no verdict. `best`: the highest goodput at any load. A capacity that the user gave is not doubted.
+ */
 export function whyUnjudged(capacity: Known['capacity'], best: number): string | undefined {
   if (capacity.given) return undefined
   const { rate, after, whyNoAfter } = capacity

@@ -8,7 +8,9 @@ import { type Arrivals, arrivalsOf, durationMs } from './schedule.ts'
 /** `peek` returns Infinity while no next request is known. */
 export interface ArrivalSource extends Arrivals {
   readonly durationMs: number
-  /** `connected` is false if it got no connection; `ownMs` is the maximum of the generator's own delay in its time. */
+  /**
+   * `connected` is false if the request got no connection; `ownMs` is the most that the generator added to its latency.
+   */
   ended(atMs: number, connected: boolean, due: number, end: RequestEnd, ownMs: number, run?: JourneyRun): void
 }
 

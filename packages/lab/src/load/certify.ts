@@ -101,11 +101,11 @@ const intervalsOf = (latencies: ByKind<Pair<Histogram>>): Certificate['intervals
 const allowedMs = ({ floorMs, beyond }: Figure, measured: number, count: number): number =>
   Math.max(count * beyond < ENOUGH_BEYOND ? EXTREME_MS : floorMs, SHARE * measured)
 
-/** What the generator may have caused of a figure between these bounds, ms; 0 if it is certain. */
+/** The part of a figure between these bounds that the generator may have caused, ms; 0 if the figure is certain. */
 export const doubtedMs = (figure: Figure, [least, most]: readonly [number, number], count: number): number =>
   most - least > allowedMs(figure, most, count) ? most - least : 0
 
-/** Describes the figures of which the generator caused too much. */
+/** Describes the figures that the generator distorted too much. */
 const distorted = (latencies: ByKind<Pair<Histogram>>): string[] =>
   KINDS.flatMap(kind => {
     const { clean, measured } = latencies[kind]

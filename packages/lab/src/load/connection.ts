@@ -10,7 +10,7 @@ import type { Peer } from './target.ts'
 export interface ConnectionOwner {
   /** Bytes, or the end of the stream, arrived. Calls that result from them follow. */
   onBytes(count: number): void
-  /** The connection is open. A request given to it meanwhile has just been written. */
+  /** The connection is open. A request given to it before that has just been written. */
   onConnected(connection: Connection): void
   /** The request is sent at the end of this turn of the loop, not at once. */
   onQueued(connection: Connection): void
@@ -78,7 +78,7 @@ export abstract class Connection {
 }
 
 export interface Dialer {
-  /** Whether another connection is possible; the pool has its own limit. */
+  /** True if another connection is possible; the pool has its own limit. */
   readonly hasRoom: boolean
   connect(): Connection
   /** Closes what remains when all connections are gone. */

@@ -22,7 +22,7 @@ import { Tally } from './tally.ts'
 import type { Peer } from './target.ts'
 import { tlsOptions } from './tls.ts'
 
-/** Over all workers: a Node server accepts one connection per turn of its loop, and its backlog is 511. */
+/** Maximum over all workers: a Node server accepts one connection per turn of its loop, and its backlog is 511. */
 const CONNECTING_AT_ONCE = 100
 /** Requests sent in a row before answers are read. */
 const SENDS_AT_ONCE = 64
@@ -332,8 +332,8 @@ export class Engine implements ConnectionOwner {
       const next = pool.takeFree(now)
       if (next !== undefined) this.#send(next, this.#nextWaiting(origin), now, origin.capped)
     }
-    // After a gap, all answers are read before due requests are sent: answers show whether the server was idle
-    // meanwhile.
+    // After a gap, all answers are read before due requests are sent: answers show whether the server was idle during
+    // the gap.
     if (this.#source.peek() <= now && !this.#pacer.lateness.catchingUp) this.#sendDue(now)
   }
 
@@ -358,7 +358,7 @@ export class Engine implements ConnectionOwner {
     this.#originOf(connection).pool.gone(connection)
   }
 
-  /** Gives up what has waited too long: for an answer, for a connection, or for the server to close. */
+  /** Gives up requests and connections that waited too long for an answer, a connection, or the server to close. */
   #sweep(now: number): void {
     const { timeoutMs, connectTimeoutMs } = this.#job.plan
     this.#ratePerMs = (this.#tally.sentCount - this.#sentAtSweep) / (now - this.#lastSweep)
@@ -371,7 +371,7 @@ export class Engine implements ConnectionOwner {
     }
     for (const connection of this.#inflight) {
       if (connection.due + timeoutMs > readUpTo) break
-      // A request still without a connection failed because of the connection, whatever the limit for connecting.
+      // If the connection of a request is still opening, the connection is the cause, even before connectTimeoutMs.
       this.#drop(
         connection,
         this.#originOf(connection).pool.isConnecting(connection) ? 'connect-timeout' : 'response-timeout',

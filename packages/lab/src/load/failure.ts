@@ -14,7 +14,7 @@ const CODES: Readonly<Record<string, FailureCode>> = {
   ENETDOWN: 'unreachable',
 }
 
-/** `connected`: whether the connection was open when the error occurred. */
+/** `connected` is true if the connection was open when the error occurred. */
 export const failureOf = (code: string | undefined, connected: boolean): FailureCode => {
   if (code === 'ETIMEDOUT') return connected ? 'reset' : 'connect-timeout'
   return (code !== undefined ? CODES[code] : undefined) ?? 'other'

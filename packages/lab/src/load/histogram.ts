@@ -101,7 +101,7 @@ export class Histogram {
   }
 
   /**
-   * As {@link percentile}, but interpolated: values count as evenly spread in their bucket. Use it to compare two
+   * Like {@link percentile}, but interpolated: values count as evenly spread in their bucket. Use it to compare two
    * histograms: the steps between buckets would appear as differences.
    */
   smoothPercentile(percent: number): number {
@@ -196,7 +196,7 @@ export class Histogram {
     return histogram
   }
 
-  /** Whether minimum, maximum and sum are possible for the counts. */
+  /** True if minimum, maximum and sum are possible for the counts. */
   #isWhole(first: number | undefined, last: number): boolean {
     const mean = this.#sum / SUM_UNITS_PER_MS / this.#count
     if (first === undefined) return this.#min > this.#max && this.#sum === 0

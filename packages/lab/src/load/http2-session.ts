@@ -62,7 +62,7 @@ export class Http2Session {
     return this.state === 'connecting' || this.state === 'open' ? this.#limit - this.users.size : 0
   }
 
-  /** Whether users may send further requests on it. */
+  /** True if users may send further requests on it. */
   get lasts(): boolean {
     return this.state === 'open' && !this.#fresh && this.users.size <= this.#limit
   }
@@ -75,7 +75,10 @@ export class Http2Session {
     return more
   }
 
-  /** Until SETTINGS arrive, only one user may open a stream: the server may accept one. Others are `admitted` then. */
+  /**
+   * Until SETTINGS arrive, only one user may open a stream: the server may accept one. Others are `admitted` after
+   * that.
+   */
   mayOpen(user: SessionUser): boolean {
     this.#first ??= user
     if (this.#settled || this.#first === user) return true

@@ -2,9 +2,9 @@
  * Computes how long input may have waited in a worker's sockets before it was read. Pure: every time is passed in, as
  * milliseconds since the start of the run.
  *
- * A turn of the loop ends with a poll, which reads everything that is in a socket by then. So data read now arrived
- * after the *last but one* poll began. A poll that sleeps ends when data arrives; then the scheduler reports how long
- * the thread waited for a core. If the thread ran more than once since it fell asleep, the bound does not change.
+ * A turn of the loop ends with a poll, which reads everything that the sockets contain. So data read now arrived after
+ * the *last but one* poll began. A poll that sleeps ends when data arrives; then the scheduler reports how long the
+ * thread waited for a core. If the thread ran more than once since it fell asleep, the bound does not change.
  */
 import type { Scheduling } from './scheduling.ts'
 

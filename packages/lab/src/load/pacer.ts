@@ -147,7 +147,7 @@ export class Pacer {
   }
 }
 
-/** How long to sleep before the next turn of the loop; 0 for no sleep. */
+/** Time to sleep before the next turn of the loop; 0 for no sleep. */
 export const napMs = (
   gap: number,
   { behind, busy, answerScaleMs, ratePerMs }: Omit<Outlook, 'due' | 'urgent'>,
@@ -167,7 +167,7 @@ export const napMs = (
 const LOOK_MS = 20
 /** Another thread wants the core if the worker was ready but waited for this share of the time between two checks. */
 const WAITED_SHARE = 0.05
-/** How long a worker yields, ms. Meanwhile it never waits for the core, so checks would show nothing. */
+/** Time for which a worker yields, ms. A worker that yields never waits for the core, so checks would show nothing. */
 const YIELDS_MS = 10_000
 
 /** Detects whether a worker shares its core, so that its idle turns would delay the measured server. */
@@ -176,7 +176,7 @@ export class CoreSharing {
   #delayMs = 0
   #yieldsUntil = Number.NEGATIVE_INFINITY
 
-  /** Whether to leave the core to other threads. `read` costs some microseconds and is called rarely. */
+  /** True if the core should be left to other threads. `read` costs some microseconds and is called rarely. */
   yields(now: number, read: () => Scheduling | undefined): boolean {
     if (now - this.#lookedAt >= LOOK_MS) this.#look(now, read()?.delayMs ?? 0)
     return now < this.#yieldsUntil

@@ -1,6 +1,6 @@
 /**
  * The input and output of a load run. Types and plain data only. All times are milliseconds. Every latency is counted
- * from the *scheduled* send time, so a stall cannot hide requests that should have been sent meanwhile.
+ * from the *scheduled* send time, so a stall cannot hide the requests that were due during it.
  */
 import type { Histogram } from './histogram.ts'
 
@@ -20,9 +20,9 @@ export interface Schedule {
 }
 
 /**
- * Open loop: arrivals come when the schedule says, whatever the server does. A request that fails, or is answered 5xx,
- * is sent again up to `retries` times while the schedule lasts; each retry counts as a request. Closed loop: each of
- * the `users` waits for an answer, then pauses for half to one and a half of `thinkMs`.
+ * Open loop: arrivals follow the schedule, whatever the server does. A request that fails, or is answered 5xx, is sent
+ * again up to `retries` times while the schedule lasts; each retry counts as a request. Closed loop: each of the
+ * `users` waits for an answer, then pauses for half to one and a half of `thinkMs`.
  */
 export type Arrival =
   | { readonly kind: 'open'; readonly schedule: Schedule; readonly retries?: number }
@@ -149,7 +149,7 @@ export interface LoadSecond extends Counts {
   readonly shedLatency: Histogram
 }
 
-/** What is known so far, for a live view; sent about once a second. */
+/** The counts so far, for a live view; sent about once a second. */
 export interface LoadProgress extends Counts {
   readonly elapsedMs: number
   readonly totalMs: number

@@ -14,7 +14,7 @@ export interface Prepared {
 /** All targets of a plan in round robin order. */
 export const targetsOf = (plan: LoadPlan): readonly LoadTarget[] => [plan, ...(plan.others ?? [])]
 
-/** Whether requests differ: a template field (template.ts) occurs. */
+/** True if requests differ because a template field (template.ts) occurs. */
 export const hasFields = (plan: LoadPlan): boolean =>
   plan.templated === true &&
   targetsOf(plan).some(({ url, headers, body }) =>

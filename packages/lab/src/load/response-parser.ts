@@ -1,7 +1,7 @@
 /**
  * A strict, incremental parser of HTTP/1.1 responses: status, whether the answer is complete and the connection
- * reusable, and the body's length. A guess would count answers that never came: bare LF, folded headers, spaces before
- * a colon, differing lengths, a length beside chunks and bytes after the end are all errors. Pure.
+ * reusable, and the body's length. A guess would count answers that never arrived: bare LF, folded headers, spaces
+ * before a colon, differing lengths, a length beside chunks and bytes after the end are all errors. Pure.
  */
 import type { AnswerParts } from './answer-parts.ts'
 import {
@@ -42,7 +42,7 @@ const State = {
 export class ResponseParser {
   /** Status of the current answer, 0 before its status line. */
   status = 0
-  /** After a complete answer: whether the connection can carry another request. */
+  /** After a complete answer: true if the connection can carry another request. */
   reusable = false
   /** How long the server keeps an idle connection (Keep-Alive: timeout), ms; Infinity if it does not say. */
   keptMs: number = Number.POSITIVE_INFINITY
@@ -272,7 +272,7 @@ export class ResponseParser {
     return ''
   }
 
-  /** Chunked must be the last coding and come once; an answer whose last coding is another lasts until close. */
+  /** Chunked must be the last coding and appear once; an answer whose last coding is another lasts until close. */
   #transferEncoding(bytes: Uint8Array, from: number, to: number): string {
     this.#encoded = true
     let fault = ''

@@ -34,8 +34,8 @@ const PROGRESS_EVERY_MS = 1000
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 /**
- * Throws (RangeError, TypeError) for an invalid plan, before anything is sent. What the server does is part of the
- * outcome and never throws.
+ * Throws (RangeError, TypeError) for an invalid plan, before anything is sent. Failures of the server are part of the
+ * outcome and never throw.
  */
 export const runLoad = async (plan: LoadPlan, options: LoadOptions = {}): Promise<LoadOutcome> => {
   checkPlan(plan)

@@ -47,7 +47,7 @@ export const parseTarget = (url: string, templated = false): Target => {
 export const accepts = (address: string, port: number, timeoutMs: number): Promise<boolean> =>
   reaches(connect({ host: address, port }), 'connect', timeoutMs)
 
-/** The first address that accepts a connection, for the whole run; if none does, the first. Undefined without any. */
+/** The first address that accepts a connection, or else the first of all; undefined without any. For the whole run. */
 export const resolveAddress = async (target: Target, timeoutMs: number): Promise<string | undefined> => {
   let addresses: string[]
   try {

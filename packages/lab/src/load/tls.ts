@@ -27,7 +27,7 @@ export const reaches = (socket: Socket, event: 'connect' | 'secureConnect', time
     )
     .finally(() => socket.destroy())
 
-/** Whether the server accepts a TLS handshake; tried if it gives no HTTP answer. */
+/** True if the server accepts a TLS handshake; tried if the server gives no HTTP answer. */
 export function speaksTls(host: string, port: number, timeoutMs = 1000): Promise<boolean> {
   return reaches(connect({ host, port, rejectUnauthorized: false }), 'secureConnect', timeoutMs)
 }

@@ -1,4 +1,4 @@
-/** The arms of a comparison: the command bare, with meltproof, and with what --also adds. Pure: starts nothing. */
+/** The arms of a comparison: the command bare, with meltproof, and one for each --also. Pure: starts nothing. */
 import type { Context, RunningApp } from '../experiment/scenario.ts'
 import type { ScenarioArm } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
@@ -7,14 +7,14 @@ export interface Arm {
   readonly name: string
   readonly kind: 'bare' | 'protected' | 'also'
   readonly command: readonly string[]
-  /** Added to NODE_OPTIONS, so that they reach Node through npm scripts, shells and cluster workers. */
+  /** Added to NODE_OPTIONS, because this reaches Node through npm scripts, shells and cluster workers. */
   readonly nodeOptions: string | undefined
   readonly env: Readonly<Record<string, string>>
   /** Starts a proxy in front of the running app. The proxy then gets the load. */
   readonly front?: (context: Context, app: RunningApp) => Promise<Pick<RunningApp, 'origin' | 'stop'>>
 }
 
-/** The arms as a report names them, with how each was started. */
+/** The names of the arms in a report, and how each was started. */
 export const namedArms = (arms: readonly Arm[]): readonly ScenarioArm[] =>
   arms.map(({ name, kind, command, nodeOptions }) => ({
     name,

@@ -33,7 +33,7 @@ const longestProbeMs = 5000
 interface WarmUp {
   readonly last: LoadOutcome
   readonly isSteady: boolean
-  /** Until the rate was that of the last part, ms. */
+  /** Time until the rate reached that of the last part, ms. */
   readonly coldMs: number
 }
 
@@ -54,7 +54,7 @@ export async function warmUp(load: () => Promise<LoadOutcome>): Promise<WarmUp> 
 /** Answers per ms. */
 const rateOf = ({ okLatency, elapsedMs }: LoadOutcome): number => okLatency.count / elapsedMs
 
-/** By no more than a tenth, or than chance. */
+/** True if the rates differ by at most a tenth, or by no more than chance explains. */
 const isNear = (part: LoadOutcome, rate: number): boolean => {
   const chance = (2 * Math.sqrt(part.okLatency.count)) / part.elapsedMs
   return Math.abs(rateOf(part) - rate) <= Math.max(0.1 * rate, chance)
@@ -68,8 +68,9 @@ export const compiled = ({ target, times, run }: CapacityContext): ReturnType<ty
   warmUp(() => run(probe(target, warmUpUsers, times.warmUpMs)))
 
 /**
- * Repeats the search until its result agrees with an earlier one, at most `mostSearches` times. Returns the results that
- * count, in order. One between the two that agree does not count if it is smaller than both: other work can only reduce it.
+ * Repeats the search until its result agrees with an earlier one, at most `mostSearches` times. Returns the results
+ * that count, in order. A result between the two that agree does not count if it is smaller than both: other work can
+ * only reduce it.
  */
 export async function untilAgreed<T>(
   measure: (before: T | undefined) => Promise<T>,
@@ -92,8 +93,8 @@ export async function untilAgreed<T>(
 type AtSpeed = Pick<Capacity, 'rate' | 'coreSpeed'>
 
 /**
- * How much two capacities differ beyond what the speed of the core explains, as a share of the smaller one: on a slower core an
- * app may do less, up to the core's own share.
+ * The difference of two capacities that the speed of the core does not explain, as a share of the smaller one: on a
+ * slower core an app may do less, up to the core's own share.
  */
 export function ownDriftOf(larger: AtSpeed, smaller: AtSpeed): number {
   const isKnown = larger.coreSpeed != null && smaller.coreSpeed != null

@@ -1,4 +1,4 @@
-/** The dependency that `recover --dependency` stops: its address, in the environment variable that the app reads. Pure. */
+/** The dependency that `recover --dependency` stops: its address, in an environment variable of the app. Pure. */
 import { UserError } from '../user-error.ts'
 
 export interface Dependency {

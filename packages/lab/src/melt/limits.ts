@@ -1,6 +1,6 @@
 /**
- * Finds the smallest spike, the fewest client retries and the shortest silence of a dependency from which an app does not
- * recover by itself. Pure.
+ * Finds the smallest spike, the fewest client retries and the shortest silence of a dependency from which an app does
+ * not recover by itself. Pure.
  */
 import { formatChosen, formatList, formatMultiple } from '../report/format.ts'
 import type { ScenarioArm, Standing, View } from '../report/result.ts'
@@ -32,11 +32,11 @@ export function shapeOf(kind: Limit['kind'], level: number, spike: number, withi
   return kind === 'spike' ? { ...usual, spike: level } : { ...usual, retries: level }
 }
 
-/** The highest level from which the app recovers; -Infinity if it recovered from none. */
+/** The highest level from which the app recovered; -Infinity if it recovered from none. */
 export const mostHeld = (tried: Limit['tried']): number =>
   Math.max(...tried.filter(({ backAfterS }) => backAfterS !== null).map(({ level }) => level))
 
-/** The lowest level from which it does not recover; Infinity if it recovered from all. */
+/** The lowest level from which it did not recover; Infinity if it recovered from all. */
 const leastLost = (tried: Limit['tried']): number =>
   Math.min(...tried.filter(({ backAfterS }) => backAfterS === null).map(({ level }) => level))
 
@@ -88,7 +88,7 @@ export function limitsView(
 const triedInWords = ({ level, backAfterS }: Limit['tried'][number]): string =>
   `${level}: ${backAfterS === null ? 'never' : `${backAfterS} s`}`
 
-/** What was lost counts even if the search could not be finished; "comes back" needs all of it. */
+/** A level that was lost counts even if the search is unfinished; "comes back" needs the whole search. */
 function standingOf(limits: readonly Limit[]): Standing[] {
   const [spike, outage] = (['spike', 'outage'] as const).map(wanted => limits.find(({ kind }) => kind === wanted))
   if (spike === undefined) return []

@@ -11,9 +11,9 @@ export type Target = Pick<
 
 /** Clients rarely keep fewer connections than this, and this number costs a server nothing. */
 const fewestConnections = 200
-/** The requests on this many connections alone fill several seconds of a melting server. */
+/** A melting server needs several seconds for one request on each of these connections. */
 const mostConnections = 1500
-/** Opening one takes some 50 us of the lab's core. Far below the number of ephemeral ports and usual file limits. */
+/** Opening a connection takes about 50 us of the lab's core. Far below usual limits of files and of ephemeral ports. */
 const connectionCeiling = 8_000
 
 /** Offers `rate` for `durationMs`, whatever the server does. */
@@ -34,7 +34,7 @@ export function probe({ connections: _, ...target }: Target, users: number, dura
 const fieldsOf = ({ url }: Pick<Target, 'url'>): { readonly templated?: true } =>
   hasFields(url) ? { templated: true } : {}
 
-/** The set can grow to rate x timeout, as a melting server holds: otherwise the lab would protect the server. */
+/** The set can grow to rate x timeout, the number a melting server holds: a smaller one would protect the server. */
 export function connectionsFor(
   { fresh, connections, timeoutMs }: Pick<Target, 'fresh' | 'connections' | 'timeoutMs'>,
   rate: number,

@@ -37,7 +37,7 @@ export interface RecoveryShape {
   readonly spikeS: number
   readonly afterS: number
   readonly retries: number
-  /** Instead of the spike, which then is no higher load, the dependency is silent. */
+  /** True if the dependency is silent during `spikeS`, and the load does not rise. */
   readonly isOutage?: true
 }
 
@@ -87,11 +87,11 @@ export interface Capacity {
   readonly searches?: readonly number[] | undefined
   /** False if a warm-up ended before the rate was steady; absent in older results. */
   readonly isSteady?: boolean | undefined
-  /** How long the app answered more slowly than later, at most: ms of load from the first request on. */
+  /** Maximum time for which the app answered more slowly than later, ms of load since the first request. */
   readonly coldMs?: number | undefined
-  /** Of the server's core while `rate` was measured; null or absent if unknown. */
+  /** Speed of the server's core while `rate` was measured; null or absent if unknown. */
   readonly coreSpeed?: number | null | undefined
-  /** How much `before` and `after` differ beyond what the core's speed explains, as a share of the smaller one. */
+  /** Difference of `before` and `after` that the core's speed does not explain, as a share of the smaller one. */
   readonly ownDrift?: number | undefined
   /** Concurrent users of the probe that gave the capacity. */
   readonly users: number
@@ -115,7 +115,7 @@ export interface Fates {
   readonly late: number
   /** 503. */
   readonly shed: number
-  /** Sheds whose answer came after the SLO, when clients no longer waited. */
+  /** Sheds answered after the SLO, when clients no longer waited. */
   readonly shedLate: number
   /** Any other status. */
   readonly otherStatus: number
@@ -132,7 +132,7 @@ export interface StepResult extends Fates {
   readonly round: number
   /** Latency of 2xx and 3xx answers in the window. */
   readonly admittedMs: Latency
-  /** What the generator may have caused, over the whole step, of a figure of admittedMs; absent where that is certain. */
+  /** The part of a figure of admittedMs that the generator may have caused, over the whole step; absent if certain. */
   readonly doubtedMs?: Doubted
   /** Latency of 503 answers, in the window. */
   readonly shedMs: Latency

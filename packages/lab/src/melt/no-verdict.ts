@@ -14,7 +14,7 @@ export interface FoundCapacity {
   readonly isSteady?: boolean | undefined
   /** The capacity at several times of the run; null where it was not measured. */
   readonly over: readonly (number | null)[]
-  /** How much they differ beyond what the core's speed explains, as a share; absent if unknown. */
+  /** Their difference that the core's speed does not explain, as a share; absent if unknown. */
   readonly ownDrift?: number | undefined
   /** The best goodput at any load. */
   readonly best: number
@@ -25,7 +25,7 @@ export function agree(searches: readonly number[]): boolean {
   return last !== undefined && before !== undefined && spread([last, before]) <= AGREE_WITHIN
 }
 
-/** A sentence with what to do; undefined if the capacity is good enough for a verdict. */
+/** A sentence that says what to do; undefined if the capacity is good enough for a verdict. */
 export function whyNoVerdict({ searches, isSteady, over, ownDrift, best }: FoundCapacity): string | undefined {
   const differs = searches !== undefined && !agree(searches)
   if (differs || isSteady === false) {
@@ -47,7 +47,7 @@ export function whyNoVerdict({ searches, isSteady, over, ownDrift, best }: Found
   return undefined
 }
 
-/** How much the largest exceeds the smallest, as a share. */
+/** The share by which the largest exceeds the smallest. */
 const spread = (rates: readonly number[]): number => Math.max(...rates) / Math.min(...rates) - 1
 
 const inWords = (rates: readonly number[]): string => `${rates.map(formatRate).join(', then ')}/s`

@@ -1,4 +1,4 @@
-/** Whether an app recovers after a spike: three successive seconds with nearly every request answered in time. Pure. */
+/** Decides whether an app recovered: three successive seconds with nearly every request answered in time. Pure. */
 import type { LoadOutcome, LoadPlan } from '../load/plan.ts'
 import { foreignBelow } from '../processes/foreign-cpu.ts'
 import { formatCount, formatMultiple, formatPercent } from '../report/format.ts'
@@ -61,12 +61,12 @@ export function recoveryOf(
   }
 }
 
-/** What one run showed, with any load generator. */
+/** The observations of one run, with any load generator. */
 export interface Shown extends Pick<Recovery, 'died' | 'seconds'> {
   readonly isDisturbed: boolean
-  /** Whether the load after the spike was nearly all that the core could do in its slowest seconds since the spike. */
+  /** True if the load after the spike was nearly all that the core could do in its slowest seconds since the spike. */
   readonly isCoreSlow: boolean
-  /** Whether the generator's lateness may be the reason why the app was back, or was not. */
+  /** True if the generator's lateness may be the reason why the app was back, or was not. */
   readonly isGeneratorLate: (isBack: boolean) => boolean
 }
 
@@ -83,7 +83,7 @@ export function recoveryFrom(
     if (isCoreSlow && back !== 0 && !died) return 'the server’s core was slower than while the capacity was measured'
     if (isGeneratorLate(back !== null)) return 'the generator itself was late'
     if (!shape.isOutage) return isWell(seconds[shape.beforeS - 1]) ? null : LATE_BEFORE
-    // Requests due just before the silence wait in it.
+    // Requests due just before the silence wait during it.
     return isWell(seconds[shape.beforeS - 2]) ? null : 'it was late even with its dependency'
   }
 }
@@ -95,7 +95,7 @@ function backAfterS(seconds: readonly SecondResult[], from: number): number | nu
   return null
 }
 
-/** Whether the app could serve the load after a spike. Each recovery is judged by the speed that the core had meanwhile. */
+/** True if the app could serve the load after a spike. Each recovery is judged by the core's speed during it. */
 export function isCarried(capacity: MeltMeasured['capacity']): boolean {
   if (capacity === null) return true
   const { before, after } = capacity

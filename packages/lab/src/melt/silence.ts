@@ -1,4 +1,4 @@
-/** Silences a dependency in trials of `recover`: the app gets the address of a relay in its place. */
+/** Silences a dependency in trials of `recover`: the app gets the address of a relay instead of the dependency's. */
 import type { Context } from '../experiment/scenario.ts'
 import { Relay } from '../launch/relay.ts'
 import { UserError } from '../user-error.ts'
@@ -8,7 +8,7 @@ import type { RecoveryShape } from './measured.ts'
 export class Silencer {
   readonly #relay: Relay
   readonly #variable: string
-  /** For every app. */
+  /** Added to the environment of every app. */
   readonly env: Readonly<Record<string, string>>
 
   private constructor(relay: Relay, { variable, valueFor }: Dependency) {
@@ -48,7 +48,7 @@ class Silence {
   readonly #relay: Relay
   readonly #shape: RecoveryShape
   readonly #timers: NodeJS.Timeout[] = []
-  /** Whether the app asked its dependency anything between the beginning of the load and the silence. */
+  /** True if the app used its dependency between the beginning of the load and the silence. */
   wasUsed = false
 
   constructor(relay: Relay, shape: RecoveryShape) {

@@ -1,4 +1,4 @@
-/** Watches an app under load: memory, CPU, whether it died, and what other processes used of its core. */
+/** Watches an app under load: memory, CPU, whether it died, and how much of its core other processes used. */
 import { performance } from 'node:perf_hooks'
 import type { App } from '../launch/command.ts'
 import type { SpeedWatch } from '../launch/core-speed.ts'
@@ -18,7 +18,7 @@ export interface UnderLoad<T> {
 }
 
 export interface ServerCore {
-  /** Undefined if the app has no core of its own. */
+  /** Undefined if the app has no dedicated core. */
   readonly core: number | undefined
   readonly speed: SpeedWatch
 }

@@ -1,6 +1,6 @@
 /**
  * The figures of a step, and table rows of several rounds. They count requests *scheduled* in the window, whenever
- * their answers came. Pure.
+ * their answers arrived. Pure.
  */
 import { sumOf, totalOf } from '../load/added.ts'
 import { doubtedMs, type Figure, MEDIAN_AND_P99 } from '../load/certify.ts'
@@ -18,12 +18,12 @@ export { median }
 
 /** Every step starts a cold process, which is expected to be steady from this second on. */
 const steadyFromSecond = 1
-/** A step that is to show a warm app lasts at least this much longer than the app is cold, ms. */
+/** To show a warm app, a step must last at least this much longer than the app is cold, ms. */
 const WARM_MS = 2000
 /** An app whose goodput is below this share of its capacity answers next to no request in time. */
 const NEXT_TO_NONE = 0.05
 
-/** A core whose speed changed by no more than this is taken for steady. */
+/** A core whose speed changed by no more than this counts as steady. */
 const STEADY_WITHIN = 0.1
 
 /** A single request delayed by a garbage collection is not a failure. */
@@ -37,7 +37,7 @@ export function windowOf(durationMs: number, afterMs = 0): Window {
   return { from: steadyFromSecond, to: Math.floor((durationMs - afterMs) / 1000) }
 }
 
-/** Whether each good answer was complete while the load lasted; false for results of older versions. */
+/** True if each good answer was complete while the load lasted; false for results of older versions. */
 export const isUnderLoad = (setup: Pick<MeltSetup, 'durationMs' | 'sloMs' | 'window'>): boolean =>
   setup.durationMs - 1000 * setup.window.to >= setup.sloMs
 
@@ -134,7 +134,7 @@ function longest(histograms: readonly Histogram[]): number | null {
   return all.length === 0 ? null : Math.max(...all)
 }
 
-/** What the steps are judged by. */
+/** The capacity by which steps are judged. */
 type Base = Pick<Capacity, 'rate' | 'coldMs' | 'coreSpeed'> & Partial<Pick<Capacity, 'before' | 'after'>>
 
 /** Why a step is no evidence about the app, and what to do; undefined if it is. Stored results may have no seconds. */
@@ -146,7 +146,7 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
     return 'other processes used more than a tenth of the server’s core; end them and repeat it'
   }
   const third = Math.max(1, Math.floor(seconds.length / 3))
-  // What begins later than in the first three seconds is not the cold start.
+  // Trouble that begins after the first three seconds is not due to the cold start.
   const becomesWell = seconds.slice(-third).every(isWell) && !seconds.slice(0, Math.min(third, 3)).every(isWell)
   const toneAt = (capacity: number) => toneOf(keptOf({ ...step, ofCapacity: step.goodput / capacity }))
   const tone = toneAt(rate)
@@ -164,13 +164,13 @@ export function whyUnjudged({ seconds = [], ...step }: StepResult, base: Base): 
   return whyCold({ seconds, ...step }, base)
 }
 
-/** Whether a step without enough good answers may owe that to a process that was still cold. */
+/** Says why a process that was still cold may explain too few good answers; undefined if it does not. */
 function whyCold({ seconds, multiple, goodput, offered }: StepResult, { rate, coldMs = 0 }: Base): string | undefined {
   if (coldMs === 0 || seconds.length === 0) return undefined
   if (seconds.length * 1000 < coldMs + WARM_MS) {
-    // A cold app answers fewer requests of an overload, but not next to none.
+    // A cold app still answers part of an overload: if it answers next to none, coldness is not the cause.
     if (multiple >= 1 && goodput < NEXT_TO_NONE * rate) return undefined
-    return `it may have been cold, which it was for up to ${formatMs(coldMs)}; use a --duration of at least ${Math.ceil((coldMs + WARM_MS) / 1000)}s`
+    return `it may not have been warm yet, which took up to ${formatMs(coldMs)}; use a --duration of at least ${Math.ceil((coldMs + WARM_MS) / 1000)}s`
   }
   const rank = (good: number) => rankOf(keptOf({ goodput: good, offered, ofCapacity: good / rate }))
   const warm = seconds.filter(({ second }) => second * 1000 >= coldMs)
@@ -179,7 +179,7 @@ function whyCold({ seconds, multiple, goodput, offered }: StepResult, { rate, co
     : undefined
 }
 
-/** The speed of the core as a share of that with which the capacity was measured; 1 if they are near, or unknown. */
+/** The speed of the core as a share of its speed when the capacity was measured; 1 if they are near, or unknown. */
 export function speedOf(now: number | null | undefined, { coreSpeed }: Pick<Base, 'coreSpeed'>): number {
   if (now == null || coreSpeed == null) return 1
   const share = now / coreSpeed

@@ -29,7 +29,7 @@ export function meltView(measured: MeltMeasured, arms: Arms, more: Columns<Row> 
   if (rows.length === 0) return { ...NOTHING_MEASURED, tables }
   const judged = judgedRecoveries(measured)
   const verdicts = standings(rows, arms, judged)
-  // A capacity that the scenario gives is no measurement to doubt.
+  // A capacity that the scenario gives is not doubted.
   const best = capacity.searches === undefined ? 0 : Math.max(...rows.map(row => row.goodput))
   const judgedRows = rows.filter(({ unjudged }) => unjudged === undefined)
   return {

@@ -56,7 +56,7 @@ export class QuantileSketch {
   }
 }
 
-/** Within the accuracy of every value in the bucket. The formula does not overflow for large numbers. */
+/** A value within the accuracy of every value in the bucket. The formula does not overflow for large numbers. */
 function middle(bucket: number): number {
   return Math.exp(bucket * LOG_GAMMA - Math.log((GAMMA + 1) / 2))
 }

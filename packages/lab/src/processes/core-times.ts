@@ -1,4 +1,4 @@
-/** How busy each core of this machine was, with all processes. Linux only; undefined elsewhere. */
+/** Measures how busy each core of this machine was, with all processes. Linux only; undefined elsewhere. */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseCores } from './proc-stat.ts'

@@ -4,7 +4,7 @@ import { readCores } from './core-times.ts'
 import { every } from './every.ts'
 import { processTree } from './process-tree.ts'
 
-/** In cores. */
+/** Unit: cores. */
 export interface Foreign {
   readonly mean: number
   /** The highest value over one interval. */
@@ -23,7 +23,7 @@ export const foreignBelow = 0.1
 /** Much longer than a clock tick of /proc (10 ms), so that a reading is accurate. */
 const intervalMs = 2000
 
-/** Watches `cores` and the process tree below this process. Undefined if nothing could be read, or in under 0.5 s. */
+/** Watches `cores` and the process tree below this process. Undefined if nothing could be read, or before 0.5 s. */
 export function watchForeign(cores: readonly number[]): {
   soFar(): Foreign | undefined
   stop(): Promise<Foreign | undefined>

@@ -8,7 +8,7 @@ import { formatCount, formatRate } from './format.ts'
 
 /** An expectation of a load run, and its result. */
 export interface Judged {
-  /** As text: `p99 < 250ms`. */
+  /** The expectation as text: `p99 < 250ms`. */
   readonly expected: string
   readonly met: boolean
   /** With its unit; `no answer` without a figure. */
@@ -68,7 +68,7 @@ export const sign = (met: boolean, colour: boolean): string => {
 export const judgedText = ({ expected, measured, doubt }: Judged): string =>
   `${expected}: ${measured}${doubt === undefined ? '' : `, ${doubt}`}`
 
-/** Why a server gave no answer at all: it does not run, or it hangs. Undefined if there were answers, of any status. */
+/** Says why no request was answered: the server does not run, or hangs. Undefined if any answer arrived. */
 export function whyUnanswered(
   outcome: Pick<LoadOutcome, 'scheduled' | 'unsent' | 'answered' | 'failed'>,
 ): string | undefined {

@@ -1,4 +1,4 @@
-/** Several results in Markdown: on one page, or on a page each with an index. Pure. */
+/** Several results in Markdown: on one page, or on one page each, with an index. Pure. */
 import { markdownTable } from './markdown-table.ts'
 import type { ScenarioResult, Table } from './result.ts'
 

@@ -9,7 +9,7 @@ export interface NumberStats {
   readonly last: number
 }
 
-/** Of an even number of values, the mean of the middle two. Null without values. */
+/** For an even number of values, the mean of the middle two. Null without values. */
 export function median(values: readonly number[]): number | null {
   if (values.length === 0) return null
   const sorted = values.toSorted((a, b) => a - b)

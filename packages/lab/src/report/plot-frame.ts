@@ -81,7 +81,7 @@ export function rowsWithoutTouching<T extends { readonly at: number }>(
     })
 }
 
-/** Of the points in one pixel column keeps the first, lowest, highest and last: hours of data make no larger SVG. */
+/** Keeps the first, lowest, highest and last point of each pixel column: hours of data make no larger SVG. */
 export function thinned(points: readonly (readonly [x: number, y: number])[]): (readonly [x: number, y: number])[] {
   return [...Map.groupBy(points, ([x]) => Math.round(x)).values()].flatMap(column => {
     const [first, last] = [column[0]!, column.at(-1)!]

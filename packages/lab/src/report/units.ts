@@ -1,4 +1,4 @@
-/** How values are written on an axis and beside a mark. Pure. */
+/** Formats values on an axis and beside a mark. Pure. */
 import { formatMs, formatMultiple, formatPercent, formatRate } from './format.ts'
 import type { Unit } from './result.ts'
 

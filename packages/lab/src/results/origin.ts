@@ -1,4 +1,4 @@
-/** Where and when a run was made, as stored in its document. */
+/** Describes where and when a run was made, for its document. */
 import { randomUUID } from 'node:crypto'
 import { describeMachine, type Machine } from '../launch/machine.ts'
 

@@ -29,7 +29,7 @@ export function errorsOf(estimates: readonly Estimate[]): { mean: number; wall: 
 
 export interface Operation {
   readonly cause: Cause
-  /** As observed by the client, ms. */
+  /** The latency that the client observed, ms. */
   readonly latencyMs: number
   readonly verdict: Verdict
 }

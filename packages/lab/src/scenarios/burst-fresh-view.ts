@@ -12,7 +12,7 @@ import { publishedAt1200 } from './burst-view.ts'
 export const STEP_S = 2
 
 export interface BurstStep {
-  /** The second in which the step began. It counts the requests that were due in it, whenever they ended. */
+  /** The second in which the step began. The step counts the requests due in it, whenever they ended. */
   readonly from: number
   readonly started: number
   readonly ok: number

@@ -12,7 +12,7 @@ export interface CpuGroup {
 
 /** Containers use 100 ms. A shorter period makes a process slow, instead of frozen for most of each period. */
 const PERIOD_US = 20_000
-/** The weight guarantees the share beside others on the core: it is ten times theirs. */
+/** The weight is ten times that of other groups on the core, which guarantees the share. */
 const ROOTS = [
   {
     folder: '/sys/fs/cgroup/cpu',

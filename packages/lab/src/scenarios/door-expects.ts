@@ -9,7 +9,7 @@ const P99_MS = 250
 /** Capacities that are measured some seconds apart differ by up to this share. */
 const ALIKE = 0.02
 
-/** For machines with a core each for service, HAProxy and load, and where HAProxy and load share one. */
+/** The bar if service, HAProxy and load have a core each, and the lower bar if HAProxy and load share one. */
 const barOf = ({ ownCores }: DoorMeasured): { readonly load: number; readonly kept: number } =>
   ownCores ? { load: 100, kept: 0.97 } : { load: 50, kept: 0.9 }
 

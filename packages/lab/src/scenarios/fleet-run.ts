@@ -1,7 +1,7 @@
 /**
  * Four instances of one service on one core, one of them four times slower than the others, behind HAProxy and Envoy
- * with usual balancing and with what meltproof reports. Then another instance becomes as slow. fleet-view.ts shows the
- * figures.
+ * with usual balancing and with the reports of meltproof. Then another instance becomes as slow. fleet-view.ts shows
+ * the figures.
  */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'

@@ -62,7 +62,7 @@ const FORMS = {
   wait: 'A request holds one of ten connections for 50 ms; in the slow instance four times as long.',
 } as const
 
-/** Why there is no verdict: without answers a phase does not show how the balancer distributes the load. */
+/** Says why there is no verdict: without answers a phase does not show how the balancer distributes the load. */
 function unanswered(runs: readonly FleetRun[]): string | undefined {
   const silent = runs.filter(({ steady, change }) =>
     [steady, change].some(phase => phase.due > 0 && phase.seconds.every(({ due, failed }) => failed >= due)),

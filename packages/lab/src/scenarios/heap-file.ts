@@ -1,4 +1,4 @@
-/** Adds apps/heap-probe.js to an app, and reads what it wrote. */
+/** Adds apps/heap-probe.js to an app, and reads its output. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'

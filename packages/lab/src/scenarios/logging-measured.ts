@@ -8,7 +8,7 @@ export interface Cell {
   readonly logger: Logger
   readonly protect: boolean
   readonly stage: Stage
-  /** Lines per second that the reader takes, as a share of the rate without logging; null: as fast as they come. */
+  /** Lines per second that the reader takes, as a share of the rate without logging; null: as fast as they arrive. */
   readonly share: number | null
   /** `database`, or one of the published controls. */
   readonly variant: 'database' | 'no database' | 'cluster'

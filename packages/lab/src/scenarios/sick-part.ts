@@ -1,7 +1,7 @@
 /**
  * The common part of blackhole, drip, domino and database: the same open-loop load on a service with one sick part,
- * once per arm. Measures and shows what users get, how long they wait, and how much waits meanwhile. Each scenario adds
- * its apps and expectations.
+ * once per arm. Measures and shows the answers that users get, how long users wait, and how many requests wait at once.
+ * Each scenario adds its apps and expectations.
  */
 import { formatChosen, formatCount, formatCounts, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { type LoadFigures, loadFigures } from '../report/load-figures.ts'
@@ -18,7 +18,7 @@ export interface SickRun {
   readonly goodput: number
   /** Number of users' requests in flight, over time. */
   readonly waiting: readonly { readonly atMs: number; readonly requests: number }[]
-  /** Other values read meanwhile, by name. */
+  /** Other values read during the run, by name. */
   readonly sampled: Readonly<Record<string, readonly { readonly atMs: number; readonly value: number }[]>>
   /** Status and body of the first error answer; null without one. */
   readonly told: string | null
@@ -116,7 +116,7 @@ async function whatIsTold(context: Context, origin: string, patienceMs: number):
 
 export interface SickWords {
   readonly finding: string
-  /** The subject of the scenario, which is drawn first: how many answers are good, or how long the unlucky wait. */
+  /** The subject of the scenario, which is drawn first: how many answers are good, or the longest wait. */
   readonly claim: 'good answers' | 'longest wait'
   /** Further plots of the sampled values. */
   readonly plots?: readonly LinesPlot[]

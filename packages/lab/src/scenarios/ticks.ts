@@ -10,7 +10,7 @@ import { type TickLog, tickFigures, type TicksMeasured } from './ticks-figures.t
 import { arms, ticksExpects, ticksPublished, ticksView } from './ticks-view.ts'
 
 const conditions = ['free', 'pinned'] as const
-/** As published. */
+/** The published rates. */
 const RATES = [1, 2, 4, 10, 100, 1000]
 const compileTimeoutMs = 120_000
 

@@ -74,7 +74,7 @@ function finding(byArm: readonly (readonly TideStep[])[]): string {
 const kept = (missing: number): string =>
   missing === 0 ? 'No acknowledged position is missing.' : `${formatCount(missing)} acknowledged positions are missing.`
 
-/** Judged by what remains of an arm's own best rate with more phones. */
+/** Judges an arm by the share of its own best rate that remains with more phones. */
 function standings(byArm: readonly (readonly TideStep[])[]): readonly Standing[] {
   return byArm.map(steps => {
     const best = steps.reduce((a, b) => (rateOf(b) > rateOf(a) ? b : a))

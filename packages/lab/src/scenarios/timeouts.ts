@@ -1,7 +1,7 @@
 /**
- * The timeouts experiment (2017): a frontend calls a backend of which every tenth answer takes 10 s. Measures
- * throughput, latency and memory without a limit, with a usual timeout of 3 s, and with meltproof's. timeouts-view.ts
- * shows the figures.
+ * The timeouts experiment (2017): a frontend calls a backend whose every tenth answer takes 10 s. Measures throughput,
+ * latency and memory without a limit, with a usual timeout of 3 s, and with meltproof's. timeouts-view.ts shows the
+ * figures.
  */
 import { attackReport } from '../report/attack-report.ts'
 import { planOf } from '../load/load-request.ts'

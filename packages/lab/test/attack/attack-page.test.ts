@@ -1,4 +1,4 @@
-/** The page of an attack: what it says of a run, of steps and of targets. */
+/** The page of an attack: the text about a run, about steps and about targets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LoadPlan } from '../../src/load/plan.ts'

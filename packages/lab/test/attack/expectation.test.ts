@@ -1,4 +1,4 @@
-/** Thresholds for CI: what can be written, what it means, and what a wrong one says. */
+/** Thresholds for CI: valid forms, their meaning, and the error for an invalid one. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { expectationText, judge, parseExpectation } from '../../src/attack/expectation.ts'
@@ -46,7 +46,7 @@ describe('an expectation', () => {
 })
 
 describe('the judgement of an expectation', () => {
-  // 100 scheduled: 80 ok (1..80 ms), 10 shed, 4 of status 500, 4 reset, 2 never sent; 75 within the SLO; in 10 s.
+  // 100 scheduled: 80 ok (1..80 ms), 10 shed, 4 with status 500, 4 reset, 2 never sent; 75 within the SLO; in 10 s.
   test('compares each metric with its definition', () => {
     const cases: readonly [string, boolean, string][] = [
       ['p50<41ms', true, '40.13ms'],

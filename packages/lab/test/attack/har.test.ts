@@ -1,4 +1,4 @@
-/** What a browser recorded, as requests of our own. */
+/** Converts requests that a browser recorded into requests of meltlab. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseHar } from '../../src/attack/har.ts'

@@ -1,4 +1,4 @@
-/** Plans that no machine could send, and those that it could. */
+/** Plans that a machine cannot send, and plans that it can. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refuseImpossible, thisMachine } from '../../src/attack/machine-limits.ts'

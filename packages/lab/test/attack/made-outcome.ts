@@ -1,4 +1,4 @@
-/** A load run that never happened, for tests of what is made of one. */
+/** A made-up load run, for tests of its derived results. */
 import { Histogram } from '../../src/load/histogram.ts'
 import { planOf } from '../../src/load/load-request.ts'
 import type { LoadOutcome, LoadPlan } from '../../src/load/plan.ts'
@@ -15,7 +15,9 @@ interface Made extends Partial<LoadOutcome> {
   readonly okMs?: readonly number[]
 }
 
-/** 100 requests: 80 answered 200 (1..80 ms), 10 shed, 4 of status 500, 4 reset, 2 never sent; 75 within the SLO. */
+/**
+ * 100 requests: 80 answered with 200 (1..80 ms), 10 shed, 4 with status 500, 4 reset, 2 never sent; 75 within the SLO.
+ */
 export const madeOutcome = ({ okMs = upTo(80), ...given }: Made): LoadOutcome => ({
   scheduled: 100,
   sent: 98,

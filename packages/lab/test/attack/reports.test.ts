@@ -1,4 +1,4 @@
-/** The reports of an attack fit a terminal, whatever was measured. */
+/** The reports of an attack fit a terminal for any measurement. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { attackReport } from '../../src/report/attack-report.ts'

@@ -1,4 +1,4 @@
-/** Targets files as vegeta reads them, and what a bad line is told. */
+/** Targets files in the formats of vegeta, and the errors for malformed lines. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseTargets, TargetsError } from '../../src/attack/targets-file.ts'

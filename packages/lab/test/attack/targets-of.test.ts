@@ -1,4 +1,4 @@
-/** What is to be sent, from flags and files: every mistake names its file and its line. */
+/** The requests to send, from flags and files. Every error names its file and line. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

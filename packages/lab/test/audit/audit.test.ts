@@ -1,4 +1,4 @@
-/** `meltlab audit` of real apps: all that is planted, and nothing where nothing is. */
+/** `meltlab audit` of real apps: it finds all planted causes, and nothing in clean apps. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -62,10 +62,10 @@ describe('meltlab audit of real apps', () => {
     ]
     assert.deepEqual(found, expected, ended.stdout)
     for (const { where } of findings.slice(0, 11)) assert.match(where!, /apps\/planted\.mjs:\d+ \(/)
-    // Each of one call, on whichever connection it came.
+    // Each counts one call, on any connection.
     const times = (cause: Cause, name: string) =>
       findings.find(each => each.cause === cause && each.where?.includes(name))?.times
-    // The last one may not have its connection yet.
+    // The last call may still wait for its connection.
     const [queries, waits] = [times('pg-query-unbounded', 'loadUser')!, times('pg-pool-endless', 'loadUser')!]
     assert.ok(Math.abs(queries - waits) <= 1, `${queries} queries, ${waits} waits`)
     assert.equal(worst, 'melts')

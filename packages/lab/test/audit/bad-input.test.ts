@@ -1,4 +1,6 @@
-/** Whatever goes wrong with `meltlab audit`: one sentence that says what to do, exit code 2, and no stray process. */
+/**
+ * For every error, `meltlab audit` prints one sentence with a remedy, exits with code 2, and leaves no process behind.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -83,7 +85,7 @@ describe('meltlab audit ends with one sentence', () => {
       const ended = await audit(['--duration', '30s', '--', node, '-e', noisy], {
         onStderr: (text, kill) => {
           if (pressed || !text.includes('10 users')) return
-          // Once: a process that is about to exit has no handler any more.
+          // Only once, because a process that is about to exit has no handler any more.
           pressed = true
           kill('SIGINT')
         },

@@ -1,4 +1,4 @@
-/** What the apps of these tests call: a real PostgreSQL, a server that speaks enough MySQL, and one that answers late. */
+/** Dependencies of the test apps: a real PostgreSQL, a server that speaks enough MySQL, and one that answers late. */
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
@@ -7,14 +7,14 @@ import mysql from 'mysql2'
 import { startPostgres } from '../../../meltproof/test/databases/real-servers.ts'
 
 export interface Dependencies {
-  /** For the environment of an app. */
+  /** Variables for the environment of an app. */
   readonly env: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
 
 export async function startDependencies(): Promise<Dependencies> {
   const backend = http.createServer((_request, response) => {
-    // Late enough for requests to wait for each other.
+    // Late enough that requests wait for each other.
     void sleep(20).then(() => response.end('here'))
   })
   backend.listen(0, '127.0.0.1')
@@ -62,7 +62,7 @@ function mysqlThatAnswersOne(): Server {
       client.writeColumns([{ ...column, columnLength: 1, columnType: 8, flags: 0, decimals: 0 }])
       client.writeTextRow([1])
       client.writeEof()
-      client.sequenceId = 0 // the next command begins anew
+      client.sequenceId = 0 // the next command starts a new sequence
     })
     client.on('error', () => {})
   }) as never)

@@ -1,4 +1,4 @@
-/** What is said of what was seen. */
+/** Findings from observed facts. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Cause, CAUSES } from '../../src/audit/causes.ts'
@@ -49,7 +49,7 @@ describe('judge', () => {
   })
 
   it('reports writes to stdout that come with requests, but not occasional writes or writes at startup', () => {
-    // 200 of the 500 requests came together.
+    // 200 of the 500 requests arrived together.
     assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 19)] }), [])
     assert.deepEqual(causesOf({ tallies: [tally('stdout-writes', 20)] }), ['stdout-writes'])
     assert.deepEqual(causesOf({ requests: 320, tallies: [tally('stdout-writes', 9)] }), [])
@@ -58,7 +58,7 @@ describe('judge', () => {
   const five = ['/1', '/2', '/3', '/4', '/5']
 
   it('judges the blocking on each path separately, however many paths there are', () => {
-    // Five requests of 400 ms each: a tenth of the time would be less than each path has.
+    // Five requests of 400 ms on each path: less than a tenth of the total time, but most of the time of the path.
     const paths = five.map(path => ({ path, requests: 5, tookMs: 2050 }))
     const holds = paths.map(({ path }) => ({
       where: `a.js${path}`,
@@ -68,7 +68,7 @@ describe('judge', () => {
     }))
     const quiet = { path: '/quiet', requests: 40_000, tookMs: 400_000 }
     assert.equal(causesOf({ paths: [...paths, quiet], holds }).length, 5)
-    // The workers of a cluster have some of the requests each.
+    // Each worker of a cluster has only some of the requests.
     const worker = (pid: number, tookMs: number[]) => ({
       ...{ ...clean, pid, paths: [{ path: '/1', requests: 3, tookMs: 1230 }] },
       holds: [{ where: 'a.js', calls: '', path: '/1', tookMs }],
@@ -177,7 +177,7 @@ describe('the text report of an audit', () => {
     }))
     const text = auditText(result(judge([{ ...clean, tallies }], drained)))
     for (const { remedy } of Object.values(CAUSES)) assert.ok(text.includes(`-> ${remedy}\n`), remedy)
-    // A path is one word: it is not broken.
+    // A path is one word, so it is not wrapped.
     for (const line of text.split('\n')) assert.ok(line.length <= 80 || line.includes('src/features'), line)
   })
 

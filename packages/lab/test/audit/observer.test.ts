@@ -1,4 +1,4 @@
-/** The observer's pure parts: what a profile says of a stall, and whose frame a stack names. */
+/** The pure parts of the observer: the function that a profile shows for a stall, and the app frame of a stack. */
 import assert from 'node:assert/strict'
 import path from 'node:path'
 import { describe, it } from 'node:test'
@@ -20,7 +20,7 @@ const nodes = [
   node(6, 'pbkdf2Sync', 'node:crypto'),
   node(7, 'other', '/app/b.js'),
 ]
-/** One sample a millisecond. */
+/** One sample per millisecond. */
 const profile = (samples: readonly number[]): Profile => ({
   nodes,
   startTime: 0,

@@ -1,4 +1,4 @@
-/** Runs `meltlab audit` as a process of its own, and tells what it left behind. */
+/** Runs `meltlab audit` in its own process, and finds the processes it left behind. */
 import { type CliEnd, type CliOptions, carrying, runCli } from '../run-cli.ts'
 
 export interface AuditEnd extends CliEnd {

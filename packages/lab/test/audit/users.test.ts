@@ -1,4 +1,4 @@
-/** How long audit asks a slow path alone. */
+/** The time for which audit requests a slow path alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Users } from '../../src/audit/users.ts'
@@ -18,7 +18,7 @@ async function askedAlone(partMs: number, longestMs: number): Promise<number> {
   }
 }
 
-test('a slow path gets at least the number of requests that judges it, within its part of the time or longest', async () => {
+test('a slow path gets the requests needed to judge it, within its part of the time or the maximum', async () => {
   assert.equal(await askedAlone(1, 10_000), LEAST, 'the longest time suffices')
   assert.equal(await askedAlone(1, 300), 2, 'it does not suffice')
   assert.ok((await askedAlone(1500, 300)) >= LEAST, 'a longer duration suffices')

@@ -1,4 +1,4 @@
-/** `meltlab compare` as its user meets it. */
+/** `meltlab compare` as its user sees it. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ describe('meltlab compare', () => {
     await server.close()
   })
 
-  /** A folder with a result for each round, of which the n-th is `of(n)`. */
+  /** Creates a folder with a result for each round: `of(n)` for the n-th. */
   const side = (name: string, offset: number, of: (round: number) => Made): string => {
     const place = path.join(folder, name)
     mkdirSync(place)
@@ -66,7 +66,7 @@ describe('meltlab compare', () => {
       ...['compare', '--a', server.url, '--b', server.url.replace('127.0.0.1', 'localhost'), '--users', '1'],
       ...['--rounds', '5', '--duration', '200ms', '--warm-up', '10ms', '--keep', kept],
     ])
-    // Whether a run is certified is up to the machine.
+    // Whether a run is certified depends on the machine.
     if (code === 0) assert.match(stdout, /5 rounds/)
     else assert.deepEqual([code, /are unreliable/.test(stderr)], [2, true], stderr)
     const order = [...stderr.matchAll(/^round (\d) of 5 {2}([AB])/gm)].map(([, round, name]) => `${round}${name}`)
@@ -81,7 +81,7 @@ describe('meltlab compare', () => {
   })
 
   it('--until ends by itself when it can tell', async t => {
-    // Half of such a wait is 300 ms: more than a machine with other work adds to it.
+    // Half of this wait is 300 ms, which is more than a busy machine adds.
     const steady = await httpServer((_, res) => void setTimeout(() => res.end('ok'), 600))
     t.after(() => steady.close())
     const { origin } = new URL(steady.url)
@@ -169,7 +169,7 @@ describe('meltlab compare', () => {
     ],
     [
       ['--a', 'node x.js', '--b', 'node y.js', '--rate', '1', '--duration', '100ms'],
-      '1/s for 100ms is not one request: a higher rate or a longer duration is needed.',
+      '1/s for 100ms schedules less than one request: use a higher rate or a longer duration',
     ],
     [
       ['--a', 'node x.js', '--b', 'node y.js', '--users', '1', '--method', 'GTE'],

@@ -1,4 +1,4 @@
-/** What is called a difference, what is refused, and how it reads. */
+/** The differences that are found, the inputs that are refused, and the text about them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import { type Made, machine, madeAttack, madeOutcome } from '../results/made-att
 import { constant } from '../load/plan-for.ts'
 import { inTurns, madeResult } from './made-rounds.ts'
 
-/** Latencies of a run: the middle one, and others around it. */
+/** Latencies of a run: the median, and others around it. */
 const around = (ms: number): number[] => [0.9, 0.95, 1, 1.05, 1.1].map(share => share * ms)
 const scattered = (ms: number): number[][] =>
   [1, 1.01, 0.99, 1.02, 0.98, 1, 1.01, 0.99].map(share => around(ms * share))
@@ -95,7 +95,7 @@ test('scatter alone, and one disturbed round, are not reported as a difference',
 
 test('a change that noise may hide is undecided, and the report says how large a change would have shown', () => {
   const noisy = (ms: number): number[][] => [1, 1.2, 0.85, 1.1, 0.8, 1.15, 0.9, 1.05].map(share => around(ms * share))
-  // A tenth slower, on a machine that scatters by 15 %.
+  // B is a tenth slower, on a machine that scatters by 15 %.
   const comparison = compare(...inTurns(noisy(10), noisy(11).toReversed()))
   const p50 = comparison.figures.find(({ name }) => name === 'p50')!
   assert.equal(p50.verdict, 'undecided')
@@ -107,7 +107,7 @@ test('a change that noise may hide is undecided, and the report says how large a
   assert.match(comparisonText(comparison), /^p50 .* undecided, ±\d+ %$/m)
   for (const line of comparisonText(comparison).split('\n')) assert.ok(line.length <= 80, line)
   assert.equal(verdicts(comparison.figures)['goodput'], 'no difference seen')
-  // The same figures, where a change of that size does not matter.
+  // The same figures, with a threshold above a change of that size.
   assert.equal(verdicts(compare(...inTurns(noisy(10), noisy(11).toReversed()), 1).figures)['p50'], 'no difference seen')
 })
 
@@ -238,7 +238,7 @@ test('a round that is not certified is left out, with the reason', () => {
   assert.deepEqual([comparison.rounds, comparison.leftOut], [7, ['round 3: B 3 is not certified (saturated)']])
 })
 
-/** Answers of which one in a second comes so much later than the server sent it. */
+/** Ten answers per second. The last is recorded `lateMs` later than the server sent it. */
 const lateTail = (ms: number, lateMs: number): Made => {
   const cleanMs = Array.from({ length: 10 }, (_, at) => ms * (1 + at / 100))
   const okMs = cleanMs.with(9, cleanMs[9]! + lateMs)
@@ -264,7 +264,7 @@ test('lateness of the generator does not exclude a round, but widens the interva
     ['p99'],
   )
   const [low, high] = figures.find(({ name }) => name === 'p99')!.interval!
-  // Of 10 and 11 ms, and of 11 and 15.
+  // The bounds come from 10 and 11 ms, and from 11 and 15 ms.
   assert.ok(low < 0.1 && low > 0.05 && high > 0.3 && high < 0.45, `${low} ${high}`)
   assert.match(
     remarks[0]!,
@@ -273,7 +273,7 @@ test('lateness of the generator does not exclude a round, but widens the interva
 })
 
 test('a difference that only the lateness of the generator causes is undecided', () => {
-  // To the user B is slower, and what the server did is the same.
+  // B looks slower to the user, but its server is equally fast.
   const { figures } = lateRounds(
     scattered(10).map(okMs => lateTail(okMs[0]!, 0)),
     scattered(10).map(okMs => lateTail(okMs[0]!, 20)),

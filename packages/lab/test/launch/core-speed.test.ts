@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { allowedCores } from '../../src/launch/core-pinning.ts'
 import { meanSpeed, watchSpeed } from '../../src/launch/core-speed.ts'
 
-test('the speed of a time is the mean of its samples, and unknown without one', () => {
+test('the speed in an interval is the mean of its samples, and null without a sample', () => {
   const samples = [1, 2, 3, 4].map(speed => ({ atMs: 100 * speed, speed }))
   assert.equal(meanSpeed(samples, 200, 400), 2.5)
   assert.equal(meanSpeed(samples, 401, 900), null)
   assert.equal(meanSpeed([], 0, 900), null)
 })
 
-test('without a core of its own there is no speed', () => {
+test('without a dedicated core there is no speed', () => {
   const watch = watchSpeed(undefined)
   assert.equal(watch.between(0, Number.POSITIVE_INFINITY), null)
   watch.stop()
@@ -38,7 +38,7 @@ test('a watch calls onLost when its process ends by itself, and not when it is s
   skip: core === undefined && 'needs taskset',
 }, async () => {
   let lost = 0
-  // No machine has that core, so taskset fails.
+  // No machine has this core, so taskset fails.
   const watch = watchSpeed(9999, () => lost++)
   while (lost === 0) await sleep(20)
   watch.stop()

@@ -1,4 +1,4 @@
-/** The port an app is told to listen on: still free when it does, however many connections others open meanwhile. */
+/** The port for an app is still free when the app listens, although other programs open connections before. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

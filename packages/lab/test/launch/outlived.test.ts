@@ -1,4 +1,4 @@
-/** Nothing that was started outlives the lab, however that ended. */
+/** No started process outlives the lab, however the lab ended. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

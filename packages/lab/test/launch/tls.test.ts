@@ -1,4 +1,4 @@
-/** Apps that speak TLS: trusted when asked to, and a hint that helps when not. */
+/** Apps that speak TLS: they are trusted on request, and otherwise the error has a hint. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'

@@ -1,11 +1,11 @@
-/** Which of several ports an app is asked at: one that brings a database opens that one's port first. */
+/** The choice between several ports of an app: an app that starts a database opens the port of the database first. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { launch } from '../../src/launch/command.ts'
 import { freePort } from '../../src/launch/free-port.ts'
 import { waitUntilListening } from '../../src/launch/wait-until-listening.ts'
 
-/** Listens on a port of its own, and after a while on PORT. */
+/** Listens on a random port, and after a while on PORT. */
 const twoPorts = (afterMs: number): string => `
   const net = require('net')
   const listen = port => net.createServer(socket => socket.end()).listen(port, '127.0.0.1')
@@ -19,7 +19,7 @@ for (const onlyThere of [true, false]) {
     const env = { ...process.env, PORT: String(port) }
     const app = await launch({
       name: 'two ports',
-      // The second one would come too late, however slow the machine is.
+      // 60 s is later than any machine needs to find the first port.
       command: [process.execPath, '-e', twoPorts(onlyThere ? 700 : 60_000)],
       env,
     })

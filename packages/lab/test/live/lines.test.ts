@@ -1,4 +1,4 @@
-/** The curves of the page, drawn on a canvas that only remembers. */
+/** The curves of the page, on a fake canvas that records the points. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 

@@ -1,4 +1,4 @@
-/** `meltlab live` as it is started, on its page in a real browser; and what is left of it when it has ended. */
+/** `meltlab live` as a user starts it, with its page in a real browser, and what it leaves behind. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { type CliEnd, carrying, type Kill, runCli } from '../run-cli.ts'
 // The packaged Chromium is for Linux on x64 and arm64.
 const skip = process.platform !== 'linux'
 const app = (name: string): string => fileURLToPath(new URL(`../melt/apps/${name}.mjs`, import.meta.url))
-/** 200 a second, and hardly any CPU: it melts at ten times 50 on any machine. */
+/** Serves 200 requests per second with little CPU, so ten times 50 melts it on any machine. */
 const POOL = ['--capacity', '50', '--', 'node', app('pool')]
 
 interface Ended extends CliEnd {
@@ -31,7 +31,7 @@ interface Ended extends CliEnd {
 }
 
 interface Started {
-  /** Undefined when it ends without one. */
+  /** Undefined if the command ends without printing an address. */
   readonly address: Promise<string | undefined>
   readonly ended: Promise<Ended>
   readonly kill: Promise<Kill>
@@ -76,7 +76,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-/** Opens the stream of events as a new page does, and returns the first message with figures. */
+/** Opens the stream of events like a new page, and returns the first message with figures. */
 async function toldAt(address: string): Promise<LiveUpdate & { readonly unjudged?: string }> {
   const reader = (await fetch(new URL('/events', address))).body!.getReader()
   for (let told = ''; ; ) {
@@ -119,13 +119,13 @@ describe('the page of meltlab live', { skip }, () => {
     await page.goto(address)
     return page
   }
-  /** The points of the last minute that a new page gets. */
+  /** The points of the last minute, which a new page receives. */
   const points = async (): Promise<LiveUpdate['points'] & {}> => (await toldAt(address)).points ?? []
   const text = async (page: Page, selector: string): Promise<string> =>
     (await page.locator(selector).textContent()) ?? ''
   const figure = async (page: Page, side: string, of: string): Promise<number> =>
     Number((await text(page, `#${side} .fates [data-of="${of}"]`)).replaceAll(',', ''))
-  // Run in the browser, so texts: these tests are compiled without its types.
+  // These run in the browser. They are strings, because the tests are compiled without the types of the DOM.
   const fits = 'document.documentElement.scrollWidth <= innerWidth'
   const small = `[...document.querySelectorAll('button, input')].filter(each => each.getBoundingClientRect().height < 44).map(each => each.id)`
   const inked = `[...document.querySelectorAll('canvas')].filter(each => !each.getContext('2d').getImageData(0, 0, each.width, each.height).data.some(value => value > 0)).map(each => each.className)`
@@ -157,7 +157,7 @@ describe('the page of meltlab live', { skip }, () => {
       await page.keyboard.press('End')
       assert.equal(await text(page, '#load-now'), '20x')
       assert.match((await slider.getAttribute('aria-valuetext'))!, /^20 times .* 1,000 requests a second on each$/)
-      // The browser may be all the other work that it takes.
+      // The work of the browser alone may suppress the verdict.
       const state = /^(melting|no verdict)$/
       await until('the bare one melts', async () => state.test(await text(page, '#bare .state')))
       await until('its requests are lost', async () => (await figure(page, 'bare', 'lost')) > 100)
@@ -229,17 +229,17 @@ describe('the page of meltlab live', { skip }, () => {
     })
     assert.equal(foreign.status, 403)
 
-    // The page before may have been closed before it could ask for 20x.
+    // The previous page may have closed before it requested 20x.
     if ((await points()).at(-1)?.[1] !== 20) {
       const set = await fetch(new URL('/load', address), { method: 'POST', body: '{"load":20}' })
       assert.ok(set.ok, String(set.status))
     }
-    // Two points a second; a load counts from the third second on.
+    // There are two points per second, and a load counts from the third second on.
     const held = async () => (await points()).slice(-17).filter(([, load]) => load === 20).length
     await until('20x was held', async () => (await held()) === 17)
     await page.getByRole('button', { name: 'End' }).click()
     await page.waitForURL('**/report', { timeout: 60_000 })
-    // A machine that was busy, or has one core, bears no verdict, and its seconds may not be whole.
+    // A machine that is busy or has one core allows no verdict, and may have no complete second.
     assert.match(
       await text(page, 'h1'),
       /^(At 20x its capacity, the bare app melts to |No verdict: the (machine|load) |No load was held )/,
@@ -255,7 +255,7 @@ describe('the page of meltlab live', { skip }, () => {
       rows.map(({ arm }) => arm),
       ['bare', 'protected'],
     )
-    // What a busy machine starves is not what its load did to it: only a verdict promises that one arm does better.
+    // Other processes may starve an arm. Only with a verdict is the protected arm certain to do better.
     if (result!.unjudged === undefined) {
       const [bare, kept] = rows.map(({ failed, unsent }) => failed + unsent)
       assert.ok(bare! > kept!, JSON.stringify(rows))
@@ -270,7 +270,7 @@ describe('the page of meltlab live', { skip }, () => {
   })
 })
 
-// They wait far more than they work.
+// These tests mostly wait, so they can run concurrently.
 describe('meltlab live in the terminal', { concurrency: 2 }, () => {
   test('Ctrl-C ends the run as complete, and --json prints the result', async () => {
     const { address, ended, kill } = start(['--json', ...POOL])
@@ -287,7 +287,7 @@ describe('meltlab live in the terminal', { concurrency: 2 }, () => {
   test('SIGTERM exits with code 143, and keeps what was measured, marked incomplete', async () => {
     const { address, ended, kill } = start(POOL)
     await address
-    // Whole seconds of one load count, but for the first and the last.
+    // Complete seconds at one load count, except the first and the last.
     await sleep(4500)
     ;(await kill)('SIGTERM')
     const { code, stderr, result, strays } = await ended
@@ -297,7 +297,7 @@ describe('meltlab live in the terminal', { concurrency: 2 }, () => {
     assert.equal(result!.incomplete, true)
   })
 
-  test('beside other work, the page and the report agree that there is no verdict', { skip }, async () => {
+  test('on a busy machine, the page and the report agree that there is no verdict', { skip }, async () => {
     const core = coresOf(allowedCores())?.server
     const [program, ...args] = pinned([process.execPath, '-e', 'for (;;);'], core)
     const busy = spawn(program!, args)
@@ -309,7 +309,7 @@ describe('meltlab live in the terminal', { concurrency: 2 }, () => {
       ;(await kill)('SIGINT')
       const { code, stderr, result } = await ended
       assert.equal(code, 0, stderr)
-      // With less than a second that counts, there are no figures that could be judged.
+      // Without a complete second that counts, there are no figures to judge.
       if (result!.standings !== undefined) assert.match(result!.unjudged!, unjudged)
     } finally {
       busy.kill('SIGKILL')
@@ -317,7 +317,7 @@ describe('meltlab live in the terminal', { concurrency: 2 }, () => {
     }
   })
 
-  test('the capacity is measured again, of processes that are started anew', async () => {
+  test('the capacity is measured again after the load, with new processes', async () => {
     const { code, stderr, result, strays } = await start(['--for', '2s', '--', 'node', app('pool')]).ended
     assert.equal(code, 0, stderr)
     assert.deepEqual(strays, [])
@@ -342,7 +342,7 @@ describe('meltlab live in the terminal', { concurrency: 2 }, () => {
       await sleep(ms)
       ;(await kill)('SIGINT')
       const { code, stderr, strays } = await ended
-      // On a fast machine it is there already.
+      // On a fast machine the page is already open.
       assert.ok(code === (stderr.includes('watch it on') ? 0 : 130), `${code} ${stderr}`)
       assert.deepEqual(strays, [])
     })

@@ -1,4 +1,4 @@
-/** The report of a live run, from what the generator counted. */
+/** The report of a live run, from the counts of the generator. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LiveMeasured, type LiveSide, rowsOf, secondsOf } from '../../src/live/measured.ts'
@@ -99,7 +99,7 @@ test('a load held for only two settled seconds is shown but not judged', () => {
 })
 
 test('answers missed because of a previous higher load do not count against the lower load after it', () => {
-  // At 20x for four seconds; then half of what it can do, of which it answers nothing for four more.
+  // At 20x for four seconds, then at half of its capacity, where it answers nothing for four more seconds.
   const held = [...Array<number>(4).fill(20), null, ...Array<number>(12).fill(0.5)]
   const outcome = (from: number) =>
     ({
@@ -108,7 +108,7 @@ test('answers missed because of a previous higher load do not count against the 
   const low = (from: number) =>
     rowsOf([{ arm: 'bare', outcome: outcome(from) }], held, 1000, CAPACITY).find(row => row.multiple === 0.5)
   assert.deepEqual([low(9)?.seconds, low(9)?.goodput], [7, 50])
-  // One that never recovers is not excused for ever.
+  // If it never recovers, the zeros count in the end.
   assert.equal(low(99)?.goodput, 0)
 })
 
@@ -125,7 +125,7 @@ test('there is no verdict if the searches disagree, the warm-up was not steady, 
   assert.equal(why({ after: 81 }), undefined)
   assert.match(why({ after: 79 })!, /^the capacity drifted by 27 % during the run, from 100, then 79\/s/)
   assert.equal(why({ whyNoAfter: 'it exited' }), 'the capacity could not be measured again: it exited')
-  // What the user gives is not doubted, and older results say nothing of the warm-up.
+  // A given capacity is not doubted, and older results do not record the warm-up.
   assert.equal(why({ given: true, searches: undefined }, 130), undefined)
   assert.equal(why({ isSteady: undefined }), undefined)
   const found = { rate: CAPACITY, given: false, after: 100, searches: [98, 102], isSteady: false }

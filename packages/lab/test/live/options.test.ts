@@ -1,4 +1,4 @@
-/** What a user types to `meltlab live`. */
+/** The options of `meltlab live`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shouldOpen } from '../../src/live/open-browser.ts'

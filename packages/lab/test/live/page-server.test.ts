@@ -1,4 +1,6 @@
-/** The page's server alone: who may steer, what may be said, and that viewers cost nothing. */
+/**
+ * The page server alone: which clients may change the load, which requests are valid, and that viewers cost nothing.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -33,7 +35,7 @@ beforeEach(() => {
   load = loads = ends = 0
 })
 
-/** As a browser or anything else would; `fetch` keeps Host and Origin to itself. */
+/** Sends a request with any Host and Origin, which `fetch` does not allow. */
 function ask(
   path: string,
   {
@@ -56,7 +58,7 @@ function ask(
 }
 const setLoad = (body: string, headers: Record<string, string> = {}) => ask('/load', { method: 'POST', headers, body })
 
-/** One who watches; what it has been told so far. */
+/** A viewer, and the events it has received. */
 function watch(): Promise<{ told: () => string; response: http.IncomingMessage }> {
   return new Promise((resolve, reject) => {
     http
@@ -165,7 +167,7 @@ test('ten viewers get the same events, and their places are free again after the
   page.tell({ atS: 2 })
   for (const { told } of viewers) await until('the second', () => told().includes('data: {"atS":2}\n\n'))
   for (const { response } of viewers) response.destroy()
-  // There is room for as many again, as soon as it is known.
+  // Ten new viewers fit once the server has noticed that the others left.
   for (let isRoom = false; !isRoom; ) {
     const more = await Promise.all(Array.from({ length: 10 }, watch))
     isRoom = more.every(({ response }) => response.statusCode === 200)
@@ -183,7 +185,7 @@ test('a viewer that does not read is not waited for, and its events are not buff
   const large = 'x'.repeat(100_000)
   for (let each = 0; each < 1000; each++) {
     page.tell({ large })
-    // The kernel takes what it can.
+    // Lets the kernel take bytes from the buffer.
     await new Promise(resolve => setImmediate(resolve))
   }
   let bytes = 0
@@ -206,7 +208,7 @@ test('a viewer that does not read is not waited for, and its events are not buff
 })
 
 test('viewers are sent to the report at the end', async () => {
-  // Those of the other tests have left.
+  // Waits until the viewers of the other tests have left.
   await until('there is no viewer', () => page.viewers === 0)
   const { told } = await watch()
   await until('it watches', () => told().includes('event: told'))

@@ -1,4 +1,4 @@
-/** What the page is told, from what the generator counted. */
+/** The messages to the page, from the counts of the generator. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { figuresOf, stateOf, windowOf } from '../../src/live/figures.ts'
@@ -12,7 +12,7 @@ import { second as loadSecond, outcome } from '../melt/fixture.ts'
 const CAPACITY = 100
 const stops = stopsFor(CAPACITY)
 
-/** A side that answers `good` of what is due, each in `ms`, of which `ownMs` are the generator's. */
+/** A side that answers `good` of the due requests, each in `ms`, including `ownMs` of delay by the generator. */
 function counts(due: number, good: number, { shed = 0, ms = 10, ownMs = 0 } = {}) {
   const counter = new SideCounter(1000)
   for (let each = 0; each < due; each++) {
@@ -70,15 +70,15 @@ test('the state of a side follows from the same rule as the verdict of the repor
   const word = (more: Partial<typeof nothing>) => stateOf({ ...nothing, ...more }, CAPACITY)
   assert.equal(word({}), 'waits')
   assert.equal(word({ due: 100, good: 99 }), 'keeps-up')
-  // Of 98 % and of 90 % the report says that it holds.
+  // For 98 % and for 90 % the report says that it holds.
   assert.equal(word({ due: 50, good: 45, late: 5 }), 'keeps-up')
   assert.equal(word({ due: 1000, good: 95, refused: 900, lost: 5 }), 'full')
   assert.equal(word({ due: 1000, refused: 1000 }), 'melts')
   assert.equal(word({ due: 1000, good: 10, refused: 990 }), 'melts')
   assert.equal(word({ due: 100, good: 60, late: 40 }), 'strains')
-  // 72 of the 98 that it can give: the report says that it sags.
+  // 73 % of its capacity: the report says that it sags.
   assert.equal(word({ due: 2 * CAPACITY, good: 0.73 * CAPACITY, refused: 1.27 * CAPACITY }), 'strains')
-  // All that it can give, while most are lost: the report says that it holds.
+  // Its full capacity, although most requests are lost: the report says that it holds.
   assert.equal(word({ due: 400, good: 110, lost: 290 }), 'full')
   assert.equal(word({ due: 100, late: 100 }), 'melts')
   assert.equal(figuresOf([], CAPACITY, 'ended').state, 'ended')
@@ -88,7 +88,7 @@ test('seconds in which the load changed, and seconds without a tick, belong to n
   const now = session()
   for (let at = 100; at <= 2500; at += 100) now.add(tickAt(at, 0.5))
   for (let at = 2600; at <= 4000; at += 100) now.add(tickAt(at, 10))
-  // The generator was stopped for three seconds, and the slider was moved meanwhile.
+  // The generator stops for three seconds, during which the slider moves.
   now.add(tickAt(7100, 20, 3100))
   assert.deepEqual(now.loads, [0.5, 0.5, null, 10, null, null, null, 20])
 })
@@ -110,13 +110,13 @@ test('the curve has one point per load held, and the size of messages stays boun
   const everything = now.everything()!
   assert.equal(everything.points!.length, 120)
   assert.ok(JSON.stringify(everything).length < 12_000)
-  // At 20x the bare one gives nothing, and the protected one what it can.
+  // At 20x, the bare side answers nothing, and the protected side serves its capacity.
   assert.deepEqual(everything.curve!.at(-1), [20, [0, 100]])
 })
 
 /**
- * A side in seconds of given loads, of which it answers what `goodOf` says: the curve of the page, the rows of the report,
- * and the state after each second.
+ * A side with a load for each second, which answers `goodOf` of it. Returns the curve of the page, the rows of the
+ * report, and the state after each second.
  */
 function course(loads: readonly number[], goodOf: (second: number, load: number) => number) {
   const now = session()
@@ -136,13 +136,13 @@ function course(loads: readonly number[], goodOf: (second: number, load: number)
 test('the curve has a load once five seconds of it count, as the report judges it', () => {
   const held = (seconds: number) => course([0.5, ...Array<number>(seconds).fill(2)], () => 40).curve
   assert.deepEqual(held(7), [])
-  // Two seconds to settle, and five that count; a second is over with the next tick.
+  // Two seconds settle, and five count. A second ends with the next tick.
   assert.deepEqual(held(8), [[2, [40, 40]]])
 })
 
-test('what a higher load left behind is not charged to the lower load after it, and the curve agrees with the report', () => {
+test('the backlog of a higher load does not count against the next lower load, on the curve and in the report', () => {
   const loads = [...Array<number>(12).fill(20), ...Array<number>(24).fill(0.5)]
-  // It answers nothing at 20x, nor for six seconds after; then half of a second now and then.
+  // It answers nothing at 20x and for six seconds after it. Later it answers half of the load in every eighth second.
   const goodOf = (second: number, load: number) => (load > 1 || second < 18 ? 0 : second % 8 === 0 ? 25 : 50)
   const { curve, rows, states, best } = course(loads, goodOf)
   assert.deepEqual(

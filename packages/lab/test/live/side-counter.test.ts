@@ -1,4 +1,4 @@
-/** What comes of the requests of one side, between two ticks. */
+/** The outcomes of the requests of one side between two ticks. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Histogram } from '../../src/load/histogram.ts'
@@ -40,7 +40,7 @@ test('the sample of ten per tick is uniform, whatever the number of requests', (
   const counter = new SideCounter(1000, random)
   let late = 0
   for (let tick = 0; tick < 500; tick++) {
-    // A quarter are late, all of them at the end.
+    // A quarter of the requests are late, all of them at the end.
     for (let each = 0; each < 400; each++) counter.ended(each < 300 ? 1 : 1500, 200, 0)
     const { dots } = counter.take()
     assert.equal(dots.length, 10)

@@ -1,4 +1,4 @@
-/** Arrivals whose rate is set while they come. */
+/** Arrivals whose rate changes while they run. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SteeredArrivals } from '../../src/live/steered-arrivals.ts'
@@ -15,7 +15,7 @@ function made(rate: number) {
   return { arrivals, seen, dueCount: () => due }
 }
 
-/** Takes all that is due until then. */
+/** Takes all arrivals that are due until `atMs`. */
 function until(arrivals: SteeredArrivals, atMs: number): number[] {
   const dues: number[] = []
   for (let due = arrivals.peek(); due <= atMs; due = arrivals.peek()) {
@@ -36,7 +36,7 @@ test('arrivals are evenly spaced at the given rate, and each is counted', () => 
 test('a new rate applies at once to the rest of the current gap', () => {
   const { arrivals } = made(1)
   arrivals.steer(1000, 100)
-  // Of the half second until the first one 400 ms were left, which is 0.4 of a gap.
+  // 400 ms of the half second until the first arrival remain, which is 0.4 of a gap.
   assert.equal(arrivals.peek(), 100.4)
   assert.equal(until(arrivals, 1100).length, 1000)
   arrivals.steer(1, 1100)
@@ -57,7 +57,7 @@ test('frequent changes of the rate neither lose nor add arrivals', () => {
 test('arrivals that came due while the generator was held up are at the rate of that time', () => {
   const { arrivals } = made(1000)
   until(arrivals, 100)
-  // Nothing was taken for 300 ms; meanwhile the rate was set down and up again.
+  // No arrivals are taken while the rate falls and rises again.
   arrivals.steer(10, 400)
   arrivals.steer(100, 900)
   assert.equal(until(arrivals, 400).length, 300)

@@ -1,4 +1,4 @@
-/** The loads a slider has, and what may come over the wire instead. */
+/** The loads of the slider, and the validation of other values. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadOf, stopsFor } from '../../src/live/session.ts'

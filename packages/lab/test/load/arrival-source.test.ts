@@ -1,4 +1,6 @@
-/** Users who wait for their answers and think in between: when they want the next. No clock: the test plays the server. */
+/**
+ * Closed-loop users and retries: the times at which requests are due. There is no clock, and the test plays the server.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -9,7 +11,7 @@ const closed = (users: number, thinkMs: number, durationMs = 60_000) =>
   sourceOf({ kind: 'closed', users, durationMs, thinkMs }, 0, 1)
 
 describe('closed-loop users', () => {
-  /** Of the requests of `users`, each answered in `answerMs`, the most that are due within 10 ms of each other. */
+  /** The maximum of requests due within 10 ms, for `users` whose requests each take `answerMs`. */
   const most = (users: number, thinkMs: number, answerMs: (due: number) => number, from: number): number => {
     const source = closed(users, thinkMs)
     const dues: number[] = []
@@ -65,7 +67,7 @@ describe('closed-loop users', () => {
 })
 
 describe('clients that retry', () => {
-  /** When requests are due, of one a second for ten seconds, each answered as `end` says of its number 100 ms later. */
+  /** The due times of one request per second for ten seconds. Request `n` ends with `end(n)` after 100 ms. */
   const dues = (retries: number | undefined, end: (n: number) => RequestEnd): number[] => {
     const schedule = { phases: [{ kind: 'constant', rate: 1, durationMs: 10_000 }], spacing: 'even', seed: 1 } as const
     const source = sourceOf({ kind: 'open', schedule, ...(retries === undefined ? {} : { retries }) }, 0, 1)
@@ -80,7 +82,7 @@ describe('clients that retry', () => {
 
   it('retry as often as configured, but not after the schedule has ended', () => {
     for (const end of [503, 500, 'response-timeout', 'refused', 'unsent'] as const) {
-      // The last one is due 500 ms before the end: its second retry at 9,800 ms at the earliest.
+      // The last request is due 500 ms before the end, and its second retry at 9,800 ms at the earliest.
       const { length } = dues(2, () => end)
       assert.ok(length >= 29 && length <= 30, `${end}: ${length}`)
     }

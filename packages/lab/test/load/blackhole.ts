@@ -1,6 +1,6 @@
 /**
- * A port that swallows every connection: listens with a backlog of nothing in a stopped process, the backlog filled, so
- * that Linux drops every further SYN. Nothing but 127.0.0.1 is involved.
+ * A port that swallows every connection: a stopped process listens on it with a full backlog, so Linux drops every
+ * further SYN. Only 127.0.0.1 is involved.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ export const blackhole = async (): Promise<Blackhole> => {
   const [data] = (await once(child.stdout, 'data')) as [Buffer]
   const port = Number(data.toString())
   child.kill('SIGSTOP')
-  // A backlog of 1 holds two; what is beyond stays half open for ever.
+  // A backlog of 1 holds two connections. Further ones stay half open for ever.
   const fillers: Socket[] = Array.from({ length: 6 }, () => connect(port, '127.0.0.1').on('error', () => {}))
   await new Promise(resolve => setTimeout(resolve, 200))
   return {

@@ -1,4 +1,4 @@
-/** An authority, and what it vouches for: a server on 127.0.0.1 and a client. Good for a hundred years, trusted by nobody. */
+/** An authority and its certificates for a server on 127.0.0.1 and a client. Valid for a hundred years. */
 export const AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBiDCCAS2gAwIBAgIUSqIWMsfdljaegN/GO0lBnNUCO10wCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNbWVsdGxhYiB0ZXN0czAgFw0yNjExMjMwOTE4MTJaGA8yMTI2
@@ -54,7 +54,7 @@ wgB/nTnRs5B5H8aiVIWuP61tZoAzX2KWFEGdXLJiGYM99Db5AP6oIg3n
 `,
 }
 
-/** Vouches for itself, for a server on 127.0.0.1. */
+/** A self-signed certificate for a server on 127.0.0.1. */
 export const SELF_SIGNED = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBnDCCAUGgAwIBAgIUDGvOjkiLRHTi/Fje/wbfF2ug3QYwCgYIKoZIzj0EAwIw

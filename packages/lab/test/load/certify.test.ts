@@ -7,7 +7,7 @@ import type { Pair } from '../../src/load/tally.ts'
 import { Tally } from '../../src/load/tally.ts'
 import { planFor } from './servers.ts'
 
-/** `own(k)` of every latency `measured(k)` was the generator's doing. */
+/** Latencies `measured(k)`, of which the generator caused `own(k)`. */
 const pair = (count: number, measured: (k: number) => number, own: (k: number) => number): Pair<Histogram> => {
   const both = { measured: new Histogram(), clean: new Histogram() }
   for (let k = 0; k < count; k++) {
@@ -60,7 +60,7 @@ const text = (more: Partial<Evidence>): string =>
     .map(doubt => doubt.sentence)
     .join(' ')
 
-/** Of answers 2xx, all alike. */
+/** The doubts about 5,000 equal 2xx answers. */
 const ok = (measured: number, own: number): string =>
   text({
     latencies: of({
@@ -151,7 +151,7 @@ describe('certification', () => {
     assert.equal(ok(29, 1.5), '')
     assert.match(ok(29, 4), /p50 of 29 ms by up to 4 ms/)
     assert.match(ok(0.2, 0.15), /p50 of 0\.2 ms by up to 0\.15 ms/)
-    // What the generator is accurate to.
+    // Within the accuracy of the generator.
     assert.equal(ok(0.2, 0.08), '')
   })
 

@@ -1,4 +1,4 @@
-/** Which connection a request gets, by what its server said about keeping it. No sockets: the times are given. */
+/** The connection that a request gets, by the keep-alive timeout of its server. No sockets: the times are given. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Connection } from '../../src/load/connection.ts'
@@ -38,7 +38,7 @@ describe('a free connection in the pool', () => {
     const { pool, made } = answered(5000)
     assert.equal(pool.takeFree(5001), undefined)
     assert.equal(pool.closing, 1)
-    // The server closes it. If it does not, we do, and the standing set is filled up.
+    // If the server does not close it, the pool does. The pool also replaces it in the standing set.
     pool.tidy(5001, false, true)
     assert.equal(made.length, 2)
     assert.equal(made[0]!.destroyed, false)

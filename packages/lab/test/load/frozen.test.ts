@@ -1,4 +1,4 @@
-/** A generator that did not run for a while: what lies in its sockets was in time, and is no timeout. */
+/** A generator that did not run for a while: the answers in its sockets were in time, and are not timeouts. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ const SERVER = `require('node:http').createServer((_, res) => setTimeout(() => r
 const REQUESTS = 20
 const TIMEOUT_MS = 1000
 
-/** Held when the first answer comes, in the callback that reads it: the others arrive meanwhile. */
+/** Blocks in the callback that reads the first answer, while the others arrive. */
 class HeldEngine extends Engine {
   #held = false
 

@@ -9,7 +9,7 @@ const of = (values: readonly number[]): Histogram => {
   return histogram
 }
 
-/** 1 us to 17 minutes, every order of magnitude alike. */
+/** From 1 us to 17 minutes, with every order of magnitude equally likely. */
 const duration = fc.double({ min: Math.log(0.001), max: Math.log(1_000_000), noNaN: true }).map(Math.exp)
 const durations = fc.array(duration, { maxLength: 200 })
 

@@ -1,4 +1,4 @@
-/** The engine over HTTP/2, against node:http2: the same books, failures and bounds as over HTTP/1.1. */
+/** The engine over HTTP/2, against node:http2: the same accounting, failures and limits as over HTTP/1.1. */
 import assert from 'node:assert/strict'
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
@@ -36,7 +36,7 @@ const answer = (stream: ServerHttp2Stream, status = 200): void => {
   stream.end('ok')
 }
 
-/** How many sessions a server saw, and how many streams it had at once: in all, and on one of them. */
+/** Counts the sessions of a server, and its maximum of concurrent streams: in all, and on one session. */
 const watched = () => {
   const bySession = new Map<ServerHttp2Session, number>()
   let open = 0
@@ -144,7 +144,7 @@ function okFor(id: number): Buffer {
   return frame
 }
 
-/** Calls with the id of each stream that a client opens, and answers nothing by itself. */
+/** Calls `listener` with the id of each stream that a client opens. Sends no answer. */
 function onHeaders(socket: Socket, listener: (id: number) => void): void {
   let bytes = Buffer.alloc(0)
   let from = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'.length
@@ -201,7 +201,7 @@ describe('runLoad over HTTP/2: connections', () => {
           socket.write(okFor(id))
           return
         }
-        // By then all 20 requests are due.
+        // All 20 requests are due before this.
         setTimeout(() => {
           came.push('settings')
           socket.write(Buffer.concat([ONE_STREAM, okFor(id)]))
@@ -239,7 +239,7 @@ describe('runLoad over HTTP/2: connections', () => {
       }),
       { connections: { kind: 'keep-alive', count: 2, max: 5 }, arrival: constant(100, 500) },
     )
-    // A request that crosses the GOAWAY is refused, and counted so.
+    // A request that crosses the GOAWAY is refused, and counted as refused.
     assert.deepEqual(Object.keys({ refused: 0, ...failed }), ['refused'])
     assert.ok(answered['200']! > 5, JSON.stringify(answered))
     assert.ok(seen.sessions > 2, `${seen.sessions} connections`)
@@ -330,7 +330,7 @@ describe('runLoad over HTTP/2: failures', () => {
       {
         connections: { kind: 'keep-alive', count: 1, max: 1 },
         timeoutMs: 250,
-        // Each request comes when the one before has ended.
+        // Each request is sent after the one before has ended.
         arrival: { kind: 'closed', users: 1, durationMs: 2000, thinkMs: 0 },
       },
     )
@@ -343,7 +343,7 @@ describe('runLoad over HTTP/2: failures', () => {
     const plain = await against(await httpServer((_, res) => res.end('ok')), { arrival: constant(40, 250) })
     assert.deepEqual(plain.failed, { malformed: 10 })
     assert.match(plain.why.join(' '), /10 answers broke HTTP: no valid HTTP\/2/)
-    // One that does not know what ALPN is.
+    // A server without ALPN.
     const tls = createTls(SERVER as TlsOptions, socket => socket.on('error', () => {}))
     await new Promise<void>(resolve => tls.listen(0, '127.0.0.1', resolve))
     const { port } = tls.address() as { port: number }

@@ -1,4 +1,4 @@
-/** Journeys on a fake clock: when requests are due, how journeys end, and that the books balance whatever happens. */
+/** Journeys on a fake clock: due times, ends of journeys, and totals that add up in every case. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'

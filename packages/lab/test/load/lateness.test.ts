@@ -1,4 +1,4 @@
-/** What a worker may have overlooked: the loop is told turn by turn, and the bound is checked against what happened. */
+/** Answers that a worker may have left unread. The tests feed the loop turn by turn, and check the bound. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ describe('Lateness', () => {
     lateness.polls(10)
     lateness.alive(10.5)
     lateness.polls(10.6)
-    // It may have come just after the poll at 10 looked.
+    // It may have arrived just after the poll at 10.
     lateness.alive(11)
     assert.equal(lateness.unreadMs, 1)
   })
@@ -33,9 +33,9 @@ describe('Lateness', () => {
     }
     assert.equal(woken(0), 0)
     assert.equal(woken(3.5), 3.5)
-    // Run twice since it fell asleep: stopped or preempted on the way, at an unknown time.
+    // The thread ran twice since it fell asleep, so it was stopped or preempted at an unknown time.
     assert.equal(woken(0, 2), 4)
-    // It never slept: the answer was there, and came after the poll at 0.
+    // The thread never slept: the answer arrived after the poll at 0.
     assert.equal(woken(0, 0), 4)
   })
 
@@ -58,7 +58,7 @@ describe('Lateness', () => {
     assert.equal(lateness.mustRead, true)
     assert.equal(lateness.readUpTo, 1)
     lateness.polls(60.1)
-    // In that poll, what is read first does not show what else is there.
+    // The first answer read from that poll does not show the others.
     lateness.alive(60.2)
     assert.equal(lateness.catchingUp, true)
     assert.equal(lateness.mustRead, false)
@@ -79,7 +79,7 @@ describe('Lateness', () => {
   })
 
   it('never reports less than the time that a response has waited, however long turns and polls take', () => {
-    // Turns that take `work`, polls that look at once, and answers that come at any time.
+    // Turns take `work`, polls return at once, and answers arrive at any time.
     const turn = fc.record({
       work: fc.double({ min: 0, max: 50, noNaN: true }),
       hold: fc.double({ min: 0, max: 50, noNaN: true }),
@@ -96,12 +96,12 @@ describe('Lateness', () => {
           const from = now
           now += work
           lateness.polls(now)
-          // Held between the end of the turn and the poll.
+          // The thread is held between the end of the turn and the poll.
           now += hold
           unread.push(from + comes * (now - from))
           const read = unread
           unread = []
-          // It comes when the poll has looked, while what it found is read.
+          // This answer arrives after the poll, while its answers are read.
           unread.push(now + comes * reading)
           now += reading
           for (const came of read) {
@@ -133,7 +133,7 @@ describe('BusyPeriod', () => {
   it('ends when the number in flight is back at the usual level', () => {
     const period = new BusyPeriod()
     let now = 0
-    // A server that takes 5 ms whatever comes: five in flight at 1,000/s.
+    // A server that takes 5 ms for every request: five in flight at 1,000/s.
     for (; now < 3000; now++) period.delayOf(0, now < 5 ? now : 5, now)
     const burst = Array.from({ length: 50 }, (_, k) => period.delayOf(50 - k, k, now + 50))
     assert.ok(Math.min(...burst.slice(0, 40)) >= 10)
@@ -182,14 +182,14 @@ describe('the scheduler statistics of a thread', () => {
   it('are read for the current thread on Linux', { skip: process.platform !== 'linux' }, () => {
     const read = schedulingOfThisThread()
     const before = read()
-    if (before === undefined) return // A kernel without them.
+    if (before === undefined) return // This kernel has no such statistics.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
     assert.ok(read()!.turns > before.turns)
   })
 })
 
 describe('a worker that shares its core', () => {
-  /** It looks each millisecond, and was kept waiting for a share of the time. */
+  /** Checks every millisecond, after the worker was kept waiting for these shares of the time. */
   const yieldsAfter = (shares: readonly number[]): boolean[] => {
     const sharing = new CoreSharing()
     let [now, delayMs] = [0, 1000]

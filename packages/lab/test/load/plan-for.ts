@@ -1,4 +1,4 @@
-/** Plans for tests that need one and do not care which. */
+/** Default plans for tests. */
 import type { LoadPlan, Phase } from '../../src/load/plan.ts'
 
 export const constant = (rate: number, durationMs: number): Extract<LoadPlan['arrival'], { kind: 'open' }> => {

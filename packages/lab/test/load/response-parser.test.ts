@@ -8,11 +8,11 @@ interface Verdict {
   readonly complete: boolean
   readonly failed: boolean
   readonly reusable: boolean
-  /** Bytes beyond the answer. */
+  /** Bytes after the end of the response. */
   readonly extra: number
 }
 
-/** Feeds the pieces in turn, then the end when the peer closes. */
+/** Feeds the pieces in order, and then the end if the peer closes. */
 const parse = (pieces: readonly Uint8Array[], { head = false, ends = false } = {}): Verdict => {
   const parser = new ResponseParser()
   parser.start(head)

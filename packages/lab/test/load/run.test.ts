@@ -23,7 +23,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const KEEP_ALIVE = { kind: 'keep-alive', count: 10, max: 500 } as const
 const FRESH = { kind: 'fresh' } as const
 
-// They wait far more than they work, and count.
+// These tests mostly wait, so they can run concurrently.
 const TOGETHER = { concurrency: 6 }
 
 describe('runLoad: responses', TOGETHER, () => {
@@ -209,7 +209,7 @@ describe('runLoad: failures', TOGETHER, () => {
         }),
       )
       booksBalance(outcome)
-      // Each had a place at once, and waited for a connection of its own.
+      // Each request could connect at once, and waited for its own connection.
       assert.deepEqual(outcome.failed, { 'connect-timeout': 4 })
     } finally {
       hole.close()
@@ -246,7 +246,7 @@ describe('runLoad: failures', TOGETHER, () => {
     const outcome = await against(server)
     assert.deepEqual(outcome.failed, { malformed: 100 })
     assert.match(outcome.why.join(' '), /headers longer than 262144 bytes/)
-    // Each is cut off when it has sent more than an answer may, and what the socket took in one go.
+    // Each response is cut off after the maximum length, plus the bytes of one read.
     assert.ok(outcome.bytesRead < 100 * 1_000_000, `${outcome.bytesRead} bytes read`)
   })
 
@@ -272,7 +272,7 @@ describe('runLoad: abort and invalid plans', TOGETHER, () => {
   it('ends at once when aborted, and keeps what was measured', async () => {
     const server = await rawServer(socket => {
       let n = 0
-      // The first answer comes, the second never does.
+      // Sends the first answer, but never the second.
       socket.on('data', () => n++ === 0 && socket.write(OK))
     })
     const abort = new AbortController()

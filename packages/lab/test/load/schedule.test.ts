@@ -115,7 +115,7 @@ describe('arrivalsOf(schedule)', () => {
       spacing: 'poisson',
       seed: 42,
     })
-    // 20,000 windows of 10 ms, 10 arrivals expected in each. Margins are over five standard errors.
+    // There are 20,000 windows of 10 ms with 10 expected arrivals each. The margins are over five standard errors.
     const counts = new Array<number>(20_000).fill(0)
     for (const time of times) counts[Math.min(19_999, Math.floor(time / 10))]!++
     const mean = counts.reduce((sum, n) => sum + n, 0) / counts.length

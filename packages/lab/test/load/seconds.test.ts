@@ -41,7 +41,7 @@ it('Seconds takes less than 4,000 bytes for each second of load', () => {
         const here = seconds.at(second * 1000 + k)
         here.answered['200'] = k
         here.answered['503'] = k
-        // 0.2 to 4 ms, as of a quick server.
+        // 0.2 to 4 ms, like a quick server.
         ;(k % 10 === 0 ? here.shedLatency : here.okLatency).record(0.2 * Math.exp(3 * ((k * 0.618) % 1)))
       }
     }

@@ -1,4 +1,4 @@
-/** Servers for the tests of the load engine: each misbehaves in one way, on a port of its own. */
+/** Servers for the tests of the load engine. Each misbehaves in one way, on its own port. */
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import {
   createSecureServer as createSecureHttp2,
@@ -63,7 +63,7 @@ export const httpServer = (listener: RequestListener): Promise<TestServer> => {
   return listening(server, new Set())
 }
 
-/** Answers each request after a while, and knows how many it had at once at most. */
+/** Answers each request after a while, and counts its maximum of concurrent requests. */
 export const waitingServer = async (
   answersAfterMs: number,
 ): Promise<TestServer & { readonly mostAtOnce: () => number }> => {
@@ -80,13 +80,13 @@ export const waitingServer = async (
   return { ...server, mostAtOnce: () => most }
 }
 
-/** A port on which nothing listens, and nothing will by chance. */
+/** A port on which nothing listens, and which no other process gets by chance. */
 export const closedPort = freePort
 
 export const total = (counts: Readonly<Record<string, number | undefined>>): number =>
   Object.values(counts).reduce<number>((sum, times) => sum + (times ?? 0), 0)
 
-/** What must hold for every outcome whatever happened. */
+/** Checks the totals that must agree in every outcome. */
 export const booksBalance = (outcome: LoadOutcome): void => {
   const { scheduled, sent, unsent, answered, failed, seconds } = outcome
   const books = JSON.stringify({ scheduled, sent, unsent, answered, failed })
@@ -130,16 +130,16 @@ export const booksBalance = (outcome: LoadOutcome): void => {
   )
 }
 
-/** A machine that stalls for a while is no failure. */
+/** Timeouts so long that a stall of the machine causes no failure. */
 export const PATIENT = { timeoutMs: 20_000, connectTimeoutMs: 20_000, sloMs: 20_000 } as const
 
 /**
- * The timeout of requests that are never answered. A request that finds no connection within it is not sent at all, so it is
- * longer than a busy machine stalls.
+ * The timeout of requests that are never answered. It is longer than a busy machine stalls, because a request that
+ * finds no connection within it is not sent at all.
  */
 export const SILENCE_MS = 5_000
 
-/** Runs a plan against a server, balances the books and closes the server. */
+/** Runs a plan against a server, checks the totals, and closes the server. */
 export const against = async (server: TestServer, plan: Partial<LoadPlan> = {}): Promise<LoadOutcome> => {
   try {
     const outcome = await runLoad(planFor(server.url, { ...PATIENT, ...plan }))

@@ -1,4 +1,6 @@
-/** Several targets, on several servers, with TLS: who gets what, and whose figures are whose. */
+/**
+ * Several targets, on several servers, with TLS: which server gets which request, and which target gets which figures.
+ */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:https'
 import { after, before, describe, it } from 'node:test'

@@ -1,4 +1,4 @@
-/** Fields of requests: what each becomes, and what is said of one that does not exist. */
+/** Template fields of requests: their values, and the error for an unknown field. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OutgoingRequest } from '../../src/load/outgoing-request.ts'

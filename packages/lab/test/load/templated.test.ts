@@ -1,4 +1,4 @@
-/** Requests that differ: what arrives at a server, and which of them the outcome says were acknowledged. */
+/** Templated requests: those that arrive at a server, and those that the outcome lists as acknowledged. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runLoad } from '../../src/load/run.ts'
@@ -31,7 +31,7 @@ for (const threads of [1, 2]) {
         body: '{"sender":1{{sender 10}},"turn":1{{turn 10}},"at":{{timestamp}}}',
         arrival: constant(500, 400),
         threads,
-        // A busy machine may take seconds, and an answer after the timeout would not count as acknowledged.
+        // A busy machine may take seconds, and an answer after the timeout is not acknowledged.
         timeoutMs: 20_000,
         connectTimeoutMs: 20_000,
         templated: true,

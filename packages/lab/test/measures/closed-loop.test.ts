@@ -1,4 +1,4 @@
-/** Closed loops against real sockets: as many requests as their users come to. */
+/** Closed loops against real sockets: the number of requests follows from the users. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { runLoad } from '../../src/load/run.ts'

@@ -1,6 +1,6 @@
 /**
- * Real apps that are hard to judge: no verdict on them is better than a wrong one, whatever the machine does meanwhile.
- * Three minutes, so not part of npm test: node --test packages/lab/test/measures/melt-bad-input.ts
+ * Real apps that are hard to judge: on any machine, no verdict on them is better than a wrong one. Takes three minutes,
+ * so it is not part of npm test: node --test packages/lab/test/measures/melt-bad-input.ts
  */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'

@@ -1,7 +1,7 @@
 /**
- * The main job, end to end and for real: the burst app melts bare and holds with meltproof. Wide ratios, no timing: how much of the
- * capacity is kept depends on how long the machine takes to compile a process that has just started, and is for the benchmarks
- * (bench/overload.ts, and `cold-start` of bench/evidence.ts).
+ * The main job end to end: the burst app melts bare and holds with meltproof. The ratios are wide, and there is no
+ * timing: the share of the capacity that is kept depends on how long the machine takes to compile a new process.
+ * Benchmarks measure that share (bench/overload.ts, and `cold-start` of bench/evidence.ts).
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * Is it right when the server stalls, and when the generator itself is stopped? The truth is known beforehand, because
- * latency counts from the schedule. Correctness, not speed: the margins are wide.
+ * Are the reported latencies right when the server stalls, and when the generator itself is stopped? The truth is
+ * known, because latency counts from the schedule. This tests correctness, not speed, so the margins are wide.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -49,8 +49,8 @@ const attack = (url: string, seconds: number) => {
 }
 
 /**
- * The margins are wide enough for a machine on which another process takes the core for a few hundred milliseconds, which is
- * then part of the truth. Tools that get it wrong report 0 to 110 ms for all of these.
+ * The margins allow for another process that takes the core for a few hundred milliseconds, which is then part of the
+ * truth. Tools that get it wrong report 0 to 110 ms for all of these.
  */
 const near = (what: string, got: number | null, truth: number, margin: number): void => {
   assert.ok(got !== null && Math.abs(got - truth) <= margin, `${what} is ${got}, the truth ${truth} +- ${margin}`)
@@ -60,7 +60,7 @@ const cores = Array.from({ length: availableParallelism() }, (_, core) => core)
 
 const wait = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
-// Both wait far more than they work.
+// Both tests mostly wait, so they can run concurrently.
 describe('the reported latency', { concurrency: true }, () => {
   it('includes a stall of the server: 2 s once in a run of 10 s at 500/s', async context => {
     await withServer(2000, 3000, async url => {

@@ -1,4 +1,6 @@
-/** Whatever goes wrong: one clear sentence, exit code 2 (130 for Ctrl-C), no stray process, and the figures so far. */
+/**
+ * For every error there is one clear sentence, exit code 2 (130 for Ctrl-C), no stray process, and the figures so far.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -6,7 +8,7 @@ import type net from 'node:net'
 import { describe, test } from 'node:test'
 import { app, type Ended, meltlab } from './meltlab.ts'
 
-/** The sentence comes last, behind progress and warnings about a busy machine. */
+/** The sentence is the last one, after progress and warnings about a busy machine. */
 const sentence = (ended: Ended): string => ended.stderr.slice(ended.stderr.lastIndexOf('meltlab: '))
 
 function assertRefused(ended: Ended, words: RegExp): void {
@@ -17,7 +19,7 @@ function assertRefused(ended: Ended, words: RegExp): void {
   assert.doesNotMatch(ended.stderr, /fault of meltlab|\n {4}at /)
 }
 
-// They wait far more than they work.
+// These tests mostly wait, so they can run concurrently.
 describe('meltlab melt', { concurrency: 3 }, () => {
   for (const [what, args, words] of [
     [
@@ -58,7 +60,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
 
   test('a command is refused if it is not a Node program, or if its server is not an HTTP server of Node', async () => {
     assertRefused(
-      // What this shell starts is Node, but NODE_OPTIONS do not reach it: as good as another program.
+      // This shell starts Node without NODE_OPTIONS, which has the same effect as another program.
       await meltlab(['--', '/bin/sh', '-c', 'unset NODE_OPTIONS; exec "$0" "$1"', process.execPath, app('hello')]),
       /^meltlab: protected is not a Node program.* meltlab attack$/m,
     )
@@ -124,7 +126,7 @@ describe('meltlab melt', { concurrency: 3 }, () => {
   test('Ctrl-C in the middle keeps what was measured and ends every process, however nested', async () => {
     let pressed = false
     const ended = await meltlab(['--quick', '--at', '1,1.5', '--', 'node', app('nested')], (text, kill) => {
-      // One step is done, the next one runs.
+      // The first step has ended, and the next one runs.
       if (!pressed && /^bare +1x/m.test(text)) {
         pressed = true
         kill('SIGINT')

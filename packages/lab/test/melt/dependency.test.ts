@@ -1,4 +1,4 @@
-/** How the address of a dependency is found in an environment variable, and what is refused. */
+/** Finds the address of a dependency in an environment variable, and refuses invalid ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dependencyOf } from '../../src/melt/dependency.ts'

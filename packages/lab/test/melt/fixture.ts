@@ -1,4 +1,4 @@
-/** A made-up but plausible run: a bare app that melts, one that holds, one in between. */
+/** A made-up but plausible run: a bare app that melts, an arm that holds, and one in between. */
 import { Histogram } from '../../src/load/histogram.ts'
 import type { LoadOutcome, LoadSecond } from '../../src/load/plan.ts'
 import type { MeltMeasured, StepResult } from '../../src/melt/measured.ts'

@@ -1,4 +1,4 @@
-/** What `meltlab recover` tries, what it says, and what it refuses. */
+/** The levels that `meltlab recover` tries, its findings, and the inputs that it refuses. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { app } from './meltlab.ts'
 
 const [bare, guarded] = [arms[0], arms[1]]
 
-/** Of an app that does not come back from `from` and more. */
+/** The trials for an app that does not recover from level `from` and above. */
 function search(kind: Limit['kind'], from: number): Limit['tried'] {
   const tried: Limit['tried'][number][] = []
   for (let level = nextLevel(LEVELS[kind], tried); level !== undefined; level = nextLevel(LEVELS[kind], tried)) {
@@ -161,7 +161,7 @@ test('meltlab recover refuses a dependency to which the command never connects',
   }
 })
 
-/** Answers each line after 50 ms, ten at a time: 200 a second. */
+/** Answers each line after 50 ms, ten at a time: 200 per second. */
 function pooled(): net.Server {
   let free = 10
   let waiting: net.Socket[] = []

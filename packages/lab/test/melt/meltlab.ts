@@ -1,4 +1,4 @@
-/** `meltlab melt` as a process of its own, and the folder it wrote. */
+/** Runs `meltlab melt` in its own process, and reads the folder it wrote. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -13,10 +13,10 @@ export const app = (name: string): string => fileURLToPath(new URL(`./apps/${nam
 type MeltResult = ScenarioResult & { readonly measured: MeltMeasured }
 
 export interface Ended extends CliEnd {
-  /** Of the run's folder, when it has written one. */
+  /** Result in the folder of the run, if it was written. */
   readonly result: MeltResult | undefined
   readonly files: readonly string[]
-  /** Command lines of processes that it started and that still live. */
+  /** Command lines of processes that it started and that still run. */
   readonly strays: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** When the loads of a run can not be judged, on figures as they were recorded. */
+/** Cases in which the loads of a run cannot be judged, on recorded figures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { saidOf } from '../../src/experiment/run-scenario.ts'
@@ -145,7 +145,7 @@ test('fleet has no verdict if it was answered faster than the capacity from whic
   assert.match(unjudged(100, 100, 100, 50)!, /answered at 590\/s, more than the capacity of 350/)
 })
 
-/** A closed loop on an app whose rate is a function of how many requests it has answered so far. */
+/** A closed loop on an app whose rate is a function of the number of requests answered before. */
 function appThat(rateAfter: (answered: number) => number, url = 'http://app/') {
   let answered = 0
   let ms = 0
@@ -205,7 +205,7 @@ test('fast 500 responses do not count towards the capacity, and a load answered 
     async run(plan) {
       const { seconds } = await app.context.run(plan)
       const users = plan.arrival.kind === 'closed' ? plan.arrival.users : 0
-      // Beyond ten users it does not work any more, and is quicker than ever.
+      // Above ten users it fails, and answers faster than before.
       return outcome(seconds.map(({ second: at }) => second(at, users > 10 ? { errors: 5000 } : { good: 195 })))
     },
   }
@@ -221,7 +221,7 @@ test('fast 500 responses do not count towards the capacity, and a load answered 
   assert.deepEqual([standing!.says, standing!.figure], ['melts at 2x', '0/s'])
 })
 
-test('an app that never stood still while it warmed up has no verdict, even if the searches agree', async () => {
+test('an app whose rate never settled in its warm-up has no verdict, even if the searches agree', async () => {
   let seconds = 0
   const { context } = appThat(() => (seconds++ < 10 ? 100 * (1 + (seconds % 2)) : 195))
   const { searches, rate, isSteady } = await searchCapacity(context)
@@ -261,7 +261,7 @@ test('a step during which other processes were busy decides nothing', () => {
     ['melts at 6x', 'bad'],
     ['holds to 10x', 'good'],
   ])
-  // Only two loads below the capacity are left, and they do not show whether it melts.
+  // Only two loads below the capacity remain, and they do not show whether it melts.
   assert.deepEqual(verdictsOf(changed(busyAt(2, 6, 10))), [
     ['no verdict', 'none'],
     ['holds to 10x', 'good'],
@@ -292,9 +292,9 @@ test('a step is not judged if its core had another speed, and at the speed of th
   )
   assert.deepEqual([slow(1.9), slow(2)], [undefined, undefined], 'it sags on a core as fast')
   assert.match(slow(3)!, /^the server’s core was faster than/, 'or melts, on a core that is no faster')
-  // Far above the capacity, an app that answers next to none in time has melted at any speed.
+  // Far above the capacity, an app that answers almost nothing in time has melted at any speed.
   assert.deepEqual(verdictsOf(atSpeed(1.2, 'bare', 2, 6, 10))[0], ['melts at 2x', 'bad'])
-  // Far below the capacity, what it answers of the load counts.
+  // Far below the capacity, the answered share of the load counts.
   const isJudged = (made: MeltMeasured, arm: string, at: number) =>
     made.rows.find(row => row.arm === arm && row.multiple === at)!.unjudged === undefined
   assert.equal(isJudged(atSpeed(4, 'protected', 0.5), 'protected', 0.5), true)
@@ -308,10 +308,10 @@ test('a load that another speed of the core puts on the other side of the capaci
     const [row] = rowsOf([{ ...step, server: { ...step.server, coreSpeed } }], ['bare'], { rate: 195, coreSpeed: 2 })
     return row!.unjudged === undefined
   }
-  // At two thirds of the speed, 0.8x and 1x are overloads, and 0.5x is none.
+  // At two thirds of the speed, 0.8x and 1x are overloads, but 0.5x is not.
   assert.deepEqual([judged(0.8, 5, 1.33), judged(1, 5, 1.33), judged(0.5, 5, 1.33)], [false, false, true])
   assert.deepEqual([judged(0.8, 5, 2), judged(0.8, 156, 1.33)], [true, true], 'the same speed; all was answered')
-  // At one and a half of it, 1.2x is no overload, and 2x is one.
+  // At 1.5 times the speed, 1.2x is not an overload, but 2x is.
   assert.deepEqual([judged(1.2, 234, 3), judged(1.2, 5, 3), judged(2, 290, 3)], [false, true, true])
 })
 
@@ -322,12 +322,12 @@ test('if no step can be judged, the run has no verdict', () => {
   assert.match(finding, /^No verdict: other processes used/)
 })
 
-test('of several rounds those during which others were busy do not count', () => {
+test('rounds in which other processes were busy do not count', () => {
   const [step] = madeMeasured().steps.filter(({ arm, multiple }) => arm === 'protected' && multiple === 10)
   const busy = { ...step!, round: 2, goodput: 10, server: { ...step!.server, foreignShare: 0.9 } }
   const [row] = rowsOf([step!, busy, { ...busy, round: 3 }], ['protected'], { rate: 195 })
   assert.deepEqual([row!.goodput, row!.rounds, row!.unjudged], [191, 1, undefined])
-  // If a process died, other work on the machine does not excuse it.
+  // Other work on the machine does not excuse a process that died.
   const dead = { ...busy, server: { ...busy.server, died: { afterMs: 900, how: 'exited with code 1' } } }
   assert.deepEqual(
     standings(rowsOf([dead], ['protected'], { rate: 195 }), [{ name: 'protected' }])[0]!.says,
@@ -335,7 +335,7 @@ test('of several rounds those during which others were busy do not count', () =>
   )
 })
 
-/** A step at half of a capacity of 200/s whose seconds answer these shares of the load in time. */
+/** A step at half of a capacity of 200/s. Each second answers one of these shares of the load in time. */
 const stepOf = (...shares: readonly number[]): StepResult =>
   summariseStep({
     ...{ arm: 'bare', multiple: 0.5, round: 1, window: { from: 1, to: shares.length }, sloMs: 1000 },
@@ -360,12 +360,12 @@ test('a step that was late only while its process was cold is not judged', () =>
   ])
 })
 
-test('a step that is shorter than the app is cold is not judged below the capacity, nor above it if the app sags', () => {
+test('a step shorter than the warm-up of the app is not judged below the capacity, nor above it if it sags', () => {
   const cold = stepOf(0, 0, 0)
   const rowOf = (step: StepResult, coldMs: number) => rowsOf([step], ['bare'], { rate: 200, coldMs })[0]!
   assert.equal(
     rowOf(cold, 3800).unjudged,
-    'it may have been cold, which it was for up to 3.80 s; use a --duration of at least 6s',
+    'it may not have been warm yet, which took up to 3.80 s; use a --duration of at least 6s',
   )
   assert.equal(rowOf(cold, 900).unjudged, undefined, 'it had two seconds in which it was warm')
   assert.equal(rowOf(cold, 0).unjudged, undefined)
@@ -374,7 +374,7 @@ test('a step that is shorter than the app is cold is not judged below the capaci
   for (const goodput of [110, 90, 30]) {
     assert.match(
       rowOf({ ...sags, goodput }, 17_900).unjudged!,
-      /^it may have been cold, .* use a --duration of at least 20s$/,
+      /^it may not have been warm yet, .* use a --duration of at least 20s$/,
     )
   }
   assert.equal(rowOf({ ...sags, goodput: 190 }, 17_900).unjudged, undefined, 'it holds even while it is cold')
@@ -393,7 +393,7 @@ test('a step that is shorter than the app is cold is not judged below the capaci
   assert.equal(rowOf(stepOf(1, 1, 1), 3800).unjudged, undefined, 'all was answered')
 })
 
-test('the search tells how long the app was cold', async () => {
+test('the search measures how long the app was cold', async () => {
   const coldFor = async (seconds: number) => {
     const app = appThat(() => (app.lastedMs() < seconds * 1000 ? 20 : 200))
     return (await searchCapacity(app.context)).coldMs
@@ -404,7 +404,7 @@ test('the search tells how long the app was cold', async () => {
   assert.ok(after >= 5000 && after <= 12_000, `${after} ms`)
 })
 
-test('a step that melts until its end, in its middle, or only a little is judged as ever', () => {
+test('a step that melts until its end, in its middle, or only a little is still judged', () => {
   assert.deepEqual(verdictOn(stepOf(1, 1, 1, 0, 0, 0, 0, 0, 0)), ['melts at 0.5x', 'bad'])
   assert.deepEqual(verdictOn(stepOf(0, 0, 0, 0, 0, 0, 1, 1, 0.5)), ['melts at 0.5x', 'bad'])
   const inTheMiddle = [...Array<number>(4).fill(1), ...Array<number>(12).fill(0), ...Array<number>(8).fill(1)]

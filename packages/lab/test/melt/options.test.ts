@@ -25,7 +25,7 @@ test('checkOptions() has defaults, and --quick shortens the run', () => {
   const quick = check({ quick: true, duration: '4s' })
   assert.deepEqual([quick.multiples, quick.durationMs, quick.timeoutMs], [[0.5, 2, 6], 4000, 2000])
   assert.equal(full.method, 'GET')
-  // A scenario that makes options of its own does not ask for it.
+  // Only the melt command sets it; scenarios leave it undefined.
   assert.equal(full.recovery, undefined)
   assert.equal(check({ recovery: false }).recovery, undefined)
   const lasts = (more: Partial<RawMeltOptions>): number => lengthMs(check({ ...more, recovery: true }).recovery!)

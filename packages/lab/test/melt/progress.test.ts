@@ -24,7 +24,7 @@ test('on a terminal, the status is one line that is rewritten, truncated to the 
   progress.line('done')
   progress.clear()
   assert.equal(out.read(), 'a long st\r\u001b[2Kb\r\u001b[2Kdone\n')
-  // The window has become narrower.
+  // The terminal has become narrower.
   out.columns = 6
   progress.status('a long status line')
   assert.match(out.read(), /\na lon$/)
@@ -68,7 +68,7 @@ test('the line of a load has its rate, and the answers by status', () => {
     line(seen(30_000, 15_000)),
     'bare  █████░░░░░ 30 s of 1m  1,000/s  good 500/s  in flight 12,345  200 15,000  503 7  response-timeout 1',
   )
-  // The rate is that since the last call.
+  // The rate covers the time since the last call.
   assert.match(line(seen(31_000, 16_000)), /good 1,000\/s/)
   assert.match(liveLine('50/s')(seen(60_100, 601)), /^50\/s {2}█{10} the last answers {2}good 10\/s/)
 })

@@ -1,4 +1,4 @@
-/** Whether an app is back, on made seconds: no app and no clock. */
+/** The recovery of an app, from made-up seconds: no app and no clock. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { saidOf } from '../../src/experiment/run-scenario.ts'
@@ -29,7 +29,7 @@ function inTime(count: number): Histogram {
   return made
 }
 
-/** Two seconds before, two of the spike, and what comes after; the last of these goes on. */
+/** Two seconds before, two of the spike, and `after`, whose last entry repeats. */
 function recovery(
   after: readonly Made[],
   more: Partial<LoadOutcome> = {},
@@ -57,7 +57,7 @@ test('an app is back from the first of three good seconds in a row', () => {
   assert.equal(backAfterS({ good: 98, late: 2 }, well), 1)
   assert.equal(backAfterS({ good: 98, shed: 2 }, well), 1)
   assert.equal(backAfterS(melting, well, well, melting), null)
-  // It would take three seconds to see.
+  // Three good seconds are required, and only two remain.
   assert.equal(backAfterS(melting, melting, melting, melting, melting, well), 5)
   assert.equal(backAfterS(melting, melting, melting, melting, melting, melting, well), null)
 })
@@ -78,7 +78,7 @@ test('recovery is unsure if the app was late before the spike, or the generator 
   assert.equal(recovery([melting], {}, { good: 90, late: 10 }).unsure, 'it was late before the spike')
   const { clean } = outcome([])
   assert.equal(recovery([melting], { clean: { ...clean, ok: inTime(2000) } }).unsure, 'the generator itself was late')
-  // Late, it can only have made the app look worse, and not sending, better.
+  // A late generator can only make the app look worse, but unsent requests make it look better.
   assert.equal(recovery([well], { clean: { ...clean, ok: inTime(2000) } }).unsure, null)
   assert.equal(recovery([well], { unsent: 100 }).unsure, 'the generator itself was late')
 })
@@ -93,7 +93,7 @@ test('an app that is not back at once on a core that became slower is not judged
   assert.deepEqual([slow(well, 0.7), slow(melting, 0.7, true)], [null, null], 'it is back, or dead')
 })
 
-test('requests due just before a silence wait in it, so the second before that one tells whether the app was late', () => {
+test('requests due just before a silence wait in it, so the second before those shows whether the app was late', () => {
   const silence = { ...shape, beforeS: 3, spike: 0.8, retries: 0, isOutage: true } as const
   const late: Made = { good: 90, late: 10 }
   const unsure = (...before: readonly Made[]) =>
@@ -175,7 +175,7 @@ test('recovery is the median of several rounds, and the worse of two', () => {
     judgedRecoveries(madeMeasured({ recovery: { shape, arms: all } }))!.arms[0]!.backAfterS
   assert.equal(rounds(recovery([melting]), recovery([well]), recovery([melting, well])), 1)
   assert.equal(rounds(recovery([well]), recovery([melting])), null)
-  // An unsure one is none.
+  // An unsure round does not count.
   assert.equal(rounds(recovery([well]), recovery([melting], {}, melting)), 0)
 })
 

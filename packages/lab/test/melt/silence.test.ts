@@ -1,4 +1,4 @@
-/** A trial's silence of a dependency, with real sockets and a tenth of a second for each part. */
+/** A trial with a silent dependency, with real sockets and a tenth of a second for each part. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -10,7 +10,7 @@ import { Silencer } from '../../src/melt/silence.ts'
 
 const SHAPE = { beforeS: 0.1, spike: 0.8, spikeS: 0.2, afterS: 0.1, retries: 0, isOutage: true } as const
 
-test('a dependency is silent from then on, for as long, and answers again; whether it was asked before is told', async t => {
+test('a dependency is silent for the given time, and the trial records whether it was used', async t => {
   const echo = net.createServer(socket => {
     socket.on('error', () => {})
     socket.pipe(socket)
@@ -46,7 +46,7 @@ test('a dependency is silent from then on, for as long, and answers again; wheth
   const unasked = silencer.trial(SHAPE)
   unasked.begin()
   await sleep(150)
-  // Ending early, as by Ctrl-C, ends the silence.
+  // An early end, for example by Ctrl-C, ends the silence.
   unasked.end()
   await echoed()
   assert.equal(unasked.wasUsed, false)

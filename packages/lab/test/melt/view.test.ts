@@ -1,4 +1,4 @@
-/** What a melt run shows: its finding, its table and its plots. */
+/** The view of a melt run: its finding, its table and its plots. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { figuresTable, finding, meltView } from '../../src/melt/view.ts'
@@ -94,7 +94,7 @@ test('an arm can hold, sag, melt or die', () => {
     standings(rows, [{ name: 'bare' }]).map(({ says, tone }) => `${says}, ${tone}`)[0]!
   assert.equal(verdict(row(0.5, 50), row(1, 99), row(10, 70)), 'sags to 70 % at 10x, fair')
   assert.equal(verdict(row(0.5, 50), row(10, 89.6)), 'holds to 10x, good')
-  // 142 of 142/s at half of a capacity that was found to be 283/s, and 1,276/s at the end.
+  // 142 of 142/s are answered at half of the capacity, which was 283/s before the load and 1,276/s after it.
   assert.equal(verdict({ ...row(0.5, 142), offered: 142, ofCapacity: 142 / 1276 }), 'holds to 0.5x, good')
   assert.equal(verdict(row(0.5, 20), row(10, 95)), 'melts at 0.5x, bad')
   assert.equal(verdict(row(1, 99), row(2, 60, true), row(3, 0)), 'dies at 2x, bad')

@@ -1,4 +1,4 @@
-/** `meltlab stats` and the pure parts it is made of. */
+/** `meltlab stats` and its pure parts. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -27,7 +27,7 @@ describe('meltlab stats', () => {
     const { code, out, err } = await stats('1\nabc\u001b[31m\n\n0x10\n-2.5e3')
     assert.equal(code, 0)
     assert.match(out, /^Meas: 2 Min: -2500 Max: 1 .*Not numbers: 2$/m)
-    assert.match(err, /2 lines were no number; the first is 'abc\?\[31m'/)
+    assert.match(err, /2 lines were not numbers; the first is 'abc\?\[31m'/)
   })
 
   it('prints one JSON document with --json', async () => {
@@ -44,7 +44,7 @@ describe('meltlab stats', () => {
 
   it('prints the figures so far on Ctrl-C, and exits with code 130', async () => {
     const { code, out } = await stats(async (stdin, kill) => {
-      // More than a pipe holds: when all of it is written, some was read.
+      // This is more than a pipe holds, so some was read when all is written.
       await new Promise(written => stdin.write('7\n'.repeat(1_000_000), written))
       kill('SIGINT')
     })

@@ -1,4 +1,4 @@
-/** A disk that is full when the report is written: what was measured is kept. */
+/** A full disk when the report is written: the measurements are kept. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import type { WriteFile } from '../../src/report/write.ts'
 import { UserError } from '../../src/user-error.ts'
 import { madeResult } from './made-result.ts'
 
-/** Writes half of whatever `isFull` holds of, as a full disk does. */
+/** Writes only half of each file for which `isFull` is true, like a full disk. */
 const fullFor =
   (isFull: (file: string) => boolean): WriteFile =>
   (file, text) => {

@@ -9,13 +9,13 @@ import { arms, madeMeasured, outcome } from '../melt/fixture.ts'
 import { madeResult } from './made-result.ts'
 
 const REQUESTS = 1_000_000
-/** Shapes of such a run: many steps of a minute, or few that last. */
+/** Shapes of such a run: many steps of a minute, or one long step. */
 export const SHAPES = {
   'seven loads, a minute each': { loads: [0.5, 1, 1.5, 2, 3, 6, 10], seconds: 60 },
   'one load, four hours': { loads: [2], seconds: 14_400 },
 } as const
 
-/** Every second differs, so that nothing can be left out of a line. */
+/** Every second differs, so that a line cannot omit any of them. */
 function second(at: number, scheduled: number): LoadSecond {
   const good = Math.round(scheduled * (0.5 + 0.5 * Math.sin(at) ** 2))
   const okLatency = new Histogram()
@@ -24,7 +24,7 @@ function second(at: number, scheduled: number): LoadSecond {
   return { second: at, scheduled, sent: scheduled, answered, failed: {}, good, okLatency, shedLatency: new Histogram() }
 }
 
-/** A sample of memory every quarter of a second. */
+/** Memory is sampled every quarter of a second. */
 export function millionRequests({ loads, seconds: length }: (typeof SHAPES)[keyof typeof SHAPES]): ScenarioResult {
   const made = madeMeasured()
   const window = { from: 1, to: length }

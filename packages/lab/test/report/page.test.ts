@@ -1,4 +1,4 @@
-/** Opens the report in a real browser. This one runs in a single process: pages stay open, as closing one ends it. */
+/** Opens the report in a real browser. Its pages stay open, because closing one ends its single process. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
@@ -31,8 +31,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-// Run in the browser, so a text: these tests are compiled without its types.
-/** The page does not scroll sideways. */
+/** The page does not scroll sideways. A string for the browser: the tests are compiled without the types of the DOM. */
 const fits = 'document.documentElement.scrollWidth <= innerWidth'
 
 const DESK = { width: 1280, height: 800 }
@@ -57,7 +56,7 @@ for (const scheme of ['light', 'dark'] as const) {
     skip,
   }, async () => {
     const { page, complaints } = await open(madeMeasured(), scheme)
-    // Three for a wide page and for a phone, and for each of five loads four that are narrow anyway.
+    // Three for a wide page and three for a phone, and four for each of five loads, which have one drawing for both.
     assert.equal(await page.locator('svg.drawn').count(), 2 * 3 + 5 * 4)
     assert.equal(await page.locator('svg.drawn:visible').count(), 3)
     await page.getByText('At 2x, second by second').click()
@@ -77,14 +76,14 @@ for (const [where, viewport] of [
     for (const what of ['.strip .says', '.strip .figure b', '.lead svg.drawn']) {
       for (const each of await page.locator(what).all()) {
         const box = await each.boundingBox()
-        if (box === null) continue // the drawing for the other place
+        if (box === null) continue // the drawing for the other width
         assert.ok(box.y >= 0 && box.y + box.height <= viewport.height, `${what} ends at ${box.y + box.height}`)
         assert.ok(box.x >= 0 && box.x + box.width <= viewport.width, `${what} is cut`)
       }
     }
     assert.equal(await page.locator('.lead svg.drawn:visible').count(), 1)
     await page.waitForFunction(fits, undefined, { timeout: 5000 })
-    // Nor does a table of thirteen columns, which on a phone is a card a row.
+    // A table of thirteen columns does not scroll either: on a phone, each row is a card.
     const tables = '[...document.querySelectorAll(".scroll")].every(each => each.scrollWidth <= each.clientWidth)'
     if (viewport === PHONE) await page.waitForFunction(tables, undefined, { timeout: 5000 })
     await page.locator('.badge').first().waitFor()

@@ -1,4 +1,4 @@
-/** Points of two figures: where they are, where their names go, and what stands beside the axis. */
+/** Points of two figures: their positions, their labels, and the marks at the axis. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -28,7 +28,7 @@ const plot: PointsPlot = {
   })),
 }
 
-/** Where the middle of each circle is: meltproof's mark. */
+/** The centres of all circles, which are meltproof's mark. */
 const circles = (svg: string): number[][] =>
   [...svg.matchAll(/<circle cx="([\d.]+)" cy="([\d.]+)"/g)].map(([, cx, cy]) => [Number(cx), Number(cy)])
 

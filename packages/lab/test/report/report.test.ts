@@ -32,7 +32,7 @@ const wellFormed = (svg: string): void => {
 test('a plot has a line per arm, with gaps where nothing was measured, and labels at the ends', () => {
   const svg = plotSvg(lines, arms, ['wide'])
   wellFormed(svg)
-  assert.equal(svg.match(/<polyline class="line"/g)?.length, 2) // of bare's stretches only one has two points
+  assert.equal(svg.match(/<polyline class="line"/g)?.length, 2) // only one stretch of bare has two points
   for (const name of ['bare', 'meltproof', 'half']) assert.match(svg, new RegExp(`>${name}</text>`))
 })
 

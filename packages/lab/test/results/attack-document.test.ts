@@ -1,4 +1,4 @@
-/** The document of a load run: what it keeps, what it hides, and what is said of one that can not be read. */
+/** The document of a load run: its contents, what it hides, and the error for an unreadable one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -22,7 +22,7 @@ test('a printed document reads back unchanged', () => {
   assert.deepEqual(read(attackJson(document)), JSON.parse(JSON.stringify(document)))
   const outcome = outcomeOf(document)
   assert.deepEqual(outcome.okLatency.toJSON(), madeOutcome(made).okLatency.toJSON())
-  // The whole outcome: made a document again, it is the same one.
+  // The whole outcome gives the same document again.
   assert.deepEqual(documentOf(document.url, document.plan, outcome, { ...origin, runs: document.runs }), document)
 })
 

@@ -1,4 +1,4 @@
-/** What `meltlab attack` writes beside its report: a page, a script. */
+/** The further files of `meltlab attack`: a page and a script. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

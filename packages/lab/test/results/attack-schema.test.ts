@@ -1,4 +1,4 @@
-/** The published schema: what `attack --json` prints is valid, and no member may be missing or of another type. */
+/** The published schema: the output of `attack --json` is valid, and no member may be missing or of another type. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runLoad } from '../../src/load/run.ts'
@@ -43,17 +43,17 @@ test('a document with a member missing or of another type is refused in one sent
       }
     }
   }
-  // Every looser constraint of the schema lowers it.
+  // A looser constraint in the schema lowers this number.
   assert.equal(refused, 4379)
 })
 
-/** Of every member, at every depth. */
+/** The paths of every member, at every depth. */
 function pathsOf(value: unknown): string[][] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, member]) => [[name], ...pathsOf(member).map(path => [name, ...path])])
 }
 
-/** A copy with another value at the path; undefined takes it away. */
+/** A copy with another value at the path. Undefined removes the member. */
 function changed(document: unknown, path: readonly string[], value: unknown): unknown {
   const copy = structuredClone(document) as Record<string, unknown>
   let at = copy

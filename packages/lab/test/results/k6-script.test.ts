@@ -1,4 +1,4 @@
-/** The script for k6: it is a module, and its options are those of the plan. (k6 itself is not there; what it takes is its documentation's.) */
+/** The script for k6 is a module with the options of the plan. (k6 is not installed; see its documentation.) */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
@@ -100,7 +100,7 @@ test('the script is a valid module, and sends any method, headers and body uncha
     encoding: 'utf8',
   })
   assert.deepEqual([status, stderr], [0, ''])
-  // Carried out with k6's modules made of nothing but notes.
+  // Runs with stubs for the k6 modules that only print their arguments.
   const stubbed = text.replace(
     /^import http .*$/m,
     'const http = { request: (...all) => console.log(JSON.stringify(all)) }',

@@ -1,4 +1,4 @@
-/** A made-up load run whose books balance, and its document. */
+/** A made-up load run with consistent totals, and its document. */
 import { randomUUID } from 'node:crypto'
 import { Histogram } from '../../src/load/histogram.ts'
 import type { LoadOutcome, LoadPlan, LoadSecond } from '../../src/load/plan.ts'
@@ -13,7 +13,7 @@ export const machine = {
   cores: 2,
   memoryBytes: 8e9,
 }
-/** Each has a run of its own. */
+/** Each use has its own run id. */
 export const origin = {
   labVersion: '0.1.0',
   startedAt: '2026-11-23T10:00:00.000Z',
@@ -25,7 +25,7 @@ export const origin = {
 
 export interface Made {
   readonly seconds?: number
-  /** Latency of the answers 200 of a second. */
+  /** Latencies of the 200 answers in each second. */
   readonly okMs?: readonly number[]
   readonly shed?: number
   readonly failed?: number

@@ -1,4 +1,4 @@
-/** Tests with a real balancer are skipped where there is none, loudly; not in CI. */
+/** Tests with a real balancer are skipped, with a message, where none is installed; not in CI. */
 export function skipWithout(need: () => unknown): { readonly skip?: string; readonly timeout?: number } {
   try {
     need()

@@ -1,4 +1,4 @@
-/** The blame scenario: what each alert says, and the brief form. */
+/** The blame scenario: its alerts, and the brief form. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -47,7 +47,7 @@ it('the brief form names each cause', async () => {
   for (const cause of ['loop', 'dependency', 'network', 'self'] as const) {
     const of = all.filter(each => each.cause === cause)
     assert.equal(of.length, 4)
-    // Another process that takes the core for long may change one verdict.
+    // Another process that takes the core for a long time may change one verdict.
     assert.ok(of.filter(each => each.verdict === cause).length >= 3, JSON.stringify(of))
   }
 })

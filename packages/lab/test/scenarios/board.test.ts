@@ -1,4 +1,6 @@
-/** What a workload adds to the page of the scoreboard: every arm in every row, and which arm is ahead of meltproof. */
+/**
+ * The part of a workload on the page of the scoreboard: every arm in every row, and the arm that is ahead of meltproof.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MeltMeasured, Row } from '../../src/melt/measured.ts'

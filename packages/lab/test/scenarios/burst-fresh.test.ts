@@ -1,4 +1,4 @@
-/** The rising burst: what it says and judges of made-up figures. */
+/** The rising burst: its texts and verdicts on made-up figures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { burstFresh } from '../../src/scenarios/burst-fresh.ts'

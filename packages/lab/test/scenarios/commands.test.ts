@@ -1,4 +1,4 @@
-/** `meltlab list` and `meltlab run` as a user meets them. */
+/** `meltlab list` and `meltlab run` as a user sees them. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

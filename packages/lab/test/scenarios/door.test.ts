@@ -1,4 +1,4 @@
-/** The door scenario: what it says of figures, and its brief form with a real HAProxy. */
+/** The door scenario: its texts on made-up figures, and its brief form with a real HAProxy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { needHaproxy } from '../../src/scenarios/fleet-haproxy.ts'
@@ -42,7 +42,7 @@ test('the brief form measures every arm behind a real HAProxy', skipWithout(need
     runs.map(({ arm }) => arm),
     ['direct', 'untold', 'static maxconn', 'told'],
   )
-  // How many are in time is not for a test to say, on a machine that may be busy.
+  // The machine may be busy, so the test does not check how many answers are in time.
   for (const { arm, longestMs } of runs) assert.ok(longestMs > 0, `${arm}: no answer`)
   assert.equal(runs[2]!.maxconn.at(-1)?.[1], 10)
   assert.ok(runs[3]!.maxconn.length > 0)

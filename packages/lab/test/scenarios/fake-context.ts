@@ -8,11 +8,11 @@ export interface FakeContext {
   /** The labels of the loads so far. */
   readonly labels: readonly string[]
   readonly stopped: () => number
-  /** The app that `context.start` gives. */
+  /** The app that `context.start` returns. */
   readonly app: RunningApp
 }
 
-/** @param rates answers a second in each load of one second; the last one lasts */
+/** @param rates answers per second in each load of one second; the last one repeats */
 export function contextAt(rates: readonly number[], onLoad: (rate: number) => void = () => {}): FakeContext {
   const labels: string[] = []
   let stops = 0

@@ -1,4 +1,4 @@
-/** The fleet scenario: what it says of figures, and its brief form behind a real HAProxy and a real Envoy. */
+/** The fleet scenario: its texts on made-up figures, and its brief form behind a real HAProxy and a real Envoy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pictureSvg, plotSvg } from '../../src/report/plot-svg.ts'
@@ -24,7 +24,7 @@ import { runCommand } from './run-command.ts'
 
 const second = (good: number) => ({ due: 100, good, shed: 0, failed: 0, sent: [30, 30, 30, 10] })
 
-/** Of 100 due in each second, `good` are good. */
+/** 100 requests are due in each second, and `good` of them are good. */
 const phase = (good: readonly number[], more: Partial<FleetPhase> = {}): FleetPhase => ({
   ...{ due: 100 * good.length, good: good.reduce((sum, each) => sum + each, 0), shed: 0, bad: 0, p50Ms: 50, p99Ms: 90 },
   seconds: good.map(second),
@@ -87,7 +87,7 @@ test('changed() refuses to replace a line that is not in the configuration', () 
 
 test('the capacities are searched after a warm-up until the rate is steady, and until two sums agree', async () => {
   const sent = [0, 0]
-  // The first load warms the service up before it gets only its share of the core.
+  // The first load warms the service up before its share of the core is limited.
   const { context, labels, app, stopped } = contextAt([5, 100, 200, 210, 100, 300, 310], rate => {
     sent[0]! += rate / 4
     sent[1]! += (3 * rate) / 4
@@ -133,8 +133,8 @@ test('the brief form measures a real HAProxy and a real Envoy', options, async c
   for (const { arm, steady, change } of runs) {
     for (const phase of [steady, change]) {
       assert.ok(phase.seconds.some(({ sent }) => sent.length === 4))
-      // How many are in time is not for a test to say, on a machine that may be busy. Where no request was answered at all,
-      // there is no verdict, and the command says why.
+      // The machine may be busy, so the test does not check how many answers are in time. If no request was answered at
+      // all, there is no verdict, and the command says why.
       if (phase.seconds.some(({ due, failed }) => due > failed)) continue
       context.diagnostic(`${JSON.stringify({ arm, phase })}\n${stderr.slice(-4000)}`)
       assert.ok(fleetView(result.measured as FleetMeasured).unjudged !== undefined)

@@ -1,4 +1,4 @@
-/** The frame every scenario runs in: names, verdicts, cores, and a run from start to end with a made-up scenario. */
+/** The framework of all scenarios: names, verdicts, cores, and a whole run of a made-up scenario. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

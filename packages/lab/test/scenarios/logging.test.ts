@@ -1,4 +1,4 @@
-/** The logging experiment: its words and verdicts on made-up figures, and a brief run with a real service. */
+/** The logging experiment: its texts and verdicts on made-up figures, and a brief run with a real service. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logging } from '../../src/scenarios/logging.ts'

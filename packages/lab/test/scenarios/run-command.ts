@@ -1,4 +1,4 @@
-/** Runs `meltlab run NAME --brief --json` as a process of its own, checks what must hold of every run, and tidies up. */
+/** Runs `meltlab run NAME --brief --json` in its own process, checks what must hold for every run, and cleans up. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
@@ -14,7 +14,7 @@ export interface RunEnd extends CliEnd {
 /** CPU that other programs used during the run, cores. */
 export const foreignOf = ({ conditions }: ScenarioResult): number | undefined => conditions.foreign?.mean
 
-/** The code is 0 unless `expectCode` says otherwise. On a busy machine it may be 3: an expectation failed. */
+/** The exit code must be 0 unless `expectCode` is given. On a busy machine it may be 3: an expectation failed. */
 export async function runCommand(name: string, expectCode = 0, onStderr?: CliOptions['onStderr']): Promise<RunEnd> {
   const out = mkdtempSync(path.join(os.tmpdir(), 'meltlab-run-'))
   const mark = path.basename(out)

@@ -1,4 +1,4 @@
-/** The digest of a scenario's script: other figures could come of another one, and of nothing else. */
+/** The digest of a scenario's script changes with everything that may change its figures, and with nothing else. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,6 @@
-/** blackhole, drip, domino and database in their brief form. On a busy machine users may leave before they are answered. */
+/**
+ * The brief form of blackhole, drip, domino and database. On a busy machine users may leave before they are answered.
+ */
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import type { SickMeasured, SickRun } from '../../src/scenarios/sick-part.ts'
@@ -7,7 +9,7 @@ import { foreignOf, runCommand } from './run-command.ts'
 
 interface Brief {
   readonly of: (arm: string) => SickRun
-  /** What holds on a quiet machine. */
+  /** A check that applies only on a quiet machine. */
   readonly quiet: (check: () => void) => void
 }
 
@@ -22,7 +24,7 @@ async function brief(name: string, context: TestContext): Promise<Brief> {
 
 const gaveUp = (run: SickRun): number => Object.values(run.figures.failed).reduce((sum, count) => sum + count, 0)
 
-// They wait far more than they work.
+// These tests mostly wait, so they can run concurrently.
 describe('sick parts, in the brief form', { concurrency: true }, () => {
   test('blackhole: bare callers give up, a timeout frees them, and meltproof names the connection', async context => {
     const { of, quiet } = await brief('blackhole', context)

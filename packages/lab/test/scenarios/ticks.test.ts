@@ -1,4 +1,4 @@
-/** The ticks scenario: its figures, and its brief form with everything it starts. */
+/** The ticks scenario: its figures, and its brief form with all its processes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type TickRun, tickFigures } from '../../src/scenarios/ticks-figures.ts'
@@ -38,11 +38,11 @@ it('the brief form measures every available arm at every rate', async () => {
       of(arm).map(run => run.rate),
       [100, 1000],
     )
-    // How much an interval keeps on a busy machine is unknown.
+    // The rate that setInterval keeps on a busy machine is unknown.
     const least = arm === 'meltlab' ? 0.2 : 0
     for (const run of of(arm)) assert.ok(run.achieved > least * run.rate, `${arm}: ${run.achieved} of ${run.rate}`)
   }
-  // A schedule catches up what an interval loses, however busy the machine is.
+  // On any machine, a schedule catches up with operations that setInterval loses.
   const at1000 = (arm: string): number => of(arm)[1]!.achieved
   assert.ok(at1000('meltlab') >= at1000('Node setInterval') * 0.95, JSON.stringify(runs))
 })

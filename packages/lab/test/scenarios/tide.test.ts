@@ -1,4 +1,6 @@
-/** The tide experiment: its words and verdicts on made-up figures, and a brief run with a real service and PostgreSQL. */
+/**
+ * The tide experiment: its texts and verdicts on made-up figures, and a brief run with a real service and PostgreSQL.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** A load of which no request was answered is told, with the reasons. */
+/** A load without any answer is reported with the reasons. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { whyUnanswered } from '../../src/report/attack-words.ts'

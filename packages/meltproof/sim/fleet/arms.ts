@@ -1,10 +1,10 @@
-/** The balancers compared. Members inform those of the last arms of what they can serve. */
+/** The balancers compared. The members inform the balancers of the last three arms of their capacity. */
 import { LeastConnections } from './balancers/least-connections.ts'
 import { RoundRobin } from './balancers/round-robin.ts'
 import { WeightedByReport } from './balancers/weighted-by-report.ts'
 import type { Arm } from './fleet.ts'
 
-/** What a careful operator guesses that one of them takes at once. */
+/** A careful operator's guess at the concurrency of one member. */
 const GUESSED = 16
 
 export const ARMS = {

@@ -1,6 +1,6 @@
 /**
- * The one clock of a fleet: what happens between processes, and the turns of their loops, in the order of time. While a
- * loop works its own time is ahead of the clock; what it sends leaves at that time, and what comes meanwhile waits for its
+ * The one clock of a fleet. It orders the events between processes and the turns of their loops by time. While a loop
+ * works, its own time is ahead of the clock: it sends at its own time, and messages that arrive for it wait for its
  * next turn.
  */
 import { EventHeap } from '../event-heap.ts'
@@ -14,7 +14,7 @@ export class FleetClock {
     this.#events.push(Math.max(this.nowMs, atMs), what)
   }
 
-  /** Also at this moment, and then again and again. */
+  /** Runs `what` at `fromMs` and then every `everyMs`, until it returns false. */
   every(everyMs: number, fromMs: number, what: () => unknown): void {
     this.at(fromMs, () => {
       if (what() !== false) this.every(everyMs, this.nowMs + everyMs, what)
@@ -43,7 +43,7 @@ export class Driver {
     loop.nowMs = clock.nowMs
   }
 
-  /** Must be called when the loop was given something from outside. */
+  /** Must be called after something outside has scheduled a task on the loop. */
   wake(): void {
     const at = this.#loop.nextAt
     if (this.#halted || at >= this.#dueAt) return
@@ -56,12 +56,12 @@ export class Driver {
     })
   }
 
-  /** As SIGSTOP, or for good. */
+  /** Stops the loop like SIGSTOP, or for good. */
   halt(): void {
     this.#halted = true
   }
 
-  /** The time that was lost counts as worked, as it does for Node. */
+  /** Resumes the loop. The lost time counts as busy, as it does for Node. */
   goOn(): void {
     this.#halted = false
     this.#dueAt = Number.POSITIVE_INFINITY

@@ -1,4 +1,4 @@
-/** The scenarios that the simulator was built with, and that anything may be tuned on. */
+/** The scenarios that the simulator was built with. Anything may be tuned on them. */
 import type { Workload } from '../workload.ts'
 import type { Fleet, FleetPlan } from './fleet.ts'
 import { restarts } from './restarts.ts'
@@ -16,10 +16,10 @@ import {
   WAITS,
 } from './services.ts'
 
-/** A process that has just started is so much slower at first. */
+/** A process that has just started is slower at first by this factor. */
 export const COLD: NonNullable<Workload['warmUp']> = { times: 4, requests: 100 }
 
-/** `load`: of what all of them can serve together from `until` on. */
+/** `load` is a multiple of what all members can serve together from `untilS` on. */
 const fleetOf = (
   service: Service,
   speeds: readonly Speed[],
@@ -37,7 +37,7 @@ const fleetOf = (
 const times = <T>(count: number, each: T): T[] => Array.from({ length: count }, () => each)
 const oneOf = (count: number, odd: Speed): Speed[] => [odd, ...times(count - 1, full)]
 
-/** As with sidecars: each sees a twentieth of the requests. */
+/** Each of twenty balancers sees a twentieth of the requests, as sidecars do. */
 function twenty(name: string, service: Service): FleetScenario {
   const { tiers, ...rest } = fleetOf(service, oneOf(4, constant(0.25)), 0.9)
   return { name, seconds: 60, ...rest, tiers: tiers.map(tier => ({ ...tier, balancers: 20 })) }
@@ -47,7 +47,7 @@ const at = (fleet: Fleet, s: number, what: () => void): void => fleet.clock.at(s
 
 const storm = (tiers: number): FleetPlan & Pick<FleetScenario, 'ideal' | 'from' | 'changesAt'> => {
   const above = (): Workload => ({ rate: () => 0, steps: () => [{ cpu: 0.3 }, { cpu: 0.3 }] })
-  // Five seconds at a quarter of its speed; then it has a third more than what is asked for.
+  // Members run at a quarter of their speed for five seconds. Otherwise they have a third more capacity than the load.
   const slow = between(0.25, 10, 15)
   const rate = 0.75 * 4 * POOL.capacity
   return {
@@ -93,7 +93,7 @@ export const DEVELOPMENT: readonly FleetScenario[] = [
     seconds: 40,
     changesAt: [15],
     ...fleetOf(CPU, oneOf(8, between(0, 15)), 0.8),
-    // It stands still; its core does not have to be slow.
+    // The member hangs, so its core need not be slow.
     tiers: [{ members: times(8, CPU.at(full)) }],
     events: fleet => at(fleet, 15, () => fleet.members[0]!.hang()),
   },
@@ -125,14 +125,14 @@ export const DEVELOPMENT: readonly FleetScenario[] = [
   { name: 'a retry storm over three tiers', ...storm(3) },
 ]
 
-/** Not on every run: a minute. */
+/** Takes a minute, so it does not run every time. */
 export const THOUSAND: FleetScenario = {
   name: 'a thousand, a tenth of them at a quarter',
   seconds: 30,
   ...fleetOf({ ...SLOW_CPU(), name: '40 ms of CPU' }, [...times(100, constant(0.25)), ...times(900, full)], 0.9),
 }
 
-/** Some twenty a second each. */
+/** Each member serves about twenty a second. */
 function SLOW_CPU(): Service {
   return {
     ...CPU,

@@ -1,4 +1,4 @@
-/** Tiers of members behind proxies, clients that come, and what becomes of them, second by second. */
+/** Simulates clients, proxies and tiers of members, and counts the outcomes of the requests second by second. */
 import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
 import { Chain } from '../../src/chain.ts'
 import { RetryBudget } from '../../src/outbound/retry-budget.ts'
@@ -9,35 +9,35 @@ import { Front, type FrontOptions } from './front.ts'
 import { callThrough } from './hop.ts'
 import { type FleetRequest, Member } from './member.ts'
 
-/** What is in front of each tier, and whether the members run meltproof. */
+/** The proxy in front of each tier, and whether the members run meltproof. */
 export interface Arm {
   readonly name: string
   readonly protected: boolean
   readonly front: (random: Random) => Omit<FrontOptions, 'random'>
-  /** Tiers count their retries, and tell each other (docs/tiers.md). @default false */
+  /** Tiers count their retries and inform each other of them (docs/tiers.md). @default false */
   readonly chained?: boolean
 }
 
 export interface TierPlan {
-  /** One for each member that is there at the beginning. */
+  /** One workload for each member at the start. */
   readonly members: readonly Workload[]
-  /** For those that come later. @default the first of them */
+  /** The workload of members that are added later. @default the first of `members` */
   readonly more?: Workload
-  /** Proxies, each of which knows only what goes through it. @default 1 */
+  /** Proxies in front of the tier. Each knows only its own requests. @default 1 */
   readonly balancers?: number
 }
 
 export interface FleetPlan {
   readonly seconds: number
-  /** Who comes, per second at a time. */
+  /** Requests per second at a time. */
   readonly rate: (nowMs: number) => number
-  /** The first is asked by clients, each asks the next in the middle of its work. */
+  /** Clients call the first tier. Each tier calls the next before the last step of its work. */
   readonly tiers: readonly TierPlan[]
-  /** Clients give up after so long, ms. @default 3000 */
+  /** Clients give up after this time, ms. @default 3000 */
   readonly patienceMs?: number
-  /** How often a client asks, at the most. @default 1 */
+  /** The most times a client sends a request. @default 1 */
   readonly attempts?: number
-  /** What happens to the members, and when. */
+  /** Schedules what happens to the members. */
   readonly events?: (fleet: Fleet) => void
 }
 
@@ -45,24 +45,26 @@ export interface FleetSecond {
   offered: number
   good: number
   late: number
-  /** By a member, and by a proxy. */
+  /** Refused by a member (`shed`) or by a proxy (`turnedAway`). */
   shed: number
   turnedAway: number
   /** Answered 500. */
   failed: number
-  /** Begun, and the process died; or no process was to be found. */
+  /** The process died after the request had begun, or no process listened. */
   lost: number
   gaveUp: number
 }
 
 export interface FleetResult {
   readonly seconds: readonly FleetSecond[]
-  /** Of each tier and member, cumulative at the end of each second: what came, and what was answered well. */
+  /**
+   * Requests that arrived, and those answered well, by second, tier and member; cumulative at the end of each second.
+   */
   readonly came: readonly (readonly (readonly number[])[])[]
   readonly good: readonly (readonly (readonly number[])[])[]
-  /** Of the first tier, at the end of each second. */
+  /** Members of the first tier at the end of each second. */
   readonly members: readonly number[]
-  /** Of good answers, sorted, ms. */
+  /** Latencies of good answers, sorted, ms. */
   readonly latencies: Float64Array
   readonly fleet: Fleet
 }
@@ -78,13 +80,13 @@ export class Fleet {
   constructor(plan: FleetPlan, arm: Arm, seed: number) {
     this.random = new Random(seed)
     const tiers: Tier[] = []
-    // The last first: who asks has to know whom.
+    // Built from the last tier up, because each tier needs the one that it calls.
     for (const tier of plan.tiers.toReversed())
       tiers.unshift(new Tier(this.clock, tier, arm, seed + 31 * tiers.length, tiers[0]))
     this.tiers = tiers
   }
 
-  /** The members that clients ask. */
+  /** The members that clients call. */
   get members(): readonly Member[] {
     return this.tiers[0]!.members
   }
@@ -114,7 +116,7 @@ export class Tier {
     for (const member of this.members) this.#announce(member)
   }
 
-  /** One more, that begins to listen after so long. */
+  /** Adds a member that listens after `startMs`. */
   grow(startMs: number): void {
     const member = this.#add(this.#plan.more ?? this.#plan.members[0]!)
     this.#clock.at(this.#clock.nowMs + startMs, () => {
@@ -123,7 +125,7 @@ export class Tier {
     })
   }
 
-  /** The last that came drains and goes. */
+  /** Drains and removes the newest member. */
   shrink(delayMs: number): void {
     const member = this.members.pop()
     member?.drain(delayMs, () => {
@@ -131,7 +133,7 @@ export class Tier {
     })
   }
 
-  /** Whoever asks does so through any of the proxies. */
+  /** Callers go through a random proxy. */
   get front(): Front {
     return this.fronts[Math.floor(this.#random.next() * this.fronts.length)]!
   }
@@ -151,7 +153,7 @@ export class Tier {
     return member
   }
 
-  /** Before its last step it asks the tier below. */
+  /** Makes requests call the tier below before their last step. */
   #asking(workload: Workload, below: Tier): Workload {
     const [clock, random] = [this.#clock, this.#random]
     const budget = this.#arm.chained === true ? new RetryBudget() : undefined

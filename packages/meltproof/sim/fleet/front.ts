@@ -1,6 +1,7 @@
 /**
- * A proxy in front of members: asks whether they are ready, lets a balancer choose, queues a few when all are full, and
- * sends elsewhere what no process has begun. Told members' agents say how many each takes at once, and whether any.
+ * A proxy in front of members. It checks whether they are ready, lets a balancer choose, queues a few requests when all
+ * are full, and sends a request elsewhere if no process has begun it. With agent checks, members report their
+ * concurrency and whether they accept new requests.
  */
 import type { Balancer, Server } from './balancers/balancer.ts'
 import type { FleetClock } from './clock.ts'
@@ -9,19 +10,21 @@ import type { Random } from '../random.ts'
 
 export interface FrontOptions {
   readonly balancer: Balancer
-  /** At once to each server, until its agent says otherwise. @default as many as come */
+  /** Most requests at once per server, until its agent reports another number. @default Infinity */
   readonly maxconn?: number
-  /** The servers' agents are asked, as with HAProxy. @default false */
+  /** Polls the servers' agents, as HAProxy does. @default false */
   readonly asksAgents?: boolean
-  /** How long requests wait while all servers are full, ms, and how many. */
+  /** How long requests wait while all servers are full, ms, and how many may wait. */
   readonly queueMs?: number
   readonly mostQueued?: number
-  /** One way, ms. */
+  /** One-way latency, ms. */
   readonly hopMs?: number
   readonly random: Random
 }
 
-/** What a request came to. `turned away`: by the proxy. `lost`: begun, and the process died. */
+/**
+ * The outcome of a request. `turned away`: by the proxy. `lost`: the process died after it had begun, or none listened.
+ */
 export type End = 'answered' | 'failed' | 'shed' | 'turned away' | 'lost'
 
 export interface Call {
@@ -33,10 +36,10 @@ export interface Call {
 interface Waiting {
   readonly call: Call
   tries: number
-  /** Its client has gone, or it has ended. */
+  /** The request has ended, or its client has gone. */
   gone: boolean
   leave: (() => void) | undefined
-  /** Where it has just been refused. */
+  /** The server that tried it last. */
   avoid: Place | undefined
 }
 
@@ -44,21 +47,21 @@ interface Place extends Server {
   readonly member: Member
   ready: boolean
   failures: number
-  /** The agent says that it takes new ones. */
+  /** The agent reports that the server accepts new requests. */
   invited: boolean
   removed: boolean
 }
 
 const CHECK_EVERY_MS = 2000
 const CHECK_TIMEOUT_MS = 1000
-/** Failed checks in a row, or answers that it is not ready, until a server is out. */
+/** A server leaves the rotation after this many checks in a row fail or report that it is not ready. */
 const FALL = 3
 const ASK_EVERY_MS = 200
-/** Servers that are tried in all. */
+/** The most servers that one request tries. */
 const TRIES = 3
 
 export class Front {
-  /** Turned away here. */
+  /** Requests refused by this proxy. */
   refused = 0
   readonly #clock: FleetClock
   readonly #options: Required<Omit<FrontOptions, 'maxconn'>> & { readonly maxconn: number }
@@ -85,7 +88,7 @@ export class Front {
     return this.#places
   }
 
-  /** It is checked at once, and in rotation when it is ready. */
+  /** Checks the member at once, and adds it to the rotation when it is ready. */
   add(member: Member): void {
     const place: Place = {
       id: member.id,
@@ -99,7 +102,7 @@ export class Front {
     }
     this.#places.push(place)
     this.#clock.every(CHECK_EVERY_MS, this.#clock.nowMs, () => this.#check(place))
-    // Not all at the same moment.
+    // Spreads the agent checks over time.
     const firstMs = this.#clock.nowMs + ASK_EVERY_MS * (0.5 + 0.5 * this.#options.random.next())
     if (this.#options.asksAgents) this.#clock.every(ASK_EVERY_MS, firstMs, () => this.#ask(place))
   }
@@ -112,7 +115,7 @@ export class Front {
     this.#rotate()
   }
 
-  /** What it returns says that the client has gone. */
+  /** Returns a function to call when the client has gone. */
   send(call: Call): () => void {
     const waiting: Waiting = { call, tries: 0, gone: false, leave: undefined, avoid: undefined }
     this.#route(waiting)
@@ -222,7 +225,7 @@ export class Front {
     return true
   }
 
-  /** What is not said is not changed. */
+  /** Keeps the previous maxconn if the line has none. */
   #hear(place: Place, line: string): void {
     const [, weight, maxconn] = /^up (\d+)%(?: maxconn:(\d+))?\n$/.exec(line) ?? []
     if (maxconn !== undefined) place.maxconn = Number(maxconn)

@@ -1,6 +1,6 @@
 /**
- * Written before the simulator had run once. Nothing is tuned on these. One was mended after its first run: it asked for
- * kinds of requests, of which members know one only.
+ * Written before the simulator had run once. Nothing is tuned on these. One was corrected after its first run: it used
+ * several kinds of requests, but members know only one.
  */
 import { noisyNeighbour } from '../core.ts'
 import { cpu5 } from '../scenarios.ts'
@@ -15,16 +15,16 @@ const SMALL_POOL = pooled(20, 20)
 const sum = (speeds: readonly Speed[], s: number): number =>
   speeds.reduce((all, speed) => all + speed(s * 1000 + 500), 0)
 
-/** 100 ms of CPU: ten a second, in slices of 5 ms. */
+/** 100 ms of CPU in slices of 5 ms: ten requests a second. */
 const HEAVY_STEPS: readonly Step[] = Array.from({ length: 39 }, (_, i): Step => (i % 2 === 0 ? { cpu: 5 } : 'yield'))
 const HEAVY = 1000 / 100.0356
 
-/** One request in five uses the core, the others the pool. */
+/** One request in five uses the core, the others use the pool. */
 const mixed = (speed: Speed): Workload => {
   const pool = SMALL_POOL.at(speed)
   return { ...pool, steps: (random, nowMs) => (random.next() < 0.2 ? cpu5() : pool.steps(random, nowMs)) }
 }
-/** A fifth of 5 ms, and four fifths of 0.2, on one core. */
+/** Capacity of one core for a fifth of 5 ms and four fifths of 0.2 ms. */
 const MIXED = 1000 / (0.2 * 5 + 0.8 * 0.2 + 0.0356)
 
 const three = [constant(0.5), full, constant(0.75)]
@@ -52,7 +52,7 @@ export const HELD_OUT: readonly FleetScenario[] = [
   {
     name: 'five beside neighbours that come and go',
     seconds: 60,
-    // Between half of a core and all of it, on average three quarters.
+    // The neighbour leaves between half of the core and all of it, three quarters on average.
     rate: () => 0.85 * 5 * 0.75 * CPU.capacity,
     tiers: [{ members: times(5, CPU.at(full, { core: random => noisyNeighbour(random, 0.5, 4000) })) }],
     ideal: () => 5 * 0.75 * CPU.capacity,

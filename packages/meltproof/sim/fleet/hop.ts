@@ -1,6 +1,6 @@
 /**
- * A tier calls another, and tries again what failed: three times and no questions asked, as clients do that know no better;
- * or as retry() of meltproof/outbound does, within a budget and once in the whole chain (docs/tiers.md).
+ * A tier calls another and retries failures: unconditionally, three attempts in all, as simple clients do, or like
+ * retry() of meltproof/outbound, within a budget and at one tier of the chain only (docs/tiers.md).
  */
 import type { Chain } from '../../src/chain.ts'
 import type { RetryBudget } from '../../src/outbound/retry-budget.ts'
@@ -8,7 +8,7 @@ import type { Random } from '../random.ts'
 import type { FleetClock } from './clock.ts'
 import type { End, Front } from './front.ts'
 
-/** As the defaults of retry(). */
+/** The defaults of retry(). */
 const ATTEMPTS = 3
 const BASE_MS = 50
 const MOST_WAIT_MS = 1000
@@ -17,15 +17,15 @@ export interface Hop {
   readonly clock: FleetClock
   readonly front: Front
   readonly random: Random
-  /** An attempt is given up after so long, ms. */
+  /** Timeout of one attempt, ms. */
   readonly timeoutMs: number
-  /** Undefined: nobody counts retries. */
+  /** Undefined disables the retry budget and the retry marks. */
   readonly budget: RetryBudget | undefined
   /** @default 3 */
   readonly attempts?: number
 }
 
-/** `chain` is that of the request which the call is for. */
+/** `chain` is the chain of the request that makes the call. */
 export function callThrough(
   { clock, front, random, timeoutMs, budget, attempts = ATTEMPTS }: Hop,
   createdAt: number,

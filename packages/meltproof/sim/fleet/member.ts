@@ -1,4 +1,4 @@
-/** A place in a fleet, and the process that runs there: it starts, drains, crashes, hangs and starts anew. */
+/** One place in a fleet, and the process that runs there. The process starts, drains, crashes, hangs and restarts. */
 import { Advice } from '../../src/haproxy/advice.ts'
 import { type LoadReport, loadReport } from '../../src/server/response/load-report.ts'
 import { SteadyLoad } from '../../src/server/response/steady-load.ts'
@@ -10,23 +10,23 @@ import { Random } from '../random.ts'
 import type { Workload } from '../workload.ts'
 import { Driver, type FleetClock } from './clock.ts'
 
-/** What one try at one member came to. `refused`: nothing listens. `reset`: the process died. */
+/** The outcome of one try at one member. `refused`: no process listens. `reset`: the process died. */
 export type Outcome = 'answered' | 'failed' | 'shed' | 'refused' | 'reset'
 
 export interface Try {
-  /** As a client made it, ms. */
+  /** When the client made the request, ms. */
   readonly createdAt: number
-  /** Of a request that is a retry. */
+  /** The try is a retry. */
   readonly retried: boolean
-  /** `mark`: it is not to be tried again. */
+  /** `mark`: the request must not be tried again. */
   readonly over: (outcome: Outcome, atMs: number, report: LoadReport | undefined, mark: boolean) => void
 }
 
-/** A request in a process: what its own calls go by. */
+/** A request in a process. Its own calls inherit from it. */
 export interface FleetRequest extends InstanceRequest {
   readonly try: Try
   readonly member: Member
-  /** An answer that fails says that it is not to be tried again. */
+  /** A failing answer carries the mark that forbids retries. */
   mark: boolean
 }
 
@@ -36,17 +36,17 @@ export interface Process {
   readonly tuning?: GateTuning
 }
 
-/** A report is made so often at most (src/server/response/load-reports.ts), ms. */
+/** A report is made at most once in this time (src/server/response/load-reports.ts), ms. */
 const REPORT_EVERY_MS = 100
-/** Figures are looked at so often at most for agents (src/haproxy/agent.ts), ms. */
+/** Agents read the figures at most once in this time (src/haproxy/agent.ts), ms. */
 const ADVISE_EVERY_MS = 100
 
 export class Member {
   readonly id: number
-  /** `closed`: it finishes what it has, and listens no more. */
+  /** `closed`: it finishes its requests and no longer listens. */
   state: 'down' | 'up' | 'draining' | 'closed' = 'down'
   hangs = false
-  /** Requests that have come, sheds included; and those that were answered well. */
+  /** Requests that arrived, sheds included, and those answered well. */
   came = 0
   good = 0
   readonly #clock: FleetClock
@@ -84,7 +84,7 @@ export class Member {
     return this.#instance
   }
 
-  /** A new process, cold, with everything to learn. */
+  /** Starts a new, cold process that has learned nothing yet. */
   start(): void {
     const { workload, limiter, tuning } = this.#process
     const seed = this.#seed + 7919 * this.#starts++
@@ -105,7 +105,7 @@ export class Member {
     this.state = 'up'
   }
 
-  /** Gone at once, and with it whatever is open. */
+  /** Ends the process at once, with all its open requests. */
   crash(): void {
     this.state = 'down'
     this.#driver?.halt()
@@ -129,7 +129,9 @@ export class Member {
     this.#driver?.goOn()
   }
 
-  /** As guard.drain(): not ready at once, and serving until balancers know; then what is open is finished. */
+  /**
+   * Drains like guard.drain(): reports not ready at once, serves until balancers know, then finishes the open requests.
+   */
   drain(delayMs: number, ended: () => void): void {
     if (this.state !== 'up') return
     this.state = 'draining'
@@ -147,7 +149,7 @@ export class Member {
     })
   }
 
-  /** The try arrives at a time. What it returns tells the process that its client has gone. */
+  /** Delivers a try at `atMs`. Returns a function that informs the process that the client has gone. */
   take(one: Try, atMs: number): () => void {
     const instance = this.#instance
     if (instance === undefined || !this.listens) {
@@ -166,7 +168,7 @@ export class Member {
       })
   }
 
-  /** Its agent is asked by a balancer, and answers when the loop has time; not at all when there is nobody to answer. */
+  /** A balancer polls the agent, which answers once the loop has time. Without a listening process, no answer comes. */
   advise(atMs: number, hear: (line: string) => void): void {
     const instance = this.#instance
     if (instance === undefined || this.state === 'closed') return
@@ -189,7 +191,7 @@ export class Member {
     this.#driver!.wake()
   }
 
-  /** For answers that come back to a call of the process. */
+  /** Wakes the loop when a call that the process made is answered. */
   wake(): void {
     this.#driver?.wake()
   }

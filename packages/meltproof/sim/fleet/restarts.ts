@@ -1,7 +1,9 @@
-/** A rollout as Kubernetes does it with maxUnavailable 1: one after another drains, ends, starts and is ready again. */
+/**
+ * A rollout like Kubernetes' with maxUnavailable 1: one member after another drains, ends, starts and becomes ready.
+ */
 import type { Fleet } from './fleet.ts'
 
-/** As `drainDelayMs` by default. */
+/** The default of `drainDelayMs`. */
 const DRAIN_MS = 5000
 const READY_AFTER_MS = 3000
 

@@ -1,10 +1,10 @@
-/** A fleet whose autoscaler sees what its members tell, and makes more or fewer of them. */
+/** A fleet whose autoscaler reads the load that members report, and adds or removes members. */
 import { Autoscaler, TARGET } from '../autoscaler.ts'
 import type { LoadFigures } from '../../src/process-gate.ts'
 import { type Arm, type Fleet, type FleetPlan, simulateFleet } from './fleet.ts'
 import { full, type Service } from './services.ts'
 
-/** What the autoscaler looks at. `load`: as deploy/kubernetes/hpa.yaml; `CPU`: how busy the loops are. */
+/** The metrics of the autoscaler. `load`: as in deploy/kubernetes/hpa.yaml. `CPU`: how busy the loops are. */
 export const METRICS = {
   load: ({ utilisation, demand }) => utilisation * demand,
   CPU: ({ loop }) => loop,
@@ -16,7 +16,7 @@ const GROWS_MS = 20_000
 const STARTS_MS = 5000
 const DRAINS_MS = 5000
 
-/** How many there are to be after each evaluation, from the last before the load becomes `times` as much. */
+/** Returns the wanted members after each evaluation. The load becomes `times` as much after the first. */
 export function scaled(
   service: Service,
   arm: Arm,
@@ -48,5 +48,5 @@ export function scaled(
   return counts
 }
 
-/** As many as the load asks for after it has changed. */
+/** The members that the changed load needs. */
 export const right = (times: number): number => FIRST * times

@@ -1,24 +1,27 @@
-/** A fleet in trouble, what perfect balancing and admission would make of it, and how near to that a run came. */
+/** A fleet in trouble, the results of perfect balancing and admission, and how near to them a run came. */
 import type { FleetPlan, FleetResult } from './fleet.ts'
 
 export interface FleetScenario extends FleetPlan {
   readonly name: string
-  /** What could be answered well in second `s`; at most what is offered. */
+  /** Requests that could be answered well in second `s`, at most those offered. */
   readonly ideal: (s: number) => number
   /** When a member's capacity changes, s. */
   readonly changesAt?: readonly number[]
-  /** Before this second nothing is judged: proxies learn. @default 6 */
+  /** Proxies are still learning before this second, so it is not judged. @default 6 */
   readonly from?: number
 }
 
 export interface FleetFigures {
-  /** Goodput, as a share of the ideal. */
+  /** Goodput as a share of the ideal. */
   readonly good: number
-  /** Of what was offered: turned away by members or proxies; failed, lost, late or given up. */
+  /**
+   * Shares of the offered requests: refused by members or proxies (`shed`); failed, late or given up (`failed`). `lost`
+   * is a count.
+   */
   readonly shed: number
   readonly lost: number
   readonly failed: number
-  /** From the last change, s, until goodput is 97 % of the ideal in that second and on average over the two that follow. */
+  /** Seconds from the last change until goodput is 97 % of the ideal, both in that second and averaged over three. */
   readonly backAfter: number | undefined
 }
 

@@ -1,17 +1,17 @@
-/** What the members of simulated fleets do. Each can be slower than it should be, for a time or for good. */
+/** The work of members in simulated fleets. Each member can be slower than it should be, for a time or for good. */
 import { sharedCore } from '../core.ts'
 import { PARSE } from '../scenario-parts.ts'
 import { cpu5 } from '../scenarios.ts'
 import type { Step, Workload } from '../workload.ts'
 
-/** What of its usual speed is left at a time. */
+/** The share of its usual speed that a member has at a time. */
 export type Speed = (nowMs: number) => number
 export const full: Speed = () => 1
 export const constant =
   (speed: number): Speed =>
   () =>
     speed
-/** Four times slower, say, from one time to another, s. */
+/** The member has another speed, for example a quarter, between two times, s. */
 export const between =
   (speed: number, fromS: number, toS: number = Number.POSITIVE_INFINITY): Speed =>
   nowMs =>
@@ -19,12 +19,12 @@ export const between =
 
 export interface Service {
   readonly name: string
-  /** Requests a second of one member at full speed. */
+  /** Requests per second of one member at full speed. */
   readonly capacity: number
   readonly at: (speed: Speed, more?: Partial<Workload>) => Workload
 }
 
-/** `capacity` is of requests that use `cpuMs` of a core. Arrivals are the fleet's. */
+/** The fleet generates the arrivals, so the rate of each member is 0. */
 const service = (
   name: string,
   capacity: number,
@@ -39,7 +39,7 @@ const service = (
 /** 5 ms of CPU, in slices. */
 export const CPU: Service = service('5 ms of CPU', 1000 / (5 + PARSE), () => cpu5)
 
-/** So many connections to a database, for so long each; a slow member has slow queries. */
+/** Requests hold one of `connections` to a database for `ms`. A slow member has slow queries. */
 export const pooled = (connections: number, ms: number): Service =>
   service(
     `${connections} connections, ${ms} ms each`,
@@ -49,21 +49,21 @@ export const pooled = (connections: number, ms: number): Service =>
   )
 export const POOL: Service = pooled(10, 50)
 
-/** CPU before and after something with room for everybody. */
+/** CPU before and after a call to something with unlimited capacity. */
 export const AROUND_A_WAIT: Service = service(
   '2 ms of CPU around 30 ms of waiting',
   1000 / (2 + PARSE),
   () => (): Step[] => [{ cpu: 1 }, { wait: 30 }, { cpu: 1 }],
 )
 
-/** Next to no CPU, and much waiting: some ninety are in service before the core is full. */
+/** Hardly any CPU and long waits: about ninety requests are in service before the core is full. */
 export const WAITS: Service = service('2 ms of CPU around 200 ms of waiting', 1000 / (2 + PARSE), () => (): Step[] => [
   { cpu: 1 },
   { wait: 200 },
   { cpu: 1 },
 ])
 
-/** Fails at once from one time to another, s. */
+/** Fails at once between two times, s. */
 export const failing = (workload: Workload, fromS: number, toS: number): Workload => ({
   ...workload,
   steps: (random, nowMs) =>

@@ -1,12 +1,12 @@
 /**
  * AIMD (Chiu & Jain 1989) driven by CoDel's sign of congestion (Nichols & Jacobson 2012): when the least delay of an
- * interval of 100 ms stays above the target the limit falls to 0.9 of it, else one more. The delay is what service took
- * beyond the least ever seen, for a process does not see the queues behind it.
+ * interval of 100 ms stays above the target, the limit falls by a tenth, otherwise it grows by one. The delay is the
+ * service time beyond the least ever seen, because a process does not see the queues behind it.
  */
 import { type Sample, SampledLimiter } from './sampled-limiter.ts'
 
 const TARGET_MS = 5
-/** CoDel's target is a twentieth of its interval; for services slower than that, a twentieth of the service. */
+/** CoDel's target is a twentieth of its interval. For slower services it is a twentieth of the service time. */
 const TARGET_SHARE = 0.05
 
 export class AimdCodelLimiter extends SampledLimiter {

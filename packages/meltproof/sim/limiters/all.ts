@@ -1,4 +1,4 @@
-/** Every limiter that is compared, the one meltproof ships first. */
+/** All limiters that are compared. The one that meltproof ships comes first. */
 import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { AimdCodelLimiter } from './aimd-codel.ts'

@@ -1,8 +1,8 @@
 /**
- * BBR (Cardwell et al., ACM Queue 2016) with requests for packets: the limit is twice the most throughput of the last
- * ten round trips times the least service time of the last ten seconds; pacing gains of 1.25 and 0.75 take turns with
- * six at 1, startup doubles until throughput stops rising by a quarter, and a least time ten seconds old is taken anew
- * with four in service for 200 ms.
+ * BBR (Cardwell et al., ACM Queue 2016) with requests for packets. The limit is twice the highest throughput of the
+ * last ten round trips times the least service time of the last ten seconds. Pacing gains of 1.25 and 0.75 alternate
+ * with six of 1. Startup doubles the limit until throughput stops rising by a quarter. After ten seconds the least time
+ * is measured anew, with four in service for 200 ms.
  */
 import { Extreme, type Sample, SampledLimiter } from './sampled-limiter.ts'
 

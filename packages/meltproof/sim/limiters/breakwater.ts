@@ -1,8 +1,8 @@
 /**
- * Breakwater's credit pool (Cho et al., OSDI 2020): once a round trip, credits grow by a little while delay is below the
- * target, and shrink in proportion to the overshoot, by half at the most. There credits go to clients; here the pool is
- * the limit. Delay is what service took beyond the least of the last ten seconds; the target a half of that least, which
- * is what the paper's 80 us are to its services.
+ * Breakwater's credit pool (Cho et al., OSDI 2020): once per round trip, credits grow by a little while the delay is
+ * below the target, and otherwise shrink in proportion to the overshoot, at most by half. The paper hands the credits
+ * to clients; here the pool is the limit. The delay is the service time beyond the least of the last ten seconds. The
+ * target is half of that least time, in the same proportion as the paper's 80 us to its services.
  */
 import { Extreme, type Sample, SampledLimiter } from './sampled-limiter.ts'
 

@@ -1,7 +1,8 @@
 /**
- * Gradient2 of Netflix's concurrency-limits: the limit is multiplied by long-term over short-term service time, with a
- * tolerance of 1.5, plus room for a queue of 4; smoothed by 0.2. The long-term time is an average over 600 samples of a
- * window, sped up when load falls. Its bounds of 20 to 200 are widened to 1 to 10,000, as for all limiters.
+ * Gradient2 of Netflix's concurrency-limits. The limit is multiplied by the long-term over the short-term service time,
+ * with a tolerance of 1.5, plus room for a queue of 4, and smoothed by 0.2. The long-term time is an average over 600
+ * windows that adapts faster when the load falls. Its bounds of 20 to 200 are widened to 1 to 10,000, as for all
+ * limiters.
  */
 import { type Sample, SampledLimiter } from './sampled-limiter.ts'
 
@@ -18,7 +19,7 @@ export class Gradient2Limiter extends SampledLimiter {
   }
 
   protected update({ meanMs, mostInflight }: Sample): void {
-    // An average of the first ten, as there, and exponential after.
+    // As in Netflix's code: a plain average of the first ten, exponential afterwards.
     this.#samples++
     this.#longMs += (meanMs - this.#longMs) * (this.#samples <= 10 ? 1 / this.#samples : 2 / 601)
     if (this.#longMs / meanMs > 2) this.#longMs *= 0.95

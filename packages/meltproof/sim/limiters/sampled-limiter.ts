@@ -1,6 +1,6 @@
 /**
- * What the rival limiters have in common: service times gathered over a window, and a new limit at its end. They stand
- * behind the same interface and in the same gate as the limiter meltproof ships, so that only the limiters differ.
+ * The common part of the rival limiters: they gather service times over a window and set a new limit at its end. They
+ * use the same interface and gate as the limiter that meltproof ships, so that only the limiters differ.
  */
 import type { Limiter } from '../../src/admission/limiter/limiter.ts'
 
@@ -44,7 +44,7 @@ export abstract class SampledLimiter implements Limiter {
     this.#exact = Math.min(MOST, Math.max(least, limit))
   }
 
-  /** How long a window lasts at least, ms, when service takes `meanMs`. */
+  /** The least length of a window, ms, when service takes `meanMs`. */
   protected abstract windowMs(meanMs: number): number
   protected abstract update(sample: Sample): void
 
@@ -86,12 +86,12 @@ export abstract class SampledLimiter implements Limiter {
   limitCleared(): void {}
 }
 
-/** The same ceiling for all. */
+/** All limiters have the same ceiling. */
 const MOST = 10_000
-/** As in Netflix's WindowedLimit. */
+/** The value of Netflix's WindowedLimit. */
 const LEAST_SAMPLES = 10
 
-/** The least or the most of a quantity over the last so many milliseconds, in ten buckets. */
+/** The least or the most of a quantity over the last `overMs`, in ten buckets. */
 export class Extreme {
   readonly #sign: 1 | -1
   readonly #bucketMs: number
@@ -102,7 +102,7 @@ export class Extreme {
     this.#bucketMs = overMs / 10
   }
 
-  /** Adds a value and answers the extreme. */
+  /** Adds a value and returns the extreme. */
   add(nowMs: number, value: number): number {
     const signed = value * this.#sign
     const last = this.#buckets.at(-1)

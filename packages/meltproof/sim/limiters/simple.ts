@@ -1,30 +1,30 @@
 /**
- * The simplest limiter that could do: slow start until throughput ceases to rise, then rest there; every 16 s try half of
- * the limit, and keep it when throughput stays. What each further rule of the limiter that ships earns is told against it
- * (docs/admission-curves.md).
+ * The simplest limiter that could suffice. It doubles the limit until throughput stops rising, and then rests there.
+ * Every 16 s it tries half of the limit, and keeps it if throughput stays. The gain of each further rule in the shipped
+ * limiter is measured against this one (docs/admission-curves.md).
  */
 import type { Limiter } from '../../src/admission/limiter/limiter.ts'
 import { Extreme } from './sampled-limiter.ts'
 
 const INITIAL = 16
 const MOST = 10_000
-/** A measurement is no shorter, ms, and has no fewer answers, unless it takes longer than the longest. */
+/** A measurement has at least this length, ms, and this many answers, unless it takes longer than the longest. */
 const SHORTEST_MS = 20
 const LONGEST_MS = 1000
 const ANSWERS = 24
-/** Throughput this much higher than the best so far: it still rises with the limit. */
+/** Above this multiple of the best so far, throughput still rises with the limit. */
 const RISES = 1.15
-/** So many measurements in a row without that end the search. */
+/** This many flat measurements in a row end the search. */
 const FLAT = 2
-/** Less than this share of the best: the limit is below the knee. */
+/** Below this share of the best, the limit is below the knee. */
 const FELL = 0.85
 const PROBE_EVERY_MS = 16_000
-/** The limit is no less than this much work, ms: where the loop is busy, and elsewhere. */
+/** The limit holds at least this much work, ms, on a busy loop and elsewhere. */
 const FLOOR_LOOP_MS = 50
 const FLOOR_ELSEWHERE_MS = 100
-/** The loop is the scarce thing when it is busy for this share of the time. */
+/** The loop is the scarce resource when it is busy for this share of the time. */
 const BUSY = 0.9
-/** A limit that has not been reached for so long is forgotten, ms. */
+/** A limit that was not reached for this long is forgotten, ms. */
 const FORGET_MS = 5000
 
 export class SimpleLimiter implements Limiter {
@@ -36,7 +36,7 @@ export class SimpleLimiter implements Limiter {
   #bound = false
   #unboundAt = Number.NEGATIVE_INFINITY
   #meanMs = 0
-  /** The loop in the last measurement. */
+  /** How busy the loop was in the last measurement. */
   #busy = 0
   #best = new Extreme('most', PROBE_EVERY_MS)
   #bestRate = 0
@@ -44,7 +44,7 @@ export class SimpleLimiter implements Limiter {
   #restLimit = INITIAL
   #probeAt = 0
   #settlesAt = 0
-  // The measurement under way.
+  // The current measurement.
   #answers = 0
   #dropped = false
   #from = 0
@@ -103,7 +103,7 @@ export class SimpleLimiter implements Limiter {
     const elapsedMs = nowMs - this.#from
     if (elapsedMs < Math.max(SHORTEST_MS, Math.min(3 * this.#meanMs, LONGEST_MS))) return
     if (this.#answers < ANSWERS && elapsedMs < Math.max(LONGEST_MS, 4 * this.#meanMs)) return
-    // Nobody was answered and nobody gave up: that says nothing.
+    // No answer and no dropped request: the measurement says nothing.
     if (this.#answers === 0 && !this.#dropped) return
     this.#busy = (this.#busyMs() - this.#busyThen) / elapsedMs
     this.#dropped = false
@@ -117,7 +117,7 @@ export class SimpleLimiter implements Limiter {
     this.#busyThen = this.#busyMs()
   }
 
-  /** Once those admitted under the limit before have left. */
+  /** True once the requests admitted under the previous limit have left. */
   #settled(nowMs: number): boolean {
     if (this.#settlesAt === 0) return true
     if (nowMs < this.#settlesAt || this.#inService > this.#limit) return false
@@ -148,7 +148,7 @@ export class SimpleLimiter implements Limiter {
       if (nowMs >= this.#probeAt) this.#tryHalf(nowMs)
     } else if (rate >= FELL * this.#bestRate) this.#tryHalf(nowMs)
     else if (rate < this.#bestRate * 0.6 && this.#busy < BUSY) {
-      // In proportion to the limit: the knee is further up.
+      // Throughput fell in proportion to the limit, so the knee is higher.
       this.#limit = this.#restLimit
       this.#search()
     } else this.#rest(this.#restLimit, nowMs)

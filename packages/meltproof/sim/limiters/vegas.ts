@@ -1,7 +1,7 @@
 /**
- * TCP Vegas (Brakmo & Peterson 1995) as Netflix's concurrency-limits applies it to requests (VegasLimit): the queue is
- * estimated as L (1 - rttNoLoad / rtt) and kept between alpha and beta, both of which grow with log10 L. The no-load time
- * is the least seen, taken anew every 30 L samples.
+ * TCP Vegas (Brakmo & Peterson 1995) as Netflix's concurrency-limits applies it to requests (VegasLimit). It estimates
+ * the queue as L (1 - rttNoLoad / rtt), and keeps it between alpha and beta, which grow with log10 L. The no-load time
+ * is the least seen, measured anew every 30 L samples.
  */
 import { type Sample, SampledLimiter } from './sampled-limiter.ts'
 

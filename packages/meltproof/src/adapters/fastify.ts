@@ -5,8 +5,10 @@ interface FastifyRequest {
   readonly raw: object
   readonly routeOptions?: { readonly url?: string | undefined }
 }
+/** The request comes before the reply, but after the socket if @fastify/websocket calls the handler. */
+type HandlerArguments = (Partial<FastifyRequest> | undefined)[]
 interface FastifyRoute {
-  handler: (this: unknown, request: FastifyRequest, reply: unknown) => unknown
+  handler: (this: unknown, ...args: HandlerArguments) => unknown
 }
 interface FastifyLike {
   // biome-ignore lint/suspicious/noExplicitAny: Fastify's own signatures are overloaded by hook.
@@ -21,10 +23,10 @@ export async function meltproof(app: FastifyLike): Promise<void> {
   // After meltproof has answered in a handler's place, only the handler's promise shows when it ends.
   app.addHook('onRoute', (route: FastifyRoute) => {
     const { handler } = route
-    route.handler = function (request, reply) {
-      const result = handler.call(this, request, reply)
+    route.handler = function (...args) {
+      const result = handler.apply(this, args)
       if (result instanceof Promise) {
-        const ended = (): void => handlerEnded(request.raw)
+        const ended = (): void => handlerEnded(args.find(each => each?.raw !== undefined)?.raw)
         result.then(ended, ended)
       }
       return result

@@ -5,7 +5,7 @@ import { handlerEnded, nameRoute } from '../request-notes.ts'
 interface HonoContext {
   readonly env?: { readonly incoming?: object }
   readonly req: { readonly routePath?: string; readonly matchedRoutes?: readonly { readonly path: string }[] }
-  /** What the handler threw; by then `onError` has answered. */
+  /** The error that the handler threw; `onError` has already answered it. */
   readonly error?: unknown
   res: Response
   text(text: string, status: number): Response

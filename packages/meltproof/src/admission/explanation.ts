@@ -21,7 +21,7 @@ export function explainLimit(limit: number, reason: LimitReason): string {
 const WHY_LIMITED: Readonly<Record<Exclude<LimitReason, 'none'>, string>> = {
   set: 'the app set this limit',
   suspected:
-    'requests took longer the more were in service; meltproof holds the number for up to a second to see whether this continues',
+    'requests took longer as more were in service; meltproof holds that number for up to a second to see whether this continues',
   loop: 'with more, the event loop was never idle, and requests only waited for each other',
   contention:
     'with more, requests waited for each other outside the event loop (a connection pool, a database, the thread pool)',

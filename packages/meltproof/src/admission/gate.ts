@@ -52,7 +52,7 @@ export const GATE_TUNING: GateTuning = {
 /** For runs of a limiter and outbound calls: with `few: 0` no entry waits longer than `maxWaitMs`. */
 export const PROMPT_TUNING: GateTuning = { ...GATE_TUNING, few: 0 }
 
-/** For work that may wait without a time limit: the queue never counts as standing. Callers must limit what waits. */
+/** For work that may wait without a time limit: the queue never counts as standing. Callers must limit its length. */
 export const PATIENT_TUNING: GateTuning = {
   ...GATE_TUNING,
   drains: Number.POSITIVE_INFINITY,
@@ -200,7 +200,7 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /** Whether quick work may start above the limit, up to twice the limit. A busy loop gives it a fifth of its time. */
+  /** True if quick work may start above the limit, up to twice it: while the loop is busy, in a fifth of its time. */
   #passesBy(entry: E, nowMs: number): boolean {
     const { kind, client, quickMs } = this.#hooks
     if (this.#held || this.#inflight - this.uncounted >= 2 * this.countedLimit) return false
@@ -214,7 +214,7 @@ export class Gate<E extends Entry> {
     return true
   }
 
-  /** Whether quick work of this kind may exceed the limit now, while the loop is busy. */
+  /** True if quick work of this kind may exceed the limit now, while the loop is busy. */
   mayPass(kind: number, nowMs: number): boolean {
     if (this.#held || this.#limiter.loopHasRoom === undefined) return false
     this.#passingMs = Math.min(MOST_PASSING_MS, this.#passingMs + PASSING_SHARE * (nowMs - this.#passedAt))
@@ -237,9 +237,7 @@ export class Gate<E extends Entry> {
     return this.#waiting.size === 0 && !this.#closed
   }
 
-  /**
-   * The reason for which {@link offer} would shed a request now, at almost no cost. Undefined if only offer() can tell.
-   */
+  /** The reason why {@link offer} would shed a request now, at almost no cost. Undefined if only offer() can decide. */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#closed) return 'closing'
     return this.#waiting.size === 0 ? undefined : this.#queue.refuses(nowMs, kind, client)
@@ -309,8 +307,8 @@ export class Gate<E extends Entry> {
     if (this.queued === 0) return
     this.#limiter.tick(nowMs)
     this.#shedTooLate(nowMs)
-    // Since nothing is in service, other work of this process took the time. Requests may take as much, divided by the
-    // number that started before it: they may have left that work behind.
+    // Nothing is in service, so other work of this process took the time. Requests may take as much, divided by the
+    // number that started before it, because those may have caused that work.
     const idleMs = this.#inflight === 0 ? nowMs - Math.max(this.#pumpedAt, this.#changedAt) : 0
     const otherMs = idleMs / Math.max(1, this.#pumped)
     this.#pumped = 0
@@ -402,12 +400,14 @@ export class Gate<E extends Entry> {
   #setBound(nowMs: number): void {
     if (this.#bound) return
     this.#bound = true
+    this.#queue.isBound = true
     this.#limiter.limitReached(nowMs)
   }
 
   #setUnbound(nowMs: number): void {
     if (!this.#bound) return
     this.#bound = false
+    this.#queue.isBound = false
     this.#limiter.limitCleared(nowMs)
   }
 

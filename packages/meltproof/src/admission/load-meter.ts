@@ -101,7 +101,7 @@ export class LoadMeter {
     return this.#measured(nowMs, limit).utilisation
   }
 
-  /** Rates over the interval of {@link utilisation}. Undefined if that is too short, or mostly without requests. */
+  /** Rates over the interval of {@link utilisation}. Undefined if it is too short, or mostly without requests. */
   rates(nowMs: number, limit: number | undefined): Rates | undefined {
     const { since } = this.#measured(nowMs, limit)
     const elapsedMs = nowMs - since.fromMs

@@ -21,7 +21,7 @@ export type ShedBudgetLike = Pick<ShedBudget, 'spent' | 'spentAll' | 'interrupte
 
 export class ShedBudget {
   readonly #busyMs: () => number
-  /** Cumulative CPU time of the loop, ms. On a shared core it is less than the busy time. Only this time refills the budget. */
+  /** Cumulative CPU time of the loop, ms: less than busy time on a shared core. Only CPU time refills the budget. */
   readonly #cpuMs: () => number
   #creditMs = MOST_CREDIT_MS
   #refilledAt = 0

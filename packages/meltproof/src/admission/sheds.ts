@@ -25,7 +25,7 @@ export interface Fullness {
 export interface LastShed extends Fullness {
   readonly reason: ShedReason
   readonly atMs: number
-  /** What was full, if the request was shed to save memory. */
+  /** Names the memory that was full, if the request was shed to save memory. */
   readonly memory: string | undefined
 }
 

@@ -92,7 +92,7 @@ export function oneOf(all: readonly GuardStats[], gone: readonly Counted[]): Gua
   return { ...together(all), ...countedTogether([...all, ...gone]), ...load }
 }
 
-/** A figure may be missing: two processes have stalls at different places. */
+/** Combines figures by name. Each process may lack some: the stalls of two processes are at different places. */
 function together<T extends object>(all: readonly T[]): T {
   const names = new Set(all.flatMap(Object.keys))
   const valuesOf = (name: string): unknown[] =>

@@ -9,7 +9,7 @@ import { Siblings } from './siblings.ts'
 
 interface ProcessAnswer {
   readonly ready: boolean
-  /** Whether the process owns the port. */
+  /** True if the process owns the port. */
   readonly holds: boolean
   /** Absent before a server of the process has listened. */
   readonly stats?: GuardStats
@@ -70,7 +70,7 @@ export class Workers {
   }
 
   together(): Promise<Together> {
-    // One query at a time: a late answer must not bring back a process that has ended meanwhile.
+    // One query at a time: a late answer must not bring back a process that has ended since.
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })
@@ -98,7 +98,7 @@ export class Workers {
     return this.#siblings !== undefined
   }
 
-  /** Whether another process may own the port, because it says so or does not answer. */
+  /** True if another process says that it owns the port, or does not answer. */
   async mayBeHeld(): Promise<boolean> {
     if (this.#siblings === undefined) return cluster.worker !== undefined && cluster.worker.id !== 1
     const others = await this.#siblings.ask({ whetherItHolds: true })
@@ -126,7 +126,7 @@ export class Workers {
     for (const [pid, answer] of await this.#shareCounters(siblings, own)) {
       const told = answer ?? this.#known.get(pid)
       if (told !== undefined) known.set(pid, told)
-      // Another worker may have taken the port meanwhile, and have newer counters.
+      // Another worker may have taken the port since, and have newer counters.
       if (answer?.carried && answer.carried.version >= this.#carried.version) this.#carried = answer.carried
     }
     const gone = [...this.#known].filter(([pid]) => !known.has(pid))

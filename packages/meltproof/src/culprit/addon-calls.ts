@@ -28,7 +28,7 @@ export function watchAddons(): void {
   }
 }
 
-/** @param loaded the first argument of `process.dlopen()`, whose exports are those of the addon then */
+/** @param loaded the first argument of `process.dlopen()`, whose exports are the addon's after the call */
 export function watchAddon(loaded: unknown): void {
   const { exports } = (loaded ?? {}) as { exports?: unknown }
   if (typeof exports !== 'object' || exports === null || watched.has(exports)) return
@@ -36,7 +36,7 @@ export function watchAddon(loaded: unknown): void {
   watchExports(exports)
 }
 
-/** Reports such calls to `onCaught` until the returned function is called. */
+/** Reports calls of addons to `onCaught` until the returned function is called. */
 export function noticeAddonCalls(sharedWords: Int32Array, onCaught: Caught): () => void {
   words = sharedWords
   caught = onCaught

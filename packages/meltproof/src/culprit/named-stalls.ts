@@ -43,7 +43,7 @@ export class NamedStalls {
   }
 }
 
-/** A text such as `812 ms for GET /invoices (trace 0af7651916cd43dd8448eb211c80319c): renderInvoice, src/invoice.js:88`. */
+/** A text such as `812 ms for GET /invoices (trace 0af7651916cd43dd...): renderInvoice, src/invoice.js:88`. */
 export function stallText({ fromMs, toMs, place, route, traceId, requestId }: NamedStall): string {
   const id = traceId === undefined ? requestId && ` (request ${requestId})` : ` (trace ${traceId})`
   return `${Math.round(toMs - fromMs)} ms${route === undefined ? '' : ` for ${route}${id ?? ''}`}: ${place}`

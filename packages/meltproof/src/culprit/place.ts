@@ -1,6 +1,6 @@
 /**
- * Decides which place in the code blocked the loop during a stall, from the stacks that were sampled meanwhile. A place
- * is named only if it certainly ran for more than half of the stall; otherwise it is unknown. Pure.
+ * Decides which place in the code blocked the loop during a stall, from the stacks that were sampled during the stall.
+ * A place is named only if it certainly ran for more than half of the stall; otherwise it is unknown. Pure.
  */
 
 export interface Frame {
@@ -21,7 +21,7 @@ export interface Sample {
   readonly toMs: number
   /** The frames of the app, outermost first. */
   readonly frames: readonly Frame[]
-  /** What the innermost of these frames had called. */
+  /** The function of Node or V8 that the innermost of these frames had called. */
   readonly cause: string | undefined
   /** The request for which the code was running. */
   readonly request: object | undefined

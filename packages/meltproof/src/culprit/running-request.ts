@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { routeOf } from '../request-notes.ts'
-import { setRequestContext } from '../signals/named-stalls.ts'
+import { type RunningRequest, setRequestContext } from '../signals/named-stalls.ts'
 
 const CHEAP_SINCE_NODE = 24
 /** The trace id in a `traceparent` header (W3C Trace Context). */
@@ -13,24 +13,24 @@ const TRACE_ID = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-/
 /** Ids from clients are printed, so others than these are ignored. */
 const PLAIN_ID = /^[\w.:/+=@-]{1,128}$/
 
-let storage: AsyncLocalStorage<object> | undefined
-let running: object | undefined
+let storage: AsyncLocalStorage<RunningRequest> | undefined
+let running: RunningRequest | undefined
 
 /** Follows requests until the returned function is called. */
 export function followRequests(): () => void {
   const isCheap = Number(process.versions.node.split('.')[0]) >= CHEAP_SINCE_NODE
-  const contexts = isCheap ? new AsyncLocalStorage<object>() : undefined
+  const contexts = isCheap ? new AsyncLocalStorage<RunningRequest>() : undefined
   storage = contexts
-  setRequestContext(contexts === undefined ? runFirstStretch : (request, handle) => contexts.run(request, handle))
+  setRequestContext(contexts === undefined ? runFirstStretch : (entered, handle) => contexts.run(entered, handle))
   return () => {
     setRequestContext(undefined)
     storage = undefined
   }
 }
 
-function runFirstStretch(request: object, handle: () => boolean): boolean {
+function runFirstStretch(entered: RunningRequest, handle: () => boolean): boolean {
   const outer = running
-  running = request
+  running = entered
   try {
     return handle()
   } finally {
@@ -38,8 +38,9 @@ function runFirstStretch(request: object, handle: () => boolean): boolean {
   }
 }
 
+/** Undefined outside a request, and once its response has closed. */
 export function runningRequest(): object | undefined {
-  return storage === undefined ? running : storage.getStore()
+  return (storage === undefined ? running : storage.getStore())?.request
 }
 
 /** `GET /invoices/:id`, or the path when no route is named. */

@@ -11,7 +11,7 @@ export const CONNECTED = 3
 
 /** Indexes of times in the shared Float64Array, ms of the system's monotonic clock. */
 export const BEAT_AT = 0
-/** When the watcher will take a sample, unless a beat comes before. */
+/** When the watcher will take a sample, unless a beat arrives first. */
 export const DUE_AT = 1
 export const ASKED_AT = 2
 

@@ -3,29 +3,44 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } fro
 import { findSourceMap, SourceMap } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { quietly } from '../warnings.ts'
 import type { Place } from './place.ts'
 
-const MOST_FILES = 50
-const MOST_MAP_BYTES = 20_000_000
+/** A map blocks the main thread while it is read and decoded: for an estimated 30 to 60 ms if it has this size. */
+const MOST_MAP_BYTES = 2_000_000
+const MOST_RESOLVED = 500
 /** The comment with the path of the map is looked for in the last bytes of a file. Inline maps are not read. */
 const TAIL_BYTES = 4096
 
-const maps = new Map<string, SourceMap | undefined>()
+type Lines = Pick<Place, 'file' | 'line' | 'lastLine'>
+
+/** The lines of the source, by the place in the generated file. */
+const resolved = new Map<string, Lines>()
+/** The last map that was read. A map takes many times the size of its file, so the garbage collector may free it. */
+let latest: { readonly file: string; readonly map: WeakRef<SourceMap> } | undefined
 
 /** Returns the same place if there is no map. */
 export function sourceOf(place: Place): Place {
-  try {
-    const map = mapOf(place.file)
-    if (map === undefined) return place
-    const first = entryOf(map, place.line, place.column)
-    if (first === undefined) return place
-    const last = place.lastLine === place.line ? first : entryOf(map, place.lastLine, 1)
-    const file = fileOf(first.source, place.file)
-    if (file === undefined) return place
-    return { ...place, file, line: first.line, lastLine: Math.max(first.line, last?.line ?? first.line) }
-  } catch {
-    return place
+  const { file, line, column, lastLine } = place
+  const key = `${line}:${column}-${lastLine} ${file}`
+  let lines = resolved.get(key)
+  if (lines === undefined) {
+    lines = quietly(() => linesOf(place)) ?? { file, line, lastLine }
+    if (resolved.size >= MOST_RESOLVED) resolved.clear()
+    resolved.set(key, lines)
   }
+  return { ...place, ...lines }
+}
+
+function linesOf(place: Place): Lines | undefined {
+  const map = mapOf(place.file)
+  if (map === undefined) return undefined
+  const first = entryOf(map, place.line, place.column)
+  if (first === undefined) return undefined
+  const last = place.lastLine === place.line ? first : entryOf(map, place.lastLine, 1)
+  const file = fileOf(first.source, place.file)
+  if (file === undefined) return undefined
+  return { file, line: first.line, lastLine: Math.max(first.line, last?.line ?? first.line) }
 }
 
 function entryOf(
@@ -48,9 +63,8 @@ function mapOf(file: string): SourceMap | undefined {
   // Only Node knows the maps of loaders, and only with source maps enabled.
   const known = findSourceMap(file)
   if (known !== undefined) return known
-  if (maps.has(file)) return maps.get(file)
-  const found = mapBeside(file)
-  if (maps.size < MOST_FILES) maps.set(file, found)
+  const found = (latest?.file === file ? latest.map.deref() : undefined) ?? mapBeside(file)
+  if (found !== undefined) latest = { file, map: new WeakRef(found) }
   return found
 }
 

@@ -1,4 +1,4 @@
-/** Reads the stack of the running code: the frames of the app, and what the innermost one had called. */
+/** Reads the stack of the running code: the frames of the app, and the function that the innermost one had called. */
 import { realpathSync } from 'node:fs'
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,9 +8,10 @@ import type { Frame, Sample } from './place.ts'
 /** Deeper stacks are rare, and their outermost frames are Node's. */
 const MOST_FRAMES = 200
 
-const FOLDER = fileURLToPath(new URL('..', import.meta.url))
+/** Undefined in a CommonJS bundle, where `import.meta.url` is missing. */
+const FOLDER = quietly(() => fileURLToPath(new URL('..', import.meta.url)))
 /** meltproof's own frames are never the culprit. In an app bundled into one file they cannot be distinguished. */
-const OURS = /[\\/]meltproof[\\/](?:src|dist)[\\/]$/.test(FOLDER) ? FOLDER : undefined
+const OURS = FOLDER !== undefined && /[\\/]meltproof[\\/](?:src|dist)[\\/]$/.test(FOLDER) ? FOLDER : undefined
 const LIBRARIES = `${sep}node_modules${sep}`
 /** Node loads this module too, but that is the start of the app. */
 const MAIN = quietly(() => realpathSync(process.argv[1]!))

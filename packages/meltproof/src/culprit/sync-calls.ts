@@ -1,8 +1,8 @@
 /**
- * V8 does not interrupt native code: JSON, files, hashes, addons. The main thread samples its stack only after that,
- * when the code may be some lines further on. So such functions are replaced by wrappers. When the function returns,
- * its wrapper checks whether the watcher has asked meanwhile; then the caller is the culprit. This costs two reads of a
- * word per call.
+ * V8 does not interrupt native code: JSON, files, hashes, addons. The main thread samples its stack only when native
+ * code returns, when the app's code may be some lines further on. So such functions are replaced by wrappers. When the
+ * function returns, its wrapper checks whether the watcher asked during the call; if so, the caller is the culprit.
+ * This costs two reads of a word per call.
  */
 import { fstatSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -64,8 +64,8 @@ export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
 }
 
 /**
- * True for a terminal or a file. To pipes and sockets Node usually writes when they have room. Reading `process.stdout`
- * would make them non-blocking, which an app notices that writes to the descriptor itself.
+ * True for a terminal or a file. Node usually writes to pipes and sockets when they have room. Reading `process.stdout`
+ * would make them non-blocking, which affects an app that writes to the descriptor itself.
  */
 function waitsForWrites(fd: number): boolean {
   const stat = quietly(() => fstatSync(fd))
@@ -81,7 +81,7 @@ function noticing(original: Method, what: string, words: Int32Array, caught: Cau
   }
 }
 
-/** These wrappers have fixed parameters, which is faster: no other functions are called as often. */
+/** These wrappers have fixed parameters, which is faster: apps call no other functions as frequently. */
 function watchJson(words: Int32Array, caught: Caught): (() => void)[] {
   const { parse, stringify } = JSON
   const sized = (name: string, text: unknown): string =>

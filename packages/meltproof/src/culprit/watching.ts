@@ -45,7 +45,7 @@ export class Watching {
   #saidInspector = false
   #closed = false
 
-  /** @throws what Node throws if the process may not start a worker thread */
+  /** @throws Node's error if the process may not start a worker thread */
   constructor(thresholdMs: number, say: Warn, lastingMs: readonly number[] = LASTING_MS) {
     this.#thresholdMs = thresholdMs
     this.#say = say

@@ -1,6 +1,6 @@
 /**
  * A connection to PostgreSQL or MySQL under bound(). Both have one rule (docs/databases.md): a deadline ends work,
- * never cleanup. pg-client.ts and mysql2-connection.ts contain what differs between the drivers.
+ * never cleanup. pg-client.ts and mysql2-connection.ts contain the differences between the drivers.
  */
 import { Budget } from '../deadline/budget.ts'
 import { currentBudget, openBudget } from '../deadline/context.ts'
@@ -63,7 +63,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   #broken: Error | undefined
   #brokenTimer: FairTimer | undefined
   #untidy = false
-  /** Why the connection is closed when it comes back to the pool. */
+  /** Why the connection is closed when it returns to the pool. */
   #unfit: Error | undefined
   #discarded: MeltproofError | undefined
   #stopReplacing: (() => boolean) | undefined
@@ -75,7 +75,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
 
   /** Cancels the running statement; undefined when that is impossible. */
   protected abstract cancellation(): Cancellation | undefined
-  /** Whether a transaction is open, as the server reported last. */
+  /** True if a transaction is open, as the server reported last. */
   protected abstract inTransaction(): boolean
   /** Calls `done` when {@link inTransaction} is up to date. */
   protected abstract askTransaction(done: () => void): void
@@ -187,7 +187,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     if (this.#loan?.single === false) this.#unfit ??= reason
   }
 
-  /** Called when the turn of a statement comes that is not sent, because its time has run out. */
+  /** Called in the turn of a statement that is not sent, because its time has run out. */
   protected passedOver(text: string, reason: Error): void {
     this.#spoil(reason)
     if (this.inTransaction()) this.#break(reason)
@@ -229,7 +229,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#untidy = false
   }
 
-  /** Without a pool, a timer waits for the ROLLBACK. A pooled connection is closed when it comes back. */
+  /** Without a pool, a timer waits for the ROLLBACK. A pooled connection is closed when it returns to the pool. */
   #expectRollback(): void {
     this.#brokenTimer?.cancel()
     this.#brokenTimer = startFairTimer(GRACE_MS, () => {

@@ -78,7 +78,7 @@ export class BoundPool<Connection> {
 }
 
 /**
- * Returns a function that tells whether a pool method for a single query is running. Such a method requests its
+ * Returns a function that returns true while a pool method for a single query runs. Such a method requests its
  * connection before it returns.
  */
 export function watchSingleQueries<Name extends string>(

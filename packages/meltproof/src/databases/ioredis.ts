@@ -13,7 +13,7 @@ import { type Duplicable, unblocking } from './redis-unblock.ts'
 export interface RedisLimits {
   /**
    * How long a command may take. Milliseconds. A budget shortens the time. Commands that wait on purpose (BLPOP, XREAD
-   * with BLOCK, WAIT) are limited only by the budget. @default 10_000
+   * with BLOCK, WAIT) are limited only by the budget; once sent to a Cluster, by nothing. @default 10_000
    */
   readonly commandMs?: number | false
 }
@@ -34,14 +34,16 @@ export function bound<T extends object>(client: T, limits: RedisLimits = {}): T 
   return client
 }
 
-/** Commands that ioredis sends itself on a new connection; failing one would break the connection. */
+/** Commands that ioredis sends itself, one by one, on a new connection; failing one would break the connection. */
 const HANDSHAKE: ReadonlySet<string> = new Set(['auth', 'hello', 'info', 'select', 'client', 'readonly'])
 /** After their answer the connection only receives messages. */
 const LISTENING: ReadonlySet<string> = new Set(['subscribe', 'psubscribe', 'ssubscribe', 'monitor'])
-const BLOCKING = new Set('blpop brpop brpoplpush blmove blmpop bzpopmin bzpopmax bzmpop wait waitaof'.split(' '))
+const BLOCKING = new Set(
+  'blpop brpop brpoplpush blmove blmovem blmpop bzpopmin bzpopmax bzmpop wait waitaof'.split(' '),
+)
 const MAY_BLOCK = new Set(['xread', 'xreadgroup'])
 
-/** True for a command that waits on purpose, or changes the use of the connection: only a budget limits it. */
+/** True for a command that waits on purpose, or that makes the connection a subscriber: only a budget limits it. */
 function waitsOnPurpose(name: string, args: readonly unknown[]): boolean {
   if (BLOCKING.has(name) || LISTENING.has(name)) return true
   return MAY_BLOCK.has(name) && args.some(arg => typeof arg === 'string' && arg.toLowerCase() === 'block')
@@ -50,10 +52,15 @@ function waitsOnPurpose(name: string, args: readonly unknown[]): boolean {
 function patch(redis: Redis, commandMs: number): void {
   const original = redis.sendCommand
   const seen = new WeakSet<Command>()
-  /** Commands that are not sent any more, because their callers have an error. */
+  /** Commands that are not sent any more, because their callers got an error. */
   const givenUp = new WeakSet<Command>()
-  /** A pipeline is sent as a whole or not at all: if a command were missing, answers would go to the wrong commands. */
-  const refusedPipelines = new WeakMap<object, Error | undefined>()
+  /**
+   * The decision on the first command of each pipeline. A pipeline is sent as a whole or not at all: if a command were
+   * missing, answers would go to the wrong commands.
+   */
+  const pipelines = new WeakMap<object, Budget | Error>()
+  /** A cluster does not show to which node it has sent a command, so a wait cannot be ended. */
+  const isCluster = 'nodes' in redis
   const graces = new Graces()
   const close = (): void => {
     // In other states there is nothing to close.
@@ -61,19 +68,23 @@ function patch(redis: Redis, commandMs: number): void {
   }
   const state = new RedisState(close)
   redis.on?.('close', () => state.gone())
-  // On a new connection ioredis subscribes and selects its database again, in the context of the call that connected: a
-  // request that has ended must not refuse that.
+  // On a new connection ioredis subscribes and selects its database again, in the context of the call that connected.
+  // The budget of that call may have ended, and must not refuse these commands.
   const { connect } = redis
   if (typeof connect === 'function') redis.connect = (...args) => unbounded(() => connect.apply(redis, args))
 
-  const open = (name: string, waits: boolean, parent: Budget | undefined): Budget | Error => {
+  /** `first` is the budget of the first command of the pipeline, if that is sent. */
+  const open = (name: string, waits: boolean, parent: Budget | undefined, first?: Budget): Budget | Error => {
     const given = { phase: 'command', what: `the Redis command ${name.toUpperCase()}` } as const
     const budget = openBudget(waits ? Number.POSITIVE_INFINITY : commandMs, { ...given, parent })
     // A command that waits on purpose has no limit, and is no cleanup.
-    return budget instanceof Budget || waits ? budget : graces.open(parent, given, budget)
+    const opened = budget instanceof Budget || waits ? budget : graces.open(parent, given, budget)
+    if (opened instanceof Budget || first === undefined) return opened
+    // The command must be sent with its pipeline, so it gets as much time as the first one.
+    return new Budget(first.limitMs, given)
   }
 
-  /** Ends a wait. Redis must give no data to a caller that has left; data that it has sent by then is delivered. */
+  /** Ends a wait. Redis must give no data to a caller that has left; data that it has already sent is delivered. */
   const endWait = (command: Command, id: Promise<unknown> | undefined, reason: Error): void => {
     const closed = (): void => command.reject(reason)
     const over = (): void => void redis.removeListener?.('close', closed)
@@ -90,7 +101,7 @@ function patch(redis: Redis, commandMs: number): void {
     if (LISTENING.has(command.name.toLowerCase())) redis.stream?.destroy()
   }
 
-  /** Requests the id of this connection, with which another one can unblock the command that follows. */
+  /** Requests the id of this connection, with which another connection can unblock the command that follows. */
   const idBefore = (command: Command): Promise<unknown> | undefined => {
     // Inside a MULTI no command waits, and the request for the id would become part of the transaction.
     if (state.isIn('multi')) return undefined
@@ -105,32 +116,41 @@ function patch(redis: Redis, commandMs: number): void {
     const name = command.name.toLowerCase()
     // ioredis passes a waiting command here again when the connection becomes ready.
     if (givenUp.has(command) && stream === undefined) return command.promise
-    if (seen.has(command) || (redis.status === 'connect' && HANDSHAKE.has(name))) return send()
+    const isHandshake = redis.status === 'connect' && stream === undefined && HANDSHAKE.has(name)
+    if (seen.has(command) || isHandshake) return send()
     seen.add(command)
     const waits = waitsOnPurpose(name, command.args)
     // QUIT is sent even if its caller got an error; otherwise the client would stay connected, or reconnect.
     const isKept = name === 'quit' && stream === undefined
     // Auto-pipelining sends all commands in the context of the first one, whose budget does not apply to the others.
     const parent = redis.options.enableAutoPipelining === true ? undefined : currentBudget()
-    const budget = refusedPipelines.get(stream ?? command) ?? state.refusal(name) ?? open(name, waits, parent)
-    if (stream !== undefined && !refusedPipelines.has(stream)) {
-      refusedPipelines.set(stream, budget instanceof Budget ? undefined : budget)
-    }
+    const decided = stream && pipelines.get(stream)
+    const budget =
+      decided instanceof Budget
+        ? open(name, waits, parent, decided)
+        : (decided ?? state.refusal(name, stream !== undefined) ?? open(name, waits, parent))
+    if (stream !== undefined && decided === undefined) pipelines.set(stream, budget)
     if (!(budget instanceof Budget)) {
       state.late(name, budget)
       command.reject(budget)
-      // With command tracing, send() returns a promise of its own, which rejects as well.
+      // With command tracing, send() returns another promise, which rejects as well.
       if (isKept) Promise.resolve(send()).catch(() => {})
       return command.promise
     }
-    const id =
-      waits && parent !== undefined && stream === undefined && !LISTENING.has(name) ? idBefore(command) : undefined
-    budget.onEnd(reason => {
+    const waitsForData = waits && !LISTENING.has(name)
+    const canBeUnblocked = waitsForData && !isCluster && stream === undefined
+    const id = canBeUnblocked && parent !== undefined ? idBefore(command) : undefined
+    const giveUp = (reason: Error): void => {
       if (!isKept) givenUp.add(command)
-      if (waits && redis.status === 'ready' && !('nodes' in redis)) return endWait(command, id, reason)
+      if (waits && redis.status === 'ready' && !isCluster) {
+        endWait(command, id, reason)
+        return
+      }
       state.late(name, reason)
       command.reject(reason)
-    })
+    }
+    // Redis would give the next job to a command that was given up but still waits.
+    if (!waitsForData || !isCluster) budget.onEnd(giveUp)
     const { host, port, db } = redis.options
     const call = Call.database('redis', { host, port, database: db }, command.name.toUpperCase())
     const over = (error?: unknown): void => {

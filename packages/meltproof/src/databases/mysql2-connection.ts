@@ -1,6 +1,6 @@
 /**
  * One connection of mysql2 under bound(). Its commands wait in mysql2's own queue, as without meltproof. To act between
- * two commands, meltproof prolongs a command: the overdue one, or one of its own.
+ * two commands, meltproof prolongs an overdue command, or adds a command.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
@@ -19,7 +19,7 @@ type OnResult = NonNullable<Command['onResult']>
 interface Prepared {
   readonly query: unknown
   hasFailed: boolean
-  /** Whether the callback of its execute() has got an error of meltproof. */
+  /** True if the callback of its execute() has got an error of meltproof. */
   isTold: boolean
 }
 
@@ -28,7 +28,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
   #add: Connection['addCommand']
   /** The last PREPARE: execute() adds one just before its EXECUTE. */
   #prepared: Prepared | undefined
-  /** Whether a transaction is open, as meltproof's last round trip reported. */
+  /** True if a transaction is open, as meltproof's last round trip reported. */
   #inTransaction = false
 
   constructor(connection: Connection, queryMs: number) {

@@ -1,10 +1,12 @@
 /** The members of mysql2 that meltproof uses without importing it: several copies of this peer may be installed. */
+import type { Socket } from 'node:net'
+import type { DatabaseAddress } from '../outbound/call.ts'
 
 export interface Command {
   readonly sql?: unknown
   /** The text of a PREPARE. */
   readonly query?: unknown
-  /** Set for a prepared statement, which has no text of its own. */
+  /** Set for a prepared statement, instead of `sql`. */
   readonly statement?: { readonly query?: unknown }
   onResult?: ((error: Error | null, ...results: unknown[]) => void) | undefined
   /** Sends the command. Returns null if it is over at once. */
@@ -19,10 +21,12 @@ export interface Connection {
   readonly constructor: ConnectionClass
   addCommand: (command: Command) => Command
   destroy(): void
-  query(sql: string, callback: (error: Error | null) => void): unknown
+  query(sql: string, callback: (error: Error | null, result?: unknown) => void): unknown
   on(event: string, listener: (error?: Error & { fatal?: boolean }) => void): unknown
   readonly threadId?: number | null
-  readonly config: object
+  readonly stream: Pick<Socket, 'localPort' | 'remoteAddress' | 'remotePort'>
+  /** `stream` is the app's own: a stream, or a function that opens one. */
+  readonly config: DatabaseAddress & { readonly stream?: unknown; readonly socketPath?: unknown }
 }
 
 interface ConnectionClass {

@@ -50,20 +50,20 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
   let givingBack = false
   const giveBack = (connection: PooledConnection): void => {
     givingBack = true
-    // The inherited method is used, because the connection's own one belongs to its last borrower.
+    // The inherited method is used, because the connection's own method belongs to its last borrower.
     ;(Object.getPrototypeOf(connection) as PooledConnection).release.call(connection)
     givingBack = false
   }
   const releaseConnection = pool.releaseConnection.bind(pool)
-  // mysql2 calls this when a connection comes back, and when it leaves the pool for good.
+  // mysql2 calls this when a connection is returned, and when it leaves the pool for good.
   pool.releaseConnection = connection => {
     if (!givingBack && connection._pool && out.has(connection)) {
       connection.release()
       return
     }
     const { getConnection } = pool
-    // When a connection was closed, mysql2 requests another one for its longest waiting caller, which has passed
-    // `ours`.
+    // When a connection was closed, mysql2 requests another one for its longest waiting caller, which has already
+    // waited in `ours`.
     pool.getConnection = original
     releaseConnection(connection)
     pool.getConnection = getConnection

@@ -1,6 +1,6 @@
 /**
  * One client of pg under bound(). Its queries wait in pg's own queue, as without meltproof. To act between two queries,
- * meltproof puts an entry of its own into that queue: pg lets each entry send itself, and waits for its answer.
+ * meltproof adds an entry to that queue: pg lets each entry send itself, and waits for its answer.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
@@ -29,25 +29,25 @@ export class BoundClient extends BoundConnection<PgClient> {
 
   readonly #bounded: Query = (config, values, callback) => {
     // pg itself reports the missing query.
-    if (config === null || config === undefined) return this.#query(config, values, callback)
+    if (config === null || config === undefined) return this.#send(config, values, callback)
     const { text: given, callback: inConfig } = config as { text?: unknown; callback?: unknown }
     const text = String(typeof config === 'string' ? config : (given ?? ''))
     if (isOwnQuery(config)) {
       // A cursor or a stream is read at its reader's pace, and has no deadline.
       this.#askInTurn(config, text)
-      return this.#query(config, values, callback)
+      return this.#send(config, values, callback)
     }
     const done = [values, callback, inConfig].find(value => typeof value === 'function') as Callback | undefined
     const refused = this.refusal(text)
     if (refused !== undefined) return this.#fail(refused, done)
     const statement = this.open(text)
     if (statement instanceof Error) {
-      this.#query(passedOverEntry(() => this.passedOver(text, statement)))
+      this.#send(passedOverEntry(() => this.passedOver(text, statement)))
       return this.#fail(statement, done)
     }
     const { queue, sent } = linesOf(this.#client)
     const [waiting, underWay, active] = [queue.length, sent.length, activeOf(this.#client)]
-    const result = this.#query(config, values, callback)
+    const result = this.#send(config, values, callback)
     const waits = queue.length > waiting
     const query = waits ? queue.at(-1) : sent.length > underWay ? sent.at(-1) : activeOf(this.#client)
     if (query === undefined || query === null || query === active) this.over(statement)
@@ -56,6 +56,20 @@ export class BoundClient extends BoundConnection<PgClient> {
       this.#bind(statement, query, done !== undefined)
     }
     return result
+  }
+
+  /**
+   * Hides the gate from pg, which warns about a query that is sent while another one is in the queue. While the gate is
+   * in the queue pg waits for an answer, so it sends nothing here.
+   */
+  #send(config: unknown, values?: unknown, callback?: unknown): unknown {
+    const { queue } = linesOf(this.#client)
+    const gate = queue[0] instanceof PgGate ? queue.shift() : undefined
+    try {
+      return this.#query(config, values, callback)
+    } finally {
+      if (gate !== undefined) queue.unshift(gate)
+    }
   }
 
   #askInTurn(query: PgQuery, text: string): void {

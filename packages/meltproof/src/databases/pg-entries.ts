@@ -30,7 +30,7 @@ export function passedOverEntry(onTurn: () => void, onEnd: () => void = ignore):
   }
 }
 
-/** Follows an overdue query and blocks the queue until the recovery is over. */
+/** Follows an overdue query as an entry that blocks the queue until the recovery is over. */
 export class PgGate implements PgQuery {
   readonly #recovery: Recovery
   #connection: PgConnection | undefined
@@ -58,7 +58,7 @@ export class PgGate implements PgQuery {
     return this.#passed ? OVER : undefined
   }
 
-  /** Without a cancel no probe is needed. But once submit() has returned, pg waits for an answer: that of a probe. */
+  /** Without a cancel no probe is needed. But once submit() has returned, pg waits for an answer: the probe's. */
   probe(needed: boolean): void {
     if (needed || !this.#submitting) this.#connection?.query('')
     else {

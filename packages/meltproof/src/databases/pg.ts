@@ -65,13 +65,18 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
   pool.connect = callback => {
     const forOne = isSingle()
     if (callback !== undefined) return acquire(forOne, AsyncLocalStorage.bind(callback))
-    return new (pool.Promise ?? Promise)((resolve, reject) => {
+    const connected = new (pool.Promise ?? Promise)((resolve, reject) => {
       acquire(forOne, (error, client) => (error ? reject(error) : resolve(client)))
+    })
+    // As in pg-pool: the stack leads to the caller, and not to a timer or a socket.
+    return connected.catch((error: Error) => {
+      Error.captureStackTrace(error)
+      throw error
     })
   }
 }
 
-/** Not a closure of acquire(): an idle client would keep its last caller. */
+/** Not a closure of acquire(): an idle client would keep its last caller in memory. */
 function lend(
   pool: BoundPool<PgClient>,
   bound: BoundClient | undefined,

@@ -16,7 +16,7 @@ export interface Recoverable {
   /** See Cancellations.run(); undefined when there is nothing to cancel. */
   cancel(over: (outcome: CancellationOutcome) => void): (() => boolean) | undefined
   recovered(): void
-  /** The answer is overdue. If it still comes, it completes the recovery, unless the cancel may still arrive. */
+  /** The answer is overdue. If it still arrives, it completes the recovery, unless the cancel may still arrive. */
   lost(): void
 }
 

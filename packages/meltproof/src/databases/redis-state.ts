@@ -31,13 +31,21 @@ export class RedisState {
     this.#close = close
   }
 
-  /** Returns an error if the command must not be sent. */
-  refusal(name: string): Error | undefined {
-    if (name !== 'exec' || this.#broken === undefined) return undefined
+  /**
+   * Returns an error if the command must not be sent. `leadsPipeline` is true for the first command of a pipeline: if
+   * it is sent, the others are sent as well, and one of them may be EXEC.
+   */
+  refusal(name: string, leadsPipeline: boolean): Error | undefined {
+    if (this.#broken === undefined) return undefined
+    if (name !== 'exec' && (!leadsPipeline || ENDED_BY.get('multi')!.includes(name))) return undefined
+    const what = leadsPipeline ? 'A pipeline was refused, because it may contain EXEC' : 'EXEC was refused'
+    const next = leadsPipeline
+      ? 'The MULTI can only be discarded.'
+      : 'meltproof closes the connection, which discards the MULTI.'
     return new MeltproofError(
       'MELTPROOF_TRANSACTION_BROKEN',
-      'EXEC was refused: another command of this MULTI was not sent, or its result is unknown, because its deadline ' +
-        'had passed or its client had left. meltproof closes the connection, which discards the MULTI.',
+      `${what}: another command of this MULTI was not sent, or its result is unknown, because its deadline had ` +
+        `passed or its client had left. ${next}`,
       { cause: this.#broken },
     )
   }

@@ -23,7 +23,7 @@ interface Waiting {
 /** Time between attempts, ms: the command may not have reached the server yet, or its answer may be on the way. */
 const AGAIN_MS = 20
 
-/** An answer that Redis has sent by then counts; otherwise the command rejects with `reason`. `id`: from CLIENT ID. */
+/** An answer that Redis has already sent counts; otherwise the command rejects with `reason`. `id`: from CLIENT ID. */
 export function unblocking(redis: Duplicable, command: Waiting, id: Promise<unknown>, reason: Error): Cancellation {
   return done => {
     const { reject } = command

@@ -2,7 +2,7 @@
 
 /** Spaces and comments before a statement, where tools put the name of the route. */
 const BEFORE = /^(?:\s+|--[^\n]*\n|#[^\n]*\n|\/\*[\s\S]*?\*\/)*/
-/** Only this much of a text is examined. What follows is data. */
+/** Only this many characters of a text are examined. The rest is data. */
 const READ_CHARACTERS = 2000
 
 const ROLLS_BACK = /^(?:(?:rollback|abort)\b(?!\s+prepared)|xa\s+(?:end|rollback)\b)/i

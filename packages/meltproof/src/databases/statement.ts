@@ -12,8 +12,8 @@ export interface Handle {
   /** Called for a waiting statement. In its turn, BoundConnection.passedOver() is called instead of sending it. */
   drop(reason: Error): void
   /**
-   * Called for a running statement. Nothing else may be sent until the recovery is over. Returns the function that begins
-   * the round trip.
+   * Called for a running statement. Nothing else may be sent until the recovery is over. Returns the function that
+   * begins the round trip.
    */
   holdUp(recovery: Recovery): Probe
 }

@@ -9,11 +9,11 @@ import { type FairTimer, startFairTimer } from './fair-timer.ts'
 
 export interface BudgetOptions {
   readonly parent?: Budget | undefined
-  /** True if others enforce the deadline too (a client stops waiting): stalls do not extend it. @default false */
+  /** True if another process enforces the deadline too, such as a client: stalls do not extend it. @default false */
   readonly hard?: boolean
   readonly phase?: DeadlineFacts['phase']
   readonly what?: string | undefined
-  /** After its end, work that does not end counts as over after this time, ms. @default Infinity */
+  /** Work that continues after the end of the budget counts as over after this time, ms. @default Infinity */
   readonly graceMs?: number
   /** Called when the time is up. A result of false removes the limit, because the answer has begun and is streamed. */
   readonly onExpired?: (reason: Error) => boolean
@@ -23,12 +23,17 @@ export type EndListener = (reason: Error) => void
 
 export class Budget {
   readonly startMs: number
-  /** The time that the budget had at its start, ms; never more than its parent had left. Infinity for no limit. */
-  readonly limitMs: number
+  /** The time of the budget from its start, ms; never more than its parent leaves it. Infinity for no limit. */
+  limitMs: number = Number.POSITIVE_INFINITY
+  /** The limit without the parent, ms. */
+  readonly #ownMs: number
+  readonly #isHard: boolean
   /** True if the limit is that of the parent, whose timer is shared. */
-  readonly #inherits: boolean
-  readonly #hardDeadlineMs: number
-  readonly #parent: Budget | undefined
+  #inherits = false
+  #hardDeadlineMs = Number.POSITIVE_INFINITY
+  #parent: Budget | undefined
+  /** The budgets inside this one that share its timer. */
+  #inheritors: Set<Budget> | undefined
   readonly #phase: DeadlineFacts['phase']
   readonly #what: string | undefined
   readonly #graceMs: number
@@ -51,11 +56,17 @@ export class Budget {
     this.#graceMs = graceMs
     this.#onExpired = onExpired
     this.startMs = now()
+    this.#ownMs = limitMs
+    this.#isHard = hard
+    this.#limitWithin(parent, this.startMs)
+  }
+
+  #limitWithin(parent: Budget | undefined, nowMs: number): void {
     this.#parent = parent
-    const aroundMs = parent === undefined ? Number.POSITIVE_INFINITY : parent.remainingMs()
-    this.limitMs = Math.min(limitMs, aroundMs)
-    this.#inherits = aroundMs <= limitMs
-    const ownHardMs = hard ? this.startMs + this.limitMs : Number.POSITIVE_INFINITY
+    const aroundMs = parent === undefined ? Number.POSITIVE_INFINITY : nowMs - this.startMs + parent.remainingMs()
+    this.limitMs = Math.min(this.#ownMs, aroundMs)
+    this.#inherits = aroundMs <= this.#ownMs
+    const ownHardMs = this.#isHard ? this.startMs + this.limitMs : Number.POSITIVE_INFINITY
     this.#hardDeadlineMs = Math.min(ownHardMs, parent === undefined ? ownHardMs : parent.#hardUntilMs)
   }
 
@@ -99,7 +110,12 @@ export class Budget {
       this.#parentEnded = reason => this.#endWithParent(reason)
       this.#parent.onEnd(this.#parentEnded)
     }
-    if (this.reason !== undefined || (this.#inherits && this.#parent !== undefined)) return
+    if (this.reason !== undefined) return
+    if (this.#inherits && this.#parent !== undefined) {
+      this.#parent.#inheritors ??= new Set()
+      this.#parent.#inheritors.add(this)
+      return
+    }
     const nowMs = now()
     const leftMs = this.startMs + this.limitMs - nowMs
     this.#timer = startFairTimer(leftMs, () => this.#expire(), {
@@ -143,8 +159,8 @@ export class Budget {
   }
 
   /**
-   * True once the work has ended, in time or not. What it has started, such as an interval or a shared batch, is work of
-   * its own, which this budget no longer limits.
+   * True once the work has ended, in time or not. An interval or a shared batch that it has started is separate work,
+   * which this budget no longer limits.
    */
   get isOver(): boolean {
     return this.#settled || (this.reason !== undefined && now() - this.#endedAtMs >= this.#graceMs)
@@ -161,14 +177,36 @@ export class Budget {
     this.#lifted = true
     this.#unwatch()
     this.#listeners = undefined
+    this.#freeInheritors()
   }
 
   #unwatch(): void {
     this.#timer?.cancel()
     this.#timer = undefined
     this.#onExpired = undefined
+    this.#leaveParent()
+  }
+
+  #leaveParent(): void {
     if (this.#parentEnded !== undefined) this.#parent?.offEnd(this.#parentEnded)
     this.#parentEnded = undefined
+    if (this.#parent !== undefined) this.#parent.#inheritors?.delete(this)
+  }
+
+  /** The limit of this budget is gone, and its timer with it: the budgets inside get their own limits. */
+  #freeInheritors(): void {
+    const inheritors = this.#inheritors
+    this.#inheritors = undefined
+    for (const budget of inheritors ?? []) budget.#limitAgain()
+  }
+
+  #limitAgain(): void {
+    this.#leaveParent()
+    let parent = this.#parent
+    while (parent?.isOver) parent = parent.#parent
+    this.#limitWithin(parent, now())
+    this.#watching = false
+    this.watch()
   }
 
   #endWithParent(reason: Error): void {
@@ -178,8 +216,10 @@ export class Budget {
 
   #expire(): void {
     const reason = this.#exceeded()
-    if (this.#onExpired?.(reason) === false) this.#lifted = true
-    else this.cancel(reason)
+    if (this.#onExpired?.(reason) === false) {
+      this.#lifted = true
+      this.#freeInheritors()
+    } else this.cancel(reason)
   }
 
   #exceeded(options?: ErrorOptions): DeadlineExceededError {

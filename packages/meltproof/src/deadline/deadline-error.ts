@@ -26,7 +26,7 @@ export interface DeadlineFacts extends Expiry {
   readonly heldUpMs?: number
   /** Bytes of an answer that had arrived; undefined if unknown. */
   readonly bytesSeen?: number
-  /** What the work is, such as a call to an origin, without secrets. @default 'the work' */
+  /** Names the work, such as a call to an origin, without secrets. @default 'the work' */
   readonly what?: string | undefined
 }
 

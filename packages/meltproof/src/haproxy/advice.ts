@@ -1,7 +1,7 @@
 /**
- * What the agent sends to HAProxy: how many requests the service accepts at once (`maxconn`), and whether it accepts
- * any (the weight). docs/deploy/haproxy.md has the numbers with their reasons. Pure: figures and the time in, a line
- * out.
+ * Makes the line that the agent sends to HAProxy: how many requests the service accepts at once (`maxconn`), and
+ * whether it accepts any (the weight). docs/deploy/haproxy.md has the numbers with their reasons. Pure: figures and the
+ * time in, a line out.
  *
  * - Open: the number is high enough to limit nothing; after an overload it doubles at each check until it is.
  * - Held: from the first sheds, or once the number is reached while the service is busy or requests wait at a known
@@ -85,7 +85,7 @@ export class Advice {
     return this.#sent === undefined ? 'up 100%\n' : `up 100% maxconn:${this.#sent}\n`
   }
 
-  /** Whether requests were shed for lack of capacity since the last check. */
+  /** True if requests were shed for lack of capacity since the last check. */
   #look({ admitted, shed: shedFor }: Figures, nowMs: number): boolean {
     const shed = OVERLOAD.reduce((sum, reason) => sum + (shedFor[reason] ?? 0), 0)
     const before = this.#seen ?? { atMs: nowMs, admitted, shed }

@@ -1,6 +1,6 @@
 /**
- * The agent's port: each connection gets one line. However many connections come and whatever they send, they cost the
- * service almost nothing and cannot make it fail.
+ * The agent's port: each connection gets one line. Connections, however many and whatever they send, cost the service
+ * almost nothing and cannot make it fail.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers'
@@ -10,7 +10,7 @@ import { Balancers } from './balancers.ts'
 
 /** Maximum number of connections. The oldest is closed to make room, because it has received its line. */
 const MOST_CONNECTIONS = 100
-/** A line is reused for this long, ms: making one costs more than sending it. */
+/** A line is reused for this time, ms: making one costs more than sending it. */
 const SAME_MS = 100
 /** Idle and half-open clients are disconnected after this time, ms. */
 const PATIENCE_MS = 5000

@@ -27,7 +27,7 @@ export interface LimiterStats extends GateStats {
 export interface Limiter {
   /**
    * Calls `fn` when there is a permit for it, and settles as `fn` does; then the permit ends. Rejects when the deadline
-   * passes under which it was called (docs/limiter.md).
+   * under which it was called passes (docs/limiter.md).
    *
    * @throws ShedError `MELTPROOF_SHED` (as a rejection) when the work is shed: nothing of it was started.
    * @throws MeltproofError (as a rejection) for an unknown or invalid option.
@@ -36,7 +36,7 @@ export interface Limiter {
   stats(): LimiterStats
   /** The same number as `stats().pressure`. */
   pressure(): number
-  /** Why the last shed happened, and what limits concurrency, in sentences for a person. */
+  /** Explains why the last shed happened, and what limits concurrency, in sentences for a person. */
   explain(): string
   /**
    * Accepts no new work, and resolves true when all running and waiting work has settled. After `timeoutMs`, by default

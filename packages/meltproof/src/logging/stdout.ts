@@ -1,6 +1,6 @@
 /**
  * meltproof/stdout: after install(), writes to process.stdout and process.stderr do not wait for their readers.
- * docs/stdout.md describes the limits. stdout/patched-stream.ts and patched-fs.ts intercept what the app writes,
+ * docs/stdout.md describes the limits. stdout/patched-stream.ts and patched-fs.ts intercept the app's output,
  * buffered-writer.ts writes it, and exit-hooks.ts and final-flush.ts run when the process ends.
  */
 import { isMainThread } from 'node:worker_threads'

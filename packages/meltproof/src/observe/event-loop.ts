@@ -48,7 +48,7 @@ export class EventLoop {
   }
 }
 
-/** The delays caused by a beat that was due `periodMs` after the last one and came `lateMs` late. */
+/** The delays caused by a beat that was due `periodMs` after the last one and was `lateMs` late. */
 export function waitsOf(periodMs: number, lateMs: number, tell: (delayMs: number, times: number) => void): void {
   const punctual = Math.round(periodMs / DUE_EVERY_MS) - 1
   if (punctual > 0) tell(0, punctual)

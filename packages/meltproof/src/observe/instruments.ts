@@ -11,7 +11,7 @@ export interface Sample {
   readonly suffix: string
   readonly labels: SampleLabels
   readonly value: number
-  /** Only a bucket has one. */
+  /** Set only for buckets. */
   readonly exemplar?: Exemplar | undefined
 }
 

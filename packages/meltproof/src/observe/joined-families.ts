@@ -8,7 +8,7 @@ export function figuresOf(families: readonly Family[]): Figures {
   return Object.fromEntries(families.map(({ name, samples }) => [name, samples()]))
 }
 
-/** What ended processes have counted. It stays in the total, because a counter that falls looks like a restart. */
+/** The counts of ended processes. They stay in the total, because a counter that falls looks like a restart. */
 export function countedOf(families: readonly Family[], all: readonly Figures[]): Figures {
   return figuresOf(joined(families, all).filter(({ type }) => type !== 'gauge'))
 }

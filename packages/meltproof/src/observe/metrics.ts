@@ -50,7 +50,7 @@ export interface Feed<E> {
   readonly labels?: Labels
   /** True if only events that took `slowMs` or more change the series. */
   readonly bySlow?: true
-  /** What to add for an event; undefined for nothing. */
+  /** Returns the value to add for an event; undefined for none. */
   readonly value: (event: E) => number | undefined
 }
 

@@ -3,7 +3,8 @@
  * needs no other package, but can register the metrics with prom-client.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { invalidOption } from '../options.ts'
+import { MeltproofError } from '../errors.ts'
+import { invalidOption, showThrown } from '../options.ts'
 import type { Family } from './instruments.ts'
 import { measuredFamilies } from './measured-families.ts'
 import type { GuardLike } from './metrics.ts'
@@ -42,7 +43,7 @@ export interface MetricsHandler {
  * ```
  *
  * On a separate port a scrape never queues behind the service's requests. On the service's port, exempt its path.
- * @throws MeltproofError for an option that is unknown or out of range.
+ * @throws MeltproofError for an option that is unknown or out of range, or a registry that already has such a metric.
  */
 export function metrics(guard: GuardLike, options: MetricsOptions = {}): MetricsHandler {
   const checked = checkObserveOptions('metrics(guard, options)', guard, options, [...OBSERVE_OPTIONS, 'register'])
@@ -51,14 +52,28 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
     invalidOption('register', 'a registry of prom-client 15 or later, such as `client.register`', register)
   }
   const { families, close: stop } = measuredFamilies(guard, checked)
-  for (const family of families) register?.registerMetric(asPromClientMetric(family))
-  const handler = (request: IncomingMessage, response: ServerResponse): void =>
-    answerScrape(families, request, response)
+  const registered: string[] = []
   const close = (): void => {
     stop()
-    for (const { name } of families) register?.removeSingleMetric(name)
+    for (const name of registered) register?.removeSingleMetric(name)
   }
+  for (const family of families) {
+    try {
+      register?.registerMetric(asPromClientMetric(family))
+      registered.push(family.name)
+    } catch (cause) {
+      close()
+      throw new MeltproofError('MELTPROOF_OPTION_INVALID', notRegistered(family.name, cause), { cause })
+    }
+  }
+  const handler = (request: IncomingMessage, response: ServerResponse): void =>
+    answerScrape(families, request, response)
   return Object.assign(handler, { text: () => prometheusText(families), close })
+}
+
+function notRegistered(name: string, cause: unknown): string {
+  const advice = 'Give each call of metrics() its own registry: { register: new Registry() }.'
+  return `register did not accept the metric ${name}: ${showThrown(cause)} ${advice}`
 }
 
 /** prom-client reads the values at each scrape, and removes `_total` from the name while it writes OpenMetrics. */

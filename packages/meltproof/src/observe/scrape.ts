@@ -17,7 +17,7 @@ export function answerScrape(families: readonly Family[], request: IncomingMessa
   response.writeHead(200, { 'content-type': type, 'cache-control': 'no-store' }).end(text)
 }
 
-/** Whether a scraper's `Accept` names OpenMetrics 1.0 with at least the preference of Prometheus' own format. */
+/** True if a scraper's `Accept` names OpenMetrics 1.0 with at least the preference of Prometheus' own format. */
 export function prefersOpenMetrics(accept: string | undefined): boolean {
   let openMetrics = 0
   let classic = 0

@@ -16,8 +16,9 @@ import { Refusals } from './refusals.ts'
 /** Maximum number of origins, each of some kilobytes. Further ones replace idle ones, or their calls have no limit. */
 const MOST_ORIGINS = 200
 /**
- * If the limit is reached and no answer comes for this long, ms, one call starts in addition, as a probe: the calls in
- * flight may hang until their own limits end them. The next probe waits twice as long, because probes may hang as well.
+ * If the limit is reached and no answer arrives for this time, ms, one call starts in addition, as a probe: the calls
+ * in flight may hang until their own limits end them. The next probe waits twice as long, because probes may hang as
+ * well.
  */
 const SILENT_MS = 1000
 const LONGEST_SILENCE_MS = 30_000
@@ -104,7 +105,7 @@ export class AdaptiveOrigin {
     if (turn.startedAt > 0) this.#refusals.ended(turn.route, refused, turn.startedAt, turn.inFlightAtStart, nowMs)
   }
 
-  /** The head of an answer has come. */
+  /** The head of an answer has arrived. */
   alive(turn: CallTurn): void {
     this.#circuit.answered()
     this.#noteLifeSign(now())
@@ -183,7 +184,7 @@ export class CallTurn extends Turn<CallTurn> {
     return this.#state === 'waits'
   }
 
-  /** Calls `go` when the call may start, unless the call has ended by then. */
+  /** Calls `go` when the call may start, unless the call has already ended. */
   onTurn(go: () => void): void {
     this.#onTurn = AsyncResource.bind(go)
   }

@@ -25,7 +25,7 @@ export class Attempt {
     this.#budget = budget
   }
 
-  /** Whether `budget` pays for this attempt or for an enclosing one. */
+  /** True if `budget` pays for this attempt or for an enclosing one. */
   isPaidFrom(budget: RetryBudget): boolean {
     return this.#budget === budget || this.#outer?.isPaidFrom(budget) === true
   }

@@ -5,7 +5,7 @@
 export class Bulkhead {
   readonly #inFlight: Map<string, number> = new Map()
 
-  /** Whether a call to `origin` may start. If so, call `leave` exactly once when it ends. */
+  /** Returns true if a call to `origin` may start. Then call `leave` exactly once when the call ends. */
   enter(origin: string, limit: number | false): boolean {
     const inFlight = this.inFlight(origin)
     if (limit !== false && inFlight >= limit) return false

@@ -28,7 +28,7 @@ export interface DatabaseAddress {
 /** A shorter wait for a connection does not count as queueing, ms. */
 const NO_QUEUE_MS = 0.5
 
-/** Whether calls of the running code are recorded, or belong to an attempt of retry(). */
+/** True if calls of the running code are recorded, or belong to an attempt of retry(). */
 export function isObserved(): boolean {
   return calls.hasSubscribers || currentAttempt() !== undefined
 }
@@ -159,7 +159,7 @@ export class Call implements OutboundRecord, OpenCall {
     this.queuedMs = queuedMs > NO_QUEUE_MS ? queuedMs : 0
   }
 
-  /** The last byte of the request was sent. Ignored if {@link connected} had the whole request, as it may come late. */
+  /** The last byte of the request was sent. Ignored if {@link connected} had the whole request: it may be late. */
   sent(): void {
     this.#limiter?.phases.sent(now())
     if (this.#recorded && !this.#whole && this.firstByteAtMs === undefined) this.sentAtMs = now()

@@ -3,7 +3,7 @@
  * one is answered. Any status counts as an answer: a server that answers 500 is alive. Pure.
  */
 
-/** Failures in a row. At 200 calls/s of which 30 % fail at random, ten in a row happen about every 20 minutes. */
+/** Failures in a row. At 200 calls/s with 30 % random failures, ten in a row happen about every 20 minutes. */
 const FAILURES = 10
 /** Minimum duration of such a series, ms: among calls that start together, failed ones end before answered ones. */
 const FAILING_MS = 100
@@ -42,7 +42,7 @@ export class Circuit {
     this.#probeAt = nowMs + this.#pauseMs
   }
 
-  /** Whether a new call must not start. A call that may start while the circuit is open is a probe. */
+  /** True if a new call must not start. A call that may start while the circuit is open is a probe. */
   refuses(nowMs: number): boolean {
     if (!this.open) return false
     if (nowMs < this.#probeAt) return true

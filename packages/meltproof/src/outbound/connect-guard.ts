@@ -1,7 +1,7 @@
 /**
  * Keeps stalls from failing the connection attempts of Node's Happy Eyeballs. When a name has several addresses, Node
  * ends each attempt after 250 ms. If the loop is blocked just after the SYN, the timer of the attempt is already due
- * when the loop runs again, and Node closes a connection that the kernel has established meanwhile. So the end of each
+ * when the loop runs again, and Node closes a connection that the kernel has already established. So the end of each
  * attempt is postponed by two turns of the loop, each of which polls the socket. If Node's internals are not as
  * expected, nothing changes.
  */

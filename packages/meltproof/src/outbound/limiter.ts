@@ -64,7 +64,7 @@ export class CallLimiter {
     this.#bounds.guarded(() => this.turn?.cancelled())
   }
 
-  /** Whether a request to this origin (the current target, after redirects) carries the deadline. */
+  /** True if a request to this origin (the current target, after redirects) carries the deadline. */
   tells(origin: string): boolean {
     return this.#bounds.limits.isTold(origin)
   }

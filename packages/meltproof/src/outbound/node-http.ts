@@ -37,7 +37,7 @@ export const useNodeHttp: () => () => void = sharedListeners({
   },
   'http.client.response.finish': ({ request, response }: { readonly request: Request; readonly response: Response }) =>
     request[CARRIER]?.responded(response),
-  // Published just before 'error'. 'close' comes a turn of the loop later, and a retry may happen in between.
+  // Published just before 'error'. 'close' follows a turn of the loop later, and a retry may happen in between.
   'http.client.request.error': ({ request, error }: { readonly request: Request; readonly error: unknown }) =>
     request[CARRIER]?.failed(error ?? new Error('failed')),
 })
@@ -286,7 +286,7 @@ function tellQueued(request: ClientRequest, error: Error): void {
 
 /**
  * Reports the error of a destroyed request that has no connection yet: a proxy agent may take long, or never open one.
- * If a connection comes within two turns of the loop, Node reports the error itself.
+ * If a connection is opened within two turns of the loop, Node reports the error itself.
  */
 function tellWithoutSocket(request: ClientRequest, error: Error): void {
   const tellNow = (): void => {

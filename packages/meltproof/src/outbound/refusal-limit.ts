@@ -17,7 +17,7 @@ const LEAST_REFUSALS = 3
 const MIN_ENDED_CALLS = 15
 /** A limit helps if it reduces the share of refused calls below this fraction of the share without a limit. */
 const HELPFUL_RATIO = 0.5
-/** If no limit has helped, none is tried for this long, ms. */
+/** If no limit has helped, none is tried for this time, ms. */
 const FUTILE_MS = 10_000
 /**
  * The limit is raised after this many times `limit` served calls. The factor doubles if a limit raised by 1 led to

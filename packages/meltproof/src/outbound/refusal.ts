@@ -1,4 +1,4 @@
-/** Whether an answer says that its server did not do the work because it was overloaded. Pure. */
+/** Recognises answers with which an overloaded server refuses the work. Pure. */
 import { type Headers, headerOf } from './headers.ts'
 
 /** gRPC's RESOURCE_EXHAUSTED and UNAVAILABLE. */

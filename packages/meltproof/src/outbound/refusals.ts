@@ -25,7 +25,7 @@ export class Refusals {
     return this.#limit.limit
   }
 
-  /** Whether meltproof refuses a new call. `random` is from 0 to 1. */
+  /** True if meltproof refuses a new call. `random` is from 0 to 1. */
   refuses(route: string, nowMs: number, random: number): boolean {
     return this.#throttles.get(this.#keyOf(route))?.refuses(nowMs, random) === true
   }

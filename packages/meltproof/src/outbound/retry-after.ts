@@ -1,4 +1,4 @@
-/** How long an answer asks its client to wait (RFC 9110 section 10.2.3). Pure. */
+/** Reads how long an answer asks its client to wait (RFC 9110 section 10.2.3). Pure. */
 
 /** The three date formats of section 5.6.7. `Date.parse()` accepts more, and reads '1.5' as a day in 2001. */
 const HTTP_DATE = /^(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? [\w: -]{18,24}$/

@@ -26,7 +26,7 @@ export interface RetryOptions {
    */
   readonly methods?: readonly string[]
   /**
-   * Whether this error may be retried. @default all except an abort, a cancelled budget, a refused call and a
+   * Returns true if this error may be retried. @default all except an abort, a cancelled budget, a refused call and a
    * programming error (TypeError, RangeError, ...; a TypeError of `fetch` has a cause and is not one)
    */
   readonly retryIf?: (error: unknown) => boolean
@@ -72,7 +72,7 @@ export async function retry<R>(
         if (leastMs > maxRetryAfterMs || waitMs >= (deadline?.remainingMs() ?? Number.POSITIVE_INFINITY)) throw error
         if (!budget.take(nowMs)) throw error
         await waited(waitMs, deadline)
-        // Another call of the same request may have used the one retry meanwhile.
+        // Another call of the same request may have used the one retry during the wait.
         if (deadline?.reason !== undefined || isLast(chain, outer)) throw error
         chain.retried = true
         outer?.spend()

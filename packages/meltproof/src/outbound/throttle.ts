@@ -41,7 +41,7 @@ export class Throttle {
   #pauseMs = LEAST_PAUSE_MS
   #probeAt = Number.NEGATIVE_INFINITY
 
-  /** Whether meltproof refuses a new call. `random` is from 0 to 1. */
+  /** True if meltproof refuses a new call. `random` is from 0 to 1. */
   refuses(nowMs: number, random: number): boolean {
     const probability = this.probability(nowMs)
     if (probability <= 0) return false

@@ -4,6 +4,7 @@ import { Call } from './call.ts'
 import type { Headers } from './headers.ts'
 import type { Carrier } from './limiter.ts'
 import type { CallProgress } from './phases.ts'
+import { isBehindOthers } from './undici-client.ts'
 import type { CallbackHandler, Controller, ControllerHandler, DispatchOptions, Handler } from './undici-types.ts'
 
 export function methodOf(method: unknown): string {
@@ -27,8 +28,10 @@ export function boundedHandler(
 /** A call between the first of undici's dispatchers and the request that a Client creates for it. */
 export class Dispatched {
   call: Call | undefined
-  /** The dispatcher that received the call last. A Client of undici 7 or later shows whether it is connected. */
-  dispatcher: { readonly stats?: { readonly connected?: unknown } } | undefined = undefined
+  /** The dispatcher that received the call last. Undefined if the call did not pass meltproof's `dispatch`. */
+  dispatcher: object | undefined = undefined
+  /** True if undici opened a connection when it created the request. Only known without a {@link dispatcher}. */
+  opens = false
   /** Updates the header fields for the tier that is called. */
   tell: (() => void) | undefined = undefined
   #made = false
@@ -47,7 +50,9 @@ export class Dispatched {
 
   /** True while the call waits in a Pool, or in the queue of a Client. */
   protected get waits(): boolean {
-    return !this.#made || this.dispatcher?.stats?.connected === true
+    if (!this.#made) return true
+    // If the Client is unknown, the call may wait on a healthy connection, and must not fail.
+    return this.dispatcher === undefined ? !this.opens : isBehindOthers(this.dispatcher, this.call?.peer)
   }
 }
 

@@ -7,13 +7,17 @@
  * 2. The channel on which undici publishes each request. A request that did not pass meltproof's `dispatch` belongs to
  *    a copy of undici that was never global, or is the first one of a newly loaded copy. Its handler is replaced.
  */
-import type { EventEmitter } from 'node:events'
+import { AsyncResource } from 'node:async_hooks'
+import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
+import { setImmediate } from 'node:timers'
+import { unbounded } from '../deadline/context.ts'
 import { type Bounds, installedBounds } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
 import { headerOf } from './headers.ts'
 import { sharedListeners } from './listeners.ts'
 import { normalOrigin } from './origin.ts'
+import { originOfDispatcher } from './undici-client.ts'
 import { BoundedHandler, boundedHandler, Dispatched, methodOf } from './undici-handler.ts'
 import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 import { survives } from './unheard.ts'
@@ -44,10 +48,21 @@ interface ResponseMessage extends RequestMessage {
 
 /** Sockets that have carried a call: the next call on them needs no new connection. */
 const used = new WeakSet<object>()
-/** The call that `dispatch` is sending: a request that undici creates meanwhile belongs to it. */
+/** The call that `dispatch` is sending: a request that undici creates during that dispatch belongs to it. */
 let sending: Dispatched | undefined
+/** The call whose request undici created last, in this turn of the loop, without meltproof's `dispatch`. */
+let undispatched: Dispatched | undefined
 
-export const useUndiciRequests: () => () => void = sharedListeners({ 'undici:request:create': onCreated })
+export const useUndiciRequests: () => () => void = sharedListeners({
+  'undici:request:create': onCreated,
+  'undici:client:beforeConnect': () => {
+    if (undispatched !== undefined) undispatched.opens = true
+  },
+  'undici:client:connected': ({ socket }: { readonly socket: Socket }) => {
+    // bound() limits one dispatcher, and does not change its class.
+    if (adopters > 0) adoptUserOf(socket)
+  },
+})
 
 export const useUndiciProgress: () => () => void = sharedListeners({
   'undici:client:sendHeaders': ({ request, socket }: RequestMessage & { readonly socket: Socket }) => {
@@ -66,6 +81,7 @@ export const useUndiciProgress: () => () => void = sharedListeners({
 })
 
 function onCreated({ request }: RequestMessage): void {
+  undispatched = undefined
   const carrier = sending ?? carrierOfRequest(request)
   // Further requests that are created during this dispatch belong to other calls.
   sending = undefined
@@ -108,14 +124,30 @@ function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   if (handler instanceof BoundedHandler) return handler
   const bounds = installedBounds()
   if (bounds === undefined) return undefined
-  adoptGlobals()
+  // The first request of a new global copy has not waited in a Pool.
+  const isFirst = adoptGlobals()
   const origin = normalOrigin(request.origin)
   if (typeof handler !== 'object' || handler === null || origin === undefined) return undefined
-  const carrier = boundedHandler(bounds, origin, handler, request, typeof request.onRequestStart === 'function')
+  const begin = (): BoundedHandler =>
+    boundedHandler(bounds, origin, handler, request, typeof request.onRequestStart === 'function')
+  const carrier = isFirst ? begin() : inContextOf(handler, begin)
   request[symbol!] = carrier
+  undispatched = carrier
+  setImmediate(() => {
+    if (undispatched === carrier) undispatched = undefined
+  })
   carrier.call?.waitsFor?.cancelled() // This request cannot be held back.
   if (carrier.call?.refusal !== undefined) carrier.refuse(carrier.call.refusal)
   return carrier
+}
+
+/**
+ * Begins a call that may have waited in a Pool before meltproof saw it. A Pool of undici 7 takes it out of its queue in
+ * the async context of another call, whose budget must not end this one. The handlers of `request()` and `stream()`
+ * keep the context of their caller. The caller of any other handler is unknown, so such a call has no budget.
+ */
+function inContextOf<R>(handler: Handler, begin: () => R): R {
+  return handler instanceof AsyncResource ? handler.runInAsyncScope(begin) : unbounded(begin)
 }
 
 // Dispatchers -----------------------------------------------------------------------------------------------------
@@ -135,7 +167,9 @@ export function dispatchBounded(
   const carrier = bounds.guarded(() => {
     const origin = originOfCall(dispatcher, options)
     if (origin === undefined || typeof handler !== 'object' || handler === null) return undefined
-    return boundedHandler(bounds, origin, handler, options, typeof handler.onRequestStart === 'function')
+    const begin = (): BoundedHandler =>
+      boundedHandler(bounds, origin, handler, options, typeof handler.onRequestStart === 'function')
+    return pooled.has(dispatcher) ? inContextOf(handler, begin) : begin()
   })
   if (carrier === undefined) return dispatch.call(dispatcher, options, handler)
   const refusal = carrier.call?.refusal
@@ -196,21 +230,20 @@ function originOfCall(dispatcher: object, options: DispatchOptions): string | un
   return normalOrigin(options.origin) ?? originOfDispatcher(dispatcher)
 }
 
-/** The origin of a Pool or Client, which stores its URL under a symbol. */
-function originOfDispatcher(dispatcher: object): string | undefined {
-  const symbols = Object.getOwnPropertySymbols(dispatcher).filter(({ description }) => description === 'url')
-  const values = symbols.map(symbol => (dispatcher as Record<symbol, unknown>)[symbol])
-  return values.find(value => value instanceof URL)?.origin
-}
-
 /** undici stores its global dispatcher here: under the first symbol since undici 5, the second since 7.27. */
 const GLOBALS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')] as const
 
 /** Base classes with meltproof's `dispatch`, and functions that restore the original. */
 const adopted = new Map<object, () => void>()
 let adopters = 0
+/** Pools and Agents listen to these events of their Clients. */
+const POOL_EVENTS = ['connect', 'connectionError', 'disconnect', 'drain'] as const
+/** Clients of a Pool or Agent. A call that begins in one of them waited in the Pool when the copy was adopted. */
+const pooled = new WeakSet<object>()
 
-/** Until the returned function is called, `installedBounds()` limit what dispatchers send, and observers see it. */
+/**
+ * Until the returned function is called, `installedBounds()` limit what dispatchers send, and observers see the calls.
+ */
 export function adoptDispatchers(): () => void {
   adopters++
   adoptGlobals()
@@ -221,19 +254,24 @@ export function adoptDispatchers(): () => void {
   }
 }
 
-function adoptGlobals(): void {
+/** Returns true if a copy has become global since the last call of this function. */
+function adoptGlobals(): boolean {
+  const before = adopted.size
   for (const symbol of GLOBALS) {
     const dispatcher = (globalThis as unknown as Record<symbol, unknown>)[symbol]
     if (typeof dispatcher === 'object' && dispatcher !== null) adoptBaseOf(dispatcher)
   }
+  return adopted.size > before
 }
 
-/** Finds the Client of a connection through its parser, for a copy of undici that is not the global one. */
+/** Finds the Client of a connection, for a copy of undici that is not the global one. */
 function adoptUserOf(socket: Socket): void {
   for (const symbol of Object.getOwnPropertySymbols(socket)) {
-    if (symbol.description !== 'parser') continue
-    const { client } = (socket as unknown as Record<symbol, { client?: unknown } | null>)[symbol] ?? {}
-    if (typeof client === 'object' && client !== null) adoptBaseOf(client)
+    if (symbol.description !== 'client') continue
+    const client = (socket as unknown as Record<symbol, unknown>)[symbol]
+    if (!(client instanceof EventEmitter)) continue
+    adoptBaseOf(client)
+    if (POOL_EVENTS.every(name => client.listenerCount(name) > 0)) pooled.add(client)
   }
 }
 

@@ -1,10 +1,11 @@
 /**
  * On SIGTERM and SIGINT (PM2, Ctrl-C) the servers drain first. Then the process ends as it would without meltproof: by
- * the signal, or by the app's own listeners. They are called only then, because many end the process at once. A second
- * signal skips the wait.
+ * the signal, or by the app's own listeners. Listeners are called only after the drain, because many end the process at
+ * once. A second signal skips the wait.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
+import type { Server } from 'node:net'
 import { constants } from 'node:os'
 import { setImmediate } from 'node:timers'
 import { now } from '../clock.ts'
@@ -27,18 +28,28 @@ const SAME_MS = 500
 /** Time for a worker to exit after its drain, ms. Then the primary ends, and the workers with it. */
 const LEAVE_MS = 1000
 
-/** @param drainDelayMs how long servers still accept connections, ms; a drain may take at least twice as long */
-export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], drainDelayMs = 0): void {
+/**
+ * @param guards those of `servers`
+ * @param servers returns the servers that listen
+ * @param drainDelayMs how long servers still accept connections, ms; a drain may take at least twice as long
+ */
+export function drainOnSignal(
+  guards: () => readonly Pick<Guard, 'drain'>[],
+  servers: () => readonly Server[],
+  drainDelayMs = 0,
+): void {
   let begunAt = Number.NaN
   let ended = false
+  let drained: readonly Server[] = []
   // With a listener, Node calls process.emit() for the signal and does not end.
   const listener = (): void => undefined
-  /** @param rest what Node gives the listeners after the name: the signal's number */
+  /** @param rest the arguments that Node gives the listeners after the name: the signal's number */
   const end = (signal: Signal, rest: readonly unknown[]): void => {
     if (ended) return
     ended = true
     undoEmit()
     for (const each of SIGNALS) process.removeListener(each, listener)
+    for (const server of drained) if (!server.listening) letCloseAgain(server)
     if (process.listenerCount(signal) > 0) Reflect.apply(process.emit, process, [signal, ...rest])
     else {
       leave()
@@ -53,7 +64,10 @@ export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], dra
     const sinceMs = now() - begunAt
     if (sinceMs < SAME_MS) return true
     const first = Number.isNaN(sinceMs)
-    if (first) begunAt = now()
+    if (first) {
+      begunAt = now()
+      drained = servers()
+    }
     const withinMs = Math.max(LEAST_DRAIN_MS, 2 * drainDelayMs)
     const draining: Promise<unknown>[] = first
       ? [
@@ -71,6 +85,18 @@ export function drainOnSignal(guards: () => readonly Pick<Guard, 'drain'>[], dra
     process.on(signal, listener)
     readdListeners(signal)
   }
+}
+
+/**
+ * Node gives the callback of `close()` an error if the server is closed already, and libraries that shut servers down
+ * then fail. So there is no error after the drain has closed the server, until it listens again.
+ */
+function letCloseAgain(server: Server): void {
+  const undo = replaceMethod(server, 'close', (original, isOn) => callback => {
+    if (!isOn() || typeof callback !== 'function') return original(callback)
+    return original(() => Reflect.apply(callback, server, []))
+  })
+  server.once('listening', undo)
 }
 
 /** Node binds `process.emit` at a signal's first listener, which the app may have added before `emit` was replaced. */

@@ -11,12 +11,15 @@ import type { ProtectOptions } from '../server/protect-options.ts'
 import { checkPeers } from '../server/request/peers.ts'
 import { checkShedHeaders, type ShedHeaders } from '../server/response/shed-headers.ts'
 
-/** Common paths of Kubernetes' and gRPC's probes. They are exempt, so that a busy process does not look dead. */
+/**
+ * Common paths of Kubernetes' and gRPC's probes, and of Prometheus. They are exempt on every server of the process, so
+ * that a busy process does not look dead, and a server of metrics alone answers while memory is short.
+ */
 export const PROBES: readonly string[] = [
   ...['/healthz', '/livez', '/readyz', '/startupz'],
-  ...['/health', '/live', '/ready', '/startup', '/liveness', '/readiness'],
+  ...['/health', '/healthcheck', '/live', '/ready', '/startup', '/liveness', '/readiness'],
   ...['/health/live', '/health/ready', '/health/startup', '/health/liveness', '/health/readiness'],
-  ...['/healthz/live', '/healthz/ready', '/-/healthy', '/-/ready'],
+  ...['/healthz/live', '/healthz/ready', '/-/healthy', '/-/ready', '/metrics'],
   ...['/grpc.health.v1.Health/Check', '/grpc.health.v1.Health/List', '/grpc.health.v1.Health/Watch'],
   '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
   '/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo',
@@ -67,7 +70,7 @@ const OUTBOUND: Variables<GivenLimits> = {
   tellTo: ['MELTPROOF_TELL_TO', originsOf],
 }
 
-/** Every variable that meltproof/register knows; docs/register.md says what each does. */
+/** Every variable that meltproof/register knows; docs/register.md describes them. */
 export const VARIABLES: readonly string[] = [PROCESS, PROTECT, STDOUT, OUTBOUND].flatMap(group =>
   Object.values(group).map(([name]) => name),
 )
@@ -85,12 +88,12 @@ export interface RegisterSettings {
   readonly admin: Address | undefined
   readonly haproxyAgent: Address | undefined
   readonly accessLog: AccessLogOptions | undefined
-  /** Whether SIGTERM and SIGINT drain the servers. */
+  /** True if SIGTERM and SIGINT drain the servers. */
   readonly drain: boolean
   /** Undefined if stalls are not to be named. */
   readonly culprit: CulpritOptions | undefined
   readonly watch: string | undefined
-  /** What is wrong with variables, one text each. For an invalid value the default applies. */
+  /** One text for each variable that is wrong. For an invalid value the default applies. */
   readonly warnings: readonly string[]
 }
 
@@ -102,7 +105,7 @@ const ADDRESS_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//
 export function settingsFrom(environment: Readonly<NodeJS.ProcessEnv>): RegisterSettings {
   const warnings = unknownVariables(environment)
   const read = <T>([name, reads]: Variable<T>): T | undefined => {
-    const text = environment[name]
+    const text = environment[name]?.trim()
     if (!text) return undefined
     try {
       return reads(text, name)

@@ -1,4 +1,4 @@
-/** Runs when an HTTP server is about to listen: protects the server, and starts what the variables ask for. */
+/** Runs when an HTTP server is about to listen: protects the server, and starts the parts that variables enable. */
 import { createRequire } from 'node:module'
 import type { Server } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
@@ -65,6 +65,10 @@ function guards(): Guard[] {
   return [...found]
 }
 
+function listeningServers(): ProtectedServer[] {
+  return [...listened].flatMap(ref => ref.deref() ?? []).filter(({ listening }) => listening)
+}
+
 function protectOnce(server: ProtectedServer, listenArguments: readonly unknown[]): void {
   // If the server already listens, Node's own listen() throws.
   if (server.listening || guardOf(server) !== undefined) return
@@ -96,7 +100,7 @@ function operateOnce(): void {
     )
   }
   if (settings.protect.dryRun === true) startDryRunLines()
-  // Worker threads inherit the variables. What follows concerns the whole process, so only its main thread does it.
+  // Worker threads inherit the variables. The rest concerns the whole process, so only its main thread does it.
   if (!isMainThread) return
   // An app that has installed meltproof/stdout itself keeps its own options.
   if (stdout !== undefined && !isInstalled()) {
@@ -121,7 +125,7 @@ function drain(): void {
   if (!settings.drain || drains) return
   drains = true
   attempt('cannot drain on signals', () =>
-    load('./drain-on-signal.ts').drainOnSignal(guards, settings.protect.drainDelayMs),
+    load('./drain-on-signal.ts').drainOnSignal(guards, listeningServers, settings.protect.drainDelayMs),
   )
 }
 

@@ -1,4 +1,4 @@
-/** What protect() returns: figures about the server, and methods to drain it and to remove meltproof. */
+/** The object that protect() returns: figures about the server, and methods to drain it and to remove meltproof. */
 import type { GateStats } from '../process-gate.ts'
 
 /** Figures of one protected server at this moment. */
@@ -30,7 +30,7 @@ export interface Guard {
   stats(): GuardStats
   /** The same number as `stats().pressure`. */
   pressure(): number
-  /** Why the last shed happened, and what limits concurrency, in sentences for a person. */
+  /** Explains why the last shed happened, and what limits concurrency, in sentences for a person. */
   explain(): string
   /**
    * Shuts the server down without losing a request (docs/shutdown.md), within `timeoutMs`, by default 10,000. Resolves

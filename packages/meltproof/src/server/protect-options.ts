@@ -102,14 +102,14 @@ export interface ProtectOptions {
   readonly readiness?: string | ReadinessOptions
   /**
    * How long the server still accepts connections after `drain()`, ms; at most half of the time given to drain(). Set
-   * it to what balancers need to stop sending: probe interval times failures.
+   * it to the time that balancers need to stop sending: probe interval times failures.
    * @default until no request has arrived or ended for one second, up to 5,000
    * @example protect(server, { readiness: '/ready', drainDelayMs: 8000 }) // probed every 2 s, out after 3 failures
    */
   readonly drainDelayMs?: number
   /**
-   * Send `Server-Timing` with the time that this server took (`total`, of which `queue` and `loop`, ms) to all clients,
-   * or to peers at these addresses and networks. The field shows strangers how busy you are.
+   * Send `Server-Timing` with the time that this server took (`total`, and its parts `queue` and `loop`, ms) to all
+   * clients, or to peers at these addresses and networks. The field shows strangers how busy you are.
    * @default false
    */
   readonly serverTiming?: boolean | readonly string[]

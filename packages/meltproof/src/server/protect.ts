@@ -96,7 +96,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
       if (guardOf(server) === guard) setGuard(server, undefined)
       path.open()
       lanes.close()
-      // A drain in progress still needs to know what is open.
+      // A drain in progress still needs the open sockets and sessions.
       if (draining !== undefined) return
       belowTls.stop()
       sessions.stop()

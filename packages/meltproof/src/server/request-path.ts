@@ -31,7 +31,7 @@ import { handlerOf } from './handler/handler.ts'
 import { handlerHasEnded } from './handler/outcome.ts'
 import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
 import { Exchange } from './request/exchange.ts'
-import { isHttp2 } from './request/is-http2.ts'
+import { isHttp2, streamOf } from './request/is-http2.ts'
 import type { MemoryPolicy, RequestPolicy } from './request/policy.ts'
 import { isRawStream } from './request/raw-streams.ts'
 import { describeHead } from './request/request-head.ts'
@@ -174,7 +174,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       this.#bodies?.began()
       const nowMs = now()
       this.admission.activeAt = nowMs
-      // The budget matters only while requests wait, and reading the turn costs a good part of what a connection costs.
+      // The budget matters only while requests wait, and reading the turn adds a good part of a connection's own cost.
       if (this.gate.inner.queued > 0) this.#shedBudget.spent(nowMs, loopTurn())
     } catch (error) {
       this.#failOpen.fail(error)
@@ -389,7 +389,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   }
 
   #shedNow(exchange: Exchange, reason: ShedReason): void {
-    // The handler of an upload may have begun its answer meanwhile. Then meltproof can no longer answer for it.
+    // The handler of an upload may already have begun its answer. Then meltproof can no longer answer for it.
     if (exchange.again && exchange.response!.headersSent) this.#startNow(exchange)
     else if (exchange.again) shedUploadEnd(exchange, reason, this.shedding)
     // Requests that Node itself rejects count as admitted, as they do without overload.
@@ -461,6 +461,9 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     if (!exchange.mayRun) return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
     noteOverlap(connection, exchange)
     this.#shedBudget.interrupted()
+    const last = connection.current
+    // The app may have removed the listener that ends a request.
+    if (last?.response?.writableFinished && !last.response.listeners('close').includes(this.#onClose)) this.#end(last)
     connection.current = exchange
     try {
       return later ? connection.handOnLater(exchange) : connection.handOn(request, keepAlive)
@@ -472,9 +475,10 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   #handedOn(connection: Connection<Exchange>, exchange: Exchange): void {
     const { response } = exchange
     if (response === undefined) {
-      // Node has answered the request itself.
+      // Node has answered the request itself, or the app delays its event. A delayed request passes the gate again.
+      if (connection.current === exchange) connection.current = undefined
       connection.overlapping?.delete(exchange)
-      this.#handlerEnded(exchange, true, now())
+      this.#handlerEnded(exchange, false, now())
     } else if (response.headersSent && this.gate.inner.queued > 0 && exchange.inService) {
       this.#failOpen.guard(() => this.admission.reclaim.begun(exchange, now()))
     }
@@ -519,21 +523,26 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   // End: the response has closed.
 
   #end(exchange: Exchange): void {
-    const nowMs = now()
-    this.admission.activeAt = nowMs
-    if (exchange.holdsMemory) {
-      exchange.holdsMemory = false
-      this.#memory!.left(exchange.heldBody)
+    try {
+      const nowMs = now()
+      this.admission.activeAt = nowMs
+      if (exchange.holdsMemory) {
+        exchange.holdsMemory = false
+        this.#memory!.left(exchange.heldBody)
+      }
+      const { running, times } = exchange
+      if (running !== undefined) running.request = undefined
+      const connection = this.#connectionOf(exchange)
+      if (connection?.current === exchange) connection.current = undefined
+      const pipelined = connection?.overlapping?.delete(exchange) === true
+      if (times !== undefined) requestObserver()?.publish(this.#source, exchange, nowMs)
+      if ((exchange.resume !== undefined && this.#leftWaiting(exchange)) || exchange.abandoned) return
+      if (handlerHasEnded(exchange, connection, pipelined)) {
+        this.#handlerEnded(exchange, exchange.response?.headersSent === true, nowMs)
+      } else this.#orphan(exchange, times)
+    } catch (error) {
+      this.#failOpen.fail(error)
     }
-    const { times } = exchange
-    const connection = this.#connectionOf(exchange)
-    if (connection?.current === exchange) connection.current = undefined
-    const pipelined = connection?.overlapping?.delete(exchange) === true
-    if (times !== undefined) requestObserver()?.publish(this.#source, exchange, nowMs)
-    if ((exchange.resume !== undefined && this.#leftWaiting(exchange)) || exchange.abandoned) return
-    if (handlerHasEnded(exchange, connection, pipelined)) {
-      this.#handlerEnded(exchange, exchange.response?.headersSent === true, nowMs)
-    } else this.#orphan(exchange, times)
   }
 
   /** Returns true when the response closed while the request waited without a connection queue. */
@@ -620,6 +629,6 @@ interface Asked {
 type AskedResponse = ServerResponse & Asked
 
 /** The object to mark: for HTTP/2 the stream, which an app may take both raw and as a request. */
-function markOf(response: AskedResponse & { readonly stream?: Asked }): Asked {
-  return response.stream ?? response
+function markOf(response: AskedResponse): Asked {
+  return (streamOf(response) as Asked | undefined) ?? response
 }

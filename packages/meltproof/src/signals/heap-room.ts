@@ -1,27 +1,27 @@
 /**
- * Limits the requests in service while the heap has too little room, from what full collections leave. Pure.
+ * Limits the requests in service while full collections leave too little room in the heap. Pure.
  *
  * V8 aborts the process when the old generation reaches its limit; before that full collections follow each other and
  * free almost nothing. Node 24 thrashes from about 65 % on (--max-old-space-size=256, measured). So a heap is short
  * when it is nearly full, or when it is half full and the process does little but collect garbage.
  *
- * A cache may fill the heap for good, and sheds would not empty it. So requests are limited only while live objects grow
- * within seconds, first to the most that were lately in service, and the limit rises again when growth ends.
+ * A cache may fill the heap for good, and sheds would not empty it. So requests are limited only while live objects
+ * grow within seconds, first to the highest number lately in service, and the limit rises again when growth ends.
  */
 
 const SHORT_ABOVE = 0.85
 const THRASHING_ABOVE = 0.5
 const THRASHING_COLLECTIONS = 5
 const THRASHING_MS = 100
-/** Growth counts from the least that any collection of this time, ms, has left. So many collections are remembered. */
+/** Growth is measured from the least memory that the collections of this time, ms, left: at most this many of them. */
 const GROWTH_MS = 10_000
 const GROWTH_COLLECTIONS = 64
 /** Growth that sets a limit, and growth from one collection to the next that halves it: shares of the heap's limit. */
 const GREW_SHARE = 0.03
 const GROWS_SHARE = 0.01
-/** Near the limit less growth counts: this many times as much of the room that is left. */
+/** Near the limit less growth counts: these shares then refer to this multiple of the remaining room. */
 const ROOM_TIMES = 10
-/** There is room again when live objects fall below this share of what they were, to prevent flapping. */
+/** There is room again when live objects fall below this share of what they were at the limit, to prevent flapping. */
 const ROOM_BELOW = 0.85
 const CUT = 0.5
 const RAISE = 1.5
@@ -31,7 +31,7 @@ const FORGET_MS = { least: 1000, most: 10_000 }
 
 export interface Collection {
   readonly nowMs: number
-  /** What is live in the old generation. */
+  /** Live memory in the old generation. */
   readonly usedBytes: number
   readonly limitBytes: number
   /** The most requests in service since the collection before. */
@@ -48,12 +48,12 @@ export class HeapRoom {
   /** Ends with the last collection. */
   #recent: readonly Collection[] = []
 
-  /** Whether {@link refuses} could return true. */
+  /** True if {@link refuses} could return true. */
   get isShort(): boolean {
     return this.most !== Number.POSITIVE_INFINITY
   }
 
-  /** Whether a request that arrives now must be shed. One request is always admitted. */
+  /** True if a request that arrives now must be shed. One request is always admitted. */
   refuses(inService: number, nowMs: number): boolean {
     if (inService < this.most) return false
     if (nowMs > this.#pressedUntilMs) this.#admitMore(nowMs)
@@ -61,7 +61,7 @@ export class HeapRoom {
     return inService >= this.most
   }
 
-  /** Called when V8 has not collected for a while. It may have no need to, because the limit admits nobody. */
+  /** Called when V8 has not collected for a while. It may have no need to, because the limit admits no request. */
   #admitMore(nowMs: number): void {
     const { usedBytes, limitBytes } = this.#recent.at(-1)!
     if (usedBytes <= SHORT_ABOVE * limitBytes) this.#forget()

@@ -1,4 +1,4 @@
-/** Watches the heap through Node's reports of garbage collections, of which only full ones count. */
+/** Watches the heap through Node's reports of garbage collections. Only full collections count. */
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
 import { now } from '../clock.ts'
@@ -12,7 +12,7 @@ export function heapRoom(inService: () => number): HeapRoom {
   const limit = oldSpaceLimit(flags, getHeapStatistics().heap_size_limit, Number.parseInt(process.versions.node, 10))
   new PerformanceObserver(list => {
     const entries = list.getEntries() as { readonly detail?: { readonly kind?: number } }[]
-    // Young collections are frequent, and do not show what is live.
+    // Young collections are frequent, and do not show how much memory is live.
     if (!entries.some(({ detail }) => detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR)) return
     watched.collected({ nowMs: now(), usedBytes: oldBytes(), limitBytes: limit, inService: inService() })
   }).observe({ entryTypes: ['gc'] })

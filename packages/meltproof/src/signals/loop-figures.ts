@@ -1,4 +1,4 @@
-/** What Node counts of this thread: turns of its event loop, time in which the loop did not wait, CPU time. */
+/** Node's figures of this thread: turns of its event loop, time in which the loop did not wait, CPU time. */
 import { performance } from 'node:perf_hooks'
 
 const timing = performance.nodeTiming as unknown as { readonly uvMetricsInfo?: { readonly loopCount: number } }

@@ -28,7 +28,7 @@ type DelayWatcher = (periodMs: number, lateMs: number, nextInMs: number) => void
 
 const delayWatchers = new Set<DelayWatcher>()
 
-/** Keeps the heartbeat running until {@link releaseCounted} is called as often. Stalls are known from the first on. */
+/** Keeps the heartbeat running until {@link releaseCounted} has matched each call. The first call starts the ledger. */
 export function holdCounted(): void {
   holders++
   if (heartbeat === undefined) start()
@@ -54,8 +54,8 @@ export function stallsBetween(fromMs: number, toMs: number): StallRecord[] {
 }
 
 /**
- * Reports the lateness of each beat, and keeps the heartbeat running, until the returned function is called. `watcher`: a
- * new function for each call.
+ * Reports the lateness of each beat, and keeps the heartbeat running, until the returned function is called. `watcher`:
+ * a new function for each call.
  */
 export function watchDelays(watcher: DelayWatcher): () => void {
   delayWatchers.add(watcher)

@@ -1,49 +1,57 @@
 /**
  * Limits the requests in service while the container's memory is nearly full. Pure.
  *
- * What requests hold is freed when they end, and the allocator keeps much of it for the next ones. So high constant
- * usage is no reason to shed, but usage that grows with the requests in service is: at a mark the number of requests is
- * frozen, and if usage still grows the number is reduced. Requests with bodies have the lower mark.
+ * Memory that requests hold is freed when they end, but the allocator keeps much of it for later requests. So high
+ * constant usage is no reason to shed, but usage that grows with the requests in service is: at a mark the number of
+ * requests is frozen, and if usage still grows the number is reduced. Requests with bodies have the lower mark.
  */
 
 import { Peak } from './peak.ts'
 
 const MB = 1024 * 1024
-/** What is left of the limit at each mark: a share in small containers, a number of bytes in large ones. */
+/** The part of the limit that is left at each mark: a share in small containers, a number of bytes in large ones. */
 const COLLECT_LEFT = { share: 0.35, mostBytes: 384 * MB }
 const BODY_LEFT = { share: 0.25, mostBytes: 256 * MB }
 const ANY_LEFT = { share: 0.15, mostBytes: 128 * MB }
 const FULL_LEFT = { share: 0.08, mostBytes: 64 * MB }
 const LAST_LEFT = { share: 0.03, mostBytes: 24 * MB }
-/** The last growth is expected to continue for this long, ms: running work still allocates its memory. */
+/** The last growth is expected to continue for this time, ms: running work still allocates its memory. */
 const AHEAD_MS = 100
 /** Growth is measured over at least this time, ms: young garbage comes and goes faster. */
 const SLOPE_MS = 50
 /** Below this share of the limit, requests in service hold too little for sheds to help: other work fills the group. */
 const OWN_SHARE = 0.08
 /**
- * A process is at rest when no request was in service for this long, ms. What it then holds is a cache, or memory that its
- * allocator keeps.
+ * A process is at rest when no request was in service for this time, ms. The memory that it then holds is a cache, or
+ * kept by its allocator.
  */
 const REST_MS = 5000
+/**
+ * The same holds for memory that has stayed within {@link STEADY_SHARE} of the limit for this time, ms, while no request
+ * was refused: a busy service is never at rest.
+ */
+const STEADY_MS = 10_000
+const STEADY_SHARE = 0.03
 /** Growth below this share of the limit is ignored. */
 const FLAT_SHARE = 0.004
 const CUT_EVERY_MS = 50
 const RAISE_EVERY_MS = 100
 const RAISE_WHILE_FLAT_MS = 500
 const RAISE = 0.05
+/** The rise while usage stays flat above the mark. Growth of {@link FLAT_SHARE} lowers the limit again. */
+const RAISE_FLAT = 0.25
 const CUT = 0.8
 const CUT_WHEN_FULL = 0.5
 /** If usage changes by less than this share of the limit between two collections, they free little. */
 const COLLECTED_SHARE = 0.04
 const COLLECT_EVERY_MS = 1000
 const COLLECT_AT_LEAST_EVERY_MS = 60_000
-/** A limit is dropped when no request has reached it for this long, ms. */
+/** A limit is dropped when no request has reached it for this time, ms. */
 const FORGET_MS = 5000
 
 export interface MemorySample {
   readonly nowMs: number
-  /** Usage of the group, without what the kernel can reclaim. */
+  /** Usage of the group, without memory that the kernel can reclaim. */
   readonly usedBytes: number
   /** Resident memory of this process. */
   readonly ownBytes: number
@@ -51,7 +59,7 @@ export interface MemorySample {
 
 export interface InService {
   readonly all: number
-  /** How many of the requests came with a body. */
+  /** Number of these requests that arrived with a body. */
   readonly bodies: number
 }
 
@@ -66,10 +74,12 @@ export class MemoryRoom {
   /** The limit for requests without a body. */
   readonly #others: InServiceLimit
   usedBytes = 0
-  /** Of this process: the least ever, and while it was last at rest. */
+  /** Memory of this process: the least ever, and while it was last at rest. */
   #leastBytes = Number.POSITIVE_INFINITY
   #restBytes = Number.POSITIVE_INFINITY
   #emptySinceMs = Number.NaN
+  #steadyBytes = 0
+  #steadySinceMs = 0
   #ownBytes = 0
   readonly #shareBytes: number
   #slopeFrom: MemorySample | undefined
@@ -131,10 +141,14 @@ export class MemoryRoom {
     if (inService.all > 0) this.#emptySinceMs = Number.NaN
     else if (Number.isNaN(this.#emptySinceMs)) this.#emptySinceMs = nowMs
     this.#leastBytes = Math.min(this.#leastBytes, ownBytes)
-    const isAtRest = nowMs - this.#emptySinceMs >= REST_MS
+    if (Math.abs(ownBytes - this.#steadyBytes) > this.limitBytes * STEADY_SHARE) {
+      this.#steadyBytes = ownBytes
+      this.#steadySinceMs = nowMs
+    }
+    const isAtRest = nowMs - this.#emptySinceMs >= REST_MS || nowMs - this.#steadySinceMs >= STEADY_MS
     this.#restBytes = isAtRest ? ownBytes : Math.min(this.#restBytes, ownBytes)
     this.#ownBytes = ownBytes
-    this.#isOurs = ownBytes - this.#restBytes >= this.#shareBytes
+    this.#isOurs = ownBytes - this.#restBytes >= Math.min(this.#shareBytes, (this.limitBytes - this.#restBytes) / 3)
     const from = this.#slopeFrom
     if (from === undefined || nowMs - from.nowMs >= SLOPE_MS) {
       if (from !== undefined) this.#perMs = (usedBytes - from.usedBytes) / (nowMs - from.nowMs)
@@ -152,14 +166,17 @@ export class MemoryRoom {
     }
   }
 
-  /** Whether a request that arrives now must be shed. */
+  /** True if a request that arrives now must be shed. */
   refuses(bringsBody: boolean, { all, bodies }: InService, nowMs: number): boolean {
     if (all === 0 || !this.#isOurs) return false
-    if (this.usedBytes >= this.#lastMark) return true
-    return bringsBody ? this.#bodies.isReachedBy(bodies, nowMs) : this.#others.isReachedBy(all - bodies, nowMs)
+    const refuses =
+      this.usedBytes >= this.#lastMark ||
+      (bringsBody ? this.#bodies.isReachedBy(bodies, nowMs) : this.#others.isReachedBy(all - bodies, nowMs))
+    if (refuses) this.#steadySinceMs = nowMs
+    return refuses
   }
 
-  /** Whether {@link refuses} could return true for any request. */
+  /** True if {@link refuses} could return true for any request. */
   get mayRefuse(): boolean {
     return this.#isOurs && (this.#bodies.isSet || this.#others.isSet || this.usedBytes >= this.#lastMark)
   }
@@ -183,6 +200,7 @@ class InServiceLimit {
   #changedAtMs = 0
   #usedThen = 0
   #metAtMs = 0
+  #sampledAtMs = 0
 
   constructor(limitBytes: number) {
     this.#flatBytes = limitBytes * FLAT_SHARE
@@ -208,21 +226,23 @@ class InServiceLimit {
     this.#peak.note(inService, nowMs)
     const peak = this.#peak.most
     const sinceMs = nowMs - this.#changedAtMs
-    const isMet = inService >= this.#most
+    // A burst may be refused between two samples.
+    const isMet = inService >= this.#most || this.#metAtMs >= this.#sampledAtMs
+    this.#sampledAtMs = nowMs
     if (ahead >= markBytes) {
       const grew = usedBytes - this.#usedThen > this.#flatBytes
       if (!this.isSet) this.#set(peak, state)
       else if (grew && sinceMs >= CUT_EVERY_MS) {
         this.#set(Math.min(this.#most, isFull ? inService * CUT_WHEN_FULL : peak * CUT), state)
-      } else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) this.#set(this.#raised, state)
+      } else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) this.#set(this.#raisedBy(RAISE_FLAT), state)
     } else if (this.isSet) {
-      if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#raised, state)
+      if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#raisedBy(RAISE), state)
       else if (nowMs - Math.max(this.#metAtMs, this.#changedAtMs) >= FORGET_MS) this.forget()
     }
   }
 
-  get #raised(): number {
-    return this.#most + Math.max(1, this.#most * RAISE)
+  #raisedBy(share: number): number {
+    return this.#most + Math.max(1, this.#most * share)
   }
 
   #set(most: number, { nowMs, usedBytes }: State): void {

@@ -61,7 +61,7 @@ export class Memory implements InService {
     if (broughtBody) this.bodies--
   }
 
-  /** Whether a request that arrives now must be shed to save memory. */
+  /** True if a request that arrives now must be shed to save memory. */
   refuses(bringsBody: boolean, nowMs: number): boolean {
     if (this.all >= this.#heap.most && this.#heap.refuses(this.all, nowMs)) return true
     const room = this.#room
@@ -70,7 +70,7 @@ export class Memory implements InService {
     return this.#room?.refuses(bringsBody, this, nowMs) === true
   }
 
-  /** Whether {@link refuses} could return true. */
+  /** True if {@link refuses} could return true. */
   get mayRefuse(): boolean {
     return this.#heap.most !== Number.POSITIVE_INFINITY || this.#room?.mayRefuse === true
   }
@@ -98,7 +98,7 @@ export class Memory implements InService {
         )
       }
       this.#tellSources(room)
-      // A buffer that is never written to uses address space but no memory, and V8 counts it towards the next collection.
+      // A buffer that is never written to uses only address space, but V8 counts it towards the next collection.
       if (room.wantsCollection(nowMs)) new ArrayBuffer(COLLECTION_BYTES)
       if (room.mayRefuse) this.#warnOfHeap(room.limitBytes)
       if (this.bodies > 0 || (this.all > 0 && room.usedBytes > room.limitBytes / 2)) this.#lookSoon(room)

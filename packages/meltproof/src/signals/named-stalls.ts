@@ -6,11 +6,11 @@ import type { StallRecord } from '../record.ts'
 
 /** A stall for which culprit/ has found what blocked the loop. */
 export interface NamedStall extends StallRecord {
-  /** What blocked the loop, such as `renderInvoice, src/invoice.js:88`, or `unknown`. */
+  /** The code that blocked the loop, such as `renderInvoice, src/invoice.js:88`, or `unknown`. */
   readonly place: string
   /** Such as `GET /invoices`; undefined when no request was running, or its route is unknown. */
   readonly route: string | undefined
-  /** As the caller of that request named it. */
+  /** The ids under which the caller of that request knows it. */
   readonly traceId: string | undefined
   readonly requestId: string | undefined
   readonly request: WeakRef<object> | undefined
@@ -35,8 +35,13 @@ export function namedStalls(): StallFigures | undefined {
   return stalls
 }
 
+/** The value of a request's async context. Timers and connections keep their context, so the core empties the value. */
+export interface RunningRequest {
+  request: object | undefined
+}
+
 /** Runs a handler, and makes its request known while it runs. Exceptions of the handler pass through. */
-export type RequestContext = (request: object, handle: () => boolean) => boolean
+export type RequestContext = (running: RunningRequest, handle: () => boolean) => boolean
 
 let context: RequestContext | undefined
 

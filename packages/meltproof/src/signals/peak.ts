@@ -1,4 +1,4 @@
-/** The most requests in service lately: at one moment few may be. Pure. */
+/** The highest number of requests in service lately: at a single moment few may be in service. Pure. */
 
 const INTERVAL_MS = 1000
 
@@ -16,7 +16,7 @@ export class Peak {
     this.#most = Math.max(this.#most, inService)
   }
 
-  /** Of the last one to two seconds. */
+  /** The highest number in the last one to two seconds. */
   get most(): number {
     return Math.max(this.#most, this.#before)
   }

@@ -1,7 +1,7 @@
 /**
  * Counts the bytes of a response body that were passed to its connection. Over HTTP/1 these are the bytes that the
- * socket accepted meanwhile, without the head, which Node stores in the response. Over HTTP/2, where many responses
- * share a socket, these are the bytes that were written to the response.
+ * socket accepted while the response used it, without the head, which Node stores in the response. Over HTTP/2, where
+ * many responses share a socket, these are the bytes that were written to the response.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,5 +1,5 @@
 /**
- * Where the time of one call to a dependency went. Pure.
+ * Computes where the time of one call to a dependency went. Pure.
  *
  *   |-- queued --|-- connect --|======== waiting for the first byte ========|-- body --|
  *   called                     sent                                      seen       ended
@@ -10,7 +10,8 @@
  * peer's own `Server-Timing`, clamped to what is possible, gives the value in between, and the share of the network.
  *
  * A queued call waits for a connection that other calls hold: this counts as the dependency's share, but not as time
- * that this call took there. A stall meanwhile is the loop's share, because the connection could not be passed on.
+ * that this call took there. A stall during the wait is the loop's share, because the connection could not be passed
+ * on.
  */
 import type { OutboundRecord, Shares, Verdict } from '../record.ts'
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'

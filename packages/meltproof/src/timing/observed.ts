@@ -16,8 +16,8 @@ import { beginCount, bodyBytes } from './body-bytes.ts'
 import type { Exchange } from '../server/request/exchange.ts'
 
 /**
- * The core loads this file for the first recorded request. Code that observes calls this earlier: in an app that a
- * bundler has made into one file, the core's own load would come a moment too late.
+ * The core loads this file for the first recorded request. Code that observes calls this earlier: in an app bundled
+ * into one file, the core's own load would be a moment too late.
  */
 export function enableRequestTiming(): void {
   registerRequestObserver({ latenessNow, run, publish, shedRecordsOf: source => new TalliedSheds(source) })
@@ -48,7 +48,7 @@ const run: RequestObserver['run'] = (exchange, request, response, tells, handle)
   }
 }
 
-/** Whether the whole answer has been passed to the kernel. Only HTTP/1 shows that at once. */
+/** True if the whole answer has been passed to the kernel. Only HTTP/1 shows that at once. */
 function hasLeft({ connection }: Exchange, { writableEnded, socket }: ServerResponse): boolean {
   return connection !== undefined && writableEnded && socket?.writableLength === 0
 }

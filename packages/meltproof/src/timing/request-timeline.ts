@@ -1,5 +1,5 @@
 /**
- * Where the time of one request went, computed at its end. Pure.
+ * Computes where the time of one request went, at its end. Pure.
  *
  * Each moment between the parsed head and the end of the answer is assigned to the first of these that applies: a
  * dependency that worked on a call, the network that carried a call, the handler's synchronous start (until it first

@@ -1,4 +1,7 @@
-/** One suite for every framework: routes have names, a passed deadline is a 504, the app's own error handler decides. */
+/**
+ * The same tests for every framework: routes have names, an exceeded deadline becomes a 504, and the app's error
+ * handler decides about other errors.
+ */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, test } from 'node:test'
@@ -31,11 +34,11 @@ const broken = (): never => {
   throw Object.assign(new Error('broken'), { expose: false })
 }
 
-/** What an app's own error handler answers. */
+/** The status that the app's error handler sends. */
 const OWN = 418
 
 interface App {
-  /** It has /api/users/:id, /api/late, which runs into a deadline, and /api/broken, which throws something else. */
+  /** Serves /api/users/:id, /api/late, which exceeds a deadline, and /api/broken, which throws another error. */
   server(own: boolean): Promise<http.Server>
   /** Whether the framework shows when a handler has ended. */
   readonly tellsEnd: boolean
@@ -86,7 +89,7 @@ const apps: Record<string, App> = {
       app.use(async context => {
         if (context.path === '/api/late') late()
         if (context.path === '/api/broken') broken()
-        // As the routers do.
+        // Like the routers of koa.
         if (context.path.startsWith('/api/users/')) Object.assign(context, { _matchedRoute: '/api/users/:id' })
         context.body = 'user'
       })
@@ -108,7 +111,7 @@ const apps: Record<string, App> = {
 }
 
 for (const [name, { server: make, tellsEnd }] of Object.entries(apps)) {
-  test(`${name}: names routes, answers 504 for a passed deadline, and leaves other errors to the app`, async t => {
+  test(`${name}: names routes, answers 504 for an exceeded deadline, and leaves other errors to the app`, async t => {
     t.mock.method(console, 'error', () => undefined)
     const asking = async (own: boolean): Promise<(path: string) => Promise<number>> => {
       const server = await make(own)
@@ -138,6 +141,26 @@ for (const [name, { server: make, tellsEnd }] of Object.entries(apps)) {
     assert.equal(await ownStatus('/api/broken'), OWN)
   })
 }
+
+test('fastify: reports the end of a WebSocket handler, which gets the socket before the request', async () => {
+  const app = Fastify()
+  await app.register(forFastify)
+  const requested: object[] = []
+  // @fastify/websocket, registered after the adapter, calls handlers like this.
+  app.addHook('onRoute', route => {
+    const { handler } = route
+    route.handler = function (request) {
+      requested.push(request.raw)
+      return Reflect.apply(handler, this, [{}, request])
+    }
+  })
+  app.get('/', async () => 'ended')
+  assert.equal((await app.inject('/')).body, 'ended')
+  assert.deepEqual(
+    requested.map(request => onHandlerEnd(request, () => undefined)),
+    [true],
+  )
+})
 
 test('hono: a 500 answered by the error handler of the app stays as it is', async () => {
   const app = new Hono()

@@ -1,4 +1,4 @@
-/** When the permit of a request comes back whose client has gone while its handler works on. */
+/** When the permit of a request is released whose client has gone while its handler still runs. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Gate } from '../../src/admission/gate.ts'
@@ -28,7 +28,7 @@ function service() {
 }
 
 describe('abandoned work is treated as finished', () => {
-  it('after twice the service time of a request of its kind that was answered meanwhile', () => {
+  it('after twice the service time of a request of its kind that was answered in that time', () => {
     const { abandoned, start, stays } = service()
     stays.answered(start(), 100)
     const [hung, next] = [start(100), start(100)]
@@ -88,22 +88,22 @@ describe('abandoned work is treated as finished', () => {
 interface World {
   readonly permits: number
   readonly perSecond: number
-  /** One in `oneIn` hangs for `ms`; the others take a moment. */
+  /** One in `oneIn` hangs for `ms`; the others take 20 ms. */
   readonly hangs: { readonly oneIn: number; readonly ms: number }
   /** One in `oneIn` has a client that leaves after `afterMs`. */
   readonly leave: { readonly oneIn: number; readonly afterMs: number }
-  /** Whether the end of a handler is seen whose client has left. */
+  /** Whether the gate sees handlers end whose client has left. */
   readonly tells: boolean
   readonly seconds: number
 }
 
 interface Simulated {
   readonly most: number
-  /** Answers a second to clients that stayed. */
+  /** Answers per second to clients that stayed. */
   readonly answered: number
 }
 
-/** Quick requests that take 20 ms, a limit, and clients that leave; a request without a permit is shed. */
+/** Quick requests of 20 ms, a limit, and clients that leave. A request without a permit is shed. */
 function simulate({ permits, perSecond, hangs, leave, tells, seconds }: World): Simulated {
   const { stays, abandoned, start } = service()
   interface Request {
@@ -162,7 +162,7 @@ function simulate({ permits, perSecond, hangs, leave, tells, seconds }: World): 
   return { most, answered: answered / seconds }
 }
 
-describe('a limit of 16 and quick requests of which some hang', () => {
+describe('a limit of 16 and quick requests, some of which hang', () => {
   const NEVER = { oneIn: Number.POSITIVE_INFINITY, ms: 0 }
   const world: World = {
     permits: 16,

@@ -1,4 +1,7 @@
-/** Honest routes on a core of 5 ms a request, and somebody who asks for far more. What becomes of the honest ones. */
+/**
+ * Honest routes on a core of 5 ms per request, and an attacker that sends far more. Measures the service of the honest
+ * routes.
+ */
 import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
 import type { Random } from '../../sim/random.ts'
 import { simulate } from '../../sim/service.ts'
@@ -8,7 +11,7 @@ export interface Asker {
   /** Requests per second. */
   readonly rate: number | ((nowMs: number) => number)
   readonly path: (random: Random, nowMs: number) => string
-  /** CPU of one, ms. @default 5 */
+  /** CPU of one request, ms. @default 5 */
   readonly ms?: number
   readonly notFound?: boolean
   readonly client?: (random: Random) => number
@@ -21,7 +24,7 @@ export interface Attack {
   readonly seconds?: number
 }
 
-/** What each honest route is served, as a share of what it asks for. */
+/** Returns the good share of each honest route's requests. */
 export function served({ honest, attackers, seconds = 20 }: Attack, seed: number): number[] {
   const all = [...honest, ...attackers]
   const rateOf = ({ rate }: Asker, nowMs: number): number => (typeof rate === 'number' ? rate : rate(nowMs))
@@ -41,14 +44,14 @@ export function served({ honest, attackers, seconds = 20 }: Attack, seed: number
   return honest.map((_, kind) => kinds[kind]!.good / kinds[kind]!.offered)
 }
 
-/** As the app of five asynchronous calls. */
+/** Five slices, like an app with five asynchronous calls. */
 function burns(ms: number): Step[] {
   return Array.from({ length: 5 }, () => [{ cpu: ms / 5 }, 'yield'] as const).flat()
 }
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
-/** A word of letters that nobody asked for before. */
+/** A random word that was not requested before. */
 export function word(random: Random, length = 10): string {
   let text = ''
   for (let i = 0; i < length; i++) text += LETTERS[Math.floor(random.next() * LETTERS.length)]

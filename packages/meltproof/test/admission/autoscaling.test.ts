@@ -1,4 +1,4 @@
-/** Simulated instances that share the load evenly, and the number of them that Kubernetes makes of what they tell. */
+/** Simulated instances that share the load evenly, and their number as Kubernetes sets it from the reported load. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { counts, replicas, replicasOf, TARGET } from '../../sim/autoscaler.ts'
@@ -10,7 +10,7 @@ import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limi
 
 interface Service {
   readonly steps: () => Step[]
-  /** Requests a second. */
+  /** Requests per second. */
   readonly capacity: number
   readonly poolSize?: number
 }
@@ -25,15 +25,15 @@ const AROUND_A_WAIT: Service = {
 }
 const POOL: Service = { steps: pool50, capacity: 200 }
 
-/** Of a fleet of 20; each that is simulated stands for four. */
+/** A fleet of 20. Each simulated instance stands for four. */
 const FLEET = 20
 const SIMULATED = 5
-/** The load that `FLEET` instances can serve: the fleet is right for it. */
+/** The load, in instances, for which the fleet has the right size. */
 const OFFERED = FLEET * TARGET
-/** Evaluations. */
+/** The evaluations of an hour. */
 const HOUR = 240
 
-/** Their mean load, after five seconds at `times` their capacity; before that they were overloaded for as long. */
+/** Mean load after five seconds at `times` the capacity, preceded by five seconds of overload. */
 function meanLoad({ steps, capacity, poolSize = 10 }: Service, times: number, simulated = SIMULATED): number {
   const rate = (nowMs: number): number => (nowMs > 5000 ? times : 2) * capacity
   const limiter = (busyMs: () => number): ConcurrencyLimiter => new ConcurrencyLimiter(busyMs)
@@ -54,7 +54,7 @@ describe('one evaluation of the autoscaler sets the right number of instances, w
       test(`${name}, ${times}x`, () => {
         const right = (FLEET * times) / TARGET
         const got = replicas(FLEET, meanLoad(service, times))
-        // There are no half instances.
+        // Instances are whole, so one more or less is allowed.
         assert.ok(Math.abs(got - right) <= 0.1 * right + 1, `${got}, and ${right.toFixed(1)} are right`)
       })
     }
@@ -71,7 +71,7 @@ describe('new pods that report no load yet or are idle do not change the number 
     test(`new pods ${name}, and more are needed`, () => {
       for (let fresh = 1; fresh <= wanted - overloaded.length; fresh++) {
         const got = replicasOf([...overloaded, ...Array.from({ length: fresh }, () => load)])
-        // Within a tenth of the target nothing changes.
+        // Within a tenth of the target the number does not change.
         assert.ok(got <= wanted && got >= wanted / 1.1 - 1, `${got} of ${wanted} with ${fresh}`)
       }
     })

@@ -1,7 +1,7 @@
 /**
- * A background job keeps the event loop busy, and the requests only wait for a dependency. The limiter delays none of them if it
- * saw the loop at rest before. If the loop was busy from the first request on, the limit falls to one, and rises again when a
- * trial (loop-trial.ts) shows that more leave.
+ * A background job keeps the event loop busy, and the requests only wait for a dependency. If the loop was idle before,
+ * the limiter delays no request. If it was busy from the first request on, the limit falls to one, and rises again when
+ * a trial (loop-trial.ts) shows that more requests leave.
  * `node bench/evidence.ts --only other-work,other-work-uneven,other-work-later` shows both on a real server.
  */
 import assert from 'node:assert/strict'
@@ -10,13 +10,17 @@ import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limi
 
 interface Ran {
   readonly answered: number
-  /** The longest wait for a permit, ms; and of those that arrived after 30 s, also if they wait at the end. */
+  /**
+   * The longest wait for a permit, ms: of all requests, and of those that arrived after 30 s, including unserved ones.
+   */
   readonly longestMs: number
   readonly laterMs: number
   readonly lowest: number
 }
 
-/** Requests come every `everyMs` and wait; a turn of the loop takes `turnMs`, from `fromMs` on for other work. */
+/**
+ * A request arrives every `everyMs` and waits. From `fromMs` on other work makes each turn of the loop take `turnMs`.
+ */
 function besideOtherWork(everyMs: number, waitMs: (i: number) => number, turnMs: number, fromMs: number): Ran {
   let now = 0
   const limiter = new ConcurrencyLimiter(() => Math.max(0, now - fromMs))

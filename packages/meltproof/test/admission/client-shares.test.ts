@@ -1,4 +1,4 @@
-/** One client gets no more than a fair share, whatever it asks for. */
+/** One client gets no more than a fair share, whatever it requests. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ClientShares } from '../../src/admission/fairness/client-shares.ts'
@@ -8,7 +8,7 @@ import { type Asker, pathOf, served } from './attack.ts'
 
 const path = pathOf('/')
 const hash = (client: number): number => hashOf(`10.0.0.${client}`, 1)
-/** Two hundred clients who ask for half of the core together. */
+/** Two hundred clients that together need half of the core. */
 const honest: Asker[] = [{ rate: 95, path, client: random => hash(1000 + Math.floor(random.next() * 200)) }]
 
 const CASES: Readonly<Record<string, { honest: readonly Asker[]; attackers: readonly Asker[] }>> = {
@@ -30,7 +30,7 @@ const CASES: Readonly<Record<string, { honest: readonly Asker[]; attackers: read
   },
 }
 
-describe('two hundred clients are served 90 % of their requests beside', () => {
+describe('two hundred clients are served 90 % of their requests next to', () => {
   for (const [name, attack] of Object.entries(CASES)) {
     it(name, () => {
       for (const seed of [1, 2, 3]) {

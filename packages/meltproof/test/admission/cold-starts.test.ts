@@ -1,4 +1,4 @@
-/** Cold starts near the capacity on real machines: there is time for all requests, and nearly all are served. */
+/** Cold starts near capacity on real machines: there is time for all requests, and nearly all are served. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
@@ -7,7 +7,10 @@ import type { Scenario } from '../../sim/scenarios.ts'
 import { type SimResult, simulate } from '../../sim/service.ts'
 
 const SEEDS = Array.from({ length: 20 }, (_, i) => i + 1)
-/** What may be shed of all, on average over the seeds; percent. To be lowered, never raised: bare needs none of it. */
+/**
+ * The most that may be shed, in percent, on average over the seeds. Lower these, never raise them: an unprotected
+ * server sheds nothing.
+ */
 const MOST_SHED: Readonly<Record<string, number>> = {
   '5 ms of CPU, cold, at 0.9x, alone': 0.1,
   '5 ms of CPU, cold, at 1x, alone': 2,
@@ -33,7 +36,7 @@ describe('a cold start near the capacity sheds few requests', () => {
       const guarded = runs(each, true)
       const shed = 100 * share(guarded, 'shed')
       assert.ok(shed <= MOST_SHED[each.name]!, `${shed.toFixed(2)} % shed`)
-      // At the capacity itself chance decides; the guard must not do worse than no guard.
+      // At capacity, chance decides the goodput. The guard must not be worse than no guard.
       const [good, bare] = [share(guarded, 'good'), share(runs(each, false), 'good')]
       if (each.name.includes('0.9x')) assert.ok(bare >= 0.98, `bare ${bare}: not what this is about`)
       assert.ok(good >= bare - 0.04, `${good} good, bare ${bare}`)

@@ -1,4 +1,4 @@
-/** Criticality under overload, simulated: the lowest class first, whole users rather than every other click. */
+/** Criticality under overload, simulated: the lowest class is shed first, and per user rather than per request. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CRITICALITIES, type CriticalityAnswer } from '../../src/admission/queue/criticality.ts'
@@ -22,7 +22,7 @@ function overloaded(
 }
 
 const served = ({ good, offered }: SimTally): number => good / offered
-/** Users who are served now and shed then: neither nearly always nor hardly ever. */
+/** The share of users that are sometimes served and sometimes shed. */
 const flapping = (result: SimResult): number =>
   result.users.map(served).filter(share => share > 0.1 && share < 0.9).length / USERS
 

@@ -41,7 +41,7 @@ test('keys spread evenly over the cohorts, and are redistributed in another epoc
     count[cohort]!++
     if (levelOf('critical_plus', `user-${user}`, 1) !== cohort) moved++
   }
-  // 100 each on average; Poisson puts 6 standard deviations at 60.
+  // 100 each on average. Six Poisson standard deviations are 60.
   assert.ok(Math.max(...count) < 160 && Math.min(...count) > 40, `${Math.min(...count)} to ${Math.max(...count)}`)
   assert.ok(moved > 0.98 * users, `${moved} of ${users} moved`)
 })
@@ -64,7 +64,7 @@ test('readCriticality() reads valid answers, and returns undefined for others', 
     Promise.resolve('critical'),
   ]) {
     const level = readCriticality(nonsense)
-    // An array or function is an object without either field: the default, as {} is.
+    // An array or function is an object without either field, so it counts as the default, like {}.
     assert.equal(level, typeof nonsense === 'object' && Array.isArray(nonsense) ? levelOf('critical') : undefined)
   }
   assert.equal(isCriticality('toString'), false)

@@ -1,4 +1,4 @@
-/** The cutoff level, on counts: it admits what departures serve, and stays while it still does. */
+/** The cutoff level from given counts: it admits what departures allow, and stays while it still does. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { Cutoff } from '../../src/admission/queue/cutoff.ts'
 
 const OPEN = LEVELS - 1
 
-/** Feeds one window from `fromMs` on: how many requests arrive at each level, and how many leave. */
+/** Feeds one window from `fromMs` on: the arrivals of each level, and the departures. */
 function pass(cutoff: Cutoff, fromMs: number, arrivals: readonly number[], departures: number): number {
   for (const [level, count] of arrivals.entries()) for (let i = 0; i < count; i++) cutoff.arrived(level)
   for (let i = 1; i < departures; i++) cutoff.departed(fromMs)

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { DeparturePace } from '../../src/admission/queue/departure-pace.ts'
 
-/** A pace after departures every `gapsMs`, each for 100 ms, and when the last one was. */
+/** Feeds departures every `gapsMs`, each for 100 ms. Returns the pace and the time of the last one. */
 function after(...gapsMs: number[]): { readonly pace: DeparturePace; readonly lastAt: number } {
   const pace = new DeparturePace(100)
   let nowMs = 1000
-  pace.begin(nowMs, 0)
+  pace.begin(nowMs, true)
   // The first gap of a queue counts as a stall.
   pace.departed(++nowMs)
   for (const gapMs of gapsMs) {
@@ -19,7 +19,7 @@ function after(...gapsMs: number[]): { readonly pace: DeparturePace; readonly la
 }
 
 describe('the pace of departures', () => {
-  it('speeds up when departures come faster twice in a row', () => {
+  it('speeds up when departures are faster twice in a row', () => {
     const { pace, lastAt } = after(10, 5)
     assert.equal(pace.speedsUp(lastAt), true)
   })

@@ -1,9 +1,11 @@
-/** Attacks by path that no figure was tuned on: written before the first result was seen, and left as they are. */
+/**
+ * Attacks by path that nothing was tuned on. They were written before the first result was seen, and stay unchanged.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Attack, pathOf, served, word } from './attack.ts'
 
-/** `fair`: the fair share of each honest route, of what it asks for; 1 unless said. */
+/** `fair`: the fair share of each honest route, as a share of its requests. @default 1 */
 export const CASES: Readonly<Record<string, Attack & { readonly fair?: number }>> = {
   'random words in percent encoding': {
     honest: [{ rate: 60, path: pathOf('/api/v1/orders') }],
@@ -30,7 +32,7 @@ export const CASES: Readonly<Record<string, Attack & { readonly fair?: number }>
   'a cheap route beside random heavy ones': {
     honest: [{ rate: 200, ms: 0.2, path: pathOf('/cheap') }],
     attackers: [{ rate: 400, ms: 20, path: random => `/${word(random)}` }],
-    // The limit may rest at six where three would do, and a cheap route of five turns waits for five others in each.
+    // The limit may settle at six where three suffice, and a cheap route of five turns waits for five others in each.
     fair: 0.9,
   },
   'few honest requests among very many': {
@@ -56,7 +58,7 @@ export const CASES: Readonly<Record<string, Attack & { readonly fair?: number }>
         path: random => `/${'abcdefghijklmnopqrstuvwxyzABCD'[Math.floor(random.next() * 30)]}page`,
       },
     ],
-    // The first two seconds of the flood may be a burst, which is served as it comes.
+    // The first two seconds of the flood may be a burst, which is served in order.
     seconds: 66,
   },
   'answers of 404 to forty steady paths': {
@@ -76,7 +78,7 @@ export const CASES: Readonly<Record<string, Attack & { readonly fair?: number }>
   },
 }
 
-describe('held out: honest routes keep 90 % of their fair share beside', () => {
+describe('held out: honest routes keep 90 % of their fair share next to', () => {
   for (const [name, attack] of Object.entries(CASES)) {
     it(name, () => {
       for (const seed of [11, 12, 13]) {

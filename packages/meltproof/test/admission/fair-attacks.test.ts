@@ -1,13 +1,16 @@
-/** Paths that an attacker makes up do not take the share of honest routes. */
+/** Made-up paths of an attacker do not take the share of honest routes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Attack, pathOf, served, word } from './attack.ts'
 
 const honest = [{ rate: 80, path: pathOf('/orders') }]
 
-/** The first two seconds of a flood may be a burst, which is served as it comes: a run that begins without one is longer. */
+/**
+ * The first two seconds of a flood may be a burst, which is served in order. Runs in which the flood starts later are
+ * longer.
+ */
 const LONGER = 30
-/** A core serves 190/s of these; a route that asks for 80 asks for less than half of it. */
+/** A core serves 190/s of these. A route with 80/s needs less than half of it. */
 export const CASES: Readonly<Record<string, Attack>> = {
   'random slugs': { honest, attackers: [{ rate: 300, path: random => `/${word(random)}` }] },
   'random slugs at ten times the capacity': {
@@ -87,7 +90,7 @@ function spelled(number: number): string {
     .replace(/\d/g, digit => 'qrstuvwxyz'[Number(digit)]!)
 }
 
-describe('honest routes keep 90 % of their fair share beside', () => {
+describe('honest routes keep 90 % of their fair share next to', () => {
   for (const [name, attack] of Object.entries(CASES)) {
     it(name, () => {
       for (const seed of [1, 2, 3]) {

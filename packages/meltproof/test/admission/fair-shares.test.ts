@@ -1,4 +1,4 @@
-/** Fairness between kinds of requests: the arithmetic, the kind of a path, and what becomes of a service. */
+/** Fairness between kinds of requests: the arithmetic, the kind of a path, and the effect on a service. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limiter.ts'
@@ -8,7 +8,7 @@ import { STANDING_TUNING, StandingQueue } from '../../src/admission/queue/standi
 import { type SimTally, simulate } from '../../sim/service.ts'
 import type { Step, Workload } from '../../sim/workload.ts'
 
-/** Two windows of arrivals a second, by kind, that take so long each. */
+/** Feeds two windows of arrivals: each kind has a rate per second and a service time. */
 function asked(limit: number, kinds: Readonly<Record<number, { rate: number; ms: number }>>): FairShares {
   const shares = new FairShares(32)
   shares.open(0)
@@ -25,7 +25,7 @@ function asked(limit: number, kinds: Readonly<Record<number, { rate: number; ms:
 /** The last draw of {@link asked}. */
 const NOW = 400
 
-/** How many of a kind come first in the `ms` after it, of as many as there may be. */
+/** Counts how many requests of a kind may come first in the `ms` after it, under unlimited demand. */
 function first(shares: FairShares, kind: number, ms: number): number {
   let came = 0
   for (let atMs = NOW; atMs <= NOW + ms; atMs++) {
@@ -98,7 +98,7 @@ describe('a flood of heavy requests', () => {
   }
 
   for (const times of [2, 10]) {
-    it(`at ${times} times the capacity leaves cheap requests 90 % of their goodput, and is served what is left`, () => {
+    it(`at ${times} times the capacity leaves cheap requests 90 % of their goodput, and gets the rest`, () => {
       for (const seed of [1, 2, 3]) {
         const [cheap, flood] = run([{ cpu: 0.2 }], 48 * times, seed)
         assert.ok(cheap!.good >= 0.9 * cheap!.offered, `seed ${seed}: ${cheap!.good} of ${cheap!.offered}`)
@@ -108,7 +108,7 @@ describe('a flood of heavy requests', () => {
   }
 })
 
-it('lists keep 55 % of their goodput beside a flood of searches in a shared pool', () => {
+it('lists keep 55 % of their goodput during a flood of searches in a shared pool', () => {
   const steps = (ms: number) => (): Step[] => [{ cpu: 0.1 }, { pool: ms }, { cpu: 0.1 }]
   const kinds = [
     { share: 0.6, steps: steps(4) },
@@ -132,14 +132,14 @@ describe('a queue in front of cheap and heavy requests', () => {
     const queue = new StandingQueue(fixedLimit(3), { shed: () => undefined })
     let standingSince = Number.POSITIVE_INFINITY
     for (let atMs = 0; atMs < 2000; atMs++) {
-      // 600 a second come; every 20 ms a heavy one leaves, and five cheap ones behind it.
+      // 600 a second arrive. Every 20 ms a heavy one leaves, with five cheap ones behind it.
       if (atMs % 5 < 3) queue.push({ arrivedAt: atMs, left: false }, atMs)
       for (let i = 0; atMs % 20 === 0 && i < 6 && queue.next(atMs + i / 10) !== undefined; i++)
         queue.departed(atMs + i / 10)
       queue.expire(atMs + 0.9)
       if (queue.standing) standingSince = Math.min(standingSince, atMs)
     }
-    // It grows by a millisecond of waiting each millisecond, and is seen not to shrink.
+    // Its wait grows by a millisecond each millisecond, so it is seen not to shrink.
     const { drains, intervalMs, intervalsToStand, promiseMs } = STANDING_TUNING
     assert.ok(standingSince < drains * promiseMs + (intervalsToStand + 0.5) * intervalMs, `${standingSince} ms`)
   })

@@ -1,4 +1,4 @@
-/** How a path becomes a kind of its own. */
+/** When a path becomes a known kind. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { KINDS, KnownKinds, UNKNOWN } from '../../src/admission/fairness/known-kinds.ts'
@@ -9,7 +9,7 @@ class Service {
   nowMs = 0
   standing = false
 
-  /** Each of these paths is asked and answered every 100 ms. */
+  /** Requests and answers each of these paths every 100 ms. */
   answers(seconds: number, ...paths: KindKey[]): void {
     const until = this.nowMs + seconds * 1000
     for (; this.nowMs < until; this.nowMs += 100) {
@@ -21,7 +21,7 @@ class Service {
     return this.kinds.of(path) !== UNKNOWN
   }
 
-  /** How many of this path may come within a window. */
+  /** How many requests of this path may arrive within a window. */
   most(path: string): number {
     let came = 0
     for (; came < 10_000 && this.isKnown(path); came++) this.kinds.came(this.kinds.of(path), this.nowMs)
@@ -29,7 +29,7 @@ class Service {
   }
 }
 
-/** A word of letters for a number. */
+/** Encodes a number as a word of letters. */
 const word = (n: number): string => n.toString(16).replace(/\d/g, digit => 'qrstuvwxyz'[Number(digit)]!)
 
 describe('a path', () => {
@@ -61,7 +61,7 @@ describe('a path', () => {
     assert.equal(kinds.of('/users/whoever/carts'), UNKNOWN)
   })
 
-  it('becomes known beside thousands of paths that are requested once', () => {
+  it('becomes known among thousands of paths that are requested once', () => {
     const service = new Service()
     let i = 0
     for (let at = 0; at < 50; at++) {
@@ -70,7 +70,7 @@ describe('a path', () => {
     assert.ok(service.isKnown('/a'))
   })
 
-  it('takes longer to become known the more paths are known, of which there are at most 31', () => {
+  it('takes longer to become known the more paths are known, up to 31', () => {
     const service = new Service()
     const paths = Array.from({ length: 100 }, (_, n) => `/${word(n)}`)
     const known = (): number => paths.filter(path => service.isKnown(path)).length
@@ -125,7 +125,7 @@ describe('a name', () => {
     assert.equal(service.isKnown(service.kinds.keyOf('viewer')), false)
   })
 
-  it('becomes known beside thousands of made-up names, which stay unknown', () => {
+  it('becomes known among thousands of made-up names, which stay unknown', () => {
     const service = new Service()
     const viewer = service.kinds.keyOf('Viewer')
     const madeUp = Array.from({ length: 20_000 }, (_, n) => service.kinds.keyOf(`${'long'.repeat(20)}${n}`))

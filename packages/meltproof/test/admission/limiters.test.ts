@@ -1,4 +1,4 @@
-/** What every limiter promises, whatever happens; and that the rivals are played in good faith. */
+/** Invariants of every limiter under any events, and evidence that the rivals are implemented fairly. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ const event = fc.oneof(
     arbitrary: fc.record({ leaves: fc.nat(), how: fc.constantFrom('completed', 'completed', 'completed', 'dropped') }),
   },
   { weight: 1, arbitrary: fc.constantFrom('limitReached', 'limitCleared', 'tick') },
-  // Quarters of a millisecond, which are exact.
+  // Multiples of a quarter of a millisecond, which are exact.
   {
     weight: 3,
     arbitrary: fc.record({ passes: fc.nat(800).map(quarters => quarters / 4), busy: fc.constantFrom(0, 0.5, 1) }),

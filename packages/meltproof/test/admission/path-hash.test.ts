@@ -1,4 +1,4 @@
-/** Which paths are one. */
+/** Which paths have the same hash. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PathHash } from '../../src/admission/fairness/path-hash.ts'

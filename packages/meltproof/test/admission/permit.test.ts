@@ -1,4 +1,4 @@
-/** The permit of one request, and the fail-open guard: each tells its end once. */
+/** The permit of one request, and the fail-open guard. Each reports its end once. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'

@@ -47,7 +47,7 @@ test('WaitQueue does not grow without bound from entries that left', () => {
   const queue = new WaitQueue<Entry>()
   const stays = entry(-1)
   queue.push(stays)
-  // To make room, the queue looks at every entry that it keeps.
+  // To make room, the queue reads `left` of every entry that it keeps.
   let looks = 0
   let mostKept = 0
   for (let id = 0; id < 100_000; id++) {

@@ -1,7 +1,7 @@
 /**
- * The simulator against real servers: each recording (sim/recorded/, by bench/record.ts) is replayed, and what clients
- * see must be what they really saw. Where the limit was given that is the simulator's own doing; where it was learned,
- * the limiter's as well, so a limiter that has changed since needs new recordings.
+ * Compares the simulator with real servers. Each recording (sim/recorded/, by bench/record.ts) is replayed, and its
+ * results must match what clients really saw. With a given limit this tests the simulator alone. With a learned limit
+ * it tests the limiter too, so a changed limiter needs new recordings.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -9,9 +9,9 @@ import { ConcurrencyLimiter } from '../../src/admission/limiter/concurrency-limi
 import { type RunName, recordings } from '../../sim/recording.ts'
 import { replay } from '../../sim/replay.ts'
 
-/** Of what was offered. */
+/** Percentage points of the load offered. */
 const MOST_POINTS_APART = 3
-/** Of the goodput itself: ten times over, most of what is offered is neither good nor to be had. */
+/** Percent of the goodput. At ten times the capacity, goodput is only a small part of the load offered. */
 const MOST_PERCENT_APART = 5
 
 const SEEDS = [1, 2, 3, 4, 5]

@@ -1,7 +1,7 @@
 /**
- * The failure modes of admission control, each as a scenario on the virtual clock: the real gate and the real limiter,
- * thousands of requests, no real time. The figures asserted are properties (nothing shed, goodput of what is possible),
- * and every scenario runs with several seeds.
+ * The failure modes of admission control as scenarios on the virtual clock: the real gate and limiter, thousands of
+ * requests, no real time. The asserted figures are properties (nothing shed, share of the possible goodput), and every
+ * scenario runs with several seeds.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -13,29 +13,29 @@ import { UNEVEN } from '../../sim/uneven.ts'
 import { cpu5, SCENARIOS, type Scenario, scenario } from '../../sim/scenarios.ts'
 import { quantile, type SimResult, simulate } from '../../sim/service.ts'
 
-/** `npm run test:unit` is for a look between two edits, and takes one; `npm test`, and so CI, takes all of them. */
+/** `npm run test:unit` is for quick feedback while editing, and uses one seed. `npm test`, and so CI, uses all. */
 const SEEDS = process.env['UNIT_TESTS_ALONE'] === undefined ? [1, 2, 3, 4, 5] : [1]
-/** What a scenario must reach of the ideal, where it is not 95 %. */
+/** The least share of the ideal, where it is not 95 %. */
 const LESS: Readonly<Record<string, number>> = {
-  // Hardly above capacity, a queue that is kept short runs empty now and then.
+  // Just above capacity, a short queue sometimes runs empty.
   'cpu at 1.1x': 0.93,
-  // Half of the requests take 1 ms, half 200: the limiter measures throughput through much noise.
+  // Half of the requests take 1 ms, half 200, so the limiter measures a noisy throughput.
   'pool of 1 and 200 ms at 3x': 0.85,
   'pool of exponential times at 3x': 0.92,
-  // Two dozen completions take long at 60/s, and so do looks below the limit.
+  // At 60/s two dozen completions take long, and so do probes below the limit.
   'pool of three at 1.5x': 0.92,
   'pool of three at 3x': 0.92,
   'pool of three at 10x': 0.92,
-  // Which of them wait and which work has to be found out while the first hundreds of slow ones gather.
+  // The limiter must find out which requests wait and which work while the first hundreds of slow ones gather.
   'the core at 0.7x, and one request in ten waits 10 s': 0.85,
   'the core at 1x, and one request in ten waits 10 s': 0.85,
   'the core at 2x, and one request in ten waits 10 s': 0.88,
   'the core at 10x, and one request in ten waits 10 s': 0.88,
   'pool at 3x, one in ten waits 10 s elsewhere': 0.8,
   '20/s that wait 5 s beside 200/s that wait 10 ms': 0.92,
-  // To show that requests do not wait for each other, some have to wait.
+  // Some requests must wait to show that they do not wait for each other.
   'cold start at 600/s, 50 and 400 ms of waiting': 0.83,
-  // Two dozen completions take seconds, and what was let in before anything was known is in front of everybody.
+  // Two dozen completions take seconds, and requests admitted before any evidence are in front of all others.
   'pool of 2 at 1.2x, around 120 ms': 0.94,
   'pool of 2 at 3x, around 120 ms': 0.92,
   'pool of 2 at 10x, around 120 ms': 0.92,
@@ -48,18 +48,20 @@ const LESS: Readonly<Record<string, number>> = {
   'pool of 40 at 1.2x, around 500 ms': 0.9,
   'pool of 40 at 3x, around 500 ms': 0.89,
   'pool of 40 at 10x, around 500 ms': 0.89,
-  // The more there are in service the more it does, without end; a limit that lets service take 80 to 100 ms gets so far.
+  // Throughput grows without end with the requests in service. This is what a limit for 80 to 100 ms of service
+  // reaches.
   'a group commit at 2x': 0.74,
-  // Those let in before anything was known are in front of everybody when it goes on.
+  // After the outage, the requests admitted before any evidence are in front of all others.
   'the database answers no request from 0 to 5 s, at 600/s': 0.92,
-  // What came in the first second of the outage is in front, and what waited up to two seconds is answered late, as bare.
+  // Requests from the first second of the outage are in front, and those that waited up to two seconds are late, as
+  // without admission.
   'the database answers no request from 10 to 12 s, at 160/s': 0.85,
   'the database answers no request from 10 to 20 s, at 160/s': 0.85,
 }
 
 /**
- * A limit needs evidence, and requests that came before there was any are in front of all others. Such a service reaches the
- * goodput above only when these have left: at most this many seconds after the start.
+ * A limit needs evidence, and requests that arrived before there was any are in front of all others. Such a service
+ * reaches the goodput above only once these have left: at most this many seconds after the start.
  */
 const EVIDENCE_S: Readonly<Record<string, number>> = {
   'pool of 1 and 200 ms at 3x': 8,
@@ -74,17 +76,20 @@ const EVIDENCE_S: Readonly<Record<string, number>> = {
   'pool of 40 at 1.2x, around 500 ms': 12,
   'pool of 40 at 3x, around 500 ms': 8,
   'pool of 40 at 10x, around 500 ms': 18,
-  // What waits for a database that answers nothing can not be told from what takes five seconds by nature: 3,000 requests are
-  // in front when it goes on, 15 s of work, and the run ends before all is well.
+  // Waiting for a silent database looks like work that takes five seconds. 3,000 requests, 15 s of work, are in front
+  // when it answers again, and the run ends before goodput has recovered.
   'the database answers no request from 0 to 5 s, at 600/s': 30,
 }
 
-/** Where more than 0.1 % are shed though capacity suffices: a mix that becomes slower looks like a queue until that is checked. */
+/**
+ * Scenarios that shed more than 0.1 % although capacity suffices. A mix that becomes slower looks like a queue until
+ * the limiter has checked it.
+ */
 const FALSELY: Readonly<Record<string, number>> = {
   'the mix shifts at constant utilisation of the core': 0.02,
 }
 
-/** The first second from which goodput is what was asked for; none later than {@link EVIDENCE_S}. */
+/** The first second from which goodput is as required, at the latest {@link EVIDENCE_S}. */
 function evidenceFrom(each: Scenario, result: SimResult, least: number): number {
   const latest = Math.min(EVIDENCE_S[each.name] ?? 1, each.seconds - 1)
   let from = 1
@@ -92,7 +97,7 @@ function evidenceFrom(each: Scenario, result: SimResult, least: number): number 
   return from
 }
 
-/** The same seed gives the same run (said by a test below), so each is made once. */
+/** The same seed gives the same run (a test below checks it), so each is made once. */
 const made = new Map<Scenario, SimResult[]>(SCENARIOS.map(each => [each, []]))
 const run = (each: Scenario, seed: number): SimResult => {
   const bySeed = made.get(each) ?? []
@@ -141,7 +146,7 @@ describe('latency and limits', () => {
     eachSeed('cpu at 10x', (result, seed) => {
       assert.ok(goodRate(result, 0, 1) >= 185, `seed ${seed}: ${goodRate(result, 0, 1)}/s in the first second`)
       assert.ok(goodRate(result, 1, 3) >= 190, `seed ${seed}: ${goodRate(result, 1, 3)}/s in the two after it`)
-      // One in fifty came in the first second, in which it could have been a burst.
+      // One in fifty arrived in the first second, which could have been a burst.
       assert.ok(quantile(result.latencies, 0.95) <= 200)
       assert.ok(quantile(result.latencies, 0.99) <= 1000)
       assert.ok(quantile(result.shedLatencies, 1) <= 2000, 'every request is answered within two seconds')
@@ -160,7 +165,7 @@ describe('latency and limits', () => {
 
   test('a pool at 10x: p95 is within six service times', () => {
     eachSeed('pool at 10x', (result, seed) => {
-      // One in fifty was let in before there was evidence, or waited while it could have been a burst.
+      // One in fifty was admitted before there was evidence, or waited while the load could have been a burst.
       const p95 = quantile(result.latencies, 0.95)
       assert.ok(p95 <= 300, `seed ${seed}: p95 ${p95.toFixed(0)} ms`)
       const p99 = quantile(result.latencies, 0.99)
@@ -171,7 +176,7 @@ describe('latency and limits', () => {
   test('a pool at 1.1x to 3x: p95 is at most 800 ms', () => {
     for (const k of [1.1, 1.25, 1.5, 2, 3]) {
       const latencies: number[] = []
-      // Hardly over the capacity, the queue stands only now and then, and until it does up to 0.6 s drain as a burst does.
+      // Just above capacity the queue stands only now and then. Until it does, up to 0.6 s drain as in a burst.
       const most = k < 1.5 ? 800 : 400
       eachSeed(`pool at ${k}x`, (result, seed) => {
         const p95 = quantile(result.latencies, 0.95)
@@ -208,7 +213,7 @@ describe('latency and limits', () => {
     }
   })
 
-  test('a core at 90 %, with waits of 300 ms beside: at most 6 % are shed', () => {
+  test('a core at 90 %, next to waits of 300 ms: at most 6 % are shed', () => {
     const workload: Workload = { rate: () => 45, steps: () => [{ cpu: 20 }, { wait: 300 }] }
     for (const seed of SEEDS) {
       const share = shedShare(
@@ -228,7 +233,7 @@ describe('latency and limits', () => {
         assert.ok(shareOfIdeal(each, result, 540) >= 0.95, 'the last minute')
       }
     }
-    // Twice the ten connections there are is what the limiter aims at.
+    // The limiter aims at twice the ten connections.
     const pool = usualLimit(run(scenario('pool at 3x for ten minutes'), 1), 540)
     assert.ok(pool >= 16 && pool <= 24, `limit ${pool}`)
   })
@@ -259,7 +264,7 @@ describe('latency and limits', () => {
 
 describe('a server with spare capacity sheds at most 0.2 %', () => {
   for (const each of DEVELOPMENT.filter(({ noShed, workload }) => noShed && workload.steps !== undefined)) {
-    // With three times the CPU in the first moments even a bare server answers after half a second.
+    // With three times the CPU at first, even an unprotected server answers after half a second.
     if (each.name.startsWith('cheap and heavy')) continue
     test(each.name, () => {
       for (const seed of SEEDS.slice(0, 3)) {
@@ -270,7 +275,7 @@ describe('a server with spare capacity sheds at most 0.2 %', () => {
   }
 })
 
-test('a database that commits in groups at an uneven pace is not taken for a bottleneck', () => {
+test('a database that commits in groups at an uneven pace does not count as a bottleneck', () => {
   const [each] = UNEVEN
   const shares = Array.from({ length: 16 }, (_, i) => shedShare(runAnew({ ...each!, seconds: 8 }, i + 1)))
   const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length

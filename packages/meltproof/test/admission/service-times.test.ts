@@ -1,4 +1,4 @@
-/** Which kinds are known to leave quickly, so that they need no place under a limit that others filled. */
+/** Which kinds are known to leave quickly. They may exceed a limit that other requests fill. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Serving, ServiceTimes } from '../../src/admission/in-service/service-times.ts'

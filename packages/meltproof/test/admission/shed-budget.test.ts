@@ -1,4 +1,4 @@
-/** The account of the time that turning away takes. */
+/** The time budget of sheds. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ShedBudget } from '../../src/admission/shed-budget.ts'
@@ -6,11 +6,14 @@ import { ShedBudget } from '../../src/admission/shed-budget.ts'
 interface Options {
   readonly rests?: boolean
   readonly handlers?: boolean
-  /** Half of the core goes to another process. */
+  /** Another process takes half of the core. */
   readonly stolen?: boolean
 }
 
-/** A loop of turns of 10 ms that never rests, of which `sheds` sheds of `costMs` are a part. Answers the share not held. */
+/**
+ * A loop with turns of 10 ms that is always busy, with `sheds` sheds of `costMs` in each. Returns the share of sheds
+ * within the budget.
+ */
 function share(sheds: number, costMs: number, options: Options = {}): number {
   let busyMs = 0
   const time = new ShedBudget(

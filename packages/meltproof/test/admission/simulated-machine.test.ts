@@ -1,4 +1,6 @@
-/** The simulated machine: what others take of the core, how a process warms up, and when an answer leaves service. */
+/**
+ * The simulated machine: slices that other processes take, the warm-up of a process, and when an answer leaves service.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
@@ -7,7 +9,7 @@ import { Loop } from '../../sim/loop.ts'
 import { Random } from '../../sim/random.ts'
 import { simulate } from '../../sim/service.ts'
 
-/** Wall time of `workMs` of work, a millisecond at a time. */
+/** Wall time of `workMs` of work, in steps of a millisecond. */
 function wallOf(core: Core, workMs: number): number {
   let nowMs = 0
   for (let i = 0; i < workMs; i++) nowMs += core(nowMs, 1)
@@ -28,7 +30,7 @@ describe('the simulated core', () => {
 
   test('is not slowed by a slice that ended while it was idle', () => {
     const core = stolenSlices(new Random(1), { everyMs: 10, forMs: 10 })
-    // Rests for a second between two milliseconds of work: hardly ever more than one slice meets them.
+    // It idles for a second before each millisecond of work, so rarely more than one slice delays it.
     let wall = 0
     for (let i = 1; i <= 1000; i++) wall += core(i * 1000, 1)
     assert.ok(wall > 3000 && wall < 12_000, `${wall} ms`)
@@ -76,7 +78,7 @@ test('synchronous handlers started in one turn are in service together', () => {
       inService--
     },
   }
-  // A stall lets eight arrive; then four are started in one turn, of the ten milliseconds that it may start handlers.
+  // Eight arrive during a stall. Then one turn starts four, because it may start handlers for ten milliseconds.
   const arrivals = Array.from({ length: 8 }, (_, i) => ({ atMs: 10 + i, kind: 0 }))
   const workload = { rate: () => 0, arrivals, steps: () => [{ cpu: 2 }] }
   const result = simulate({ ...workload, stalls: [[9, 30]] }, { seconds: 1, limiter: () => limiter })
@@ -89,9 +91,9 @@ test('the first requests of a process cost three times as much, later ones the u
   const arrivals = Array.from({ length: 1000 }, (_, i) => ({ atMs: i * 100, kind: 0 }))
   const workload = { rate: () => 0, arrivals, steps: () => [{ cpu: 10 }], warmUp: { times: 3, requests: 50 } }
   const { latencies } = simulate(workload, { seconds: 100, limiter: undefined, parseCostMs: 0 })
-  // Sorted: the quickest are the latest.
+  // Sorted, so the quickest are the latest requests.
   assert.ok(Math.abs(latencies[0]! - 10) < 0.01)
   assert.ok(Math.abs(latencies.at(-1)! - 30) < 0.01)
-  // Half of what is beyond is left after 50 ln 2 of them.
+  // Half of the excess is left after 50 ln 2 requests.
   assert.ok(Math.abs(latencies.at(-1 - 35)! - 20) < 0.2)
 })

@@ -1,4 +1,7 @@
-/** What a simulated service meets besides load: several pools, statuses, uploads, cohorts; and who counts as late. */
+/**
+ * Features of a simulated service in addition to its load: several pools, statuses, uploads, cohorts, and which answers
+ * are late.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { shareOfIdeal } from '../../sim/figures.ts'
@@ -12,7 +15,7 @@ import type { Step, Workload } from '../../sim/workload.ts'
 
 const run = (workload: Partial<Workload>, seconds = 10): SimResult =>
   simulate({ rate: () => 0, steps: () => [], ...workload }, { seconds, limiter: undefined, parseCostMs: 0 })
-/** This many requests at once, 1 s after the start. */
+/** `clients` requests at once, 1 s after the start. */
 const atOnce = (clients: number, steps: () => Step[], rest: Partial<Workload> = {}): SimResult =>
   run({ steps, cohorts: [{ atMs: 1000, clients, requests: 1 }], ...rest })
 
@@ -55,7 +58,7 @@ describe('late responses', () => {
 
   test('include a request of 2 s only after 3 s', () => {
     const { late, inItsTime } = atOnce(3, () => [{ pool: 900 }, { wait: 1100 }], { poolSize: 1 })
-    // After 2000, 2900 and 3800 ms.
+    // Answers after 2000, 2900 and 3800 ms.
     assert.deepEqual({ late, inItsTime }, { late: 1, inItsTime: 2 })
   })
 
@@ -95,7 +98,7 @@ test('each client of a cohort sends its next request after the response to the o
   ]
   const { offered, seconds } = run({ kinds, cohorts })
   assert.equal(offered, 30)
-  // The first and the second in the first second, the third two seconds later.
+  // The first and second requests arrive in the first second, the third two seconds later.
   assert.equal(seconds[0]!.offered + seconds[1]!.offered, 20)
   assert.equal(seconds[2]!.offered + seconds[3]!.offered, 10)
 })
@@ -150,7 +153,8 @@ test('forty mixes have distinct names, and those with enough capacity are all an
   for (const each of all.filter(({ noShed }) => noShed)) {
     const result = simulate(each.workload, { seconds: each.seconds, limiter: undefined })
     const { late, inItsTime, inflightAtEnd, offered } = result
-    // Late are the last of a burst, by a second at the most; in service in the end is what takes 60 s by nature.
+    // The last of a burst are late, by a second at most. Only requests that take 60 s by themselves are in service at
+    // the end.
     const slow = late === 0 ? 0 : result.latencies.filter(ms => ms > 2000).length
     assert.deepEqual({ slow, missing: offered - late - inItsTime - inflightAtEnd }, { slow: 0, missing: 0 }, each.name)
   }

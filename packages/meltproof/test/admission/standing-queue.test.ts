@@ -24,7 +24,7 @@ function queueOf(gapMs: number, limiter: Partial<Limiter> = {}) {
     queue,
     shed,
     push,
-    /** One leaves after the other, and as many come as keeps `length` of them waiting. */
+    /** Requests leave one after the other, and new ones keep `length` of them waiting. */
     run(ms: number, length: number): void {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
         nowMs += gapMs
@@ -36,7 +36,7 @@ function queueOf(gapMs: number, limiter: Partial<Limiter> = {}) {
         if (!queue.standing) push(length - queue.waiting.size)
       }
     },
-    /** It has its pace, and then drained. */
+    /** Gives the queue a departure pace, and drains it. */
     warmUp(): void {
       push(40)
       while (queue.waiting.size > 0) {
@@ -70,14 +70,28 @@ describe('a queue', () => {
     assert.equal(queue.standing, true)
   })
 
-  it('stands at once if its expected wait exceeds the maximum', () => {
+  it('stands earlier if its expected wait exceeds the maximum, and does not shrink', () => {
     assert.equal(maxWaitMs, 2000)
-    const { queue, push, warmUp } = queueOf(gapMs)
+    for (const [length, stands] of [
+      [hopeless, false],
+      [hopeless + 2, true],
+    ] as const) {
+      const { queue, run, warmUp } = queueOf(gapMs)
+      warmUp()
+      run(3 * intervalMs, length)
+      assert.equal(queue.standing, stands, `${length} wait`)
+    }
+  })
+
+  it('does not stand while it shrinks, however long its expected wait is', () => {
+    const { queue, push, run, shed, warmUp } = queueOf(gapMs)
     warmUp()
-    push(hopeless)
-    assert.equal(queue.standing, false)
-    push(1)
-    assert.equal(queue.standing, true)
+    push(1.2 * hopeless)
+    run(maxWaitMs - 2 * gapMs, 0)
+    assert.deepEqual([queue.standing, shed], [false, []])
+    run(5 * gapMs, 0)
+    assert.deepEqual(new Set(shed), new Set(['late']))
+    assert.equal(queue.waiting.size, 0)
   })
 
   it('stands only beyond 1.5 times the maximum wait while departures speed up', () => {
@@ -97,8 +111,16 @@ describe('a queue', () => {
     const waitsMs = queue.expectedWaitMs / queue.waiting.size
     push(Math.ceil(maxWaitMs / waitsMs) - queue.waiting.size + 5)
     assert.ok(queue.expectedWaitMs > maxWaitMs)
+    const intervals = (count: number): void => {
+      for (let i = 0; i < count; i++) {
+        nowMs += intervalMs
+        queue.expire(nowMs)
+      }
+    }
+    intervals(2)
     assert.equal(queue.standing, false)
     push(Math.ceil((1.5 * maxWaitMs) / waitsMs) - queue.waiting.size + 1)
+    intervals(2)
     assert.equal(queue.standing, true)
   })
 
@@ -119,12 +141,15 @@ describe('a queue', () => {
   })
 
   it('counts requests in service above the limit, because they leave first', () => {
-    const { queue, push, warmUp } = queueOf(gapMs, { excess: hopeless - few })
-    warmUp()
-    push(few)
-    assert.equal(queue.standing, false)
-    push(1)
-    assert.equal(queue.standing, true)
+    for (const [length, stands] of [
+      [few, false],
+      [few + 2, true],
+    ] as const) {
+      const { queue, run, warmUp } = queueOf(gapMs, { excess: hopeless - few })
+      warmUp()
+      run(3 * intervalMs, length)
+      assert.equal(queue.standing, stands, `${length} wait`)
+    }
   })
 
   it('does not stand while the limit is only suspected', () => {
@@ -142,7 +167,7 @@ describe('a queue', () => {
     ] as const) {
       const { queue, push, run, warmUp } = queueOf(gapMs)
       warmUp()
-      push(hopeless + 1)
+      run(3 * intervalMs, hopeless + 2)
       for (let ms = 0; ms < 5 * intervalMs; ms += gapMs) {
         push(2)
         run(gapMs, 0)

@@ -1,4 +1,4 @@
-/** Which streaming answers need their permit: looks at them, without a server. */
+/** Which streaming answers need their permit, tested without a server. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Announced, type Look, type Stream, Streams } from '../../src/admission/in-service/streams.ts'
@@ -11,7 +11,7 @@ const PAGED: Look = { moved: true, waits: true }
 
 interface Watched {
   readonly stream: Stream
-  /** Looks at it every 5 ms for `forMs`; what it gives back first, and after how long. */
+  /** Checks the stream every 5 ms for `forMs`. Returns how it first releases its permit, and when. */
   readonly isProgressing: (forMs: number, ...looks: Look[]) => { gives: string; atMs: number } | undefined
 }
 

@@ -1,4 +1,7 @@
-/** Real stalls in a process under register. On a machine without free CPU a stall may be unknown, but never another line. */
+/**
+ * Real stalls in a process under register. On a machine without free CPU a stall may be unknown, but it never has a
+ * wrong line.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,14 +28,14 @@ interface Answer {
   readonly inspectorUrl?: string
 }
 
-/** On a busy machine many stalls pass before the watcher gets a core during one, ms. */
+/** On a busy machine the watcher gets no core during many stalls, ms. */
 const NAMED_WITHIN_MS = 60_000
-/** The threads may get no core when one waits for the other. */
+/** A thread may get no core while the other waits for it. */
 const ATTEMPTS = 3
 const APPS = join(import.meta.dirname, 'apps')
 const scratch = mkdtempSync(join(tmpdir(), 'meltproof-culprit-'))
 after(() => rmSync(scratch, { recursive: true }))
-/** Node 25 and later ask for it under `--permission`; others do not know it. */
+/** Node 25 and later need this flag under `--permission`. Earlier versions do not have it. */
 const ALLOW_NET = process.allowedNodeEnvironmentFlags.has('--allow-net') ? ['--allow-net'] : []
 
 function startApp(variables: Record<string, string>, node: readonly string[] = []): Child {
@@ -43,7 +46,7 @@ async function ask(port: number, form: string): Promise<Answer> {
   return JSON.parse(await get(port, `/${form}`)) as Answer
 }
 
-/** The line that the apps mark with `// line: FORM`, as `FILE:LINE`. */
+/** Returns the line that an app marks with `// line: FORM`, as `FILE:LINE`. */
 function lineOf(form: string): string {
   for (const name of readdirSync(APPS)) {
     const lines = readFileSync(join(APPS, name), 'utf8').split('\n')
@@ -53,7 +56,7 @@ function lineOf(form: string): string {
   throw new Error(`no line is marked as ${form}`)
 }
 
-/** Asks until the stall has this place. Whatever line is named before must be the right one too. */
+/** Repeats the request until its stall has this place. Every line reported before must be right too. */
 async function named(port: number, form: string, place: RegExp): Promise<Answer & { readonly place: string }> {
   const seen: unknown[] = []
   for (const untilMs = Date.now() + NAMED_WITHIN_MS; Date.now() < untilMs; ) {
@@ -68,7 +71,7 @@ async function named(port: number, form: string, place: RegExp): Promise<Answer 
   throw new Error(`${form} was not named ${place} once in ${NAMED_WITHIN_MS} ms, but ${JSON.stringify(seen)}`)
 }
 
-/** The TypeScript in one line of JavaScript, with its source map in another file. */
+/** Compiles the TypeScript app to one line of JavaScript, with a separate source map. */
 function compiled(): string {
   const outfile = join(scratch, 'typed.mjs')
   buildSync({
@@ -79,8 +82,8 @@ function compiled(): string {
 }
 
 /**
- * Resolves with the lines about stalls that last, once there is this number of them or the process has ended. On a busy
- * machine there may be warnings about others.
+ * Resolves with the lines about long stalls once there are `count` of them or the process has ended. On a busy machine
+ * there may be warnings about others.
  */
 function linesOf({ process: { stderr } }: Child, count: number): Promise<string[]> {
   return new Promise(resolve => {
@@ -109,7 +112,7 @@ describe('MELTPROOF_CULPRIT=on', () => {
     it(`names the line and the request of a stall: ${form}`, async () => {
       const child = startApp({ MELTPROOF_CULPRIT: 'on', FORM: form, TYPED: form === 'typed' ? compiled() : '' })
       const { records } = await named(await child.port(), form, place)
-      // Node 22 knows it up to the first await.
+      // Node 22 knows the request only until the first await.
       const isKnown = !['later', 'imported'].includes(form) || Number(process.versions.node.split('.')[0]) >= 24
       const routes = records.flatMap(({ file, route }) => (file === undefined ? [] : [route]))
       if (form !== 'garbage') assert.ok(routes.includes(isKnown ? `GET /${form}` : undefined), JSON.stringify(records))
@@ -124,7 +127,7 @@ describe('MELTPROOF_CULPRIT=on', () => {
     await eventually('the admin port listens', () => get(admin, '/ready').then(Boolean, () => false))
     let place: string
     let explained: string
-    // On a busy machine another stall may have been the last.
+    // On a busy machine the last stall may have been another one.
     do {
       ;({ place } = await named(port, 'loop', /stalls\.mjs/))
       explained = await get(admin, '/explain')
@@ -295,7 +298,7 @@ describe('watchStalls()', () => {
     ['a terminal', 'script -qec ./prints /dev/null', ['process.stdout.write', 'console.log', 'process.stdout.write']],
     ['a pipe, in a call of console only,', './prints | cat', ['console.log']],
   ] as const) {
-    it(`notices what is printed to ${what} until it is restored`, () => {
+    it(`notices output to ${what} until it is restored`, () => {
       const app = `'${process.execPath}' --no-warnings '${join(APPS, 'prints.ts')}' 2> noticed`
       writeFileSync(join(scratch, 'prints'), `#!/bin/sh\n${app}\n`, { mode: 0o700 })
       const { stdout, stderr } = spawnSync('sh', ['-c', command], { cwd: scratch, encoding: 'utf8' })

@@ -11,7 +11,7 @@ const frame = (name: string, line: number, more: Partial<Frame> = {}): Frame => 
   ...more,
 })
 
-/** What the stack was at these moments, asked 0.2 ms before. */
+/** Samples of the stack at these times, each requested 0.2 ms before. */
 function looks(at: Readonly<Record<number, readonly Frame[]>>, more: Partial<Sample> = {}): Sample[] {
   return Object.entries(at).map(([ms, frames]) => ({
     askedAtMs: Number(ms) - 0.2,

@@ -1,4 +1,4 @@
-/** A proxy in front of PostgreSQL that can tell cancel requests from other connections, and treats them as told. */
+/** A proxy in front of PostgreSQL that recognises cancel requests and treats them as the test sets it. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -6,18 +6,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const CANCEL_REQUEST_CODE = 80_877_102
 
 /**
- * `pass`: forwards them. `swallow`: closes them and forwards nothing, as a balancer that sends them elsewhere. `silent`:
- * neither forwards nor closes them. A number: forwards them that many ms later, and closes them only then.
+ * `pass`: forwards them. `swallow`: closes them and forwards nothing, like a balancer that sends them to another
+ * server. `silent`: neither forwards nor closes them. A number: forwards and closes them after this many ms.
  */
 export type CancelTreatment = 'pass' | 'swallow' | 'silent' | number
 
 export interface CancelProxy {
   readonly port: number
   treatment: CancelTreatment
-  /** Connections that were no cancel requests, since the start. */
+  /** Connections since the start, without cancel requests. */
   connections: number
   cancels: number
-  /** Cancel requests under way now, and most at once. */
+  /** Current cancel requests, and the most at once. */
   cancelling: number
   mostCancelling: number
   stop(): Promise<void>

@@ -1,4 +1,4 @@
-/** Bounds that need no database: cancellations under way, connections being replaced. */
+/** Limits on cancellations and on replaced connections, tested without a database. */
 import assert from 'node:assert/strict'
 import net, { type AddressInfo } from 'node:net'
 import { test } from 'node:test'

@@ -1,9 +1,10 @@
-/** A deadline ends work, never cleanup (docs/databases.md): meltproof/ioredis against a real Redis, beside bare ioredis. */
+/** A deadline ends work, never cleanup (docs/databases.md): meltproof/ioredis and bare ioredis against a real Redis. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
+import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { bound } from '../../src/databases/ioredis.ts'
 import { DeadlineExceededError, within } from '../../src/deadline/index.ts'
 import { isMeltproofError } from '../../src/errors.ts'
@@ -17,7 +18,7 @@ const LONGER_MS = 400
 const DEADLINE_MS = 150
 
 let server: Running
-/** Looks on, unbounded. */
+/** Observes without limits. */
 let watcher: Redis
 
 before(async () => {
@@ -52,7 +53,7 @@ async function withRedis(wrap: Wrap, run: (redis: Redis) => Promise<void>): Prom
   }
 }
 
-/** Runs it in a budget, and settles as it does once it is over, although its budget ends before. */
+/** Runs it in a budget that ends before it does, and settles as it does. */
 async function late<T>(run: () => Promise<T>): Promise<T> {
   let over: Promise<T> | undefined
   await within(DEADLINE_MS, () => {
@@ -131,7 +132,7 @@ for (const [arm, wrap] of ARMS) {
       await late(async () => {
         await sleep(LONGER_MS)
         await redis.ping()
-        await sleep(2500) // Stalls of a busy machine extend limits.
+        await sleep(2500) // stalls of a busy machine extend limits
         await redis.quit().catch(error => assert.ok(error instanceof DeadlineExceededError, String(error)))
       })
       await until('it is closed', async () => redis.status === 'end')
@@ -175,6 +176,76 @@ test('an interactive MULTI with a late command is not executed in part', { skip 
   }),
 )
 
+test('a pipeline with an EXEC for such a MULTI is refused as a whole', { skip }, () =>
+  withRedis(bound, async redis => {
+    await redis.multi({ pipeline: false })
+    server.child!.kill('SIGSTOP')
+    await rejection(within(DEADLINE_MS, () => redis.set('part', '1')))
+    const piped = redis.pipeline().set('part', '2').call('EXEC').exec()
+    server.child!.kill('SIGCONT')
+    const errors = (await piped)!.map(([error]) => error)
+    assert.equal(errors.length, 2)
+    for (const error of errors) {
+      assert.ok(isMeltproofError(error) && error.code === 'MELTPROOF_TRANSACTION_BROKEN', String(error))
+    }
+    assert.equal(await redis.echo('mine'), 'mine')
+    assert.equal(await redis.get('part'), null)
+  }),
+)
+
+for (const kind of ['pipeline', 'transaction'] as const) {
+  test(`a ${kind} sent after the deadline is answered in order, even if a later command waits`, { skip }, () =>
+    withRedis(bound, async redis => {
+      let piped: Promise<unknown> | undefined
+      await late(async () => {
+        await sleep(LONGER_MS)
+        const chain = kind === 'pipeline' ? redis.pipeline() : redis.multi()
+        piped = chain.set('piped', '1').wait(1, 50).exec()
+      })
+      assert.equal(await redis.echo('mine'), 'mine')
+      assert.deepEqual(await piped, [
+        [null, 'OK'],
+        [null, 0],
+      ])
+    }),
+  )
+}
+
+test('a pipeline after the deadline ends a wait at the end of the grace period', { skip }, () =>
+  withRedis(bound, async redis => {
+    let piped: Promise<[error: Error | null, result: unknown][] | null> | undefined
+    await late(async () => {
+      await sleep(LONGER_MS)
+      piped = redis.pipeline().echo('first').blpop('empty', 0).exec()
+    })
+    const [first, wait] = (await piped!)!
+    assert.deepEqual(first, [null, 'first'])
+    assert.ok(wait![0] instanceof Error)
+    assert.equal(await redis.echo('mine'), 'mine')
+    assert.equal(await clientsThatWait(), 0)
+  }),
+)
+
+test('a pipeline that begins with INFO while the client connects is answered in order', { skip }, async () => {
+  server.child!.kill('SIGSTOP')
+  const redis = bound(new Redis({ port: server.port, host: '127.0.0.1' }))
+  redis.on('error', () => {})
+  try {
+    await once(redis, 'connect')
+    let piped: Promise<[error: Error | null, result: unknown][] | null> | undefined
+    await late(async () => {
+      await sleep(LONGER_MS)
+      piped = redis.pipeline().info().wait(1, 50).exec()
+    })
+    server.child!.kill('SIGCONT')
+    assert.equal(await redis.echo('mine'), 'mine')
+    assert.deepEqual((await piped!)![1], [null, 0])
+  } finally {
+    server.child!.kill('SIGCONT')
+    redis.disconnect()
+  }
+})
+
 test('a BLPOP past its deadline takes no job, which is kept for the next', { skip }, () =>
   withRedis(bound, async redis => {
     for (let i = 0; i < 5; i++) {
@@ -207,7 +278,7 @@ test('a job that Redis had sent when the client left is delivered', { skip }, ()
       { signal: controller.signal },
     )
     await until('it waits', async () => (await clientsThatWait()) === 1)
-    // The answer lies in the socket, unread, when the client leaves.
+    // The answer is unread in the socket when the client leaves.
     const { stream } = redis as unknown as { stream: { pause(): void; resume(): void } }
     stream.pause()
     await watcher.rpush('jobs', 'given')
@@ -228,7 +299,7 @@ test('a job that arrives as the client leaves is delivered or kept', { skip }, (
         signal: controller.signal,
       })
       await until('it waits', async () => (await clientsThatWait()) === 1)
-      // The server finds both in one turn: the job, and whatever ends the wait.
+      // The server sees the job and the end of the wait in one turn.
       server.child!.kill('SIGSTOP')
       const pushed = watcher.rpush('jobs', `job ${i}`)
       controller.abort(new Error('the client has left'))
@@ -265,6 +336,42 @@ test('without permission for CLIENT UNBLOCK, the connection of a late BLPOP is c
     }
   }),
 )
+
+test('a cluster: a BLPOP under way when its deadline passes still gets its job, and one sent later is refused', {
+  skip,
+}, async () => {
+  // The default port of the cluster bus is the port plus 10,000, which may not exist.
+  const busPort = String(await freePort())
+  const flags = ['--cluster-enabled', 'yes', '--cluster-port', busPort, '--cluster-announce-ip', '127.0.0.1']
+  const own = await startRedis(...flags)
+  const node = new Redis({ port: own.port, host: '127.0.0.1' })
+  const cluster = bound(new Cluster([{ port: own.port, host: '127.0.0.1' }], { lazyConnect: true }))
+  cluster.on('error', () => {})
+  try {
+    await node.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+    await until('it has its slots', async () => String(await node.call('CLUSTER', 'INFO')).includes('state:ok'))
+    await cluster.set('k', 'v')
+    const settled = Promise.withResolvers<unknown>()
+    const pop = within(DEADLINE_MS, () => {
+      const job = cluster.blpop('jobs', 0)
+      job.then(settled.resolve, settled.resolve)
+      return job
+    })
+    assert.ok((await rejection(pop)) instanceof DeadlineExceededError)
+    await node.rpush('jobs', 'given')
+    assert.deepEqual(await settled.promise, ['jobs', 'given'])
+    const refused = await late(async () => {
+      await sleep(LONGER_MS)
+      return rejection(cluster.blpop('jobs', 0))
+    })
+    assert.ok(refused instanceof DeadlineExceededError, String(refused))
+    assert.doesNotMatch(await node.info('commandstats'), /client\|id/, 'nothing is unblocked')
+  } finally {
+    cluster.disconnect()
+    node.disconnect()
+    await own.stop()
+  }
+})
 
 test('other commands on the connection of a late BLPOP are run once', { skip }, () =>
   withRedis(bound, async redis => {
@@ -307,7 +414,7 @@ test('a pipeline whose time was up before it was sent is not sent', { skip }, ()
     const outcome = Promise.withResolvers<unknown>()
     const over = within(1, async () => {
       await sleep(50)
-      await redis.ping() // The grace begins.
+      await redis.ping() // starts the grace period
       await sleep(2500)
       outcome.resolve(
         await redis

@@ -1,4 +1,4 @@
-/** A deadline ends work, never cleanup (docs/databases.md): meltproof/mysql2 against a real MariaDB, beside bare mysql2. */
+/** A deadline ends work, never cleanup (docs/databases.md): meltproof/mysql2 and bare mysql2 against a real MariaDB. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,7 +16,7 @@ const LONGER_MS = 400
 const DEADLINE_MS = 150
 
 let server: Running
-/** Looks on, unbounded. */
+/** Observes without limits. */
 let watcher: Connection
 const config = (): PoolOptions => ({ host: '127.0.0.1', port: server.port, user: 'root', database: 'shop' })
 

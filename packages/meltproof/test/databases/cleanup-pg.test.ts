@@ -1,4 +1,4 @@
-/** A deadline ends work, never cleanup (docs/databases.md): meltproof/pg against a real PostgreSQL, beside bare pg. */
+/** A deadline ends work, never cleanup (docs/databases.md): meltproof/pg and bare pg against a real PostgreSQL. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
@@ -16,7 +16,7 @@ const LONGER_MS = 400
 const DEADLINE_MS = 150
 
 let server: Running
-/** Looks on, unbounded. */
+/** Observes without limits. */
 let watcher: pg.Client
 const config = (port = server.port): pg.PoolConfig => ({
   host: '127.0.0.1',
@@ -86,7 +86,9 @@ async function withPool(wrap: Wrap, run: (pool: pg.Pool) => Promise<void>, optio
   }
 }
 
-/** The textbook transaction; the deadline passes while `work` runs. What it settles to, once it is over. */
+/**
+ * The textbook transaction. The deadline passes while `work` runs. Returns the result once the transaction has ended.
+ */
 function transaction(client: pg.ClientBase, work: () => Promise<unknown>): Promise<unknown> {
   let over: Promise<unknown> = Promise.resolve()
   const late = within(DEADLINE_MS, () => {
@@ -530,7 +532,7 @@ test('with two copies of meltproof, the second leaves alone what the first has b
       assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)
     },
   )
-  // The other way round: a client of one copy in a pool of the other.
+  // The reverse: a client of one copy in a pool of the other.
   await withPool(bound, async pool => {
     pool.on('connect', client => copy.bound(client))
     assert.equal((await pool.query('select 1 as n')).rows[0].n, 1)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
+import { Command, Redis } from 'ioredis'
 import { freePort } from '../../../lab/src/launch/free-port.ts'
 import { bound } from '../../src/databases/ioredis.ts'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
@@ -39,7 +39,7 @@ async function withRedis(run: (redis: Redis) => Promise<void>, options: OwnOptio
   }
 }
 
-/** The server does nothing meanwhile: whatever it is sent lies in its socket, however busy the machine is. */
+/** Stops the server during `run`: everything sent to it stays in its socket, however busy the machine is. */
 async function whileAsleep<T>(run: () => Promise<T>): Promise<T> {
   server.child!.kill('SIGSTOP')
   try {
@@ -123,7 +123,7 @@ test('a command outside the budget runs within the grace period, and is refused 
     const late = within(1, async () => {
       await sleep(50)
       assert.equal(await redis.get('k'), 'v', 'it may be part of a cleanup')
-      await sleep(2500) // Stalls of a busy machine extend limits.
+      await sleep(2500) // stalls of a busy machine extend limits
       refused.resolve(await rejection(redis.del('k')))
     })
     await rejection(late)
@@ -156,6 +156,21 @@ test('blocking commands are limited by the budget alone', { skip }, () =>
     assert.ok((await rejection(within(60, () => redis.blpop('empty', 5)))) instanceof DeadlineExceededError)
   }),
 )
+
+test('every command that ioredis knows as blocking is limited by the budget alone', async () => {
+  const sendCommand = (command: Command): unknown => command.promise
+  const stub = bound({ status: 'ready', options: {}, sendCommand }, { commandMs: 20 })
+  const limited: string[] = []
+  for (const name of Command.FLAGS.BLOCKING_COMMANDS) {
+    const command = new Command(name, ['BLOCK', '0'])
+    command.promise.catch(() => limited.push(name))
+    stub.sendCommand(command)
+  }
+  const get = new Command('get', ['k'])
+  stub.sendCommand(get)
+  assert.ok((await rejection(get.promise)) instanceof DeadlineExceededError)
+  assert.deepEqual(limited, [])
+})
 
 test('without a connection, commandMs still applies', {
   skip,
@@ -198,7 +213,7 @@ test('the handshake after a reconnect works under commandMs', { skip }, async ()
   await own.stop()
 })
 
-test('auto-pipelined commands each have the budget of their own request', { skip }, () =>
+test('auto-pipelined commands each have the budget of their request', { skip }, () =>
   withRedis(
     async redis => {
       bound(redis)
@@ -216,7 +231,7 @@ test('auto-pipelined commands each have the budget of their own request', { skip
 
 test('an answer in the socket beats a deadline that passed while the loop stalled, in 30 of 30 runs', { skip }, () =>
   withRedis(async redis => {
-    // Connecting takes as long as it takes, and is not what this is about.
+    // The time to connect is not part of this test.
     await redis.ping()
     bound(redis, { commandMs: 60 })
     for (let i = 0; i < 30; i++) {

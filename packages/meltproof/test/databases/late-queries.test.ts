@@ -1,4 +1,4 @@
-/** What becomes of a PostgreSQL connection whose query was late: meltproof/pg against a real server and bad proxies. */
+/** The fate of a PostgreSQL connection with a late query: meltproof/pg against a real server and bad proxies. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -79,7 +79,7 @@ test('the connection of a late query is used again once the server is done with 
       assert.equal(pool.idleCount, 0)
       const lateAtMs = performance.now()
       const next = await pidOf(pool)
-      // A server that needs longer, on a busy machine, is not waited for.
+      // On a busy machine the server may need longer, and the pool does not wait for it.
       if (performance.now() - lateAtMs < 2000) assert.equal(next, pid)
       pid = next
     }
@@ -103,7 +103,7 @@ test('a cancel that arrives after its query has ended does not hit the next one'
     proxy.treatment = 700
     const pid = await pidOf(pool)
     await isLate(within(50, () => pool.query('select pg_sleep(0.4)')))
-    // It is sent once the cancel has hit no query.
+    // It is sent after the cancel has arrived without effect.
     const { rows } = await pool.query('select pg_sleep(0.6), pg_backend_pid() as pid')
     assert.equal(rows[0].pid, pid)
     assert.equal(proxy.cancels, 1)
@@ -112,7 +112,7 @@ test('a cancel that arrives after its query has ended does not hit the next one'
 test('a cancel that arrives about when its query ends never hits the next one', () =>
   withProxy({ max: 1 }, async (pool, proxy) => {
     const pid = await pidOf(pool)
-    // A busy machine gives its stalls back to the queries, and cancels fewer.
+    // Stalls of a busy machine extend the queries, so fewer are cancelled.
     for (let i = 0; i < 60 || (i < 600 && proxy.cancels <= 10); i++) {
       proxy.treatment = i % 7
       await within(20, () => pool.query(`select pg_sleep(${0.015 + (i % 13) / 1000})`)).catch(() => {})
@@ -158,7 +158,7 @@ test('an app without time left for a ROLLBACK leaves no transaction open', () =>
         try {
           await client.query('begin')
           await client.query(statement)
-          // More than twice the limit: stalls of a busy machine extend limits.
+          // More than twice the limit, because stalls of a busy machine extend limits.
           await sleep(400)
           await client.query('select 2')
         } finally {
@@ -167,7 +167,7 @@ test('an app without time left for a ROLLBACK leaves no transaction open', () =>
         }
       })
       await isLate(transaction)
-      // A time of its own per transaction: in one that was left open these two are the same.
+      // Each transaction has a different time. In one left open these two would be equal.
       const times = [await pool.query('select now()::text as t'), await pool.query('select now()::text as t')]
       assert.notEqual(times[0]!.rows[0].t, times[1]!.rows[0].t)
       assert.equal((await pidOf(pool)) === pid, statement === 'select 1', 'closed when something was cancelled')
@@ -305,7 +305,7 @@ test('a cursor or stream waits for the cancel, and has no deadline', async () =>
     own.on('error', reject)
   })
   assert.equal(client.query(own), own)
-  await sleep(250) // Both together take longer than a query may.
+  await sleep(250) // both together take longer than the query limit
   const next = within(5000, () => client.query('select 2 as n'))
   await ended
   assert.deepEqual(
@@ -334,7 +334,7 @@ test('at four times its capacity, a pool answers at least half of what it can in
       )
     }
     await Promise.all(calls)
-    // Fifty a second are possible. First come, first served answers the first ten.
+    // Fifty a second are possible. First come, first served answers only the first ten.
     assert.ok(good >= 25, `${good} in time`)
     assert.equal(connections, 5)
   }))

@@ -1,7 +1,9 @@
 /** meltproof/mysql2 against a real MariaDB. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import dns, { type LookupAddress, type LookupOptions } from 'node:dns'
 import { once } from 'node:events'
+import net, { type AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import mysql from 'mysql2'
@@ -104,7 +106,7 @@ test('a callback of execute() is called once, also if its PREPARE fails after th
     const pooled = await pool.getConnection()
     const { connection } = pooled as unknown as { connection: mysql.Connection }
     const errors: Error[] = []
-    // Without a callback it has no limit, and what follows waits for it.
+    // Without a callback it has no limit, and the next statement waits for it.
     const before = once(connection.query('do sleep(1)'), 'end')
     connection.execute('select * from no_such_table', [], error => errors.push(error!))
     await before
@@ -138,6 +140,78 @@ test('aborting the budget kills the query', { skip }, () =>
     assert.deepEqual(await one(pool), [{ n: 1 }])
   }),
 )
+
+test('a query is killed at the address of its connection, even if its host name now has another', { skip }, async t => {
+  let lookups = 0
+  type Found = (error: null, address: string | LookupAddress[], family?: number) => void
+  t.mock.method(dns, 'lookup', (_host: string, options: LookupOptions, found: Found) => {
+    // Nothing listens at the second address.
+    const address = lookups++ === 0 ? '127.0.0.1' : '127.0.0.2'
+    if (options.all === true) process.nextTick(found, null, [{ address, family: 4 }])
+    else process.nextTick(found, null, address, 4)
+  })
+  const connection = bound(await mysqlPromise.createConnection({ ...config(), host: 'database.test' }))
+  try {
+    const late = await rejection(within(300, () => connection.query('select sleep(30)')))
+    assert.ok(late instanceof DeadlineExceededError)
+    await until('killed', async () => (await running()) === 0)
+    assert.deepEqual(await one(connection), [{ n: 1 }])
+    assert.equal(lookups, 1)
+  } finally {
+    connection.destroy()
+  }
+})
+
+test('a query over a Unix socket is killed as well', { skip }, async () => {
+  const [[at]] = (await watcher.query('select @@socket as path')) as unknown as [[{ path: string }]]
+  const connection = bound(await mysqlPromise.createConnection({ user: 'root', socketPath: at.path }))
+  try {
+    const late = await rejection(within(300, () => connection.query('select sleep(30)')))
+    assert.ok(late instanceof DeadlineExceededError)
+    await until('killed', async () => (await running()) === 0)
+    assert.deepEqual(await one(connection), [{ n: 1 }])
+  } finally {
+    connection.destroy()
+  }
+})
+
+test('behind a balancer that leads to another server, a late query kills none there', { skip }, async () => {
+  const other = await startMariadb()
+  const ports = [server.port]
+  const balancer = net.createServer(socket => {
+    // Only the first connection goes to the server of the query.
+    const upstream = net.connect(ports.shift() ?? other.port, '127.0.0.1')
+    socket.on('error', () => upstream.destroy())
+    upstream.on('error', () => socket.destroy())
+    socket.pipe(upstream)
+    upstream.pipe(socket)
+  })
+  balancer.listen(0, '127.0.0.1')
+  await once(balancer, 'listening')
+  const { port } = balancer.address() as AddressInfo
+  const connection = bound(await mysqlPromise.createConnection({ ...config(), port }))
+  connection.on('error', () => {})
+  const onOther = (): Promise<mysqlPromise.Connection> =>
+    mysqlPromise.createConnection({ ...config(), port: other.port })
+  let innocent = await onOther()
+  try {
+    while (innocent.threadId < connection.threadId) {
+      innocent.destroy()
+      innocent = await onOther()
+    }
+    assert.equal(innocent.threadId, connection.threadId)
+    const spared = innocent.query('select sleep(1.5) as s')
+    const late = await rejection(within(150, () => connection.query('select sleep(2)')))
+    assert.ok(late instanceof DeadlineExceededError)
+    assert.deepEqual((await spared)[0], [{ s: 0 }])
+    await until('the query is over', async () => (await running()) === 0)
+  } finally {
+    innocent.destroy()
+    connection.destroy()
+    balancer.close()
+    await other.stop()
+  }
+})
 
 test('a connection continues its transaction after a killed query', { skip }, () =>
   withPool({ connectionLimit: 1, database: 'mysql' }, async pool => {
@@ -204,7 +278,7 @@ test('under overload a pool serves the newest queries first, and loses no connec
       )
     }
     await Promise.all(calls)
-    // Ten a second and connection are possible, forty in all; first come, first served does eight.
+    // Ten a second per connection are possible, forty in all. First come, first served answers eight.
     assert.ok(outcomes.filter(Boolean).length >= 16, `${outcomes.filter(Boolean).length} in time`)
     assert.equal(connections, 2)
     await until('all timers are gone', () => pendingFairTimers() === 0)
@@ -290,7 +364,7 @@ test('a connection that arrives after its caller gave up returns to the pool', {
     const held = await pool.getConnection()
     assert.ok((await rejection(pool.getConnection())) instanceof DeadlineExceededError)
     held.release()
-    await sleep(20) // it comes now
+    await sleep(20) // it arrives now
     assert.deepEqual(await one(pool), [{ n: 1 }])
   }),
 )

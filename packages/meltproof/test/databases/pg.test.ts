@@ -13,7 +13,7 @@ import { rejection } from '../rejection.ts'
 import { type Running, startPostgres } from './real-servers.ts'
 
 let server: Running
-/** Looks on, unbounded. */
+/** Observes without limits. */
 let watcher: pg.Client
 const config = (): pg.PoolConfig => ({
   host: '127.0.0.1',
@@ -33,7 +33,7 @@ after(async () => {
   await server?.stop()
 })
 
-/** How many backends of the tests are running a statement right now. */
+/** How many backends of the tests currently run a statement. */
 async function running(): Promise<number> {
   const { rows } = await watcher.query(
     "select count(*)::int as n from pg_stat_activity where state = 'active' and application_name <> 'watcher' and backend_type = 'client backend'",
@@ -51,7 +51,7 @@ async function until(what: string, check: () => Promise<boolean> | boolean): Pro
 
 async function withPool(options: pg.PoolConfig, run: (pool: pg.Pool) => Promise<void>): Promise<void> {
   const pool = new pg.Pool({ ...config(), ...options })
-  // The server may go before its connections have been closed.
+  // The server may stop before its connections are closed.
   pool.on('error', () => {})
   try {
     await run(pool)
@@ -139,6 +139,19 @@ test('acquireMs limits the wait for a connection, and a caller that gave up take
     assert.equal(pool.waitingCount, 0)
   }))
 
+test('the stack of an error of pool.connect() names its caller, as without bound()', () =>
+  withPool({ max: 1 }, async pool => {
+    bound(pool, { acquireMs: 80 })
+    const held = await pool.connect()
+    async function ofTheApp(): Promise<void> {
+      await pool.connect()
+    }
+    const error = (await rejection(ofTheApp())) as Error
+    assert.ok(error instanceof DeadlineExceededError)
+    assert.match(error.stack ?? '', /ofTheApp/)
+    held.release()
+  }))
+
 test('namedPools() reports connections in use and callers that wait', () =>
   withPool({ max: 2, database: 'template1' }, async pool => {
     bound(pool)
@@ -161,7 +174,7 @@ test('a query that waits for a connection runs in its own async context', () =>
       'mine',
       () => new Promise(resolve => pool.query('select 1', () => resolve(store.getStore()))),
     )
-    // Released inside of a budget that ends at once: the query that is served by it must not inherit that.
+    // Released inside a budget that ends at once. The query that gets the connection must not inherit it.
     await within(1000, async () => held.release())
     assert.equal(await seen, 'mine')
   }))

@@ -1,6 +1,6 @@
 /**
- * Real databases for these tests, each in a folder of its own on a free port, gone when the test is. PostgreSQL comes
- * from npm; MariaDB and Redis are Debian's (installed.ts).
+ * Real databases for these tests, each in a temporary folder on a free port, removed when the test ends. PostgreSQL
+ * comes from npm; MariaDB and Redis are Debian's (installed.ts).
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,12 +15,12 @@ import { pathOf } from '../installed.ts'
 
 export interface Running {
   readonly port: number
-  /** The process, for a test that stops and continues it. Undefined for PostgreSQL, which is many. */
+  /** The process, for tests that stop and continue it. Undefined for PostgreSQL, which runs as several processes. */
   readonly child?: ChildProcess
   stop(): Promise<void>
 }
 
-/** With a certificate it answers over TLS as well. `flags` are PostgreSQL's own, such as `-c`. */
+/** With a certificate it also accepts TLS. `flags` are PostgreSQL's, such as `-c`. */
 export async function startPostgres(
   tls?: { readonly cert: string; readonly key: string },
   ...flags: string[]
@@ -63,7 +63,7 @@ export async function startPostgres(
   }
 }
 
-/** A server that neither starts nor fails must not hold up the suite. */
+/** A server that neither starts nor fails must not block the tests. */
 async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
   const PATIENCE_MS = 60_000
   let timer: NodeJS.Timeout | undefined
@@ -77,7 +77,7 @@ async function inTime<T>(what: string, promise: Promise<T>): Promise<T> {
   }
 }
 
-/** Twice at most: where two suites run side by side, its bootstrap has failed once in many. */
+/** Tries twice: when two test runs overlap, its bootstrap has occasionally failed. */
 function installMariadb(data: string, user: readonly string[]): void {
   const args = [
     '--no-defaults',

@@ -1,4 +1,4 @@
-/** Queries and commands are noted for observers, against real servers. */
+/** Queries and commands are recorded for observers, against real servers. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** What the text of a statement says about it. */
+/** Classifies statements by their text. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {

@@ -1,4 +1,4 @@
-/** The message of a passed deadline, and what it blames. */
+/** The message of an exceeded deadline, and what it blames. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeadlineFacts, DeadlineExceededError } from '../../src/deadline/deadline-error.ts'

@@ -1,4 +1,6 @@
-/** Fair timers on a real event loop, with sockets where it matters. Bounds are wide: another core may be busy. */
+/**
+ * Fair timers on a real event loop, with sockets where they matter. Bounds are wide, because other cores may be busy.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -35,7 +37,7 @@ test('a cancelled timer never calls back, even if another timer cancels it at th
   const cleared = startFairTimer(20, () => called.push('cleared'))
   cleared.cancel()
   cleared.cancel()
-  // Started first, so that it is due first however long the next lines take.
+  // Started first, so it is due first however long the next lines take.
   const killer: FairTimer = startFairTimer(29, () => victim.cancel())
   const victim = startFairTimer(30, () => called.push('victim'))
   startFairTimer(30, () => called.push('survivor')).cancel()
@@ -61,7 +63,7 @@ test('without credit the timer expires within a few turns after the stall', asyn
   const pending = expiry(300, { creditCapMs: 0 })
   await sleep(20)
   block(400)
-  // In the loop's own ticks of a millisecond, not in time: on a busy machine each takes longer.
+  // Counts ticks of a millisecond instead of time, because each takes longer on a busy machine.
   let ticks = 0
   let ticking = setTimeout(function tick() {
     ticks++
@@ -74,7 +76,7 @@ test('without credit the timer expires within a few turns after the stall', asyn
 })
 
 test('an answer in the socket wins over the timer in 30 of 30 runs, even without credit', async () => {
-  // In a thread of its own, so that it answers while this loop is blocked, and says when it has.
+  // In a thread, so that it answers while this loop is blocked, and reports that it has.
   const written = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(
     `const { parentPort, workerData } = require('node:worker_threads')
@@ -93,7 +95,7 @@ test('an answer in the socket wins over the timer in 30 of 30 runs, even without
     socket.write('?')
     const timer = startFairTimer(40, () => outcome.resolve('timeout'), { creditCapMs: 0 })
     setImmediate(() => {
-      // However busy the machine: the limit has passed, and the answer lies in the socket.
+      // However busy the machine is, the limit has passed and the answer is in the socket.
       block(60)
       while (Atomics.load(written, 0) <= i);
       block(2)
@@ -108,7 +110,7 @@ test('an answer in the socket wins over the timer in 30 of 30 runs, even without
 
 test('an error thrown by a callback is uncaught, and the other timers still expire', async () => {
   const uncaught = once(process, 'uncaughtException')
-  // The runner's own listener would report it as a failure of this test.
+  // The runner's listener would report it as a failure of this test.
   const listeners = process.listeners('uncaughtException').slice(0, -1)
   for (const listener of listeners) process.off('uncaughtException', listener)
   try {

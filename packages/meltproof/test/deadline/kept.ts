@@ -1,4 +1,4 @@
-/** Our timers are unref'd, so that they keep no process alive; a test that waits for one needs something that does. */
+/** Keeps the process alive while a test waits for one of our timers, which are unref'd. */
 export async function kept<T>(promise: Promise<T>): Promise<T> {
   const keeper = setInterval(() => {}, 1000)
   try {

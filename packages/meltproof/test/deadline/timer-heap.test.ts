@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type HeapEntry, TimerHeap } from '../../src/deadline/timer-heap.ts'
 
 const step = fc.oneof(
-  // More are added than taken out, or the heap would stay too small for an entry to sink or rise.
+  // Adds more than it removes. Otherwise the heap would be too small for an entry to sink or rise.
   { weight: 4, arbitrary: fc.record({ add: fc.integer({ min: 0, max: 50 }) }) },
   fc.record({ remove: fc.nat(1000) }),
   fc.constant({ takeFirst: true }),

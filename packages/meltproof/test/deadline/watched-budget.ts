@@ -1,4 +1,4 @@
-/** A budget that lists the listeners of its end, as `getEventListeners()` does for a signal. */
+/** A budget that lists the listeners of its end, like `getEventListeners()` does for a signal. */
 import { Budget, type EndListener } from '../../src/deadline/budget.ts'
 
 export class WatchedBudget extends Budget {

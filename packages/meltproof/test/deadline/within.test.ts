@@ -12,7 +12,7 @@ import { kept } from './kept.ts'
 /** Work that never ends, and ignores its signal. */
 const forever = (): Promise<never> => new Promise(() => {})
 
-test('within() settles as the work does', async () => {
+test('within() settles like the work', async () => {
   assert.equal(await within(1000, async () => 'done'), 'done')
   assert.equal(await within(1000, () => 'not even a promise'), 'not even a promise')
   const failure = new Error('from the work')
@@ -59,7 +59,7 @@ test('the error says what was waited for, how long, and whether the event loop o
   assert.ok(error.waitedMs >= 39)
   assert.match(
     error.message,
-    // A busy machine stalls the loop for some ms.
+    // On a busy machine the loop stalls for some ms.
     /the price service took more than 40 ms\. Waited \d+ ms for it to finish\. (This process was not stalled|The event loop of this process was stalled for \d+ ms of that)/,
   )
 })
@@ -72,7 +72,7 @@ test('stalls extend the limit and are reported in the error', async () => {
   assert.ok(error instanceof DeadlineExceededError)
   const { ownStallMs, waitedMs, message } = error
   assert.ok(ownStallMs > 130, message)
-  // A busy machine may stall it for longer. The extension is at most the limit: 500 ms in all.
+  // On a busy machine the stall may be longer. The extension is at most the limit: 500 ms in all.
   if (waitedMs - ownStallMs >= 249) assert.match(message, /stalled for \d+ ms of that\. The limit was extended/)
   else {
     assert.ok(waitedMs >= 499, message)
@@ -106,7 +106,7 @@ test('nested limits only shrink, and the outer deadline ends all', async () => {
     ),
   )
   assert.ok(error instanceof DeadlineExceededError)
-  // The one between may have been ended by the failure of its own work before its time came: all were due at once.
+  // The middle budget may have ended by the failure of its work before its deadline, because all were due at once.
   assert.equal(signals.at(-1)?.aborted, true)
   assert.equal(pendingFairTimers(), 0)
 })

@@ -1,4 +1,4 @@
-/** What simulated fleets show, and the bounds of fleets with agent checks or load reports. */
+/** Results of simulated fleets, and bounds for fleets with agent checks or load reports. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ArmName, ARMS } from '../../sim/fleet/arms.ts'
@@ -8,7 +8,7 @@ import { right, scaled } from '../../sim/fleet/scaling.ts'
 import { figuresOf, type FleetFigures } from '../../sim/fleet/scenario.ts'
 import { POOL } from '../../sim/fleet/services.ts'
 
-/** The first seconds of a scenario. */
+/** Runs the first seconds of a scenario. */
 function figures(name: string, arm: ArmName, seconds: number): FleetFigures {
   const whole = DEVELOPMENT.find(each => each.name === name) ?? assert.fail(name)
   const scenario = { ...whole, seconds }

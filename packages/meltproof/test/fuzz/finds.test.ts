@@ -1,4 +1,6 @@
-/** The fuzz run finds what it is there to find on broken servers. It does on every Node alike, so CI runs this file on one. */
+/**
+ * The fuzz run finds the faults of broken servers. The result is the same on every Node, so CI runs this file on one.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fuzz, SMALL } from './run-fuzz.ts'

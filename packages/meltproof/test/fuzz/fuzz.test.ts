@@ -1,4 +1,4 @@
-/** The fuzz run itself, small: it passes on a healthy server. */
+/** A small fuzz run passes on a healthy server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../sim/random.ts'

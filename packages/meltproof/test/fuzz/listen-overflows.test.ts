@@ -1,4 +1,4 @@
-/** What the fuzz run asks the kernel about a connection that got no answer. */
+/** The fuzz run reads from the kernel whether an unanswered connection was accepted. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'

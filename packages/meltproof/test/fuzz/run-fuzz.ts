@@ -1,4 +1,4 @@
-/** The fuzz run, in a process of its own. */
+/** Starts the fuzz run in a child process. */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -11,7 +11,7 @@ export async function fuzz(
 ): Promise<{ code: number | null; out: string; errors: string }> {
   const env = { ...process.env, NODE_OPTIONS: '' } as Record<string, string>
   if (sabotage !== undefined) env['FUZZ_SABOTAGE'] = sabotage
-  // Node 22 strips types only when asked; later ones take the flag too.
+  // Node 22 strips types only with this flag, and later versions accept it.
   const child = spawn(process.execPath, ['--experimental-strip-types', '--no-warnings', main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env,

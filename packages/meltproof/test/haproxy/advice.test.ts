@@ -1,4 +1,4 @@
-/** The line that HAProxy gets, figure by figure. */
+/** The line that HAProxy gets, for given figures. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -19,15 +19,15 @@ const IDLE: Figures = {
   shed: { standing: 0 } as Figures['shed'],
   utilisation: 0,
 }
-/** Its limit of 10 binds, and four more wait. */
+/** The limit of 10 binds, and four more wait. */
 const FULL: Figures = { ...IDLE, limit: 10, limitKnown: true, inflight: 10, queued: 4, open: 14, utilisation: 1 }
 const sheds = (standing: number): Partial<Figures> => ({ shed: { standing } as Figures['shed'] })
 const NOTHING = 'up 100%\n'
 const OPEN = 400
-/** Looks until it is sure that a service rests. */
+/** Checks until the service counts as idle. */
 const REST = 2000 / EVERY_MS
 
-/** Asks again and again; each look may change the figures. */
+/** Repeats the agent check. Each check may change the figures. */
 class Asked {
   readonly #advice = new Advice()
   #nowMs = 0
@@ -43,7 +43,7 @@ class Asked {
     return this.#advice.line(this.#figures, this.#nowMs)
   }
 
-  /** Its first sheds. */
+  /** With its first sheds. */
   static overloaded(figures: Figures): Asked {
     const asked = new Asked(figures)
     asked.line()
@@ -149,7 +149,7 @@ describe('maxconn under overload', () => {
 })
 
 describe('balancers', () => {
-  it('are those that asked within the last ten seconds', () => {
+  it('are clients that polled within the last ten seconds', () => {
     const balancers = new Balancers()
     balancers.asks('10.0.0.1', 0)
     balancers.asks('10.0.0.2', 9000)

@@ -1,4 +1,4 @@
-/** The agent's port, with any client. */
+/** The agent port with arbitrary clients. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -33,7 +33,7 @@ async function served(figures: () => Figures | Promise<Figures>): Promise<{ agen
   return { agent, port: (agent.server.address() as net.AddressInfo).port }
 }
 
-/** All that the agent says, until it hangs up. */
+/** All that the agent sends until it closes. */
 async function ask(port: number, says?: string): Promise<string> {
   const socket = net.connect({ port, host: '127.0.0.1' })
   if (says !== undefined) socket.write(says)
@@ -53,7 +53,7 @@ describe('the agent port', () => {
     }
   })
 
-  it('reads the figures at most ten times a second, however often it is asked', async () => {
+  it('reads the figures at most ten times a second, however often it is polled', async () => {
     let looks = 0
     const { port } = await served(() => {
       looks++
@@ -124,7 +124,7 @@ describe('agent(guard, options)', () => {
     return { guard, port: (server.address() as net.AddressInfo).port }
   }
 
-  // That it is taken later is the same as for the admin port (admin-cluster.test.ts).
+  // A later retry is the same as for the admin port (admin-cluster.test.ts).
   it('warns that its port is in use, and the service still answers', async () => {
     const { guard, port } = await service()
     const stranger = net.createServer().listen(0, '127.0.0.1')

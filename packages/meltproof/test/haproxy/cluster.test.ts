@@ -1,4 +1,4 @@
-/** MELTPROOF_HAPROXY_AGENT in a cluster: to HAProxy its workers are one server. */
+/** MELTPROOF_HAPROXY_AGENT in a cluster: HAProxy sees its workers as one server. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -35,7 +35,7 @@ it('one worker owns the agent port and reports the sum, and another one takes ov
   for (let i = 1; i < WORKERS; i++) await child.port()
   const told = `up 100% maxconn:${WORKERS * LIMIT + 4}\n`
   const hanging = new Set<net.Socket>()
-  // All permits are taken, and those that wait are shed after a while.
+  // All permits are taken, and waiting requests are shed after a while.
   const hangs = setInterval(() => {
     for (let i = 0; i < 2 * WORKERS; i++) {
       const socket = net.connect({ port, host: '127.0.0.1' }).on('error', () => undefined)

@@ -12,7 +12,7 @@ import { CONFIGURATION, RealHaproxy } from './real-haproxy.ts'
 
 const skip = skipWithout('haproxy', 'haproxy')
 const LIMIT = 4
-/** The limit, and room for a queue. */
+/** The limit plus a queue. */
 const TOLD = 8
 const ADMIN = await freePort()
 const AGENT = await freePort()
@@ -72,7 +72,7 @@ describe('HAProxy', { skip }, () => {
   })
 
   it('applies maxconn when the service sheds, and sheds the rest itself', async () => {
-    // The first of them reach the service.
+    // The first requests reach the service.
     await eventually('a wave is turned away at the door', async () => {
       const before = await reached()
       const answers = await Promise.all(Array.from({ length: 150 }, () => ask('/slow')))
@@ -88,7 +88,7 @@ describe('HAProxy', { skip }, () => {
 
   it('sends nothing to a draining service, loses no request, and uses the next one', async () => {
     const last = ask('/slow')
-    // So that the drain takes as long as we need.
+    // Keeps the drain going until the test ends it.
     const stays = http.get({ port, host: '127.0.0.1', path: '/slower', agent: false }).on('error', () => undefined)
     await eventually('both are in service', async () => (await open()) === 2)
     child.process.kill('SIGTERM')

@@ -1,4 +1,4 @@
-/** A real HAProxy with deploy/haproxy/haproxy.cfg as it is, but for addresses and times. */
+/** A real HAProxy with deploy/haproxy/haproxy.cfg, changed only in addresses and times. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ export interface Addresses {
 }
 
 export class RealHaproxy {
-  /** Where clients connect. */
+  /** The socket to which clients connect. */
   readonly path: string
   readonly #folder: string
   readonly #process: ChildProcess
@@ -79,7 +79,7 @@ export class RealHaproxy {
     return said
   }
 
-  /** What `show stat` has of the one server: `slim` is its maxconn. */
+  /** A field of `show stat` for the one server. `slim` is its maxconn. */
   async server(field: string): Promise<string> {
     const [head, ...rows] = (await this.command('show stat')).split('\n').map(line => line.split(','))
     const row = rows.find(([proxy, server]) => proxy === 'app' && server === 'app1')

@@ -20,7 +20,7 @@ function behind({ balancers = 1, ...door }: Door, { rate, ...workload }: Workloa
   const members = [{ ...workload, rate }]
   return simulateFleet({ seconds, rate, tiers: [{ members, balancers }] }, { name: 'HAProxy', protected: true, front })
 }
-/** As deploy/haproxy/haproxy.cfg. */
+/** The settings of deploy/haproxy/haproxy.cfg. */
 const told = (workload: Workload, seconds: number, door: Door = {}): FleetResult =>
   behind({ asksAgents: true, maxconn: 20, ...door }, workload, seconds)
 
@@ -58,16 +58,17 @@ describe('HAProxy with agent checks, simulated', () => {
     assert.ok(goodFrom(cold, 4) >= 0.97 * CPU5, `${goodFrom(cold, 4)}/s`)
   })
 
-  it('serves at least 80 % of the capacity when overload begins after a calm, and when it comes and goes', () => {
+  it('serves at least 80 % of the capacity when overload begins after a calm, and when it alternates with calm', () => {
     const comes = told({ rate: nowMs => (nowMs < 6000 ? 0.5 : 50) * CPU5, steps: cpu5 }, 12)
-    // What came before the door was told could be a burst: it is answered within two seconds, and one second is late for it.
+    // Requests that arrived before HAProxy got a maxconn could be a burst: they are answered within two seconds, and
+    // after one they are late.
     assert.ok(goodFrom(comes, 8) >= 0.97 * CPU5, `${goodFrom(comes, 8)}/s`)
     assert.ok(goodFrom(comes, 6) >= 0.8 * CPU5, `${goodFrom(comes, 6)}/s`)
     const isOver = (nowMs: number): boolean => Math.floor(nowMs / 10_000) % 2 === 1
     const again = told({ rate: nowMs => (isOver(nowMs) ? 30 : 0.3) * CPU5, steps: cpu5 }, 40)
     for (const [s, { good, shed, turnedAway }] of again.seconds.entries()) {
       if (isOver(s * 1000)) assert.ok(s % 10 < 2 || good >= 0.85 * CPU5, `${good} in second ${s}`)
-      // What waited at the end of the overload goes in the first second.
+      // Requests that waited at the end of the overload are served or shed in the first second.
       else if (s % 10 > 0) assert.equal(shed + turnedAway, 0, `in second ${s}`)
     }
   })
@@ -80,7 +81,7 @@ describe('HAProxy with agent checks, simulated', () => {
 
   it('keeps a pool full once its limit is known', () => {
     const result = told({ rate: () => 2000, steps: pool50 }, 12)
-    // The door opens until there is evidence of the pool, and a second or two are late for what it has let in.
+    // HAProxy admits more until there is evidence of the pool, and the excess is late for a second or two.
     assert.ok(goodFrom(result, 0) >= 160, `${goodFrom(result, 0)}/s`)
     assert.ok(goodFrom(result, 5) >= 198, `${goodFrom(result, 5)}/s`)
   })
@@ -94,14 +95,14 @@ describe('HAProxy with agent checks, simulated', () => {
     assert.ok(result.seconds[14]!.offered > 120, 'a burst')
   })
 
-  it('turns away none of a burst of 300 requests that the service can serve', () => {
+  it('sheds none of a burst of 300 requests that the service can serve', () => {
     const rate = (nowMs: number): number => (nowMs >= 10_000 && nowMs < 10_100 ? 3000 : 40)
     const result = told({ rate, steps: cpu5 }, 13)
     assert.equal(turnedAway(result), 0)
     assert.ok(sum(result.seconds.slice(10, 12).map(({ offered }) => offered)) > 200, 'a burst')
   })
 
-  it('turns away no request below capacity', () => {
+  it('sheds no request below capacity', () => {
     for (const [rate, steps] of [
       [0.9 * CPU5, cpu5],
       [180, pool50],

@@ -1,4 +1,4 @@
-/** limiter(): what runs, what waits, what is shed, and when a permit comes back. */
+/** limiter(): which runs start, wait or are shed, and when a permit is released. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { getEventListeners } from 'node:events'
@@ -9,11 +9,11 @@ import { isMeltproofError } from '../../src/errors.ts'
 import { type Limiter, limiter, ShedError } from '../../src/limiter/index.ts'
 import { WatchedBudget } from '../deadline/watched-budget.ts'
 
-/** Nothing of ours keeps a process alive, and what the tests hold does not either. */
+/** meltproof keeps no process alive, and neither does the work of these tests. */
 const alive = setInterval(() => undefined, 1000)
 after(() => clearInterval(alive))
 
-/** Work that ends when the test says so. */
+/** Work that ends when the test decides. */
 class Held {
   readonly started: string[] = []
   readonly #ends = new Map<string, PromiseWithResolvers<string>>()
@@ -34,7 +34,7 @@ class Held {
   }
 }
 
-/** What is due at the end of this turn of the loop has happened. */
+/** Resolves after everything due at the end of this turn has happened. */
 async function turns(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise(resolve => setImmediate(resolve))
 }

@@ -1,4 +1,4 @@
-/** The access log: a line for each request, whatever the client sent, and none of its secrets. */
+/** The access log: a line for each request, whatever the client sent, without secrets. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -50,7 +50,7 @@ const ENTRY: AccessEntry = {
   sampled: 1,
 }
 
-/** Anything, with what is dangerous in logs more often than chance has it. */
+/** Random text in which dangerous characters are frequent. */
 const nasty = fc
   .array(
     fc.oneof(
@@ -100,7 +100,7 @@ describe('a line of the access log', () => {
         assert.equal(parsed['status'], 200)
         const combined = combinedLine(entry)
         assert.match(combined, SAFE)
-        // The client's quotes are escaped: taken away, six are left, around three fields.
+        // The client's quotes are escaped. Without those, six are left, around three fields.
         const quotes = combined.replace(/\\[\\"]/g, '').match(/"/g)!.length
         assert.equal(quotes, 6)
       }),
@@ -179,7 +179,7 @@ async function serve(options: AccessLogOptions, pressure?: () => number) {
         .get({ port, path, headers, agent: false }, response => response.resume().on('end', resolve))
         .on('error', reject)
     })
-  /** The log is written when the answer has left, which the client may know first. */
+  /** The log is written once the response has left, which the client may see first. */
   const until = async (count: number): Promise<string[]> => {
     while (lines.length < count) await new Promise<void>(resolve => (arrived = resolve))
     return lines
@@ -361,7 +361,7 @@ describe('accessLog', () => {
     assert.equal(started, 'meltproof_admitted_total 6')
   })
 
-  it('stops after close(), and logs requests of its own guard only', async () => {
+  it('stops after close(), and logs only requests of its guard', async () => {
     const one = await serve({})
     const two = await serve({})
     await one.get('/')

@@ -1,4 +1,4 @@
-/** Runs one of the apps beside this file with its output on a real pipe, socket, file or terminal, and a reader. */
+/** Runs one of the apps in this folder with its output on a real pipe, socket, file or terminal, and reads it. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** Before an app: takes over its stdout. */
+/** Imported before an app, to take over its stdout. */
 export const IMPORTS: readonly string[] = ['meltproof/register', './apps/listens.cjs'].map(
   module => `--import=${import.meta.resolve(module)}`,
 )
@@ -20,13 +20,13 @@ after(() => {
   fs.rmSync(folder, { recursive: true, force: true })
 })
 
-/** A child that has not ended by itself after so long never will. */
+/** A child still running after this time has hung. */
 const LIFETIME_MS = 40_000
 
 let files = 0
 export const newFile = (): string => join(folder, `file-${files++}`)
 
-/** A pipe as `|` makes one, of which we hold the reading end. */
+/** A pipe like the shell's `|`. The test holds its reading end. */
 export class Pipe {
   readonly writeFd: number
   private readonly readFd: number
@@ -39,7 +39,7 @@ export class Pipe {
     this.writeFd = fs.openSync(path, fs.constants.O_WRONLY)
   }
 
-  /** What is in the pipe now, up to `bytes`; undefined at its end. */
+  /** Reads what is in the pipe, up to `bytes`; undefined at its end. */
   read(bytes = 1 << 20): Buffer | undefined {
     const buffer = Buffer.allocUnsafe(bytes)
     try {
@@ -53,7 +53,7 @@ export class Pipe {
     }
   }
 
-  /** Until `done`, every `everyMs`, `bytes` at most; then whatever is left. */
+  /** Reads up to `bytes` every `everyMs` until `done`, then the rest. */
   async drain(done: Promise<unknown>, { bytes = 1 << 20, everyMs = 2 } = {}): Promise<string> {
     let ended = false
     void done.then(() => {
@@ -80,7 +80,7 @@ export interface Ended {
   readonly code: number | null
   readonly signal: string | null
   readonly stderr: string
-  /** What the app reported of itself, if it did. */
+  /** The app's report about itself, if it sent one. */
   readonly report: { stalledMs: number; rss: number } | undefined
 }
 
@@ -93,12 +93,12 @@ export interface Run {
 
 export interface RunOptions {
   readonly env?: Record<string, string>
-  /** False for Node as it is. */
+  /** False runs plain Node. */
   readonly protect?: boolean
   readonly stdout: number | 'pipe' | 'ignore'
   readonly stderr?: number | 'pipe'
   readonly node?: readonly string[]
-  /** Runs as this user; only root may ask for another. */
+  /** Runs as this user. Only root may choose another. */
   readonly uid?: number
 }
 
@@ -108,7 +108,7 @@ export function run(
 ): Run {
   const file = fileURLToPath(new URL(`apps/${app}`, import.meta.url))
   const { NODE_OPTIONS: _, ...inherited } = process.env
-  // In NODE_OPTIONS and not on the command line, where pino takes it from its worker when the app is ESM.
+  // Set through NODE_OPTIONS and not on the command line, from which pino removes it for its worker if the app is ESM.
   const options = protect ? { ...STDOUT_ON, NODE_OPTIONS: IMPORTS.join(' ') } : {}
   const args = [...node, file]
   const child = spawn(process.execPath, args, {
@@ -130,7 +130,7 @@ export function run(
     }),
   )
   const ended = new Promise<Ended>(resolve => {
-    // Not 'close': that waits for stdout, which a test may leave unread on purpose.
+    // Not 'close', which waits for stdout. Tests may leave that unread on purpose.
     child.on('exit', (code, signal) => {
       clearTimeout(timer)
       running.delete(child)
@@ -140,7 +140,7 @@ export function run(
   return { child, ended, reported }
 }
 
-/** What a reader makes of the output of logs.mjs: its lines, in order, and how many it is told were lost. */
+/** Parses the output of logs.mjs: its lines, in order, and the losses that notices report. */
 export function account(...texts: string[]): { lines: number; told: number; torn: string[] } {
   let lines = 0
   let told = 0

@@ -1,4 +1,4 @@
-/** The sink of a descriptor: what it opens, and what it leaves behind. */
+/** The sink of a descriptor: what it opens and what it restores. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -8,7 +8,7 @@ import { descriptorSink, type Handle } from '../../src/logging/stdout/descriptor
 import { newFile, Pipe } from './child.ts'
 
 describe('the sink of a descriptor', () => {
-  it('never writes to its closed file descriptor, which may belong to another file by then', () => {
+  it('never writes to its closed file descriptor, which may belong to another file', () => {
     const pipe = new Pipe()
     const sink = descriptorSink(pipe.writeFd, false, undefined)
     sink.write('before\n')
@@ -43,7 +43,7 @@ describe('the sink of a descriptor', () => {
         assert.equal(sink.write('x\n'), 2)
         assert.equal(blocks(), blocking)
       }
-      // Full: a write that blocked would never return.
+      // The socket is full, so a blocking write would never return.
       while (sink.write('x'.repeat(4096)) > 0);
       assert.equal(blocks(), true)
       sink.close()

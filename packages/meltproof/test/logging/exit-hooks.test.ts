@@ -1,10 +1,10 @@
-/** The hook runs last, in all the ways in which a process can end itself. */
+/** The hook runs last, however a process ends itself. */
 import assert from 'node:assert/strict'
 import { constants } from 'node:os'
 import { describe, it } from 'node:test'
 import { ExitHooks, fatalSignal } from '../../src/logging/stdout/exit-hooks.ts'
 
-/** With process.kill() and process.reallyExit() that only note that they were called. */
+/** Replaces process.kill() and process.reallyExit() with functions that only record their calls. */
 function spied(work: (said: string[]) => void): string[] {
   const host = process as unknown as Record<string, unknown>
   const { kill, reallyExit } = host
@@ -22,7 +22,7 @@ function spied(work: (said: string[]) => void): string[] {
 }
 
 const { pid } = process
-/** No lines wait. */
+/** No lines are pending. */
 const NOTHING = (): boolean => false
 const really = (code: number): void => (process as unknown as { reallyExit(code: number): void }).reallyExit(code)
 

@@ -1,4 +1,4 @@
-/** We listen to signals while something waits, and for a while after: on a fake clock. */
+/** meltproof listens to signals while lines wait, and for a while after. Runs on a fake clock. */
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import { ExitHooks } from '../../src/logging/stdout/exit-hooks.ts'
@@ -6,14 +6,14 @@ import { fakeTimers } from '../fake-timers.ts'
 
 const listening = (): number[] =>
   ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'].map(signal => process.listenerCount(signal))
-/** The test runner's own. */
+/** The listeners of the test runner. */
 const before = listening()
 const counts = (): number[] => listening().map((count, i) => count - before[i]!)
 const turn = (): Promise<unknown> => new Promise(resolve => setImmediate(resolve))
 const NONE = [0, 0, 0, 0, 0]
 const ALL = [1, 1, 1, 1, 1]
 
-/** In small steps: a timer set by a timer counts from the end of a tick. */
+/** Moves in small steps, because a timer set by a timer counts from the end of a tick. */
 function pass(ms: number): void {
   for (let each = 0; each < ms; each += 100) mock.timers.tick(100)
 }

@@ -1,4 +1,4 @@
-/** The queue of log lines: whatever is logged, however it is written out, the counts add up and no line is torn. */
+/** The queue of log lines: for all lines and ways of writing, the counts add up and no line is torn. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -39,7 +39,7 @@ function bench(maxBytes: number) {
     get out() {
       return out
     },
-    /** What a reader sees: whole lines, lines cut short, and how many it is told were lost. */
+    /** Parses the output: whole lines, cut lines, and the losses that notices report. */
     read() {
       const lines = out.split('\n')
       const tail = lines.pop()!
@@ -51,7 +51,7 @@ function bench(maxBytes: number) {
   }
 }
 
-type Step = { push: string } | { write: number; batch: number }
+type Step = { push: string; whole?: boolean } | { write: number; batch: number }
 
 const text = fc.oneof(
   fc.nat({ max: 60 }).map(length => `${'x'.repeat(length)}\n`),
@@ -65,7 +65,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: writing },
 )
 
-/** Every user line gets its number, so that order, tearing and doubling show. */
+/** Numbers every line, to detect reordering, tearing and duplicates. */
 function numbered(pushes: readonly string[]): string[] {
   let line = 0
   return pushes.map(push => push.replaceAll('\n', () => `#${line++}\n`))
@@ -107,7 +107,7 @@ it('after abandon() within a line, only the notice of the cut line is held, then
   assert.equal(b.queue.stats.bufferedBytes, 0)
 })
 
-describe('property: whatever is logged and however it is written', () => {
+describe('property: for all lines and ways of writing', () => {
   it('no line is torn, out of order or uncounted', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 400, max: 3000 }), (steps, maxBytes) => {
@@ -120,7 +120,7 @@ describe('property: whatever is logged and however it is written', () => {
           if ('push' in each) {
             b.push(pushes[pushed]!, pushed)
             pushed++
-            // A notice or two may each stand beyond the limit.
+            // One or two notices may exceed the limit.
             const { bufferedBytes } = b.queue.stats
             assert.ok(bufferedBytes <= maxBytes + 6 * (PIECE_OVERHEAD + 20), `${bufferedBytes} of ${maxBytes}`)
           } else b.write(each.write, each.batch)
@@ -151,7 +151,8 @@ describe('property: whatever is logged and however it is written', () => {
   })
 
   it('after abandon() at any moment, the reported and the unreported losses are all that is missing', () => {
-    const steps = fc.array(step, { maxLength: 60 })
+    const whole = text.map(push => ({ push, whole: true }))
+    const steps = fc.array(fc.oneof({ weight: 9, arbitrary: step }, { weight: 1, arbitrary: whole }), { maxLength: 60 })
     fc.assert(
       fc.property(steps, steps, fc.integer({ min: 400, max: 3000 }), (first, second, maxBytes) => {
         const all: (Step | 'abandon')[] = [...first, 'abandon', ...second, { push: '\n' }]
@@ -162,7 +163,7 @@ describe('property: whatever is logged and however it is written', () => {
         let untold = 0
         for (const each of all) {
           if (each === 'abandon') untold = b.queue.abandon()
-          else if ('push' in each) b.push(pushes[pushed++]!)
+          else if ('push' in each) b.queue.push(pushes[pushed++]!, undefined, each.whole)
           else if ('write' in each) b.write(each.write, each.batch)
         }
         b.drain()
@@ -244,7 +245,49 @@ describe('a full queue', () => {
   })
 })
 
+describe('a write that is accepted whole', () => {
+  it('may exceed the limit, and the lines after it are dropped until the queue is half empty', () => {
+    const b = bench(1000)
+    const long = 'one of many lines\n'.repeat(500)
+    b.push('first\n', 1)
+    b.queue.push(long, 2, true)
+    b.push('next\n', 3)
+    assert.deepEqual(b.settled, [[3, true]])
+    assert.partialDeepStrictEqual(b.queue.stats, { waiting: 501, lost: 1 })
+    b.drain()
+    b.push('after\n', 4)
+    b.drain()
+    assert.equal(b.out, `first\n${long}~GAP 1\nafter\n`)
+    assert.deepEqual(b.settled.slice(1), [
+      [1, false],
+      [2, false],
+      [4, false],
+    ])
+  })
+
+  it('does not contain the rest of a line that was partly dropped', () => {
+    const b = bench(1000)
+    b.push('loading')
+    b.push('.'.repeat(2000))
+    b.queue.push('done\nnext\n', 1, true)
+    b.drain()
+    assert.equal(b.out, '~GAP 1\nnext\n')
+  })
+})
+
 describe('an empty write', () => {
+  it('settles when all lines before it are written, also beyond the limit', () => {
+    const b = bench(1000)
+    b.queue.push(`${'x'.repeat(5000)}\n`, 1, true)
+    b.push('', 2)
+    assert.deepEqual(b.settled, [])
+    b.drain()
+    assert.deepEqual(b.settled, [
+      [1, false],
+      [2, false],
+    ])
+  })
+
   it('settles when all lines before it are written', () => {
     const b = bench(1000)
     b.push('line\n', 1)

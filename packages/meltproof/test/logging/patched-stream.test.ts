@@ -1,4 +1,4 @@
-/** A stream that writes through a buffered writer is still the Writable that its callers know. */
+/** A stream that writes through a buffered writer still behaves like a Writable. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough, pipeline, Readable } from 'node:stream'
@@ -8,11 +8,11 @@ import { promisify } from 'node:util'
 import { BufferedWriter } from '../../src/logging/stdout/buffered-writer.ts'
 import { patchStream } from '../../src/logging/stdout/patched-stream.ts'
 
-/** A writer keeps the process alive for some writes only; these tests need it for all. */
+/** A writer keeps the process alive only for some writes. These tests need it for all. */
 const awake = setInterval(() => undefined, 1000)
 after(() => clearInterval(awake))
 
-/** A stream whose kernel takes `room` more bytes. */
+/** A stream whose kernel accepts `room` more bytes. */
 function make({ room = 0, bufferBytes = 1_000_000 } = {}) {
   const kernel = { room, text: '', bytes: Buffer.alloc(0), error: undefined as string | undefined, writes: 0 }
   const stream = new PassThrough()
@@ -66,15 +66,17 @@ describe('a stream with a buffered writer', () => {
   })
 
   it('loses nothing of a writer that waits for drain, however slow the kernel', async () => {
-    const { kernel, stream, writer } = make({ bufferBytes: 65_536 })
-    const feed = setInterval(() => {
-      kernel.room += 20_000
-    }, 1)
     const lines = Array.from({ length: 5000 }, (_, i) => `line ${i} ${'y'.repeat(50)}\n`)
-    await promisify(pipeline)(Readable.from(lines), stream)
-    clearInterval(feed)
-    assert.equal(kernel.text, lines.join(''))
-    assert.equal(writer.stats.lost, 0)
+    for (const chunks of [lines, [lines.join('')]]) {
+      const { kernel, stream, writer } = make({ bufferBytes: 65_536 })
+      const feed = setInterval(() => {
+        kernel.room += 20_000
+      }, 1)
+      await promisify(pipeline)(Readable.from(chunks), stream)
+      clearInterval(feed)
+      assert.equal(kernel.text, lines.join(''))
+      assert.equal(writer.stats.lost, 0)
+    }
   })
 
   it('calls the callback of each write once, in order, after it is written and never synchronously', async () => {
@@ -95,7 +97,7 @@ describe('a stream with a buffered writer', () => {
   it('calls the other callbacks when one throws', async () => {
     const { stream } = make({ room: 100 })
     const called: number[] = []
-    // The test runner listens too, and would fail this test for the error.
+    // The test runner's listener would fail this test because of the error.
     const listeners = process.listeners('uncaughtException')
     process.removeAllListeners('uncaughtException')
     process.once('uncaughtException', () => called.push(0))
@@ -177,16 +179,47 @@ describe('a stream with a buffered writer', () => {
     assert.equal(writer.stats.written + writer.stats.lost, 1000)
   })
 
-  it('keeps as much of a write larger than the buffer as fits', () => {
+  it('keeps as much of a write larger than the buffer as fits, if its highWaterMark was reached before', () => {
     const { kernel, stream, writer } = make({ bufferBytes: 100_000 })
+    assert.equal(stream.write(`${'w'.repeat(99)}\n`.repeat(200)), false)
     stream.write(`${'x'.repeat(99)}\n`.repeat(10_000))
     const { waiting, lost, bufferedBytes } = writer.stats
     assert.ok(waiting > 600 && waiting < 1000, `${waiting}`)
-    assert.equal(waiting + lost, 10_000)
+    assert.equal(waiting + lost, 10_200)
     assert.ok(bufferedBytes < 100_000)
     kernel.room = 1_000_000
     writer.flush()
-    assert.equal(kernel.text.match(/^x+$/gm)!.length, waiting)
+    assert.equal(kernel.text.match(/^[wx]+$/gm)!.length, waiting)
+  })
+
+  it('accepts a write larger than the buffer whole, and later writes once there is room again', async () => {
+    const { kernel, stream, writer } = make({ bufferBytes: 100_000 })
+    const report = `${'x'.repeat(99)}\n`.repeat(10_000)
+    const written = new Promise(resolve => stream.write(report, resolve))
+    const flushed = new Promise(resolve => stream.write('', resolve))
+    stream.write('next\n')
+    assert.partialDeepStrictEqual(writer.stats, { waiting: 10_000, lost: 1 })
+    kernel.room = report.length - 1
+    writer.flush(Number.POSITIVE_INFINITY)
+    assert.equal(kernel.text, report.slice(0, -1))
+    assert.equal(await Promise.race([written, flushed, sleep(20, 'waits')]), 'waits')
+    kernel.room = 1_000_000
+    assert.deepEqual(await Promise.all([written, flushed]), [null, null])
+    stream.end('after\n')
+    stream.resume()
+    await once(stream, 'finish')
+    assert.match(kernel.text.slice(report.length), /^meltproof: 1 line lost here[^\n]+\nafter\n$/)
+  })
+
+  it('finishes end() after a chunk larger than the buffer', async () => {
+    const { kernel, stream } = make({ bufferBytes: 65_536 })
+    const report = `${'x'.repeat(99)}\n`.repeat(10_000)
+    stream.end(report)
+    stream.resume()
+    assert.equal(await Promise.race([once(stream, 'finish'), sleep(20, 'waits')]), 'waits')
+    kernel.room = 2_000_000
+    await once(stream, 'finish')
+    assert.equal(kernel.text, report)
   })
 
   it('undo() restores the stream', () => {

@@ -7,7 +7,7 @@ const callback = (): void => undefined
 const nobody = (): boolean => false
 const somebody = (): boolean => true
 
-/** What the global console passes to write(). */
+/** Returns the callback that the global console passes to write(). */
 function ofConsole(): unknown {
   const { write } = process.stdout
   let found: unknown

@@ -122,13 +122,13 @@ describe('redaction in a URL', () => {
     ['/a?token=&x=1', '/a?token=[redacted]&x=1'],
     ['/a?%=3&code=x', '/a?%=3&code=[redacted]'],
     ['*', '*'],
-    // Few split at `;`, and a secret may hold one.
+    // Few parsers split at `;`, and a secret may contain one.
     ['/a?token=abc;def&x=1', '/a?token=[redacted]&x=1'],
     ['/a?x=1;password=abc', '/a?x=1;password=[redacted]'],
     ['/a?token=abc=&x=1', '/a?token=[redacted]&x=1'],
     ['/a#access_token=abc&x=1', '/a#access_token=[redacted]&x=1'],
     ['/a#b?access_token=abc', '/a#b?access_token=[redacted]'],
-    // A user name and password before a host.
+    // A user name and password in front of a host.
     ['http://me:pass@host/a?key=1', 'http://[redacted]@host/a?key=[redacted]'],
     ['//u:p@host/x', '//[redacted]@host/x'],
     ['////u:p@host/x', '////[redacted]@host/x'],

@@ -1,4 +1,4 @@
-/** meltproof/register and what a process logs: real pipes, sockets, files, terminals, and every way to end. */
+/** meltproof/register and the output of a process: real pipes, sockets, files and terminals, and all ways to end. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,12 +12,12 @@ import { account, IMPORTS, newFile, Pipe, run, STDOUT_ON } from './child.ts'
 const LINES = 60_000
 const MANY = { LINES: String(LINES), PER_TURN: '500' }
 
-/** Small, so that a few megabytes of log are far too many. */
+/** A few megabytes of log exceed it by far. */
 const SMALL = { MELTPROOF_STDOUT_BUFFER: '1MB' }
-/** How many lines of 115 bytes the buffer holds at the end on any machine: lines are lost until it is half empty. */
+/** How many lines of 115 bytes the buffer certainly holds at the end. Lines are lost until it is half empty. */
 const fitting = (pieces: number): number => Math.floor(0.4e6 / (115 + pieces * PIECE_OVERHEAD))
 
-/** How logs.mjs can end, the signal it gets for that, and how it has ended then. */
+/** The ways in which logs.mjs ends, the signal that each needs, and the expected exit code and signal. */
 const ENDS: Readonly<Record<string, { send?: NodeJS.Signals; as: [number | null, NodeJS.Signals | null] }>> = {
   natural: { as: [0, null] },
   exit: { as: [3, null] },
@@ -79,13 +79,13 @@ describe('with a fast reader, nothing is lost or added', () => {
   })
 
   it('in a terminal', () => {
-    // `script` keeps up, on a machine that may give it the core late.
+    // `script` keeps up, but a busy machine may give it a core late.
     const text = script(['logs.mjs'], { LINES: '20000', PER_TURN: '50', MELTPROOF_STDOUT_FLUSH: '20s' })
     assert.deepEqual(account(text), { lines: 20_000, told: 0, torn: [] })
   })
 })
 
-// They wait for their flush limit, more than they work.
+// They mostly wait for their flush limit.
 describe('with a reader that has stopped', { concurrency: 3 }, () => {
   for (const [END, ends] of Object.entries(ENDS)) {
     for (const STREAM of ['stdout', 'stderr'] as const) {
@@ -157,6 +157,17 @@ describe('a program that respects back-pressure and ends', { concurrency: 3 }, (
     })
   }
 
+  for (const HOW of ['atOnce', 'end']) {
+    it(`${HOW}: loses no line of a write that is larger than the buffer`, async () => {
+      const pipe = new Pipe()
+      const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW, MELTPROOF_STDOUT_BUFFER: '64KB' } })
+      const text = await pipe.drain(app.ended, { bytes: 30_000, everyMs: 2 })
+      const { code, stderr } = await app.ended
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+      assert.deepEqual(account(text), { lines: 5000, told: 0, torn: [] })
+    })
+  }
+
   it('console.log does not keep the process alive', async () => {
     const pipe = new Pipe()
     const app = run('heeds.mjs', { stdout: pipe.writeFd, env: { ...env, HOW: 'console' } })
@@ -210,7 +221,7 @@ describe('with a reader that is too slow', () => {
       assert.deepEqual(torn, [])
       assert.ok(told > 0 && lines >= fits, `${lines} lines, ${told} told`)
       assert.equal(lines + told, LINES, 'the stream itself tells it all')
-      // The first fit; of the later ones some come when there is room again.
+      // The first lines fit. Some of the later ones arrive once there is room again.
       for (const n of [0, fits >> 1, fits - 1])
         assert.ok(text.includes(`line ${String(n).padStart(8, '0')}`), `line ${n}`)
       assert.equal(account(stderr).told, 0)
@@ -221,7 +232,7 @@ describe('with a reader that is too slow', () => {
 
   it('does not block on a terminal', async () => {
     const path = newFile()
-    // `script` is the terminal, and its output is not read until the app has ended.
+    // `script` is the terminal. Its output is read only after the app has ended.
     assert.equal(await getsPastItsLog(path, [], 3000), false, 'without meltproof the app never gets past its log')
     assert.equal(await getsPastItsLog(path, [...IMPORTS], 30_000), true)
   })
@@ -272,15 +283,15 @@ describe('a child that writes to its inherited stdout', () => {
     const { code, logged } = (await app.reported) as { code: number; logged: number }
     await Promise.all([app.ended, once(stdout!, 'close')])
     if (code !== 0) return false
-    // It writes 4 KiB at a time and not lines, so that lines of ours are within lines of its.
+    // It writes 4 KiB at a time instead of lines, so our lines are inside its lines.
     const ours = /line \d{8} x{100}\n/g
     assert.equal(text.match(ours)!.length, logged)
     assert.ok(text.replace(ours, '') === Array.from({ length: 60_000 }, (_, i) => `${i + 1}\n`).join(''))
     return true
   }
 
-  // Where the flag stays set no child survives its first full socket. Set for the microseconds of our own writes it may
-  // still be met once, when a busy machine stops us in the middle of them.
+  // If the flag stayed set, no child would survive its first full socket. It is set only for the microseconds of our
+  // own writes, but a busy machine may stop the process during one.
   it('loses nothing on a socket, however slow its reader', async () => {
     for (let tries = 1; !(await childSucceeds()); tries++) assert.ok(tries < 5, 'in none of five runs')
   })
@@ -309,12 +320,25 @@ describe('a failure does not stop the service, and is reported once', () => {
 
   it('a line of 10 MB that does not fit is dropped alone', async () => {
     const pipe = new Pipe()
-    const app = run('long-line.mjs', { stdout: pipe.writeFd })
+    // More than the pipe accepts.
+    const app = run('long-line.mjs', { stdout: pipe.writeFd, env: { BEFORE: '20000' } })
+    await app.reported
     const text = await pipe.drain(app.ended)
     const { code, stderr } = await app.ended
     assert.equal(code, 0)
-    assert.match(text, /^before\nmeltproof: 1 line lost here[^\n]*\nafter\n$/)
+    const before = 'before\n'.repeat(20_000)
+    assert.ok(text.startsWith(before))
+    assert.match(text.slice(before.length), /^meltproof: 1 line lost here[^\n]*\nafter\n$/)
     assert.match(stderr, /^meltproof: stdout is read more slowly than it is written, or a line was longer/)
+  })
+
+  it('a line of 10 MB is written whole if nothing waits before it', async () => {
+    const pipe = new Pipe()
+    const app = run('long-line.mjs', { stdout: pipe.writeFd })
+    const text = await pipe.drain(app.ended)
+    const { code, stderr } = await app.ended
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    assert.ok(text === `before\n${'x'.repeat(10_000_000)}\nafter\n`)
   })
 
   it('a line of 10 MB to a file is no failure, and is written whole', async () => {
@@ -333,7 +357,7 @@ describe('install()', () => {
     const { written, waiting, lost, bufferedBytes } = found['stdout'] as Record<string, number>
     assert.equal(written! + waiting! + lost!, 5000)
     assert.ok(lost! > 1000 && bufferedBytes! <= 101_000, `${lost} lost, ${bufferedBytes} bytes`)
-    // One line of ours told the other stream; it is not counted.
+    // The one line on the other stream that reports the loss is not counted.
     assert.deepEqual(found['stderr'], { written: 0, waiting: 0, lost: 0, lostBytes: 0, bufferedBytes: 0 })
     const { same, taken, back, listeners } = found
     assert.deepEqual({ same, taken, back }, { same: true, taken: true, back: true })
@@ -365,11 +389,11 @@ describe('after uninstall()', () => {
   })
 })
 
-/** `script` takes a command as a shell reads it; the folder of a checkout may be called anything. */
+/** `script` takes a shell command, and the folder of a checkout may have any name. */
 const shellCommand = (words: readonly string[]): string =>
   words.map(word => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ')
 
-/** A terminal, all of whose output is read. */
+/** A terminal whose whole output is read. */
 function script([app]: string[], env: Record<string, string>): string {
   const file = fileURLToPath(new URL(`apps/${app}`, import.meta.url))
   const command = shellCommand([process.execPath, ...IMPORTS, file])
@@ -382,7 +406,9 @@ function script([app]: string[], env: Record<string, string>): string {
   }).replaceAll('\r', '')
 }
 
-/** Whether an app in a terminal that shows nothing any more gets past its log within `withinMs`; it then writes REPORT. */
+/**
+ * Whether an app on a terminal that shows nothing any more gets past its log within `withinMs`. It then writes REPORT.
+ */
 async function getsPastItsLog(path: string, node: string[], withinMs: number): Promise<boolean> {
   fs.rmSync(path, { force: true })
   const file = fileURLToPath(new URL('apps/logs-to-terminal.mjs', import.meta.url))

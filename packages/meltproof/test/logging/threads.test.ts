@@ -1,10 +1,10 @@
-/** pino, worker threads that log, and clusters: one stdout, several writers. */
+/** One stdout with several writers: pino, worker threads that log, and clusters. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NO_STATS } from '../../src/logging/stdout/line-queue.ts'
 import { Pipe, run } from './child.ts'
 
-/** Lines of apps/pino.mjs and thread.mjs in order, and lost ones that were told of. */
+/** Counts the lines of apps/pino.mjs and thread.mjs, and the losses that notices report. */
 function count(text: string): { lines: number; told: number; inOrder: boolean } {
   const numbers = [...text.matchAll(/line (\d{8}) x{100}\b/g)].map(match => Number(match[1]))
   const told = [...text.matchAll(/meltproof: (\d+) lines? (?:of [a-z ]+ )?lost/g)].map(match => Number(match[1]))
@@ -17,7 +17,7 @@ function count(text: string): { lines: number; told: number; inOrder: boolean } 
 
 const LINES = 40_000
 const env = { LINES: String(LINES), MELTPROOF_STDOUT_BUFFER: '1MB' }
-/** A reader that keeps up, on a machine that may give it the core late. */
+/** Large enough for a reader that keeps up but may get a core late. */
 const patient = { ...env, MELTPROOF_STDOUT_BUFFER: '8MB' }
 
 describe('pino', () => {
@@ -58,7 +58,7 @@ describe('a worker thread', () => {
 
   for (const protect of [false, true]) {
     const how = protect ? 'under register' : 'without meltproof'
-    it(`${how}: its lines arrive whole and in order beside those of the main thread`, async () => {
+    it(`${how}: its lines arrive whole and in order, with those of the main thread`, async () => {
       const pipe = new Pipe()
       const app = run('mixes.mjs', { stdout: pipe.writeFd, protect, env: patient })
       const text = await pipe.drain(app.ended, { bytes: 16_384, everyMs: 1 })
@@ -84,7 +84,7 @@ describe('a worker thread', () => {
   })
 })
 
-/** Of writers `a` and `b`, whose lines are whole and in order; and lines that were told of as lost. */
+/** Checks that the lines of writers `a` and `b` are whole and in order. Returns them and the reported losses. */
 function whole(text: string): { lines: string[]; told: number } {
   let told = 0
   const lines: string[] = []

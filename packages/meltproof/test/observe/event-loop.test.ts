@@ -1,4 +1,4 @@
-/** What the event loop's figures say of a stall: on a loop that the test turns, then of a real one. */
+/** The event loop's figures after stalls: first on a fake loop, then on the real one. */
 import assert from 'node:assert/strict'
 import { performance } from 'node:perf_hooks'
 import { mock, test, type TestContext } from 'node:test'
@@ -9,7 +9,7 @@ import { block } from '../block.ts'
 import { fakeTimers } from '../fake-timers.ts'
 import { eventually } from '../server/harness.ts'
 
-/** Time passes when the test says so, and the loop is idle meanwhile or not. */
+/** A loop whose time the test moves, either idle or stalled. */
 function fakeLoop(t: TestContext) {
   let nowMs = 1_000_000
   let idleMs = 0
@@ -46,10 +46,10 @@ test('a single long stall shows in the maximum and not in the median, and readin
   stall(300)
   rest(300)
   const { max, p50, mean } = loop.delays.read(now())!
-  // The beat that came late was due within 50 ms, the pause of a loop that rests.
+  // The late beat was due within 50 ms, the interval on an idle loop.
   assert.ok(max >= 0.25 && max <= 0.3, `max ${max} s`)
   assert.ok(p50 < 0.001, `p50 ${p50} s`)
-  // A third of what falls due waits for 150 ms on average.
+  // A third of the time, due work waits 150 ms on average.
   assert.ok(mean > 0.04 && mean < 0.06, `mean ${mean} s`)
   assert.equal(loop.utilization(), 300 / 900)
   rest(50)

@@ -1,4 +1,4 @@
-/** However a request ends, it is in the metrics and in the log, once. */
+/** However a request ends, the metrics and the log have it once. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -13,7 +13,7 @@ import { eventually, Holding, listen } from '../server/harness.ts'
 const HISTOGRAM =
   /^http_server_request_duration_seconds_count\{.*http_response_status_code="(\d*)",error_type="(\w*)".*\} (\d+)$/gm
 
-/** What is known of the requests of a server. */
+/** Collects the log lines and metrics of a server. */
 function watched(server: http.Server, options: ProtectOptions) {
   const guard = protect(server, { drainDelayMs: 0, ...options })
   const lines: { status: number; outcome: string }[] = []

@@ -1,4 +1,4 @@
-/** Whatever requests go through, a scrape is one that Prometheus reads: no series twice, HELP and TYPE once. */
+/** For all kinds of requests, Prometheus can read a scrape: no series appears twice, and each HELP and TYPE once. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import http from 'node:http'
@@ -83,11 +83,11 @@ describe('the checker of expositions', () => {
   }
 })
 
-/** A guard's scrapes: in both formats, alone and as a worker of a cluster whose others have other series. */
+/** Checks a guard's scrapes in both formats, alone and in a cluster whose other workers have other series. */
 function watched(guard: GuardLike) {
   const options = checkObserveOptions('test', guard, { mostNames: 3 }, OBSERVE_OPTIONS)
   const { families, close } = measuredFamilies(guard, options)
-  // As the others tell theirs, and as what has gone is remembered: now, and before anything has happened.
+  // The figures as other workers send them and as those of ended ones are kept: now, and before the first event.
   const told = (): Figures => JSON.parse(JSON.stringify(figuresOf(families)))
   const first = told()
   const check = (): string => {
@@ -187,6 +187,6 @@ test('promtool accepts the exposition of a server after sheds, dry runs, errors 
   const options = { input: inManyStates, encoding: 'utf8' } as const
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], options)
   assert.notEqual(inManyStates, '')
-  // 3: it reads all of it, and would give some of OpenTelemetry's names another suffix.
+  // Status 3 means that promtool read all of it and only suggests other suffixes for some of OpenTelemetry's names.
   assert.ok(status === 0 || status === 3, stdout + stderr)
 })

@@ -1,5 +1,6 @@
 /**
- * Reads a scrape as strictly as the two formats ask: Prometheus text 0.0.4 and OpenMetrics 1.0, as far as we write them. Pure.
+ * Parses a scrape as strictly as the two formats require: Prometheus text 0.0.4 and OpenMetrics 1.0, as far as
+ * meltproof writes them. Pure.
  * https://prometheus.io/docs/instrumenting/exposition_formats/ and https://github.com/prometheus/OpenMetrics
  */
 
@@ -21,7 +22,7 @@ interface Family {
   readonly name: string
   type: string | undefined
   hasHelp: boolean
-  /** Of a histogram, by labels without `le`. */
+  /** The parts of a histogram, by labels without `le`. */
   readonly histograms: Map<string, Histogram>
 }
 
@@ -32,7 +33,7 @@ interface Histogram {
   count?: number
 }
 
-/** What is wrong with this scrape; empty when nothing is. */
+/** Returns the errors in a scrape, or an empty list. */
 export function wrongWith(text: string, format: Format): string[] {
   const wrong: string[] = []
   const families = new Map<string, Family>()

@@ -10,7 +10,7 @@ const family = (name: string, aggregator: Aggregator, type: Family['type'] = 'ga
 })
 const values = (families: readonly Family[]): number[] =>
   families.flatMap(({ samples }) => samples().map(({ value }) => value))
-/** As one process tells it to another. */
+/** The figures as one process sends them to another. */
 const told = (families: readonly Family[]): Figures => JSON.parse(JSON.stringify(figuresOf(families)))
 
 test('joined figures are the sum, minimum, maximum or mean, as their aggregator says', () => {
@@ -60,7 +60,7 @@ test('only the counters of ended processes are kept', () => {
   assert.deepEqual(Object.keys(countedOf(families, [told(families)])), ['c'])
 })
 
-/** Of a worker at rest and a busy one, which have 0.25 and 0.75; of all others it is 1. */
+/** The joined values of an idle worker (0.25) and a busy one (0.75). All other metrics have the sum, 1. */
 const NO_SUMS: Readonly<Record<number, readonly string[]>> = {
   0.75: [
     'meltproof_pressure',

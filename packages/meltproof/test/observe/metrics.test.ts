@@ -1,4 +1,4 @@
-/** The table of metrics: docs/metrics.md has the same one, and both worlds call a metric the same. */
+/** docs/metrics.md has the same table of metrics as the code, and Prometheus and OpenTelemetry use matching names. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { METRICS } from '../../src/observe/metrics.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../../../docs/metrics.md'), 'utf8')
 
-/** The rows of the table below this heading of its first column. */
+/** Returns the rows of the table whose first column has this heading. */
 function rowsBelow(heading: string): string[] {
   const lines = page.split('\n')
   const head = lines.findIndex(line => line.startsWith(`| ${heading} |`))
@@ -40,7 +40,7 @@ test('docs/metrics.md lists the labels', () => {
 test('the Prometheus name is what an exporter makes of the OpenTelemetry name', () => {
   const suffixes: Readonly<Record<string, string>> = { s: '_seconds', '1': '_ratio' }
   for (const { prometheus, otel, kind, unit } of METRICS) {
-    // Older than the rule, and read by dashboards; the pressure of a limiter is named as a guard's.
+    // These names are older than the rule, and dashboards use them. The pressure of a limiter is named like a guard's.
     if (['meltproof_pressure', 'meltproof_limiter_pressure', 'meltproof_log_bytes_lost_total'].includes(prometheus))
       continue
     const name = otel.replaceAll('.', '_') + (suffixes[unit] ?? '') + (kind === 'counter' ? '_total' : '')

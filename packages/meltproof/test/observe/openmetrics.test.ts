@@ -1,4 +1,4 @@
-/** OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics): which scrapers get it, its text, its exemplars. */
+/** OpenMetrics 1.0 (https://github.com/prometheus/OpenMetrics): which scrapers get it, its text and its exemplars. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it, test } from 'node:test'
@@ -70,7 +70,7 @@ describe('an exemplar', () => {
   })
 })
 
-/** A line of the ABNF of section 4.1, for what we write: metadata, samples, exemplars. */
+/** A line in the ABNF of section 4.1, limited to what meltproof writes: metadata, samples, exemplars. */
 const LINE =
   /^(?:# (?:HELP [a-z_:][\w:]* (?:[^\\"\n]|\\[\\"n])*|TYPE [a-z_:][\w:]* (?:counter|gauge|histogram)|EOF)|[a-z_:][\w:]*(?:\{(?:[a-z_]\w*="(?:[^\\"\n]|\\[\\"n])*",?)*\})? (?:-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|[+-]Inf)(?: # \{trace_id="[\da-f]{32}"\} \d+(?:\.\d+)?(?:e[+-]?\d+)? \d+\.\d{3})?)$/
 

@@ -44,7 +44,7 @@ interface Point {
   readonly value: unknown
 }
 
-/** Collects now; points by name of the metric. */
+/** Collects now. Returns points by the name of their metric. */
 async function collected(): Promise<Map<string, { unit: string; points: Point[] }>> {
   metricExporter.reset()
   await reader.forceFlush()
@@ -59,7 +59,7 @@ async function collected(): Promise<Map<string, { unit: string; points: Point[] 
   return found
 }
 
-/** Makes a span of each request as instrumentations do: by standing in emit, and ending it when the answer is over. */
+/** Creates a span for each request like instrumentations do: wraps emit, and ends the span with the response. */
 function traced(server: http.Server): void {
   const emit = server.emit as (this: http.Server, event: string, ...args: unknown[]) => boolean
   server.emit = function (this: http.Server, event: string, ...args: unknown[]) {

@@ -3,11 +3,12 @@ import http from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
 import { test } from 'node:test'
-import { AggregatorRegistry, Registry } from 'prom-client'
+import { AggregatorRegistry, Gauge, Registry } from 'prom-client'
 import { logLosses, sheds } from '../../src/channels.ts'
 import { isMeltproofError } from '../../src/errors.ts'
 import { limiter } from '../../src/limiter/index.ts'
 import { schemeOf } from '../../src/observe/measuring.ts'
+import { METRICS } from '../../src/observe/metrics.ts'
 import { type MetricsHandler, metrics } from '../../src/observe/prometheus.ts'
 import { nameRoute } from '../../src/request-notes.ts'
 import { protect } from '../../src/server/protect.ts'
@@ -28,7 +29,7 @@ function requestLabels(status: string, error: string, route = ''): string {
   return `${labels},http_route="${route}"`
 }
 
-/** The value of the sample whose line starts so. */
+/** The value of the sample whose line starts with `start`. */
 function value(handler: MetricsHandler, start: string): number | undefined {
   const line = handler
     .text()
@@ -37,7 +38,7 @@ function value(handler: MetricsHandler, start: string): number | undefined {
   return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ') + 1))
 }
 
-test('requests are counted by route, status and verdict, beside figures of the guard and the event loop', async () => {
+test('requests are counted by route, status and verdict, next to figures of the guard and the event loop', async () => {
   const { handler, url } = await measured(
     (request, response) => {
       nameRoute(request, '/users/:id')
@@ -47,8 +48,8 @@ test('requests are counted by route, status and verdict, beside figures of the g
     { slowMs: 50 },
   )
   for (let id = 0; id < 3; id++) await fetch(`${url}/users/${id}`).then(answer => answer.text())
-  // On a machine that is busy elsewhere a request of ours may be the loop's: which verdict is right is tested with a clock of
-  // its own, in the verdict's tests.
+  // On a busy machine these may have the verdict `loop`. The verdict's tests use a fake clock to check which one is
+  // right.
   const slow = (verdict: string): number => value(handler, `meltproof_slow_requests_total{verdict="${verdict}"}`) ?? 0
   await eventually('three slow requests', () => slow('self') + slow('loop') === 3)
   const labels = `{${requestLabels('404', '', '/users/:id')}`
@@ -74,7 +75,7 @@ test('calls are counted by peer and verdict, and lost log lines by stream', asyn
   await publishCall(400, { serverTiming: 'total;dur=5' })
   await publishCall(20, { kind: 'pg', peer: 'db.example:5432/shop', operation: 'query', status: undefined })
   logLosses.publish({ stream: 'stdout', lines: 7, bytes: 700 })
-  // A process that was stalled by others just now says `loop`; which verdict is right is tested in the timeline's own tests.
+  // After a stall by other processes the verdict is `loop`. The timeline's tests check which one is right.
   const slow = (): number =>
     ['dependency', 'network', 'loop']
       .map(
@@ -154,7 +155,7 @@ test('the handler answers GET with a scrape, and POST with a 405', async () => {
   handler.close()
 })
 
-test('prom-client gets the same families beside those of the app', async () => {
+test('prom-client gets the same families in addition to those of the app', async () => {
   const register = new Registry()
   const { handler, url } = await measured((_, response) => response.end(), { register })
   await fetch(url).then(answer => answer.text())
@@ -167,6 +168,28 @@ test('prom-client gets the same families beside those of the app', async () => {
   assert.match(theirs, /^meltproof_admitted_total 1$/m)
   handler.close()
   assert.equal(await register.metrics(), '\n')
+})
+
+test('a registry that already has one of the metrics gets none, and nothing is measured', () => {
+  const register = new Registry()
+  const name = METRICS.at(-1)!.prometheus
+  new Gauge({ name, help: 'of the app', registers: [register] })
+  const guard = protect(http.createServer())
+  const measuresBefore = logLosses.hasSubscribers
+  assert.throws(
+    () => metrics(guard, { register }),
+    (error: unknown) => {
+      assert.ok(isMeltproofError(error))
+      assert.equal(error.code, 'MELTPROOF_OPTION_INVALID')
+      assert.match((error.cause as Error).message, /already been registered/)
+      return error.message.startsWith(`register did not accept the metric ${name}: `)
+    },
+  )
+  assert.equal(logLosses.hasSubscribers, measuresBefore)
+  assert.deepEqual(
+    register.getMetricsAsArray().map(metric => metric.name),
+    [name],
+  )
 })
 
 test('sheds and clients that left are in the histogram of requests, and waits of sheds in that of waits', async () => {

@@ -4,7 +4,7 @@ import { calls } from '../../src/channels.ts'
 import { now } from '../../src/clock.ts'
 import type { OutboundRecord } from '../../src/record.ts'
 
-/** A call that is over now and took `tookMs`. Resolves when it has been counted. */
+/** Publishes a call that has just ended and took `tookMs`. Resolves when it has been counted. */
 export async function publishCall(tookMs: number, more: Partial<OutboundRecord> = {}): Promise<void> {
   const endedAtMs = now()
   const startedAtMs = endedAtMs - tookMs

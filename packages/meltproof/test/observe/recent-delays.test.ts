@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { waitsOf } from '../../src/observe/event-loop.ts'
 import { RecentDelays } from '../../src/observe/recent-delays.ts'
 
-/** A loop that beats every 10 ms, punctual but for stalls of `stallMs` after every `freeMs`, for `totalMs`. */
+/** A loop that beats every 10 ms for `totalMs`, with stalls of `stallMs` after every `freeMs`. */
 function looked(stallMs: number, freeMs: number, totalMs: number): RecentDelays {
   const delays = new RecentDelays()
   let nowMs = 0
@@ -22,7 +22,7 @@ test('a loop blocked for 3 s of every 6 s shows it in every figure', () => {
   assert.equal(max, 3)
   assert.ok(p99 > 2.7 && p99 <= 3, `p99 ${p99}`)
   assert.ok(p90 > 2.2 && p90 < 2.6, `p90 ${p90}`)
-  // Half of what falls due waits for 1.5 s on average.
+  // Half of the time, due work waits 1.5 s on average.
   assert.ok(mean > 0.6 && mean < 0.9, `mean ${mean}`)
   assert.ok(p50 < 0.2, `p50 ${p50}`)
   assert.equal(min, 0)

@@ -1,4 +1,4 @@
-/** What is published of requests, by real servers, on a clock that the test moves. */
+/** The records that real servers publish of requests, on a clock that the test moves. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -92,7 +92,7 @@ test('an HTTP/2 client that disconnects before or during the response is recorde
   }
 })
 
-test('a subscriber may keep its records, also beside a subscriber that does not', async () => {
+test('a subscriber may keep its records, also next to a subscriber that does not', async () => {
   const read: string[] = []
   const inPassing = ({ record }: RequestMessage): void => {
     read.push(record.url)
@@ -157,13 +157,13 @@ test('lateMs is how long the bytes of a request may have waited during a stall',
     },
     { limit: 10 },
   )
-  // The loop has turned to something new since the stall of the test before.
+  // Separates this test from the stall of the one before.
   await pass(50)
   const slow = (await connect()).get('/slow').answer()
   const { response } = await holding.take('/slow')
   const other = await connect()
   await pass(50)
-  // Its bytes are in the socket, and are not read before the stall is over.
+  // Its bytes are in the socket, and are read only after the stall.
   void other.get('/late')
   stall(250)
   const { record } = await recordOf('/late')
@@ -172,7 +172,7 @@ test('lateMs is how long the bytes of a request may have waited during a stall',
   near(record.lateMs, 250, 'late')
   assert.equal(record.verdict, 'loop')
   assert.equal((await recordOf('/slow')).record.lateMs, 0)
-  // What comes within 12 ms of a stall may have lain there, too.
+  // Data read within 12 ms of a stall may have waited during it, which must not affect the next test.
   await pass(50)
 })
 

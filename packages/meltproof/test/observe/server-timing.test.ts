@@ -27,7 +27,7 @@ test('Server-Timing is sent neither by default nor to clients outside the listed
   assert.equal(await header({ serverTiming: ['10.0.0.0/8', '::2'] }, slowly), null)
 })
 
-test('Server-Timing is sent to all or to peers, beside an entry of the app', async () => {
+test('Server-Timing is sent to all or to peers, together with an entry of the app', async () => {
   for (const serverTiming of [true, ['127.0.0.0/8']]) {
     const claim = claimedMs((await header({ serverTiming }, slowly)) ?? undefined)
     assert.ok(claim !== undefined && claim >= 45, `${claim}`)
@@ -39,7 +39,7 @@ test('Server-Timing is sent to all or to peers, beside an entry of the app', asy
   assert.match(both ?? '', /^db;dur=7, total;dur=\d+\.\d, queue;dur=\d+\.\d, loop;dur=\d+\.\d$/)
 })
 
-test('Server-Timing is sent beside a head given as a list of pairs', async () => {
+test('Server-Timing is sent with a head given as a list of pairs', async () => {
   const pairs = [
     ['x-a', '1'],
     ['x-a', '2'],
@@ -59,7 +59,7 @@ test('an IPv4 peer of a dual-stack socket matches its IPv4 address', () => {
   )
 })
 
-test('serverTiming rejects what is no address or network', () => {
+test('serverTiming rejects anything but addresses and networks', () => {
   const wrong = [
     1,
     'yes',

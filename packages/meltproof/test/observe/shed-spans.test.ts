@@ -1,4 +1,4 @@
-/** What a span of a shed counts, on a clock that the test moves. */
+/** The number of sheds that one span stands for, on a clock that the test moves. */
 import assert from 'node:assert/strict'
 import http, { type IncomingMessage } from 'node:http'
 import { performance } from 'node:perf_hooks'

@@ -1,4 +1,4 @@
-/** install({ adaptive: true }) and answers that refuse: a refusal is not service. Real clients and servers. */
+/** install({ adaptive: true }) and refusals, which do not count as service. Uses real clients and servers. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'

@@ -1,4 +1,4 @@
-/** install({ adaptive: true }): calls wait for their turn at a dependency that has enough to do, and spare a dead one. */
+/** install({ adaptive: true }): calls to a busy dependency wait for a permit, and a dead one is spared. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -12,14 +12,14 @@ import type { OutboundLimits } from '../../src/outbound/limits.ts'
 import { eventually } from '../server/harness.ts'
 import { type Client, CLIENTS, codesOf } from './clients.ts'
 
-/** More than the limit of {@link overload}, and than any limit that a busy machine makes of it. */
+/** Above the limit found by {@link overload}, and above any limit found on a busy machine. */
 const MANY = 300
-/** Fewer than that limit on any machine. */
+/** Below that limit on any machine. */
 const FEW = 3
-/** No limit of it is larger. */
+/** The limit is never above this. */
 const MOST = 100
 
-/** A dependency whose answers the test gives. */
+/** A dependency whose responses the test sends. */
 const held: http.ServerResponse[] = []
 let arrived = 0
 let behave: (response: http.ServerResponse) => void
@@ -40,7 +40,7 @@ const answerAll = (): void => {
   for (const response of held.splice(0)) response.end('answered')
 }
 
-/** It has four connections, and each takes 50 ms: 80 calls a second, so few that a busy machine has time for them. */
+/** The dependency's pool: four connections of 50 ms, 80 calls a second, which a busy machine can serve too. */
 const POOL = { connections: 4, ms: 50 }
 const inPool: http.ServerResponse[] = []
 let busy = 0
@@ -61,20 +61,20 @@ const pooled = (response: http.ServerResponse): void => {
 }
 
 interface Overload {
-  /** What became of the calls. */
+  /** The outcomes of the calls. */
   readonly answers: readonly (string | string[])[]
   /** The most at the dependency at once, in the last third of the overload. */
   readonly most: number
 }
 
-/** Three times as many calls as the pool can do, until that was learned: on a busy machine not in the first rounds. */
+/** Sends three times the pool's capacity until a limit is learned. A busy machine may need several rounds. */
 async function overload(client: Client): Promise<Overload> {
   let round = await overloadOnce(client)
   for (let i = 0; i < 4 && round.most > MOST; i++) round = await overloadOnce(client)
   return round
 }
 
-/** A second and a half of calls, more on a busy machine; then all of them end. */
+/** Sends calls for a second and a half, longer on a busy machine, and waits until all have ended. */
 async function overloadOnce(client: Client): Promise<Overload> {
   const perMs = (3 * POOL.connections) / POOL.ms
   const all = 1500 * perMs
@@ -83,7 +83,7 @@ async function overloadOnce(client: Client): Promise<Overload> {
   const count = (): void => {
     if (calls.length > (2 / 3) * all) most = Math.max(most, busy + inPool.length)
   }
-  // Counted also when one arrives: a test that looks now and then sees none right behind a stall.
+  // Also counts on each arrival, because periodic counting would miss those just after a stall.
   behave = response => {
     pooled(response)
     count()
@@ -92,7 +92,7 @@ async function overloadOnce(client: Client): Promise<Overload> {
   let lastMs = performance.now()
   while (calls.length < all) {
     const nowMs = performance.now()
-    // A stall counts for no more here than in the pool, which then ends its four: what comes all at once is a burst.
+    // After a stall, adds no more calls than the pool serves in one round. More at once would be a burst.
     due = Math.min(all, due + Math.min(POOL.ms, nowMs - lastMs) * perMs)
     lastMs = nowMs
     while (calls.length < due) calls.push(client(url).catch(codesOf))
@@ -105,7 +105,7 @@ async function overloadOnce(client: Client): Promise<Overload> {
   return { answers, most }
 }
 
-/** The calls that go out of those there are, once no more do. */
+/** Resolves once no more calls go out. Returns how many did. */
 async function wentOut(): Promise<number> {
   await eventually('the first are there', () => arrived >= FEW)
   let before: number
@@ -130,7 +130,7 @@ afterEach(() => {
 })
 
 for (const [name, client] of Object.entries(CLIENTS)) {
-  // As fetch, and as axios.
+  // Like fetch and axios.
   if (['ky', 'got'].includes(name)) continue
   describe(name, () => {
     test('excess calls wait, and fail with MELTPROOF_OUTBOUND_FULL if they get no turn in time', async () => {
@@ -180,7 +180,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       let refused = 0
       let before = 0
       let calls: Promise<unknown>[] = []
-      // On a busy machine all of them may have waited too long by then.
+      // On a busy machine all of them may already have waited too long.
       await eventually('some wait', async () => {
         answerAll()
         await Promise.all(calls)
@@ -245,8 +245,8 @@ for (const name of ['fetch', 'node:http'] as const) {
   test(`${name}: an origin that hung gets calls again once it answers, although the hung ones stay open`, async () => {
     const client = CLIENTS[name]!
     withLimits({ adaptive: true, totalMs: false, firstByteMs: false })
-    // Its answers take so long that a stall of a busy machine does not stand out: among quick answers a few that a stall made
-    // slow are what counts, and they are so rare that their end shows only after seconds.
+    // Its responses are slow, so that stalls of a busy machine do not stand out. Among quick ones, the few that a stall
+    // delayed would count, and they are so rare that their end shows only after seconds.
     behave = pooled
     const untilMs = Date.now() + 1500
     const use = async (): Promise<void> => {
@@ -256,7 +256,7 @@ for (const name of ['fetch', 'node:http'] as const) {
     behave = hold
     let refused = 0
     const hanging: Promise<unknown>[] = []
-    // Slowly: at most a thousand may be open to one origin, and it is to be the limit that binds.
+    // Slowly, because at most a thousand may be open to one origin, and the learned limit must refuse first.
     while (refused === 0) {
       assert.ok(hanging.length < 900, 'the excess is refused')
       hanging.push(client(url).catch(() => refused++))
@@ -288,7 +288,7 @@ test('event streams do not hold a place', async () => {
   await Promise.all(streams.map(stream => stream.text()))
 })
 
-/** Destroys before its answer, as often as makes an origin dead. */
+/** Destroys requests before their response, enough for an origin to count as dead. */
 async function giveUpMany(reason?: Error): Promise<void> {
   for (let i = 0; i < 12; i++) {
     const before = arrived

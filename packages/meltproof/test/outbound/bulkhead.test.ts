@@ -1,4 +1,4 @@
-/** The bulkhead counts what is in flight per origin, and forgets origins without calls. */
+/** The bulkhead counts calls in flight per origin, and forgets origins without calls. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

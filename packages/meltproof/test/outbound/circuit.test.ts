@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Circuit } from '../../src/outbound/circuit.ts'
 
-/** A dead one at time 0. */
+/** A dependency that is dead at time 0. */
 function dead(tookMs = 1): Circuit {
   const circuit = new Circuit()
   for (let i = 0; i < 9; i++) circuit.failed(-100, tookMs)
@@ -23,7 +23,7 @@ test('the circuit opens after ten failures with no answer between them', () => {
   assert.equal(circuit.refuses(100), false)
 })
 
-test('the circuit stays closed while all failures come within 100 ms', () => {
+test('the circuit stays closed while all failures are within 100 ms', () => {
   const circuit = new Circuit()
   for (let i = 0; i < 1000; i++) circuit.failed(99, 1)
   assert.equal(circuit.open, false)

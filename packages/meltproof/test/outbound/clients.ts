@@ -1,4 +1,7 @@
-/** The clients that `install()` covers, each as one function: the body of an answer as text, or its own rejection. */
+/**
+ * The clients that `install()` covers, each as one function. It resolves with the response body as text, or rejects
+ * with the client's error.
+ */
 import http from 'node:http'
 import https from 'node:https'
 import axios from 'axios'
@@ -17,7 +20,7 @@ export interface CallOptions {
 
 export type Client = (url: string, options?: CallOptions) => Promise<string>
 
-/** Over node:http or node:https, whatever the URL says; its body read with events. */
+/** Calls node:http or node:https, depending on the URL, and reads the body with events. */
 export const overHttp: Client = (url, { signal, body } = {}) =>
   new Promise((resolve, reject) => {
     const options = {
@@ -92,7 +95,7 @@ export const CLIENTS: Readonly<Record<string, Client>> = {
     ).text(),
 }
 
-/** Our error in what a client rejected with: itself, down its causes, or (node-fetch) what it kept of it. */
+/** Finds meltproof's error in a client's rejection: the error, one of its causes, or (node-fetch) a copy. */
 export function deadlineIn(error: unknown): DeadlineExceededError | undefined {
   let copy: DeadlineExceededError | undefined
   let at: unknown = error
@@ -118,7 +121,7 @@ export function codesOf(error: unknown): string[] {
   return codes
 }
 
-/** The deadline a call exceeds; fails when it does something else. */
+/** Returns the deadline error of a call, and fails for any other outcome. */
 export async function exceeded(call: Promise<unknown>): Promise<DeadlineExceededError> {
   let answer: unknown
   try {

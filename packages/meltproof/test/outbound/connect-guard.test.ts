@@ -1,4 +1,7 @@
-/** Happy Eyeballs under a stall: a connection the kernel has established is not given up; a dead address still is. */
+/**
+ * Happy Eyeballs during a stall: a connection that the kernel has established is kept, and a dead address is still
+ * given up.
+ */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import https from 'node:https'
@@ -16,7 +19,7 @@ const securePort = Number(new URL(dependency.secureUrl).port)
 /** Longer than Node waits for an attempt, 250 or 500 ms. */
 const STALL_MS = getDefaultAutoSelectFamilyAttemptTimeout() + 100
 
-/** A name with two addresses, the first of them alive; then our loop blocks, just after the SYN. */
+/** Resolves a name to two addresses, the first of them alive, and blocks the loop just after the SYN. */
 const aliveThenStall: LookupFunction = (_name, _options, callback) => {
   callback(null, [
     { address: '127.0.0.1', family: 4 },
@@ -77,7 +80,7 @@ describe('an event loop that blocks just after the first SYN', () => {
     assert.equal(await overHttp({ port: securePort, path: '/hello', lookup: aliveThenStall }, true), 200)
   })
 
-  test('a socket that its owner destroys meanwhile stays destroyed', async () => {
+  test('a socket that its owner destroys during the stall stays destroyed', async () => {
     uninstall = install()
     const socket = connect({ host: 'two.test', port, lookup: aliveThenStall })
     const connected: string[] = []
@@ -92,7 +95,7 @@ describe('an event loop that blocks just after the first SYN', () => {
 })
 
 describe('a dead address', () => {
-  /** The first is the black hole's; on the second its port is free. */
+  /** The first address is the black hole's. On the second its port is free. */
   const deadFirst: LookupFunction = (_name, _options, callback) =>
     callback(null, [
       { address: '127.0.0.1', family: 4 },

@@ -1,4 +1,4 @@
-/** Deadline fields on outgoing calls: only to origins in tellTo, and never over a field that the app sets itself. */
+/** Deadline fields on outgoing calls: only to origins in tellTo, and never over a field of the app. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { afterEach, describe, test } from 'node:test'
@@ -27,7 +27,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       assert.equal((await fieldsOf(client(`${dependency.url}/headers`)))[FIELD], undefined)
     })
 
-    test('sends an allowed origin what is left of the limit or of the budget', async () => {
+    test('sends an allowed origin the rest of the limit or of the budget', async () => {
       uninstall = install({
         totalMs: 5_000,
         tellTo: [dependency.url],

@@ -1,3 +1,3 @@
-/** Places in the counts that a dependency's thread shares with its test: requests that have come, answers that it has written. */
+/** Indexes into the counts that a dependency's thread shares with its test: arrived requests and written responses. */
 export const CAME = 0
 export const WRITTEN = 1

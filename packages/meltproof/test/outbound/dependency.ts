@@ -8,13 +8,13 @@ export interface Dependency {
   readonly url: string
   readonly secureUrl: string
   readonly port: number
-  /** Connections it holds, and requests it has not finished. */
+  /** Open connections and unfinished requests. */
   count(): Promise<{ connections: number; open: number }>
-  /** Requests that have come so far. */
+  /** Requests that have arrived so far. */
   came(): number
-  /** Answers that it has handed to the system so far. */
+  /** Responses written to the kernel so far. */
   written(): number
-  /** Keeps the event loop from turning until it has handed over that number of answers. */
+  /** Blocks the event loop until it has written this many responses. */
   blockUntilWritten(answers: number): void
 }
 

@@ -1,6 +1,6 @@
 /**
- * A dependency that behaves as its path says, in a thread of its own: a stall of the test's loop is not its stall.
- * Says its ports when it listens; `count` asks how many connections and unfinished requests it has.
+ * A dependency that behaves as its path says. It runs in a thread, so stalls of the test's loop do not stall it. Sends
+ * its ports when it listens. Answers `count` with its connections and unfinished requests.
  */
 import http from 'node:http'
 import https from 'node:https'
@@ -9,7 +9,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { CERTIFICATE } from '../server/tls.fixture.ts'
 import { CAME, WRITTEN } from './dependency-counts.ts'
 
-/** Requests that have come, and answers that have been written. */
+/** Requests that have arrived, and responses that have been written. */
 const counts = workerData as Int32Array
 
 const sockets = new Set<Socket>()

@@ -1,4 +1,4 @@
-/** What calls do besides asking and being answered: upgrades, queues, uploads, slow readers, budgets, closing in flight. */
+/** Special cases of calls: upgrades, queues, uploads, slow readers, budgets, closing in flight. */
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ afterEach(async () => {
   uninstall = undefined
 })
 
-/** What came of a request, by its events. */
+/** Resolves with the first event of a request. */
 function sent(options: http.RequestOptions, end = true): Promise<{ error?: Error; response?: http.IncomingMessage }> {
   return new Promise(resolve => {
     const request = http.request({ host: '127.0.0.1', port: dependency.port, ...options })
@@ -107,7 +107,7 @@ describe('agents of node:http', () => {
     await holder
   })
 
-  /** As agents for proxies do. */
+  /** Like agents for proxies. */
   class LateAgent extends http.Agent {
     declare connect?: () => void
     override createConnection(...[{ port }, done]: Parameters<http.Agent['createConnection']>): undefined {
@@ -147,7 +147,7 @@ describe('agents of node:http', () => {
     const { error } = await sent({ agent, path: '/hello' })
     assert.ok(isMeltproofError(error) && error.code === 'MELTPROOF_OUTBOUND_FULL')
     await sleep(20)
-    // Node 22 closes the connection of a request that was destroyed with an error before it got it.
+    // Node 22 closes the connection of a request that is destroyed with an error before it is assigned.
     if (Number(process.versions.node.split('.')[0]) >= 24) assert.equal(socket.destroyed, false)
     assert.equal(deadlineIn((await held).error)?.phase, 'first-byte')
     agent.destroy()
@@ -216,7 +216,7 @@ describe('bodies', () => {
     assert.equal(String((await once(response!, 'data'))[0]), 'hello')
   })
 
-  test('a slow reader is not taken for a silent sender', async () => {
+  test('a slow reader does not count as a silent sender', async () => {
     withLimits({ idleMs: 100, minBytesPerSecond: 1_000_000, totalMs: 20_000 })
     const bytes = 8_000_000
     const slowly = async (body: AsyncIterable<Uint8Array>): Promise<number> => {
@@ -358,7 +358,7 @@ describe('calls that meltproof does not end', () => {
       breaking.listen(await freePort(), '127.0.0.1')
       await once(breaking, 'listening')
       const url = `http://127.0.0.1:${(breaking.address() as AddressInfo).port}`
-      // One at a time may be in flight: the second only starts if the first has been counted out.
+      // Only one may be in flight, so the second starts only if the first is no longer counted.
       for (let i = 0; i < 2; i++) {
         await assert.rejects(client(url), error => !codesOf(error).some(code => code.startsWith('MELTPROOF')))
       }
@@ -400,6 +400,8 @@ describe('install and uninstall', () => {
     'http.client.response.finish',
     'net.client.socket',
     'undici:request:create',
+    'undici:client:beforeConnect',
+    'undici:client:connected',
   ]
 
   test('uninstalling restores undici, ends all subscriptions, and leaves calls without limits', async () => {

@@ -1,4 +1,4 @@
-/** What the head of an answer says of its body. */
+/** isStream() recognises from a response head that its body is a stream. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isStream } from '../../src/outbound/headers.ts'

@@ -1,4 +1,4 @@
-/** install(): every client it covers, against a dependency in another thread that is silent, stuck, or only late. */
+/** install() with every client that it covers, against a dependency in another thread that is silent, stuck or late. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,18 +12,18 @@ import { CLIENTS, codesOf, exceeded, overHttp } from './clients.ts'
 import { startDependency } from './dependency.ts'
 
 const dependency = await startDependency()
-/** How much later than its limit a verdict may come here: the machine may be busy. The benchmark has the figures. */
+/** How much later than its limit a verdict may be here, on a busy machine. The benchmark has the real figures. */
 const LATE_MS = 2_000
 
 const FOLLOWS_REDIRECTS = new Set(['fetch', 'axios', 'got', 'ky', 'node-fetch'])
-/** Whatever breaks a chunked body, node-fetch says "Premature close" and keeps no cause. */
+/** For any broken chunked body, node-fetch reports "Premature close" without a cause. */
 const HIDES_THE_CAUSE = 'node-fetch'
 
 let uninstall: (() => void) | undefined
 const withLimits = (limits: OutboundLimits): void => {
   uninstall = install(limits)
 }
-/** Nothing may be left of a call that has ended: no timer, nothing open. */
+/** An ended call leaves no timer and nothing open. */
 afterEach(async () => {
   for (let i = 0; i < 200 && pendingFairTimers() > 0; i++) await sleep(10)
   assert.equal(pendingFairTimers(), 0)
@@ -83,7 +83,7 @@ for (const [name, client] of Object.entries(CLIENTS)) {
       await client(`${dependency.url}/hello`)
       for (let round = 0; round < 3; round++) {
         const calls = Array.from({ length: 5 }, () => client(`${dependency.url}/hello?ms=50`))
-        // In an I/O callback, with the answers on their way: the loop's next phase is the timers.
+        // Blocks in an I/O callback while the responses are on their way, just before the timers phase.
         await client(`${dependency.url}/hello`)
         block(700)
         assert.deepEqual(await Promise.all(calls), Array(5).fill('hello'))
@@ -129,7 +129,7 @@ test('over TLS, a handshake within connectMs succeeds, and firstByteMs applies',
 
 test('connectMs covers a TLS handshake that gets no answer', async () => {
   withLimits({ connectMs: 200 })
-  // Plain HTTP on the other side: the ClientHello is never answered by a deaf listener.
+  // The other side is a deaf plain TCP listener, which never answers the ClientHello.
   const { createServer } = await import('node:net')
   const deaf = createServer(socket => socket.on('error', () => undefined))
   await new Promise<void>(resolve => deaf.listen(0, '127.0.0.1', resolve))

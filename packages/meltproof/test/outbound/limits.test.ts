@@ -1,4 +1,4 @@
-/** The limits an origin gets, and what is refused. */
+/** The limits of an origin, and which options are rejected. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isMeltproofError } from '../../src/errors.ts'

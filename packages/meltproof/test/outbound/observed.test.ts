@@ -1,4 +1,4 @@
-/** HTTP calls are noted whoever makes them; real clients against a real server. */
+/** HTTP calls of every client are recorded. Uses real clients and a real server. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -18,7 +18,7 @@ import { startDependency } from './dependency.ts'
 const seen: { record: OutboundRecord; timeline: CallTimeline }[] = []
 const see = (record: OutboundRecord, timeline: CallTimeline): unknown => seen.push({ record, timeline })
 let stop = watchCalls(see)
-// In a server a request is pending while calls are made; here somebody else has to keep the ledger on.
+// In a server, a pending request keeps the ledger on. Here the test must.
 const release = watchDelays(() => undefined)
 after(() => {
   stop()
@@ -29,7 +29,7 @@ const server = http.createServer((request, response) => {
   const afterMs = Number(/\d+/.exec(request.url!)?.[0] ?? 0)
   const askedAtMs = now()
   setTimeout(() => {
-    // As long as it took: on a busy machine that may be longer.
+    // The measured time, which may be longer on a busy machine.
     const tookMs = Math.ceil(now() - askedAtMs)
     if (request.url!.startsWith('/honest')) response.setHeader('server-timing', [`db;dur=1`, `total;dur=${tookMs}`])
     response.statusCode = request.url!.startsWith('/missing') ? 404 : 200
@@ -39,7 +39,7 @@ const server = http.createServer((request, response) => {
 const { port } = await listen(server)
 const url = `http://127.0.0.1:${port}`
 const dependency = await startDependency()
-/** Of this server, or of another one when it is a whole URL. */
+/** Resolves a path on this server, or passes on a whole URL. */
 const at = (path: string): string => (path.startsWith('/') ? url + path : path)
 
 const viaHttp = (path: string): Promise<void> =>
@@ -69,7 +69,7 @@ for (const [name, call] of Object.entries(clients)) {
     )
     assert.equal(record.scope, scope)
     assert.match(record.serverTiming!, /^db;dur=1, total;dur=\d+$/)
-    // The peer is in this process: on a busy machine the loop may have taken longer than it says it did.
+    // The peer runs in this process, so on a busy machine the loop may have taken longer than the peer reports.
     const { dependencyMs, loopMs } = timeline.shares
     assert.ok(dependencyMs + loopMs > 75, JSON.stringify(timeline.shares))
     await call('/missing/1')
@@ -84,7 +84,7 @@ for (const [name, call] of Object.entries(clients)) {
     const answered = call(`${dependency.url}/claims?ms=30`)
     await eventually('the request is there', () => dependency.came() > came)
     dependency.blockUntilWritten(written + 1)
-    // Longer than all that a busy machine took until now, so that the stall is what was slow.
+    // Longer than everything before, so that the stall is the slow part.
     block(300 + 2 * (now() - startedAtMs))
     await answered
     const { record, timeline } = await next()
@@ -95,7 +95,7 @@ for (const [name, call] of Object.entries(clients)) {
   })
 
   test(`${name}: a refused connection counts as network time, and its record has the error code`, async () => {
-    // Below those that the system gives out: one of these could be another test's by now.
+    // Below the ports that the system assigns, which another test could use.
     const nobody = 2
     const refused =
       name === 'fetch'
@@ -106,7 +106,7 @@ for (const [name, call] of Object.entries(clients)) {
     await assert.rejects(refused)
     const { record, timeline } = await next()
     assert.deepEqual([record.outcome, record.errorCode, record.status], ['failed', 'ECONNREFUSED', undefined])
-    // What passes before its turn to connect has come counts as a wait for the dependency, and nothing else does.
+    // Only the time before it may connect counts as a wait for the dependency.
     assert.ok(timeline.shares.dependencyMs <= record.queuedMs, JSON.stringify(timeline.shares))
   })
 }
@@ -128,7 +128,7 @@ test('a call given up while it waits for its agent does not count as network tim
   await once(http.get(`${url}/1`, { agent }), 'error')
   const { record, timeline } = await next()
   assert.equal(record.phase, 'total')
-  // A stall of a busy machine while it waits is the loop's.
+  // On a busy machine a stall during the wait counts as loop time.
   assert.ok(['dependency', 'loop'].includes(timeline.verdict), timeline.verdict)
   uninstall()
   agent.destroy()
@@ -151,7 +151,7 @@ const pools: Record<string, (path: string) => Promise<unknown>> = {
 
 for (const [name, call] of Object.entries(pools)) {
   test(`${name}: the wait for a connection is dependency time of the request that waits`, async () => {
-    // A copy of undici that is not the global one shows itself at its first connection.
+    // A copy of undici that is not the global one is detected at its first connection.
     await call('/1')
     const [holder, waiter] = [{ openCalls: undefined }, { openCalls: undefined }]
     const first = runInScope(holder, () => call('/150'))
@@ -177,14 +177,21 @@ test('without observers dispatch() of undici is no longer replaced', () => {
   stop = watchCalls(see)
 })
 
-test('the wait in the queue of a Client does not count towards connectMs', async () => {
-  const before = getGlobalDispatcher()
-  const client = new Client(url)
-  setGlobalDispatcher(client)
-  const uninstall = install({ connectMs: 100 })
-  const answers = await Promise.all([150, 150, 0].map(ms => undiciRequest(`${url}/${ms}`)))
-  assert.deepEqual(await Promise.all(answers.map(({ body }) => body.text())), ['answer', 'answer', 'answer'])
-  uninstall()
-  setGlobalDispatcher(before)
-  await client.close()
-})
+const shapes: Readonly<Record<string, (client: Client) => Client>> = {
+  'undici 7': client => client,
+  'undici 6, which has no stats,': client => Object.defineProperty(client, 'stats', { value: undefined }),
+}
+
+for (const [version, shaped] of Object.entries(shapes)) {
+  test(`the wait in the queue of a Client of ${version} does not count towards connectMs`, async () => {
+    const before = getGlobalDispatcher()
+    const client = shaped(new Client(url))
+    setGlobalDispatcher(client)
+    const uninstall = install({ connectMs: 100 })
+    const answers = await Promise.all([150, 150, 0].map(ms => undiciRequest(`${url}/${ms}`)))
+    assert.deepEqual(await Promise.all(answers.map(({ body }) => body.text())), ['answer', 'answer', 'answer'])
+    uninstall()
+    setGlobalDispatcher(before)
+    await client.close()
+  })
+}

@@ -1,4 +1,4 @@
-/** Which value an origin gets, and which patterns are refused. */
+/** The value for an origin, and which patterns are rejected. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isMeltproofError } from '../../src/errors.ts'

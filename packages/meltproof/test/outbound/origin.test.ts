@@ -1,4 +1,4 @@
-/** The origin that a call of node:http goes to, whatever its Host header says. */
+/** The origin of a node:http call, whatever its Host header says. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, describe, it } from 'node:test'

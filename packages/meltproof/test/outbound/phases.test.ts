@@ -1,4 +1,4 @@
-/** The phases of one call, on numbers: which limit passes when, and what counts as progress. */
+/** The phases of one call, from given numbers: which limit expires when, and what counts as progress. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ const NO_LIMITS: CallLimits = {
   maxInFlight: false,
   adaptive: false,
 }
-/** Without stalls `nextMs` is when to ask again. */
+/** A call without stalls. `nextMs` is the time of the next check. */
 class Phases extends CallPhases {
   constructor(limits: Partial<CallLimits>) {
     super({ ...NO_LIMITS, ...limits }, 0)
@@ -92,7 +92,7 @@ describe('phases of a call', () => {
     call.chunk(60, 1)
     assert.deepEqual(call.at(110, FLOWING), { expired: undefined, nextMs: 160 })
     assert.deepEqual(call.at(160, PAUSED), { expired: undefined, nextMs: 260 })
-    // Paused when last seen: since when it flows again is unknown, so it has a whole limit more.
+    // It was paused at the last check, so when it resumed is unknown, and it gets a whole new limit.
     assert.deepEqual(call.at(260, FLOWING), { expired: undefined, nextMs: 360 })
     assert.equal(call.at(360, FLOWING).expired, 'idle')
     assert.equal(call.bytesSeen, 1)
@@ -112,7 +112,7 @@ describe('phases of a call', () => {
     assert.ok(atMs >= RATE_WINDOW_MS && atMs <= RATE_WINDOW_MS + 80, `at ${atMs} ms`)
   })
 
-  test('drip: a slow reader is not taken for a slow sender', () => {
+  test('drip: a slow reader does not count as a slow sender', () => {
     const call = phases({ minBytesPerSecond: 1000 })
     call.head(0, false)
     call.chunk(10, 1)
@@ -192,11 +192,11 @@ describe('phases of a call', () => {
     call.connected(0)
     call.sent(10)
     call.head(320, false, 20)
-    assert.deepEqual(call.check(320, stalled(20, 319), FLOWING), { expired: undefined, inMs: 40 }) // half of 320 at most
+    assert.deepEqual(call.check(320, stalled(20, 319), FLOWING), { expired: undefined, inMs: 40 }) // half of 320 ms
     const early = new CallPhases({ ...NO_LIMITS, totalMs: 200 }, 0)
     early.connected(0)
     early.sent(100)
-    early.head(150, false, 50) // the stall began before the request was sent: it counts once
+    early.head(150, false, 50) // the stall began before the request was sent, so it counts once
     assert.deepEqual(early.check(200, stalled(50, 149), FLOWING), { expired: undefined, inMs: 99 })
   })
 

@@ -1,4 +1,4 @@
-/** How often an origin that hangs is probed while all of its places are taken. */
+/** How often a hanging origin is probed while all of its permits are taken. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { now } from '../../src/clock.ts'
@@ -6,22 +6,22 @@ import { AdaptiveLimits, CallTurn } from '../../src/outbound/adaptive.ts'
 
 const ignore = (): void => undefined
 
-/** A turn that asks at the given time. What becomes of it afterwards does not matter here. */
+/** A turn that asks at the given time. Its outcome does not matter here. */
 function turnAt(arrivedAt: number): CallTurn {
   const turn = Object.create(CallTurn.prototype) as CallTurn
   const asks = { arrivedAt, answerBy: Number.POSITIVE_INFINITY, left: false, line: 0, again: false }
   return Object.assign(turn, { ...asks, begin: ignore, refuse: ignore })
 }
 
-test('probes of an origin that hangs come at doubling intervals, fewer than 40 in 15 minutes', async () => {
+test('probes of an origin that hangs are sent at doubling intervals, fewer than 40 in 15 minutes', async () => {
   const limits = new AdaptiveLimits(error => assert.fail(String(error)))
   const origin = limits.of('http://127.0.0.1:1')!
   for (let last: CallTurn | undefined; last?.waits !== true; ) {
     last = new CallTurn(origin, 'GET /', 60_000, () => undefined)
-    // It may wait only because this turn of the loop has taken long; then it begins in the next one.
+    // It may wait only because this turn of the loop has taken too long. Then it begins in the next turn.
     if (last.waits) await new Promise(resolve => setImmediate(resolve))
   }
-  // A whole number: fractions of a millisecond are rounded, and a probe would be due a quarter of a second later.
+  // A whole number, because fractions of a millisecond are rounded, and would delay a probe by a quarter of a second.
   const from = Math.ceil(now())
   const probedAfterS: number[] = []
   for (let s = 0; s < 900; s += 0.25) {

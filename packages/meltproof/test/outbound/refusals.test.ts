@@ -1,4 +1,4 @@
-/** What refusals do to the next calls: in virtual time. */
+/** The effect of refusals on later calls, in virtual time. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -9,7 +9,10 @@ import { byChance, offer, type Origin, processor, randomFrom, VirtualTime } from
 
 const SECONDS = 30
 
-/** Good answers per second: of one caller with this limit, or as `adaptive` has it; `Infinity`: bare. */
+/**
+ * Good responses per second of callers with this fixed limit. Undefined: with `adaptive`. `Infinity`: without
+ * meltproof.
+ */
 function goodput(make: (time: VirtualTime) => Origin, perSecond: number, limit?: number, callers = 1): number {
   const time = new VirtualTime()
   const random = randomFrom(7)
@@ -46,7 +49,7 @@ describe('an origin that refuses excess calls', () => {
           times: fc.integer({ min: 2, max: 12 }),
         }),
         ({ workMs, most, cost, times }) => {
-          // What waits at the origin for longer than a second is too late for any of them.
+          // Where calls wait at the origin for more than a second, all responses are late under any limit.
           fc.pre(workMs * Math.min(most, 16) < 600)
           const make = (time: VirtualTime): Origin => processor(time, workMs, most, cost * workMs)
           const perSecond = (times * 1000) / workMs
@@ -82,7 +85,7 @@ test('an origin that refuses at random keeps most of its goodput without meltpro
   }
 })
 
-test('property: the limit is infinite or a whole number of at least 1, in whatever order calls end', () => {
+test('property: the limit is infinite or a whole number of at least 1, in any order of calls ending', () => {
   const step = fc.record({
     refused: fc.boolean(),
     afterMs: fc.nat(300),

@@ -1,4 +1,4 @@
-/** Origins that refuse, and a caller of them, in virtual time. */
+/** Origins that refuse calls, and a caller, in virtual time. */
 import { Refusals } from '../../src/outbound/refusals.ts'
 
 export class VirtualTime {
@@ -24,7 +24,7 @@ export class VirtualTime {
 
 export type Origin = (answer: (served: boolean) => void) => void
 
-/** A processor that answers one after the other; a refusal goes first, and delays all of them. */
+/** A processor that serves one call after the other. Refusals go first and delay the others. */
 export function processor(time: VirtualTime, workMs: number, most: number, refuseMs: number = workMs / 10): Origin {
   const jobs: { leftMs: number; readonly answer: (served: boolean) => void }[] = []
   let owedMs = 0
@@ -66,18 +66,21 @@ export function byChance(time: VirtualTime, servedShare: number, random: () => n
   }
 }
 
-/** What waits longer than this is too late, ms. */
+/** Calls that wait longer than this are too late, ms. */
 const PATIENCE_MS = 300
-/** The limit that a gate begins with. */
+/** The initial limit of a gate. */
 export const LEARNED = 16
 
 export interface Outcome {
-  /** Good answers: within 1 s. */
+  /** Responses within 1 s. */
   good: number
   refusedThere: number
 }
 
-/** Calls in open loop. `limit`: at most so many in flight, the excess fails; undefined: as `adaptive` does. */
+/**
+ * Sends calls in open loop. `limit` is a fixed maximum in flight, and excess calls fail; undefined behaves like
+ * `adaptive`.
+ */
 export function offer(
   time: VirtualTime,
   origin: Origin,

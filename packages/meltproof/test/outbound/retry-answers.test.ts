@@ -1,4 +1,4 @@
-/** retry() and what real calls of its attempts did: their methods, their answers, and stalls of our own meanwhile. */
+/** retry() with real calls in its attempts: their methods, their responses, and stalls of this process. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, afterEach, describe, test } from 'node:test'
@@ -13,7 +13,7 @@ import { RetryBudget } from '../../src/outbound/retry-budget.ts'
 import { block } from '../block.ts'
 import { listen } from '../server/harness.ts'
 
-/** When each request came, and with which method. */
+/** The arrival time and the method of each request. */
 const came: { readonly atMs: number; readonly method: string }[] = []
 let answer: (response: http.ServerResponse) => void
 const server = http.createServer((request, response) => {

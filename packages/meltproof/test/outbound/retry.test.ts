@@ -1,4 +1,4 @@
-/** retry() and its budget: on numbers first, then with real waits and stalls of our own. */
+/** retry() and its budget, first with given numbers, then with real waits and stalls. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -77,7 +77,7 @@ describe('RetryBudget', () => {
 
 const down = new Error('down')
 const FAST: RetryOptions = { baseMs: 1, maxWaitMs: 2 }
-/** Fails `times` times, then answers; counts its attempts. */
+/** Fails `times` times, then succeeds. Records its attempts. */
 function failing(times: number, error: unknown = down): { fn: (attempt: number) => string; attempts: number[] } {
   const attempts: number[] = []
   return {

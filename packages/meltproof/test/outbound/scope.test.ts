@@ -1,4 +1,7 @@
-/** Which request a call belongs to, before and after the first lookup. Each test has its own module: the first lookup happens once. */
+/**
+ * The request that a call belongs to, before and after the first lookup. The first lookup happens once, so each test
+ * loads a new copy of the module.
+ */
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -77,7 +77,7 @@ test('an origin that refuses everything gets few calls, and all of them within f
     }
     const stepMs = 1000 / perSecond
     for (let ms = 0; ms < 60_000; ms += stepMs) call(ms, false)
-    // A call a second and one in twenty go out anyway, and the first few.
+    // One call a second, one in twenty, and the first few go out anyway.
     assert.ok(sent < 60 + 2 * (0.05 * 60 * perSecond) + 15, `${sent} at ${perSecond}/s`)
     for (let ms = 60_000; ms < 64_000; ms += stepMs) call(ms, true)
     let refused = 0

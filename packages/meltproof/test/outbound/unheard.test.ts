@@ -1,6 +1,6 @@
 /**
- * An error of ours ends no process that would go on without us: apps that do not listen for errors, each in a process of its own,
- * bare and with limits that pass.
+ * Errors of meltproof end no process that would otherwise continue. Each app has no error listener and runs in a child
+ * process, unprotected and with limits that expire.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -10,7 +10,7 @@ import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import { listen } from '../server/harness.ts'
 
-/** Silent, silent after a head, or an answer that begins; upgrades are taken. */
+/** A server that is silent, stops after the start of a body, or responds. It accepts upgrades. */
 const server = http.createServer((request, response) => {
   if (request.url === '/begins') response.write('some')
   if (request.url === '/quick') response.end('whole')
@@ -40,7 +40,7 @@ const url = 'http://127.0.0.1:${port}/'
 const neverLookedUp = { lookup: () => {} }
 setGlobalDispatcher(new Agent())
 `
-/** What an app does. The limits pass within 400 ms. */
+/** The code of each app. The limits expire within 400 ms. */
 const APPS: Readonly<Record<string, string>> = {
   'a request that gets no connection': `http.get('http://localhost:${port}', neverLookedUp)`,
   'a request that gets no answer': `http.get(url)`,
@@ -82,7 +82,7 @@ const LIMITS = {
   adaptive: '{ connectMs: 100, firstByteMs: 100, idleMs: 100, totalMs: 400, adaptive: true }',
 }
 
-/** It says so at its end; what ends it earlier rejects. */
+/** Resolves if the process reaches its end, and rejects if it ends earlier. */
 async function run(app: string, limits: string | undefined): Promise<{ stdout: string; stderr: string }> {
   const script = `${PRELUDE}
     ${limits === undefined ? '' : `install(${limits})`}

@@ -1,4 +1,4 @@
-/** MELTPROOF_ADMIN in a cluster: one port, one scrape, the figures of all workers. */
+/** MELTPROOF_ADMIN in a cluster: one port and one scrape with the figures of all workers. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -16,7 +16,7 @@ function cluster(admin: number, env: Record<string, string> = {}): Child {
   return start('workers.mjs', { env: { WORKERS: String(WORKERS), MELTPROOF_ADMIN: `127.0.0.1:${admin}`, ...env } })
 }
 
-/** Undefined while the port changes hands, and while the worker that has it knows of no server that listens. */
+/** Undefined while the port changes owners, and while its owner knows no listening server. */
 async function figure(admin: number, line: RegExp): Promise<number | undefined> {
   const text = await get(admin, '/metrics').catch(() => undefined)
   if (text === undefined || text.startsWith('No server of this app is listening')) return undefined
@@ -42,7 +42,8 @@ describe('the admin port of a cluster', () => {
     await eventually('all are seen', async () => (await figure(admin, /^meltproof_lanes (\d+)$/m)) === WORKERS)
     const pids = await served(port, 30)
     assert.equal(pids.size, WORKERS)
-    // On a busy machine a worker may answer the scrape too late, and a request is measured after its client has the answer.
+    // On a busy machine a worker may answer the scrape too late. A request is measured after its client has the
+    // response.
     await eventually('all requests are counted', async () => (await figure(admin, ADMITTED)) === 30)
     await eventually('all requests are measured', async () => (await figure(admin, MEASURED)) === 30)
     const utilization = await figure(admin, /^nodejs_eventloop_utilization_ratio (\S+)$/m)
@@ -52,7 +53,7 @@ describe('the admin port of a cluster', () => {
     assert.equal((await get(admin, '/explain')).split('\n').length, WORKERS + 1)
     assert.equal(JSON.parse(await get(admin, '/ready')).ready, true)
     for (let i = 1; i < WORKERS; i++) await child.port()
-    // Each in turn, so the one with the port too.
+    // Ends one worker after the other, so also the owner of the port.
     for (const pid of pids) {
       child.process.send(pid)
       await child.port()
@@ -91,7 +92,7 @@ describe('the admin port of a cluster', () => {
     const stranger = http.createServer((_, response) => response.end('stranger'))
     stranger.listen(0, '127.0.0.1')
     await once(stranger, 'listening')
-    stranger.unref() // A test that fails must end, too.
+    stranger.unref() // lets a failing test end
     const { port: admin } = stranger.address() as net.AddressInfo
     const child = cluster(admin)
     let told = ''

@@ -1,4 +1,4 @@
-/** What an operator sees without code: the pages of MELTPROOF_ADMIN and the lines of MELTPROOF_ACCESS_LOG. */
+/** Operation without code: the pages of MELTPROOF_ADMIN and the lines of MELTPROOF_ACCESS_LOG. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { eventually } from '../server/harness.ts'
 import { type Child, get, start } from './child.ts'
 
-/** Below those that the system gives out. */
+/** Below the ports that the system assigns. */
 let nextPort = 20_000 + (process.pid % 10_000)
 
 function withAdmin(app: string, env: Record<string, string> = {}): { child: Child; admin: number } {
@@ -34,7 +34,7 @@ describe('the admin port', () => {
     const { ready, inflight } = JSON.parse(await get(admin, '/ready'))
     assert.deepEqual([ready, inflight], [true, 0])
     let metrics = ''
-    // A request is measured after its client has the answer.
+    // A request is measured after its client has the response.
     await eventually('all requests are measured', async () => {
       metrics = await get(admin, '/metrics')
       return /^http_server_request_duration_seconds_count\{.*\} 3$/m.test(metrics)

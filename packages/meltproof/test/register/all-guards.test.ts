@@ -1,4 +1,4 @@
-/** The guards of a process as one. */
+/** The joined guards of a process. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
@@ -114,7 +114,7 @@ test('sheds of a dry run are counted apart, even after its server stops listenin
   assert.deepEqual([all.stats().dryRun, all.stats().shed.full], [false, 111])
 })
 
-/** One at rest that has not found its limit, and one that sheds and drains. */
+/** AT_REST is idle and has not found its limit. BUSY sheds and drains. */
 const shedOf = (full: number): GuardStats['shed'] => ({ ...protect(http.createServer()).stats().shed, full })
 const AT_REST: GuardStats = {
   ...{ inflight: 1, stragglers: 0, abandoned: 0, queued: 0, limit: 16, limitKnown: false, open: 2, lanes: 1 },

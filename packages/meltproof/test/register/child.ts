@@ -1,11 +1,11 @@
-/** Starts one of the apps beside this file in a process of its own, with or without meltproof/register. */
+/** Starts one of the apps in this folder in a child process, with or without meltproof/register. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import http from 'node:http'
 import https from 'node:https'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-/** As a user's `--import meltproof/register` finds it. */
+/** Resolved like a user's `--import meltproof/register`. */
 export const REGISTER: string = import.meta.resolve('meltproof/register')
 export const IMPORT: readonly string[] = ['--import', REGISTER]
 
@@ -18,7 +18,7 @@ export interface Ended {
 
 export interface Child {
   readonly process: ChildProcess
-  /** Ports the app said it listens on, one JSON line each; rejects when it ends first. */
+  /** The next port that the app reports, one JSON line each. Rejects if the app ends first. */
   port(): Promise<number>
   readonly ended: Promise<Ended>
 }
@@ -28,7 +28,7 @@ after(() => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** A child that has not ended by itself after so long never will. */
+/** A child still running after this time has hung. */
 const LIFETIME_MS = 90_000
 
 export function start(
@@ -76,7 +76,7 @@ export function start(
   return { process: child, port, ended }
 }
 
-/** The body of a GET, on a connection of its own. */
+/** The body of a GET on a new connection. */
 export function get(port: number, path = '/', secure = false): Promise<string> {
   return new Promise((resolve, reject) => {
     const read = (response: http.IncomingMessage): void => {

@@ -1,4 +1,7 @@
-/** The lines of a dry run: the first one soon, then ever fewer, and every request that would have been shed in one. */
+/**
+ * The lines of a dry run: the first appears soon, the others at growing intervals, and together they count every
+ * would-be shed.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it, mock } from 'node:test'

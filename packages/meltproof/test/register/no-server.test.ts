@@ -1,7 +1,10 @@
-/** A process that inherits `--import meltproof/register` and has no server is as it is without, whatever is switched on. */
+/**
+ * A process without a server that inherits `--import meltproof/register` behaves as without it, whatever options are
+ * set.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +13,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { get, IMPORT, REGISTER, start } from './child.ts'
 
-const REQUIRE = ['--require', createRequire(import.meta.url).resolve('meltproof/register')]
+const REQUIRED = createRequire(import.meta.url).resolve('meltproof/register')
+const REQUIRE = ['--require', REQUIRED]
 const EVERYTHING = {
   MELTPROOF_OUTBOUND: 'on',
   MELTPROOF_STDOUT: 'on',
@@ -20,7 +24,9 @@ const EVERYTHING = {
   MELTPROOF_ADMIN: '127.0.0.1:1',
   MELTPROOF_CULPRIT: 'on',
 }
-/** Of the kind that register is for `--import` and for `--require`: each loads something of Node's own. */
+/**
+ * Empty modules, loaded with `--import` and `--require` like register, because each flag loads some of Node's modules.
+ */
 const [EMPTY_MJS, EMPTY_CJS] = ['mjs', 'cjs'].map(kind => {
   const file = join(mkdtempSync(join(tmpdir(), 'empty-')), `empty.${kind}`)
   writeFileSync(file, '')
@@ -28,7 +34,7 @@ const [EMPTY_MJS, EMPTY_CJS] = ['mjs', 'cjs'].map(kind => {
 }) as [string, string]
 
 async function loadedBy(app: string, node: readonly string[], env = {}): Promise<string[]> {
-  // Without the channel to its parent that start() makes, which is a reason to load `net`.
+  // Without the channel to its parent that start() opens, which would load `net`.
   const { stdout, stderr } = await run(process.execPath, [...node, appFile(app)], { env: { ...inherited(), ...env } })
   assert.equal(stderr, '')
   return (JSON.parse(stdout) as string[]).sort()
@@ -88,7 +94,7 @@ describe('register in a process without a server', () => {
     assert.equal(out, '600000')
   })
 
-  it('ends a command whose reader has closed as Node does', async () => {
+  it('ends a command whose reader has closed, as Node does', async () => {
     const [bare, registered] = await Promise.all(
       [[], IMPORT].map(node => piped('head -2', { ...EVERYTHING, LINES: 'Infinity' }, node)),
     )
@@ -116,6 +122,31 @@ describe('register', () => {
     })
   }
 
+  it('leaves servers unprotected, with one warning, in a Node that is too old', async () => {
+    const older = 'data:text/javascript,process.getBuiltinModule=undefined'
+    const child = start('two-servers.mjs', { node: ['--import', older, ...IMPORT] })
+    for (let server = 0; server < 2; server++) assert.equal(await get(await child.port()), 'served')
+    child.process.kill()
+    const { stderr } = await child.ended
+    assert.equal(stderr.match(/meltproof\/register needs Node 22\.12 or later/g)?.length, 1, stderr)
+  })
+
+  for (const option of ['--import ', '--import=', '--require ', '--require=', '-r ']) {
+    it(`is found by children in other folders with NODE_OPTIONS='${option}meltproof/register'`, async t => {
+      const app = mkdtempSync(join(tmpdir(), 'an app-'))
+      t.after(() => rmSync(app, { recursive: true }))
+      const folder = join(app, 'node_modules/meltproof')
+      mkdirSync(folder, { recursive: true })
+      const exported = { './register': { require: './register.cjs', default: './register.mjs' } }
+      writeFileSync(join(folder, 'package.json'), JSON.stringify({ exports: exported }))
+      copyFileSync(new URL(REGISTER), join(folder, 'register.mjs'))
+      copyFileSync(REQUIRED, join(folder, 'register.cjs'))
+      const env = { ...inherited(), NODE_OPTIONS: `--no-warnings ${option}meltproof/register --no-deprecation` }
+      const said = await run(process.execPath, [appFile('spawns.mjs')], { cwd: app, env })
+      assert.deepEqual(said, { stdout: 'registered\n', stderr: '' })
+    })
+  }
+
   it('leaves servers unprotected, with one warning, when the rest of it cannot be loaded', async t => {
     const folder = mkdtempSync(join(tmpdir(), 'alone-'))
     t.after(() => rmSync(folder, { recursive: true }))
@@ -130,7 +161,7 @@ describe('register', () => {
   })
 })
 
-/** The output of `job.mjs | reader`, and how the job ended. */
+/** Returns the output of `job.mjs | reader`, and how the job ended. */
 async function piped(
   reader: string,
   env: Record<string, string>,

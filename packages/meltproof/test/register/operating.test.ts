@@ -1,4 +1,4 @@
-/** What an operator sets without code: a dry run, exempt paths, a limit, a deadline, readiness, draining. */
+/** Operation without code: a dry run, exempt paths, a limit, a deadline, readiness, draining. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import http from 'node:http'
@@ -19,7 +19,7 @@ function statusOf(port: number, path: string): Promise<number> {
   })
 }
 
-/** With a deadline and a limit that leave room for one slow request, a second one can not be served in time. */
+/** A deadline and a limit with room for one slow request, so that a second one cannot be served in time. */
 const ONE_AT_A_TIME = { MELTPROOF_LIMIT: '1', MELTPROOF_DEADLINE: '700ms' }
 
 async function besideASlowOne(env: Record<string, string>, path: string): Promise<number> {
@@ -63,10 +63,12 @@ describe('register, set up by variables', () => {
     ['/slow-too', '/healthz', true],
     ['/slow-too', '/slow-too', true],
     ['none', '/healthz', false],
+    ['', '/metrics', true],
+    ['none', '/metrics', false],
   ] as const) {
     it(`${exempt ? 'exempts' : 'does not exempt'} ${path} with MELTPROOF_EXEMPT='${EXEMPT}'`, async () => {
       const child = start('http.mjs', { env: { MELTPROOF_EXEMPT: EXEMPT } })
-      // What the app answers is how many were admitted.
+      // The app responds with the number of admitted requests.
       assert.equal(await get(await child.port(), path), `admitted ${exempt ? 0 : 1}`)
       child.process.kill('SIGKILL')
     })
@@ -95,7 +97,7 @@ describe('SIGTERM', () => {
     assert.deepEqual([answer, signal, stderr], ['served', 'SIGTERM', ''])
   })
 
-  it('or SIGINT, as PM2 sends it, drains, and then ends the process by that signal', async () => {
+  it('or SIGINT, which PM2 sends, drains, and then ends the process by that signal', async () => {
     const [answer, { signal, stderr }] = await signalled(
       start('slow.mjs', { env: { MELTPROOF_DRAIN: 'on' } }),
       'SIGINT',
@@ -126,6 +128,17 @@ describe('SIGTERM', () => {
         ends.push([code, signal])
       }
       assert.deepEqual(ends[0], ends[1])
+    })
+  }
+
+  for (const LIBRARY of [
+    ...['close()', 'close() as a promise', 'close() twice after another listen()'],
+    ...['@godaddy/terminus', 'http-graceful-shutdown', 'http-terminator', 'stoppable'],
+  ]) {
+    it(`drains before the app shuts its server down by ${LIBRARY}, which succeeds`, async () => {
+      const child = start('shuts-down.mjs', { env: { MELTPROOF_DRAIN: 'on', LIBRARY } })
+      const [answer, { code, signal }] = await signalled(child)
+      assert.deepEqual([answer, code, signal], ['served', 3, null])
     })
   }
 

@@ -1,4 +1,4 @@
-/** meltproof/register bounds outbound calls and says so once, if the operator asks for it. */
+/** meltproof/register limits outbound calls if the operator asks for it, and reports that once. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { start } from './child.ts'

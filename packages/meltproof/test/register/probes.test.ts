@@ -1,4 +1,4 @@
-/** What Kubernetes' probes are told on the admin port: of load, of a blocked event loop. */
+/** Answers of the admin port to Kubernetes' probes, under load and after a blocked event loop. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { it } from 'node:test'
 import { eventually } from '../server/harness.ts'
 import { get, start } from './child.ts'
 
-/** Below those that the system gives out, and apart from those of admin.test.ts. */
+/** Below the ports that the system assigns, and different from those of admin.test.ts. */
 let nextPort = 10_000 + (process.pid % 9000)
 
 async function statusOf(port: number, path: string): Promise<number> {

@@ -1,4 +1,7 @@
-/** `node --import meltproof/register app`: every server of every kind of app, and a process that ends by itself. */
+/**
+ * `node --import meltproof/register app` protects every server of every kind of app, and lets the process end by
+ * itself.
+ */
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { describe, it } from 'node:test'

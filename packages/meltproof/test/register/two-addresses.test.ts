@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { eventually } from '../server/harness.ts'
 import { type Child, get, start } from './child.ts'
 
-/** Below those that the system gives out. */
+/** Below the ports that the system assigns. */
 let nextPort = 10_000 + (process.pid % 10_000)
 
 async function from(host: string, port: number, path: string): Promise<number> {
@@ -29,7 +29,7 @@ async function started(env: Record<string, string>): Promise<Started> {
   return { child, port, stats: async () => JSON.parse(await get(admin, '/stats')) }
 }
 
-// Elsewhere 127.0.0.2 is no address.
+// On other platforms 127.0.0.2 is not a local address.
 describe('two addresses, one port and one handler', { skip: process.platform !== 'linux' }, () => {
   it('share one limit', async () => {
     const { child, port, stats } = await started({ MELTPROOF_LIMIT: '1' })

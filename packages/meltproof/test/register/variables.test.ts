@@ -1,4 +1,6 @@
-/** MELTPROOF_* variables: valid values work; invalid ones and unknown names are reported once, and the process runs. */
+/**
+ * MELTPROOF_* variables: valid values apply; invalid values and unknown names are reported once, and the process runs.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PROBES, settingsFrom, VARIABLES } from '../../src/register/options.ts'
@@ -29,6 +31,12 @@ describe('valid variables become settings', () => {
     [{ MELTPROOF: '', MELTPROOF_LANES: '', MELTPROOF_SPEED: '' }, {}],
     [{ MELTPROOF: 'off' }, { on: false }],
     [{ MELTPROOF: 'false' }, { on: false }],
+    [{ MELTPROOF: 'off ' }, { on: false }],
+    [
+      { MELTPROOF: ' off\r', MELTPROOF_DRAIN: 'on\r', MELTPROOF_LANES: ' \t' },
+      { on: false, drain: true },
+    ],
+    [{ MELTPROOF_ADMIN: ' 127.0.0.1:9401\r' }, { admin: { host: '127.0.0.1', port: 9401 } }],
     [{ MELTPROOF_OUTBOUND: 'on' }, { outbound: {} }],
     [{ MELTPROOF_OUTBOUND: '0', MELTPROOF_OUTBOUND_TOTAL: '2s' }, { outbound: undefined }],
     [{ MELTPROOF_OUTBOUND_CONNECT: '2s' }, { outbound: { connectMs: 2000 } }],
@@ -213,10 +221,12 @@ describe('a process with invalid variables', () => {
     assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'ran\n', stderr: '' })
   })
 
-  it('does not warn with MELTPROOF=off', async () => {
-    const child = start('http.mjs', { env: { ...WRONG, MELTPROOF: 'off' } })
-    assert.equal(await get(await child.port(), '/stop'), 'bare')
-    const { code, stderr } = await child.ended
-    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-  })
+  for (const MELTPROOF of ['off', 'off ', 'off\r']) {
+    it(`does not warn with MELTPROOF=${JSON.stringify(MELTPROOF)}`, async () => {
+      const child = start('http.mjs', { env: { ...WRONG, MELTPROOF } })
+      assert.equal(await get(await child.port(), '/stop'), 'bare')
+      const { code, stderr } = await child.ended
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+    })
+  }
 })

@@ -1,4 +1,4 @@
-/** What all workers of a cluster have to say about the same thing is there once. */
+/** A cluster prints a warning that concerns all its workers only once. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { freePort } from '../../../lab/src/launch/free-port.ts'
@@ -7,7 +7,7 @@ import { get, start } from './child.ts'
 
 const WORKERS = 4
 
-/** How often each `MeltproofWarning` of a cluster is there, after a request that calls out. */
+/** How often a cluster prints each `MeltproofWarning`, after a request that calls out. */
 async function warnings(env: Record<string, string>): Promise<Map<string, number>> {
   const child = start('workers.mjs', { env: { WORKERS: String(WORKERS), MELTPROOF_OUTBOUND: 'on', ...env } })
   let stderr = ''
@@ -35,7 +35,7 @@ describe('a cluster warns once', () => {
     assert.deepEqual([...found.values()], [1, 1, 1, 1, 1], JSON.stringify([...found]))
   })
 
-  it('about an address that is not of this machine', async () => {
+  it('about an address that is not local', async () => {
     const port = await freePort()
     const found = await warnings({
       MELTPROOF_ADMIN: `192.0.2.1:${port}`,

@@ -1,4 +1,4 @@
-/** Workers of a cluster that ask each other, one by one. */
+/** Workers of a cluster that query each other. */
 import assert from 'node:assert/strict'
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'

@@ -1,7 +1,8 @@
 /**
- * How many functions of meltproof run for each request that does not wait. The time of a request differs between
- * machines, so its growth went unseen for months; V8 counts calls exactly (precise coverage). What runs less than once
- * per request, such as a judgement every few milliseconds, is not counted: how often it runs depends on the machine.
+ * Limits how many functions of meltproof run for each request that does not wait. The time of a request differs between
+ * machines, so its growth went unnoticed for months, but V8 counts calls exactly (precise coverage). Calls less
+ * frequent than one per request, such as a judgement every few milliseconds, are not counted, because their number
+ * depends on the machine.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -14,7 +15,7 @@ import { protect } from '../../src/index.ts'
 const REQUESTS = 2000
 const SOURCES = new URL('../../src/', import.meta.url).href
 const HEAD = 'GET /hello HTTP/1.1\r\nHost: localhost\r\nUser-Agent: test\r\nAccept: */*\r\n\r\n'
-/** Lower it when fewer are needed. A rise needs a reason. */
+/** Lower it when fewer calls are needed. A rise needs a reason. */
 const MOST_CALLS = 120
 
 const server = createServer((_request, response) => response.end('hello'))
@@ -40,7 +41,7 @@ async function ask(): Promise<void> {
   }
 }
 
-/** Calls since the last call of this, by file and function. */
+/** Calls since this function last ran, by file and function. */
 async function callsByFunction(): Promise<Map<string, number>> {
   const { result } = await session.post('Profiler.takePreciseCoverage')
   const calls = new Map<string, number>()

@@ -1,4 +1,4 @@
-/** Whose request it is, and that one client is held to a fair share. */
+/** Identifies the client of a request, and limits one client to a fair share. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it } from 'node:test'
@@ -11,19 +11,19 @@ const byAddress = clientsBy('address', quiet, 1).ofHead!
 const address = (text: string | undefined): number => byAddress(text, [])
 
 describe("clientKey: 'address'", () => {
-  it('takes an IPv4 address and its IPv4-mapped form for one client', () => {
+  it('treats an IPv4 address and its IPv4-mapped form as one client', () => {
     assert.equal(address('::ffff:10.0.0.1'), address('10.0.0.1'))
     assert.notEqual(address('10.0.0.1'), address('10.0.0.2'))
   })
 
-  it('takes an IPv6 /64 network for one client', () => {
+  it('treats an IPv6 /64 network as one client', () => {
     assert.equal(address('2001:db8:1:2:3:4:5:6'), address('2001:DB8:1:2:ffff::1'))
     assert.equal(address('2001:db8::1'), address('2001:db8:0:0:5::'))
     assert.notEqual(address('2001:db8:1:2::1'), address('2001:db8:1:3::1'))
     assert.notEqual(address('::1'), address('2001:db8::1'))
   })
 
-  it('takes all requests without an address for one client', () => {
+  it('treats all requests without an address as one client', () => {
     assert.equal(address(undefined), address(undefined))
     assert.notEqual(address(undefined), address('10.0.0.1'))
   })
@@ -51,7 +51,7 @@ describe('clientKey: a header that proxies write', () => {
     assert.equal(of(1, '[2001:db8::1]:443'), address('2001:db8::2'))
   })
 
-  it('takes requests with fewer entries than trusted proxies for those of an unknown address', () => {
+  it('treats requests with fewer entries than trusted proxies as from an unknown address', () => {
     assert.equal(of(2, '203.0.113.7'), address(undefined))
     assert.equal(of(1), address(undefined))
     assert.equal(of(1, ''), address(undefined))
@@ -68,7 +68,7 @@ describe('clientKey: a function', () => {
     assert.notEqual(of('a'), of(undefined))
   })
 
-  it('warns once if it throws or returns no string, and takes its requests for one client', () => {
+  it('warns once if it throws or returns no string, and treats its requests as one client', () => {
     const none = clientsBy(() => undefined, quiet, 1).of(request)
     for (const [key, what] of [
       [

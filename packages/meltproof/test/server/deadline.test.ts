@@ -251,7 +251,7 @@ test('the work is cancelled when the client disconnects', async () => {
   assert.equal(pendingFairTimers(), 0)
 })
 
-/** Leaves when the handler has begun. */
+/** Disconnects once the handler has begun. */
 async function leave(url: string, begun: Promise<unknown>): Promise<void> {
   const { port, hostname } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -260,7 +260,7 @@ async function leave(url: string, begun: Promise<unknown>): Promise<void> {
   socket.destroy()
 }
 
-test('what a request has started goes on after its client has left and its handler has ended', async () => {
+test('work that a request started continues after its client has left and its handler has ended', async () => {
   const left: number[] = []
   const begun = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<void>()
@@ -283,7 +283,7 @@ for (const [end, exempt, ask] of [
   ['its 504', [], async (url: string) => assert.equal((await fetch(url)).status, 504)],
   ['the 504 of an exempt path', ['/'], async (url: string) => assert.equal((await fetch(url)).status, 504)],
 ] as const) {
-  test(`what a silent handler has started goes on when the deadline has passed again after ${end}`, async () => {
+  test(`work that a silent handler started continues when the deadline has passed again after ${end}`, async () => {
     const left: number[] = []
     const timers: NodeJS.Timeout[] = []
     const begun = Promise.withResolvers<void>()
@@ -298,7 +298,7 @@ for (const [end, exempt, ask] of [
   })
 }
 
-test('an earlier 504 that a caller asked for does not end the cancellation of the work', async () => {
+test('an earlier 504 by the timeout of a caller does not end the cancellation of the work', async () => {
   const left: number[] = []
   const timers: NodeJS.Timeout[] = []
   const url = await serve({ deadlineMs: 400 }, () => {

@@ -1,5 +1,5 @@
 /**
- * A server that is busy all the time stops accepting: clients that connected while the loop was busy, and are still in the
+ * A server that is always busy stops accepting. Clients that connected while the loop was busy, and are still in the
  * kernel, must not be reset.
  */
 import assert from 'node:assert/strict'
@@ -10,7 +10,9 @@ import { it } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { protect } from '../../src/index.ts'
 
-/** Connects and asks, at each message, while the thread of the server does not turn. Tells how each request ended. */
+/**
+ * At each message, connects and sends a request while the server's thread is blocked. Reports how each request ended.
+ */
 const CLIENT = `
 const net = require('node:net')
 const { parentPort, workerData: { port, sent } } = require('node:worker_threads')
@@ -23,7 +25,7 @@ parentPort.on('message', () => {
   socket.on('close', () => parentPort.postMessage(received.includes('served') ? 'served' : received || 'closed'))
 })`
 
-/** Far more turns than a drain takes to find out that none is empty. */
+/** Far more turns than a drain needs to find that none is empty. */
 const MOST_SLICES = 2000
 
 it('a server whose event loop is always busy resets no connection when it stops accepting', async () => {
@@ -35,7 +37,7 @@ it('a server whose event loop is always busy resets no connection when it stops 
   const server = http.createServer((request, response) => {
     if (request.url === '/quick') return void response.end('served')
     const slice = (): void => {
-      // Ends when a request waits: the limit is never reached, so only the drain can have it wait.
+      // Ends when a request waits. The limit is never reached, so only the drain can make it wait.
       if (guard.stats().queued > 0 || !server.listening || slices === MOST_SLICES) return void response.end('long')
       const before = Atomics.load(sent, 0)
       slices++

@@ -1,4 +1,4 @@
-/** drain(): which requests are still accepted, what responses say, and which connections are closed when. */
+/** drain(): which requests are still accepted, what responses say, and when each connection is closed. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http, { type ServerResponse } from 'node:http'
@@ -25,7 +25,7 @@ async function open(options: ProtectOptions = {}, server = http.createServer()):
   return { ...(await listen(server)), guard, holding, notes }
 }
 
-/** On a connection of its own, answered. */
+/** Sends a request on a new connection and returns the response. */
 async function ask(house: Protected, path: string): Promise<{ status: number; headers: Record<string, string> }> {
   const client = (await house.connect()).get(path)
   const { response } = await house.holding.take(path)
@@ -33,7 +33,7 @@ async function ask(house: Protected, path: string): Promise<{ status: number; he
   return client.answer()
 }
 
-/** Longer than any drain here takes; a drain that waits for it has failed. */
+/** Longer than any drain here. A drain that waits for it has failed. */
 const LONG_MS = 60_000
 
 describe('drain(), before the server stops accepting', () => {
@@ -192,7 +192,7 @@ describe('during a drain, Connection: close is sent', () => {
     response.end('too early')
     const answer = await client.answer()
     assert.deepEqual([answer.body, answer.headers['connection']], ['too early', 'close'])
-    // Closed under its hands, its next bytes would be answered by a reset, and real clients forget the answer then.
+    // Closing now would answer the client's next bytes with a reset, and real clients then drop the response.
     await new Promise(resolve => setTimeout(resolve, 50))
     assert.equal(client.isClosed, false)
     client.send(body)
@@ -209,7 +209,7 @@ describe('during a drain, an idle connection', () => {
     assert.equal((await client.answer()).headers['connection'], 'keep-alive')
     const drained = house.guard.drain(LONG_MS)
     await eventually('it accepts no more', () => !house.server.listening)
-    // Some looks later.
+    // Several checks later.
     await new Promise(resolve => setTimeout(resolve, 150))
     client.get('/second')
     ;(await house.holding.take()).response.end()
@@ -252,7 +252,7 @@ describe('during a drain, an idle connection', () => {
   it('is served if it sends a request while others are closed', async () => {
     const server = http.createServer((_request, response) => void response.end('served'))
     server.keepAliveTimeout = 1
-    // Node would close all of them itself, at about the moment at which the drain begins with a few.
+    // Otherwise Node would close all of them itself, about when the drain begins with a few.
     server.on('timeout', () => undefined)
     const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
     const { port } = await listen(server)
@@ -275,7 +275,7 @@ describe('during a drain, an idle connection', () => {
     for (const socket of sockets) {
       socket.once('end', () => {
         open.delete(socket)
-        // All of those that the server closes in one turn end before this.
+        // All connections that the server closes in one turn end before this callback.
         if (open.size === sockets.length - 1) setImmediate(askOnAll)
       })
     }

@@ -1,4 +1,7 @@
-/** What apps emit at their server themselves: adapters of serverless platforms, tools that inject requests, mocks. */
+/**
+ * Events that apps emit on their server themselves: adapters of serverless platforms, tools that inject requests,
+ * mocks.
+ */
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import http, { IncomingMessage, ServerResponse } from 'node:http'
@@ -6,7 +9,7 @@ import net, { type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { doorOn, type DoorOptions } from './harness.ts'
+import { doorOn, type DoorOptions, eventually, Holding, listen } from './harness.ts'
 
 type Emit = (event: string, ...args: unknown[]) => boolean
 
@@ -16,7 +19,7 @@ interface Emitting {
   readonly seen: unknown[][]
 }
 
-/** A server that hears what is emitted; a door that fails fails the test. */
+/** A server that records all emitted events. A failure of the gate fails the test. */
 function emitting(options: DoorOptions = {}): Emitting {
   const server = http.createServer()
   const seen: unknown[][] = []
@@ -31,7 +34,7 @@ function emitting(options: DoorOptions = {}): Emitting {
 const nobody = null as unknown as Socket
 const withoutSocket = (): ServerResponse => new ServerResponse(new IncomingMessage(nobody))
 
-/** As adapters for serverless platforms make it: a response that writes to what is no socket. */
+/** A response on a fake socket, like those of adapters for serverless platforms. */
 function mocked(): ServerResponse {
   const response = withoutSocket()
   const mock = { writable: true, on: () => mock, removeListener: () => mock, cork() {}, uncork() {}, write: () => true }
@@ -100,7 +103,7 @@ describe('a request that an app emits itself', () => {
     assert.equal(seen.length, Object.keys(REQUESTS).length * Object.keys(RESPONSES).length)
   })
 
-  it('takes a permit if it has a stream of its own, and returns it with its response', async () => {
+  it('takes a permit if it has its own stream, and returns it with its response', async () => {
     const { emit, door, seen } = emitting({ limit: 1 })
     const [request, response] = onADuplex()
     emit('request', request, response)
@@ -108,7 +111,7 @@ describe('a request that an app emits itself', () => {
     const [second, answer] = onADuplex()
     emit('request', second, answer)
     assert.deepEqual([seen.length, door.stats().queued], [1, 1])
-    // The stream goes on, so neither it nor the response closes.
+    // The stream stays open, so neither it nor the response emits 'close'.
     response.end('done')
     await turn()
     await turn()
@@ -130,7 +133,7 @@ describe('a request that an app emits itself', () => {
   })
 })
 
-/** Every property is there, is of some odd kind, or throws when it is read. */
+/** Returns values of odd kinds, and objects whose properties throw when they are read. */
 function odd(random: () => number): unknown {
   const kinds: (() => unknown)[] = [
     () => null,
@@ -170,7 +173,7 @@ function odd(random: () => number): unknown {
       if (random() < 0.9) Object.assign(thing, { [name]: any() })
       else Reflect.deleteProperty(thing, name)
     } catch {
-      // A getter alone.
+      // The property has only a getter.
     }
   }
   if (random() < 0.05) Object.freeze(thing)
@@ -215,4 +218,29 @@ it('ten thousand malformed objects, emitted as any event, are passed on, and the
     emit('request', request, response)
   }
   assert.deepEqual([door.stats().inflight, door.stats().queued], [1, 1])
+})
+
+it("a request whose event the app's own emit() delays passes the gate when it is emitted", async () => {
+  const holding = new Holding()
+  const server = http.createServer(holding.handler)
+  const door = doorOn(server, { limit: 1 })
+  const { emit } = server as { emit: Emit }
+  server.emit = function (this: http.Server, event: string, ...args: unknown[]): boolean {
+    if (event !== 'request') return emit.call(this, event, ...args)
+    setTimeout(() => emit.call(this, event, ...args), 5)
+    return true
+  }
+  const house = await listen(server)
+  for (const path of ['/first', '/second']) {
+    const client = (await house.connect()).get(path)
+    const { response } = await holding.take(path)
+    assert.equal(door.stats().inflight, 1)
+    const waiting = (await house.connect()).get('/waits')
+    await eventually('the next one waits', () => door.stats().queued === 1)
+    response.end(path)
+    assert.equal((await client.answer()).body, path)
+    ;(await holding.take('/waits')).response.end('served')
+    assert.equal((await waiting.answer()).body, 'served')
+  }
+  await eventually('the permits are back', () => door.stats().inflight === 0)
 })

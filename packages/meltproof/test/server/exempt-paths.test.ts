@@ -26,7 +26,7 @@ for (const path of [
 }
 
 for (const path of [
-  // Another path, even if an app takes it for the same one.
+  // Different paths, even if an app treats them as the same.
   '/',
   '/healthy',
   '/health/',
@@ -44,20 +44,20 @@ for (const path of [
   'http://test/internal/a',
   'test:80',
   '*',
-  // Ended by a fragment.
+  // With a fragment.
   '/internal/..#x',
   '/internal/.#',
   '/internal/a#/../../checkout',
   '/internal/a/../..#?',
-  // A parameter of a path segment.
+  // With a parameter of a path segment.
   '/internal/..;/checkout',
   '/internal/..;v=1/checkout',
   '/internal/..%3b/checkout',
-  // Encoded, and again.
+  // Encoded more than once.
   '/internal/%252e%252E/checkout',
   '/internal/.%25252e%252fcheckout',
   '/internal/a%255c..%255ccheckout',
-  // Ended by characters that an app may strip, or may take for the end.
+  // With characters that an app may strip, or may treat as the end.
   '/internal/..%00',
   '/internal/..%3fx',
   '/internal/..%23x',

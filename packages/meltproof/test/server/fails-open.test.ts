@@ -1,13 +1,16 @@
-/** If meltproof fails inside, the app still answers, and the failure is reported once. */
+/** If meltproof fails internally, the app still answers, and the failure is reported once. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { GATE_TUNING } from '../../src/admission/gate.ts'
 import { fixedLimit, type Limiter } from '../../src/admission/limiter/limiter.ts'
 import { eventually, Holding, openDoor } from './harness.ts'
 
 const PARTS = ['limit', 'searching', 'admitted', 'completed', 'limitReached', 'tick', 'limitCleared'] as const
 
-/** A limiter of one at a time that breaks in one place, once `armed`. */
+const INTERVAL_MS = 10
+
+/** A limiter of one that breaks in one place, once `armed`. */
 function brokenLimiter(part: keyof Limiter, armed: () => boolean): Limiter {
   return new Proxy(fixedLimit(1), {
     get(limiter, name) {
@@ -24,12 +27,12 @@ for (const part of PARTS) {
   it(`after a limiter throws in ${part}, every request is answered, and the failure is reported once`, async () => {
     const failures: unknown[] = []
     const holding = new Holding()
-    // The first to wait makes the limiter bound; everything else breaks with a full house.
+    // The first waiting request triggers limitReached. The other parts break while requests wait.
     let armed = part === 'limitReached'
     const house = await openDoor(holding.handler, {
       limiter: brokenLimiter(part, () => armed),
       onFailure: error => failures.push(error),
-      tuning: { maxWaitMs: GATE_TUNING.maxWaitMs, intervalMs: 10 },
+      tuning: { maxWaitMs: GATE_TUNING.maxWaitMs, intervalMs: INTERVAL_MS },
     })
     const clients = await Promise.all(Array.from({ length: 12 }, () => house.connect()))
     const [first, second, ...others] = clients
@@ -40,6 +43,8 @@ for (const part of PARTS) {
     await eventually('a request waits', () => house.door.stats().queued > 0 || failures.length > 0)
     armed = true
     for (const client of others.slice(1)) client.get('/').get('/behind')
+    // The queue reads `searching` when an interval ends.
+    if (part === 'searching') await sleep(3 * INTERVAL_MS)
     inService.response.end()
     const answering = (async () => {
       for (;;) (await holding.take()).response.end('answered')
@@ -49,13 +54,34 @@ for (const part of PARTS) {
       const answer = await client.answer()
       assert.ok(answer.status === 200 || (answer.status === 503 && client === second), `${answer.status}`)
     }
-    // Whether or not these twelve came by it, the next hundred do.
+    // Whether or not these twelve triggered it, the next hundred do.
     for (let i = 0; i < 100; i++) assert.equal((await first!.get('/').answer()).status, 200)
     assert.deepEqual(failures.map(String), [`Error: broken: ${part}`])
   })
 }
 
 describe('a failure inside meltproof', () => {
+  it('at the end of a request does not reach the app', async () => {
+    const failures: unknown[] = []
+    const house = await openDoor(
+      (request, response) => {
+        if (request.url === '/odd') {
+          Object.defineProperty(response, 'writableEnded', {
+            get() {
+              throw new Error('odd')
+            },
+          })
+        }
+        response.end('answered')
+      },
+      { onFailure: error => failures.push(error) },
+    )
+    for (const path of ['/odd', '/next']) {
+      assert.equal((await (await house.connect()).get(path).answer()).body, 'answered')
+    }
+    assert.deepEqual(failures.map(String), ['Error: odd'])
+  })
+
   it('keeps the order of pipelined requests', async () => {
     const failures: unknown[] = []
     const holding = new Holding()

@@ -1,4 +1,7 @@
-/** A real server of a hundred requests a second, somebody who asks for six hundred, and what others are served beside. */
+/**
+ * A real server of a hundred requests a second, a client that sends six hundred, and the service that other clients
+ * get.
+ */
 import http from 'node:http'
 import { type GuardStats, protect, type ProtectOptions } from '../../src/index.ts'
 import { nameRoute } from '../../src/request-notes.ts'
@@ -10,8 +13,9 @@ export interface Asked {
 }
 
 /**
- * How much of their fair share the others get, who ask for 33 requests a second, from a second and a half after the start
- * on: all they ask for, or half of what the server does if that is less, as it is while something else uses the machine.
+ * Returns the share of their fair share that other clients get, who send 33 requests a second, from 1.5 s after the
+ * start on. The fair share is all of their requests, or half of what the server serves if that is less, as on a busy
+ * machine.
  */
 export async function servedBeside(
   flood: (n: number) => Asked,
@@ -24,16 +28,16 @@ export async function servedBeside(
 
 export interface Service {
   readonly route?: (path: string) => string | undefined
-  /** The flood begins after this time. */
+  /** The flood begins after this time, ms. */
   readonly calmMs?: number
-  /** How long a request holds one of two places. @default 20 */
+  /** How long a request holds one of two permits, ms. @default 20 */
   readonly holdsMs?: (request: http.IncomingMessage) => number
 }
 
 export interface Flooded {
-  /** As {@link servedBeside} answers it. */
+  /** The result of {@link servedBeside}. */
   readonly share: number
-  /** Of every request, 0 for one that got no answer. */
+  /** The status of every request; 0 without a response. */
   readonly statuses: readonly number[]
   readonly stats: GuardStats
 }

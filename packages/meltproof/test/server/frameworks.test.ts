@@ -1,4 +1,7 @@
-/** Frameworks, attached before and after the door: served as without it, shed below them, closed as they close. */
+/**
+ * Frameworks attached before and after the gate: requests are served as without it, shed before the framework sees
+ * them, and closing works.
+ */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import https from 'node:https'
@@ -11,7 +14,7 @@ import Koa from 'koa'
 import { doorOn, eventually, Holding, type House, listen } from './harness.ts'
 import { CERTIFICATE } from './tls.fixture.ts'
 
-/** Makes a server whose `/hold` asks `hold` for the text to answer with. `guard` is called with it before it listens. */
+/** Creates a server whose `/hold` responds with the text of `hold`. Calls `guard` before it listens. */
 type Make = (hold: () => Promise<string>, guard: (server: http.Server) => void) => Promise<http.Server>
 
 type Emit = (this: http.Server, event: string, ...args: unknown[]) => boolean

@@ -1,10 +1,10 @@
-/** Libraries that shut a server down close what looks idle to them: a request that waits at the gate must look busy. */
+/** Libraries for graceful shutdown close idle connections, so one with a waiting request must look busy. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
 import https from 'node:https'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import { protect } from '../../src/server/protect.ts'
 import { connect, eventually, Holding } from './harness.ts'
@@ -12,7 +12,7 @@ import { CERTIFICATE } from './tls.fixture.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Makes the library stand at the server; returns what shuts it down. */
+/** Attaches the library to the server. Returns a function that shuts it down. */
 type Library = (server: http.Server) => () => unknown
 
 const LIBRARIES: Record<string, Library> = {
@@ -25,7 +25,7 @@ const LIBRARIES: Record<string, Library> = {
     require('@godaddy/terminus').createTerminus(server, {
       signal: 'SIGHUP',
       useExit0: false,
-      onShutdown: () => new Promise(() => undefined), // It would end this process.
+      onShutdown: () => new Promise(() => undefined), // it would end this process
     })
     return () => process.emit('SIGHUP')
   },
@@ -33,15 +33,45 @@ const LIBRARIES: Record<string, Library> = {
     require('http-graceful-shutdown')(server, { forceExit: false, signals: 'SIGWINCH' }),
   'http-terminator': server =>
     require('http-terminator').createHttpTerminator({ server, gracefulTerminationTimeout: 10_000 }).terminate,
+  'http-shutdown': likeHttpShutdown,
 }
 
-/** The others say `Connection: close` in the first of two answers. */
+/** http-shutdown 1.2 marks sockets between requests, and destroys those that are marked. */
+function likeHttpShutdown(server: http.Server, force = false): () => void {
+  type Marked = Socket & { _isIdle?: boolean }
+  const sockets = new Set<Marked>()
+  let isShuttingDown = false
+  const destroy = (socket: Marked): void => {
+    if (force || (socket._isIdle && isShuttingDown)) socket.destroy()
+  }
+  const onConnection = (socket: Marked): void => {
+    socket._isIdle = true
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  }
+  server.on('connection', onConnection)
+  server.on('request', (request, response) => {
+    const socket: Marked = request.socket
+    socket._isIdle = false
+    response.on('finish', () => {
+      socket._isIdle = true
+      destroy(socket)
+    })
+  })
+  return () => {
+    isShuttingDown = true
+    server.close()
+    for (const socket of sockets) destroy(socket)
+  }
+}
+
+/** The others send `Connection: close` with the first of two responses. */
 const PIPELINES = new Set(['node:http', 'stoppable', '@godaddy/terminus'])
 
 for (const [name, library] of Object.entries(LIBRARIES)) {
   for (const secure of [false, true]) {
-    // It cuts every connection of https, also where nothing of ours is.
-    if (secure && name === 'http-graceful-shutdown') continue
+    // These cut every https connection, also without meltproof.
+    if (secure && (name === 'http-graceful-shutdown' || name === 'http-shutdown')) continue
     describe(`${name}, ${secure ? 'https' : 'http'}`, () => {
       it('closes idle connections, but none with a waiting request', async () => {
         const holding = new Holding()
@@ -83,3 +113,21 @@ for (const [name, library] of Object.entries(LIBRARIES)) {
     })
   }
 }
+
+it('http-shutdown still closes connections with waiting requests when it is forced to', async () => {
+  const holding = new Holding()
+  const server = http.createServer(holding.handler)
+  const shutDown = likeHttpShutdown(server, true)
+  const guard = protect(server, { limit: 1, deadlineMs: 60_000 })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const first = (await connect(port)).get('/first')
+  await holding.take('/first')
+  const second = (await connect(port)).get('/second')
+  await eventually('it waits', () => guard.stats().queued === 1)
+  const closed = once(server, 'close')
+  shutDown()
+  assert.equal((await first.rest()) + (await second.rest()), '')
+  await closed
+})

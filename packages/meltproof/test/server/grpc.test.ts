@@ -47,7 +47,7 @@ after(() => {
   for (const server of servers) server.forceShutdown()
 })
 
-/** The unary calls whose handlers have started, which the test answers. */
+/** The unary calls whose handlers have started. The test answers them. */
 class Calls {
   readonly #calls: (() => void)[] = []
   started = 0
@@ -63,7 +63,7 @@ class Calls {
   }
 }
 
-/** @param onServer is given the server that grpc-js makes */
+/** @param onServer receives the server that grpc-js creates */
 async function serve(
   onServer: (server: Http2Server) => void,
 ): Promise<{ calls: Calls; port: number; server: grpc.Server }> {

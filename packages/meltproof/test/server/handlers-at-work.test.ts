@@ -1,4 +1,4 @@
-/** No more handlers work at once than there are permits, whatever clients and dependencies do. */
+/** At most as many handlers work at once as there are permits, whatever clients and dependencies do. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
@@ -41,9 +41,9 @@ interface Service {
   readonly guard: Guard
   readonly port: number
   readonly dependency: Dependency
-  /** Asks, and leaves after `patienceMs`; the status, or 0 when there was none. */
+  /** Sends a request, and leaves after `patienceMs`. Returns the status, or 0 without a response. */
   ask(patienceMs?: number, headers?: Record<string, string>, path?: string): Promise<number>
-  /** Every client that waits leaves. */
+  /** Disconnects every waiting client. */
   leave(): void
 }
 
@@ -105,7 +105,7 @@ describe('a permit lasts as long as its handler works', () => {
   it('when clients disconnect from handlers whose dependency hangs', async t => {
     const { guard, dependency, ask } = await serve(t, { limit: 16 })
     await flood(200, () => ask(50))
-    // A few are presumed over meanwhile (abandoned.ts): one after half a second, four within a slow machine's eight.
+    // A few are treated as finished in that time (abandoned.ts): one after 0.5 s, four within 8 s on a slow machine.
     assert.ok(dependency.most <= 20, `${dependency.most} at work`)
     assert.ok(guard.stats().abandoned >= 15, JSON.stringify(guard.stats()))
     dependency.recover()
@@ -171,9 +171,9 @@ describe('a permit lasts as long as its handler works', () => {
     assert.ok(served >= 0.9 * patient.length, `${served} of ${patient.length}`)
   })
 
-  /** More than would be presumed over within the time of a test. */
+  /** More than are treated as finished during a test. */
   const MANY = 64
-  /** How many may be presumed over where the machine is slow. */
+  /** How many may be treated as finished on a slow machine. */
   const PROBED = 4
   it('when one handler in four hangs and the rest are quick: at most twice the limit is at work', async t => {
     let came = 0
@@ -182,7 +182,7 @@ describe('a permit lasts as long as its handler works', () => {
       else response.end('quick')
     })
     for (let i = 0; i < 10; i++) await ask()
-    // Not for longer than a hang is doubted (abandoned.ts), however slow the machine is.
+    // Shorter than the time for which a hang is doubted (abandoned.ts), however slow the machine is.
     for (const startMs = Date.now(); Date.now() < startMs + 1000; await sleep(2)) void ask(100)
     assert.ok(dependency.most > 8 && dependency.most <= 16, `${dependency.most} at work`)
   })
@@ -211,7 +211,7 @@ describe('a permit lasts as long as its handler works', () => {
       response.end('done')
     })
     await Promise.all([ask(), ask()])
-    // They leave before it can be seen that they take longer than others: then they are doubted for a second only.
+    // They leave before they are known to take longer than others, so they would be doubted for only a second.
     for (const startMs = Date.now(); Date.now() < startMs + 4000; await sleep(60)) {
       void ask(120, {}, '/?calls')
       void ask(1000)
@@ -326,7 +326,7 @@ describe('a permit lasts as long as its handler works', () => {
 })
 
 describe('a permit is returned after its client has disconnected', () => {
-  /** Sixteen come, one after the other, and `leave`; then nothing is held. */
+  /** Sixteen clients arrive one after the other and `leave`. Then no permit is held. */
   async function come(handler: RequestListener, send: string, leave: 'destroy' | 'wait'): Promise<void> {
     const house = await openDoor(handler, { limit: 4 })
     for (let i = 0; i < 16; i++) {

@@ -1,4 +1,4 @@
-/** Servers with a door whose limit is known, and handlers that answer when the test says so. */
+/** Servers with a gate whose limit is known, and handlers that respond when the test decides. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
@@ -60,10 +60,10 @@ export interface DoorHouse extends House {
   readonly door: RequestPath
 }
 
-/** Patient unless told otherwise: nobody who waits is shed, the turn never ends for lack of budget. */
+/** By default no waiting request is shed, and no turn ends for lack of budget. */
 const PATIENT: GateTuning = { ...GATE_TUNING, maxWaitMs: 600_000, staleMs: 600_000, turnBudgetMs: 60_000 }
 
-/** A server with a door on it. A failure of the door fails the test unless it is expected. */
+/** Starts a server with a gate. A failure of the gate fails the test unless it is expected. */
 export async function openDoor(handler: RequestListener, options: DoorOptions = {}): Promise<DoorHouse> {
   const server = options.secure
     ? https.createServer({ ...CERTIFICATE, ...options.server }, handler)
@@ -72,7 +72,7 @@ export async function openDoor(handler: RequestListener, options: DoorOptions = 
   return { ...(await listen(server)), door }
 }
 
-/** Puts a door with a known limit on a server that does not listen yet. */
+/** Puts a gate with a known limit on a server that does not listen yet. */
 export function doorOn(server: http.Server, options: DoorOptions = {}): RequestPath {
   const answers = new OwnAnswers({
     retryAfterS: [1, 5],
@@ -104,11 +104,11 @@ export interface Held {
   readonly response: ServerResponse
 }
 
-/** A handler that does nothing: the test takes each request out and answers it. */
+/** A handler that does nothing. The test takes each request and responds. */
 export class Holding {
   readonly #arrived: Held[] = []
   readonly #takers: ((held: Held) => void)[] = []
-  /** Paths in the order their handlers started. */
+  /** Paths in the order in which their handlers started. */
   readonly started: string[] = []
 
   readonly handler = (request: IncomingMessage, response: ServerResponse): void => {
@@ -119,7 +119,7 @@ export class Holding {
     else taker(held)
   }
 
-  /** The next request whose handler has started. */
+  /** Returns the next request whose handler has started. */
   async take(url?: string): Promise<Held> {
     const held = this.#arrived.shift() ?? (await new Promise<Held>(resolve => this.#takers.push(resolve)))
     if (url !== undefined) assert.equal(held.request.url, url)
@@ -127,7 +127,7 @@ export class Holding {
   }
 }
 
-/** Waits for what another part of the process is about to make true; fails after ten seconds. */
+/** Waits until `holds` returns true, and fails after ten seconds. */
 export async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 10_000
   while (!(await holds())) {
@@ -136,7 +136,7 @@ export async function eventually(what: string, holds: () => boolean | Promise<bo
   }
 }
 
-/** A door that sheds whoever comes next, at once: one in service, one waiting, and no room for more. */
+/** A gate that sheds the next request at once: one is in service, one waits, and the queue is full. */
 export async function openFullDoor(options: DoorOptions = {}): Promise<DoorHouse & { holding: Holding; make: Room }> {
   const holding = new Holding()
   const house = await openDoor(holding.handler, { ...options, tuning: { maxQueued: 1, ...options.tuning } })
@@ -155,10 +155,10 @@ export async function openFullDoor(options: DoorOptions = {}): Promise<DoorHouse
   return { ...house, holding, make }
 }
 
-/** Lets the two who fill the door go. */
+/** Ends the two requests that fill the gate. */
 export type Room = () => Promise<void>
 
-/** A memory that refuses requests while `refuses` says so. */
+/** A memory that refuses requests while `refuses` returns true. */
 export function memoryThat(refuses: () => boolean): MemoryPolicy {
   return {
     refuses,

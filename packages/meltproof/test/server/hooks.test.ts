@@ -1,6 +1,6 @@
 /**
- * What the operator's own functions do to a server when they fail, answer late, or answer what throws when it is looked
- * at. An unhandled rejection fails the test that runs when it is noticed.
+ * The operator's functions that throw, return late, or return values that throw when they are read. An unhandled
+ * rejection fails the running test.
  */
 import assert from 'node:assert/strict'
 import http from 'node:http'
@@ -24,7 +24,7 @@ async function openProtected(options: ProtectOptions): Promise<Protected> {
   return { ...(await listen(server)), guard, holding, warnings }
 }
 
-/** One is served while one waits, who is served then. */
+/** Serves one request while another waits, and then the other. */
 async function serveTwo(house: Protected): Promise<void> {
   const first = (await house.connect()).get('/first')
   const { response } = await house.holding.take('/first')
@@ -42,7 +42,7 @@ const boom = (): never => {
 }
 const later = async (): Promise<never> => boom()
 const withGetter = (name: string): object => Object.defineProperty({}, name, { get: boom })
-/** Everything that is done to it throws. */
+/** Throws on every access. */
 const hostile = new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom }) as never
 
 describe('onWarning', () => {
@@ -89,7 +89,7 @@ describe('criticality that returns a value which throws when it is read', () => 
       await serveTwo(house)
       assert.equal(house.warnings.length, 1)
       assert.match(house.warnings[0]!, /^the criticality function .*such requests count as 'critical'$/)
-      // The guard still stands.
+      // The guard still works.
       await serveTwo(house)
       assert.equal(house.guard.stats().admitted, 4)
     })

@@ -1,4 +1,4 @@
-/** HTTP/2 by its compatibility API: what is answered in the handler's place is answered without a warning of Node's. */
+/** HTTP/2 through its compatibility API: meltproof's own responses cause no warning of Node. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type http from 'node:http'
@@ -52,7 +52,7 @@ async function ask(session: ClientHttp2Session, headers: object, body?: Buffer):
   return { status: Number(head[':status']), headers: head, body: text }
 }
 
-/** Node tells of warnings on a later tick. */
+/** Node emits warnings on a later tick. */
 async function assertNoWarning(): Promise<void> {
   await turn()
   assert.deepEqual(warnings, [])
@@ -82,7 +82,7 @@ describe('over HTTP/2', () => {
 
     it(`${what} is answered 504 without a warning`, async () => {
       const { session } = await serve({ deadlineMs: 40 }, (_request, response) => {
-        // A proxy copies what it was told.
+        // A proxy copies headers from upstream.
         response.setHeader('x-request-id', '7')
       })
       const answer = await ask(session, headers, body)
@@ -172,7 +172,7 @@ describe('over HTTP/2', () => {
     const server = http2.createServer((_request, response) => response.end('ok'))
     const guard = protect(server, { lanes: 1, drainDelayMs: 0 })
     const session = await sessionWith(server)
-    // Its answer is never read, so for the client the stream is open.
+    // The client never reads the response, so its stream stays open.
     await once(session.request({ ':path': '/' }), 'response')
     assert.equal(await guard.drain(60_000), true)
   })

@@ -1,4 +1,4 @@
-/** The option `kind`: operations on one path share capacity as routes do. */
+/** The option `kind`: operations on one path share capacity like routes. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import http2 from 'node:http2'
@@ -19,16 +19,16 @@ const operationOf = (request: http.IncomingMessage): string | undefined =>
   request.headers['x-operation'] as string | undefined
 const kind = operationOf
 
-/** A word of letters for a number. */
+/** Encodes a number as a word of letters. */
 const word = (n: number): string => n.toString(16).replace(/\d/g, digit => 'qrstuvwxyz'[Number(digit)]!)
 const percent = (share: number): string => `${(100 * share).toFixed(0)} %`
 
-/** Of two places a heavy operation holds one for 40 ms, so 50 a second are served; the flood asks for 600. */
+/** A heavy operation holds one of two permits for 40 ms, so 50 a second are served. The flood sends 600. */
 const pool: Service = { holdsMs: request => (operationOf(request) === 'Report' ? 40 : 4) }
 const report = (): Asked => operation('Report')
 const viewer = (): Asked => operation('Viewer')
 
-describe('a cheap operation beside a heavy one on its path, sent at twelve times its capacity', () => {
+describe('a cheap operation next to a heavy one on its path, sent at twelve times its capacity', () => {
   it('keeps 90 % of its goodput with the option kind, which is called once per request', async () => {
     let asked = 0
     const counting = (request: http.IncomingMessage): string | undefined => {
@@ -52,7 +52,7 @@ describe('a cheap operation beside a heavy one on its path, sent at twelve times
     assert.ok(share < 0.6, percent(share))
   })
 
-  it('keeps 90 % on a path of its own if the kind function throws, with one warning', async () => {
+  it('keeps 90 % on a separate path if the kind function throws, with one warning', async () => {
     const warnings: string[] = []
     const share = await servedBeside(
       () => ({ path: '/reports' }),
@@ -70,7 +70,7 @@ describe('a cheap operation beside a heavy one on its path, sent at twelve times
   })
 })
 
-describe('over 80 % of an honest operation is served beside', () => {
+describe('over 80 % of an honest operation is served next to', () => {
   it('a flood of made-up names', async () => {
     const share = await servedBeside(n => operation(word(n * 7919)), viewer, { kind })
     assert.ok(share > 0.8, percent(share))

@@ -1,4 +1,6 @@
-/** What becomes of requests whose clients have left: nothing of ours keeps them, and what is gone has ended. */
+/**
+ * Requests whose clients have left: meltproof keeps none in memory, and permits are returned only when handlers end.
+ */
 import assert from 'node:assert/strict'
 import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import http2 from 'node:http2'
@@ -22,7 +24,7 @@ interface Served {
   readonly port: number
   /** Requests whose handlers have begun. */
   came(): number
-  /** How many of these the garbage collector has left, after it has had the time to leave `most`. */
+  /** How many of these are still in memory, after the garbage collector had time to leave only `most`. */
   inMemory(most: number): Promise<number>
 }
 
@@ -51,7 +53,7 @@ async function serve(
     guard?.close()
   })
   const inMemory = async (most: number): Promise<number> => {
-    // Connections close, and finalisers run, in later turns.
+    // Connections close and finalisers run in later turns.
     for (const untilMs = Date.now() + 60_000; ; ) {
       await sleep(50)
       collectGarbage()
@@ -62,7 +64,7 @@ async function serve(
   return { server, guard, port: (server.address() as { port: number }).port, came: () => came, inMemory }
 }
 
-/** Each comes, and leaves when its handler has begun or after a moment. */
+/** Each client sends a request, and leaves once its handler has begun or after a moment. */
 async function comeAndLeave(served: Served, protocol: Protocol, clients: number, send = GET): Promise<void> {
   const atOnce = 25
   for (let i = 0; i < clients; i += atOnce) {
@@ -111,7 +113,7 @@ describe('1,000 clients disconnect, and their handlers never answer', () => {
         assert.ok(served.came() >= 16 && inMemory <= 20, `${inMemory} of ${served.came()}`)
         if (served.guard === undefined) continue
         await nothingHeld(served)
-        // They and this test keep the loop busy. Requests that were not answered show nothing else.
+        // The clients and this test keep the loop busy. Requests without a response give no other evidence.
         assert.match(served.guard.explain(), /the event loop (has spare time|was never idle)/)
       }
     })
@@ -176,7 +178,7 @@ describe('a permit is kept after the client has disconnected', () => {
     },
   }
   const MANY = 64
-  /** How many may be presumed over (abandoned.ts) while a slow machine runs the test. */
+  /** How many may be treated as finished (abandoned.ts) while a slow machine runs the test. */
   const PRESUMED = 6
   for (const [name, handlerOf] of Object.entries(handlers)) {
     it(name, async t => {

@@ -1,4 +1,4 @@
-/** Requests that take far longer than others: a learned limit leaves them out, and a limit that was set counts them. */
+/** Requests that take far longer than others: a learned limit does not count them, and a fixed limit does. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
@@ -93,7 +93,7 @@ describe('requests that take far longer than others', () => {
   })
 })
 
-/** For two seconds 100/s that take 2 ms come, and 50/s that take 3 s. */
+/** For two seconds, sends 100/s that take 2 ms and 50/s that take 3 s. */
 async function shedOfQuick(
   t: TestContext,
   options?: ProtectOptions,

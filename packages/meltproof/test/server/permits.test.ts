@@ -1,4 +1,4 @@
-/** A permit comes back exactly once, whichever way its request ends. */
+/** A permit is returned exactly once, however its request ends. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it } from 'node:test'
@@ -67,6 +67,21 @@ describe('a permit is returned', () => {
     await empty(house)
   })
 
+  it('at the next request of its connection, when the app removes the listeners of its response', async () => {
+    const house = await openDoor(
+      (_request, response) => {
+        response.removeAllListeners('close')
+        response.end('served')
+      },
+      { limit: 1000 },
+    )
+    const client = await house.connect()
+    for (let i = 0; i < 10; i++) assert.equal((await client.get('/').answer()).body, 'served')
+    // Unlike stats(), this list does not look for requests that have ended.
+    assert.equal([...house.door.gate.permits.inService].length, 1)
+    assert.equal(house.door.stats().inflight, 0)
+  })
+
   it('only once, when a checkContinue listener emits the request itself', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
@@ -106,7 +121,7 @@ describe('a permit is returned', () => {
   })
 })
 
-/** The only request so far: a body of two bytes, of which the first has come. */
+/** Starts the first upload: a body of two bytes, of which the first has arrived. */
 async function uploading(house: DoorHouse): Promise<RawConnection> {
   const slow = await house.connect()
   slow.send('POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n1')
@@ -114,7 +129,7 @@ async function uploading(house: DoorHouse): Promise<RawConnection> {
   return slow
 }
 
-/** It gave its permit to another request, which holds it, and has sent all. */
+/** An upload that gave its permit to another request, which still holds it. The end of its body waits. */
 async function uploadWhoseEndWaits(house: DoorHouse, holding: Holding): Promise<{ slow: RawConnection } & Held> {
   const slow = await uploading(house)
   ;(await house.connect()).get('/other')
@@ -176,7 +191,7 @@ describe('a permit is returned early', () => {
           response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n')
         else response.end('served')
       },
-      // Less than any other answer must be silent.
+      // Shorter than the silence that any other response needs.
       { limit: 1, tuning: { maxWaitMs: 90 } },
     )
     const streams = []
@@ -248,7 +263,7 @@ describe('a permit is returned early', () => {
     const { slow, response } = await uploadWhoseEndWaits(house, holding)
     slow.destroy()
     await eventually('it waits no more', () => house.door.stats().queued === 0)
-    // It was in service.
+    // It was in service, so it does not count as left.
     assert.equal(house.door.stats().left, 0)
     response.end()
     await empty(house)
@@ -322,7 +337,7 @@ describe('a permit is returned early', () => {
     const house = await openDoor(
       (request, response) => {
         if (request.method !== 'POST') return holding.handler(request, response)
-        // 'readable' comes within the push of the end.
+        // 'readable' is emitted within the push of the end.
         request.on('readable', () => {
           while (request.read() !== null);
           if (request.complete && !response.writableEnded) {
@@ -413,7 +428,7 @@ describe('after thousands of requests', () => {
     const { admitted, shed } = house.door.stats()
     assert.ok(admitted > 100, `${admitted} admitted`)
     assert.ok(total(shed) > 100, JSON.stringify(shed))
-    // Four milliseconds are soon waited on a busy machine; what must not be is that no request is served any more.
+    // On a busy machine a request may exceed the wait of 4 ms and be shed, but some request must still be served.
     await eventually('a request is served', async () => {
       const client = await house.connect()
       const { body } = await client.get('/').answer()

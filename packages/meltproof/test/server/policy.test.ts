@@ -1,4 +1,4 @@
-/** What the operator says about single requests: exempt paths, readiness, criticality, a dry run; and draining. */
+/** The operator's policies for single requests: exempt paths, readiness, criticality, a dry run. Also draining. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -24,7 +24,7 @@ async function openProtected(options: ProtectOptions = {}): Promise<Protected> {
   return { ...(await listen(server)), guard, holding, warnings }
 }
 
-/** One in service and one waiting. */
+/** One request in service and one waiting. */
 async function fill(house: Protected): Promise<void> {
   ;(await house.connect()).get('/in-service')
   await house.holding.take('/in-service')
@@ -142,7 +142,7 @@ describe('drain()', () => {
 })
 
 describe('criticality', () => {
-  /** Answers who was served, in order, when all wait at once behind one in service. */
+  /** Returns the order of service when all requests wait behind one in service. */
   async function served(options: ProtectOptions, requests: readonly (readonly string[])[]): Promise<string[]> {
     const house = await openProtected(options)
     ;(await house.connect()).get('/first')
@@ -234,7 +234,7 @@ describe('a dry run', () => {
   })
 
   it('counts as many sheds as a real run: shadows hold permits for the time that handlers took', async () => {
-    // One at a time: the second has its turn within the longest wait, the others have not.
+    // One at a time: the second starts within the longest wait, the others do not.
     const serviceMs = 0.6 * STANDING_TUNING.maxWaitMs
     const server = http.createServer((_, response) => void setTimeout(() => response.end('served'), serviceMs))
     const guard = protect(server, { lanes: 1, limit: 1, dryRun: true })
@@ -291,7 +291,7 @@ describe('protect() rejects the options', () => {
 })
 
 describe('pressureOf(request)', () => {
-  it('is the pressure of the server the request came to, and 0 elsewhere', async () => {
+  it('is the pressure of the server that got the request, and 0 elsewhere', async () => {
     const house = await openProtected()
     await fill(house)
     const { request } = { request: { socket: { server: house.server } } }
@@ -326,7 +326,7 @@ describe('an HTTP/2 server', () => {
     const waiting = get('/wait')
     await eventually('it waits', () => guard.stats().queued === 1)
     assert.equal((await get('/ready')).status, 200)
-    // A client that gives up leaves the queue.
+    // A client that disconnects leaves the queue.
     const left = session.request({ ':path': '/leaves' })
     left.on('error', () => undefined)
     await eventually('two wait', () => guard.stats().queued === 2)

@@ -1,4 +1,4 @@
-/** protect() itself: what it refuses, what it hands back, and that close() undoes it. */
+/** protect() itself: what it rejects, what it returns, and that close() undoes it. */
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import http from 'node:http'

@@ -1,9 +1,9 @@
-/** A client that makes up paths does not take the share of other routes on a real server. */
+/** On a real server, a client that makes up paths does not take the share of other routes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { servedBeside } from './flood.ts'
 
-/** A word of letters for a number. */
+/** Encodes a number as a word of letters. */
 const word = (n: number): string => n.toString(16).replace(/\d/g, digit => 'qrstuvwxyz'[Number(digit)]!)
 
 const FLOODS: Readonly<Record<string, (n: number) => string>> = {
@@ -12,7 +12,7 @@ const FLOODS: Readonly<Record<string, (n: number) => string>> = {
   'deep random paths': n => `/${word(n)}/${word(n * 31)}/${word(n * 17)}`,
 }
 
-describe('over 80 % of an honest route is served beside a flood of', () => {
+describe('over 80 % of an honest route is served during a flood of', () => {
   for (const [name, path] of Object.entries(FLOODS)) {
     it(name, async () => {
       const share = await servedBeside(

@@ -1,4 +1,4 @@
-/** Streams of HTTP/2 that the app takes raw: they ask at the gate, wait, are shed and end their permits like any request. */
+/** Raw HTTP/2 streams pass the gate, wait, are shed and return their permits like any request. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type http from 'node:http'
@@ -38,7 +38,7 @@ async function sessionWith(server: Http2Server): Promise<ClientHttp2Session> {
   return session
 }
 
-/** The streams whose handlers have started, by path, which the test answers. */
+/** The streams whose handlers have started, by path. The test answers them. */
 class Started {
   readonly paths: string[] = []
   readonly #streams = new Map<string, ServerHttp2Stream>()
@@ -95,7 +95,7 @@ async function answerOf(stream: ClientHttp2Stream): Promise<Answered> {
   return { headers, endsAtHead: (flags & http2.constants.NGHTTP2_FLAG_END_STREAM) !== 0, body }
 }
 
-/** One in service, so that the next one waits, or is shed with `NOBODY_WAITS`. */
+/** One request in service, so that the next waits, or is shed with `NOBODY_WAITS`. */
 async function fill({ session, started, door }: House): Promise<ServerHttp2Stream> {
   ask(session, '/first')
   const first = await started.take('/first')
@@ -146,7 +146,7 @@ describe('a raw HTTP/2 stream', () => {
     const sent = once(client, 'finish')
     client.end('body')
     await eventually('it waits', () => house.door.stats().queued === 1)
-    // The server has read the trailers when it has answered a ping that was sent after them.
+    // The server has read the trailers once it has answered a ping that was sent after them.
     await sent
     await new Promise<void>((resolve, reject) => house.session.ping(error => (error ? reject(error) : resolve())))
     let sum: unknown

@@ -1,23 +1,23 @@
-/** A client that sends exact bytes and reads answers with a parser stricter than any real one. */
+/** A client that sends exact bytes and reads responses with a parser stricter than any real one. */
 import { once } from 'node:events'
 import net from 'node:net'
 import tls from 'node:tls'
 
 export interface Answer {
   readonly status: number
-  /** Names in lower case; a name that came twice is an error, except set-cookie. */
+  /** Names in lower case. A repeated name is an error, except set-cookie. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The exact bytes, latin-1. */
+  /** The exact bytes, as latin-1. */
   readonly raw: string
 }
 
-/** Longer than anything here takes; only ends a test that would hang. */
+/** Longer than anything here takes. It only ends a test that would hang. */
 const PATIENCE_MS = 15_000
 
 export class RawConnection {
   readonly socket: net.Socket
-  /** Resolves when the server has closed its side or reset it. */
+  /** Resolves when the server has closed or reset the connection. */
   readonly closed: Promise<void>
   #received = ''
   #isClosed = false
@@ -50,7 +50,7 @@ export class RawConnection {
     return new RawConnection(socket)
   }
 
-  /** Everything received and not yet taken. */
+  /** Everything received and not yet consumed. */
   get received(): string {
     return this.#received
   }
@@ -68,7 +68,7 @@ export class RawConnection {
     return this.send([`GET ${path} HTTP/1.1`, 'Host: test', ...headers, '', ''].join('\r\n'))
   }
 
-  /** The next whole answer; `method` is that of its request. Throws for bytes that are not one. */
+  /** Returns the next complete response. `method` is that of its request. Throws for invalid bytes. */
   async answer(method = 'GET'): Promise<Answer> {
     const answer = await this.#until(() => parseAnswer(this.#received, method, this.#isClosed))
     this.#received = this.#received.slice(answer.raw.length)
@@ -104,7 +104,7 @@ export class RawConnection {
 const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d) ([\x20-\x7e]*)$/
 const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/
 
-/** The first answer in `text`, or undefined when it is not all there yet. */
+/** Returns the first response in `text`, or undefined while it is incomplete. */
 export function parseAnswer(text: string, method: string, ended: boolean): Answer | undefined {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined

@@ -1,11 +1,11 @@
-/** The same bytes, sent to a bare server and to servers with a door, get the same bytes back. */
+/** A bare server and servers with a gate answer the same bytes with the same bytes. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { doorOn, type House, listen } from './harness.ts'
 
-/** Tells all it was given; paths ask for particular ways to answer. */
+/** Echoes the request. Some paths select particular kinds of responses. */
 function echo(request: http.IncomingMessage, response: http.ServerResponse): void {
   if (request.url === '/no-content') return void response.writeHead(204).end()
   if (request.url === '/early') return void response.end('early')
@@ -31,7 +31,7 @@ const end = `GET /end HTTP/1.1\r\n${host}Connection: close\r\n\r\n`
 const chunks = '5\r\nhello\r\n6;ext=1\r\n world\r\n0\r\n'
 const upgrade = `Connection: Upgrade\r\nUpgrade: x\r\n`
 
-/** Each ends in something that makes the server close, soon or after its idle timeout. */
+/** Each ends with something that makes the server close, at once or after its idle timeout. */
 const CONVERSATIONS: Record<string, string> = {
   'one request': end,
   'keep-alive': `GET /1 HTTP/1.1\r\n${host}X-Twice: a\r\nX-Twice: b\r\n\r\nGET /2 HTTP/1.1\r\n${host}\r\n${end}`,
@@ -66,13 +66,13 @@ const CONVERSATIONS: Record<string, string> = {
 }
 
 function server(): http.Server {
-  // Some of these conversations end only when the server tires of them (which ones, depends on Node).
+  // Some of these conversations end only with the server's idle timeout. Which ones depends on Node.
   const made = http.createServer({ keepAliveTimeout: 200, keepAliveTimeoutBuffer: 0 } as http.ServerOptions, echo)
   made.maxRequestsPerSocket = 8
   return made
 }
 
-/** Everything the server says, without its Date. */
+/** Everything the server sends, without its Date. */
 async function talk(house: House, bytes: string, piece: number): Promise<string> {
   const client = await house.connect()
   for (let at = 0; at < bytes.length && !client.isClosed; at += piece) {

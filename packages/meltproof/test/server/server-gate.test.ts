@@ -1,4 +1,4 @@
-/** The gate of a server, by what a server with one does; and what the closing of a response says. */
+/** The effects of the gate on a server, and what the close of a response shows about its handler. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { describe, it } from 'node:test'
@@ -19,7 +19,7 @@ const turn = (): Promise<void> => new Promise(resolve => setImmediate(() => setI
 
 interface House extends DoorHouse {
   readonly holding: Holding
-  /** Sends a request over a connection of its own. */
+  /** Sends a request on a new connection. */
   readonly come: (url: string) => Promise<RawConnection>
 }
 
@@ -30,7 +30,7 @@ async function house(options: DoorOptions = {}): Promise<House> {
   return { ...opened, holding, come: async url => (await opened.connect()).get(url) }
 }
 
-/** In service, and waiting. */
+/** Requests in service and waiting. */
 const counted = ({ door }: House): number[] => [door.stats().inflight, door.stats().queued]
 
 describe('the gate of a server', () => {

@@ -1,4 +1,7 @@
-/** A streaming answer keeps its permit while its handler works, and gives it back while it waits for its client or for events. */
+/**
+ * A streaming response keeps its permit while its handler works, and returns it while it waits for its client or for
+ * events.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
@@ -17,7 +20,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 interface Place {
   readonly door: RequestPath
-  /** Sends a GET; resolves with its answer's body, which is not read before `read()`. */
+  /** Sends a GET. Resolves with its body, which is not read before `read()`. */
   readonly get: (path: string) => Asked
 }
 
@@ -71,7 +74,7 @@ async function textOf(stream: Readable): Promise<string> {
   return text
 }
 
-/** Counts how many handlers are at work at once. */
+/** Counts the handlers at work at once. */
 class Work {
   now = 0
   most = 0
@@ -263,7 +266,7 @@ for (const protocol of PROTOCOLS) {
   })
 }
 
-/** Written at the pace of its client: 256 KiB and then 5 ms of work at a time. */
+/** Writes at the pace of its client: 256 KiB and then 5 ms of work at a time. */
 async function exported(response: ServerResponse, more: () => boolean): Promise<void> {
   while (more()) {
     if (!response.write(Buffer.alloc(256 << 10))) await once(response, 'drain')

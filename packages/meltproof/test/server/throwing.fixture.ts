@@ -1,6 +1,6 @@
 /**
- * An app whose handler throws, in a process of its own. Arguments: `bare`, `at-once` or `queued`; then `sync` or
- * `async`; then `caught` to survive by an uncaughtException listener. Prints what surfaced, one JSON line each.
+ * A child process whose handler throws. Arguments: `bare`, `at-once` or `queued`; then `sync` or `async`; then `caught`
+ * to survive through an uncaughtException listener. Prints what surfaced, one JSON line each.
  */
 import { once } from 'node:events'
 import http from 'node:http'
@@ -62,7 +62,7 @@ if (arm === 'queued') {
   await firstCame.promise
 }
 const failing = get('/fail')
-// With the door at a limit of one, the next is served only if the failing one gives its permit back.
+// With a limit of one, the next request is served only if the failing one returns its permit.
 await failed.promise
 failing.destroy()
 get('/fine').on('response', response => {

@@ -1,4 +1,4 @@
-/** A handler that throws does to the process what it does without a door. */
+/** A handler that throws has the same effect on the process as without meltproof. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'

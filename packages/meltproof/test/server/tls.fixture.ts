@@ -1,4 +1,4 @@
-/** A self-signed certificate for localhost, for tests only; valid until 2125. */
+/** A self-signed certificate for localhost, only for tests, valid until 2125. */
 export const CERTIFICATE: { readonly key: string; readonly cert: string } = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgLEKJEMzg1KMW3mRZ

@@ -1,4 +1,7 @@
-/** Requests that wait: served when a permit comes free, as if they had just arrived; gone when their client is. */
+/**
+ * Waiting requests: served when a permit is free, as if they had just arrived, and dropped when their client
+ * disconnects.
+ */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
@@ -9,7 +12,7 @@ import { protect } from '../../src/index.ts'
 import { block } from '../block.ts'
 import { eventually, Holding, openDoor } from './harness.ts'
 
-/** One request in service, so that whatever comes next waits. */
+/** One request in service, so that the next one waits. */
 async function occupied(options: Parameters<typeof openDoor>[1] = {}) {
   const holding = new Holding()
   const house = await openDoor(holding.handler, options)
@@ -19,7 +22,7 @@ async function occupied(options: Parameters<typeof openDoor>[1] = {}) {
 }
 
 describe('a request that waits', () => {
-  it('is served when a permit comes free', async () => {
+  it('is served when a permit is free', async () => {
     const house = await occupied()
     const client = (await house.connect()).get('/waits')
     await eventually('it waits', () => house.door.stats().queued === 1)

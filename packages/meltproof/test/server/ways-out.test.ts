@@ -1,4 +1,7 @@
-/** Whatever a client does to end the permit of a handler that works on: no more work than twice the limit, and none leaks. */
+/**
+ * Whatever a client does to end the permit of a handler that keeps working, at most twice the limit of handlers work,
+ * and no permit leaks.
+ */
 import assert from 'node:assert/strict'
 import type { Server } from 'node:http'
 import { describe, it } from 'node:test'
@@ -19,7 +22,7 @@ import {
 
 const LIMIT = 16
 const CLIENTS = 48
-/** A client who waits for a permit leaves after this long, ms. */
+/** A client that waits for a permit leaves after this time, ms. */
 const PATIENCE_MS = 15
 
 interface Case {
@@ -35,7 +38,7 @@ const CASES: readonly Case[] = PROTOCOLS.flatMap(protocol => {
   return fit.map(way => ({ protocol, name: `${protocol}: ${way.name}`, way }))
 })
 
-/** Handlers wait until the test lets them go on. */
+/** Handlers wait until the test lets them continue. */
 class Dependency {
   came = 0
   working = 0
@@ -100,7 +103,9 @@ describe('however clients leave, at most twice the limit of handlers work', { co
   }
 })
 
-/** A client whose handler works: on a slow machine Node's time may be up before. */
+/**
+ * A client whose handler works. On a slow machine Node's timeout may end the request before, and then it is repeated.
+ */
 async function begun({ protocol, way }: Case, port: number, dependency: Dependency): Promise<Visit> {
   for (;;) {
     const client = await visit(protocol, way, port)

@@ -1,6 +1,6 @@
 /**
- * The ways in which a client can end a response, or make Node end it, while its handler works: for the tests and for
- * bench/handlers-at-work.ts. Nothing here knows meltproof.
+ * The ways in which a client can end a response, or make Node end it, while its handler works. Used by the tests and
+ * bench/handlers-at-work.ts. Knows nothing of meltproof.
  */
 import http, { type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import http2, { type ServerHttp2Stream } from 'node:http2'
@@ -13,32 +13,32 @@ import { CERTIFICATE } from './tls.fixture.ts'
 export const PROTOCOLS = ['http', 'https', 'http2', 'raw streams'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 
-/** What the handler does while its dependency works for it. */
+/** How the handler behaves before its dependency answers. */
 export interface Work {
-  /** It writes the head of its answer first. */
+  /** It writes the head of its response first. */
   readonly headFirst?: boolean
-  /** It lets the body of its request flow, and does not wait for it. */
+  /** It lets the request body flow, without waiting for it. */
   readonly resumes?: boolean
 }
 
 export interface WayOut {
   readonly name: string
   readonly work?: Work
-  /** Of the server. */
+  /** Options of the server. */
   readonly options?: http.ServerOptions & { readonly idleMs?: number }
   readonly upgrades?: boolean
-  /** The client is answered after all. */
+  /** The client still gets a response. */
   readonly answered?: boolean
 }
 
-/** Over HTTP/1: what is sent, and what follows once the handler works. */
+/** Over HTTP/1: the bytes to send, and the way out once the handler works. */
 export interface Http1Way extends WayOut {
   readonly send: string
   readonly go?: (socket: net.Socket, server: Server) => void
   readonly secure?: boolean
 }
 
-/** Over HTTP/2: what becomes of a stream once the handler works. */
+/** Over HTTP/2: the way out of a stream once the handler works. */
 export interface Http2Way extends WayOut {
   readonly body?: 'half'
   readonly go?: (stream: http2.ClientHttp2Stream, session: http2.ClientHttp2Session, socket: net.Socket) => void
@@ -142,7 +142,7 @@ function below(socket: net.Socket & { [BELOW]?: net.Socket }): net.Socket {
 
 export type WorkingServer = Server | http2.Http2Server
 
-/** A server whose handlers call `work` and then answer. It does not listen yet. */
+/** Creates a server whose handlers call `work` and then respond. It does not listen yet. */
 export function serverFor(protocol: Protocol, way: WayOut, work: () => Promise<unknown>): WorkingServer {
   const { idleMs = 0, ...options } = way.options ?? {}
   const server = make(protocol, options, way, work)
@@ -181,13 +181,13 @@ function make(protocol: Protocol, options: http.ServerOptions, way: WayOut, work
     handler(request, response as never)) as Compat)
 }
 
-/** A client who has asked. */
+/** A client that has sent its request. */
 export interface Visit {
   /** Takes the way out. */
   go(server: WorkingServer): void
-  /** All that it has received. */
+  /** Everything that it has received. */
   received(): string
-  /** Its connection, or its stream, has closed. */
+  /** Resolves when its connection or stream has closed. */
   readonly closed: Promise<void>
   leave(): void
 }

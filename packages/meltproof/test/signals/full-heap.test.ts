@@ -1,4 +1,4 @@
-/** A server whose cache fills most of the heap for good, protected and bare. */
+/** A server whose cache permanently fills most of the heap, protected and unprotected. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { it } from 'node:test'

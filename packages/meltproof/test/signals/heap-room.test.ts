@@ -1,4 +1,4 @@
-/** The heap as a reason to shed: hysteresis, and the real collector of a process whose heap is nearly full. */
+/** The heap as a reason to shed: hysteresis, and the real collector in a process whose heap is nearly full. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
@@ -12,7 +12,7 @@ describe('the limit of the old generation', () => {
     assert.equal(oldSpaceLimit(flags, 500 * MB, 24), 200 * MB)
   })
   it('is the heap limit without the young generation if there is no flag', () => {
-    // As Node 22, 24 and 26 report it in containers of 1, 2, 4 and 16 GB.
+    // Values that Node 22, 24 and 26 report in containers of 1, 2, 4 and 16 GB.
     const limits = { 22: [524, 1048, 2096, 4144], 24: [560, 1120, 2240, 4288], 26: [536, 1072, 2144, 4192] }
     for (const [major, heaps] of Object.entries(limits)) {
       assert.deepEqual(

@@ -6,10 +6,10 @@ import { now } from '../../src/clock.ts'
 import { isBeating, stalledBetween, stallsBetween, watchDelays } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
 
-/** Goes on right behind the next beat: on a busy machine a stall may be on already at any other moment. */
+/** Resolves just after the next beat. At any other time a busy machine may already be in a stall. */
 function nextBeat(): Promise<number> {
   return new Promise(resolve => {
-    // The heartbeat keeps no process alive.
+    // The heartbeat does not keep the process alive.
     const alive = setInterval(() => undefined, 1000)
     const unwatch = watchDelays(() => {
       clearInterval(alive)

@@ -1,4 +1,4 @@
-/** Which cgroup is found in recorded trees, and what is made of one that can not be read. */
+/** Finds the cgroup in recorded trees, and reports one that cannot be read. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { findMemoryGroup, reclaimableBytes } from '../../src/signals/memory-group.ts'
@@ -11,7 +11,7 @@ const V1_MOUNT = '31 23 0:27 / /sys/fs/cgroup/memory rw,nosuid - cgroup cgroup r
 const V2_MOUNT = '30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate'
 const CPU_MOUNT = '32 23 0:28 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct'
 
-/** A tree of files; an Error is thrown in the place of the text. */
+/** A tree of files. An Error is thrown instead of returning text. */
 function tree(files: Readonly<Record<string, string | Error>>): (path: string) => string {
   return path => {
     const text = files[path]

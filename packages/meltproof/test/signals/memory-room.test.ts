@@ -1,4 +1,4 @@
-/** Which requests are refused while memory fills, for how long, and which are not. */
+/** Which requests are refused while memory fills, and for how long. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MemoryRoom } from '../../src/signals/memory-room.ts'
@@ -74,14 +74,36 @@ describe('MemoryRoom', () => {
     assert.equal(filling.refuses({ all: 100, bodies: 100 }).body, true)
   })
 
-  it('refuses no request for a cache that was filled before any request came', () => {
+  it('refuses no request of a busy service whose memory stays as it is', () => {
+    const filling = new Filling()
+    for (let used = 60; used <= 225; used += 1) filling.at(used, { all: 5, bodies: 0 }, { forMs: 200 })
+    filling.at(225, { all: 5, bodies: 0 }, { forMs: 11_000 })
+    assert.deepEqual(filling.refuses({ all: 40, bodies: 0 }), NEITHER)
+    assert.equal(filling.room.mayRefuse, false)
+    // What requests add from then on counts as theirs.
+    for (let used = 226; used <= 240; used += 1) filling.at(used, { all: 40, bodies: 0 }, { forMs: 100 })
+    assert.equal(filling.refuses({ all: 40, bodies: 0 }).none, true)
+  })
+
+  it('admits regular bursts again while usage stays flat', () => {
+    const filling = new Filling()
+    for (let used = 60; used <= 225; used += 1) filling.at(used, { all: 5, bodies: 0 }, { forMs: 200 })
+    assert.equal(filling.refuses({ all: 40, bodies: 0 }).none, true)
+    for (let burst = 0; burst < 12; burst++) {
+      filling.at(225, { all: 5, bodies: 0 }, { forMs: 2000 })
+      filling.refuses({ all: 40, bodies: 0 })
+    }
+    assert.equal(filling.refuses({ all: 39, bodies: 0 }).none, false)
+  })
+
+  it('refuses no request for a cache that was filled before any request arrived', () => {
     const filling = new Filling().at(200, { all: 0, bodies: 0 }, { forMs: 6000 })
     assert.deepEqual(filling.refuses({ all: 1, bodies: 1 }), NEITHER)
     filling.at(200, { all: 10, bodies: 10 }, { forMs: 1000 }).at(205, { all: 10, bodies: 10 }, { forMs: 1000 })
     assert.deepEqual(filling.refuses({ all: 20, bodies: 20 }), NEITHER)
   })
 
-  it('begins with the most that were lately in service, not with the number at one moment', () => {
+  it('begins with the most recently in service, not with the number at one moment', () => {
     const filling = new Filling()
     for (let used = 60; used < 191; used++) filling.at(used, { all: 20, bodies: 20 }, { forMs: 400 })
     filling.at(192, { all: 2, bodies: 2 }, { forMs: 400 })

@@ -1,4 +1,4 @@
-/** A cgroup whose files are read, cannot be read, or cannot be read any more. The cgroup is a folder of this test. */
+/** A cgroup whose files can be read, cannot be read, or can no longer be read. The cgroup is a folder of this test. */
 import assert from 'node:assert/strict'
 import fs, { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -25,7 +25,7 @@ after(() => {
 
 const write = (name: string, text: string): void => writeFileSync(join(group, name), text)
 
-/** What a process says when it has asked ten times whether to shed. */
+/** The warnings of a process after ten checks for memory. */
 async function warningsOf(act: (memory: Memory) => void): Promise<string[]> {
   const warnings: string[] = []
   const onWarning = ({ message }: Error): void => void warnings.push(message)
@@ -58,7 +58,7 @@ it('a cgroup whose use can no longer be read causes one warning', async () => {
 
 for (const file of ['memory.current', 'memory.max']) {
   it(`a cgroup whose ${file} cannot be read causes one warning`, async () => {
-    // Root may read any file, but not a folder as a file.
+    // Root can read any file, but not a folder as a file.
     rmSync(join(group, file))
     mkdirSync(join(group, file))
     const warnings = await warningsOf(() => undefined)

@@ -1,4 +1,7 @@
-/** A protected server that holds each body for three seconds: sends its port, then why it shed in answer to a message. */
+/**
+ * A protected server that holds each body for three seconds. Sends its port, and answers a message with its memory
+ * sheds.
+ */
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,9 +16,9 @@ const server = http.createServer((request, response) => {
     })
     .catch(() => response.destroy())
 })
-// Only memory is to shed here, as far as that can be had: the machine may be busy.
+// The high limit leaves sheds to memory, as far as a busy machine allows.
 const guard = protect(server, { limit: 10_000 })
-/** What the last shed of another reason would hide. */
+/** Kept, because later sheds for other reasons would replace this text. */
 let memoryText = ''
 setInterval(() => {
   const text = guard.explain()

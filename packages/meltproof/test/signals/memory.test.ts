@@ -1,4 +1,4 @@
-/** A real memory cgroup, which needs root: bodies that would fill it, and a page cache that does. */
+/** A real memory cgroup, which needs root, filled by request bodies and by the page cache. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ const folder = join(isV1 ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup', `meltproo
 const scratch = mkdtempSync(join(tmpdir(), 'meltproof-memory-'))
 const started: ChildProcess[] = []
 
-/** Undefined, or why no group can be made here. */
+/** Returns undefined, or why no group can be created here. */
 function makeGroup(): string | undefined {
   try {
     mkdirSync(folder)
@@ -57,7 +57,7 @@ async function startServer(): Promise<{ server: ChildProcess; port: number; warn
   return { server, port, warnings }
 }
 
-/** Another process of the group, which takes memory until processes hold all but this much of the limit. */
+/** Starts another process in the group that allocates memory until only this much of the limit is free. */
 async function fillAllBut(leftMb: number): Promise<void> {
   const script = `
     const { readFileSync } = require('node:fs')
@@ -72,7 +72,7 @@ async function fillAllBut(leftMb: number): Promise<void> {
   await once(other, 'message')
 }
 
-/** The status of its answer; undefined without one. */
+/** Returns the status of the response, or undefined without one. */
 function post(port: number, bytes: number): Promise<number | undefined> {
   return new Promise(resolve => {
     let status: number | undefined

@@ -5,7 +5,7 @@ import { StallLedger } from '../../src/signals/stall-ledger.ts'
 
 const CAPACITY = 64
 
-/** A ledger fed by a loop that is idle but for these stalls, until `untilMs`. */
+/** Feeds a ledger until `untilMs` from a loop that is idle except for these stalls. */
 function fed(stalls: readonly (readonly [fromMs: number, toMs: number])[], untilMs: number): StallLedger {
   const ledger = new StallLedger(CAPACITY)
   ledger.start(0, 0)
@@ -26,7 +26,7 @@ test('a loop that turns has no stalls', () => {
   assert.deepEqual(ledger.stallsBetween(0, 1000), [])
 })
 
-test('a stall has its exact beginning, although beats come every 10 ms', () => {
+test('a stall has its exact beginning, although there is a beat only every 10 ms', () => {
   const ledger = fed([[103, 406]], 1000)
   assert.deepEqual(ledger.stallsBetween(0, 1000), [{ fromMs: 103, toMs: 406 }])
   assert.equal(ledger.stalledBetween(0, 1000), 303)
@@ -51,10 +51,10 @@ test('lainSince() is the beginning of the stall for data read right after it, an
   assert.equal(ledger.lainSince(417), 103)
   assert.equal(ledger.lainSince(419), 419)
   assert.equal(fed([], 200).lainSince(90), 90)
-  // In between the loop had looked.
+  // The loop polled between the two stalls.
   const two = [[103, 203] as const, [210, 300] as const]
   assert.equal(fed(two, 310).lainSince(305), 210)
-  // Still on: as long as the loop has not been idle.
+  // The stall still lasts, so it began when the loop was last idle.
   assert.equal(fed([[500, 800]], 505).lainSince(700, 500), 500)
 })
 
@@ -76,7 +76,7 @@ test('a stall that still lasts counts up to the time of the query', () => {
   assert.equal(ledger.overdue(700), true)
   assert.equal(ledger.stalledBetween(0, 700, 500), 200)
   assert.equal(ledger.stalledBetween(650, 700, 500), 50)
-  // Without the idle time it began when the next beat was due.
+  // Without the idle time, the stall counts from when the next beat was due.
   assert.equal(ledger.stalledBetween(0, 700), 190)
   assert.deepEqual(ledger.stallsBetween(0, 700), [])
 })
@@ -113,7 +113,7 @@ test('property: agrees with a plain sum over any stalls and any interval', () =>
       })
       const ledger = fed(stalls, at + 100)
       const [from, to] = [Math.min(a, b), Math.max(a, b)]
-      // Compared on intervals that end where beats have come.
+      // Intervals end at a beat.
       const end = Math.min(to, at)
       const expected = stalls.reduce((sum, [f, t]) => sum + Math.max(0, Math.min(t, end) - Math.max(f, from)), 0)
       const found = ledger.stallsBetween(from, end)

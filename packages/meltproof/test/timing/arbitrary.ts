@@ -1,4 +1,4 @@
-/** Random but possible histories of a call: what really happened, and what a process could have seen of it. */
+/** Random but possible histories of a call: the real events, and what a process could have observed of them. */
 import fc from 'fast-check'
 import type { CallFacts } from '../../src/timing/call-timeline.ts'
 import type { Interval } from '../../src/timing/intervals.ts'
@@ -29,13 +29,13 @@ export const facts: fc.Arbitrary<CallFacts> = fc.record({
 })
 
 /**
- * A dependency that takes `tookMs` plus `wayMs` of network; our loop stalls as given and sees the answer when it is
- * over. This is the truth the estimate is held against.
+ * A dependency that takes `tookMs` plus `wayMs` of network. The loop stalls as given and sees the response after its
+ * stall. Estimates are compared with these true times.
  */
 export const histories: fc.Arbitrary<{ tookMs: number; wayMs: number; facts: CallFacts }> = fc
   .record({ tookMs: ms(400), wayMs: ms(100), stalls, claims: fc.boolean() })
   .map(({ tookMs, wayMs, stalls: all, claims }) => {
-    // Whoever calls is running, so no stall is on at that moment.
+    // The caller is running, so no stall lasts at that moment.
     const around = all.filter(stall => stall.fromMs > 1000)
     const cameAtMs = 1000 + tookMs + wayMs
     const during = around.find(stall => stall.fromMs <= cameAtMs && stall.toMs > cameAtMs)

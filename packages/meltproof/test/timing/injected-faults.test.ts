@@ -1,6 +1,6 @@
 /**
- * The short form of bench/verdicts.ts, on numbers alone: calls of which is known who was slow, learned from as the
- * tracker does and judged. Never two at once, and no clock.
+ * The short form of bench/verdicts.ts, without a clock: calls whose slow part is known are judged like the tracker
+ * does, one at a time.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,13 +13,13 @@ interface Fault {
   readonly route?: string
   readonly tookMs: number
   readonly queuedMs?: number
-  /** After the call began. */
+  /** Times after the start of the call. */
   readonly stall?: { readonly atMs: number; readonly forMs: number }
-  /** Undefined for one that is as usual. */
+  /** Undefined for a call of usual duration. */
   readonly truth?: Verdict
 }
 
-/** How many of those with a truth are judged right. */
+/** Counts the right verdicts among calls with a known truth. */
 function right(faults: readonly Fault[]): number {
   const usual = new UsualTimes()
   let count = 0
@@ -50,7 +50,7 @@ function right(faults: readonly Fault[]): number {
 const ms = (min: number, max: number): fc.Arbitrary<number> => fc.double({ min, max, noNaN: true })
 const hundred = (fault: fc.Arbitrary<Fault>): Fault[] => fc.sample(fault, { numRuns: 100, seed: 14 })
 
-/** The loop is stalled for three times what the call takes and more, from within the call on. */
+/** The loop stalls during the call, for at least three times its duration. */
 const stalled = (tookMs: fc.Arbitrary<number>, route?: string): fc.Arbitrary<Fault> =>
   fc.tuple(tookMs, ms(0, 0.8), ms(3, 15)).map(([took, at, times]) => ({
     ...(route === undefined ? {} : { route }),

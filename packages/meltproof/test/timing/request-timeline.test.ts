@@ -137,7 +137,7 @@ test('a stall during a slow call counts as dependency, without a call as loop, i
   assert.equal(own.stalledMs, 0)
 })
 
-test('waiting at the gate is queue time, and a stall meanwhile is loop time', () => {
+test('waiting at the gate is queue time, and a stall during the wait is loop time', () => {
   const waited = (around: Interval[]): RequestTimeline =>
     request(() => undefined, 1410, around, new RequestTimes(1000, 1400))
   assert.deepEqual([waited([]).queuedMs, waited([]).verdict], [400, 'self'])

@@ -29,7 +29,7 @@ test('each route has its own usual time, and a rare route has that of similar ro
   assert.equal(usual.of('a', '/never', 2, 900), 500)
 })
 
-test('the peer that was not called for longest is forgotten first', () => {
+test('the least recently called peer is forgotten first', () => {
   const usual = new UsualTimes()
   usual.note('old', undefined, 1)
   usual.note('kept', undefined, 2)

@@ -27,7 +27,7 @@ test('property: the verdict does not depend on the unit, and more of the same pa
       const verdict = verdictOf(given)
       const scaled = Object.fromEntries(Object.entries(given).map(([part, ms]) => [part, ms * factor]))
       const most = Math.max(...Object.values(given))
-      // Numbers lose their last digits when scaled: two that differ in those may come to be equal.
+      // Scaling rounds numbers, so two that differ in their last digits may become equal.
       assert.ok(given[`${verdictOf(scaled as unknown as Shares)}Ms`] >= most * (1 - 1e-9) - 1e-3)
       assert.equal(verdictOf({ ...given, [`${verdict}Ms`]: most + 1 }), verdict)
     }),

@@ -8,7 +8,7 @@ import { quietly, type Watching } from './watching.ts'
 type Method = (this: never, ...args: never[]) => unknown
 type Methods = Record<string, Method>
 
-/** A pool sends the query once it has a connection: by then the stack no longer names the caller. */
+/** A pool sends the query only once it has a connection, when the stack no longer names the caller. */
 const caller = new AsyncLocalStorage<Site>()
 
 const PG = ['pg', 'pg-pool']

@@ -1,4 +1,7 @@
-/** Runs inside the audited process: writes observations to a file in MELTLAB_AUDIT, where `phase` says of what. */
+/**
+ * Runs inside the audited process: writes observations to a file in the folder MELTLAB_AUDIT, and reads the phase
+ * there.
+ */
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

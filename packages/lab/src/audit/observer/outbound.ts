@@ -18,7 +18,7 @@ function watchFetch(tallies: Tallies, watching: Watching): void {
     if (watching.on) {
       quietly(() => {
         const [input, init] = args
-        // A Request may carry a signal that is not visible here, and a custom dispatcher may have limits of its own.
+        // A Request may carry a signal that is not visible here, and a custom dispatcher may have its own limits.
         const unknown = input instanceof Request || (init as { dispatcher?: unknown } | undefined)?.dispatcher
         if (init?.signal || unknown || meltproofBounds() || dispatcherBounds()) return
         tallies.add('fetch-unbounded', new URL(String(input)).origin, callSite().where)
@@ -114,7 +114,10 @@ interface Stretch {
   readonly calls: Open[]
 }
 
-/** Which requests a signal ends: Node does not store it, but the code that makes the request also listens to it. */
+/**
+ * Finds the requests that a signal ends. Node does not store the signal, but the code that makes the request also adds
+ * the signal's listener.
+ */
 function watchSignals(watching: Watching): (call: Open) => void {
   let stretch: Stretch | undefined
   const current = (): Stretch => {

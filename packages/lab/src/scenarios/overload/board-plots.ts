@@ -22,7 +22,7 @@ export function againstP99(board: Board): PointsPlot {
   }
 }
 
-/** What is still served at each load, on a logarithmic axis, with the curve that no server can beat. */
+/** The share that is still served at each load, on a logarithmic axis, with the curve that no server can beat. */
 export function keptPlot(board: Board): LinesPlot {
   const loads = loadsOf(board)
   return {

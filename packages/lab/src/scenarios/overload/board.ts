@@ -1,4 +1,4 @@
-/** What a workload adds to the page of the scoreboard: its rows in each table, and its finding. Pure. */
+/** The part of a workload on the page of the scoreboard: its rows in each table, and its finding. Pure. */
 import type { Row } from '../../melt/measured.ts'
 import { formatMs, formatMultiple, formatPercent } from '../../report/format.ts'
 import type { Table } from '../../report/result.ts'
@@ -9,7 +9,7 @@ export interface Board {
   readonly what: string
   /** The rows of the route that counts. */
   readonly rows: readonly Row[]
-  /** Goodput as a share of what it is compared with, 0..1. */
+  /** Goodput as a share of its reference, 0..1. */
   readonly kept: (row: Row) => number
   /** The rows at the load at which nothing should be shed; empty without such a load. */
   readonly below: readonly Row[]
@@ -47,7 +47,7 @@ const p99Of = ({ admittedMs: { p99 } }: Row): string => (p99 === null ? 'none' :
 export const shedShare = ({ offered, shed }: Pick<Row, 'offered' | 'shed'>): string =>
   offered === 0 ? DASH : `${((100 * shed) / offered).toFixed(2)} %`
 
-/** The best arm first; those that kept nothing are counted together. */
+/** Names the best arm first, and counts the arms that kept nothing. */
 export function findingOf(board: Board): string {
   const load = shownLoads(board)[0]!
   const rows = board.rows

@@ -1,4 +1,4 @@
-/** The results of a workload of the scoreboard: melt's figures beside the ideal, and what a second route kept. Pure. */
+/** The results of a workload of the scoreboard: melt's figures, the ideal, and the share a second route kept. Pure. */
 import type { MeltMeasured, Row } from '../../melt/measured.ts'
 import { standings } from '../../melt/standings.ts'
 import { isUnderLoad, rowsOf } from '../../melt/summary.ts'

@@ -23,7 +23,7 @@ export interface Workload extends LoadShape {
   readonly available?: number
   /** A shed takes this multiple of its CPU time, and so does the work. @default 1 */
   readonly slowdown?: number
-  /** For each arm with more goodput and a lower p99 than meltproof in a published row: the reason. The key is its name. */
+  /** By the arm's name: why it has more goodput and a lower p99 than meltproof in a published row. */
   readonly ahead?: Readonly<Record<string, string>>
 }
 

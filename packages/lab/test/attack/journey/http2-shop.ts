@@ -1,4 +1,4 @@
-/** A server of HTTP/2 whose second answer needs what the first one said. */
+/** A server over HTTP/2 whose second request needs a value from the first answer. */
 import { once } from 'node:events'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** What can be wrong with a journey's file is found before anything is sent, with its step and field. */
+/** Faults in a journey file are found before anything is sent, and reported with their step and field. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parseJourney } from '../../../src/attack/journey-file.ts'

@@ -1,4 +1,4 @@
-/** `meltlab attack --journey`, the real command against a real shop; the file is that of docs/journeys.md. */
+/** `meltlab attack --journey`: the real command against a real shop, with the file of docs/journeys.md. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -42,7 +42,7 @@ describe('a journey', () => {
         targets.map(each => each.scheduled),
         [100, 100, 100],
       )
-      // Think times are part of a journey, and of no request.
+      // Think times are part of a journey, but not of a request.
       assert.ok(journeys!.durationMs.p50! >= 150, `${journeys!.durationMs.p50}`)
       const [first, ...later] = targets.map(({ latencyMs }) => latencyMs.p50!)
       for (const [at, p50] of later.entries()) assert.ok(p50 < first! + 25 * (at + 1), `${p50}, the first ${first}`)

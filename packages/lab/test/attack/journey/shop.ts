@@ -1,11 +1,11 @@
-/** A shop that a journey goes through: what a later request needs is in the answer to an earlier one. */
+/** A shop for journeys: later requests need values from earlier answers. */
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface Shop {
   readonly origin: string
-  /** Requests that did not bring what the answer before had given. */
+  /** Requests without the value from the answer before. */
   readonly strangers: string[]
   /** Users who paid. */
   readonly paid: string[]
@@ -13,7 +13,7 @@ export interface Shop {
 }
 
 export interface ShopOptions {
-  /** Of these users (by number) the log-in answers without a token. */
+  /** For these users (by number) the login answers without a token. */
   readonly tokenless?: (user: number) => boolean
   readonly delayMs?: number
 }

@@ -1,4 +1,4 @@
-/** Express, CommonJS, with meltproof/register as npm start loads it: everything has a bound. */
+/** Express in CommonJS, started by npm start with meltproof/register. Every call has a bound. */
 const http = require('node:http')
 const express = require('express')
 const { Pool } = require('pg')
@@ -28,7 +28,7 @@ app.get('/signal', (_request, response, next) => {
   const options = { signal: AbortSignal.timeout(2000) }
   http.get(process.env.BACKEND, options, answer => answer.pipe(response)).on('error', next)
 })
-// As node-fetch does.
+// Like node-fetch.
 app.get('/listener', (_request, response, next) => {
   const request = http.get(process.env.BACKEND, answer => answer.pipe(response)).on('error', next)
   AbortSignal.timeout(2000).addEventListener('abort', () => request.destroy(new Error('too slow')))

@@ -1,4 +1,4 @@
-/** Fastify, TypeScript, ES modules; the bounds of its calls come from meltproof, and its log waits for nobody. */
+/** Fastify in TypeScript and ES modules. meltproof bounds its calls, and its log does not block. */
 import { fastify } from 'fastify'
 import { install } from 'meltproof/outbound'
 import { bound } from 'meltproof/mysql2'

@@ -1,4 +1,4 @@
-/** Five routes that each hold the event loop for 200 ms, one that logs, and all others are quiet. */
+/** Five routes each hold the event loop for 200 ms, and one logs. All others are quiet. */
 import http from 'node:http'
 
 const routes = {

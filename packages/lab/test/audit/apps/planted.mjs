@@ -1,4 +1,4 @@
-/** Everything that melts a service, one path each. PG_PORT and MYSQL_PORT name the databases, BACKEND the dependency. */
+/** Every cause that melts a service, with one path each. PG_PORT, MYSQL_PORT and BACKEND name the dependencies. */
 import { pbkdf2Sync } from 'node:crypto'
 import http from 'node:http'
 import mysql from 'mysql2/promise'
@@ -26,7 +26,7 @@ function get(url, options) {
     const request = http.get(url, options, response => response.resume().once('end', resolve))
     request.once('error', reject)
     request.once('timeout', () => request.destroy(new Error('too slow')))
-    if (!options.timeout) request.setTimeout(0) // as axios does where it was given none
+    if (!options.timeout) request.setTimeout(0) // like axios without a timeout
   })
 }
 
@@ -34,7 +34,7 @@ async function loadUser() {
   return (await pool.query('select 1')).rows
 }
 
-/** Its connection is one that another caller gives back. */
+/** Most of its queries wait for a connection that another query releases. */
 async function loadFriends() {
   return (await Promise.all(Array.from({ length: 15 }, () => pool.query('select 2')))).length
 }

@@ -1,4 +1,4 @@
-/** On SIGTERM it takes no more requests, gives the answers it owes, and has something to finish for a while. */
+/** On SIGTERM, it accepts no more requests, sends its pending answers, and works for a while longer. */
 import http from 'node:http'
 
 const server = http.createServer((_request, response) => setTimeout(() => response.end('done'), 500))

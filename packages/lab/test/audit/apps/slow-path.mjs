@@ -1,4 +1,4 @@
-/** One path takes four seconds for a while, once it has warmed up: too long for five requests of it, one at a time. */
+/** After its warm-up, one path takes four seconds for a while: too long for five sequential requests. */
 import http from 'node:http'
 
 let asked = 0

@@ -1,4 +1,4 @@
-/** Every request asks the dependency that DB names, on one connection, and is answered when that has answered a line. */
+/** Every request sends a line to the dependency in DB, on one connection, and is answered when a line comes back. */
 import http from 'node:http'
 import net from 'node:net'
 

@@ -1,3 +1,3 @@
-/** Ends at once with a word on stderr. */
+/** Ends at once with a message on stderr. */
 console.error('config.json is missing')
 process.exitCode = 3

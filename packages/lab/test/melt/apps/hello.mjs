@@ -1,4 +1,4 @@
-/** Answers at once; also listens on a second port that answers 404, as a metrics port would. */
+/** Answers at once. Also listens on a second port that answers 404, like a metrics port. */
 import http from 'node:http'
 
 http.createServer((_request, response) => response.end('hello')).listen(0)

@@ -1,4 +1,4 @@
-/** 200/s, with TLS only and a certificate that signs itself; ends as it should on SIGTERM. */
+/** Serves 200/s, with TLS only and a self-signed certificate. Ends on SIGTERM. */
 import https from 'node:https'
 import { SELF_SIGNED } from '../../load/certificates.ts'
 import { poolOf } from './pool-of.mjs'

@@ -1,4 +1,4 @@
-/** Starts the server in a grandchild, as npm scripts do, one of them in a session of its own. */
+/** Starts the server in a grandchild, like npm scripts. Also starts a detached process in its own session. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

@@ -1,3 +1,3 @@
-/** Runs, and listens on nothing. */
+/** Runs, but never listens. */
 console.error('waiting for a database that is not there')
 setInterval(() => {}, 1000)

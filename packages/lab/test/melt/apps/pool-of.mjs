@@ -1,6 +1,6 @@
 /**
- * Answers requests that each hold one of a few connections for a while, as to a database. `holdMs` gets the number of
- * requests that were answered before; `mostWaiting` more may wait, and others get a 500 at once.
+ * Answers requests that each hold one of a few connections for a while, like queries of a database. `holdMs` gets the
+ * number of requests answered before. `mostWaiting` more may wait, and others get a 500 at once.
  */
 export function poolOf({ connections, holdMs, mostWaiting = Number.POSITIVE_INFINITY }) {
   let free = connections

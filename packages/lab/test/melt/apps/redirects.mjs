@@ -1,4 +1,4 @@
-/** Sends one request after the other elsewhere, 5 ms each, as an app does that wants a login first. */
+/** Redirects requests one after the other, 5 ms each, like an app that requires a login. */
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 

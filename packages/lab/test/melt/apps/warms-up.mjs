@@ -1,6 +1,6 @@
 /**
- * Becomes ten times faster while it warms up: 20/s, then 200/s. `answers 200`: by then, as an app that fills a cache.
- * `ms 4000`: after this time, as an app that still loads its data.
+ * Becomes ten times faster after its warm-up: 20/s, then 200/s. `answers 200` warms up in 200 answers, like an app that
+ * fills a cache. `ms 4000` warms up in this time, like an app that loads its data.
  */
 import http from 'node:http'
 import { poolOf } from './pool-of.mjs'

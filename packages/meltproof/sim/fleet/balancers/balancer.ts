@@ -1,4 +1,4 @@
-/** Decides which server gets the next request. One file each. */
+/** Decides which server gets the next request. Each balancer has its own file. */
 import type { LoadReport } from '../../../src/server/response/load-report.ts'
 
 /** A server as a balancer sees it. */
@@ -6,18 +6,21 @@ export interface Server {
   readonly id: number
   /** Requests that it has now. */
   open: number
-  /** It gets no more at once. */
+  /** The most requests that it may have at once. */
   maxconn: number
 }
 
 export interface Balancer {
-  /** Those that may be chosen, from now on. */
+  /** Sets the servers to choose from. */
   rotation(servers: readonly Server[], nowMs: number): void
-  /** Undefined: all are full. `avoid`: it has just failed; only when there is no other. */
+  /**
+   * Returns undefined when all servers are full. `avoid` has just failed; it is chosen only when no other server is
+   * left.
+   */
   choose(avoid?: Server): Server | undefined
-  /** An answer of this server came. */
+  /** An answer of this server carried a load report. */
   reported?(server: Server, report: LoadReport, nowMs: number): void
-  /** Must be called so often, ms. */
+  /** `update` must be called at this interval, ms. */
   readonly updateEveryMs?: number
   update?(nowMs: number): void
 }

@@ -1,4 +1,4 @@
-/** The one with the fewest requests, as HAProxy's leastconn; those with as few in turn. */
+/** Chooses the server with the fewest requests, like HAProxy's leastconn. Ties are broken round robin. */
 import type { Balancer, Server } from './balancer.ts'
 
 export class LeastConnections implements Balancer {

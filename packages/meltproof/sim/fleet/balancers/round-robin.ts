@@ -1,4 +1,4 @@
-/** In turn, as HAProxy does it: a server that is full is passed over. */
+/** Round robin like HAProxy's: a full server is skipped. */
 import type { Balancer, Server } from './balancer.ts'
 
 export class RoundRobin implements Balancer {

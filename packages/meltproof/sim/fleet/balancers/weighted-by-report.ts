@@ -1,6 +1,7 @@
 /**
- * Envoy's client-side weighted round robin, as its version 1.40 does it: a weight of each report as it comes, put to use at
- * every update. A server that has not told for the blackout period, or tells no more, has the median of the others.
+ * Envoy 1.40's client-side weighted round robin. Each report sets the weight of its server, and each update applies the
+ * weights. A server gets the median of the other weights until it has reported for the blackout period, and again once
+ * its reports have expired.
  */
 import type { LoadReport } from '../../../src/server/response/load-report.ts'
 import type { Random } from '../../random.ts'
@@ -14,7 +15,7 @@ export interface WeightTuning {
   readonly updateEveryMs: number
 }
 
-/** Of deploy/envoy/envoy.yaml. */
+/** The settings of deploy/envoy/envoy.yaml. */
 export const SHIPPED: WeightTuning = {
   errorUtilizationPenalty: 1,
   blackoutMs: 2000,
@@ -25,7 +26,7 @@ export const SHIPPED: WeightTuning = {
 const MOST = 0xffff_ffff
 const AGAIN = 3
 
-/** A whole number; undefined for a report that is refused. */
+/** Returns a whole number, or undefined if Envoy rejects the report. */
 export function weightOf({ text }: LoadReport, errorUtilizationPenalty: number): number | undefined {
   const fields = new Map(
     text
@@ -57,7 +58,7 @@ export class WeightedByReport implements Balancer {
   readonly #told = new Map<Server, Told>()
   #weights = new Map<Server, number>()
   #schedule: EarliestDeadline<Server>
-  /** A report is on many answers. */
+  /** Caches the weight of each report, because many answers carry the same one. */
   readonly #read = new WeakMap<LoadReport, number>()
 
   constructor(random: Random, tuning: WeightTuning = SHIPPED) {
@@ -67,7 +68,7 @@ export class WeightedByReport implements Balancer {
     this.#schedule = new EarliestDeadline([], random)
   }
 
-  /** In use, by server. */
+  /** The weights in use, by server. */
   get weights(): ReadonlyMap<Server, number> {
     return this.#weights
   }
@@ -78,7 +79,7 @@ export class WeightedByReport implements Balancer {
     this.update(nowMs)
   }
 
-  /** As with host_selection_retry_max_attempts. */
+  /** Retries like host_selection_retry_max_attempts. */
   choose(avoid?: Server): Server | undefined {
     let server = this.#schedule.next()
     for (let again = 0; server === avoid && server !== undefined && again < AGAIN; again++)
@@ -102,7 +103,7 @@ export class WeightedByReport implements Balancer {
   update(nowMs: number): void {
     const valid = new Map(this.#servers.map(server => [server, this.#valid(server, nowMs)]))
     const otherwise = median([...valid.values()].filter(weight => weight !== undefined))
-    // Envoy has no weight below 1.
+    // Envoy's least weight is 1.
     const weights = new Map([...valid].map(([server, weight]) => [server, Math.max(1, weight ?? otherwise)]))
     if (this.#servers.every(server => this.#weights.get(server) === weights.get(server))) return
     this.#weights = weights

@@ -66,7 +66,7 @@ export class FairShares {
     this.#meanServiceMs += (serviceMs - this.#meanServiceMs) * (this.#meanServiceMs === 0 ? 1 : SERVICE_WEIGHT / 4)
   }
 
-  /** Whether another request of this kind may have priority. False once a kind exceeds its share. */
+  /** True if another request of this kind may have priority; false once the kind exceeds its share. */
   within(kind: number, nowMs: number): boolean {
     return this.#first[kind]! <= this.#granted[kind]! + this.#pace[kind]! * (nowMs - this.#since)
   }

@@ -17,7 +17,7 @@ const MOST_SIGHTINGS = 300
 /** Slots for paths that may become kinds; a power of two. */
 const CANDIDATES = 1024
 const WINDOW_MS = 2000
-/** A kind's usual rate is the mean of about this many calm windows, and is used once it comes from WINDOWS_TO_COUNT. */
+/** A kind's usual rate is the mean of about this many calm windows, and is used after WINDOWS_TO_COUNT of them. */
 const WINDOWS = 15
 const WINDOWS_TO_COUNT = 3
 /** In a window, a kind may have GROWN times its usual requests, plus FEW. */

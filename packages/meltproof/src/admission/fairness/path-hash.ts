@@ -1,6 +1,6 @@
 /** Hashes paths, the routes or parents of paths, and other texts. Pure. */
 
-/** What determines the kind of a request: its URL, or the hash of a name ({@link PathHash.keyOf}), to save memory. */
+/** Determines the kind of a request: its URL, or the hash of a name ({@link PathHash.keyOf}), to save memory. */
 export type KindKey = string | number
 
 export class PathHash {

@@ -21,12 +21,12 @@ const LONGEST_MS = 300_000
 /** How long a request of an unknown kind is doubted, and the minimum for any kind, ms. */
 const FIRST_DOUBT_MS = 1000
 const LEAST_DOUBT_MS = 10
-/** The minimum for a request without a permit, or far slower than its kind, when it was abandoned, ms. */
+/** Minimum for a request that had no permit, or was far slower than its kind, when it was abandoned, ms. */
 const STRAGGLER_DOUBT_MS = 10_000
 
-/** What is known of a handler whose client has left. */
+/** Information about a handler whose client has left. */
 export interface Outlook {
-  /** Returns whether the handler is known to work. Such a request stays doubted. */
+  /** Returns true if the handler is known to work: then its request stays doubted. */
   readonly isAtWork?: (() => boolean) | undefined
   /** True if the handler was only seen to serve its client: its permit is freed once one more may be doubted. */
   readonly servedClient?: boolean
@@ -89,7 +89,7 @@ export class Abandoned<S extends Serving> {
     return this.#working.delete(request)
   }
 
-  /** Removes the requests that are treated as finished and give back their permits. At most `permits` are doubted. */
+  /** Takes the requests that are treated as finished, to free their permits. At most `permits` requests are doubted. */
   takePresumedOver(nowMs: number, permits: number): S[] {
     this.#believe(nowMs)
     const over: S[] = []

@@ -23,7 +23,7 @@ export interface PermitHooks<E> {
   readonly onOrphaned?: (entry: E, orphan: Orphan) => void
   /** Learns how streaming answers behave. @default no answer streams */
   readonly streams?: Streams
-  /** Whether the client has received the whole of a streaming answer. */
+  /** True if the client has received the whole of a streaming answer. */
   readonly isFinished?: (entry: E) => boolean
 }
 
@@ -90,7 +90,7 @@ export class Permits<E extends Admitted<E>> {
     const serviceMs = nowMs - entry.startedAt
     const hasRested = entry.stream?.rested === true
     // The time since a stream regained its permit is not its service time. Nor is the time of an answer that ends after
-    // its deadline, as it must have begun before: a stream, a download, an upload.
+    // its deadline: it must have begun before the deadline, so it is a stream, a download or an upload.
     if (hasRested || nowMs > (this.#hooks.answerBy?.(entry) ?? nowMs)) this.#times.gone(entry)
     else this.#times.answered(entry, nowMs)
     if (hasRested) this.#gate.runWithoutPermit(nowMs, serviceMs, entry)

@@ -1,7 +1,7 @@
 /**
- * Answers that have begun and continue: what checks see of them, and whether they need their permit. Checks see only
- * the answer, not the handler. An answer that keeps writing comes from a working handler; a silent one may wait for
- * events, perhaps for ever, or for a slow dependency. How other answers of its kind ended shows which. Pure.
+ * Tracks answers that have begun and continue, and decides whether they need their permit. Checks see only the answer,
+ * not the handler. An answer that keeps writing comes from a working handler; a silent one may wait for events, perhaps
+ * for ever, or for a slow dependency. The ends of other answers of its kind show which. Pure.
  */
 import { KINDS_IN_SERVICE } from './service-times.ts'
 
@@ -17,7 +17,7 @@ const GAP_MS = CERTAIN_MS / 2
 const WAIT_MS = 50
 /** No stream holds a permit for longer while others wait, ms. */
 const LONG_MS = 10_000
-/** The time between two checks counts up to this, ms: a longer one is a stall, or no request waited meanwhile. */
+/** The time between two checks counts up to this, ms: a longer one is a stall, or no request waited during it. */
 const LOOK_MOST_MS = 20
 /** While requests wait for a permit, checks are at least this frequent, ms; a longer gap is a stall. */
 const BELIEVE_MOST_MS = 50
@@ -31,7 +31,7 @@ const BELIEVE_MOST_MS = 50
  */
 type Habit = 'feed' | 'unknown' | 'pausing' | 'steady' | 'finite'
 
-/** What the head of an answer announces: a source of events, something with an end, or neither. */
+/** The head of an answer announces a source of events, something with an end, or neither. */
 export type Announced = 'events' | 'finite' | 'neither'
 
 export interface Look {
@@ -108,7 +108,7 @@ export class Streams {
     return learned === 'unknown' ? 'feed' : 'pausing'
   }
 
-  /** Whether the stream gives its permit back: to take it `again`, or `for good`. At most `permits` are doubted. */
+  /** `again`: the stream gives its permit back for a while; `for good`: for ever. At most `permits` are doubted. */
   givesBack(stream: Stream, permits: number): 'again' | 'for good' | undefined {
     const { habit, heldMs, kind, silentMs, waitsMs } = stream
     if (habit !== 'feed' && waitsMs >= WAIT_MS) return 'again'

@@ -1,12 +1,15 @@
 /**
- * What a halt was. Its limit is low, so that a dependency which had stopped finds no backlog when it goes on, and requests
- * then leave as before. If the requests of the halt have left, and hardly any later one leaves, the dependency has become
- * slower for all, and its requests wait for nothing that is scarce. Pure.
+ * Decides after a halt whether the dependency had stopped or has become slower. The limit of a halt is low, so that a
+ * dependency that had stopped finds no backlog when it works again, and requests then leave as before. If the requests
+ * of the halt have left, and hardly any later one leaves, the dependency has become slower for all, and its requests
+ * wait for nothing that is scarce. Pure.
  */
 
 /** Requests that leave at less than this share of the rate before the halt do not leave as before. */
 const HARDLY_ANY = 1 / 4
-/** Requests are watched for `promiseMs` and for this many times as long as each took before the halt. */
+/** Requests that leave at more than this many times the rate before the halt return at once. */
+const AT_ONCE = 4
+/** Requests are watched for `promiseMs`, plus this many service times from before the halt. */
 const SERVICE_TIMES = 2
 
 export class AfterHalt {
@@ -15,6 +18,8 @@ export class AfterHalt {
   #spanMs = 0
   #later = 0
   #since = 0
+  /** When none of the requests of the halt had left yet, ms. */
+  #silentAt = 0
   #areGone = false
   #found: 'slower' | 'as before' | undefined
 
@@ -22,7 +27,7 @@ export class AfterHalt {
     this.#promiseMs = promiseMs
   }
 
-  /** `rate` and `aloneMs`: answers per ms, and service time, before the halt. `later`: as of {@link judge}. */
+  /** `rate` and `aloneMs`: answers per ms, and service time, before the halt. `later`: as for {@link judge}. */
   begin(nowMs: number, rate: number, aloneMs: number, later: number): void {
     this.#rate = rate
     this.#spanMs = this.#promiseMs + SERVICE_TIMES * aloneMs
@@ -31,10 +36,16 @@ export class AfterHalt {
     this.#watch(nowMs, later)
   }
 
+  /** True if half of the requests of the halt have left far faster than usual: they waited for nothing scarce. */
+  returnedAtOnce(nowMs: number, left: number, halted: number): boolean {
+    if (left === 0) this.#silentAt = nowMs
+    return 2 * left >= halted && left >= AT_ONCE * this.#rate * (nowMs - this.#silentAt)
+  }
+
   /**
-   * Call it while no more requests count than `limit` allows. `halted`: requests of the halt that are still in service. Some
-   * may never leave, and do not matter if later ones leave as before. `later`: how many requests that are not of the halt
-   * were answered, since any time. Undefined if it is too early to tell.
+   * Call it while no more requests count than `limit` allows. `halted`: requests of the halt that are still in service.
+   * Some may never leave, and do not matter if later ones leave as before. `later`: number of answers, since any fixed
+   * time, to requests that are not of the halt. Undefined if it is too early to tell.
    */
   judge(nowMs: number, halted: number, limit: number, later: number): 'slower' | 'as before' | undefined {
     if (this.#found !== undefined) return this.#found

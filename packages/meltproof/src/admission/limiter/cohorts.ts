@@ -69,7 +69,7 @@ class Cohort {
   readonly tickets: Ticket[] = []
   readonly #size: number
   #among = 0
-  /** Kept once every request has left, because all cohorts are compared every few milliseconds. */
+  /** The times once every request has left; stored, because all cohorts are compared every few milliseconds. */
   #final: Times | undefined
 
   constructor(serial: number, size: number, answers: Answers) {
@@ -129,9 +129,9 @@ class Cohort {
 
 export class Cohorts {
   readonly #tuning: CohortTuning
-  /** The latest full cohort of each level of the number in service. */
+  /** For each level of the number in service, the latest full cohort. */
   readonly #levels: (Cohort | undefined)[] = new Array(LEVELS)
-  /** The lowest and highest level with a cohort. */
+  /** The lowest and the highest level that has a cohort. */
   #lowest = LEVELS
   #highest = 0
   #filling: Cohort | undefined
@@ -188,7 +188,7 @@ export class Cohorts {
     const many = high.upTo(ageMs)
     const left = low.answers.all
     const { sinceMs } = low
-    // No request can leave before the first time in service has passed.
+    // No request can leave before the first service time has passed.
     const pace = left / Math.max(1e-3, nowMs - sinceMs - few.meanMs)
     const aheadMs = (high.meanAmong - low.meanAmong) / pace
     const riseMs = many.meanMs - few.meanMs

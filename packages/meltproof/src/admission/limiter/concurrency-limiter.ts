@@ -45,8 +45,8 @@ const DRAINS = 1 / 2
 /** Requests that leave at less than this share of the rate before the limit are no queue. */
 const NO_QUEUE = 1 / 4
 /**
- * No answer for the longer of HALT_MS and HALT_SERVICES mean service times is a halt if at least HALT_OF requests are in
- * service. A dependency that takes up to HALT_MS for every request has not halted.
+ * No answer for the longer of HALT_MS and HALT_SERVICES mean service times is a halt if at least HALT_OF requests are
+ * in service. A dependency that takes up to HALT_MS for every request has not halted.
  */
 const HALT_MS = 3000
 const HALT_SERVICES = 4
@@ -97,18 +97,20 @@ export class ConcurrencyLimiter implements Limiter {
   #rate = 0
   #aloneMs = 0
   #countedThen = 0
+  /** How long slow requests took under the limit before, ms, in phase `measure`; 0 under the first. */
+  #heavyMs = 0
   /** Answers, since the limit was set, to requests that arrived before it. */
   readonly #old = new Answered()
   readonly #drained = new Answers(this.#old)
   #measured = 0
-  /** Whether requests from before the limit changed may still be in service. */
+  /** True while requests from before the limit changed may still be in service. */
   #unsettled = false
   #changedAt = 0
   #lookAt = 0
-  /** Whether half of this limit was never tried. */
+  /** True if half of this limit was never tried. */
   #isFirstLook = false
 
-  /** `busyMs` and `cpuMs`: of the event loop, cumulative. */
+  /** `busyMs` and `cpuMs`: cumulative times of the event loop. */
   constructor(busyMs: () => number, tuning: LimiterTuning = LIMITER_TUNING, cpuMs: () => number = busyMs) {
     this.#tuning = tuning
     this.limit = tuning.max
@@ -138,7 +140,7 @@ export class ConcurrencyLimiter implements Limiter {
     return Math.min(this.#limit, this.#loop.limit)
   }
 
-  /** As in {@link Limiter.known}, also between an event and the end of its judgement. */
+  /** Like {@link Limiter.known}, but up to date also between an event and the end of its judgement. */
   get #isKnown(): boolean {
     return this.#phase !== 'open' || this.#loop.isSet
   }
@@ -167,7 +169,7 @@ export class ConcurrencyLimiter implements Limiter {
     return this.#reason === 'suspected'
   }
 
-  /** In phase `measure`, whether the requests from before the limit have proved to be a queue that drains. */
+  /** In phase `measure`: true if the requests from before the limit have proved to be a queue that drains. */
   get #drains(): boolean {
     if (this.#phase !== 'measure' || !this.#unsettled) return true
     return this.#drained.all >= DRAINS * this.#countedThen
@@ -234,7 +236,7 @@ export class ConcurrencyLimiter implements Limiter {
   limitReached(nowMs: number): void {
     this.#pass(nowMs)
     this.#waits = true
-    // What was learned may belong to other traffic.
+    // The learned limits may belong to other traffic.
     if (nowMs - this.#unboundAt > this.#tuning.forgetMs) {
       this.#loop.forget()
       if (this.#phase !== 'open') this.#open()
@@ -330,7 +332,7 @@ export class ConcurrencyLimiter implements Limiter {
   }
 
   /**
-   * Answers came all the time and have stopped, while more requests are in service than usually leave within
+   * Answers arrived all the time and have stopped, while more requests are in service than usually leave within
    * `promiseMs`. At least half of these must have arrived since the last answer: earlier ones may stay for another
    * reason. after-halt.ts finds out later whether they had only become slow.
    */
@@ -367,6 +369,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#limit = limit
     this.#requests.limited(sinceMs, Math.max(leastCountedMs, countedSpans * this.#spanMs(aloneMs)), promiseMs)
     this.#isFirstLook = true
+    this.#heavyMs = 0
     this.#countedThen = this.#requests.inService - this.#requests.uncounted
     this.#before = this.#countedThen
     this.#drained.restart()
@@ -408,22 +411,26 @@ export class ConcurrencyLimiter implements Limiter {
   #learn(nowMs: number): void {
     const { heavyMs, rate } = this.#measurement
     this.#measurement.begin(nowMs)
-    if (this.#phase === 'measure') this.#learnFirst(rate, nowMs)
+    if (this.#phase === 'measure') this.#learnFirst(rate, heavyMs, nowMs)
     else if (this.#phase === 'lower') this.#learnLower(rate, heavyMs, nowMs)
     else this.#learnAtRest(rate, heavyMs, nowMs)
   }
 
-  #learnFirst(rate: number, nowMs: number): void {
+  #learnFirst(rate: number, heavyMs: number, nowMs: number): void {
+    const { grows, promiseMs } = this.#tuning
     const limit = this.#limit
     // Nothing was scarce if throughput fell with the limit. The threshold is the geometric mean of that and no fall.
     const fell = rate < this.#rate * Math.sqrt(limit / this.#countedThen)
-    const more = this.#tuning.grows * limit
-    if (fell && more >= this.#countedThen) {
-      this.#open()
+    // By Little's law requests that wait for something scarce take longer under a higher limit.
+    const takesLonger = this.#heavyMs > 0 && heavyMs > this.#heavyMs * Math.sqrt(grows)
+    if (!fell) this.#rate = rate
+    if (!fell || takesLonger) {
+      this.#rests(limit, nowMs, nowMs + promiseMs)
       return
     }
-    if (!fell) this.#rate = rate
-    this.#rests(fell ? more : limit, nowMs, nowMs + this.#tuning.promiseMs)
+    this.#heavyMs = heavyMs
+    if (grows * limit >= this.#countedThen) this.#open()
+    else this.#limit = Math.round(grows * limit)
   }
 
   #learnLower(rate: number, heavyMs: number, nowMs: number): void {
@@ -474,7 +481,7 @@ export class ConcurrencyLimiter implements Limiter {
     this.#changedAt = nowMs
   }
 
-  /** Whether the requests admitted under the previous limit have left. */
+  /** True if the requests admitted under the previous limit have left. */
   #settled(nowMs: number): boolean {
     if (!this.#unsettled) return true
     const { promiseMs } = this.#tuning
@@ -486,6 +493,10 @@ export class ConcurrencyLimiter implements Limiter {
       this.#rests(this.#tuning.apart * this.#countedThen, nowMs, nowMs + promiseMs)
       return false
     }
+    if (this.#reason === 'halt' && this.#afterHalt.returnedAtOnce(nowMs, this.#drained.all, this.#countedThen)) {
+      this.#open()
+      return false
+    }
     // A lower limit under which no request starts for `promiseMs` costs more than it can teach.
     if (drains && this.#phase === 'lower' && sinceMs > promiseMs) this.#rests(this.#before, nowMs)
     if (!isOver || (this.#reason === 'halt' && !this.#isOverHalt(nowMs))) return false
@@ -495,12 +506,12 @@ export class ConcurrencyLimiter implements Limiter {
     return true
   }
 
-  /** Answers to requests that were not from before the limit that held then. */
+  /** Number of answers so far, without those to requests that were in service when a limit was set. */
   get #later(): number {
     return this.#answered.all - this.#old.all
   }
 
-  /** Whether requests leave as before a halt. Removes its limit if the dependency has only become slower. */
+  /** True if requests leave as before a halt. Removes its limit if the dependency has only become slower. */
   #isOverHalt(nowMs: number): boolean {
     const found = this.#afterHalt.judge(nowMs, this.#requests.before, this.#limit, this.#later)
     if (found === 'slower' && this.#waits) this.#open()

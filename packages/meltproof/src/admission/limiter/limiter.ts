@@ -1,18 +1,18 @@
 import type { Ticket } from './cohorts.ts'
 
-/** What the gate needs from a limiter. A limiter is pure: callers report what happened and when, and read the limit. */
+/** The gate's interface to a limiter, which is pure: callers report what happened and when, and read the limit. */
 export interface Limiter {
   /** How many requests may be in service at once: a whole number, at least 1. */
   readonly limit: number
   /** {@link limit}, or the previous one while a lower limit is only being tried. @default limit */
   readonly usualLimit?: number
-  /** Whether the limit is set by the operator or learned. Until then `limit` says nothing. */
+  /** True if the limit is set by the operator or learned. Until then `limit` says nothing. */
   readonly known?: boolean
   /** Why the limit has its value. @default 'set' */
   readonly reason?: LimitReason
   /** True while a limit is only suspected, or earlier requests must still leave: a queue then shows no overload. */
   readonly searching: boolean
-  /** Whether the loop works or answers come, as far as is known, so that waiting requests will start. */
+  /** True if the loop works or answers arrive, as far as is known, so that waiting requests will start. */
   isProgressing?(nowMs: number): boolean
   /** For a learned limit: true while the event loop has room, so that quick work need not wait. */
   readonly loopHasRoom?: boolean

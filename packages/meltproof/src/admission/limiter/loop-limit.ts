@@ -13,7 +13,7 @@ import { LoopTrial, TRIAL } from './loop-trial.ts'
 import { SHOW, UsualTimes, type UsualTimesTuning } from './usual-times.ts'
 
 export interface LoopLimitTuning extends UsualTimesTuning {
-  /** Whether a busy loop leads to a limit. False for outbound calls: the loop says nothing about their servers. */
+  /** True if a busy loop leads to a limit. False for outbound calls: the loop says nothing about their servers. */
   readonly limitsByLoop: boolean
   /** A loop that is busy for less than this share of the time has room. */
   readonly loopBusy: number
@@ -26,7 +26,7 @@ export interface LoopLimitTuning extends UsualTimesTuning {
   readonly grows: number
 }
 
-/** A loop that is busy for at least this share of the time while nothing is in service may be kept busy by other work. */
+/** A loop that is busy for this share of the time while nothing is in service may be kept busy by other work. */
 const OTHERS_SHARE = 1 / 2
 /** A busy loop whose CPU time is less than this share of the elapsed time does not have the core. */
 const OWN_SHARE = 1 / 2
@@ -72,7 +72,7 @@ export class LoopLimit {
     return this.#judgedAt > this.#restedAt
   }
 
-  /** The loop has been busy for too long for this to be chance, and requests take longer than usual. */
+  /** True if the loop has been busy for too long for this to be chance, and requests take longer than usual. */
   get isScarce(): boolean {
     return !this.#times.areUsual && this.#judgedAt - this.#restedAt >= this.#tuning.busyForMs
   }
@@ -87,8 +87,8 @@ export class LoopLimit {
   }
 
   /**
-   * Call it at {@link dueAt} or later. `waits`: whether requests wait for a permit. `emptyMs`: time in which none was in
-   * service, cumulative.
+   * Call it at {@link dueAt} or later. `waits`: whether requests wait for a permit. `emptyMs`: time in which none was
+   * in service, cumulative.
    */
   judge(nowMs: number, counted: number, waits: boolean, emptyMs = 0): void {
     this.#emptyMs = emptyMs

@@ -8,11 +8,13 @@ import { type Answered, Answers } from './answers.ts'
 export const TRIAL = 4
 /** Throughput is measured over this many service times: requests that started together leave together. */
 const MIN_SERVICE_TIMES = 3
+/** Throughput is measured for at least this time, ms: where quick and slow requests mix, less shows chance. */
+const MIN_MS = 500
 /** A trial needs a throughput of at most this share of the earlier maximum. */
 const MAX_REMAINING_SHARE = 0.5
 /** In a trial, requests that take more than this many times as long wait for each other. */
 const MAX_SLOWDOWN = 2
-/** The pause between failed trials doubles at most this often. */
+/** The pause between failed trials doubles at most this many times. */
 const MOST_DOUBLINGS = 2
 
 export class LoopTrial {
@@ -82,7 +84,7 @@ export class LoopTrial {
     return true
   }
 
-  /** Whether the trial succeeds; undefined if it is too early to tell. `counted`: requests in service that count. */
+  /** True if the trial succeeds; undefined if it is too early to tell. `counted`: requests in service that count. */
   judge(nowMs: number, counted: number, waits: boolean): boolean | undefined {
     const rate = this.#measured(nowMs)
     if (rate === undefined) return undefined
@@ -126,7 +128,8 @@ export class LoopTrial {
     const { all, count, heavyMs } = this.answers
     const elapsedMs = nowMs - this.#measuredFrom
     // Quick answers say nothing about slow requests that have not ended.
-    const isEnough = all > 0 && elapsedMs >= MIN_SERVICE_TIMES * Math.max(heavyMs, this.#heavyMs)
+    const leastMs = Math.max(MIN_MS, MIN_SERVICE_TIMES * Math.max(heavyMs, this.#heavyMs))
+    const isEnough = all > 0 && elapsedMs >= leastMs
     return isEnough ? count / elapsedMs : undefined
   }
 }

@@ -54,7 +54,7 @@ export class Measurement {
   }
 
   /**
-   * Whether this suffices to compare throughputs. Requests that share a pool leave in volleys, one per service time,
+   * True if this suffices to compare throughputs. Requests that share a pool leave in volleys, one per service time,
    * and several volleys must fit. `spanMs`: expected duration of a request.
    */
   suffices(spanMs: number): boolean {

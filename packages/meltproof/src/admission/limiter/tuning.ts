@@ -28,7 +28,7 @@ export interface LimiterTuning extends CohortTuning, LoopLimitTuning, Measuremen
 }
 
 export const LIMITER_TUNING: LimiterTuning = {
-  max: 10_000,
+  max: 100_000,
   promiseMs: 1000,
   forgetMs: 5000,
   workMs: 100,

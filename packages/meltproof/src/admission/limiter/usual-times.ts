@@ -60,7 +60,7 @@ export class UsualTimes {
     this.begin(nowMs)
   }
 
-  /** While the loop is busy: whether requests take about as long as usual. */
+  /** While the loop is busy: true if requests take about as long as usual. */
   compare(nowMs: number, inService: number): boolean {
     if (this.#heavyMs === 0) return false
     const overMs = nowMs - this.#since

@@ -1,5 +1,5 @@
 /**
- * How important a request is: a class ("Site Reliability Engineering", chapter 21, Beyer et al., 2016) and a cohort
+ * The importance of a request: a class ("Site Reliability Engineering", chapter 21, Beyer et al., 2016) and a cohort
  * within it. The least important class is shed first, and within it whole cohorts, so that a user is either served or
  * not (DAGOR: Zhou et al., "Overload Control for Scaling WeChat Microservices", SoCC 2018). Pure.
  */

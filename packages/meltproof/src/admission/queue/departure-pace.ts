@@ -1,7 +1,5 @@
-/** The usual time between two departures from service while requests wait. Pure. */
+/** The usual time between two departures from the queue. Pure. */
 
-/** The pace is forgotten after this long without a queue, ms. */
-const PACE_KEPT_MS = 1000
 /** Minimum number of departures for a pace. */
 const DEPARTURES_COUNTED = 8
 /** A gap of this many times the usual one is a stall. */
@@ -46,8 +44,9 @@ export class DeparturePace {
     return this.#fasterInARow >= FASTER_IN_A_ROW && nowMs - this.#lastAt <= STALL_GAPS * this.gapMs
   }
 
-  begin(nowMs: number, emptyMs: number): void {
-    if (emptyMs > PACE_KEPT_MS) {
+  /** Requests begin to wait. `isNew`: the queue before has ended, and its pace says nothing about this one. */
+  begin(nowMs: number, isNew: boolean): void {
+    if (isNew) {
       this.gapMs = 0
       this.#means = 0
       this.#fasterInARow = 0

@@ -72,12 +72,14 @@ export const STANDING_TUNING: StandingTuning = {
   freshGaps: 0.25,
   intervalsToStand: 5,
   intervalsToStandAgain: 2,
-  maxQueued: 4096,
+  maxQueued: 16_384,
   few: 64,
 }
 
-/** A backlog above maxWaitMs (times this while the service speeds up) counts as standing at once, if the pace is sure. */
+/** A backlog above maxWaitMs, or this many times that while departures speed up, is hopeless, if the pace is sure. */
 const HOPELESS_IF_FASTER = 1.5
+/** A hopeless backlog stands unless it shrinks by at least this share of an interval in each: only a burst does. */
+const DRAINING = 0.7
 
 /** Each entry is shed, taken or removed exactly once. */
 export interface QueueHooks<E extends Waiting> {
@@ -101,9 +103,16 @@ export class StandingQueue<E extends Waiting> {
   /** The capacity suffices for requests in this many of the best classes, so only chance makes them wait. */
   readonly #wantedClasses: number
   readonly #lastKeptAt: number[]
+  /**
+   * True if requests wait for the limit: then its pace is that of departures from service. Otherwise they only wait for
+   * turns of the event loop, and departures of requests that started long before say nothing about the queue.
+   */
+  isBound = false
   #intervalEndsAt = 0
-  /** Backlogs at the end of the last intervals, ms, while they are too large to drain. */
-  readonly #backlogs: number[] = []
+  /** {@link #ahead} at the end of the last intervals, while the backlog was too large to drain. */
+  readonly #aheadThen: number[] = []
+  /** {@link #ahead} at the end of the last interval, if the backlog was hopeless then. */
+  #aheadBefore = Number.POSITIVE_INFINITY
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
   #emptySince = 0
@@ -132,7 +141,7 @@ export class StandingQueue<E extends Waiting> {
 
   /** The expected wait of a request that arrives now, ms: 0 in a standing queue, which takes the newest next. */
   get expectedWaitMs(): number {
-    return this.#standing ? 0 : this.#backlogMs
+    return this.#standing || !this.#pace.isSure ? 0 : this.#backlogMs
   }
 
   push(entry: E, nowMs: number): 'wait' | ShedReason {
@@ -155,15 +164,11 @@ export class StandingQueue<E extends Waiting> {
     entry.overtakesThen = this.#overtakes
     this.#lastKeptAt.fill(nowMs, priorityClass)
     this.waiting.push(entry, priorityClass)
-    // A hopeless backlog counts at once, before an interval has passed.
-    if (this.#isHopeless(nowMs)) this.#standing = true
     if (this.#standing) this.#expire(nowMs)
     return 'wait'
   }
 
-  /**
-   * The reason for which {@link push} would shed a request now, at almost no cost. Undefined if only push() can tell.
-   */
+  /** The reason why {@link push} would shed a request now, at almost no cost. Undefined if only push() can decide. */
   refuses(nowMs: number, kind?: number, client?: number): ShedReason | undefined {
     if (this.#hooks.level !== undefined) return undefined
     if (this.#shares !== undefined && kind === undefined) return undefined
@@ -180,7 +185,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   /**
-   * Whether an entry of this kind may start before those that wait. Under overload it may if its kind is within its
+   * True if an entry of this kind may start before those that wait. Under overload it may if its kind is within its
    * fair share; it may not where levels or clients decide the order.
    */
   mayOvertake(kind: number, nowMs: number): boolean {
@@ -195,7 +200,7 @@ export class StandingQueue<E extends Waiting> {
     this.#shares?.comesFirst(kind)
   }
 
-  /** Called after restMs without any request: a long pause ends an overload, and what arrives now may be a burst. */
+  /** Called after restMs without any request: a long pause ends an overload, and the next requests may be a burst. */
   rested(): void {
     this.#stoodAt = Number.NEGATIVE_INFINITY
   }
@@ -204,6 +209,7 @@ export class StandingQueue<E extends Waiting> {
     const newest = this.#standing || this.#someWaitOn(nowMs)
     if (newest) this.#overtakes++
     const entry = this.waiting.takeBest(newest ? 'newest' : 'oldest')
+    if (!this.isBound) this.#pace.departed(nowMs)
     if (this.waiting.size === 0) this.#emptySince = nowMs
     return entry
   }
@@ -220,7 +226,7 @@ export class StandingQueue<E extends Waiting> {
       this.#shares?.served(this.#hooks.kind!(entry), serviceMs)
       this.#clients?.served(this.#hooks.client!(entry), serviceMs)
     }
-    this.#pace.departed(nowMs)
+    if (this.isBound) this.#pace.departed(nowMs)
   }
 
   /** Judges the queue, and sheds requests that have waited too long. Call it as time passes. */
@@ -275,20 +281,22 @@ export class StandingQueue<E extends Waiting> {
     )
   }
 
-  /** Whether a pause in which no request waited is long enough to end an overload. */
+  /** True if a pause in which no request waited is long enough to end an overload. */
   #isLong(pauseMs: number): boolean {
     return pauseMs > this.#tuning.restMs
   }
 
   #beginWaiting(nowMs: number): void {
-    if (this.#isLong(nowMs - this.#emptySince)) {
+    const isNew = this.#isLong(nowMs - this.#emptySince)
+    if (isNew) {
       this.#standing = false
-      this.#backlogs.length = 0
+      this.#aheadBefore = Number.POSITIVE_INFINITY
+      this.#aheadThen.length = 0
       this.#cutoff?.open(nowMs)
       this.#shares?.open(nowMs)
       this.#clients?.open(nowMs)
     }
-    this.#pace.begin(nowMs, nowMs - this.#emptySince)
+    this.#pace.begin(nowMs, isNew)
     this.#intervalEndsAt = nowMs + this.#tuning.intervalMs
   }
 
@@ -298,23 +306,36 @@ export class StandingQueue<E extends Waiting> {
   }
 
   get #backlogMs(): number {
-    return (this.waiting.size + (this.#limiter.excess ?? 0)) * this.#pace.gapMs
+    return this.#ahead * this.#pace.gapMs
   }
 
-  /** Judges by the backlog: after a stall CoDel's shortest wait grows although the queue drains. */
+  /** The number of requests that leave before one that arrives now. */
+  get #ahead(): number {
+    return this.waiting.size + (this.#limiter.excess ?? 0)
+  }
+
+  /**
+   * Judges by the backlog: after a stall CoDel's shortest wait grows although the queue drains. Whether it shrinks is
+   * counted in requests, because the pace is an estimate that moves.
+   */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
     const tuning = this.#tuning
-    const backlog = this.#backlogMs
     if (this.#standing) this.#stoodAt = nowMs
     const stood = nowMs - this.#stoodAt < tuning.rememberMs
     const tolerated = tuning.promiseMs * (stood ? tuning.drainsAgain : tuning.drains)
-    if (this.#limiter.searching || this.#pace.speedsUp(nowMs) || backlog <= tolerated) this.#backlogs.length = 0
+    const hopeless = this.#isHopeless(nowMs)
+    const ahead = this.#ahead
+    const drainedMs = (this.#aheadBefore - ahead) * this.#pace.gapMs
+    if (hopeless && drainedMs < DRAINING * tuning.intervalMs) this.#standing = true
+    this.#aheadBefore = hopeless ? ahead : Number.POSITIVE_INFINITY
+    if (this.#limiter.searching || this.#pace.speedsUp(nowMs) || this.#backlogMs <= tolerated)
+      this.#aheadThen.length = 0
     else {
       const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
-      const before = this.#backlogs.length < intervals ? undefined : this.#backlogs.shift()!
-      this.#backlogs.push(backlog)
-      if (this.#isHopeless(nowMs) || (before !== undefined && backlog >= before)) this.#standing = true
+      const before = this.#aheadThen.length < intervals ? undefined : this.#aheadThen.shift()!
+      this.#aheadThen.push(ahead)
+      if (before !== undefined && ahead >= before) this.#standing = true
     }
     this.#intervalEndsAt = nowMs + tuning.intervalMs
   }
@@ -334,7 +355,7 @@ export class StandingQueue<E extends Waiting> {
   }
 
   /**
-   * Whether an entry may wait beyond the longest wait. In a standing queue it may only if the service is slow: a quick
+   * True if an entry may wait beyond the longest wait. In a standing queue it may only if the service is slow: a quick
    * service could have served these few in time.
    */
   #mayWaitOn({ overtakesThen }: E, nowMs: number): boolean {

@@ -70,14 +70,14 @@ export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSetti
   }
 }
 
-/** As console.log() does: without a listener, a pipe whose reader has left would end the process. */
+/** Handles errors like console.log(): without a listener, a pipe whose reader has left would end the process. */
 function writeToStdout(text: string): void {
   const { stdout } = process
   const isHandled = stdout.listenerCount('error') > 0
   if (!isHandled) stdout.once('error', ignore)
   try {
     stdout.write(text, error => {
-      // An error that comes later is emitted after this callback.
+      // The error is also emitted, after this callback.
       if (error && stdout.listenerCount('error') === 0) stdout.once('error', ignore)
     })
   } finally {

@@ -80,8 +80,8 @@ function hidesSecret(value: string, isSecret: IsSecret): boolean {
 }
 
 /**
- * Removes from an address what identifies a single client: reduces IPv4 to its /24 and IPv6 to its /48. An IPv4-mapped
- * IPv6 address counts as IPv4.
+ * Removes the part of an address that identifies a single client: reduces IPv4 to its /24 and IPv6 to its /48. An
+ * IPv4-mapped IPv6 address counts as IPv4.
  */
 export function maskedAddress(full: string): string {
   const four = /^(?:::ffff:)?(\d+\.\d+\.\d+)\.\d+$/i.exec(full)

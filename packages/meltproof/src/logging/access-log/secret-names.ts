@@ -39,7 +39,7 @@ const BETWEEN_WORDS = /[^a-zA-Z]+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
 const NO_LETTERS = /[^a-z0-9\u0080-\uffff]+/g
 const LAST_DIGITS = /(?<!\d)\d+$/
 
-/** Returns a function that tells whether a parameter with this name carries a secret; `added` names always do. */
+/** Returns a function that returns true if a parameter with this name carries a secret; `added` names always do. */
 export function secretNames(added: readonly string[]): IsSecret {
   const addedNames: ReadonlySet<string> = new Set(added.map(folded))
   const isSecretPart = (part: string): boolean => WHOLE.has(part) || ENDING.test(part)

@@ -1,6 +1,7 @@
 /**
- * Writes the output of a stream to its sink. What the kernel accepts is written in the call, as in Node; the rest waits
- * in a bounded queue for a timer. Polling for writability would cost more: a slow reader frees one page at a time.
+ * Writes the output of a stream to its sink. Bytes that the kernel accepts are written in the call, as in Node; the
+ * rest waits in a bounded queue for a timer. Polling for writability would cost more: a slow reader frees one page at a
+ * time.
  */
 import type { Writable } from 'node:stream'
 import { clearTimeout, setTimeout } from 'node:timers'
@@ -30,7 +31,7 @@ export interface WriterHooks {
   lost(lines: number, bytes: number): void
 }
 
-/** As in Node's own pipes: above this, write() of a stream returns false. */
+/** Above this, write() of a stream returns false, as with Node's own pipes. */
 const HIGH_WATER_MARK_BYTES = 16_384
 /** Longer output is queued before it is written, so that a line without room is lost as a whole. */
 const DIRECT_BYTES = 16_384
@@ -94,10 +95,11 @@ export class BufferedWriter {
     return this.failure !== undefined
   }
 
-  write(output: Output, done: Done | undefined): void {
+  /** As in Node, a write is accepted whole while little waits: a writer that respects back-pressure loses no line. */
+  write(output: Output, done: Done | undefined, whole: boolean = !this.full): void {
     if (output.length > 0) this.lastIsJson = isJson(output)
     const direct = this.queue.canBypass && !this.failing && (this.sink.takesAll || output.length <= DIRECT_BYTES)
-    if (!direct || !this.writeNow(output, done)) this.enqueue(output, done)
+    if (!direct || !this.writeNow(output, done)) this.enqueue(output, done, whole)
     this.needsDrain ||= this.full
   }
 
@@ -176,15 +178,15 @@ export class BufferedWriter {
     if (taken === 0) return false
     const bytes = Buffer.from(output as string)
     this.queue.bypassed(bytes.subarray(0, taken))
-    this.enqueue(bytes.subarray(taken), done)
+    this.enqueue(bytes.subarray(taken), done, true)
     return true
   }
 
-  private enqueue(output: Output, done: Done | undefined): void {
+  private enqueue(output: Output, done: Done | undefined, whole: boolean): void {
     const { lost } = this.queue.stats
     if (done !== undefined) this.pending.count(done, 1)
-    if (output.length <= PART_BYTES) this.queue.push(output, done)
-    else this.enqueueParts(typeof output === 'string' ? Buffer.from(output) : output, done)
+    if (output.length <= PART_BYTES) this.queue.push(output, done, whole)
+    else this.enqueueParts(typeof output === 'string' ? Buffer.from(output) : output, done, whole)
     if (this.queue.stats.lost > lost) {
       this.tell(undefined)
       this.reportLosses()
@@ -195,10 +197,10 @@ export class BufferedWriter {
   }
 
   /** Output longer than the queue is not lost if the sink accepts it in time. */
-  private enqueueParts(bytes: Uint8Array, done: Done | undefined): void {
+  private enqueueParts(bytes: Uint8Array, done: Done | undefined, whole: boolean): void {
     for (let at = 0; at < bytes.length; ) {
       const end = endOfPart(bytes, at, PART_BYTES)
-      this.queue.push(bytes.subarray(at, end), end === bytes.length ? done : undefined)
+      this.queue.push(bytes.subarray(at, end), end === bytes.length ? done : undefined, whole)
       at = end
       if (at < bytes.length && !this.failing) this.flush(Number.POSITIVE_INFINITY)
     }

@@ -9,7 +9,7 @@ import { constants } from 'node:os'
 import { clearTimeout, setImmediate, setTimeout } from 'node:timers'
 import { replaceMethod } from '../../replace-method.ts'
 
-/** Signals that others send to end a process; nodemon restarts with SIGUSR2. */
+/** Signals that users and tools send to end a process; nodemon restarts with SIGUSR2. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR2'] as const
 
 /** All signals that end a process by default (signal(7)), except those that Node handles: USR1, PROF, PIPE, XFSZ. */

@@ -16,7 +16,7 @@ const RESUME_AT = 0.5
 
 export interface LineQueueHooks<D> {
   gapNotice(lines: number): string
-  /** The output that came with `done` is written, or lost. Called once for each `done`. */
+  /** The output that was pushed with `done` is written, or lost. Called once for each `done`. */
   settled(done: D, lost: boolean): void
 }
 
@@ -56,7 +56,7 @@ export class LineQueue<D> {
   private headLines = 0
   private gap = 0
   private reported = 0
-  /** Whether the output that was accepted last, and written last, ends within a line. */
+  /** True if the output that was accepted last, or written last, ends within a line. */
   private open = false
   private writtenOpen = false
   /** A part of the current line was dropped, so its remaining parts are dropped as well. */
@@ -92,22 +92,29 @@ export class LineQueue<D> {
     this.open = this.writtenOpen = !endsLine(output)
   }
 
-  /** Queues or drops output. Queued output is copied. */
-  push(output: Output, done?: D): void {
+  /**
+   * Queues or drops output. Queued output is copied.
+   * @param whole true to queue all of it, even beyond the limit, except the rest of a line that was partly dropped
+   */
+  push(output: Output, done?: D, whole = false): void {
     // With a slow reader most lines are dropped here, so this path makes no copy.
-    if (this.losing && this.overResumption && !this.open && !this.skipping && endsLine(output)) {
+    if (!whole && this.losing && this.overResumption && !this.open && !this.skipping && endsLine(output)) {
       this.lose(linesIn(output), byteLength(output))
       this.settle(done, true)
       return
     }
     const bytes = typeof output === 'string' ? Buffer.from(output) : new Uint8Array(output)
-    if (bytes.length === 0) this.pushEmpty(bytes, done)
-    else if (!this.pushParts(bytes, done)) this.settle(done, true)
+    if (bytes.length === 0) this.pushEmpty(bytes, done, whole)
+    else if (!this.pushParts(bytes, done, whole)) this.settle(done, true)
   }
 
-  /** The callback of an empty write waits for the output before it, if there is room for its piece. */
-  private pushEmpty(bytes: Uint8Array, done: D | undefined): void {
-    if (done === undefined || this.empty || !this.fits(0)) {
+  /**
+   * The callback of an empty write waits for the output before it. Only the first one after some output may exceed the
+   * limit: `write('', callback)` is how apps wait for their output.
+   */
+  private pushEmpty(bytes: Uint8Array, done: D | undefined, whole: boolean): void {
+    const waits = whole || this.fits(0) || this.pieces.at(-1)?.bytes.length !== 0
+    if (done === undefined || this.empty || !waits) {
       this.settle(done, false)
       return
     }
@@ -116,14 +123,14 @@ export class LineQueue<D> {
   }
 
   /** Adds the end of a line, whole lines, and the beginning of one. Returns false if the last of these was dropped. */
-  private pushParts(bytes: Uint8Array, done: D | undefined): boolean {
+  private pushParts(bytes: Uint8Array, done: D | undefined, whole: boolean): boolean {
     let kept = false
     let at = 0
     const keepTo = (end: number, continues = false): void => {
       if (end <= at) return
       // A part is copied, so that it does not keep a large chunk in memory.
       const part = end - at === bytes.length ? bytes : new Uint8Array(bytes.subarray(at, end))
-      kept = this.keep(part, continues, end === bytes.length ? done : undefined)
+      kept = this.keep(part, continues, end === bytes.length ? done : undefined, whole)
       at = end
     }
     const lineEnd = bytes.indexOf(NEWLINE) + 1 || bytes.length
@@ -212,10 +219,11 @@ export class LineQueue<D> {
     if (this.fits(bytes.length)) this.append({ bytes, open: this.open })
   }
 
-  private keep(bytes: Uint8Array, continues: boolean, done: D | undefined): boolean {
+  private keep(bytes: Uint8Array, continues: boolean, done: D | undefined, whole: boolean): boolean {
     const lines = linesIn(bytes)
     const open = !endsLine(bytes)
-    if (continues ? this.fits(bytes.length) : this.hasRoom(bytes.length)) {
+    if (whole) this.losing = false
+    if (whole || (continues ? this.fits(bytes.length) : this.hasRoom(bytes.length))) {
       if (!continues) this.endGap()
       this.append({ bytes, lines, open, done })
       this.open = open
@@ -245,7 +253,7 @@ export class LineQueue<D> {
     return this.counts.bufferedBytes > this.limits.bufferBytes * RESUME_AT
   }
 
-  /** Whether a new line of this length may be added. A line that never fits does not cause others to be dropped. */
+  /** True if a new line of this length may be added. A line that never fits does not cause others to be dropped. */
   private hasRoom(bytes: number): boolean {
     if (this.losing && this.overResumption) return false
     const fits = this.fits(bytes)

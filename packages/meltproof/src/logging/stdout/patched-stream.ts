@@ -38,7 +38,7 @@ export function patchStream(stream: Writable, writer: BufferedWriter): StreamPat
     }
     const finish = (): unknown => (done === undefined ? original() : original(done))
     if (writer.idle) finish()
-    else writer.write('', finish)
+    else writer.write('', finish, true)
     return stream
   })
 

@@ -1,7 +1,7 @@
 /**
  * Decides which pending writes keep the process alive: those with a callback, and the others once the app has listened
- * for 'drain' or piped. In Node all writes do. But a service that uses console.log must be able to end when its reader
- * has stopped.
+ * for 'drain' or piped. In Node all pending writes do. But a service that uses console.log must be able to end when its
+ * reader has stopped.
  */
 
 /** Stands for the callback of a write without one. It is never called. */
@@ -13,7 +13,7 @@ const { _stdoutErrorHandler: ofLog, _stderrErrorHandler: ofError } = console as 
 export class PendingWrites {
   private withCallback = 0
   private withoutCallback = 0
-  /** Whether the app has listened for 'drain' or piped. */
+  /** True once the app has listened for 'drain' or piped. */
   heeded = false
 
   /** Changes the number of pending writes: `by` is 1 when a write begins, and -1 when it has ended. */
@@ -28,7 +28,7 @@ export class PendingWrites {
   }
 }
 
-/** True for a callback of console, which only handles errors, and without a callback, as for writes through `fs`. */
+/** True for console's callbacks, which only handle errors, and for undefined: writes through `fs` have no callback. */
 export function isOfConsole(done: unknown): boolean {
   return done === undefined || done === ofLog || done === ofError
 }

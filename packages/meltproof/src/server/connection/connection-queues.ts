@@ -32,6 +32,7 @@ export class ConnectionQueues<R extends ConnectionRequest> {
   }
 
   join(connection: Connection<R>, request: R): void {
+    connection.keepContext()
     if (connection.behind.push(request) >= MOST_BEHIND) connection.pauseReading('line')
   }
 

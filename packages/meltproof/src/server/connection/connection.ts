@@ -26,7 +26,7 @@ export interface AnswerKind {
 }
 
 export interface HeadHandler<R extends ConnectionRequest> {
-  /** Returns what Node's parser expects: 0, or 2 for an upgrade. */
+  /** Returns the number that Node's parser expects: 0, or 2 for an upgrade. */
   onHead(connection: Connection<R>, request: IncomingMessage, keepAlive: boolean): number
   /** Sheds a plain GET once its head is parsed, if it can be shed now. True when it was shed. */
   refuse(connection: Connection<R>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
@@ -45,6 +45,8 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   answeredAtMs: number = Number.NEGATIVE_INFINITY
   owed: AnswerKind | undefined
   closing = false
+  /** True once the app has sent the socket to another process. */
+  handedOver = false
   /** True if Node closed or detached the connection, or the app closed all: no sign that its handlers have ended. */
   cut = false
   /** Pipelined requests in service whose responses have no socket yet. Before Node 24 they get no 'close' event. */

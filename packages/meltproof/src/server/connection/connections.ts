@@ -1,7 +1,10 @@
 import type { Duplex } from 'node:stream'
 import { LinkedList } from '../../linked-list.ts'
 import { Connection, type ConnectionRequest, type HeadHandler } from './connection.ts'
-import { type HttpSocket, startReading } from './http-socket.ts'
+import { HEAD_LISTENER, type HttpSocket, startReading } from './http-socket.ts'
+
+/** Known connections that are checked for each new one. With one, the number of dead ones could grow for ever. */
+const CHECKED = 2
 
 export class Connections<R extends ConnectionRequest> {
   readonly open: LinkedList<Connection<R>> = new LinkedList()
@@ -29,15 +32,31 @@ export class Connections<R extends ConnectionRequest> {
     if (typeof socket?.on !== 'function' || this.at(socket) !== undefined) return undefined
     const connection = Connection.attach(socket, this.#heads)
     if (connection === undefined) return undefined
+    this.#dropHandedOver(onClose)
     this.open.add(connection)
+    this.upgraded.delete(socket)
     socket.on('close', () => {
       this.open.delete(connection)
-      onClose(connection)
+      if (!connection.handedOver) onClose(connection)
     })
     return connection
   }
 
-  /** Called when Node or the app is about to close the socket. If it is already destroyed, the app has closed it. */
+  /** A socket that the app has sent to another process emits no 'close'. Node has taken its parser. */
+  #dropHandedOver(onClose: (connection: Connection<R>) => void): void {
+    for (let i = 0; i < CHECKED; i++) {
+      const { first } = this.open
+      if (first === undefined) return
+      this.open.delete(first)
+      if (first.socket.parser != null) this.open.add(first)
+      else {
+        first.handedOver = true
+        onClose(first)
+      }
+    }
+  }
+
+  /** Called when Node is about to close the socket. If the socket is already destroyed, the app has closed it. */
   cut(socket: HttpSocket | null | undefined): void {
     const connection = typeof socket === 'object' && socket !== null ? this.at(socket) : undefined
     if (connection?.socket.destroyed === false) connection.cut = true
@@ -55,8 +74,17 @@ export class Connections<R extends ConnectionRequest> {
     } catch {
       return // The value is not a socket.
     }
+    let left = CHECKED
+    for (const known of this.upgraded) {
+      if (left-- === 0) break
+      this.upgraded.delete(known)
+      if ((known as HttpSocket)._handle !== null) this.upgraded.add(known)
+    }
     this.upgraded.add(socket)
     const connection = this.at(socket as HttpSocket)
-    if (connection !== undefined) this.open.delete(connection)
+    if (connection === undefined) return
+    this.open.delete(connection)
+    // The app may emit the socket of a CONNECT tunnel as a new connection.
+    delete (socket as HttpSocket)[HEAD_LISTENER]
   }
 }

@@ -30,6 +30,8 @@ export interface HttpSocket extends Socket {
   _httpMessage?: object | null
   _paused?: boolean
   _handle?: { reading?: boolean; readStart?: () => number } | null
+  /** http-shutdown's mark of a socket that it may destroy. */
+  _isIdle?: boolean
 }
 
 /** Receives the rest of a shed request. With null instead, Node would treat trailers as headers of the next request. */
@@ -51,7 +53,13 @@ export function startReading({ _handle: handle }: HttpSocket): void {
 }
 
 /** Stands for a response. Node, and libraries that shut servers down, treat a socket that has one as busy. */
-const STAND_IN: object = { finished: false, headersSent: true, emit: () => false }
+const STAND_IN: object = {
+  finished: false,
+  headersSent: true,
+  emit: () => false,
+  /** Node calls this when the app sends the socket to another process. */
+  detachSocket: (socket: HttpSocket): void => markIdle(socket),
+}
 
 export function markBusy(socket: HttpSocket): void {
   socket._httpMessage ??= STAND_IN
@@ -79,13 +87,15 @@ export function keepOpenDuring(connections: Iterable<{ readonly socket: HttpSock
 
 /**
  * stoppable, and terminus which uses it, count 'request' events and end each socket without one: at `close()`, and
- * whenever an answer is finished. This keeps connections open that have a waiting request or a delayed 503.
+ * whenever an answer is finished. http-shutdown marks sockets as idle until their 'request' event, and destroys them at
+ * `close()`. This keeps connections open that have a waiting request or a delayed 503.
  */
 export function surviveShutdownLibraries(
   connections: Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }>,
 ): void {
   for (const connection of connections) {
     const { socket } = connection
+    if (socket._isIdle === true) socket._isIdle = false
     const end = socket.end as (...args: unknown[]) => Socket
     socket.end = (...args: unknown[]) => (args.length === 0 && connection.hasQueue ? socket : end.apply(socket, args))
   }

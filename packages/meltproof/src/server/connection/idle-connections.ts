@@ -11,7 +11,7 @@ import { keepOpenDuring } from './http-socket.ts'
 
 /** How long an unused connection stays open while other requests arrive, ms: browsers open connections in advance. */
 const UNUSED_MS = 5000
-/** Connections closed in one step. Closing takes time, and a request that arrives meanwhile may be lost. */
+/** Connections closed in one step. Closing takes time, and a request that arrives during it may be lost. */
 const AT_ONCE = 8
 /** With very many connections each step closes more, so that there are at most this many steps. */
 const MOST_STEPS = 50
@@ -45,7 +45,7 @@ export class IdleConnections {
     }
   }
 
-  /** Whether connections are due to be closed. @param activeAtMs when the last request arrived */
+  /** True if connections are due to be closed. @param activeAtMs when the last request arrived */
   hasSome(nowMs: number, activeAtMs: number): boolean {
     return this.#toClose(nowMs, activeAtMs).length > 0
   }

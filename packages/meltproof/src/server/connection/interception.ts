@@ -14,7 +14,7 @@ export interface Intercepted {
   onRequest(event: string, args: unknown[]): boolean
   onStream(args: unknown[]): boolean
   onConnection(socket: HttpSocket | undefined): void
-  /** Told of sockets that Node or the app is about to close, and of those that change protocol. */
+  /** Receives sockets that Node or the app is about to close, and sockets that change protocol. */
   readonly connections: Pick<Connections<ConnectionRequest>, 'cut' | 'cutAll' | 'upgrade'>
 }
 

@@ -36,7 +36,7 @@ export function bindSocket(at: ListenAddress): ListenHandle | undefined {
   return undefined
 }
 
-/** Whether Node's own listen(), without SO_REUSEPORT, could bind this address. */
+/** True if Node's own listen(), without SO_REUSEPORT, could bind this address. */
 export function addressIsFree(at: ListenAddress): boolean {
   const probe = bindSocket({ ...at, flags: at.flags & ~REUSE_PORT })
   probe?.close()
@@ -45,7 +45,7 @@ export function addressIsFree(at: ListenAddress): boolean {
 
 let supported: boolean | undefined
 
-/** Whether SO_REUSEPORT balances connections here. Where it does not (macOS, Windows), libuv refuses the flag. */
+/** True if SO_REUSEPORT balances connections here. Where it does not (macOS, Windows), libuv refuses the flag. */
 export function canShareAddresses(): boolean {
   if (supported !== undefined) return supported
   const socket = bindSocket({ address: '127.0.0.1', port: 0, addressType: 4, flags: REUSE_PORT })

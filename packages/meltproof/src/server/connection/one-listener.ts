@@ -8,7 +8,7 @@ import type net from 'node:net'
 import { openLanes } from './lanes.ts'
 import type { ListenHandle } from './listen-socket.ts'
 
-/** Whether `server`, about to listen with these arguments, is Fastify's and only adds an address to `first`. */
+/** True if `server`, about to listen with these arguments, is Fastify's and only adds an address to `first`. */
 export function sharesHandler(server: net.Server, listenArguments: readonly unknown[], first: net.Server): boolean {
   // With TLS, each server could have its own certificates.
   if (server === first || !(server instanceof HttpServer && first instanceof HttpServer)) return false

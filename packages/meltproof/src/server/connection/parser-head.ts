@@ -38,7 +38,7 @@ function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
   const wrapper: OnHeadersComplete = function (major, minor, headers, method, url, code, reason, upgrade, keepAlive) {
     const asked = this.socket?.[HEAD_LISTENER]
     const plain = method === get && minor === 1 && major === 1 && !upgrade
-    // Headers are missing when there were so many that Node received them in parts.
+    // Headers are missing when Node received them in parts, because there were many.
     if (plain && asked !== undefined && headers !== undefined && asked.refuseAtHead(headers, url, keepAlive)) {
       this.incoming = DISCARDED_REQUEST
       return 0

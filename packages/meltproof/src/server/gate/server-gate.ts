@@ -1,5 +1,5 @@
 /**
- * The gate of one server: a {@link ProcessGate}, with what that gate must know of a request (level, kind, client,
+ * The gate of one server: a {@link ProcessGate}, and the properties of a request that it needs (level, kind, client,
  * deadline). Exempt requests do not ask that gate. Under overload, plain GETs are shed once their heads are parsed.
  */
 import type { Socket } from 'node:net'
@@ -87,7 +87,7 @@ export class ServerGate {
     const isShort = policy.memory?.refuses(mayBringBody(request), nowMs)
     const decision = isShort ? 'memory' : this.process.ask(exchange, nowMs)
     if (decision === 'wait') this.process.load.waited()
-    // Whether the request waited in its socket while the loop was stalled can be seen only now.
+    // The time that the request waited in its socket during a stall can be measured only now.
     if (requestsAreObserved() && (decision === 'start' || decision === 'wait')) {
       const sinceMs = exchange.connection?.answeredAtMs ?? Number.NEGATIVE_INFINITY
       exchange.lateMs = requestObserver()?.latenessNow(nowMs, sinceMs) ?? 0
@@ -95,7 +95,7 @@ export class ServerGate {
     return decision
   }
 
-  /** Whether a request that has waited must be shed, because memory has filled up meanwhile. */
+  /** True if a request that has waited must be shed, because memory has filled up since it arrived. */
   memoryRefuses({ request, ungated }: Exchange): boolean {
     const { memory } = this.#parts.policy
     return !ungated && memory?.mayRefuse === true && memory.refuses(mayBringBody(request), now())

@@ -1,12 +1,13 @@
 /**
- * Reads criticality and the mark of a retry from a request, and forbids retries in its answer. What the request says counts
- * only if its caller is trusted.
+ * Reads criticality and the mark of a retry from a request, and forbids retries in its answer. Both count only if the
+ * caller is trusted.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import type { OutgoingHttpHeaders } from 'node:http2'
 import { CRITICALITIES, classOf, isCriticality } from '../../admission/queue/criticality.ts'
 import { Chain, CRITICALITY_FIELD, NO_RETRY_FIELD, tiersAreTold } from '../../chain.ts'
 import type { HeaderFields } from '../../deadline/headers.ts'
+import { streamOf } from '../request/is-http2.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { addToHead, beforeHead } from '../response/before-head.ts'
 
@@ -68,9 +69,9 @@ function countOf(value: unknown): number {
 }
 
 /** Adds a field that forbids a retry to the coming answer, if the status is 500 or more. */
-function refuseRetry(response: ServerResponse & { readonly stream?: ServerHttp2Stream }): void {
+function refuseRetry(response: ServerResponse): void {
   if (response.headersSent) return
-  const { stream } = response
+  const stream = streamOf(response)
   if (stream === undefined) {
     beforeHead(response, head => (Number(head[0]) >= 500 ? addToHead(response, head, NO_RETRY_FIELD, 'true') : head))
     return

@@ -21,14 +21,16 @@ export interface HandlerParts {
   readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-/** Returns the function that runs a handler. It passes on what the server's `emit` returned. */
+/** Returns the function that runs a handler. That function returns the result of the server's `emit`. */
 export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: string) => boolean {
   const { policy, deadline, failOpen, onLate, emit } = parts
 
-  const emitInContext = (event: string, request: IncomingMessage, response: ServerResponse): boolean => {
+  const emitInContext = (exchange: Exchange, event: string, response: ServerResponse): boolean => {
+    const { request } = exchange
     const context = requestContext()
     if (context === undefined) return emit(event, request, response)
-    return context(request, () => emit(event, request, response))
+    exchange.running = { request }
+    return context(exchange.running, () => emit(event, request, response))
   }
 
   const observe = (exchange: Exchange, event: string): boolean => {
@@ -41,8 +43,8 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
       const observer = tells || requestsAreObserved() ? requestObserver() : undefined
       const handled =
         observer === undefined
-          ? emitInContext(event, request, response)
-          : observer.run(exchange, request, response, tells, () => emitInContext(event, request, response))
+          ? emitInContext(exchange, event, response)
+          : observer.run(exchange, request, response, tells, () => emitInContext(exchange, event, response))
       returned = true
       return handled
     } finally {

@@ -54,7 +54,7 @@ export function openBudget(
     hard: true,
     phase: 'handler',
     what: 'the request',
-    // A handler that does not end its response has as long again to stop. What goes on after that is not its work.
+    // A handler that does not end its response has the same time again to stop. Later work no longer counts as its own.
     graceMs: limitMs,
     onExpired: () => {
       if (answeredLate()) return true

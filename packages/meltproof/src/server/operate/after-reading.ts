@@ -22,8 +22,8 @@ const HOLD_MS = 5000
 export type HeldGate = Pick<ServerGate, 'activeAt' | 'hold' | 'resume'>
 
 /**
- * Runs `closeNext` after an empty turn, and again after each further one, until it returns false; then runs `done`. New
- * requests are held meanwhile, or a busy server would have no empty turn. At last `closeNext` runs without one.
+ * Runs `closeNext` after each empty turn until it returns false, then runs `done`. Until then new requests are held,
+ * because a busy server would have no empty turn. After the maximum hold, `closeNext` no longer waits for empty turns.
  */
 export function afterReading(gate: HeldGate, closeNext: () => boolean, done: () => void): void {
   const heldAt = now()

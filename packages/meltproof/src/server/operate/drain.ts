@@ -86,7 +86,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
       closing = false
     })
   }
-  /** Closes one lane or a few connections: requests that arrive meanwhile are lost. Returns false at the end. */
+  /** Closes one lane or a few connections: a request that arrives at that moment is lost. Returns false at the end. */
   const closeNext = (): boolean => {
     if (server.listening && lanes.closeOne()) return true
     const wasListening = server.listening

@@ -4,6 +4,7 @@
  */
 import type { Orphan } from '../../admission/in-service/permit.ts'
 import type { Exchange } from '../request/exchange.ts'
+import { isHttp2 } from '../request/is-http2.ts'
 import { StreamRequest } from '../request/stream-request.ts'
 
 /** The returned function is for clients that have left only: a registration costs as much as a small request. */
@@ -20,9 +21,8 @@ export function watchReachable(onCollected: (orphan: Orphan) => void): (exchange
 
 /** The objects through which an app can answer. For a raw stream, the request and the response are meltproof's own. */
 function objectsOf({ request, response }: Exchange): Set<object> {
-  const { stream } = (response ?? request) as { readonly stream?: object }
   const objects = new Set<object>()
-  if (stream !== undefined) objects.add(stream)
+  if (isHttp2(request)) objects.add(request.stream)
   if (request instanceof StreamRequest) return objects
   objects.add(request)
   if (response !== undefined) objects.add(response)

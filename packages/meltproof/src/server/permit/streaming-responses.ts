@@ -1,42 +1,40 @@
 /**
- * What can be seen of a response that has begun: whether its handler writes, and whether its handler waits for its
- * client. For HTTP/1 the socket shows both. For an HTTP/2 stream, writes are counted from {@link probeOf} on.
+ * Observes a response that has begun: whether its handler writes, and whether its handler waits for its client. For
+ * HTTP/1 the socket shows both. For an HTTP/2 stream, writes are counted from {@link probeOf} on.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { ServerHttp2Stream } from 'node:http2'
 import type { Announced, Look } from '../../admission/in-service/streams.ts'
 import type { Exchange } from '../request/exchange.ts'
 import { hasReader } from '../request/body-readers.ts'
+import { streamOf } from '../request/is-http2.ts'
 import { sizeOf } from '../response/chunk-size.ts'
 
 interface Response extends ServerResponse {
   /** Node's copy of the HTTP/1 head. Headers given to writeHead() are stored nowhere else. */
   readonly _header?: string | null
-  /** Present only on HTTP/2 responses. */
-  readonly stream?: ServerHttp2Stream
 }
 
-/** Whether the answer has begun. False after the client has left and, in a dry run, after the handler has ended. */
+/** True if the answer has begun; false after the client has left and, in a dry run, after the handler has ended. */
 export function streams({ response, shadowMs, abandoned }: Exchange): boolean {
   return response?.headersSent === true && !abandoned && (shadowMs === undefined || shadowMs < 0)
 }
 
 /** True if the handler has ended the response; sending the rest depends on the client. */
 export function hasEnded(response: Response): boolean {
-  return (response.stream ?? response).writableEnded
+  return (streamOf(response) ?? response).writableEnded
 }
 
 export function isFinished(response: Response): boolean {
-  return (response.stream ?? response).writableFinished
+  return (streamOf(response) ?? response).writableFinished
 }
 
 export function announced(response: Response): Announced {
-  const { _header: head, stream } = response
+  const { _header: head } = response
   if (typeof head === 'string') {
     if (/^content-type: *text\/event-stream/im.test(head)) return 'events'
     return /^content-(?:length:|type: *text\/html)/im.test(head) ? 'finite' : 'neither'
   }
-  const fields: OutgoingHttpHeaders = stream?.sentHeaders ?? {}
+  const fields: OutgoingHttpHeaders = streamOf(response)?.sentHeaders ?? {}
   const type = String(fields['content-type']).toLowerCase()
   if (type.startsWith('text/event-stream')) return 'events'
   return type.startsWith('text/html') || fields['content-length'] !== undefined ? 'finite' : 'neither'
@@ -47,7 +45,7 @@ export function announced(response: Response): Announced {
  * and whether the handler waits for its client.
  */
 export function probeOf(request: Exchange['request'], response: Response): () => Look {
-  const { stream } = response
+  const stream = streamOf(response)
   let counted = 0
   let givenBefore = 0
   let toldToWait = false

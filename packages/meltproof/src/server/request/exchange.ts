@@ -4,6 +4,7 @@ import type { KindKey } from '../../admission/fairness/path-hash.ts'
 import type { Entry } from '../../admission/gate.ts'
 import type { Budget } from '../../deadline/budget.ts'
 import type { Scope } from '../../record.ts'
+import type { RunningRequest } from '../../signals/named-stalls.ts'
 import type { Connection, ConnectionRequest } from '../connection/connection.ts'
 import { Permit } from '../../admission/in-service/permit.ts'
 
@@ -13,14 +14,14 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   readonly url: string
   /** Undefined when meltproof saw the request only after Node had created its response. */
   readonly connection: Connection<Exchange> | undefined
-  /** Whether llhttp keeps the connection open after this request. */
+  /** True if llhttp keeps the connection open after this request. */
   readonly keepAlive: boolean
   response: ServerResponse | undefined
 
   // Set by the code in gate/.
   /** When the caller or this server stops waiting for the answer, ms; Infinity without a deadline. */
   answerBy: number = Number.POSITIVE_INFINITY
-  /** The URL, or what the option `kind` named the request (gate/request-kinds.ts). */
+  /** The URL, or the name that the option `kind` gave the request (gate/request-kinds.ts). */
   kindKey: KindKey
   /** Number of the request's kind; -1 while unknown. */
   kind = -1
@@ -38,12 +39,14 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
 
   // Set while the handler runs.
   budget: Budget | undefined
+  /** Set while stalls are named. */
+  running: RunningRequest | undefined
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
   /** True while it is counted among the requests that hold memory. */
   holdsMemory = false
-  /** Whether it was counted as one with a body. Stored, because an app may change the method later. */
+  /** True if it was counted as a request with a body. Stored, because an app may change the method later. */
   heldBody = false
 
   // Set while requests are recorded (timing/observed.ts).

@@ -1,8 +1,8 @@
 /** Decides which URLs are exempt from the gate. Pure. */
 
 /**
- * Matches what may make an application serve a path outside the one with which a URL begins, so that
- * `/internal/../checkout` does not become exempt. Honest requests for an exempt path contain nothing of this:
+ * Matches parts of a URL that may make an application serve a path outside the one with which the URL begins, so that
+ * `/internal/../checkout` does not become exempt. Honest requests for an exempt path contain none of these:
  *
  * - A dot segment, `.` or `..`, up to a slash, a backslash (WHATWG URLs treat it as a slash), a `;` (some proxies cut
  *   it off), or the end.

@@ -4,7 +4,7 @@ import { invalidOption, show } from '../../options.ts'
 
 export type OfPeer = Pick<IncomingMessage, 'socket'>
 
-/** Whether a request comes from a peer that the option names, by its connection's address, not by a header field. */
+/** Returns true if a request comes from a peer that the option names, by its connection's address, not by a field. */
 export type FromPeer = (request: OfPeer) => boolean
 
 const EXPECTED = 'true, false, or a list of addresses and networks such as 10.0.0.0/8'

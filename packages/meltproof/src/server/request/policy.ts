@@ -5,7 +5,7 @@ import type { Memory } from '../../signals/memory.ts'
 import type { Clients } from './client-key.ts'
 import type { FromPeer } from './peers.ts'
 
-/** What the server uses of signals/memory.ts. */
+/** The part of signals/memory.ts that the server uses. */
 export type MemoryPolicy = Pick<Memory, 'refuses' | 'mayRefuse' | 'fullOf' | 'entered' | 'left' | 'sources'>
 
 export interface RequestPolicy {
@@ -13,7 +13,7 @@ export interface RequestPolicy {
   readonly clients?: Clients | undefined
   /** Returns the name of a request's kind, or undefined if the path determines the kind. */
   readonly kindName?: ((request: IncomingMessage) => string | undefined) | undefined
-  /** Whether the caller is trusted as one of the operator's own tiers. */
+  /** Returns true if the caller is trusted as one of the operator's own tiers. */
   readonly trustsCaller?: FromPeer | undefined
   /** True if `x-meltproof-criticality` is the operator's `criticalityHeader` and counts from every caller. */
   readonly anybodyNamesClass?: boolean

@@ -1,4 +1,4 @@
-/** Tells which streams of an HTTP/2 server the app handles raw. Node turns the other streams into requests. */
+/** Recognises the streams of an HTTP/2 server that the app handles raw. Node turns the other streams into requests. */
 import type { Server } from 'node:http'
 import type { StreamEvent } from './stream-request.ts'
 

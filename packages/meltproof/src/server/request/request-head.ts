@@ -3,7 +3,7 @@ export function mayBringBody({ method }: { readonly method?: string | undefined 
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
 }
 
-/** What a shed must know about a head. `request.headers` would build an object of all fields; one pass finds these. */
+/** The facts about a head that a shed needs, found in one pass: `request.headers` would be an object of all fields. */
 export interface HeadNeeds {
   /** Bytes of body announced; Infinity when chunked. */
   readonly bodyBytes: number

@@ -24,7 +24,7 @@ export function endConnection(socket: HttpSocket, complete: boolean): void {
 export function endAfter(request: IncomingMessage, response: Response): void {
   const { socket } = request
   takeNoMore(socket)
-  // With these two settings Node does not close the connection at once and so reset a client that is still sending.
+  // With these two settings Node does not close the connection at once: that would reset a client that still sends.
   response.shouldKeepAlive = true
   response.maxRequestsOnConnectionReached = true
   response.on('finish', () => endConnection(socket, request.complete))
@@ -61,7 +61,7 @@ function isConnection(name: unknown): boolean {
   return typeof name === 'string' && name.toLowerCase() === 'connection'
 }
 
-/** Whatever arrives at this socket from now on is not a request. */
+/** Data that arrives at this socket from now on is not a request. */
 function takeNoMore(socket: HttpSocket): void {
   const connection = socket[HEAD_LISTENER]
   if (connection !== undefined) connection.closing = true

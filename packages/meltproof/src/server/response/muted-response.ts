@@ -35,7 +35,7 @@ function leaveSocket(request: IncomingMessage & { client?: unknown }, response: 
   response.destroy = error => (socket.destroyed ? destroy.call(response, error) : response)
 }
 
-/** The socket as one that looks closed. */
+/** Returns the socket in a proxy that looks closed. */
 function closedFor(socket: Socket): Socket {
   const closed: Socket = new Proxy(socket, {
     get(_, name) {
@@ -53,8 +53,8 @@ function closedFor(socket: Socket): Socket {
 }
 
 /**
- * Lets a pipeline() that begins only now fail, as one to a client that has left. One that began before waits for
- * 'drain' if a write returns false, and would wait for ever.
+ * Makes a pipeline() that begins only now fail, like one to a client that has left. A pipeline that began earlier waits
+ * for 'drain' if a write returns false, and would wait for ever.
  */
 function looksUnfinished(response: ServerResponse): void {
   Object.defineProperty(response, 'writableFinished', { value: false, configurable: true })
@@ -102,7 +102,7 @@ function failsToWrite(...args: readonly unknown[]): boolean {
 
 function endsNothing<T extends EventEmitter>(this: T, ...args: readonly unknown[]): T {
   callBack(args)
-  // A pipeline() waits for this event, or for that of the end, which came with meltproof's answer.
+  // A pipeline() waits for this event, or for the event of the end, which meltproof's answer has caused.
   process.nextTick(() => this.emit('drain'))
   return this
 }

@@ -34,7 +34,7 @@ export interface RequestObserver {
 
 /** Records of requests whose handler never ran; `reason` is undefined when the client has left. */
 export interface ShedRecords {
-  /** Whether a request that is shed now is recorded with its details. */
+  /** True if a request that is shed now is recorded with its details. */
   wantsRequest(nowMs: number): boolean
   note(reason: string | undefined, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void
   /** Counts a shed for which there is no request object. */
@@ -60,7 +60,10 @@ function load(): void {
   try {
     createRequire(import.meta.url)('../../timing/observed.ts')
   } catch {
-    // In an app that a bundler has made into one file, require() fails; the bundler has resolved this import.
-    import('../../timing/observed.ts').catch(error => warn(`meltproof cannot record requests. ${String(error)}`))
+    // Beside a bundle there is no such file.
   }
+  if (observer !== undefined) return
+  // In an app bundled into one file, require() fails, or loads a second copy of meltproof, which registers itself only
+  // in its own observer.ts. The bundler has included the file of this import.
+  import('../../timing/observed.ts').catch(error => warn(`meltproof cannot record requests. ${String(error)}`))
 }

@@ -100,7 +100,7 @@ export class Shedding {
     this.#note(undefined, exchange, 0, now())
   }
 
-  /** Whether Node answers the request with 400 itself, because it has no Host field (RFC 9112 section 3.2). */
+  /** True if Node answers the request with 400 itself, because it has no Host field (RFC 9112 section 3.2). */
   refusedByNode({ connection, request }: Exchange, { namesHost }: HeadNeeds): boolean {
     const { requireHostHeader } = this.#server as { requireHostHeader?: boolean }
     return connection !== undefined && !namesHost && request.httpVersion === '1.1' && requireHostHeader !== false

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AfterHalt } from '../../../src/admission/limiter/after-halt.ts'
 
-/** Answers per ms before the halt, and how long each took, ms: requests are watched for 1040 ms. */
+/** Answers per ms before the halt, and the time of each, ms. Requests are watched for 1040 ms. */
 const RATE = 0.2
 const ALONE_MS = 20
 const LIMIT = 20
@@ -29,7 +29,7 @@ test('once the requests of the halt have left, a second and two service times sh
     [52, 'as before'],
   ] as const) {
     const after = halted()
-    // These were answered before the requests of the halt had left.
+    // Answered before the requests of the halt had left.
     const before = 500
     assert.equal(after.judge(5000, LIMIT, LIMIT, before), undefined)
     assert.equal(after.judge(6039, 0, LIMIT, before + count), undefined)
@@ -44,4 +44,18 @@ test('a second halt is judged by itself', () => {
   assert.equal(after.judge(1040, 0, LIMIT, 0), 'slower')
   after.begin(5000, RATE, ALONE_MS, 0)
   assert.equal(after.judge(60_000, 100, LIMIT, 0), undefined)
+})
+
+test('requests of the halt that return at once waited for nothing scarce; those of a pool leave at its rate', () => {
+  const HALTED = 400
+  // Silent until 4000 ms. Half of the requests would usually take 1000 ms to leave.
+  for (const [tookMs, expected] of [
+    [240, true],
+    [260, false],
+  ] as const) {
+    const after = halted()
+    assert.equal(after.returnedAtOnce(4000, 0, HALTED), false)
+    assert.equal(after.returnedAtOnce(4000 + tookMs / 2, HALTED / 4, HALTED), false)
+    assert.equal(after.returnedAtOnce(4000 + tookMs, HALTED / 2, HALTED), expected, `${tookMs} ms`)
+  }
 })

@@ -1,4 +1,4 @@
-/** Answers are counted by the time they took. */
+/** Answers are weighted by the time that they took. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -24,7 +24,7 @@ test('answers that take equally long count as one each', () => {
   }
 })
 
-test('beside one slow answer, a hundred quick ones count almost nothing', () => {
+test('next to one slow answer, a hundred quick ones count almost nothing', () => {
   const answers = answersOf(...new Array<number>(100).fill(1), 2000)
   assert.equal(answers.all, 101)
   assert.ok(answers.count < 1.2, `${answers.count}`)

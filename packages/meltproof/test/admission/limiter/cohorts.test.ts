@@ -1,4 +1,4 @@
-/** What is taken for a queue, and what is not. Arrivals and service times are made here, and nothing is limited. */
+/** Which patterns count as a queue. The tests generate arrivals and service times, and no limit applies. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Random } from '../../../sim/random.ts'
@@ -36,10 +36,10 @@ class Service extends Cohorts {
   }
 }
 
-/** As often as the limiter looks, ms. */
+/** The limiter's interval between two checks, ms. */
 const JUDGE_MS = 5
 
-/** What is found until it is sure, in order. */
+/** Returns the findings in order, until one is sure. */
 function foundIn(arrivals: readonly Arrival[], isDropped: (atMs: number) => boolean = () => false): Found[] {
   const cohorts = new Service()
   const inService: Departure[] = []
@@ -77,7 +77,7 @@ function poisson(random: Random, perS: number, tookMs: (atMs: number) => number,
   return arrivals
 }
 
-/** First come, first served by this many servers. */
+/** Serves first come, first served with this many servers. */
 function pooled(arrivals: readonly Arrival[], servers: number): Arrival[] {
   const freeAt = new Array<number>(servers).fill(0)
   return arrivals.map(({ atMs, tookMs }) => {
@@ -92,7 +92,7 @@ const together = (...all: readonly Arrival[][]): Arrival[] => all.flat().sort((o
 const normal = (random: Random): number =>
   Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next())
 
-/** Requests wait for this long, however many there are. */
+/** Waits without contention. */
 const WAITS: Readonly<Record<string, (random: Random) => (atMs: number) => number>> = {
   '500 ms': () => () => 500,
   '5 to 405 ms': random => () => 5 + 400 * random.next(),
@@ -106,7 +106,7 @@ const WAITS: Readonly<Record<string, (random: Random) => (atMs: number) => numbe
   '20 ms, and from 2 s on for ever': () => atMs => (atMs < 2000 ? 20 : 1e6),
 }
 
-describe('requests that wait without contention are not taken for a queue, from a cold start', () => {
+describe('requests that wait without contention do not count as a queue, from a cold start', () => {
   const runs = 200
   for (const [name, times] of Object.entries(WAITS)) {
     it(name, () => {
@@ -232,7 +232,7 @@ describe('an overloaded pool is found as a queue', () => {
 })
 
 describe('cohorts', () => {
-  /** Three groups of twenty, each among more than the one before, and then their answers. */
+  /** Three groups of twenty requests, each at a higher concurrency than the one before, and then their answers. */
   function groups(...tookMs: readonly number[]): Contention | undefined {
     const cohorts = new Service()
     const all = tookMs.map((ms, i) =>
@@ -250,9 +250,9 @@ describe('cohorts', () => {
   it('measure the departure rate from the time of the highest concurrency', () => {
     const cohorts = new Service()
     let nowMs = 0
-    // Among few, a hundred a second leave, each after 10 ms.
+    // At low concurrency a hundred a second leave, each after 10 ms.
     for (let i = 0; i < 20; i++, nowMs += 10) cohorts.ended(cohorts.admitted(nowMs, 1), 10)
-    // Among more, one leaves every 5 ms, each later than the one before.
+    // At higher concurrency one leaves every 5 ms, each later than the one before.
     const tickets = [20, 60].flatMap(among => Array.from({ length: 30 }, () => cohorts.admitted(nowMs, among)))
     let found: Contention | undefined
     for (const [i, ticket] of tickets.entries()) {
@@ -260,11 +260,11 @@ describe('cohorts', () => {
       found = cohorts.contention(nowMs + 5 * (i + 1))
     }
     assert.equal(found?.isSure, true)
-    // 60 in 300 ms, whose times from 5 to 300 ms count as three quarters of them.
+    // 60 leave in 300 ms. Weighted by their times of 5 to 300 ms, they count as three quarters of that.
     assert.ok(Math.abs(found.rate - 0.15) < 0.01, `${found.rate}/ms`)
   })
 
-  /** One at a time, and then more at once than one server can do. */
+  /** One at a time, and then more at once than one server can serve. */
   function queue(cohorts: Service): Contention | undefined {
     for (let i = 0; i < 20; i++) cohorts.ended(cohorts.admitted(10 * i, 1), 10)
     const tickets = Array.from({ length: 40 }, (_, i) => cohorts.admitted(200, i + 1))
@@ -276,7 +276,7 @@ describe('cohorts', () => {
     return undefined
   }
 
-  it('tell how many were in service while the slower cohort arrived', () => {
+  it('report how many were in service while the slower cohort arrived', () => {
     assert.equal(groups(50, 50, 55)?.most, 40)
     assert.equal(groups(50, 52, 54)?.most, 20)
   })

@@ -12,7 +12,7 @@ import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 const { fewest, forgetMs, max, promiseMs } = LIMITER_TUNING
 const SEEDS = [1, 2, 3]
 
-/** Runs a service, and looks at its limiter whenever a request comes. */
+/** Runs a service, and calls `look` whenever a request arrives. */
 function run(
   workload: Workload,
   seconds: number,
@@ -33,7 +33,7 @@ function run(
 const shedFrom = ({ seconds }: SimResult, from: number): number =>
   seconds.slice(from).reduce((sum, { shed }) => sum + shed, 0)
 
-/** 200/s are possible, and three times as many come. */
+/** The pool serves 200/s, and three times as many arrive. */
 const POOL_AT_3X: Workload = { rate: () => 600, steps: pool50 }
 
 it('the limiter forgets a limit of the event loop that requests have not reached for 5 s', () => {
@@ -91,7 +91,7 @@ describe('nothing is limited', () => {
     [100, 1, 20],
     [100, 0.3, 100],
   ] as const) {
-    it(`none of ${clients} clients that reconnect at once and then poll is shed, beside ${others}/s`, () => {
+    it(`none of ${clients} clients that reconnect at once and then poll is shed, next to ${others}/s`, () => {
       const path = (): string => '/socket.io/'
       const kinds = [
         { share: 1, steps: (): Step[] => [{ cpu: 0.1 }], path },
@@ -125,7 +125,7 @@ describe('nothing is limited', () => {
     const steps = (): Step[] => [{ cpu: 0.01 }, { wait: 2500 }]
     for (const seed of SEEDS) {
       const result = run({ rate: () => 0, arrivals, steps }, 5, seed)
-      // Longer than that no turn of the loop starts handlers.
+      // No turn of the loop starts handlers for longer than that.
       const wait = quantile(result.waits, 1)
       assert.ok(wait <= 2 * GATE_TUNING.turnBudgetMs, `${wait} ms`)
       assert.deepEqual([result.shed, result.limiter!.limit], [0, max])
@@ -289,7 +289,7 @@ describe('an outage', () => {
     }
   })
 
-  it('that was none, as each request only takes ten seconds from now on, is over once those requests have left', () => {
+  it('suspected because each request now takes ten seconds is over once those requests have left', () => {
     for (const seed of SEEDS) {
       // The last of them arrives at 13 s.
       const steps = (_: unknown, nowMs: number): Step[] => waits(nowMs < 10_000 ? 20 : 10_000)
@@ -299,7 +299,7 @@ describe('an outage', () => {
     }
   })
 
-  it('of a pool of which less is asked than it can do ends with the limit of the halt, and within five seconds', () => {
+  it('of a pool below its capacity ends with the limit of the halt, and within five seconds', () => {
     for (const seed of SEEDS) {
       const limits: number[] = []
       const steps = (): Step[] => poolOf(nowMs => untilBack(nowMs, 50))
@@ -330,7 +330,7 @@ describe('an outage', () => {
 
 describe('requests that take far longer than others do not block them forever', () => {
   const FROM_MS = 5000
-  /** Of those that come from 5 s on, this share waits elsewhere. */
+  /** From 5 s on, this share of the requests waits elsewhere. */
   const beside = (share: number, ms: number): Workload => ({
     rate: () => 600,
     steps: (random, nowMs) => (nowMs >= FROM_MS && random.next() < share ? waits(ms) : pool50()),
@@ -341,7 +341,7 @@ describe('requests that take far longer than others do not block them forever', 
     '40/s that poll for 30 s': beside(0.07, 30_000),
     'one in ten that waits 10 s': beside(0.1, 10_000),
   })) {
-    it(`a pool keeps serving beside ${name}`, () => {
+    it(`a pool keeps serving next to ${name}`, () => {
       for (const seed of SEEDS) {
         const result = run(workload, 60, seed)
         assert.ok(goodRate(result, 10, 59) >= 170, `seed ${seed}: ${goodRate(result, 10, 59)}/s of 200`)
@@ -353,7 +353,7 @@ describe('requests that take far longer than others do not block them forever', 
     })
   }
 
-  it('a core at ten times its capacity keeps serving beside one request in ten that waits 10 s', () => {
+  it('a core at ten times its capacity keeps serving next to one request in ten that waits 10 s', () => {
     const { workload } = scenario('the core at 10x, and one request in ten waits 10 s')
     for (const seed of SEEDS) {
       const result = run(workload, 40, seed)
@@ -361,7 +361,7 @@ describe('requests that take far longer than others do not block them forever', 
     }
   })
 
-  it('cache hits are served beside four times as many misses as their pool can serve', () => {
+  it('cache hits are served next to four times as many misses as their pool can serve', () => {
     const steps = (random: { next(): number }): Step[] =>
       random.next() < 0.1 ? poolOf(400) : [{ cpu: 0.1 }, { wait: 1 }]
     for (const seed of SEEDS) {
@@ -426,7 +426,7 @@ describe('the limiter', () => {
   it('learns no limit if all requests are dropped and none is answered', () => {
     const limited = (ends: 'completed' | 'dropped'): boolean => {
       const limiter = new ConcurrencyLimiter(() => 0)
-      // First come, first served by one server that takes 10 ms, at twice its rate.
+      // One server that takes 10 ms serves first come, first served, at twice its rate.
       const inService: { readonly startedAt: number; readonly ticket: ConcurrencyLimiter['ticket'] }[] = []
       let wasKnown = false
       for (let nowMs = 0; nowMs < 5000; nowMs += 5) {

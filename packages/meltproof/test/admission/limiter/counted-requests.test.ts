@@ -27,7 +27,7 @@ function requests() {
   }
 }
 
-/** At 6 s a limit is set: 5 requests were there from 0 s on, and 20 have come since 5 s, when a queue began. */
+/** A limit is set at 6 s. 5 requests have been in service since 0 s, and 20 arrived after 5 s, when a queue began. */
 function limited() {
   const service = requests()
   const { counted, start } = service
@@ -123,7 +123,7 @@ describe('without a limit', () => {
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.constant('start' as const) },
   { weight: 5, arbitrary: fc.record({ leaves: fc.nat() }) },
-  // Quarters of a millisecond, which are exact.
+  // Multiples of a quarter of a millisecond, which are exact.
   { weight: 5, arbitrary: fc.integer({ min: 0, max: 1200 }).map(quarters => ({ passes: quarters / 4 })) },
   { weight: 1, arbitrary: fc.constant({ passes: 5000 }) },
   { weight: 1, arbitrary: fc.record({ sinceMs: fc.nat(LONGEST_BACKLOG_MS), windowMs: fc.nat(3000) }) },

@@ -1,4 +1,4 @@
-/** The limit of an event loop that never rests. */
+/** The limit of an event loop that is always busy. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -13,13 +13,13 @@ interface Load {
   readonly busy?: number
   /** Share of the time in which the loop has the core. @default as its busy share */
   readonly cpu?: number
-  /** Requests in service. @default as many as the limit */
+  /** Requests in service. @default the limit */
   readonly counted?: number
   /** Whether requests wait for a permit. @default true */
   readonly waits?: boolean
   /** Share of the time in which nothing is in service. @default 0 */
   readonly emptyShare?: number
-  /** A request is answered this often, ms. @default never */
+  /** Time between two answers, ms. @default never */
   readonly answerEveryMs?: number
 }
 
@@ -54,7 +54,7 @@ function loop() {
   return { limit, run, stall, answered }
 }
 
-/** A limit of this many is set, and nothing was answered since. */
+/** Sets a limit of this many, without an answer since. */
 function limitedTo(counted: number) {
   const service = loop()
   service.run(busyForMs, { counted })
@@ -182,7 +182,7 @@ describe('a loop that rests', () => {
   })
 })
 
-it('a busy loop gets no limit while requests take as long as when it rested', () => {
+it('a busy loop gets no limit while requests take as long as while it was idle', () => {
   const { limit, run } = loop()
   run(2000, { busy: 0.5, answerEveryMs: 10 })
   run(2000, { counted: 50, answerEveryMs: 10 })
@@ -225,7 +225,7 @@ it('property: a limit is a whole number, and does not fall below 50 ms of work',
         run(ms, { ...each, answerEveryMs })
         if (!limit.isSet) continue
         assert.ok(Number.isInteger(limit.limit), `${limit.limit}`)
-        // An answer more or less in the shortest time that is judged.
+        // One answer more or less in the shortest judged time is allowed.
         const floor = (loopWorkMs / answerEveryMs) * (1 - answerEveryMs / busyForMs) - 0.5
         assert.ok(limit.limit >= Math.min(before, floor, fewest), `${limit.limit} after ${before}, floor ${floor}`)
       }

@@ -1,4 +1,7 @@
-/** Four times the limit of a busy loop is tried: what shows that more leave, and when it is tried again. */
+/**
+ * Trials of four times the limit of a busy loop: which results show that more requests leave, and when a trial is
+ * repeated.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Answered } from '../../../src/admission/limiter/answers.ts'
@@ -7,7 +10,7 @@ import { LoopTrial, TRIAL } from '../../../src/admission/limiter/loop-trial.ts'
 const PAUSE_MS = 16_000
 const SERVICE_MS = 100
 
-/** A limit of one, under which one request after the other takes 100 ms. Before, ten times as many left. */
+/** A limit of one, under which each request takes 100 ms. Under the limit before, ten times as many left. */
 function atOne() {
   let nowMs = 0
   const answered = new Answered()
@@ -23,7 +26,7 @@ function atOne() {
   under(100, SERVICE_MS, 1000)
   begins(SERVICE_MS)
   const measure = (perSecond = 10, serviceMs = SERVICE_MS): boolean => {
-    // The first service time belongs to those from before.
+    // The first service time still has requests from before.
     under(perSecond, serviceMs, SERVICE_MS)
     trial.starts(nowMs, 1)
     under(perSecond, serviceMs, 5 * SERVICE_MS)
@@ -85,7 +88,7 @@ describe('a trial', () => {
     }
   })
 
-  it('lasts at least a service time, even if many quick answers come earlier', () => {
+  it('lasts at least a service time, even if many quick answers arrive earlier', () => {
     const { measure, trial, under, begins, now } = atOne()
     measure()
     begins()

@@ -19,7 +19,7 @@ function measurement() {
   return {
     measured,
     begin: () => measured.begin(nowMs),
-    /** For `ms` an answer comes every `everyMs`. */
+    /** A request is answered every `everyMs` for `ms`. */
     answer(ms: number, everyMs: number, { waits = true, serviceMs = 50 }: Load = {}): void {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
         nowMs++

@@ -1,4 +1,4 @@
-/** Start times in slots are as good as a list of all of them, up to the length of a slot. */
+/** Start times in slots agree with a list of all of them, up to the length of a slot. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ const REMEMBERED_MS = 4000
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.constant('start' as const) },
   { weight: 4, arbitrary: fc.record({ ends: fc.nat() }) },
-  // Quarters of a millisecond, which are exact.
+  // Multiples of a quarter of a millisecond, which are exact.
   { weight: 5, arbitrary: fc.integer({ min: 0, max: 800 }).map(quarters => ({ passes: quarters / 4 })) },
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 200_000 }).map(quarters => ({ passes: quarters / 4 })) },
   { weight: 2, arbitrary: fc.integer({ min: 0, max: REMEMBERED_MS }).map(back => ({ back })) },

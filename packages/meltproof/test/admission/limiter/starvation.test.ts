@@ -1,4 +1,4 @@
-/** Whether requests that stay long hold up the others is tried: a few more are let in. */
+/** The limiter tests whether long requests block the others by admitting a few more. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Answered } from '../../../src/admission/limiter/answers.ts'
@@ -9,13 +9,13 @@ import { LIMITER_TUNING } from '../../../src/admission/limiter/tuning.ts'
 const { leastWindowMs, quietTrial, starved, starvedOf } = LIMITER_TUNING
 const LIMIT = 40
 const WINDOW_MS = 300
-/** What a request should take, ms. */
+/** The expected time of a request, ms. */
 const SPAN_MS = leastWindowMs / 2
-/** Answers per ms that are usual: {@link USUAL} in the shortest time that is judged. */
+/** The usual answers per ms: {@link USUAL} in the shortest judged time. */
 const RATE = starvedOf / leastWindowMs
 const USUAL = starvedOf
 
-/** A limit of 40, under which {@link RATE} leave, and this many older requests that stay. */
+/** A limit of 40, under which {@link RATE} leave, and `staying` older requests that stay. */
 function service(staying: number) {
   const requests = new CountedRequests(2000)
   const answered = new Answered()
@@ -38,7 +38,7 @@ function service(staying: number) {
     get rate() {
       return rate
     },
-    /** In the time that it takes to judge, this many leave. Does as the limiter does then. */
+    /** Lets `leave` requests leave in the judged time, and then acts like the limiter. */
     judge(leave: number, { waits = true, serviceMs = SPAN_MS, drains = false } = {}): string | undefined {
       nowMs += starvedOf / rate
       requests.advance(nowMs)
@@ -52,7 +52,7 @@ function service(staying: number) {
   }
 }
 
-/** It has been fed, and so as many old ones as the limit are left out; as many again hold all the permits. */
+/** The service was judged as fed, so LIMIT old requests are uncounted. LIMIT more of them hold all the permits. */
 function fullOfOld() {
   const at = service(2 * LIMIT)
   at.judge(USUAL)

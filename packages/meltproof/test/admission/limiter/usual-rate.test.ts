@@ -1,10 +1,10 @@
-/** How many requests leave per millisecond, usually and of late. */
+/** The usual and the recent rate at which requests leave, per millisecond. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Answered } from '../../../src/admission/limiter/answers.ts'
 import { UsualRate } from '../../../src/admission/limiter/usual-rate.ts'
 
-/** The first window begins with the first answer, so that it has one more. */
+/** The first window begins with the first answer, so it has one answer more. */
 const WINDOW_MS = 1000
 
 function service() {
@@ -15,7 +15,7 @@ function service() {
   return {
     rates,
     answered,
-    /** An answer every `everyMs` for `ms`. */
+    /** A request is answered every `everyMs` for `ms`. */
     answer(ms: number, everyMs: number, serviceMs = 50): void {
       for (const untilMs = nowMs + ms; nowMs < untilMs; ) {
         if (began) nowMs += everyMs
@@ -43,7 +43,7 @@ describe('the usual rate', () => {
     near(rates.usual, 0.2)
   })
 
-  it('is measured from the first answer, however late that comes', () => {
+  it('is measured from the first answer, however late it is', () => {
     const { rates, answer, pass } = service()
     pass(60_000)
     answer(WINDOW_MS, 5)

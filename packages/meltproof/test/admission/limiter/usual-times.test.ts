@@ -1,4 +1,4 @@
-/** Whether requests take as long while the loop is busy as while it rested. */
+/** Whether requests take as long on a busy loop as they did while it was idle. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Answered } from '../../../src/admission/limiter/answers.ts'
@@ -20,7 +20,7 @@ class Service extends UsualTimes {
   }
 }
 
-/** `count` requests were answered while the loop rested; it became busy at 0 ms. */
+/** `count` requests were answered while the loop was idle. It became busy at 0 ms. */
 function usually(tookMs: number, count: number = samples): Service {
   const times = new Service()
   times.begin(-1000)

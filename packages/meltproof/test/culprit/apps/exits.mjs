@@ -1,6 +1,6 @@
 /**
- * Exits during a stall of which the watcher has taken a sample, or at rest, as HOW says. Prints how often the main thread
- * waited for another thread.
+ * Exits during a stall that the watcher has sampled, or at rest, as HOW says. Prints how often the main thread waited
+ * for another thread.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { watchStalls } from 'meltproof/culprit'

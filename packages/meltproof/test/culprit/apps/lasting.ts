@@ -1,4 +1,4 @@
-/** A stall without an end, and a watcher that reports it sooner than usual. */
+/** An endless stall, with a watcher that reports it sooner than usual. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Watching } from '../../../src/culprit/watching.ts'
 

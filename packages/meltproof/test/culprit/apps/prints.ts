@@ -1,4 +1,4 @@
-/** Prints twice, while the watcher is said to ask; then on stderr, as JSON, which calls were noticed. */
+/** Prints twice while the watcher requests a sample. Then prints the noticed calls to stderr, as JSON. */
 import { TOKEN } from '../../../src/culprit/shared-words.ts'
 import { watchSyncCalls } from '../../../src/culprit/sync-calls.ts'
 

@@ -1,4 +1,4 @@
-/** GET /FORM holds the loop; answers with what the process says of it: the records of its stalls, and its warnings. */
+/** GET /FORM blocks the loop. The response has the records of its stalls and the warnings. */
 import { subscribe } from 'node:diagnostics_channel'
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -15,7 +15,7 @@ const warnings = []
 subscribe('meltproof:culprit', record => records.push(record))
 process.on('warning', warning => warnings.push(warning.message))
 
-// One that the app uses itself, with everything on.
+// The app's own session, with everything enabled.
 const own = new Session()
 if (process.env.OWN_SESSION === 'on') {
   own.connect()
@@ -26,7 +26,7 @@ if (process.env.OWN_SESSION === 'on') {
 const require = createRequire(import.meta.url)
 const LATE = import.meta.resolve('./late.cjs')
 const { typed } = process.env.TYPED ? await import(process.env.TYPED) : {}
-// To make it takes half as long as all the rest.
+// Creating it takes half as long as all the rest.
 const items = process.env.FORM === 'json' ? 500_000 : 0
 const text = JSON.stringify(Array.from({ length: items }, (_, i) => ({ i, name: `item ${i}` })))
 const bytes = Buffer.alloc(16_000_000)
@@ -34,7 +34,7 @@ const scratch = join(tmpdir(), `meltproof-stalls-${process.pid}`)
 process.on('exit', () => rmSync(scratch, { force: true }))
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc')
-/** What makes a collection take long. */
+/** Makes collections slow. */
 const live = process.env.FORM === 'garbage' ? Array.from({ length: 3_000_000 }, (_, i) => ({ i })) : []
 function used() {}
 
@@ -91,7 +91,7 @@ const server = createServer(async (request, response) => {
   records.length = 0
   early.length = 0
   const profile = await forms[request.url.slice(1)]?.()
-  // The stall is judged at the next beat.
+  // The stall is judged at the next heartbeat.
   setTimeout(() => {
     const sampled = profile?.nodes?.filter(({ hitCount }) => hitCount > 0).map(node => node.callFrame.functionName)
     response.end(JSON.stringify({ records, warnings, early, sampled, inspectorUrl: inspector.url() }))

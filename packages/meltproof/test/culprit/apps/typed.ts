@@ -1,4 +1,4 @@
-/** Compiled by the test: its lines are not those that run. */
+/** The test compiles this file, so the lines that run are not these. */
 type Amount = number
 
 export function typed(ms: Amount): Amount {

@@ -1,4 +1,4 @@
-/** A real server on which histories run, and the random histories that make sense on it. */
+/** A real server on which histories run, and random histories that suit it. */
 import type fc from 'fast-check'
 import mysqlPromise from 'mysql2/promise'
 import pg from 'pg'
@@ -13,9 +13,9 @@ import { runSqlHistory } from './sql-run.ts'
 
 export interface Arena<History = unknown> {
   readonly histories: fc.Arbitrary<History>
-  /** A line for each fault. `key` is that of no other run on this server; `count` notes what happened. */
+  /** Returns a line for each fault. `key` must be unique on this server. `count` counts what happened. */
   run(history: History, arm: Arm, key: number, count?: (what: string) => void): Promise<string[]>
-  /** What it does, for people. */
+  /** Describes the history in words. */
   say(history: History): string
   stop(): Promise<void>
 }
@@ -26,7 +26,7 @@ export const ARENAS: Readonly<Record<string, () => Promise<Arena>>> = {
   redis: startRedisArena,
 }
 
-/** Room for a hundred histories at once, with their cancels. */
+/** Enough for a hundred histories at once, with their cancels. */
 const MOST_CONNECTIONS = 500
 
 async function startPg(): Promise<Arena<SqlHistory>> {

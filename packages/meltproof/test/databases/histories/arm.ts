@@ -1,4 +1,4 @@
-/** What a history runs on: clients as they are, or bounded, or (to see that the check notices) bounded wrongly. */
+/** How a history's clients are wrapped: not at all, bounded, or (to test the check) bounded wrongly. */
 import { within } from '../../../src/deadline/index.ts'
 import type { Departures } from './departures.ts'
 import type { Ending } from './ending.ts'
@@ -6,12 +6,12 @@ import { PATIENCE_MS } from './patience.ts'
 
 export interface Arm {
   readonly name: string
-  /** How long no user may get on, a checkout or the end of a pool may take, ms. */
+  /** How long all users may make no progress, and how long a checkout or the end of a pool may take, ms. */
   readonly patienceMs: number
   bind<Client extends object>(client: Client): Client
-  /** `within` of meltproof/deadline, or nothing but a call. */
+  /** `within` of meltproof/deadline, or only a call. */
   readonly within: typeof within
-  /** Calls `work` as an ending says, and settles when `work` itself has settled, however early its time ended. */
+  /** Calls `work` with its ending, and settles when `work` itself has settled, however early its time ended. */
   inTime<T>(ending: Ending, work: () => Promise<T>): Promise<T | undefined>
 }
 
@@ -47,7 +47,7 @@ export function boundArm(
   }
 }
 
-/** Deadlines do nothing; clients of a server that is not protected still leave. */
+/** Ignores deadlines. Clients of an unprotected server still leave. */
 export function bareArm(departures: Departures): Arm {
   return {
     name: 'bare',

@@ -1,10 +1,10 @@
-/** The clients of each database as `bound()` makes them. */
+/** Wraps the clients of each database with `bound()`. */
 import { bound as boundRedis } from '../../../src/databases/ioredis.ts'
 import { bound as boundMysql } from '../../../src/databases/mysql2.ts'
 import { bound as boundPg } from '../../../src/databases/pg.ts'
 import type { Arm } from './arm.ts'
 
-/** A busy machine must not add deadlines of its own, ms. */
+/** High, so that a busy machine adds no deadlines, ms. */
 const LIMIT_MS = 60_000
 
 export const BOUND: Readonly<Record<string, Arm['bind']>> = {

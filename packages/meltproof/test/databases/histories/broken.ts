@@ -1,11 +1,11 @@
-/** Wrappers that do what a wrapper of database clients may get wrong, to see that histories notice. */
+/** Wrappers with typical mistakes, to test that the histories find them. */
 import type { Redis } from 'ioredis'
 import type mysql from 'mysql2'
 import pg from 'pg'
 import { DeadlineExceededError, remaining } from '../../../src/deadline/index.ts'
 import type { Arm } from './arm.ts'
 
-/** How a statement whose time is up is treated; undefined sends it. */
+/** How a statement is treated after its deadline; undefined sends it. */
 export type Treatment = 'refused' | 'pretended' | 'sent, and refused' | 'sent twice'
 export type Treat = (sql: string) => Treatment | undefined
 
@@ -41,7 +41,7 @@ export function brokenPg(treat: Treat): Arm['bind'] {
   }
 }
 
-/** Refuses what `refuses` says once time is up, on the same connection as before. */
+/** After the deadline, refuses the statements that `refuses` selects, on the same connection. */
 export function brokenMysql(refuses: (sql: string) => boolean): Arm['bind'] {
   const patch = (connection: mysql.Connection): void => {
     const addCommand = Reflect.get(connection, 'addCommand') as (command: Command) => Command
@@ -66,7 +66,7 @@ interface Command {
   onResult?: (error: Error) => void
 }
 
-/** Once time is up, refuses the commands it is given, and gives up those of them that wait, on the same connection. */
+/** After the deadline, refuses the named commands and rejects those that wait, on the same connection. */
 export function brokenRedis(names: readonly string[]): Arm['bind'] {
   return client => {
     const redis = client as unknown as Redis

@@ -1,4 +1,4 @@
-/** Runs many random histories, some at a time, and makes the ones with a fault small. */
+/** Runs many random histories concurrently, and shrinks those with a fault. */
 import fc from 'fast-check'
 import type { Arena } from './arena.ts'
 import type { Arm } from './arm.ts'
@@ -10,7 +10,7 @@ export interface Fault {
   readonly lines: readonly string[]
 }
 
-/** What a line of a fault begins with, the worst first. */
+/** The first word of a fault's line, the worst first. */
 const KINDS = [
   'lost',
   'doubled',
@@ -26,7 +26,7 @@ const KINDS = [
   'locked',
 ]
 
-/** The worst that a history shows. */
+/** The worst kind of fault in a history. */
 export function kindOf(lines: readonly string[]): string {
   const kinds = new Set(lines.map(line => line.split(':')[0]!))
   return KINDS.find(kind => kinds.has(kind)) ?? 'other'
@@ -35,9 +35,9 @@ export function kindOf(lines: readonly string[]): string {
 export interface Campaign {
   readonly seed: number
   readonly firstIndex: number
-  /** How many histories are under way at once. */
+  /** Histories under way at once. */
   readonly parallel: number
-  /** Asked before each history. */
+  /** Called before each history. */
   readonly goesOn: (ran: number, faults: number) => boolean
   readonly onHistory?: (ran: number, faults: number) => void
   readonly onFault?: (fault: Fault) => void
@@ -46,11 +46,11 @@ export interface Campaign {
 export interface Outcome {
   readonly ran: number
   readonly faults: readonly Fault[]
-  /** What happened how often, by arm. */
+  /** How often each event happened, by arm. */
   readonly counts: ReadonlyMap<string, number>
 }
 
-/** Keys of histories are never used twice on one server. */
+/** Keys of histories must be unique on one server. */
 let keys = 0
 
 export async function runCampaign<H>(arena: Arena<H>, arms: readonly Arm[], campaign: Campaign): Promise<Outcome> {
@@ -81,7 +81,7 @@ export async function runCampaign<H>(arena: Arena<H>, arms: readonly Arm[], camp
   return { ran, faults, counts }
 }
 
-/** Each has randomness of its own, so that it can be had again alone. */
+/** Each history has its own seed, so that it can be repeated alone. */
 function seedAt(seed: number, index: number): number {
   return (seed + Math.imul(index, 0x9e3779b1)) | 0
 }
@@ -96,14 +96,14 @@ export interface Shrunk<H> {
 }
 
 export interface Effort {
-  /** A fault is a matter of timing: a history that shows none so often has none. */
+  /** Faults depend on timing. A history without one in this many tries counts as free of faults. */
   readonly tries: number
   readonly withinMs: number
 }
 
 /**
- * Tries the history again, and ever smaller ones: the smallest that still has a fault, of that kind when it is given.
- * Undefined when none has.
+ * Repeats the history and ever smaller ones. Returns the smallest that still has a fault (of `kind`, if given), or
+ * undefined if none has.
  */
 export async function shrink<H>(
   arena: Arena<H>,
@@ -115,7 +115,7 @@ export async function shrink<H>(
 ): Promise<Shrunk<H> | undefined> {
   let smallest: Shrunk<H> | undefined
   const holds = async (history: H): Promise<boolean> => {
-    // All tries at once: they are of the same program, at other moments.
+    // All tries run at once, so each meets another timing.
     const runs = await Promise.all(Array.from({ length: tries }, () => arena.run(history, arm, ++keys)))
     const lines = runs.find(each => each.length > 0 && (kind === undefined || kindOf(each) === kind))
     if (lines !== undefined) smallest = { history, lines }

@@ -6,7 +6,9 @@ import { protect } from '../../../src/index.ts'
 import type { Ending } from './ending.ts'
 
 export interface Departures {
-  /** Runs `work` as the handler of a request. Undefined when the server did not start it (shed, or no time left). */
+  /**
+   * Runs `work` as the handler of a request. Returns undefined if the server did not start it (shed, or no time left).
+   */
   serve<T>(ending: Ending, work: () => Promise<T>): Promise<T | undefined>
   stop(): Promise<void>
 }
@@ -31,7 +33,7 @@ export async function startDepartures({ isProtected }: { readonly isProtected: b
         () => end(500),
       )
   })
-  // The limit is high: what is shed tells nothing of databases.
+  // The limit is high, because sheds show nothing about databases.
   if (isProtected) protect(server, { deadlineMs: 60_000, trustCallersFrom: true, limit: 10_000, lanes: 1 })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -58,7 +60,7 @@ export async function startDepartures({ isProtected }: { readonly isProtected: b
         request.on('close', resolve)
       })
       clearTimeout(timer)
-      // Whatever the server has not started by now is not started any more.
+      // The server starts nothing that it has not started yet.
       jobs.delete(path)
       return worked
     },

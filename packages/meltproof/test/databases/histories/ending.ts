@@ -1,4 +1,4 @@
-/** How the time of a user, or of one statement, ends. Pure. */
+/** How the time of a user or of one statement ends. Pure. */
 import fc from 'fast-check'
 
 /** `afterMs` counts from the start of the work. */
@@ -6,11 +6,11 @@ export type Ending =
   | { readonly by: 'nothing' }
   /** `within(afterMs, ...)`. */
   | { readonly by: 'deadline'; readonly afterMs: number }
-  /** The `signal` given to `within()` aborts. */
+  /** The `signal` passed to `within()` aborts. */
   | { readonly by: 'abort'; readonly afterMs: number }
-  /** The work is the handler of a request of a protected server, and its client closes the connection. */
+  /** The work is the handler of a request to a protected server, and its client closes the connection. */
   | { readonly by: 'client'; readonly afterMs: number }
-  /** The same, and the client stays but has said how long it waits. */
+  /** The same, but the client stays and its request has a deadline. */
   | { readonly by: 'request deadline'; readonly afterMs: number }
 
 const WORDS: Readonly<Record<Ending['by'], (afterMs: number) => string>> = {

@@ -1,4 +1,4 @@
-/** Random histories find a wrapper that is wrong. They do on every Node alike, so CI runs this file on one. */
+/** Random histories find faulty wrappers. The result is the same on every Node, so CI runs this file on one. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ARENAS, type Arena } from './arena.ts'
@@ -8,13 +8,13 @@ import { runCampaign } from './campaign.ts'
 import { type Departures, startDepartures } from './departures.ts'
 import { DATABASES } from './installed-databases.ts'
 
-// As apps do, and pg would like to forbid: several queries at once on one client.
+// Apps send several queries at once on one client, although pg deprecates it.
 process.noDeprecation = true
 
-/** What is wrong shows after some dozens; that many show that it does not. */
+/** A fault shows after some dozens of histories, so this many without one mean that there is none. */
 const MOST = 1500
 
-/** What hangs in a broken wrapper hangs for ever. */
+/** A hang in a broken wrapper never ends. */
 const PATIENCE_MS = 2000
 
 let guarded: Departures
@@ -24,7 +24,7 @@ before(async () => {
 })
 after(() => guarded?.stop())
 
-/** Wrappers, and the fault that each must show. */
+/** Faulty wrappers, and the kind of fault that each must show. */
 const treating = (pattern: RegExp, treatment: Treatment): Arm['bind'] =>
   brokenPg(sql => (pattern.test(sql) ? treatment : undefined))
 const BROKEN: Readonly<Record<string, readonly { does: string; kind: string; bind: Arm['bind'] }[]>> = {

@@ -1,6 +1,6 @@
 /**
- * Random histories on real databases: clean without meltproof, so that what the check finds is a fault of the wrapper, and
- * clean with it. `npm run histories` runs thousands, and in CI some hundred.
+ * Random histories on real databases. They are clean without meltproof, so every fault that the check finds is one of
+ * the wrapper, and clean with it. `npm run histories` runs thousands; CI runs some hundred.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -11,7 +11,7 @@ import { runCampaign } from './campaign.ts'
 import { type Departures, startDepartures } from './departures.ts'
 import { DATABASES } from './installed-databases.ts'
 
-// As apps do, and pg would like to forbid: several queries at once on one client.
+// Apps send several queries at once on one client, although pg deprecates it.
 process.noDeprecation = true
 
 const SEED = 1
@@ -46,7 +46,7 @@ for (const { name, skip } of DATABASES) {
       })
       assert.equal(ran, CLEAN)
       assert.deepEqual(faults, [])
-      // They do something.
+      // The histories do write.
       assert.ok(counts.get('bare: writes expected there')! > CLEAN)
       assert.ok(counts.get('bare: writes expected absent')! > 0)
     })
@@ -61,8 +61,8 @@ for (const { name, skip } of DATABASES) {
       })
       assert.equal(ran, CLEAN)
       assert.deepEqual(faults, [])
-      // Their time did end.
-      assert.ok(counts.get('bound: users that got an error')! > CLEAN / 2)
+      // The time of some users did end; of how many depends on the machine.
+      assert.ok(counts.get('bound: users that got an error')! > CLEAN / 10)
     })
   })
 }

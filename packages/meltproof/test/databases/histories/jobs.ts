@@ -1,4 +1,4 @@
-/** What a queue of jobs must have left, from what its users were told. Pure. */
+/** Derives the expected content of a job queue from the outcomes that its users saw. Pure. */
 import type { Outcome } from './ledger.ts'
 
 interface Job {
@@ -8,11 +8,11 @@ interface Job {
 }
 
 export class Jobs {
-  /** Pops at once (LPOP) whose outcome was reported as unknown: each may have taken one. */
+  /** Immediate pops (LPOP) with an unknown outcome. Each may have taken a job. */
   inDoubt = 0
   readonly #jobs: Job[] = []
 
-  /** The numbers of `count` new jobs. */
+  /** Returns the numbers of `count` new jobs. */
   make(by: string, count: number): number[] {
     return Array.from({ length: count }, () => this.#jobs.push({ by, pushed: 'pending', got: [] }))
   }
@@ -25,7 +25,7 @@ export class Jobs {
     this.#jobs[id - 1]?.got.push(by)
   }
 
-  /** `waiting` is the queue; `claimed` a list to which a job is moved by the one who gets it. */
+  /** `waiting` is the queue. `claimed` is the list to which a user moves the job that it takes. */
   faults(waiting: readonly number[], claimed: readonly number[]): string[] {
     const faults: string[] = []
     const missing: string[] = []

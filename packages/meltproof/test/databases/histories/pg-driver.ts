@@ -1,4 +1,4 @@
-/** PostgreSQL by the package pg. */
+/** PostgreSQL with the package pg. */
 import pg from 'pg'
 import { DeadlineExceededError } from '../../../src/deadline/index.ts'
 import { isMeltproofError } from '../../../src/errors.ts'
@@ -36,7 +36,7 @@ const SCOPES: Readonly<Record<string, ScopeStatements>> = {
   listening: {
     acquire: key => `listen channel_${key}`,
     release: key => `unlisten channel_${key}`,
-    // Begins when its transaction commits.
+    // LISTEN takes effect only when its transaction commits.
     look: () => 'select 1 as held',
   },
   cursor: {
@@ -62,7 +62,7 @@ const SCOPES: Readonly<Record<string, ScopeStatements>> = {
   },
 }
 
-/** What a session has that a new one has not. One row. */
+/** State of a session that a new one does not have, in one row. */
 const LEFTOVERS = `select now() <> statement_timestamp() as "an open transaction",
   nullif(current_setting('app.tenant', true), '') as "app.tenant",
   nullif(current_setting('app.local', true), '') as "app.local",
@@ -75,7 +75,7 @@ const LEFTOVERS = `select now() <> statement_timestamp() as "an open transaction
   (select string_agg(classid || '.' || objid, ', ') from pg_locks where locktype = 'advisory' and pid = pg_backend_pid())
     as "locks"`
 
-/** Errors with which a session ends: a COMMIT that gets one may have been done. */
+/** Errors that end a session. A COMMIT that gets one may have succeeded. */
 const FATAL = new Set(['FATAL', 'PANIC'])
 
 export const TABLE = 'create unlogged table writes (history int not null, id int not null)'

@@ -1,4 +1,4 @@
-/** Random programs for Redis: what several users of a shared connection and of connections of their own do. Pure. */
+/** Random programs for Redis: the work of several users on a shared connection and on private ones. Pure. */
 import fc from 'fast-check'
 import { anEnding, type Ending, sayEnding } from './ending.ts'
 
@@ -9,14 +9,14 @@ export type RedisStep =
   | { readonly do: 'together'; readonly writes: number }
   | { readonly do: 'read' }
   | { readonly do: 'think'; readonly ms: number }
-  /** The server takes its time: for everybody (a script), as Redis does. */
+  /** The server is busy with a script, which delays all clients. */
   | { readonly do: 'work'; readonly ms: number }
   | { readonly do: 'fail' }
   | { readonly do: 'limited'; readonly ms: number; readonly caught: boolean; readonly step: RedisStep }
   | { readonly do: 'push'; readonly jobs: number }
   /** Takes a job: `lpop` at once, the others wait for one up to `waitMs`. */
   | { readonly do: 'pop'; readonly how: 'lpop' | 'blpop' | 'brpoplpush' | 'blmove'; readonly waitMs: number }
-  /** Waits for what never comes. */
+  /** Waits for a job that never arrives. */
   | { readonly do: 'idle'; readonly ms: number }
   | {
       readonly do: 'scope'
@@ -26,14 +26,17 @@ export type RedisStep =
     }
   /** MULTI, commands that answer QUEUED, EXEC; DISCARD in the catch. */
   | { readonly do: 'interactive'; readonly end: 'exec' | 'discard' | 'throw'; readonly steps: RedisSteps }
-  /** WATCH, GET, a thought, MULTI SET EXEC; UNWATCH in the finally. */
+  /** WATCH, GET, a pause, MULTI SET EXEC; UNWATCH in the finally. */
   | { readonly do: 'increment'; readonly thinkMs: number }
 
 export type RedisScope = 'lock' | 'subscription' | 'database'
 export type RedisSteps = readonly RedisStep[]
 
 export interface RedisUser {
-  /** `shared`: the connection of all. `lone`: one that is lent to one after the other. `own`: made and ended by it. */
+  /**
+   * `shared`: the connection of all users. `lone`: one connection, lent to one user after the other. `own`: a
+   * connection that the user opens and closes.
+   */
   readonly on: 'shared' | 'lone' | 'own'
   readonly startMs: number
   readonly ending: Ending
@@ -67,10 +70,10 @@ const pop = fc
 const push = fc.integer({ min: 1, max: 3 }).map<RedisStep>(jobs => ({ do: 'push', jobs }))
 
 function aStep(place: Place): fc.Arbitrary<RedisStep> {
-  // What is queued is answered with QUEUED, so only writes make sense.
+  // Queued commands are answered with QUEUED, so only writes make sense.
   if (place.queued) return fc.oneof({ weight: 3, arbitrary: plainWrite }, { weight: 2, arbitrary: think })
   const isShared = place.on === 'shared'
-  // A subscriber may not send anything else.
+  // A subscriber may send nothing else.
   if (place.held.includes('subscription')) return think
   const limited = fc
     .record({
@@ -110,7 +113,8 @@ function someSteps(place: Place): fc.Arbitrary<RedisSteps> {
 function aScope(name: RedisScope, place: Place): fc.Arbitrary<RedisStep> {
   return fc
     .record({
-      // Nothing resets a connection of Redis for its next user, so what is taken is given back whatever became of it.
+      // Nothing resets a Redis connection for its next user, so the user releases everything, whatever the outcome of
+      // acquiring it.
       acquire: name === 'lock' ? fc.constantFrom('before' as const, 'inside' as const) : fc.constant('inside' as const),
       steps: someSteps({ ...place, held: [...place.held, name] }),
     })

@@ -1,4 +1,4 @@
-/** Runs one history on Redis on one arm, and looks at what it left. */
+/** Runs one history on Redis on one arm, and checks the result. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Arm } from './arm.ts'
@@ -16,7 +16,7 @@ export interface RedisServer {
   readonly watchers: readonly Redis[]
 }
 
-/** A line for each fault. */
+/** Returns a line for each fault. */
 export async function runRedisHistory(
   history: RedisHistory,
   arm: Arm,
@@ -78,7 +78,7 @@ export async function runRedisHistory(
   }
   for (const redis of [shared, lone]) if ((await inTime(redis.quit(), patienceMs)) === LATE) fault('hangs: QUIT')
   for (const line of await left()) fault(line)
-  // One that is left would connect again and again.
+  // A leftover connection would reconnect again and again.
   for (const redis of made) redis.disconnect()
   for (const write of ledger.writes) count(`writes expected ${write.expected}`)
   if (jobs.inDoubt > 0) count('LPOP in doubt')
@@ -125,7 +125,7 @@ export async function runRedisHistory(
     }
   }
 
-  /** Connections that the server still has; they take a moment to go. */
+  /** Connections that the server still has. They take a moment to close. */
   async function left(): Promise<string[]> {
     for (let waitedMs = 0; ; waitedMs += 20) {
       const clients = String(await watchers[0]!.client('LIST')).split('\n')
@@ -137,7 +137,7 @@ export async function runRedisHistory(
   }
 }
 
-/** Watchers of every database that histories use. */
+/** Connections for observing, one to each database that histories use. */
 export function watchersOf(port: number): Redis[] {
   return DATABASES.map(db => new Redis({ host: '127.0.0.1', port, db }))
 }

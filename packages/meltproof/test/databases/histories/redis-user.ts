@@ -1,4 +1,4 @@
-/** Carries out one user's program on Redis, as an app would write it, and notes what it was told. */
+/** Runs one user's program on Redis as an app would, and records the outcomes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { DeadlineExceededError } from '../../../src/deadline/index.ts'
@@ -15,7 +15,7 @@ export interface RedisScene {
   readonly shared: Redis
   /** Lends the one connection to one user after the other. */
   lend<T>(use: (redis: Redis) => Promise<T>): Promise<T>
-  /** A connection of its user's own. */
+  /** Opens a connection for one user. */
   connect(): Redis
   keyOf(name: RedisKey): string
   fault(line: string): void
@@ -25,7 +25,7 @@ export type RedisKey = 'log' | 'constant' | 'counter' | 'jobs' | 'claimed' | 'lo
 
 export const CONSTANT = 'constant'
 const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
-/** Some ms, counted in turns of a loop: a script has no clock. */
+/** Busy for some ms, counted in iterations, because a script has no clock. */
 const BUSY = 'local n = 0 for i = 1, ARGV[1] * 100000 do n = n + i end return n'
 
 export function outcomeOf(error: unknown): Exclude<Outcome, 'pending' | 'done'> {
@@ -39,10 +39,10 @@ class OnPurpose extends Error {}
 export class RedisRun {
   readonly name: string
   at = 'the start'
-  /** Commands that were sent, and answers that came. */
+  /** Commands sent plus answers received. */
   moves = 0
   error: unknown
-  /** A command that takes or gives back the named thing ended in doubt, and was said to. */
+  /** Things whose acquiring or releasing command ended with an unknown outcome. */
   readonly inDoubt = new Set<string>()
   readonly #scene: RedisScene
   readonly #user: RedisUser
@@ -55,7 +55,7 @@ export class RedisRun {
     this.name = `user ${index + 1}`
   }
 
-  /** Never rejects. Settles when nothing of it is under way any more. */
+  /** Never rejects. Settles when none of its commands is under way. */
   async run(): Promise<void> {
     await sleep(this.#user.startMs)
     try {
@@ -182,7 +182,7 @@ export class RedisRun {
     await this.#exec(transaction, multi.exec())
   }
 
-  /** True when the transaction was carried out. */
+  /** Returns true if the transaction was executed. */
   async #exec(transaction: Transaction, sent: Promise<[Error | null, unknown][] | null>): Promise<boolean> {
     try {
       const answers = await this.#send('EXEC', sent)
@@ -223,7 +223,7 @@ export class RedisRun {
       if (id !== null) jobs.got(Number(id), this.name)
       return
     }
-    // Its types have a list for brpoplpush.
+    // Its types declare a list for brpoplpush.
     const moved = (
       how === 'brpoplpush' ? redis.brpoplpush(from, to, seconds) : redis.blmove(from, to, 'LEFT', 'RIGHT', seconds)
     ) as Promise<unknown>
@@ -270,7 +270,7 @@ export class RedisRun {
     }
   }
 
-  /** As `send`, of a command that takes or gives back something of the connection's. */
+  /** Like `#send`, for a command that acquires or releases state of the connection. */
   #doubtful<T>(what: string, command: string, sent: Promise<T>): Promise<T> {
     sent.catch(error => {
       if (outcomeOf(error) === 'unknown') this.inDoubt.add(what)
@@ -299,7 +299,7 @@ export class RedisRun {
       taken.catch(error => {
         if (outcomeOf(error) === 'unknown') this.inDoubt.add('lock')
       })
-      // Another user has it: the app does without.
+      // Another user has it, and the app continues without it.
       if ((await taken) === null) return
       try {
         await this.#steps(steps, redis)

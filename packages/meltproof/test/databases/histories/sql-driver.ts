@@ -1,4 +1,4 @@
-/** What differs between SQL databases and their clients. */
+/** The differences between SQL databases and their clients. */
 import type { Arm } from './arm.ts'
 import type { Outcome } from './ledger.ts'
 import type { How, Scopes } from './sql-history.ts'
@@ -11,7 +11,7 @@ export interface Statement {
 
 export interface Answer {
   readonly rows: readonly Record<string, unknown>[]
-  /** The database ended the transaction otherwise than it was asked to, and said so. */
+  /** The database reported that it rolled the transaction back instead of the requested end. */
   readonly rolledBack: boolean
 }
 
@@ -20,11 +20,11 @@ export interface Session {
 }
 
 export interface Connection extends Session {
-  /** Of a pool: back to it. Of a client: ends it. */
+  /** Returns the connection to its pool, or ends a client. */
   giveBack(error?: unknown): Promise<void>
 }
 
-/** Ended by giveBack(), also when open() has failed. */
+/** Ended by giveBack(), also after open() has failed. */
 export interface Client extends Connection {
   open(): Promise<void>
 }
@@ -34,7 +34,7 @@ export interface Pool extends Session {
   end(): Promise<void>
 }
 
-/** A scope's statements; `look` asks for one column `held`. `key` tells histories apart, `level` locks. */
+/** A scope's statements. `look` returns one column `held`. `key` distinguishes histories, `level` locks. */
 export interface ScopeStatements {
   acquire(key: number, level: number): string
   release(key: number, level: number): string
@@ -49,15 +49,15 @@ export interface SqlDriver {
   insert(history: number, write: number): Statement
   work(ms: number): string
   readonly fails: string
-  /** One column `held`: whether a transaction is open. */
+  /** Returns one column `held`: whether a transaction is open. */
   readonly inTransaction: string
   outcomeOf(error: unknown): Exclude<Outcome, 'pending' | 'done'>
   pool(arm: Arm, size: number): Pool
   client(arm: Arm): Client
-  /** What the user before has left on a connection; a line each. */
+  /** Returns what earlier users have left on a connection, one line each. */
   leftovers(connection: Session, key: number): Promise<string[]>
-  /** How often each write of a history is there. Asked on a connection that is not under test. */
+  /** How often each write of a history is there, read on a connection that is not under test. */
   written(history: number): Promise<Map<number, number>>
-  /** Locks of a history that a server's session holds. */
+  /** Locks of a history that a session still holds. */
   locks(key: number): Promise<string[]>
 }

@@ -1,7 +1,7 @@
 /**
- * Random programs for a SQL database: what several users of a small pool do at once. Pure: a history is data that
- * sql-user.ts carries out. Without a deadline every one of them is a good citizen: it ends its transactions, takes back
- * its settings and gives back its locks, whatever fails on purpose. That is what the bare run shows.
+ * Random programs for a SQL database: the work of several users of a small pool at once. Pure: a history is data that
+ * sql-user.ts runs. Without deadlines every program cleans up: it ends its transactions, resets its settings and
+ * releases its locks, whatever fails on purpose. The bare run shows that.
  */
 import fc from 'fast-check'
 import { anEnding, type Ending, sayEnding } from './ending.ts'
@@ -9,7 +9,7 @@ import { anEnding, type Ending, sayEnding } from './ending.ts'
 /** How a statement is sent. */
 export type How = 'text' | 'prepared' | 'callback'
 
-/** Named in the dialect: something of the session that is taken and given back. */
+/** Session state that is acquired and released. Each dialect defines its names. */
 export type ScopeName = string
 
 export type Step =
@@ -17,17 +17,17 @@ export type Step =
   /** Several writes at once, with `Promise.all`. */
   | { readonly do: 'together'; readonly writes: number }
   | { readonly do: 'read'; readonly how: How }
-  /** The database takes its time. */
+  /** The database is busy. */
   | { readonly do: 'work'; readonly ms: number }
-  /** The app takes its time, between two statements. */
+  /** The app is busy between two statements. */
   | { readonly do: 'think'; readonly ms: number }
-  /** A statement that the database refuses. */
+  /** A statement that the database rejects. */
   | { readonly do: 'fail' }
-  /** Asks whether what the user holds is still there: its innermost scope, or its transaction. */
+  /** Checks that the user still holds its innermost scope or its transaction. */
   | { readonly do: 'look' }
-  /** One statement with a deadline of its own; `caught` goes on after it. */
+  /** One statement with its own deadline. `caught` continues after it. */
   | { readonly do: 'limited'; readonly ms: number; readonly caught: boolean; readonly step: Step }
-  /** In a transaction only: gone with it. */
+  /** Only in a transaction, and gone with it. */
   | { readonly do: 'local'; readonly what: 'setting' | 'lock' }
   | { readonly do: 'scope'; readonly name: ScopeName; readonly acquire: 'before' | 'inside'; readonly steps: Steps }
   | {
@@ -46,21 +46,21 @@ export type Step =
 export type Steps = readonly Step[]
 
 /**
- * `textbook`: try, COMMIT, catch, ROLLBACK. `quiet`: an error of the ROLLBACK is dropped. `unwaited`: the ROLLBACK is
- * sent and not waited for. `bare-handed`: no ROLLBACK at all, so nothing may fail in it. `stubborn`: errors of the steps
- * are swallowed and COMMIT is sent all the same.
+ * `textbook`: try, COMMIT, catch, ROLLBACK. `quiet`: an error of the ROLLBACK is ignored. `unwaited`: the ROLLBACK is
+ * sent but not awaited. `bare-handed`: no ROLLBACK, so nothing may fail in it. `stubborn`: errors of the steps are
+ * ignored and COMMIT is sent anyway.
  */
 export type Shape = 'textbook' | 'quiet' | 'unwaited' | 'bare-handed' | 'stubborn'
 
 export interface User {
   /**
-   * `pool`: `pool.query()` for each statement. `checkout`: a connection of the pool until it is done. `lone`: the one
-   * client that all users of that kind share, one after the other. `own`: a client that it makes and ends.
+   * `pool`: `pool.query()` for each statement. `checkout`: one connection of the pool until the user is done. `lone`:
+   * the one client that all such users share, one after the other. `own`: a client that the user opens and ends.
    */
   readonly on: 'pool' | 'checkout' | 'lone' | 'own'
   readonly startMs: number
   readonly ending: Ending
-  /** It gives a connection on which something failed back with `release(error)`. */
+  /** Releases a connection on which something failed with `release(error)`. */
   readonly releasesWithError: boolean
   readonly steps: Steps
 }
@@ -70,7 +70,7 @@ export interface SqlHistory {
   readonly users: readonly User[]
 }
 
-/** Where a scope may stand. `sound`: not in a transaction in which a statement may fail. */
+/** Where a scope may be used. `sound`: not in a transaction in which a statement may fail. */
 export type ScopePlace = 'anywhere' | 'transaction' | 'sound'
 export type Scopes = Readonly<Record<ScopeName, ScopePlace>>
 
@@ -106,7 +106,8 @@ function aStep(place: Place): fc.Arbitrary<Step> {
       arbitrary: fc
         .record({
           ms: fc.integer({ min: 1, max: 20 }),
-          // What `within` itself throws tells the database nothing: without a rollback that is the app's own mistake.
+          // The database does not see an error that `within` itself throws. Without a rollback that would be the app's
+          // mistake.
           caught: transaction === 'sound' ? fc.constant(true) : fc.boolean(),
           step: single,
         })
@@ -138,7 +139,7 @@ function mayStand(name: ScopeName, { scopes, transaction, held, on }: Place): bo
   const where = scopes[name]!
   if (where === 'transaction') return transaction !== 'none'
   if (where === 'anywhere' || transaction === 'none') return true
-  // Nothing takes the place of the pool for a client that stands alone: its user has to clean up.
+  // No pool cleans up after the user of a lone client.
   return transaction === 'sound' && on === 'checkout'
 }
 
@@ -167,7 +168,7 @@ function aTransaction(place: Place): fc.Arbitrary<Step> {
     steps: someSteps({ ...place, transaction: 'sound' }),
   })
   const shapes: Shape[] = ['textbook', 'textbook', 'quiet', 'unwaited']
-  // Without a rollback the next user of a lone client would find what this one left.
+  // Without a rollback the next user of a lone client would find what this user left.
   if (place.on !== 'lone') shapes.push('stubborn')
   const failing = fc.record({
     shape: fc.constantFrom(...shapes),
@@ -187,7 +188,7 @@ function aSavepoint(place: Place): fc.Arbitrary<Step> {
     .map<Step>(each => ({
       do: 'savepoint',
       ...each,
-      // In a sound transaction an error of the user's own must not end it without a rollback.
+      // In a sound transaction a thrown error must not end it without a rollback.
       end: each.end === 'throw' && place.transaction === 'sound' ? 'rollback' : each.end,
     }))
 }
@@ -225,7 +226,7 @@ export function anyStep(steps: Steps, holds: (step: Step) => boolean): boolean {
   })
 }
 
-/** Something of it fails on purpose, also without deadlines. */
+/** Something in it fails on purpose, also without deadlines. */
 export function failsOnPurpose({ steps }: User): boolean {
   return anyStep(steps, step => step.do === 'fail' || ('end' in step && step.end === 'throw'))
 }

@@ -1,4 +1,4 @@
-/** Runs one history on one arm, and looks at what it left. */
+/** Runs one history on one arm, and checks the result. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arm } from './arm.ts'
 import { Ledger } from './ledger.ts'
@@ -7,7 +7,7 @@ import type { Connection, SqlDriver } from './sql-driver.ts'
 import { failsOnPurpose, isUnhurried, type SqlHistory } from './sql-history.ts'
 import { LoneClient, type Scene, SqlUser } from './sql-user.ts'
 
-/** A line for each fault. */
+/** Returns a line for each fault. */
 export async function runSqlHistory(
   history: SqlHistory,
   arm: Arm,
@@ -39,7 +39,7 @@ export async function runSqlHistory(
     const user = history.users[index]!
     if (error !== undefined) count('users that got an error')
     if (error === undefined || failsOnPurpose(user)) continue
-    // The user before may have left a lone client that has to be closed.
+    // An earlier user may have left a lone client that must be closed.
     if (arm.name === 'bare' || (isUnhurried(user) && user.on !== 'lone')) {
       fault(`harmed: ${name} did nothing wrong and got: ${error instanceof Error ? error.message : String(error)}`)
     }
@@ -56,7 +56,7 @@ export async function runSqlHistory(
   faults.push(...ledger.faults(await driver.written(key)))
   return faults
 
-  /** All of its connections at once, as the next users get them; each of them writes. */
+  /** Checks all of its connections at once, as the next users get them, and writes on each. */
   async function lookAtPool(): Promise<void> {
     const got = await inTime(
       Promise.allSettled(Array.from({ length: history.pool }, () => pool.checkOut())),
@@ -94,7 +94,7 @@ export async function runSqlHistory(
     }
   }
 
-  /** One that was closed has told every user so; else it is as clean as its users left it. */
+  /** A closed lone client has rejected its users' statements. An open one must be as clean as its users left it. */
   async function lookAtLone(client: Connection, inDoubt: boolean): Promise<void> {
     const write = ledger.write('the lone client')
     try {
@@ -110,9 +110,9 @@ export async function runSqlHistory(
     else for (const line of await driver.leftovers(client, key)) fault(`leaked: the lone client is left with ${line}`)
   }
 
-  /** A session that ends keeps its locks for a moment. */
+  /** An ended session keeps its locks for a moment. */
   async function held(): Promise<string[]> {
-    // A lone client in doubt may hold one.
+    // A lone client in doubt may hold a lock.
     if (inDoubt) return []
     for (let waitedMs = 0; ; waitedMs += 20) {
       const locks = await driver.locks(key)

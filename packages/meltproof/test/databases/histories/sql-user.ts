@@ -1,18 +1,18 @@
-/** Carries out one user's program, as an app would write it, and notes in the ledger what it was told. */
+/** Runs one user's program as an app would, and records the outcomes in the ledger. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arm } from './arm.ts'
 import type { Ledger, Transaction } from './ledger.ts'
 import type { Answer, Connection, Pool, Session, SqlDriver, Statement } from './sql-driver.ts'
 import type { How, ScopeName, Step, Steps, User } from './sql-history.ts'
 
-/** What the users of a history share. */
+/** Shared by the users of a history. */
 export interface Scene {
   readonly driver: SqlDriver
   readonly arm: Arm
   readonly pool: Pool
   readonly lone: LoneClient
   readonly ledger: Ledger
-  /** Of the history, on this server. */
+  /** Unique to the history on this server. */
   readonly key: number
   fault(line: string): void
 }
@@ -37,13 +37,13 @@ class OnPurpose extends Error {}
 
 export class SqlUser {
   readonly name: string
-  /** Where it is, for a history that hangs. */
+  /** The current step, for the report of a hang. */
   at = 'the start'
-  /** Statements that were sent, and answers that came. */
+  /** Statements sent plus answers received. */
   moves = 0
-  /** What its program rejected with. */
+  /** The error with which its program rejected. */
   error: unknown
-  /** A statement that takes or gives back something of a lone client's session ended in doubt, and was said to. */
+  /** A statement that acquires or releases state of a lone client's session ended with an unknown outcome. */
   inDoubt = false
   readonly #scene: Scene
   readonly #user: User
@@ -58,7 +58,7 @@ export class SqlUser {
     this.name = `user ${index + 1}`
   }
 
-  /** Never rejects. Settles when nothing of it is under way any more, also what it did not wait for. */
+  /** Never rejects. Settles when none of its statements is under way, including those that it did not await. */
   async run(): Promise<void> {
     const { startMs, ending } = this.#user
     await sleep(startMs)

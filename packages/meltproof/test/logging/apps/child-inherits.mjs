@@ -1,4 +1,6 @@
-/** logs.mjs after a child has inherited stdout: libuv sets it to block for the child, and so for everyone. */
+/**
+ * Runs logs.mjs after a child has inherited stdout. libuv makes it blocking for the child, and so for all its users.
+ */
 import { spawnSync } from 'node:child_process'
 
 process.stdout.write('first\n')

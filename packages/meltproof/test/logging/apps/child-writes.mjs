@@ -1,4 +1,4 @@
-/** Logs while a child that is not Node writes LINES lines to the stdout it inherits. Sends how the child ended. */
+/** Logs while a child that is not Node writes LINES lines to the inherited stdout. Sends how the child ended. */
 import { spawn } from 'node:child_process'
 
 let logged = 0

@@ -1,4 +1,4 @@
-/** Two workers of a cluster log to the one stdout they inherit. */
+/** Two workers of a cluster log to their inherited stdout. */
 import cluster from 'node:cluster'
 
 if (cluster.isPrimary) {

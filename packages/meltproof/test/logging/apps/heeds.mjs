@@ -1,6 +1,7 @@
-/** Logs LINES numbered lines, heeding what the stream says as HOW does, and ends by itself. */
+/** Logs LINES numbered lines, respects back-pressure as HOW says, and ends by itself. */
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { Worker } from 'node:worker_threads'
 
 const { LINES, HOW } = process.env
@@ -12,12 +13,12 @@ const hows = {
   pipe() {
     Readable.from(numbers.map(line), { objectMode: false }).pipe(out)
   },
-  // Its listener is there long after write() said false.
+  // Adds its listener long after write() returned false.
   async drain() {
     for (const i of numbers) {
       if (out.write(line(i))) continue
       await new Promise(setImmediate)
-      // A reader may have taken all of it before this turn came.
+      // A reader may have read everything before this turn.
       if (out.writableNeedDrain) await once(out, 'drain')
     }
   },
@@ -30,6 +31,9 @@ const hows = {
   async callback() {
     for (const i of numbers) await new Promise(resolve => out.write(line(i), resolve))
   },
+  async atOnce() {
+    await pipeline(Readable.from([numbers.map(line).join('')]), out)
+  },
   end() {
     out.end(numbers.map(line).join(''))
   },
@@ -37,7 +41,7 @@ const hows = {
     const code = `for (let i = 0; i < ${LINES}; i++) console.log('line ' + String(i).padStart(8, '0') + ' ${fill}')`
     new Worker(code, { eval: true })
   },
-  // Nobody waits for these, so nothing keeps the process alive for them.
+  // Nothing waits for these writes, so they do not keep the process alive.
   console() {
     for (const i of numbers) console.log(line(i).trimEnd())
   },

@@ -1,4 +1,4 @@
-/** install() in the main thread, and in a worker thread that logs LINES lines. Sends what it finds to its parent. */
+/** Calls install() in the main thread and in a worker thread that logs LINES lines. Sends the results to its parent. */
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'

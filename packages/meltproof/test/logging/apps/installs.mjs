@@ -1,4 +1,4 @@
-/** install() by hand: options, figures, the way back. Sends what it finds to its parent. */
+/** Calls install(): options, figures, uninstalling. Sends the results to its parent. */
 import fs from 'node:fs'
 import { install } from 'meltproof/stdout'
 

@@ -1,4 +1,7 @@
-/** Writes, after uninstall(), with everything of ours that somebody may have kept. Sends what a file of its own holds. */
+/**
+ * Writes after uninstall(), with all functions of meltproof that code may have kept. Sends the content of an unrelated
+ * file.
+ */
 import fs from 'node:fs'
 import { install } from 'meltproof/stdout'
 
@@ -11,7 +14,7 @@ process.stdout.write = function (...args) {
   return Reflect.apply(below, this, args)
 }
 uninstall()
-// They get the numbers that are free now.
+// They get the lowest free descriptors.
 const victims = [fs.openSync(file, 'w'), fs.openSync(file, 'a')]
 const bytes = text => Buffer.from(text)
 console.log('wrapper')

@@ -1,4 +1,4 @@
-/** Logs to a terminal, and makes the file REPORT when it has got past that. */
+/** Logs to a terminal, and creates the file REPORT afterwards. */
 import { writeFileSync } from 'node:fs'
 
 for (let i = 0; i < Number(process.env.LINES); i++) console.log(`line ${i} ${'x'.repeat(100)}`)

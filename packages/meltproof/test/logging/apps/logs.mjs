@@ -1,4 +1,4 @@
-/** Logs LINES numbered lines, PER_TURN a turn of the event loop, with HOW, and then ends as END says. */
+/** Logs LINES numbered lines, PER_TURN in each turn of the event loop, with HOW, and then ends as END says. */
 import { writeSync } from 'node:fs'
 
 const {

@@ -1,4 +1,4 @@
-/** Logs from a worker thread with console.log; the main thread ends WAIT ms after that. */
+/** Logs from a worker thread with console.log. The main thread ends WAIT ms later. */
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 
 if (isMainThread) {

@@ -1,6 +1,6 @@
 /**
- * A process that knows one counter, of ADMITTED, and says what all of its cluster have together when the test asks it. It is
- * on a machine named MACHINE; with LEFT, one that had its process id before has left a socket.
+ * A worker with one counter, ADMITTED, that sends the sum of its cluster when the test asks. MACHINE sets its host
+ * name. LEFT creates a socket file that an earlier process with its process id left behind.
  */
 import cluster from 'node:cluster'
 import fs from 'node:fs'

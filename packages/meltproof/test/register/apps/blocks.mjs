@@ -1,4 +1,5 @@
-// Keeps /hold waiting, and at /block its event loop, until the file that RELEASE names is there. With WAITS it listens when told.
+// Leaves /hold unanswered, and blocks its event loop at /block until the file RELEASE exists. With WAITS it listens
+// only after a message.
 import { existsSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 

@@ -1,6 +1,6 @@
 /**
- * An app that calls a dependency of its own by the client it is told, three times, and says what came of it. INSTALL: with
- * a limit of so many milliseconds of its own, which it sets after it listens, or, with EARLY, before.
+ * Calls its own dependency three times with CLIENT, and prints the results. INSTALL sets its own limit in milliseconds,
+ * after it listens, or, with EARLY, before.
  */
 import { createServer, get } from 'node:http'
 

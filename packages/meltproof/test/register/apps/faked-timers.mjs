@@ -1,4 +1,4 @@
-/** Answers five requests at once while the global timers do nothing, as in a test that fakes them. */
+/** Answers five simultaneous requests while the global timers do nothing, as in a test that fakes them. */
 import { createServer, get } from 'node:http'
 
 const server = createServer((_, response) => response.end('served'))

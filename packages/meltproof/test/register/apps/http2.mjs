@@ -1,4 +1,4 @@
-/** An HTTP/2 server that asks itself: by requests, or by streams alone (STREAMS). Says what it was answered. */
+/** An HTTP/2 server that sends requests to itself, or, with STREAMS, only streams. Prints the responses. */
 import http2 from 'node:http2'
 import { report } from './report.cjs'
 

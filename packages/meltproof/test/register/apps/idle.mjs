@@ -1,3 +1,3 @@
-/** An app without a server that goes on for ever. */
+/** An app without a server that never ends. */
 console.log(JSON.stringify({ port: 0 }))
 setInterval(() => undefined, 1000)

@@ -1,2 +1,2 @@
-/** No server: says what its process has loaded, of Node and of meltproof. */
+/** Has no server. Prints which modules of Node and meltproof its process has loaded. */
 require('node:fs').writeSync(1, JSON.stringify(process.moduleLoadList))

@@ -1,4 +1,4 @@
-/** No server: logs LINES lines as fast as it can, or without end, and says on stderr what its process has loaded. */
+/** Has no server. Logs LINES lines as fast as it can, or endlessly, and prints the loaded modules to stderr. */
 const lines = Number(process.env.LINES ?? 0)
 for (let i = 0; i < lines; i++) {
   console.log(`line ${i}`)

@@ -1,4 +1,4 @@
-/** Every form of listen(), one after the other; says each one's port, or 0 for a Unix socket. */
+/** Calls listen() in every form, one after the other, and prints each port, or 0 for a Unix socket. */
 import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-/** Calls protect() on its own, before or after listen(), as register makes it do either way. */
+/** Calls protect() itself, before or after listen(), and register also protects the server. */
 import http from 'node:http'
 import { protect } from 'meltproof'
 import { listener, sayPort } from './report.cjs'

@@ -1,2 +1,2 @@
-/** An app without a server: only says that it ran. */
+/** An app without a server that only prints that it ran. */
 console.log('ran')

@@ -1,9 +1,9 @@
-/** What every app here answers: how many requests its server's guard has admitted, 'bare' without one. */
+/** The response of every app here: the requests that its server's guard has admitted, or 'bare' without a guard. */
 exports.report = server => {
   const guard = server[Symbol.for('meltproof.guard')]
   return guard === undefined ? 'bare' : `admitted ${guard.stats().admitted}`
 }
-/** Answers that, or ends the server on /stop. */
+/** Sends that response. Closes the server on /stop. */
 exports.listener = function (request, response) {
   response.setHeader('connection', 'close')
   response.end(exports.report(this), () => {

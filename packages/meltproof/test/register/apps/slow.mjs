@@ -1,7 +1,7 @@
 /**
- * Answers `/slow` after 600 ms, `/slower` after 3 s, all else at once. ON_SIGTERM: what the app does about the signal itself,
- * told after it listens or before.
- * WORKERS: a cluster of so many, whose primary has no server, and another worker for each that dies.
+ * Answers `/slow` after 600 ms, `/slower` after 3 s, everything else at once.
+ * ON_SIGTERM sets the app's own listener for the signal, added before or after it listens.
+ * WORKERS starts a cluster of that size whose primary has no server and replaces workers that die.
  */
 import cluster from 'node:cluster'
 import { createServer } from 'node:http'
@@ -23,7 +23,7 @@ if (WORKERS && cluster.isPrimary) {
 }
 if (ON_SIGTERM === 'number') process.on('SIGTERM', (_, number) => process.exit(128 + number))
 if (ON_SIGTERM === 'throw') {
-  // As many apps do: they log what was rejected, and go on.
+  // Many apps log rejections and continue.
   process.on('unhandledRejection', () => {})
   process.on('SIGTERM', () => {
     throw new Error('thrown by the listener')

@@ -1,4 +1,4 @@
-/** No server: blocks its event loop, which then turns once more, and says whether worker threads were loaded. */
+/** Has no server. Blocks its event loop, turns once more, and prints whether worker threads were loaded. */
 await new Promise(resolve => setTimeout(resolve, 100))
 const until = performance.now() + 500
 while (performance.now() < until) Math.random()

@@ -1,4 +1,4 @@
-/** A worker thread that says what it has loaded, then serves one request, and what its main thread has loaded. */
+/** A worker thread that sends its loaded modules and the answer to one request. The main thread prints both. */
 import { once } from 'node:events'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 

@@ -1,7 +1,8 @@
 /**
- * As Fastify does on `localhost`: two addresses, one port, one handler. SAME=no: a handler for each. UPGRADES=second: that one
- * alone has upgrades. APART=yes: no upgrades are passed on, and each is closed alone. TAKEN=yes: the second finds its address
- * taken, and listens on a port of its own.
+ * Listens like Fastify on `localhost`: two addresses, one port, one handler.
+ * SAME=no gives each server its own handler. UPGRADES=second lets only the second handle upgrades. APART=yes passes on
+ * no upgrades, and closes each server separately. TAKEN=yes makes the second find its address in use, and listen on
+ * another port.
  */
 import { createServer } from 'node:http'
 import { sayPort } from './report.cjs'

@@ -1,4 +1,4 @@
-/** Two servers; says the ports of both. */
+/** Starts two servers and prints both ports. */
 import { createServer } from 'node:http'
 import { sayPort } from './report.cjs'
 

@@ -1,6 +1,7 @@
 /**
- * WORKERS of a cluster, each of which says its port. One whose process id the test sends dies, and another takes its place.
- * What asks for `/hang` is never answered, what asks for `/out` makes it call out. PRIMARY=on: the primary has a server too, as prom-client's example for clusters has, before there are workers.
+ * A cluster of WORKERS, each of which prints its port. The test sends a process id to kill that worker, which is then
+ * replaced. `/hang` is never answered, and `/out` makes an outbound call. PRIMARY=on gives the primary a server too,
+ * before it forks workers, like prom-client's cluster example.
  */
 import cluster from 'node:cluster'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** The order of pipelined requests, on connections without a socket of the system. */
+/** The order of pipelined requests, on connections without real sockets. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage, Server } from 'node:http'
 import { describe, it } from 'node:test'
@@ -15,7 +15,7 @@ function named(name: string): Named {
   return { name, request: {} as IncomingMessage, response: undefined, keepAlive: true, arrivedAt: 0 }
 }
 
-/** A queue whose requests wait when their turn comes, except those in `starting`. */
+/** A queue whose requests wait when their turn arrives, except those in `starting`. */
 function open(...starting: string[]) {
   const socket = { parser: { onIncoming: () => 0, resume() {} }, _paused: false, pause() {}, resume() {} }
   const connection = Connection.attach<Named>(socket as unknown as HttpSocket, {

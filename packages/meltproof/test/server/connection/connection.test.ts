@@ -1,4 +1,4 @@
-/** The one place that touches Node's parser, on a real server without a door. */
+/** The one module that touches Node's parser, on a real server without a gate. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { describe, it } from 'node:test'
@@ -26,7 +26,7 @@ describe('a request that the parser forgets', () => {
     client.send('POST /forget HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n')
     assert.equal((await client.answer('POST')).status, 503)
     client.send('2\r\nhi\r\n0\r\nx-admin: yes\r\n\r\n')
-    // In two pieces: now the parser collects headers in the same place as trailers.
+    // Sent in two pieces, so that the parser collects these headers in the same place as trailers.
     client.send('GET /next HTTP/1.1\r\nHost: te')
     await new Promise(resolve => setTimeout(resolve, 50))
     client.send('st\r\n\r\n')

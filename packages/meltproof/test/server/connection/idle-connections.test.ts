@@ -7,7 +7,7 @@ import { IdleConnections } from '../../../src/server/connection/idle-connections
 
 const QUIET_MS = 1000
 
-/** Closed by Node unless they look busy; those that were never used, by us. */
+/** Node closes these unless they look busy. meltproof closes those that were never used. */
 function connections(count: number, keepAliveTimeout: number, bytesRead = 10) {
   const all = Array.from({ length: count }, () => {
     const socket = { bytesRead, bytesWritten: bytesRead, _httpMessage: null, destroy: () => open.delete(connection) }

@@ -1,4 +1,4 @@
-/** While lanes do not keep up, the queues before them are short. */
+/** While lanes cannot keep up, their accept queues are short. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -27,7 +27,7 @@ class FakeLane implements ListenHandle {
   }
 }
 
-/** Turns of 10 ms, in each of which `acceptedIn(turn)` of 32 lanes accept. Returns the backlog after each turn. */
+/** Runs turns of 10 ms, in each of which `acceptedIn(turn)` of 32 lanes accept. Returns the backlog after each turn. */
 function lengths(acceptedIn: (turn: number) => number, turns: number, turnMs = 10): number[] {
   let turn = 1
   const main = new FakeLane()

@@ -1,4 +1,4 @@
-/** Accept lanes between processes: one port, two owners; cluster; and a process that must end by itself. */
+/** Accept lanes across processes: one port with two owners, clusters, and a process that must end by itself. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ function start(part: string, kind: string, extra: net.ListenOptions = {}, fds: n
   return child
 }
 
-/** The next message of a child; its exit instead is a failure, not a hang. */
+/** The next message of a child. Its exit is a failure, not a hang. */
 async function next<T>(child: ChildProcess): Promise<T> {
   const stop = new AbortController()
   const exit = once(child, 'exit', { signal: stop.signal }).then(([code, signal]) => {
@@ -43,7 +43,7 @@ interface Raced {
   code?: string
 }
 
-/** Tells both children to listen on one port at the same instant; returns what came of it. */
+/** Makes both children listen on one port at the same time. Returns the results. */
 async function race(pair: readonly ChildProcess[], leadMs: readonly number[], options: net.ListenOptions) {
   const port = await freePort()
   const at = performance.timeOrigin + performance.now() + 3
@@ -81,7 +81,7 @@ for (const kinds of [
       for (let i = 0; i < 40; i++) {
         const results = await race(pair, [0, (i % 5) * 0.05], { host: '127.0.0.1' })
         const listening = results.filter(result => result.listening !== undefined)
-        // Two plain listens may also refuse each other, both, by the kernel's own race; two listeners is what must not be.
+        // In the kernel's own race two plain listens may refuse each other. Two listeners must not happen.
         assert.ok(listening.length <= 1, JSON.stringify(results))
         for (const { listening: count, code } of results) if (count === undefined) assert.equal(code, 'EADDRINUSE')
       }
@@ -148,14 +148,14 @@ describe('cluster workers', () => {
     }
   })
 
-  it('have lanes of their own when they listen exclusively', async () => {
+  it('have their own lanes when they listen exclusively', async () => {
     const { reports, pids } = await next<ClusterReport>(start('cluster', 'lanes', { exclusive: true }))
     assert.notEqual(reports[0]?.port, reports[1]?.port)
     assert.equal(pids.length, 2)
     for (const { count, warnings } of reports) assert.deepEqual([count, warnings], [LANES, []])
   })
 
-  it('share a port among lanes of their own with reusePort', { skip: !canShare }, async () => {
+  it('share a port among their own lanes with reusePort', { skip: !canShare }, async () => {
     const port = await freePort()
     const { reports, pids } = await next<ClusterReport>(start('cluster', 'lanes', { port, reusePort: true }))
     assert.equal(pids.length, 2)

@@ -1,4 +1,4 @@
-/** Child process of lanes-processes.test.ts: plays one part, named by argv[2], and reports over IPC. */
+/** Child process of lanes-processes.test.ts. Runs the part named by argv[2], and reports over IPC. */
 import cluster from 'node:cluster'
 import fs from 'node:fs'
 import http from 'node:http'
@@ -10,7 +10,7 @@ const say = (message: unknown): void => void process.send?.(message, undefined, 
 const wanted = kind === 'lanes' ? 16 : 1
 
 const parts: Record<string, () => void> = {
-  /** Listens on the port the parent names, at the millisecond it names, as often as it asks. */
+  /** Listens on the given port at the given millisecond, for each message of the parent. */
   race() {
     let server: net.Server | undefined
     process.on('message', ({ port, at, options }: { port?: number; at: number; options?: net.ListenOptions }) => {
@@ -32,7 +32,7 @@ const parts: Record<string, () => void> = {
     say('ready')
   },
 
-  /** Nothing but a server that is unref'd: the process must end by itself. */
+  /** Has only an unref'd server, so the process must end by itself. */
   unref() {
     const server = http.createServer()
     openLanes(server, wanted)
@@ -42,7 +42,7 @@ const parts: Record<string, () => void> = {
     })
   },
 
-  /** unref() before listen(). */
+  /** Calls unref() before listen(). */
   unrefFirst() {
     const server = http.createServer().unref()
     openLanes(server, wanted)
@@ -50,7 +50,7 @@ const parts: Record<string, () => void> = {
     process.disconnect?.()
   },
 
-  /** unref(), then ref() again: must stay until a connection closes it. */
+  /** Calls unref(), then ref() again. Must stay until a connection closes it. */
   ref() {
     const server = http.createServer()
     openLanes(server, wanted)
@@ -74,7 +74,7 @@ const parts: Record<string, () => void> = {
     })
   },
 
-  /** Five descriptors left: a listener, but not sixteen. */
+  /** Has five descriptors left: enough for one listener, but not for sixteen. */
   scarce() {
     const server = http.createServer((_, response) => response.end('ok'))
     const warnings: string[] = []
@@ -94,7 +94,7 @@ const parts: Record<string, () => void> = {
     })
   },
 
-  /** A listening descriptor that the parent opened (socket activation): number 4, after stdio and IPC. */
+  /** Listens on a descriptor that the parent opened (socket activation): number 4, after stdio and IPC. */
   inherited() {
     const server = http.createServer((_, response) => response.end('ok'))
     const warnings: string[] = []
@@ -105,7 +105,7 @@ const parts: Record<string, () => void> = {
     })
   },
 
-  /** A primary with two workers that report what came of their listen(); then it asks each for a few requests. */
+  /** A primary with two workers that report the result of their listen(). Then it sends each a few requests. */
   cluster() {
     if (cluster.isWorker) worker()
     else
@@ -116,7 +116,7 @@ const parts: Record<string, () => void> = {
       )
   },
 
-  /** The same on a port that somebody else has. */
+  /** The same on a port that another process uses. */
   clusterTaken() {
     if (cluster.isWorker) worker()
     else primary(reports => say(reports.map(({ code }) => code)))

@@ -1,5 +1,6 @@
 /**
- * Every claim "behaves as without us" runs twice, on a server with lanes and on one without. Real sockets on loopback.
+ * Lanes behave like Node's own listening: each such test runs on a server with lanes and on one without. Uses real
+ * sockets on loopback.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -30,14 +31,14 @@ function wrap<S extends net.Server>(server: S, kind: string, notes: string[] = [
   return { server, lanes }
 }
 
-/** On a port that no other process gets by chance when it is closed again. */
+/** Listens on a port that no other process gets by chance after it is closed. */
 async function listening(server: net.Server, options: net.ListenOptions = {}): Promise<number> {
   server.listen({ host: '127.0.0.1', ...options, port: options.port ?? (await freePort()) })
   await once(server, 'listening')
   return (server.address() as net.AddressInfo).port
 }
 
-/** Open client sockets, each connected. */
+/** Returns connected client sockets. */
 async function connect(count: number, port: number, host = '127.0.0.1'): Promise<net.Socket[]> {
   return Promise.all(
     Array.from({ length: count }, async () => {
@@ -59,7 +60,7 @@ async function eventually(holds: () => boolean | Promise<boolean>, what: string)
   assert.fail(`did not happen within 2 s: ${what}`)
 }
 
-/** No process listens on the port: an unshared bind, which any leftover lane would refuse, succeeds. */
+/** Checks that no process listens on the port: an unshared bind succeeds, which a leftover lane would prevent. */
 async function assertFree(port: number, host: string | undefined = '127.0.0.1'): Promise<void> {
   const other = net.createServer()
   other.listen({ port, ...(host === undefined ? {} : { host }) })
@@ -197,7 +198,7 @@ for (const kind of ['plain', 'lanes']) {
           assert.equal(lanes.count, 0)
           assert.equal(server.address(), null)
 
-          // As many apps do: try again once the port is free.
+          // Like many apps, tries again once the port is free.
           first.close()
           server.removeAllListeners('listening')
           await listening(server, { port, host: '127.0.0.1' })
@@ -410,7 +411,7 @@ for (const kind of ['plain', 'lanes']) {
       }
       dual.server.close()
 
-      // Under ipv6Only another server may hold the same port of the other family.
+      // Under ipv6Only another server may use the same port in the other family.
       const v4 = wrap(net.createServer(), kind)
       const port4 = await listening(v4.server, { host: '0.0.0.0' })
       const only = wrap(
@@ -448,7 +449,7 @@ for (const kind of ['plain', 'lanes']) {
     })
 
     it('emits an error of accept() as an error event', async () => {
-      // UV_EMFILE as libuv would report it; through the handle, since the real thing needs an exhausted process.
+      // UV_EMFILE as libuv would report it. Calls the handle, because the real error needs an exhausted process.
       const { server } = wrap(net.createServer(), kind)
       await listening(server)
       type Handle = { onconnection(status: number, client: unknown): void }
@@ -663,7 +664,7 @@ describe('accept lanes', { skip: canShare ? false : 'no SO_REUSEPORT here' }, ()
   })
 })
 
-/** Records the backlog of every listen(2) until read. */
+/** Records the backlog of every listen(2) until it is read. */
 function spyOnListen(): () => number[] {
   const sample = net.createServer().listen(0) as unknown as { _handle: object; close(): void }
   const prototype = Object.getPrototypeOf(sample._handle) as { listen(backlog: number): number }
@@ -680,7 +681,7 @@ function spyOnListen(): () => number[] {
   }
 }
 
-/** https without a certificate: a pre-shared key saves a private key in the repository. */
+/** https with a pre-shared key, which avoids a private key in the repository. */
 const psk = Buffer.from('meltproof')
 const tlsServer: https.ServerOptions = { ciphers: 'PSK', maxVersion: 'TLSv1.2', pskCallback: () => psk }
 const tlsClient: tls.ConnectionOptions = {

@@ -1,6 +1,6 @@
 /**
- * Random pipelined conversations under overload: the n-th answer on a connection belongs to its n-th request, whatever
- * was served, queued, shed or closed. Answers that change places are answers to another client's request.
+ * Random pipelined conversations under overload: the n-th response on a connection belongs to its n-th request,
+ * whatever was served, queued, shed or closed. A swapped response would answer another client's request.
  */
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -8,7 +8,7 @@ import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type DoorHouse, eventually, openDoor } from '../harness.ts'
 
-/** Mulberry32: the same conversations every time. */
+/** Mulberry32, for the same conversations every time. */
 function seeded(seed: number): (below: number) => number {
   let state = seed
   return below => {
@@ -28,7 +28,7 @@ interface Asked {
 function ask(id: string, pick: number): Asked {
   const head = (method: string, ...lines: string[]): string =>
     [`${method} /${id} HTTP/1.1`, 'Host: test', ...lines, '', ''].join('\r\n')
-  // Bodies look like requests, so that a door that loses its place in them is found out.
+  // Bodies look like requests, so that a gate that loses its place in them is detected.
   const body = 'GET /smuggled HTTP/1.1\r\nHost: test\r\n\r\n'
   const chunk = `${body.length.toString(16)}\r\n${body}\r\n`
   const method = pick === 1 ? 'HEAD' : pick >= 3 && pick <= 6 ? 'POST' : 'GET'
@@ -49,7 +49,7 @@ const answered = { served: 0, shed: 0 }
 
 async function converse(house: DoorHouse, name: string, random: (below: number) => number): Promise<void> {
   const client = await house.connect()
-  // An upgrade comes last: Node reads no further behind one without a listener.
+  // An upgrade is last, because Node reads no further behind one without a listener.
   const last = random(8)
   const asked = Array.from({ length: last + 1 }, (_, i) => ask(`${name}-${i}`, random(i === last ? 8 : 7)))
   const bytes = asked.map(({ bytes }) => bytes).join('')
@@ -73,7 +73,7 @@ async function converse(house: DoorHouse, name: string, random: (below: number) 
       assert.equal(answer.status, 503, id)
       assert.ok(Number(answer.headers['retry-after']) >= 1)
     }
-    // RFC 9112 section 9.6: nothing after this is an answer to anything.
+    // RFC 9112 section 9.6: nothing after this is a response.
     if (answer.headers['connection'] === 'close') break
   }
   await sending

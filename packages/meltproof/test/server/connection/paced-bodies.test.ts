@@ -1,4 +1,4 @@
-/** Bodies that wait while memory is full: which, and in what order they go on. */
+/** Which bodies wait while memory is full, and the order in which they continue. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { BodySource } from '../../../src/signals/memory.ts'

@@ -1,4 +1,4 @@
-/** Sheds at the parser's head callback: the same answers as one step later, and nothing made of the request. */
+/** Sheds at the parser's head callback: the same responses as one step later, without creating request objects. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import type { Socket } from 'node:net'
@@ -14,7 +14,7 @@ class CountedRequest extends http.IncomingMessage {
   }
 }
 
-/** Serves one at a time in 10 ms, and calls a queue standing after 60 ms. */
+/** Serves one request at a time in 10 ms. Its queue counts as standing after 60 ms. */
 function openSlowDoor(): Promise<DoorHouse> {
   return openDoor((_, response) => void setTimeout(() => response.end('served'), 10), {
     server: { IncomingMessage: CountedRequest, keepAlive: true } as http.ServerOptions,
@@ -22,7 +22,7 @@ function openSlowDoor(): Promise<DoorHouse> {
   })
 }
 
-/** Sends on all connections, again on each as it is answered, until `enough`. Gives the answers by status. */
+/** Sends on all connections, and on each again once it is answered, until `enough`. Returns the responses by status. */
 async function crowd(
   clients: readonly RawConnection[],
   request: string,
@@ -48,7 +48,7 @@ describe('while a queue stands', () => {
     made = 0
     const counts = () => house.door.stats()
     const answers = await crowd(clients, 'GET / HTTP/1.1\r\nHost: test\r\n\r\n', () => counts().shed.standing >= 500)
-    // The first request teaches the wrapper what a GET is.
+    // The first request shows the wrapper how a GET looks.
     const total = [...answers.values()].reduce((sum, n) => sum + n, 0)
     const shed = Object.values(counts().shed).reduce((sum, n) => sum + n, 0)
     assert.equal(answers.get(200), counts().admitted)
@@ -100,7 +100,7 @@ describe('while a queue stands', () => {
     for (let i = 0; i < 20; i++) {
       const client = await house.connect()
       client.send(`${one}HEAD / HTTP/1.1\r\nHost: test\r\n\r\n${one}`)
-      // A HEAD answered out of its turn would leave the reader without a body, or with one too many.
+      // A HEAD answered out of order would leave the client with a missing or an extra body.
       for (const method of ['GET', 'HEAD', 'GET']) assert.match(String((await client.answer(method)).status), /200|503/)
     }
     over = true

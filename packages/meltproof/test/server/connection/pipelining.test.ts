@@ -1,4 +1,4 @@
-/** Pipelined requests: answers come in the order of their requests, whatever the door does with each. */
+/** Pipelined requests are answered in their order, whatever the gate does with each. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
@@ -67,7 +67,7 @@ describe('pipelined requests', () => {
     assert.deepEqual(holding.started, ['/first'])
   })
 
-  it('are answered in order, also when more arrive meanwhile', async () => {
+  it('are answered in order, also when more arrive in between', async () => {
     const holding = new Holding()
     const house = await openDoor(holding.handler)
     ;(await house.connect()).get('/first')
@@ -95,7 +95,7 @@ describe('pipelined requests', () => {
     await holding.take()
     const upgrade = 'GET /upgrade HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
     const client = (await house.connect()).send(get('/a') + upgrade)
-    // /a has to go first, whichever way; then the upgrade waits for a permit as any request.
+    // /a must be answered first, served or shed. Then the upgrade waits for a permit like any request.
     assert.equal((await client.answer()).status, 503)
     first.response.end()
     ;(await holding.take('/upgrade')).response.end('plain')

@@ -1,11 +1,13 @@
-/** Upgrades and CONNECT: given to their listener as without a door; without a listener, no way round the gate. */
+/**
+ * Upgrades and CONNECT: passed to their listener as without meltproof. Without a listener they do not bypass the gate.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { describe, it } from 'node:test'
 import { now } from '../../../src/clock.ts'
 import { explainShed } from '../../../src/admission/explanation.ts'
-import { eventually, Holding, openDoor, openFullDoor } from '../harness.ts'
+import { eventually, Holding, memoryThat, openDoor, openFullDoor } from '../harness.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const HANDSHAKE = [
@@ -19,7 +21,7 @@ const HANDSHAKE = [
   '',
 ].join('\r\n')
 
-/** Accepts a WebSocket and sends back whatever comes. */
+/** Accepts a WebSocket and echoes everything. */
 function accept(socket: Duplex, head: Buffer): void {
   const token = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
   socket.write(
@@ -118,7 +120,7 @@ describe('an upgrade pipelined behind a request in service', () => {
     const house = await openDoor(holding.handler)
     const sockets: Duplex[] = []
     house.server.on('upgrade', (_request, socket) => sockets.push(socket.on('error', () => {})))
-    // More than a request buffers: Node stops the socket, parses on, and leaves it stopped after the upgrade.
+    // More than a request buffers, so Node pauses the socket, keeps parsing, and leaves it paused after the upgrade.
     const body = 'x'.repeat(65_000)
     const client = await house.connect()
     client.send(`PUT /unread HTTP/1.1\r\nHost: test\r\nContent-Length: ${body.length}\r\n\r\n${body}${HANDSHAKE}`)
@@ -162,6 +164,40 @@ describe('CONNECT', () => {
     assert.equal((await client.answer()).status, 200)
     await eventually('the tunnel carries', () => client.received === 'ping')
   })
+
+  it('may lead to the same server, which answers the requests of the tunnel in order', async () => {
+    const time = { has: false, spent: () => {}, spentAll: () => {}, interrupted: () => {}, hasTime: () => time.has }
+    let isFull = false
+    const holding = new Holding()
+    const house = await openDoor(holding.handler, {
+      policy: { shedBudget: time, memory: memoryThat(() => isFull) },
+    })
+    house.server.on('connect', (_request, socket) => {
+      socket.write('HTTP/1.1 200 Established\r\nContent-Length: 0\r\n\r\n')
+      house.server.emit('connection', socket)
+    })
+    const client = await house.connect()
+    client.send('CONNECT test:80 HTTP/1.1\r\nHost: test\r\n\r\n')
+    assert.equal((await client.answer()).status, 200)
+    client.get('/a')
+    ;(await holding.take('/a')).response.end('a')
+    assert.equal((await client.answer()).body, 'a')
+    isFull = true
+    client.get('/b')
+    await eventually('it is shed', () => house.door.stats().shed.memory === 1)
+    isFull = false
+    client.get('/c')
+    await new Promise(resolve => setTimeout(resolve, 30))
+    assert.equal(client.received, '')
+    time.has = true
+    assert.equal((await client.answer()).status, 503)
+    ;(await holding.take('/c')).response.end('c')
+    assert.equal((await client.answer()).body, 'c')
+    const { open, upgraded } = house.door.connections
+    assert.deepEqual([[...open].length, upgraded.size], [1, 0])
+    client.destroy()
+    await eventually('it is closed', () => [...open].length === 0)
+  })
 })
 
 for (const secure of [false, true]) {
@@ -173,7 +209,7 @@ for (const secure of [false, true]) {
       ['more than we read', 60],
       ['more than Node reads', 400],
     ] as const) {
-      // Where writes end later, Node lets the answer to an upgrade overtake those that it queues itself.
+      // If writes end later, Node lets the response to an upgrade overtake the responses that it queues itself.
       if (secure && count === 400) continue
       it(`resumes, and closes when its client does: ${what}`, async () => {
         const holding = new Holding()

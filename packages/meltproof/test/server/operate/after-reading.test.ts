@@ -1,4 +1,4 @@
-/** A draining server closes sockets between turns of its loop in which nothing comes. */
+/** A draining server closes sockets only after a turn of its loop without new requests. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { afterReading } from '../../../src/server/operate/after-reading.ts'
@@ -16,7 +16,7 @@ class FakeGate {
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-it('afterReading() closes one connection per turn of the loop, and holds new requests meanwhile', async () => {
+it('afterReading() closes one connection per turn of the loop, and holds new requests until it is done', async () => {
   const gate = new FakeGate()
   let turns = 0
   let counting = true

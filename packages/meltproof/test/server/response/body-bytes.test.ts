@@ -1,4 +1,4 @@
-/** The bytes of an answer's body, as told in records: what a client finds after the head, on real sockets. */
+/** The body bytes of a response in records, compared with what a client receives after the head, on real sockets. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -78,7 +78,7 @@ async function serve<S extends ProtectedServer>(server: S, guard: (server: S) =>
 
 const handle = (request: http.IncomingMessage, response: http.ServerResponse): void => HANDLERS[request.url!]!(response)
 
-/** Bytes after the (last) head of an answer, exactly as they came. */
+/** Returns the exact bytes after the (last) head of a response. */
 async function received(
   socket: net.Socket,
   path: string,
@@ -134,7 +134,7 @@ describe('record.bytes over HTTP/1', () => {
 
   it('counts each response of a kept-alive connection on its own', async () => {
     const { port, until } = await serve(http.createServer(handle))
-    // Node 26 makes one chunk of two small writes.
+    // Node 26 merges two small writes into one chunk.
     const framed = await received(net.connect(port), '/streamed')
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     for (const path of ['/streamed', '/plain', '/streamed', '/head-then-end', '/304', '/later']) {
@@ -154,7 +154,7 @@ describe('record.bytes over HTTP/1', () => {
     const told = (await until(5)).slice(1)
     socket.destroy()
     assert.deepEqual([told[0], told[2]], [5, 5])
-    // On a busy machine the answer before it may have ended, so that nothing hides its chunks.
+    // On a busy machine the response before it may have ended, so that nothing hides its chunks.
     assert.ok(told[1] === undefined || told[1] === framed, `${told[1]}`)
     assert.equal(told[3], framed)
   })
@@ -234,7 +234,7 @@ describe('record.bytes over HTTP/2', () => {
 })
 
 describe('record.bytes of a shed', () => {
-  /** One in service, and the next one waits for 10 ms. */
+  /** One request is in service, and the next waits for 10 ms. */
   const full = (server: net.Server): void => void doorOn(server as http.Server, { limit: 1, tuning: { maxWaitMs: 10 } })
   const problem = Buffer.byteLength(PROBLEM_JSON)
   const page = Buffer.byteLength(HTML_PAGE)
@@ -250,7 +250,7 @@ describe('record.bytes of a shed', () => {
     await holds
     assert.equal(await received(net.connect(port), '/'), problem)
     assert.equal(await received(net.connect(port), '/', 'HEAD'), 0)
-    // By way of Node's own response.
+    // Sent through Node's own response.
     assert.equal(await received(net.connect(port), '/', 'GET', '1.0'), problem)
     assert.equal(await received(net.connect(port), '/', 'GET', '1.1', 'accept: text/html'), page)
     assert.deepEqual(await until(4), [problem, 0, problem, page])

@@ -1,4 +1,4 @@
-/** How the app's own answer says that it is the last one, on responses without a connection. */
+/** How a response of the app announces that it is the last one, tested without a connection. */
 import assert from 'node:assert/strict'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'

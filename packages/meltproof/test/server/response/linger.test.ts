@@ -1,4 +1,4 @@
-/** An answer that ends its connection while the client still sends reaches it, whichever way it is written. */
+/** A response that ends its connection reaches a client that is still sending, however it is written. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -9,7 +9,7 @@ import type { RawConnection } from '../raw.ts'
 
 const BODY = Buffer.alloc(10_000_000, 'x')
 
-/** Sends all before it reads anything, as simple clients do; a reset fails it. */
+/** Sends everything before it reads, like simple clients. A reset fails it. */
 async function sendAll(client: RawConnection, head: string, body: Buffer = BODY): Promise<void> {
   client.socket.pause()
   client.send(head)

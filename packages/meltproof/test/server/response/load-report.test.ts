@@ -6,7 +6,7 @@ import { loadReport } from '../../../src/server/response/load-report.ts'
 
 const QUIET: LoadFigures = { loop: 0.3, utilisation: 0.5, demand: 1, offeredPerS: 100, shedPerS: 0, failedPerS: 0 }
 
-/** What a reader makes of the text. */
+/** Parses the text of a report. */
 function read(figures: Partial<LoadFigures>): Readonly<Record<string, number>> | undefined {
   const report = loadReport({ ...QUIET, ...figures })
   if (report === undefined) return undefined
@@ -19,7 +19,7 @@ function read(figures: Partial<LoadFigures>): Readonly<Record<string, number>> |
   )
 }
 
-/** Envoy's and gRPC's. */
+/** The weight that Envoy and gRPC compute. */
 function weight(figures: Partial<LoadFigures>, penalty = 0): number {
   const { application_utilization: application, rps_fractional: rps, eps } = read(figures)!
   return rps! / (application! + (eps! / rps!) * penalty)
@@ -50,7 +50,7 @@ test('load reports give an instance the weight of its capacity at any offered lo
     const figures = { loop: utilisation, utilisation, demand, offeredPerS, shedPerS, failedPerS: 0 }
     const near = (found: number, wanted: number): void => assert.ok(Math.abs(found / wanted - 1) < 0.001, `${found}`)
     near(weight(figures), capacity)
-    // With Envoy's default penalty an instance that sheds gets less, down to four fifths.
+    // With Envoy's default penalty an instance that sheds gets less weight, at least four fifths.
     const share = shedPerS / offeredPerS
     near(weight(figures, 1), capacity / (1 + share * (1 - share)))
   }
@@ -75,7 +75,7 @@ test('a load report in protobuf has the same figures', () => {
   const { binary } = loadReport({ ...QUIET, demand: 3, utilisation: 0.9, shedPerS: 12.5 })!
   const bytes = Buffer.from(binary, 'base64')
   const fields = Array.from({ length: bytes.length / 9 }, (_, i) => [bytes[9 * i]! >> 3, bytes.readDoubleLE(9 * i + 1)])
-  // Of the proto: cpu_utilization = 1, application_utilization = 9, rps_fractional = 6, eps = 7.
+  // Field numbers of the proto: cpu_utilization = 1, application_utilization = 9, rps_fractional = 6, eps = 7.
   assert.deepEqual(fields, [
     [1, 0.3],
     [9, 0.9 * 3],

@@ -1,4 +1,4 @@
-/** Which clients get load reports, on which responses, and that the app's own fields and objects stay as they are. */
+/** Which clients get load reports, on which responses, and that the app's own fields and objects stay unchanged. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -37,7 +37,7 @@ function reportsTo(peers: readonly string[], figures: () => LoadFigures | undefi
   return new LoadReports(checkPeers('reportLoadTo', peers)!, figures)
 }
 
-/** Puts a door on a server that holds one request and sheds when it has as many more as may wait: none. */
+/** Puts a gate on a server that reports to `peers` and sheds while `isShort`. */
 function doorThatTells(server: http.Server, peers: readonly string[] = LOCAL, figures = () => FIGURES as LoadFigures) {
   const reports = reportsTo(peers, figures)
   return doorOn(server, {
@@ -50,7 +50,7 @@ function doorThatTells(server: http.Server, peers: readonly string[] = LOCAL, fi
 }
 let isShort = false
 
-/** What two answers have: of the app, and of a shed. */
+/** Returns the report in two responses: one of the app, one of a shed. */
 async function answers(peers: readonly string[], path = '/', method = 'GET'): Promise<(string | null)[]> {
   const server = http.createServer((_, response) => void response.end('ok'))
   doorThatTells(server, peers)
@@ -189,7 +189,7 @@ it('figures are computed at most ten times a second, and some of a thousand resp
 })
 
 describe('load reports over HTTP/2', () => {
-  /** @param answer of the raw stream */
+  /** @param answer responds on the raw stream */
   async function head(
     peers: readonly string[],
     answer: (stream: ServerHttp2Stream) => void,
@@ -263,7 +263,7 @@ describe('load reports over gRPC', () => {
     },
   }
 
-  /** What a call's trailers have; its head never has any. */
+  /** Returns the report in a call's trailers. Its head never has one. */
   async function trailers(peers: readonly string[], text: string, short: boolean): Promise<unknown> {
     const server = new grpc.Server()
     server.addService(SERVICE, {
@@ -324,7 +324,7 @@ it('utilisation counts requests in service before a limit is known', async () =>
   const few = 8
   for (let i = 0; i < few; i++) http.get({ port, host: '127.0.0.1', agent }).on('error', () => {})
   await eventually('they are in service', () => came === few)
-  // As if these were the only ones for two seconds more: a time in which the loop is not asked to do anything.
+  // Reads the figures as of two seconds later, a time in which the loop was idle.
   const { utilisation, loop } = gate.loadFigures(now() + 1900)!
   assert.equal(limiter.known, false)
   assert.ok(utilisation > 0.3 && utilisation <= 0.5, `${utilisation} with a loop that was busy for ${loop}`)
@@ -348,7 +348,7 @@ describe('protect() with reportLoadTo', () => {
   it('sends peers the figures of their server, and nothing to other clients or by default', async () => {
     const peer = await asking({ reportLoadTo: true, limit: 8 })
     const others = [await asking({}), await asking({ reportLoadTo: STRANGERS })]
-    // The loop of this test is busy enough to tell of.
+    // Repeats until the loop of this test is busy enough for a report.
     let told: string | null = null
     while (told === null) {
       for (const other of others) assert.equal(await other('/'), null)

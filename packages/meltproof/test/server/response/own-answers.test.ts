@@ -1,4 +1,4 @@
-/** The messages that are made ready beforehand, without a server. */
+/** Prebuilt responses, tested without a server. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { OwnAnswers, type ShedAnswerOptions } from '../../../src/server/response/own-answers.ts'
@@ -72,7 +72,7 @@ describe('the message of a shed', () => {
     })
   }
 
-  // Half of an odd range, and a pressure between two seconds, are rounded so that clients come back later, not sooner.
+  // Half of an odd range and a pressure between two seconds are rounded up, so that clients return later, not sooner.
   for (const [pressure, expected] of [
     [0, [1, 2, 3]],
     [0.8, [2, 3, 4]],

@@ -13,7 +13,7 @@ const figures = (offeredPerS: number, load: number): LoadFigures => ({
   failedPerS: 0,
 })
 
-/** What a balancer makes of it, ten times a second; of `capacity` at a time. */
+/** The weights that a balancer computes ten times a second, for a capacity that changes with time. */
 function weights(capacity: (nowMs: number) => number, untilMs: number): number[] {
   const steady = new SteadyLoad()
   return Array.from({ length: untilMs / 100 }, (_, i) => {

@@ -1,4 +1,7 @@
-/** What a browser's script sees of a shed from another origin: the headers of the operator, also on its preflight. */
+/**
+ * The headers of a shed that a browser's script from another origin can read: those of the operator, also on its
+ * preflight.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import http from 'node:http'
@@ -19,7 +22,7 @@ const PREFLIGHT = 'OPTIONS /cart HTTP/1.1\r\nHost: test\r\nOrigin: https://shop.
 const ASKS = 'Access-Control-Request-Method: PUT\r\n'
 
 describe('a shed with CORS headers', () => {
-  it('sends them all beside its own', async () => {
+  it('sends them all in addition to its own', async () => {
     const house = await openFullDoor({ answer: { headers: CORS } })
     const { status, headers } = await (await house.connect()).get('/cart', 'Origin: https://shop.example').answer()
     assert.equal(status, 503)

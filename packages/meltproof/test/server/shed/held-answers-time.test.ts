@@ -1,4 +1,4 @@
-/** How long answers are put off, on a clock that the test moves. */
+/** How long responses are delayed, on a clock that the test moves. */
 import assert from 'node:assert/strict'
 import { performance } from 'node:perf_hooks'
 import { describe, it, mock, type TestContext } from 'node:test'
@@ -10,7 +10,7 @@ import { fakeTimers } from '../../fake-timers.ts'
 
 type Client = Connection<Exchange>
 
-/** Answers that are put off, until the test says that there is time. */
+/** Delays responses until the test grants time. */
 function putOff(t: TestContext) {
   let nowMs = 1_000_000
   t.mock.method(performance, 'now', () => nowMs)

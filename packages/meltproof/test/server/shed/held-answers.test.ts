@@ -1,11 +1,12 @@
-/** Answers that are put off while there is no time for turning away. */
+/** Responses that are delayed while there is no time for sheds. */
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
 import { type DoorOptions, eventually, openFullDoor } from '../harness.ts'
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`
 
-/** A door that sheds every further request, and has time for that when the test says so. */
+/** A gate that sheds every further request, and has time for sheds when the test says so. */
 async function openBusyDoor(options: DoorOptions = {}) {
   const time = { has: false, spent: () => {}, spentAll: () => {}, interrupted: () => {}, hasTime: () => time.has }
   const house = await openFullDoor({ ...options, policy: { ...options.policy, shedBudget: time } })
@@ -60,6 +61,23 @@ describe('a delayed 503', () => {
       assert.equal((await client.answer()).body, path)
     }
     await eventually('nothing is left', () => house.door.stats().queued === 0 && house.door.stats().inflight === 0)
+  })
+
+  it('starts the requests behind it outside the async context of the request that made room', async () => {
+    const storage = new AsyncLocalStorage<string>()
+    const house = await openBusyDoor()
+    const client = (await house.connect()).send(get('/a') + get('/b'))
+    await eventually('the first is shed', () => house.door.stats().shed.full === 1)
+    const seen = Promise.withResolvers<string | undefined>()
+    house.server.on('request', ({ url }) => {
+      if (url === '/b') seen.resolve(storage.getStore())
+    })
+    await house.make()
+    storage.run('another request', () => house.door.shedding.flushDelayed())
+    assert.equal(await seen.promise, undefined)
+    ;(await house.holding.take('/b')).response.end('b')
+    assert.equal((await client.answer()).status, 503)
+    assert.equal((await client.answer()).body, 'b')
   })
 
   it('is sent at once to a client that sends Connection: close', async () => {

@@ -1,4 +1,4 @@
-/** Records of requests whose handler never ran: each is in one record, and many cost as little as few. */
+/** Records of requests whose handlers never ran: each request is in one record, and many cost as little as few. */
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { after, describe, it } from 'node:test'
@@ -6,7 +6,7 @@ import { type ShedMessage, sheds } from '../../../src/channels.ts'
 import { protect } from '../../../src/server/protect.ts'
 import { eventually, Holding, listen, openDoor, openFullDoor } from '../harness.ts'
 
-/** Listens to one server; gives what was told, and how many requests that stands for, by reason. */
+/** Subscribes to the sheds of one server. Returns their messages, and the requests that they stand for, by reason. */
 function told(server: http.Server) {
   const messages: ShedMessage[] = []
   const listener = (message: ShedMessage): void => {

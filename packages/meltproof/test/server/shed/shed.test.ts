@@ -1,4 +1,4 @@
-/** What a shed request is answered, byte by byte, and what becomes of its connection. */
+/** The exact bytes of a shed's response, and what happens to its connection. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { sheds } from '../../../src/channels.ts'
@@ -110,7 +110,7 @@ describe('the connection after a shed', () => {
     const client = await house.connect()
     client.send('POST /shed HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n12345')
     assert.equal((await client.answer()).headers['connection'], 'keep-alive')
-    // The rest looks like a request; it is body.
+    // The rest looks like a request, but is part of the body.
     client.send('GET /').get('/next')
     const next = await client.answer()
     assert.equal(next.status, 503)
@@ -123,7 +123,7 @@ describe('the connection after a shed', () => {
     ['a chunked body', 'Transfer-Encoding: chunked\r\n', Buffer.from('5\r\nhello\r\n0\r\n\r\n')],
     ['a body that waits for 100 Continue', 'Expect: 100-continue\r\nContent-Length: 5\r\n', Buffer.from('hello')],
   ] as const) {
-    it(`is closed if ${what} is to come, and the response can still be read`, async () => {
+    it(`is closed if ${what} is still to arrive, and the response can still be read`, async () => {
       const house = await openFullDoor()
       const client = await house.connect()
       client.send(`POST /shed HTTP/1.1\r\nHost: test\r\n${head}\r\n`)
@@ -144,7 +144,7 @@ describe('the connection after a shed', () => {
     await client.rest()
   })
 
-  it('is closed for HTTP/1.0, unless the client asks for keep-alive', async () => {
+  it('is closed for HTTP/1.0, unless the client requests keep-alive', async () => {
     const house = await openFullDoor()
     const closing = await house.connect()
     assert.equal((await closing.send('GET /shed HTTP/1.0\r\n\r\n').answer()).status, 503)
@@ -202,7 +202,7 @@ describe('the connection after a shed', () => {
     await client.answer()
     client.get('/second')
     await eventually('the second waits', () => house.door.stats().queued === 1)
-    // Longer than the idle timeout; nothing but a cut connection could end this wait early.
+    // Longer than the idle timeout. Only a closed connection could end this wait early.
     await Promise.race([client.closed, new Promise(resolve => setTimeout(resolve, 800))])
     assert.equal(client.isClosed, false)
     inService.response.end()

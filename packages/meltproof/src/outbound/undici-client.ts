@@ -1,0 +1,39 @@
+/** Reads what undici's dispatchers keep under symbols. Each copy of undici has its own, so their descriptions count. */
+
+/** The origin of a Pool or Client. */
+export function originOfDispatcher(dispatcher: object): string | undefined {
+  const symbols = Object.getOwnPropertySymbols(dispatcher).filter(({ description }) => description === 'url')
+  const values = symbols.map(symbol => (dispatcher as Record<symbol, unknown>)[symbol])
+  return values.find(value => value instanceof URL)?.origin
+}
+
+/**
+ * True if the call is in the queue of a Client that has a connection: it waits for the calls before it. A Pool gives a
+ * call to a Client only when that is free, so a call that has left the queue of a Pool does not wait.
+ */
+export function isBehindOthers(dispatcher: object, origin: string | undefined): boolean {
+  const client: { readonly stats?: { readonly connected?: unknown } } = memberOf(dispatcher, origin)
+  // The Client of undici 6 has no `stats`. In a Pool, `connected` is a number.
+  return (client.stats?.connected ?? valueUnder('connected', client)) === true
+}
+
+/** An Agent keeps a Client or a Pool for each origin. Returns any other dispatcher itself. */
+function memberOf(dispatcher: object, origin: string | undefined): object {
+  const clients = valueUnder('clients', dispatcher)
+  if (!(clients instanceof Map)) return dispatcher
+  for (const entry of clients.values() as Iterable<object>) {
+    // undici 7 counts the connections of each.
+    const { dispatcher: member = entry } = entry as { readonly dispatcher?: object }
+    if (originOfDispatcher(member) === origin) return member
+  }
+  return dispatcher
+}
+
+/** A property of the dispatcher, or a getter of its class. */
+function valueUnder(description: string, dispatcher: object): unknown {
+  for (let at: object | null = dispatcher; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+    const symbol = Object.getOwnPropertySymbols(at).find(each => each.description === description)
+    if (symbol !== undefined) return Reflect.get(dispatcher, symbol)
+  }
+  return undefined
+}
