@@ -529,6 +529,8 @@ const VALUES: readonly (readonly [file: string, declared: string, Readonly<Recor
       few: [16, 256],
       HOPELESS_IF_FASTER: [1, 3],
       DRAINING: [0, 0.9],
+      DRAIN_DEPARTURES: [2, 32],
+      MOST_EXPIRED: [128, 4096],
     },
   ],
   [

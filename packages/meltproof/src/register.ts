@@ -40,8 +40,8 @@ function start(host: Host): void {
   const isOff = OFF.test(env['MELTPROOF'] ?? '')
   if ((isOff && !env['MELTPROOF_WATCH']) || host[REGISTERED]) return
   host[REGISTERED] = true
-  // Children with an older Node, which lacks this function, inherit NODE_OPTIONS too.
-  if (typeof process.getBuiltinModule !== 'function') {
+  // Children with an older Node inherit NODE_OPTIONS, too.
+  if (isTooOld(process.versions.node)) {
     process.emitWarning('meltproof/register needs Node 22.12 or later; servers run unprotected.', 'MeltproofWarning')
     return
   }
@@ -53,22 +53,11 @@ function start(host: Host): void {
   // Loading the file tells meltlab that this is a Node process, even if it protects no server.
   if (env['MELTPROOF_WATCH']) load()
   else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
-  locateForChildren(env)
 }
 
-/**
- * Children that inherit NODE_OPTIONS resolve the name of the package from their own working directories. So it becomes
- * the location of this file: a URL for `--import`, a path for `--require`.
- */
-function locateForChildren(env: NodeJS.ProcessEnv): void {
-  const options = env['NODE_OPTIONS']
-  // Most processes are spared import.meta, for which Node loads a module.
-  if (!options?.includes('meltproof/register')) return
-  const here = import.meta.url // the path, in the file for require()
-  const flag = here.startsWith('file:') ? '--import' : '--require|-r'
-  const name = new RegExp(`(?<=(?:^| )(?:${flag})[ =]+)meltproof/register(?= |$)`, 'g')
-  const located = options.replace(name, () => (/[ "]/.test(here) ? JSON.stringify(here) : here))
-  if (located !== options) env['NODE_OPTIONS'] = located
+function isTooOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major < 22 || (major === 22 && minor < 12)
 }
 
 /** Watches native addons from now on, because apps load them before a server listens. */

@@ -20,5 +20,5 @@ export const LIMITERS: Readonly<Record<string, (busyMs: () => number) => Limiter
   Breakwater: () => new BreakwaterLimiter(),
   DAGOR: () => new DagorLimiter(),
   Cinnamon: () => new CinnamonLimiter(),
-  'no limit': () => fixedLimit(10_000),
+  'no limit': () => fixedLimit(100_000),
 }

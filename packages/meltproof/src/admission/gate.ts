@@ -229,6 +229,7 @@ export class Gate<E extends Entry> {
   #beginWaiting(nowMs: number): void {
     if (this.queued === 1) this.#pumpedAt = nowMs
     this.#wakeWhenDue(nowMs)
+    if (this.queued === 1) this.#queue.isBound = this.full
     if (this.full) this.#setBound(nowMs)
     else this.#wakeAtTurnEnd()
   }
@@ -327,6 +328,7 @@ export class Gate<E extends Entry> {
       now = this.#hooks.now()
     }
     this.#pumpedAt = now
+    this.#queue.isBound = this.full
     if (this.queued === 0) this.#setUnbound(now)
     else if (this.full) this.#setBound(now)
     else this.#wakeAtTurnEnd()
@@ -400,14 +402,12 @@ export class Gate<E extends Entry> {
   #setBound(nowMs: number): void {
     if (this.#bound) return
     this.#bound = true
-    this.#queue.isBound = true
     this.#limiter.limitReached(nowMs)
   }
 
   #setUnbound(nowMs: number): void {
     if (!this.#bound) return
     this.#bound = false
-    this.#queue.isBound = false
     this.#limiter.limitCleared(nowMs)
   }
 

@@ -141,6 +141,8 @@ function patch(redis: Redis, commandMs: number): void {
     const canBeUnblocked = waitsForData && !isCluster && stream === undefined
     const id = canBeUnblocked && parent !== undefined ? idBefore(command) : undefined
     const giveUp = (reason: Error): void => {
+      // In a cluster, Redis would give the next job to a command that was sent and given up.
+      if (waitsForData && isCluster && redis.status === 'ready') return
       if (!isKept) givenUp.add(command)
       if (waits && redis.status === 'ready' && !isCluster) {
         endWait(command, id, reason)
@@ -149,8 +151,7 @@ function patch(redis: Redis, commandMs: number): void {
       state.late(name, reason)
       command.reject(reason)
     }
-    // Redis would give the next job to a command that was given up but still waits.
-    if (!waitsForData || !isCluster) budget.onEnd(giveUp)
+    budget.onEnd(giveUp)
     const { host, port, db } = redis.options
     const call = Call.database('redis', { host, port, database: db }, command.name.toUpperCase())
     const over = (error?: unknown): void => {

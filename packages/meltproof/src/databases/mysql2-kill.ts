@@ -42,10 +42,10 @@ export function killQuery(connection: Connection): Cancellation | undefined {
 
 /** Undefined if no other connection to the same address is possible. */
 function configForKiller({ config, stream }: Connection): object | undefined {
-  // A function opens another stream. A single stream is in use.
-  if (config.stream) return typeof config.stream === 'function' ? config : undefined
-  if (config.socketPath) return config
   const { localPort, remoteAddress, remotePort } = stream
+  // A function opens another stream, which a port must identify. A single stream is in use.
+  if (config.stream) return typeof config.stream === 'function' && localPort !== undefined ? config : undefined
+  if (config.socketPath) return config
   // A closed socket has no addresses.
   if (localPort === undefined || remoteAddress === undefined || remotePort === undefined) return undefined
   const copy = Object.assign(Object.create(Object.getPrototypeOf(config) as object), config) as object

@@ -69,8 +69,8 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
       acquire(forOne, (error, client) => (error ? reject(error) : resolve(client)))
     })
     // As in pg-pool: the stack leads to the caller, and not to a timer or a socket.
-    return connected.catch((error: Error) => {
-      Error.captureStackTrace(error)
+    return connected.catch((error: unknown) => {
+      if (error instanceof Error && Object.isExtensible(error)) Error.captureStackTrace(error)
       throw error
     })
   }

@@ -29,7 +29,7 @@ const SAME_MS = 500
 const LEAVE_MS = 1000
 
 /**
- * @param guards those of `servers`
+ * @param guards returns the guards of the servers that listen
  * @param servers returns the servers that listen
  * @param drainDelayMs how long servers still accept connections, ms; a drain may take at least twice as long
  */

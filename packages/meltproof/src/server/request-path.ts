@@ -530,8 +530,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
         exchange.holdsMemory = false
         this.#memory!.left(exchange.heldBody)
       }
-      const { running, times } = exchange
-      if (running !== undefined) running.request = undefined
+      const { times } = exchange
       const connection = this.#connectionOf(exchange)
       if (connection?.current === exchange) connection.current = undefined
       const pipelined = connection?.overlapping?.delete(exchange) === true
@@ -589,6 +588,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
 
   #handlerEnded(exchange: Exchange, answered: boolean, nowMs: number): void {
     const { permits } = this.gate
+    if (exchange.running !== undefined) exchange.running.request = undefined
     // After its 504 a response has ended, but its handler may still work.
     if (!exchange.answeredLate) exchange.budget?.settle()
     if (exchange.shadowMs !== undefined) {

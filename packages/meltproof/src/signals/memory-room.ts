@@ -21,6 +21,8 @@ const AHEAD_MS = 100
 const SLOPE_MS = 50
 /** Below this share of the limit, requests in service hold too little for sheds to help: other work fills the group. */
 const OWN_SHARE = 0.08
+/** The same where a process at rest leaves little: below it is young garbage. */
+const LEAST_OWN_SHARE = 0.04
 /**
  * A process is at rest when no request was in service for this time, ms. The memory that it then holds is a cache, or
  * kept by its allocator.
@@ -30,8 +32,8 @@ const REST_MS = 5000
  * The same holds for memory that has stayed within {@link STEADY_SHARE} of the limit for this time, ms, while no request
  * was refused: a busy service is never at rest.
  */
-const STEADY_MS = 10_000
-const STEADY_SHARE = 0.03
+const STEADY_MS = 20_000
+const STEADY_SHARE = 0.02
 /** Growth below this share of the limit is ignored. */
 const FLAT_SHARE = 0.004
 const CUT_EVERY_MS = 50
@@ -148,7 +150,8 @@ export class MemoryRoom {
     const isAtRest = nowMs - this.#emptySinceMs >= REST_MS || nowMs - this.#steadySinceMs >= STEADY_MS
     this.#restBytes = isAtRest ? ownBytes : Math.min(this.#restBytes, ownBytes)
     this.#ownBytes = ownBytes
-    this.#isOurs = ownBytes - this.#restBytes >= Math.min(this.#shareBytes, (this.limitBytes - this.#restBytes) / 3)
+    const share = Math.max(this.limitBytes * LEAST_OWN_SHARE, (this.limitBytes - this.#restBytes) / 3)
+    this.#isOurs = ownBytes - this.#restBytes >= Math.min(this.#shareBytes, share)
     const from = this.#slopeFrom
     if (from === undefined || nowMs - from.nowMs >= SLOPE_MS) {
       if (from !== undefined) this.#perMs = (usedBytes - from.usedBytes) / (nowMs - from.nowMs)
@@ -234,7 +237,9 @@ class InServiceLimit {
       if (!this.isSet) this.#set(peak, state)
       else if (grew && sinceMs >= CUT_EVERY_MS) {
         this.#set(Math.min(this.#most, isFull ? inService * CUT_WHEN_FULL : peak * CUT), state)
-      } else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) this.#set(this.#raisedBy(RAISE_FLAT), state)
+      } else if (!grew && isMet && sinceMs >= RAISE_WHILE_FLAT_MS) {
+        this.#set(this.#raisedBy(isFull ? RAISE : RAISE_FLAT), state)
+      }
     } else if (this.isSet) {
       if (isMet && sinceMs >= RAISE_EVERY_MS) this.#set(this.#raisedBy(RAISE), state)
       else if (nowMs - Math.max(this.#metAtMs, this.#changedAtMs) >= FORGET_MS) this.forget()

@@ -77,7 +77,7 @@ describe('MemoryRoom', () => {
   it('refuses no request of a busy service whose memory stays as it is', () => {
     const filling = new Filling()
     for (let used = 60; used <= 225; used += 1) filling.at(used, { all: 5, bodies: 0 }, { forMs: 200 })
-    filling.at(225, { all: 5, bodies: 0 }, { forMs: 11_000 })
+    filling.at(225, { all: 5, bodies: 0 }, { forMs: 25_000 })
     assert.deepEqual(filling.refuses({ all: 40, bodies: 0 }), NEITHER)
     assert.equal(filling.room.mayRefuse, false)
     // What requests add from then on counts as theirs.

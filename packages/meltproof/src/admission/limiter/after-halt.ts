@@ -15,6 +15,7 @@ const SERVICE_TIMES = 2
 export class AfterHalt {
   readonly #promiseMs: number
   #rate = 0
+  #ofAll = 0
   #spanMs = 0
   #later = 0
   #since = 0
@@ -27,10 +28,15 @@ export class AfterHalt {
     this.#promiseMs = promiseMs
   }
 
-  /** `rate` and `aloneMs`: answers per ms, and service time, before the halt. `later`: as for {@link judge}. */
-  begin(nowMs: number, rate: number, aloneMs: number, later: number): void {
+  /**
+   * `rate`, `ofAll` and `aloneMs`: answers per ms, weighted and without weights, and service time, before the halt.
+   * `later`: as for {@link judge}.
+   */
+  begin(nowMs: number, rate: number, ofAll: number, aloneMs: number, later: number): void {
     this.#rate = rate
+    this.#ofAll = ofAll
     this.#spanMs = this.#promiseMs + SERVICE_TIMES * aloneMs
+    this.#silentAt = nowMs
     this.#areGone = false
     this.#found = undefined
     this.#watch(nowMs, later)
@@ -39,7 +45,7 @@ export class AfterHalt {
   /** True if half of the requests of the halt have left far faster than usual: they waited for nothing scarce. */
   returnedAtOnce(nowMs: number, left: number, halted: number): boolean {
     if (left === 0) this.#silentAt = nowMs
-    return 2 * left >= halted && left >= AT_ONCE * this.#rate * (nowMs - this.#silentAt)
+    return 2 * left >= halted && left >= AT_ONCE * this.#ofAll * (nowMs - this.#silentAt)
   }
 
   /**

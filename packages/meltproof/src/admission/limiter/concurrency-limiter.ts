@@ -11,8 +11,8 @@
  * Phases of the limit for resources outside the loop, such as a database:
  *
  * - open: nothing is limited, except while a suspicion lasts.
- * - measure: throughput is measured under the first limit. If throughput fell with the limit, the limit rises by half,
- *   or is removed. If the requests in service hardly leave, they are no queue, and a quarter more are admitted.
+ * - measure: throughput is measured under the first limit. While it falls with the limit, and requests take no longer,
+ *   the limit rises by half, until it is removed. If the requests in service hardly leave, they are no queue, and a quarter more are admitted.
  * - rest: the limit stays and follows rising throughput. Half of it is tried from time to time.
  * - lower: half of the limit is tried. If throughput stays, half is enough; if it falls, the knee is known.
  *
@@ -348,7 +348,7 @@ export class ConcurrencyLimiter implements Limiter {
   #limitHalted(nowMs: number): void {
     const rate = this.#rates.usual
     this.#reason = 'halt'
-    this.#afterHalt.begin(nowMs, rate, this.#meanMs, this.#later)
+    this.#afterHalt.begin(nowMs, rate, this.#rates.usualOfAll, this.#meanMs, this.#later)
     const limit = Math.max(this.#tuning.fewest, rate * this.#spanMs(this.#meanMs))
     this.#set(limit, rate, this.#meanMs, nowMs, this.#answeredAt)
     this.#rests(this.#limit, nowMs, this.#lookAt)

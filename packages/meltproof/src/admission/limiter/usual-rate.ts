@@ -11,6 +11,8 @@ export class UsualRate {
   #last = 0
   /** The recent peak; 0 before the first window has passed. */
   usual = 0
+  /** The same of all answers, without weights. */
+  usualOfAll = 0
   /** When {@link update} is next due, ms. */
   dueAt = 0
 
@@ -27,6 +29,7 @@ export class UsualRate {
     if (elapsedMs < this.#windowMs) return
     this.#last = this.#answers.count / elapsedMs
     this.usual = Math.max(this.usual * (1 - FORGOTTEN), this.#last)
+    this.usualOfAll = Math.max(this.usualOfAll * (1 - FORGOTTEN), this.#answers.all / elapsedMs)
     this.#answers.restart()
     this.#since = nowMs
   }

@@ -44,7 +44,7 @@ export interface StandingTuning {
   readonly keptLonger: number
   /** A long queue takes one request per this share of the time between departures: 0.25 gives four per permit. */
   readonly freshGaps: number
-  /** A queue stands if its backlog is no smaller than this many intervals before; chance rarely produces that. */
+  /** A queue stands if its backlog is no smaller than this many intervals before: chance rarely produces that. */
   readonly intervalsToStand: number
   /** The same for {@link rememberMs} after a queue has stood. */
   readonly intervalsToStandAgain: number
@@ -78,8 +78,12 @@ export const STANDING_TUNING: StandingTuning = {
 
 /** A backlog above maxWaitMs, or this many times that while departures speed up, is hopeless, if the pace is sure. */
 const HOPELESS_IF_FASTER = 1.5
-/** A hopeless backlog stands unless it shrinks by at least this share of an interval in each: only a burst does. */
+/** A hopeless backlog stands unless it drains for at least this share of the time: only the backlog of a burst does. */
 const DRAINING = 0.7
+/** Departures over which that is measured, and at least an interval. */
+const DRAIN_DEPARTURES = 8
+/** At most this many requests are shed at once for waiting too long, because a shed takes up to 0.1 ms. */
+const MOST_EXPIRED = 512
 
 /** Each entry is shed, taken or removed exactly once. */
 export interface QueueHooks<E extends Waiting> {
@@ -109,10 +113,13 @@ export class StandingQueue<E extends Waiting> {
    */
   isBound = false
   #intervalEndsAt = 0
-  /** {@link #ahead} at the end of the last intervals, while the backlog was too large to drain. */
-  readonly #aheadThen: number[] = []
-  /** {@link #ahead} at the end of the last interval, if the backlog was hopeless then. */
-  #aheadBefore = Number.POSITIVE_INFINITY
+  /** The queue at the end of the last intervals, while the backlog was too large to drain. */
+  readonly #queues: { readonly ahead: number; readonly backlogMs: number }[] = []
+  /** When the backlog was found hopeless, and how many were ahead then; Infinity while it is not. */
+  #hopelessAt = Number.POSITIVE_INFINITY
+  #hopelessAhead = 0
+  /** Cumulative: requests that left the queue without starting. They do not show that it drains. */
+  #gone = 0
   #stoodAt = Number.NEGATIVE_INFINITY
   #standing = false
   #emptySince = 0
@@ -216,6 +223,7 @@ export class StandingQueue<E extends Waiting> {
 
   remove(entry: E, nowMs: number): boolean {
     if (entry.left || !this.waiting.remove(entry, entry.priorityClass!)) return false
+    this.#gone++
     if (this.waiting.size === 0) this.#emptySince = nowMs
     return true
   }
@@ -290,8 +298,8 @@ export class StandingQueue<E extends Waiting> {
     const isNew = this.#isLong(nowMs - this.#emptySince)
     if (isNew) {
       this.#standing = false
-      this.#aheadBefore = Number.POSITIVE_INFINITY
-      this.#aheadThen.length = 0
+      this.#hopelessAt = Number.POSITIVE_INFINITY
+      this.#queues.length = 0
       this.#cutoff?.open(nowMs)
       this.#shares?.open(nowMs)
       this.#clients?.open(nowMs)
@@ -315,8 +323,8 @@ export class StandingQueue<E extends Waiting> {
   }
 
   /**
-   * Judges by the backlog: after a stall CoDel's shortest wait grows although the queue drains. Whether it shrinks is
-   * counted in requests, because the pace is an estimate that moves.
+   * Judges by the backlog: after a stall CoDel's shortest wait grows although the queue drains. It shrinks if fewer
+   * requests wait, even if the estimated pace falls, or if the same number leaves faster.
    */
   #observe(nowMs: number): void {
     if (nowMs < this.#intervalEndsAt) return
@@ -324,20 +332,28 @@ export class StandingQueue<E extends Waiting> {
     if (this.#standing) this.#stoodAt = nowMs
     const stood = nowMs - this.#stoodAt < tuning.rememberMs
     const tolerated = tuning.promiseMs * (stood ? tuning.drainsAgain : tuning.drains)
-    const hopeless = this.#isHopeless(nowMs)
-    const ahead = this.#ahead
-    const drainedMs = (this.#aheadBefore - ahead) * this.#pace.gapMs
-    if (hopeless && drainedMs < DRAINING * tuning.intervalMs) this.#standing = true
-    this.#aheadBefore = hopeless ? ahead : Number.POSITIVE_INFINITY
-    if (this.#limiter.searching || this.#pace.speedsUp(nowMs) || this.#backlogMs <= tolerated)
-      this.#aheadThen.length = 0
+    const backlogMs = this.#backlogMs
+    const ahead = this.#ahead + this.#gone
+    if (!this.#isHopeless(nowMs)) this.#hopelessAt = Number.POSITIVE_INFINITY
+    else if (this.#hopelessAt === Number.POSITIVE_INFINITY) this.#beginsHopeless(nowMs, ahead)
+    else if (nowMs - this.#hopelessAt >= Math.max(tuning.intervalMs, DRAIN_DEPARTURES * this.#pace.gapMs)) {
+      const drainedMs = (this.#hopelessAhead - ahead) * this.#pace.gapMs
+      if (drainedMs < DRAINING * (nowMs - this.#hopelessAt)) this.#standing = true
+      this.#beginsHopeless(nowMs, ahead)
+    }
+    if (this.#limiter.searching || this.#pace.speedsUp(nowMs) || backlogMs <= tolerated) this.#queues.length = 0
     else {
       const intervals = stood ? tuning.intervalsToStandAgain : tuning.intervalsToStand
-      const before = this.#aheadThen.length < intervals ? undefined : this.#aheadThen.shift()!
-      this.#aheadThen.push(ahead)
-      if (before !== undefined && ahead >= before) this.#standing = true
+      const before = this.#queues.length < intervals ? undefined : this.#queues.shift()!
+      this.#queues.push({ ahead, backlogMs })
+      if (before !== undefined && ahead >= before.ahead && backlogMs >= before.backlogMs) this.#standing = true
     }
     this.#intervalEndsAt = nowMs + tuning.intervalMs
+  }
+
+  #beginsHopeless(nowMs: number, ahead: number): void {
+    this.#hopelessAt = nowMs
+    this.#hopelessAhead = ahead
   }
 
   #isHopeless(nowMs: number): boolean {
@@ -377,9 +393,12 @@ export class StandingQueue<E extends Waiting> {
   }
 
   #expire(nowMs: number): void {
-    for (let oldest = this.waiting.oldest(); oldest !== undefined; oldest = this.waiting.oldest()) {
+    for (let left = MOST_EXPIRED; left > 0; left--) {
+      const oldest = this.waiting.oldest()
+      if (oldest === undefined) return
       if (nowMs - oldest.arrivedAt < this.#longestWait(oldest) || this.#mayWaitOn(oldest, nowMs)) return
       this.waiting.remove(oldest, oldest.priorityClass!)
+      this.#gone++
       if (this.waiting.size === 0) this.#emptySince = nowMs
       this.#hooks.shed(oldest, this.#standing ? 'stale' : 'late')
     }

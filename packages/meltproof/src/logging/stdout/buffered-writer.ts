@@ -33,7 +33,7 @@ export interface WriterHooks {
 
 /** Above this, write() of a stream returns false, as with Node's own pipes. */
 const HIGH_WATER_MARK_BYTES = 16_384
-/** Longer output is queued before it is written, so that a line without room is lost as a whole. */
+/** Longer output is queued before it is written. */
 const DIRECT_BYTES = 16_384
 const PART_BYTES = 65_536
 /** Bytes written in one turn of the loop. Writing 8 MB at once, when a reader resumed, stalled it for 8 to 29 ms. */
@@ -118,6 +118,7 @@ export class BufferedWriter {
     clearTimeout(this.timer)
     this.timer = undefined
     let left = turnBytes
+    let moved = false
     for (;;) {
       const bytes = this.queue.peek(this.sink.batchBytes)
       if (bytes === undefined) {
@@ -128,9 +129,9 @@ export class BufferedWriter {
       if (taken === undefined) break
       this.failure = undefined
       if (taken > 0) this.queue.advance(taken)
+      moved ||= taken > 0
       left -= taken
       if (taken < bytes.length || left <= 0) {
-        const moved = left < turnBytes
         this.pauseMs = moved ? Math.max(PAUSE_MIN_MS, this.pauseMs / 2) : Math.min(PAUSE_MAX_MS, this.pauseMs * 2)
         this.tryLater(this.pauseMs)
         break

@@ -9,7 +9,7 @@ const LIMIT = 20
 
 function halted(): AfterHalt {
   const after = new AfterHalt(1000)
-  after.begin(0, RATE, ALONE_MS, 0)
+  after.begin(0, RATE, RATE, ALONE_MS, 0)
   return after
 }
 
@@ -42,7 +42,7 @@ test('a second halt is judged by itself', () => {
   const after = halted()
   after.judge(0, 0, LIMIT, 0)
   assert.equal(after.judge(1040, 0, LIMIT, 0), 'slower')
-  after.begin(5000, RATE, ALONE_MS, 0)
+  after.begin(5000, RATE, RATE, ALONE_MS, 0)
   assert.equal(after.judge(60_000, 100, LIMIT, 0), undefined)
 })
 
