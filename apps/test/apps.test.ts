@@ -9,7 +9,7 @@ import { dependencyVersion } from '../runner/manifest.ts'
 
 const names = globSync('*/app.ts', { cwd: join(import.meta.dirname, '..') }).map(dirname)
 
-test('there are twelve apps', () => assert.equal(names.length, 12))
+test('there are nineteen apps', () => assert.equal(names.length, 19))
 
 for (const name of [...names, 'companions']) {
   test(`${name} pins exact versions of its dependencies`, () => {

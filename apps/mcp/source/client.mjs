@@ -1,0 +1,14 @@
+// The SDK's own client, with a session on the server that ORIGIN names.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+
+export async function openSession() {
+  const client = new Client({ name: 'stranger', version: '1.0.0' })
+  const transport = new StreamableHTTPClientTransport(new URL('/sessions', process.env.ORIGIN))
+  await client.connect(transport)
+  const close = async () => {
+    await transport.terminateSession()
+    await client.close()
+  }
+  return { client, close }
+}

