@@ -36,7 +36,7 @@ const arms = options.chosen('arms', ARMS)
 const where = conditions()
 const page = join(import.meta.dirname, '../docs/fleet.md')
 const TURN_S = 1.5
-/** V8 compiles in the first turns. */
+/** The first turns are left out of the figures, because V8 compiles in them. */
 const SETTLES = 4
 
 interface Running {

@@ -11,9 +11,7 @@ export function isLoaded(name: string): boolean {
   return moduleLoadList?.includes(`NativeModule ${name}`) ?? true
 }
 
-/**
- * True in a worker of a cluster. Never loads `node:cluster`, and with it `child_process`: workers have both already.
- */
+/** True in a worker of a cluster. Others must not load `node:cluster`, which brings `child_process`; workers have both. */
 export function isWorker(): boolean {
   return isLoaded('cluster') && loadedCluster().isWorker
 }

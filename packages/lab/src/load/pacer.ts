@@ -13,7 +13,7 @@ import { nowMs } from './clock.ts'
 import { Lateness } from './lateness.ts'
 import { type ReadScheduling, type Scheduling, schedulingOfThisThread } from './scheduling.ts'
 
-/** A nap ends about this much late (timer slack 50 us, and waking up). */
+/** A nap ends about this late (timer slack 50 us, and waking up). */
 const OVERSHOOT_MS = 0.075
 /** Time before a send at which sleeping ends and busy turns begin. */
 const AWAKE_BEFORE_MS = 0.1

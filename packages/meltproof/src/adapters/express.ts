@@ -6,7 +6,7 @@ interface ExpressRequest {
   readonly route?: { readonly path?: unknown }
 }
 
-/** Names routes for metrics and logs. Express itself answers a missed deadline with 504. */
+/** Names routes for metrics and logs. Express answers a missed deadline with 504, the status of the error. */
 export function meltproof(): (request: object, response: object, next: () => void) => void {
   return (request, _, next) => {
     nameRoute(request, () => {

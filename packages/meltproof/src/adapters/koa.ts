@@ -6,7 +6,7 @@ interface KoaContext {
   readonly _matchedRoute?: unknown
 }
 
-/** Names routes and reports the end of handlers. Koa itself answers a missed deadline with 504. */
+/** Names routes and reports the end of handlers. Koa answers a missed deadline with 504, the status of the error. */
 export function meltproof(): (context: object, next: () => Promise<unknown>) => Promise<void> {
   return async (given, next) => {
     const context = given as KoaContext

@@ -15,7 +15,7 @@ export interface Frame {
 
 /** The stack of the main thread from `fromMs` to `toMs`, which are equal for a sample of one moment. */
 export interface Sample {
-  /** When the watcher asked for the sample. Until `fromMs`, native code may have run, or nothing for lack of CPU. */
+  /** When the watcher asked for the sample. Until `fromMs`, native code may have run, or the thread had no CPU. */
   readonly askedAtMs: number
   readonly fromMs: number
   readonly toMs: number

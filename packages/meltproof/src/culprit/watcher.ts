@@ -29,7 +29,7 @@ export function watch(require: (name: string) => never, now: () => number): void
   const MOST_EVERY_MS = 100
   /** A longer stall is sampled less often: about 60 samples in the first 2 s, and then ten per second. */
   const EVERY_SHARE = 1 / 20
-  /** JavaScript answers sooner, ms. Otherwise native code runs, or nothing without CPU, and the place is unknown. */
+  /** JavaScript answers sooner, ms. Otherwise native code runs, or the thread has no CPU, and the place is unknown. */
   const ANSWERS_MS = 20
 
   let session: Session | undefined

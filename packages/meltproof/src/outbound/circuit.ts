@@ -5,7 +5,7 @@
 
 /** Failures in a row. At 200 calls/s with 30 % random failures, ten in a row happen about every 20 minutes. */
 const FAILURES = 10
-/** Minimum duration of such a series, ms: among calls that start together, failed ones end before answered ones. */
+/** Minimum duration of such a series, ms. Failures are quick, so the first ten calls of a burst to end may all fail. */
 const FAILING_MS = 100
 /**
  * The pause between probes, ms, is the duration of the last failure, within these bounds. So few probes hang at the

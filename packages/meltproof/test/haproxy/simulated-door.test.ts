@@ -67,7 +67,8 @@ describe('HAProxy with agent checks, simulated', () => {
     const isOver = (nowMs: number): boolean => Math.floor(nowMs / 10_000) % 2 === 1
     const again = told({ rate: nowMs => (isOver(nowMs) ? 30 : 0.3) * CPU5, steps: cpu5 }, 40)
     for (const [s, { good, shed, turnedAway }] of again.seconds.entries()) {
-      if (isOver(s * 1000)) assert.ok(s % 10 < 2 || good >= 0.85 * CPU5, `${good} in second ${s}`)
+      // As above, what arrived before HAProxy got a maxconn is a burst of up to two seconds.
+      if (isOver(s * 1000)) assert.ok(s % 10 < 3 || good >= 0.85 * CPU5, `${good} in second ${s}`)
       // Requests that waited at the end of the overload are served or shed in the first second.
       else if (s % 10 > 0) assert.equal(shed + turnedAway, 0, `in second ${s}`)
     }

@@ -18,7 +18,7 @@ const DEVIATIONS = 2
 const MOST_SLOW = 0.015
 /** An answer that took longer than this is slow, ms. */
 const SLOW_MS = 50
-/** An answer between this and SLOW_MS may only show a busy machine, so it counts as SOMEWHAT_SLOW of a slow one. */
+/** An answer between this and SLOW_MS counts as SOMEWHAT_SLOW of a slow one, because the machine may be busy. */
 const QUICK_MS = 10
 const SOMEWHAT_SLOW = 0.3
 /** A kind needs this many answers to count as quick. With this many of its requests in service it no longer does. */

@@ -9,7 +9,7 @@ import { KINDS_IN_SERVICE } from './service-times.ts'
 const FIRST_SILENCE_MS = 100
 /** A stream of unknown kind that stays open for this time after its silence is an event feed, ms. */
 const DOUBT_MS = 1000
-/** Silence or work of this length is not by chance, ms. */
+/** Silence or work of this length is no coincidence, ms. */
 const CERTAIN_MS = 500
 /** A shorter gap between two writes is not silence, ms. */
 const GAP_MS = CERTAIN_MS / 2

@@ -12,7 +12,8 @@
  *
  * - open: nothing is limited, except while a suspicion lasts.
  * - measure: throughput is measured under the first limit. While it falls with the limit, and requests take no longer,
- *   the limit rises by half, until it is removed. If the requests in service hardly leave, they are no queue, and a quarter more are admitted.
+ *   the limit rises by half, until it is removed. If the requests in service hardly leave, they are no queue, and a
+ *   quarter more are admitted.
  * - rest: the limit stays and follows rising throughput. Half of it is tried from time to time.
  * - lower: half of the limit is tried. If throughput stays, half is enough; if it falls, the knee is known.
  *
@@ -38,11 +39,11 @@ const JUDGE_MS = 5
 const SHORTEST_HOLD_MS = 20
 /** Number of measurements before the limit follows rising throughput. */
 const SURE = 5
-/** Half of the limit is tried when requests take longer than alone by this multiple of `workMs`. */
+/** Tries half the limit if requests take more than this multiple of `workMs` longer than they take alone. */
 const LATE_WORKS = 1.5
-/** When this share of the requests from before the limit has left, they are a queue that drains. */
+/** If this share of the requests that were in service when the limit was set has left, they are a draining queue. */
 const DRAINS = 1 / 2
-/** Requests that leave at less than this share of the rate before the limit are no queue. */
+/** They are no queue if they leave at less than this share of the rate measured before the limit. */
 const NO_QUEUE = 1 / 4
 /**
  * No answer for the longer of HALT_MS and HALT_SERVICES mean service times is a halt if at least HALT_OF requests are

@@ -76,7 +76,7 @@ export const STANDING_TUNING: StandingTuning = {
   few: 64,
 }
 
-/** A backlog above maxWaitMs, or this many times that while departures speed up, is hopeless, if the pace is sure. */
+/** If the pace is sure, a backlog above maxWaitMs is hopeless; while departures speed up, one above this multiple. */
 const HOPELESS_IF_FASTER = 1.5
 /** A hopeless backlog stands unless it drains for at least this share of the time: only the backlog of a burst does. */
 const DRAINING = 0.7
@@ -115,8 +115,9 @@ export class StandingQueue<E extends Waiting> {
   #intervalEndsAt = 0
   /** The queue at the end of the last intervals, while the backlog was too large to drain. */
   readonly #queues: { readonly ahead: number; readonly backlogMs: number }[] = []
-  /** When the backlog was found hopeless, and how many were ahead then; Infinity while it is not. */
+  /** When the backlog was last judged hopeless, ms; Infinity while it is not. */
   #hopelessAt = Number.POSITIVE_INFINITY
+  /** The number of requests ahead at that time. It falls as the backlog drains. */
   #hopelessAhead = 0
   /** Cumulative: requests that left the queue without starting. They do not show that it drains. */
   #gone = 0
