@@ -11,7 +11,7 @@ export function isLoaded(name: string): boolean {
   return moduleLoadList?.includes(`NativeModule ${name}`) ?? true
 }
 
-/** True in a worker of a cluster. Others must not load `node:cluster`, which brings `child_process`; workers have both. */
+/** True in a worker of a cluster. Others must not load `node:cluster` and `child_process`, which workers have loaded. */
 export function isWorker(): boolean {
   return isLoaded('cluster') && loadedCluster().isWorker
 }

@@ -1,0 +1,57 @@
+/**
+ * A burst of three seconds of work, on a server that has rested: how many requests are answered, bare and protected, in
+ * turns.
+ *
+ *   node bench/large-burst.ts [rounds]
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { protect } from '../packages/meltproof/src/index.ts'
+
+const REQUESTS = 600
+/** CPU time of a request, ms. */
+const WORK_MS = 5
+/** Longer than any pause that counts as part of a load, ms. */
+const REST_MS = 6000
+
+if (process.send !== undefined) serve(process.argv[2] === 'protected')
+else {
+  const rounds = Number(process.argv[2] ?? 3)
+  for (let round = 0; round < rounds; round++) for (const arm of ['bare', 'protected']) await measure(arm)
+}
+
+function serve(isProtected: boolean): void {
+  const server = http.createServer((_request, response) => {
+    for (const until = performance.now() + WORK_MS; performance.now() < until; );
+    response.end('done')
+  })
+  if (isProtected) protect(server)
+  server.listen(0, '127.0.0.1', () => process.send!((server.address() as AddressInfo).port))
+}
+
+async function measure(arm: string): Promise<void> {
+  const child = fork(fileURLToPath(import.meta.url), [arm])
+  const [port] = (await once(child, 'message')) as [number]
+  const agent = new http.Agent({ keepAlive: true, maxSockets: REQUESTS })
+  const ask = async (): Promise<{ status: number; ms: number }> => {
+    const askedAt = performance.now()
+    const [response] = (await once(http.get({ port, host: '127.0.0.1', agent }), 'response')) as [http.IncomingMessage]
+    await once(response.resume(), 'end')
+    return { status: response.statusCode!, ms: performance.now() - askedAt }
+  }
+  // V8 compiles the handler.
+  for (let i = 0; i < 100; i++) await ask()
+  await sleep(REST_MS)
+  const answers = await Promise.all(Array.from({ length: REQUESTS }, ask))
+  const good = answers.filter(({ status }) => status === 200)
+  const within = (ms: number): number => good.filter(answer => answer.ms <= ms).length
+  console.log(
+    `${arm}: ${good.length} answered, ${within(1000)} in 1 s, ${within(2100)} in 2.1 s, ${REQUESTS - good.length} shed`,
+  )
+  agent.destroy()
+  child.kill()
+}
