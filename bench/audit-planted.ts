@@ -4,7 +4,7 @@
  *
  *   node bench/audit-planted.ts [--mixes 24] [--seed 1] [--dry]
  *
- * Bars: it finds 95 % of the planted causes, and reports none that is not planted. Ends with 3 when a bar is missed.
+ * It should find 95 % of the planted causes, and report no other cause. Ends with 3 otherwise.
  * Writes bench/results/audit-planted.json unless --dry. Build first; about twenty seconds a mix.
  */
 import { readFileSync } from 'node:fs'

@@ -67,7 +67,7 @@ function compareSimulated(noise: Noise, slower: number, rounds: number, random: 
   return compare({ name: 'A', results: results.a }, { name: 'B', results: results.b })
 }
 
-/** Three alternating arms: one program twice, and one that is 5 % slower. No two comparisons share a round. */
+/** Three alternating arms: the same program twice, and a program that is 5 % slower. No two comparisons share a round. */
 async function onThisMachine(minutes: number): Promise<void> {
   const { node, cpu, cores, kernel, loadBefore } = conditions()
   const [same, again, slower] = await measureTurns([1, 1, 1.05] as const, Date.now() + minutes * 60_000)

@@ -39,6 +39,6 @@ export const app: AppDefinition = {
       overMs: 20_000,
     },
   ],
-  // The document is loaded, read and left again for every request, as nobody else has it open.
+  // Each request loads, reads and closes the document, because no other client has it open.
   dearest: { path: '/documents/long?as=html' },
 }

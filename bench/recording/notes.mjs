@@ -9,7 +9,7 @@ import { PerformanceObserver, performance } from 'node:perf_hooks'
 /** Interval at which the account of the loop is recorded, ms. */
 const ACCOUNT_EVERY_MS = 100
 
-/** The kernel's count of the time for which this thread waited for a core, ms. Always 0 where there is none. */
+/** How long this thread has waited for a core, ms, by the kernel's count. Always 0 on systems without that count. */
 function waitedForCore() {
   let file
   try {

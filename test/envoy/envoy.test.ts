@@ -102,7 +102,7 @@ describe('deploy/envoy', options, () => {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 
-/** The error that Envoy reports; empty if there is none. */
+/** The error that Envoy reports; empty without an error. */
 function fault(config: string): string {
   return withFile(config, file => {
     const { status, stderr } = spawnSync(ENVOY, ['--mode', 'validate', '-c', file, '--use-dynamic-base-id'], {

@@ -14,7 +14,7 @@ const htmlOf = words =>
     .map(line => `<p>${line.replace(/[&<>]/g, letter => ESCAPES[letter])}</p>\n`)
     .join('')
 
-/** Opens a document as somebody who is connected to it would have it. */
+/** Opens a document as a connected client sees it. */
 async function withDocument(name, use) {
   const connection = await server.hocuspocus.openDirectConnection(name, {})
   try {

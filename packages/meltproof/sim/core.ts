@@ -31,7 +31,8 @@ export interface Slices {
   /** Length of one slice. */
   readonly forMs: number
   /**
-   * Slices per visit. Between them this process runs for as long, because a fair scheduler halves the core. @default 1
+   * Slices per visit. After each slice this process runs for the same time, because a fair scheduler halves the core.
+   * @default 1
    */
   readonly inARow?: number
 }

@@ -130,7 +130,7 @@ export const booksBalance = (outcome: LoadOutcome): void => {
   )
 }
 
-/** Timeouts so long that a stall of the machine causes no failure. */
+/** Timeouts that outlast any stall of the machine. */
 export const PATIENT = { timeoutMs: 20_000, connectTimeoutMs: 20_000, sloMs: 20_000 } as const
 
 /**

@@ -80,7 +80,7 @@ export class Fleet {
   constructor(plan: FleetPlan, arm: Arm, seed: number) {
     this.random = new Random(seed)
     const tiers: Tier[] = []
-    // Built from the last tier up, because each tier needs the one that it calls.
+    // The last tier is built first, because each tier needs the address of the tier that it calls.
     for (const tier of plan.tiers.toReversed())
       tiers.unshift(new Tier(this.clock, tier, arm, seed + 31 * tiers.length, tiers[0]))
     this.tiers = tiers

@@ -227,9 +227,11 @@ export class Gate<E extends Entry> {
   }
 
   #beginWaiting(nowMs: number): void {
-    if (this.queued === 1) this.#pumpedAt = nowMs
+    if (this.queued === 1) {
+      this.#pumpedAt = nowMs
+      this.#queue.isBound = this.full
+    }
     this.#wakeWhenDue(nowMs)
-    if (this.queued === 1) this.#queue.isBound = this.full
     if (this.full) this.#setBound(nowMs)
     else this.#wakeAtTurnEnd()
   }

@@ -38,7 +38,7 @@ function runFirstStretch(entered: RunningRequest, handle: () => boolean): boolea
   }
 }
 
-/** Undefined outside a request, and once its response has closed. */
+/** Undefined outside a request, and once its handler has ended. */
 export function runningRequest(): object | undefined {
   return (storage === undefined ? running : storage.getStore())?.request
 }

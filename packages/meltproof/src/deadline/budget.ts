@@ -166,8 +166,9 @@ export class Budget {
     return this.#settled || (this.reason !== undefined && now() - this.#endedAtMs >= this.#graceMs)
   }
 
-  get parent(): Budget | undefined {
-    return this.#parent
+  /** This budget, or the nearest one around it that is not over. */
+  get lasting(): Budget | undefined {
+    return this.isOver ? this.#parent?.lasting : this
   }
 
   /** The work has ended: nothing is aborted any more. May be called repeatedly. */
@@ -202,9 +203,7 @@ export class Budget {
 
   #limitAgain(): void {
     this.#leaveParent()
-    let parent = this.#parent
-    while (parent?.isOver) parent = parent.#parent
-    this.#limitWithin(parent, now())
+    this.#limitWithin(this.#parent?.lasting, now())
     this.#watching = false
     this.watch()
   }

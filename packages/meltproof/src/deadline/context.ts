@@ -6,9 +6,7 @@ const storage = new AsyncLocalStorage<Budget | undefined>()
 
 /** An interval that the work has started keeps the budget in its async context, so a budget that is over is skipped. */
 export function currentBudget(): Budget | undefined {
-  let budget = storage.getStore()
-  while (budget?.isOver) budget = budget.parent
-  return budget
+  return storage.getStore()?.lasting
 }
 
 export function runWithBudget<R>(budget: Budget, fn: () => R): R {

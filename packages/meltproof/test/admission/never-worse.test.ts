@@ -35,7 +35,7 @@ describe('a burst at a service at rest', () => {
     assert.equal(shedFrom(ours), 0)
   })
 
-  it('of requests that merely wait sheds none, although others leave slowly', () => {
+  it('of requests that only wait sheds none, although others leave slowly', () => {
     const gateway: Workload = {
       rate: () => 100,
       steps: () => [],
