@@ -3,7 +3,7 @@
  * metrics() added (timelines, verdicts, stall ledger, histograms), at one fixed rate. One process switches it on and
  * off every second, and the last three fifths of each second count; the figure is the median of the ratios of
  * neighbouring turns. Then it measures an idle process: with nothing, with the heartbeat of the stall ledger, and with
- * everything. Then the same for sheds, with metrics() and accessLog() on.
+ * metrics(). Then the same for sheds, with metrics() and accessLog() on.
  *
  *   node bench/observed.ts [--seconds 300] [--rate 10000] [--idle-rounds 5]
  *

@@ -123,7 +123,7 @@ function rowsOf(read: <Name extends keyof Costs>(name: Name) => Costs[Name]): Ro
       page: '#observing',
       from: observed,
       without: percent(observed.idle.nothing),
-      with: `${percent(observed.idle.observed)}, everything on`,
+      with: `${percent(observed.idle.observed)}, \`metrics(guard)\``,
     },
     starts('start, ES module', 'a server as an ES module', 'a server as an ES module, `protect()`'),
     starts('start, CommonJS', 'a server in CommonJS', 'a server in CommonJS, `protect()`'),
