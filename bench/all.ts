@@ -1,7 +1,6 @@
 /**
- * Runs every benchmark behind docs/benchmarks.md, and most of those behind docs/costs.md, one after another, then
- * writes both documents. Takes about twenty minutes and needs a quiet machine. Each can run alone: node
- * bench/<name>.ts.
+ * Runs some of the benchmarks behind docs/costs.md and docs/benchmarks.md, one after another, then writes both documents
+ * from all results. Takes about twenty minutes and needs a quiet machine. Each can run alone: node bench/<name>.ts.
  */
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'

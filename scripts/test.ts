@@ -3,7 +3,7 @@
  *
  *   npm test                      builds, then runs all of them: 8 to 17 minutes on two cores
  *   npm test -- packages/lab      those below a path, or several paths
- *   npm run test:unit             only unit tests: half a minute to one and a half, without a build
+ *   npm run test:unit             only unit tests: 30 to 80 s, without a build
  *   --unit                        only the unit tests of those chosen (scripts/unit-tests.ts selects them)
  *   --on-another-node             omits tests with the same result on every Node (scripts/unit-tests.ts selects them)
  *   --slowest N                   prints the N slowest files at the end
