@@ -22,11 +22,6 @@ export class Bounds {
     this.#onFirst = onFirst
   }
 
-  takeOff(): void {
-    this.active = false
-    this.adaptive.open()
-  }
-
   /** Runs meltproof's own work inside a call of the app. Exceptions are reported once and do not fail the call. */
   guarded<R>(work: () => R): R | undefined {
     try {
@@ -65,12 +60,5 @@ export class Bounds {
   }
 }
 
-let installed: Bounds | undefined
-
-export function installedBounds(): Bounds | undefined {
-  return installed
-}
-
-export function setInstalledBounds(bounds: Bounds | undefined): void {
-  installed = bounds
-}
+/** The limits of install(), while they are in force. */
+export const installed: { bounds: Bounds | undefined } = { bounds: undefined }

@@ -2,7 +2,7 @@ import { pid } from 'node:process'
 import { tellsTiers } from '../chain.ts'
 import { warn } from '../warnings.ts'
 import { markBound, unknownClient } from './bound-client.ts'
-import { Bounds, installedBounds, setInstalledBounds } from './bounds.ts'
+import { Bounds, installed } from './bounds.ts'
 import { guardConnects } from './connect-guard.ts'
 import { LimitTable, type OutboundLimits } from './limits.ts'
 import { holdRequests, useNodeHttp } from './node-http.ts'
@@ -59,8 +59,9 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   let parts: Uninstall[] = []
   const uninstall = (): void => {
     if (shared[CURRENT] === uninstall) delete shared[CURRENT]
-    if (installedBounds() === bounds) setInstalledBounds(undefined)
-    bounds.takeOff()
+    if (installed.bounds === bounds) installed.bounds = undefined
+    bounds.active = false
+    bounds.adaptive.open()
     for (const part of parts) part()
     parts = []
   }
@@ -69,7 +70,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
     stepAside(error)
   }
   const bounds = new Bounds(limits, failed, onFirst)
-  setInstalledBounds(bounds)
+  installed.bounds = bounds
   parts.push(adoptDispatchers(), useUndiciRequests(), useNodeHttp(), guardConnects(bounds))
   if (limits.adapts) parts.push(holdRequests())
   if (limits.tells) parts.push(tellsTiers())

@@ -1,6 +1,6 @@
 /** Listeners on diagnostics channels that several parts share: subscribed once, while at least one part uses them. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { installedBounds } from './bounds.ts'
+import { installed } from './bounds.ts'
 
 /** Returns a function that begins a use, and returns another one that ends it. */
 export function sharedListeners(listeners: Readonly<Record<string, (message: never) => void>>): () => () => void {
@@ -19,7 +19,7 @@ export function sharedListeners(listeners: Readonly<Record<string, (message: nev
 /** A message of an unexpected shape is ignored, and must not make the client fail. */
 function guarded(listener: (message: never) => void): (message: unknown) => void {
   return message => {
-    const bounds = installedBounds()
+    const { bounds } = installed
     try {
       listener(message as never)
     } catch (error) {

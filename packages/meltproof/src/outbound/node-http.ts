@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 import { nextTick } from 'node:process'
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers'
-import { installedBounds } from './bounds.ts'
+import { installed } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
 import type { Carrier } from './limiter.ts'
 import { sharedListeners } from './listeners.ts'
@@ -27,7 +27,7 @@ type Response = IncomingMessage & { [CARRIER]?: RequestCarrier }
 
 export const useNodeHttp: () => () => void = sharedListeners({
   'http.client.request.created': ({ request }: { readonly request: Request }) => {
-    const bounds = installedBounds()
+    const { bounds } = installed
     if (bounds !== undefined || isObserved()) {
       const carrier = new RequestCarrier(request)
       const call = Call.http(originOf(request), request.method, request.path, true, bounds, carrier)
@@ -51,7 +51,7 @@ export function holdRequests(): () => void {
   const { addRequest } = prototype
   const hold = function (this: Agent, request: Request, ...rest: unknown[]): void {
     const go = (): void => Reflect.apply(addRequest, this, [request, ...rest])
-    const limits = installedBounds()?.limits.of(originOf(request))
+    const limits = installed.bounds?.limits.of(originOf(request))
     if (limits === undefined || limits === false || !limits.adaptive) {
       go()
       return

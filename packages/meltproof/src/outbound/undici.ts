@@ -12,7 +12,7 @@ import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 import { setImmediate } from 'node:timers'
 import { unbounded } from '../deadline/context.ts'
-import { type Bounds, installedBounds } from './bounds.ts'
+import { type Bounds, installed } from './bounds.ts'
 import { Call, isObserved } from './call.ts'
 import { headerOf } from './headers.ts'
 import { sharedListeners } from './listeners.ts'
@@ -122,7 +122,7 @@ function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   const symbol = Object.getOwnPropertySymbols(request).find(({ description }) => description === 'handler')
   const handler = symbol && (request[symbol] as Handler | null)
   if (handler instanceof BoundedHandler) return handler
-  const bounds = installedBounds()
+  const { bounds } = installed
   if (bounds === undefined) return undefined
   // The first request of a new global copy has not waited in a Pool.
   const isFirst = adoptGlobals()
@@ -241,9 +241,7 @@ const POOL_EVENTS = ['connect', 'connectionError', 'disconnect', 'drain'] as con
 /** Clients of a Pool or Agent. A call that begins in one of them waited in the Pool when the copy was adopted. */
 const pooled = new WeakSet<object>()
 
-/**
- * Until the returned function is called, `installedBounds()` limit what dispatchers send, and observers see the calls.
- */
+/** The installed limits apply to all dispatchers, and observers see their calls, until the returned function is called. */
 export function adoptDispatchers(): () => void {
   adopters++
   adoptGlobals()
@@ -289,7 +287,7 @@ function adopt(base: object, own: PropertyDescriptor): () => void {
   const original = own.value as Dispatch
   let active = true
   const bounded = function dispatch(this: object, options: DispatchOptions, handler: Handler): boolean {
-    const bounds = active ? installedBounds() : undefined
+    const bounds = active ? installed.bounds : undefined
     if (bounds !== undefined) return dispatchBounded(bounds, this, original, options, handler)
     if (active && isObserved()) return dispatchObserved(this, original, options, handler)
     return original.call(this, options, handler)
