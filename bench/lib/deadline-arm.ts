@@ -3,7 +3,9 @@
  * Prints one JSON value.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { now } from '../../packages/meltproof/src/clock.ts'
 import { startFairTimer } from '../../packages/meltproof/src/deadline/fair-timer.ts'
+import { stalledBetween } from '../../packages/meltproof/src/signals/loop-stalls.ts'
 import { WAYS } from './deadline-ways.ts'
 
 const [kind, name = ''] = process.argv.slice(2)
@@ -85,8 +87,10 @@ async function late(): Promise<{ told: number; of: number; p50Ms: number; maxMs:
       sleep(i * 3).then(
         () =>
           new Promise<void>(resolve => {
-            startFairTimer(LATE_LIMIT_MS, ({ waitedMs, ownStallMs }) => {
-              lateness.push(waitedMs - LATE_LIMIT_MS - ownStallMs)
+            const startMs = now()
+            startFairTimer(LATE_LIMIT_MS, () => {
+              const nowMs = now()
+              lateness.push(nowMs - startMs - LATE_LIMIT_MS - stalledBetween(startMs, nowMs))
               resolve()
             })
           }),

@@ -12,8 +12,9 @@ import { type Duplicable, unblocking } from './redis-unblock.ts'
 /** @experimental */
 export interface RedisLimits {
   /**
-   * How long a command may take. Milliseconds. A budget with less time left applies instead. Commands that wait on purpose (BLPOP, XREAD
-   * with BLOCK, WAIT) are limited only by the budget; once sent to a Cluster, by nothing. @default 10_000
+   * How long a command may take. Milliseconds. A budget with less time left applies instead. Commands that wait on
+   * purpose (BLPOP, XREAD with BLOCK, WAIT) are limited only by the budget; once sent to a Cluster, by nothing.
+   * @default 10_000
    */
   readonly commandMs?: number | false
 }

@@ -16,7 +16,7 @@ export interface BudgetOptions {
   /** Work that continues after the end of the budget counts as over after this time, ms. @default Infinity */
   readonly graceMs?: number
   /** Called when the time is up. A result of false removes the limit, because the answer has begun and is streamed. */
-  readonly onExpired?: (reason: Error) => boolean
+  readonly onExpired?: () => boolean
 }
 
 export type EndListener = (reason: Error) => void
@@ -214,11 +214,10 @@ export class Budget {
   }
 
   #expire(): void {
-    const reason = this.#exceeded()
-    if (this.#onExpired?.(reason) === false) {
+    if (this.#onExpired?.() === false) {
       this.#lifted = true
       this.#freeInheritors()
-    } else this.cancel(reason)
+    } else this.expire()
   }
 
   #exceeded(options?: ErrorOptions): DeadlineExceededError {

@@ -1,5 +1,4 @@
 import { MeltproofError } from '../errors.ts'
-import type { Expiry } from './fair-timer.ts'
 
 const BRAND = Symbol.for('meltproof.deadline-exceeded')
 
@@ -19,8 +18,10 @@ const WAITED_FOR = {
 
 export type DeadlinePhase = keyof typeof WAITED_FOR
 
-export interface DeadlineFacts extends Expiry {
+export interface DeadlineFacts {
   readonly phase: DeadlinePhase
+  readonly waitedMs: number
+  readonly ownStallMs: number
   /** The limit that was exceeded, ms. */
   readonly limitMs: number
   readonly heldUpMs?: number

@@ -10,11 +10,6 @@ import { holdCounted, releaseCounted, stalledBetween } from '../signals/loop-sta
 import { creditDue } from './fair-rule.ts'
 import { type HeapEntry, TimerHeap } from './timer-heap.ts'
 
-export interface Expiry {
-  readonly waitedMs: number
-  readonly ownStallMs: number
-}
-
 export interface FairTimer {
   cancel(): void
 }
@@ -26,7 +21,7 @@ export interface FairTimer {
  */
 export function startFairTimer(
   ms: number,
-  onExpired: (verdict: Expiry) => void,
+  onExpired: () => void,
   options?: { readonly creditCapMs: number },
 ): FairTimer {
   const timer = new PendingTimer(now(), ms > 0 ? ms : 0, onExpired, options?.creditCapMs)
@@ -50,9 +45,9 @@ class PendingTimer implements FairTimer, HeapEntry {
   /** Undefined instead of 0, because V8 would allocate an object for a number with a fraction. */
   givenMs: number | undefined = undefined
   readonly creditCapMs: number | undefined
-  onExpired: ((verdict: Expiry) => void) | undefined
+  onExpired: (() => void) | undefined
 
-  constructor(startMs: number, limitMs: number, onExpired: (verdict: Expiry) => void, creditCapMs: number | undefined) {
+  constructor(startMs: number, limitMs: number, onExpired: () => void, creditCapMs: number | undefined) {
     this.startMs = startMs
     this.limitMs = limitMs
     this.dueMs = startMs + limitMs
@@ -115,11 +110,9 @@ function creditOf(timer: PendingTimer, nowMs: number): number {
 }
 
 function judge(passed: readonly PendingTimer[]): void {
-  const nowMs = now()
-  for (const { startMs, onExpired } of passed) {
-    if (onExpired === undefined) continue
+  for (const timer of passed) {
     try {
-      onExpired({ waitedMs: nowMs - startMs, ownStallMs: stalledBetween(startMs, nowMs) })
+      timer.onExpired?.()
     } catch (error) {
       setImmediate(() => {
         throw error

@@ -241,7 +241,7 @@ const POOL_EVENTS = ['connect', 'connectionError', 'disconnect', 'drain'] as con
 /** Clients of a Pool or Agent. A call that begins in one of them waited in the Pool when the copy was adopted. */
 const pooled = new WeakSet<object>()
 
-/** The installed limits apply to all dispatchers, and observers see their calls, until the returned function is called. */
+/** Until the returned function is called, install() limits all dispatchers, and observers see their calls. */
 export function adoptDispatchers(): () => void {
   adopters++
   adoptGlobals()

@@ -8,14 +8,24 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { now } from '../../src/clock.ts'
-import { type FairTimer, pendingFairTimers, startFairTimer, type Expiry } from '../../src/deadline/fair-timer.ts'
-import { isBeating } from '../../src/signals/loop-stalls.ts'
+import { type FairTimer, pendingFairTimers, startFairTimer } from '../../src/deadline/fair-timer.ts'
+import { isBeating, stalledBetween } from '../../src/signals/loop-stalls.ts'
 import { block } from '../block.ts'
 import { kept } from './kept.ts'
 
+interface Expiry {
+  readonly waitedMs: number
+  readonly ownStallMs: number
+}
+
 function expiry(ms: number, options?: { readonly creditCapMs: number }): Promise<Expiry> {
   const { promise, resolve } = Promise.withResolvers<Expiry>()
-  startFairTimer(ms, resolve, options)
+  const startMs = now()
+  const onExpired = (): void => {
+    const nowMs = now()
+    resolve({ waitedMs: nowMs - startMs, ownStallMs: stalledBetween(startMs, nowMs) })
+  }
+  startFairTimer(ms, onExpired, options)
   return promise
 }
 
@@ -115,11 +125,11 @@ test('an error thrown by a callback is uncaught, and the other timers still expi
   for (const listener of listeners) process.off('uncaughtException', listener)
   try {
     startFairTimer(10, () => {
-      throw new Error('from the verdict')
+      throw new Error('from the callback')
     })
     await kept(expiry(10))
     const [error] = (await kept(uncaught)) as [Error]
-    assert.equal(error.message, 'from the verdict')
+    assert.equal(error.message, 'from the callback')
   } finally {
     for (const listener of listeners) process.on('uncaughtException', listener)
   }
