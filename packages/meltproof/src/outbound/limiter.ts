@@ -7,11 +7,10 @@ import { type FairTimer, startFairTimer } from '../deadline/fair-timer.ts'
 import { lainSince, stalledBetween } from '../signals/loop-stalls.ts'
 import { CallTurn } from './adaptive.ts'
 import type { Bounds } from './bounds.ts'
-import { type Fields, type Given, type Headers, isGrpc, isStream } from './headers.ts'
+import { type Fields, type Given, type Headers, isGrpc, isGrpcRefusal, isRefusal, isStream } from './headers.ts'
 import type { CallLimits } from './limits.ts'
 import { codeOf, outcomeOf } from './outcome.ts'
 import { type CallPhase, CallPhases, type CallProgress } from './phases.ts'
-import { isGrpcRefusal, isRefusal } from './refusal.ts'
 
 /** CallPhases extends limits by stalls, so the timer must not. The timer still polls twice before it fires. */
 const NO_CREDIT = { creditCapMs: 0 } as const

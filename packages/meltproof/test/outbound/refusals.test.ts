@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { isGrpcRefusal, isRefusal } from '../../src/outbound/refusal.ts'
+import { isGrpcRefusal, isRefusal } from '../../src/outbound/headers.ts'
 import { RefusalLimit } from '../../src/outbound/refusal-limit.ts'
 import { Refusals } from '../../src/outbound/refusals.ts'
 import { byChance, offer, type Origin, processor, randomFrom, VirtualTime } from './refusing-origins.ts'
