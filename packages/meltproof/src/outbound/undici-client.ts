@@ -1,10 +1,9 @@
-/** Reads what undici's dispatchers keep under symbols. Each copy of undici has its own, so their descriptions count. */
+/** Reads what undici keeps under symbols. Each copy of undici has its own, so their descriptions count. */
 
 /** The origin of a Pool or Client. */
 export function originOfDispatcher(dispatcher: object): string | undefined {
-  const symbols = Object.getOwnPropertySymbols(dispatcher).filter(({ description }) => description === 'url')
-  const values = symbols.map(symbol => (dispatcher as Record<symbol, unknown>)[symbol])
-  return values.find(value => value instanceof URL)?.origin
+  const url = valueUnder('url', dispatcher)
+  return url instanceof URL ? url.origin : undefined
 }
 
 /**
@@ -29,11 +28,11 @@ function memberOf(dispatcher: object, origin: string | undefined): object {
   return dispatcher
 }
 
-/** A property of the dispatcher, or a getter of its class. */
-function valueUnder(description: string, dispatcher: object): unknown {
-  for (let at: object | null = dispatcher; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+/** A property of the object, or a getter of its class. */
+export function valueUnder(description: string, object: object): unknown {
+  for (let at: object | null = object; at !== null; at = Object.getPrototypeOf(at) as object | null) {
     const symbol = Object.getOwnPropertySymbols(at).find(each => each.description === description)
-    if (symbol !== undefined) return Reflect.get(dispatcher, symbol)
+    if (symbol !== undefined) return Reflect.get(object, symbol)
   }
   return undefined
 }

@@ -17,7 +17,7 @@ import { Call, isObserved } from './call.ts'
 import { headerOf } from './headers.ts'
 import { sharedListeners } from './listeners.ts'
 import { normalOrigin } from './origin.ts'
-import { originOfDispatcher } from './undici-client.ts'
+import { originOfDispatcher, valueUnder } from './undici-client.ts'
 import { BoundedHandler, boundedHandler, Dispatched, methodOf } from './undici-handler.ts'
 import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 import { survives } from './unheard.ts'
@@ -264,13 +264,10 @@ function adoptGlobals(): boolean {
 
 /** Finds the Client of a connection, for a copy of undici that is not the global one. */
 function adoptUserOf(socket: Socket): void {
-  for (const symbol of Object.getOwnPropertySymbols(socket)) {
-    if (symbol.description !== 'client') continue
-    const client = (socket as unknown as Record<symbol, unknown>)[symbol]
-    if (!(client instanceof EventEmitter)) continue
-    adoptBaseOf(client)
-    if (POOL_EVENTS.every(name => client.listenerCount(name) > 0)) pooled.add(client)
-  }
+  const client = valueUnder('client', socket)
+  if (!(client instanceof EventEmitter)) return
+  adoptBaseOf(client)
+  if (POOL_EVENTS.every(name => client.listenerCount(name) > 0)) pooled.add(client)
 }
 
 /** Adopts the first prototype that defines `dispatch`: for undici's own classes that is the base of all dispatchers. */
