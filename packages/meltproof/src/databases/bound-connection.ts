@@ -10,7 +10,7 @@ import { MeltproofError } from '../errors.ts'
 import { Call, type DatabaseAddress } from '../outbound/call.ts'
 import type { OutboundRecord } from '../record.ts'
 import { warn } from '../warnings.ts'
-import type { BoundPool } from './bound-pool.ts'
+import type { BoundPool, Loan } from './bound-pool.ts'
 import { type Cancellation, type CancellationOutcome, loneCancellations } from './cancellations.ts'
 import { Graces } from './graces.ts'
 import { GRACE_MS } from './limits.ts'
@@ -22,16 +22,6 @@ export interface Database {
   readonly name: string
   readonly kind: OutboundRecord['kind']
   readonly where: DatabaseAddress
-}
-
-export interface Loan {
-  /** True if the pool itself borrowed the connection, for a single query, so that the app does not hold it. */
-  readonly single: boolean
-  /** The outbound call of the borrower, until its first query takes over the call. */
-  readonly call: Call | undefined
-  /** The budget in which the connection was borrowed. */
-  readonly within: Budget | undefined
-  readonly giveBack: (error?: unknown) => void
 }
 
 const saidOfLone = new Set<string>()
@@ -46,7 +36,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   readonly #database: Database
   readonly #queryMs: number
   #pool: BoundPool<Connection> | undefined
-  #loan: Loan | undefined
+  #loan: Loan<Connection> | undefined
   /** The call that waited for the connection, until the first query takes it over. */
   #waited: Call | undefined
   #released = false
@@ -295,7 +285,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   }
 
   /** A pool lends the connection. The returned function releases it, and returns false when called again. */
-  checkOut(pool: BoundPool<Connection>, loan: Loan): (error?: unknown) => boolean {
+  checkOut(pool: BoundPool<Connection>, loan: Loan<Connection>): (error?: unknown) => boolean {
     this.#pool = pool
     pool.where = this.#database.where
     this.#loan = loan
@@ -345,6 +335,6 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#released = false
     this.#recovery?.stop()
     this.#recovery = undefined
-    loan?.giveBack(error)
+    loan?.giveBack?.(error)
   }
 }

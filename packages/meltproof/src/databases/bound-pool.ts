@@ -1,6 +1,6 @@
 import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
-import { openBudget } from '../deadline/context.ts'
+import { currentBudget, openBudget } from '../deadline/context.ts'
 import { startFairTimer } from '../deadline/fair-timer.ts'
 import { namePool, type PoolFigures } from '../named-figures.ts'
 import { Call, type DatabaseAddress, peerOf } from '../outbound/call.ts'
@@ -24,8 +24,22 @@ export interface PoolSource<Connection> extends ConnectionSource<Connection> {
   readonly kind: OutboundRecord['kind']
   /** The server's address from the configuration. Connections know it more exactly. */
   readonly where: DatabaseAddress
+  /** The pool's methods for a single query. Each requests its connection before it returns. */
+  readonly singleQueries: readonly string[]
   size(): number
   waiting(): number
+}
+
+export interface Loan<Connection> {
+  readonly connection: Connection
+  /** True if the pool itself borrowed the connection, for a single query, so that the app does not hold it. */
+  readonly single: boolean
+  /** The outbound call of the borrower, until its first query takes over the call. It includes the wait. */
+  readonly call: Call | undefined
+  /** The budget in which the connection was borrowed. */
+  readonly within: Budget | undefined
+  /** Returns the connection to the pool. The driver sets it. */
+  giveBack?: (error?: unknown) => void
 }
 
 export class BoundPool<Connection> {
@@ -36,6 +50,8 @@ export class BoundPool<Connection> {
   readonly #replacements: Semaphore
   readonly #source: PoolSource<Connection>
   readonly #acquireMs: number
+  /** True while a method for a single query runs. */
+  #single = false
   /** The metrics hold this function weakly. It lives as long as the pool, whose closures refer to it. */
   readonly figures: () => PoolFigures
 
@@ -50,10 +66,23 @@ export class BoundPool<Connection> {
     Object.defineProperty(pool, 'waitingCount', { configurable: true, get })
     this.figures = () => ({ name: peerOf(this.where), used: this.line.out, waiting: get(), most: source.size() })
     namePool(this.figures)
+    const methods = pool as Record<string, (...args: unknown[]) => unknown>
+    for (const name of source.singleQueries) {
+      const original = methods[name]!
+      methods[name] = (...args) => {
+        this.#single = true
+        try {
+          return original.apply(pool, args)
+        } finally {
+          this.#single = false
+        }
+      }
+    }
   }
 
-  /** `call` includes this wait, and becomes the call of the first query. Undefined while calls are not recorded. */
-  acquire(called: (error: Error | undefined, connection?: Connection, call?: Call) => void): void {
+  acquire(called: (error: Error | undefined, loan?: Loan<Connection>) => void): void {
+    const single = this.#single
+    const within = currentBudget()
     const { database, kind } = this.#source
     const budget = openBudget(this.#acquireMs, { phase: 'acquire', what: `a ${database} connection` })
     if (!(budget instanceof Budget)) {
@@ -62,9 +91,13 @@ export class BoundPool<Connection> {
     }
     const call = Call.database(kind, this.where, 'query', true)
     this.line.wait(budget, (error, connection) => {
-      if (error) call?.end(error)
-      else call?.connected(false, false)
-      called(error, connection, call)
+      if (connection === undefined) {
+        call?.end(error)
+        called(error)
+      } else {
+        call?.connected(false, false)
+        called(undefined, { connection, single, call, within })
+      }
     })
   }
 
@@ -75,27 +108,4 @@ export class BoundPool<Connection> {
       replace()
     })
   }
-}
-
-/**
- * Returns a function that returns true while a pool method for a single query runs. Such a method requests its
- * connection before it returns.
- */
-export function watchSingleQueries<Name extends string>(
-  pool: Record<Name, (...args: unknown[]) => unknown>,
-  names: readonly Name[],
-): () => boolean {
-  let single = false
-  for (const name of names) {
-    const original = pool[name]
-    pool[name] = (...args) => {
-      single = true
-      try {
-        return original.apply(pool, args)
-      } finally {
-        single = false
-      }
-    }
-  }
-  return () => single
 }

@@ -42,8 +42,6 @@ export interface PooledConnection extends Connection {
 export interface Pool {
   getConnection: (callback: (error: Error | null, connection?: PooledConnection) => void) => void
   releaseConnection: (connection: PooledConnection) => void
-  query: (...args: unknown[]) => unknown
-  execute: (...args: unknown[]) => unknown
   readonly config: {
     readonly connectionConfig: object
     readonly connectionLimit?: number

@@ -1,8 +1,7 @@
 /** meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { currentBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
-import { BoundPool, watchSingleQueries } from './bound-pool.ts'
+import { BoundPool } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { MysqlConnection } from './mysql2-connection.ts'
 import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
@@ -39,6 +38,7 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
     database: 'MySQL',
     kind: 'mysql',
     where: pool.config.connectionConfig,
+    singleQueries: ['query', 'execute'],
     // Needs no limit: each caller also waits in the pool's own queue, which handles the pool's options and events.
     limit: () => Number.POSITIVE_INFINITY,
     size: () => size,
@@ -69,27 +69,19 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
     pool.getConnection = getConnection
     if (out.delete(connection)) ours.line.free()
   }
-  const isSingle = watchSingleQueries(pool, ['query', 'execute'])
   pool.getConnection = callback => {
-    const forOne = isSingle()
-    const within = currentBudget()
     // The pool calls back in the context of the caller that released a connection.
     const inContext = AsyncLocalStorage.bind(callback)
-    ours.acquire((error, connection, call) => {
-      if (error || connection === undefined) {
+    ours.acquire((error, loan) => {
+      if (loan === undefined) {
         inContext(error ?? null)
         return
       }
+      const { connection } = loan
       out.add(connection)
-      const bound = boundConnectionOf(connection, queryMs)
-      const loan = {
-        single: forOne,
-        call,
-        within,
-        // mysql2 accepts no error here, so destroy() removes the connection. An ended pool closes its own.
-        giveBack: (unfit?: unknown) => (unfit && pool._closed !== true ? connection.destroy() : giveBack(connection)),
-      }
-      connection.release = bound?.checkOut(ours, loan) ?? loan.giveBack
+      // mysql2 accepts no error here, so destroy() removes the connection. An ended pool closes its own.
+      loan.giveBack = unfit => (unfit && pool._closed !== true ? connection.destroy() : giveBack(connection))
+      connection.release = boundConnectionOf(connection, queryMs)?.checkOut(ours, loan) ?? loan.giveBack
       inContext(null, connection)
     })
   }

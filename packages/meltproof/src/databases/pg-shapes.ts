@@ -53,7 +53,6 @@ export interface PgClient {
 
 export interface PgPool {
   connect: (callback?: Callback) => unknown
-  query: (...args: unknown[]) => unknown
   readonly Promise?: PromiseConstructor
   readonly options: DatabaseAddress & {
     connectionTimeoutMillis?: number

@@ -2,11 +2,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
-import { currentBudget, openBudget } from '../deadline/context.ts'
+import { openBudget } from '../deadline/context.ts'
 import { markBound, unknownClient } from '../outbound/bound-client.ts'
 import type { DatabaseAddress } from '../outbound/call.ts'
-import type { Loan } from './bound-connection.ts'
-import { BoundPool, type PoolSource, watchSingleQueries } from './bound-pool.ts'
+import { BoundPool, type Loan, type PoolSource } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { BoundClient } from './pg-client.ts'
 import { type Callback, isClient, isPool, type PgClient, type PgPool } from './pg-shapes.ts'
@@ -43,30 +42,28 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
     database: 'PostgreSQL',
     kind: 'pg',
     where: addressOf(pool.options),
+    singleQueries: ['query'],
     limit: size,
     size,
     waiting: () => Number(Reflect.get(own, 'waitingCount', pool)),
     connect: pool.connect.bind(pool) as PoolSource<PgClient>['connect'],
     giveBack: client => client.release?.(),
   })
-  const acquire = (single: boolean, done: Callback): void => {
-    const within = currentBudget()
-    ours.acquire((error, client, call) => {
-      if (error || client === undefined) {
+  const acquire = (done: Callback): void =>
+    ours.acquire((error, loan) => {
+      if (loan === undefined) {
         done(error, undefined, () => {})
         return
       }
-      lend(ours, boundClientOf(client, queryMs), client, { single, call, within })
-      done(undefined, client, client.release)
+      const { connection } = loan
+      lend(ours, boundClientOf(connection, queryMs), loan)
+      done(undefined, connection, connection.release)
     })
-  }
-  const isSingle = watchSingleQueries(pool, ['query'])
   // The pool calls back in the context of the caller that released a connection.
   pool.connect = callback => {
-    const forOne = isSingle()
-    if (callback !== undefined) return acquire(forOne, AsyncLocalStorage.bind(callback))
+    if (callback !== undefined) return acquire(AsyncLocalStorage.bind(callback))
     const connected = new (pool.Promise ?? Promise)((resolve, reject) => {
-      acquire(forOne, (error, client) => (error ? reject(error) : resolve(client)))
+      acquire((error, client) => (error ? reject(error) : resolve(client)))
     })
     // As in pg-pool: the stack leads to the caller, and not to a timer or a socket.
     return connected.catch((error: unknown) => {
@@ -77,27 +74,23 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
 }
 
 /** Not a closure of acquire(): an idle client would keep its last caller in memory. */
-function lend(
-  pool: BoundPool<PgClient>,
-  bound: BoundClient | undefined,
-  client: PgClient,
-  { single, call, within }: Omit<Loan, 'giveBack'>,
-): void {
+function lend(pool: BoundPool<PgClient>, bound: BoundClient | undefined, loan: Loan<PgClient>): void {
+  const { connection: client } = loan
   const original = client.release
   const giveBack = (error?: unknown): void => {
     original?.(error)
     pool.line.free()
     client.removeListener('error', ignore)
   }
-  const release = bound?.checkOut(pool, { single, call, within, giveBack })
+  loan.giveBack = giveBack
+  const release = bound?.checkOut(pool, loan) ?? giveBack
   let out = true
   client.release = error => {
     if (!out) throw new Error('Release called on client which has already been released to the pool.')
     out = false
     // Keeps an error from ending the process, until the pool has the client back and listens itself.
     client.on('error', ignore)
-    if (release === undefined) giveBack(error)
-    else release(error)
+    release(error)
   }
 }
 

@@ -57,6 +57,7 @@ test('at most a quarter of a pool is replaced at once, and at least one connecti
       database: 'none',
       kind: 'pg',
       where: {},
+      singleQueries: [],
       limit: () => size,
       size: () => size,
       waiting: () => 0,
