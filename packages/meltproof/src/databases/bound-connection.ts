@@ -93,16 +93,10 @@ export abstract class BoundConnection<Connection> implements Recoverable {
   protected open(text: string): Statement | Error {
     const { name, kind, where } = this.#database
     const within = currentBudget()
-    let budget = openBudget(this.#queryMs, { phase: 'query', what: `a ${name} query` })
-    const graced = !(budget instanceof Budget)
-    if (!(budget instanceof Budget)) {
-      const reason = budget
-      this.#tooLate(reason)
-      // A single query of the pool leaves nothing to clean up.
-      if (this.#loan?.single === true) return reason
-      budget = this.#openGrace(text, within, reason)
-      if (!(budget instanceof Budget)) return reason
-    }
+    const inTime = openBudget(this.#queryMs, { phase: 'query', what: `a ${name} query` })
+    const graced = !(inTime instanceof Budget)
+    const budget = graced ? this.#openLate(text, within, inTime) : inTime
+    if (!(budget instanceof Budget)) return budget
     const waited = this.#waited
     this.#waited = undefined
     // The call is sent only now, so the time since the loan is part of it.
@@ -110,6 +104,12 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     const call = waited ?? Call.database(kind, where, 'query')
     const state = { handle: undefined, told: false, over: false, failed: false, onOver: undefined }
     return { text, within, budget, graced, call, ...state }
+  }
+
+  #openLate(text: string, ended: Budget | undefined, reason: Error): Budget | Error {
+    this.#tooLate(reason)
+    // A single query of the pool leaves nothing to clean up.
+    return this.#loan?.single === true ? reason : this.#openGrace(text, ended, reason)
   }
 
   #openGrace(text: string, ended: Budget | undefined, reason: Error): Budget | Error {
