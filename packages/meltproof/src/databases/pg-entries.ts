@@ -6,7 +6,8 @@ import type { Recovery } from './recovery.ts'
 const OVER = new Error('not sent')
 
 const ignore = (): void => {}
-const HANDLERS = {
+/** What pg calls with parts of an answer. */
+const IGNORED = {
   handleRowDescription: ignore,
   handleDataRow: ignore,
   handlePortalSuspended: ignore,
@@ -14,14 +15,13 @@ const HANDLERS = {
   handleEmptyQuery: ignore,
   handleCopyInResponse: ignore,
   handleCopyData: ignore,
-  handleReadyForQuery: ignore,
-  handleError: ignore,
 }
 
 /** Replaces a query that is not sent. `onEnd` is called after its turn, or when the connection is closed. */
 export function passedOverEntry(onTurn: () => void, onEnd: () => void = ignore): PgQuery {
   return {
-    ...HANDLERS,
+    ...IGNORED,
+    handleReadyForQuery: ignore,
     handleError: onEnd,
     submit: () => {
       onTurn()
@@ -38,17 +38,18 @@ export class PgGate implements PgQuery {
   #passed = false
 
   constructor(recovery: Recovery) {
-    Object.assign(this, HANDLERS)
+    Object.assign(this, IGNORED)
     this.#recovery = recovery
-    this.handleReadyForQuery = () => recovery.answered()
-    // Called also when the connection is closed.
-    this.handleError = error => {
-      if (error !== OVER) recovery.answered()
-    }
   }
 
-  declare handleReadyForQuery: NonNullable<PgQuery['handleReadyForQuery']>
-  declare handleError: NonNullable<PgQuery['handleError']>
+  handleReadyForQuery(): void {
+    this.#recovery.answered()
+  }
+
+  /** Called also when the connection is closed. */
+  handleError(error: unknown): void {
+    if (error !== OVER) this.#recovery.answered()
+  }
 
   submit(connection: PgConnection): Error | undefined {
     this.#connection = connection
