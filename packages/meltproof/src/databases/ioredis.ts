@@ -91,7 +91,7 @@ function patch(redis: Redis, commandMs: number): void {
     const over = (): void => void redis.removeListener?.('close', closed)
     redis.once?.('close', closed)
     command.promise.then(over, over)
-    if (id !== undefined && isDuplicable(redis)) {
+    if (id !== undefined) {
       loneCancellations.run(unblocking(redis, command, id, reason), outcome => {
         if (outcome !== 'processed') close()
       })
@@ -174,7 +174,7 @@ interface Command {
   reject(error: unknown): void
 }
 
-interface Redis {
+interface Redis extends Duplicable {
   sendCommand: (command: Command, stream?: object, ...rest: unknown[]) => unknown
   connect?: (...args: unknown[]) => unknown
   readonly status: string
@@ -184,10 +184,6 @@ interface Redis {
   on?: (event: 'close', listener: () => void) => unknown
   once?: (event: 'close', listener: () => void) => unknown
   removeListener?: (event: 'close', listener: () => void) => unknown
-}
-
-function isDuplicable(redis: object): redis is Duplicable {
-  return typeof (redis as Partial<Duplicable>).duplicate === 'function'
 }
 
 function isRedis(value: object): value is Redis {
