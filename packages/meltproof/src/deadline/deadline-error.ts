@@ -18,14 +18,9 @@ const WAITED_FOR = {
 
 export type DeadlinePhase = keyof typeof WAITED_FOR
 
-export interface DeadlineFacts {
-  readonly phase: DeadlinePhase
-  readonly waitedMs: number
-  readonly ownStallMs: number
-  /** The limit that was exceeded, ms. */
-  readonly limitMs: number
+export interface DeadlineFacts extends Pick<DeadlineExceededError, 'phase' | 'waitedMs' | 'ownStallMs' | 'limitMs'> {
+  /** How much of `ownStallMs` can have delayed the work, ms. @default ownStallMs */
   readonly heldUpMs?: number
-  /** Bytes of an answer that had arrived; undefined if unknown. */
   readonly bytesSeen?: number
   /** Names the work, such as a call to an origin, without secrets. @default 'the work' */
   readonly what?: string | undefined

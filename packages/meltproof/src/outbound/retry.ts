@@ -107,14 +107,7 @@ interface Checked extends Required<Omit<RetryOptions, 'methods'>> {
   readonly methods: ReadonlySet<string>
 }
 
-const KNOWN = [
-  'attempts',
-  'baseMs',
-  'maxWaitMs',
-  'maxRetryAfterMs',
-  'methods',
-  'retryIf',
-] as const satisfies readonly (keyof RetryOptions)[]
+const KNOWN: (keyof RetryOptions)[] = ['attempts', 'baseMs', 'maxWaitMs', 'maxRetryAfterMs', 'methods', 'retryIf']
 const MOST_RETRY_AFTER = { min: 0, max: LONGEST_MS - 600_000, unit: 'milliseconds' }
 
 function check(fn: unknown, budget: unknown, options: RetryOptions): Checked {
