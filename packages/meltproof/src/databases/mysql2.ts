@@ -1,10 +1,10 @@
 /** meltproof/mysql2: bound() for connections and pools of mysql2 (3), with callbacks or promises. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { markBound, unknownClient } from '../outbound/bound-client.ts'
+import { bindOnce, markBound, unknownClient } from '../outbound/bound-client.ts'
 import { BoundPool } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
 import { MysqlConnection } from './mysql2-connection.ts'
-import { type Connection, isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
+import { isConnection, isPool, type Pool, type PooledConnection } from './mysql2-shapes.ts'
 
 export type { DatabaseLimits } from './limits.ts'
 
@@ -24,7 +24,7 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
   const { pool, connection } = client as { pool?: unknown; connection?: unknown }
   const core = [pool, connection, client].find(value => isPool(value) || isConnection(value))
   if (isPool(core)) patchPool(core, queryMs, acquireMs)
-  else if (isConnection(core)) boundConnectionOf(core, queryMs)
+  else if (isConnection(core)) bindOnce(core, MysqlConnection, queryMs)
   else throw unknownClient('mysql2', 'a pool or connection of the package mysql2 (version 3)', client)
   return client
 }
@@ -81,19 +81,8 @@ function patchPool(pool: Pool, queryMs: number, acquireMs: number): void {
       out.add(connection)
       // mysql2 accepts no error here, so destroy() removes the connection. An ended pool closes its own.
       loan.giveBack = unfit => (unfit && pool._closed !== true ? connection.destroy() : giveBack(connection))
-      connection.release = boundConnectionOf(connection, queryMs)?.checkOut(ours, loan) ?? loan.giveBack
+      connection.release = bindOnce(connection, MysqlConnection, queryMs)?.checkOut(ours, loan) ?? loan.giveBack
       inContext(null, connection)
     })
   }
-}
-
-const connections = new WeakMap<Connection, MysqlConnection>()
-
-/** Undefined if another copy of meltproof has bound the connection. */
-function boundConnectionOf(connection: Connection, queryMs: number): MysqlConnection | undefined {
-  const known = connections.get(connection)
-  if (known !== undefined || !markBound(connection)) return known
-  const made = new MysqlConnection(connection, queryMs)
-  connections.set(connection, made)
-  return made
 }

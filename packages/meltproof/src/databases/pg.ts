@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { nextTick } from 'node:process'
 import { Budget } from '../deadline/budget.ts'
 import { openBudget } from '../deadline/context.ts'
-import { markBound, unknownClient } from '../outbound/bound-client.ts'
+import { bindOnce, isBound, markBound, unknownClient } from '../outbound/bound-client.ts'
 import type { DatabaseAddress } from '../outbound/call.ts'
 import { BoundPool, type Loan, type PoolSource } from './bound-pool.ts'
 import { checkLimits, type DatabaseLimits } from './limits.ts'
@@ -25,7 +25,9 @@ export function bound<T extends object>(client: T, limits: DatabaseLimits = {}):
   const { queryMs, acquireMs } = checkLimits(limits, ['queryMs', 'acquireMs'])
   if (isPool(client)) patchPool(client, queryMs, acquireMs)
   else if (isClient(client)) {
-    if (!clients.has(client) && boundClientOf(client, queryMs) !== undefined) patchConnect(client, acquireMs)
+    if (isBound(client)) return client
+    bindOnce(client, BoundClient, queryMs)
+    patchConnect(client, acquireMs)
   } else throw unknownClient('pg', 'a Pool or Client of the package pg (version 8, not pg-native)', client)
   return client
 }
@@ -56,7 +58,7 @@ function patchPool(pool: PgPool, queryMs: number, acquireMs: number): void {
         return
       }
       const { connection } = loan
-      lend(ours, boundClientOf(connection, queryMs), loan)
+      lend(ours, bindOnce(connection, BoundClient, queryMs), loan)
       done(undefined, connection, connection.release)
     })
   // The pool calls back in the context of the caller that released a connection.
@@ -126,15 +128,4 @@ function patchConnect(client: PgClient, acquireMs: number): void {
     })
     return original(callback)
   }
-}
-
-const clients = new WeakMap<PgClient, BoundClient>()
-
-/** Undefined if another copy of meltproof has bound the client. */
-function boundClientOf(client: PgClient, queryMs: number): BoundClient | undefined {
-  const known = clients.get(client)
-  if (known !== undefined || !markBound(client)) return known
-  const made = new BoundClient(client, queryMs)
-  clients.set(client, made)
-  return made
 }
