@@ -6,8 +6,9 @@ import { Call } from '../outbound/call.ts'
 import { loneCancellations } from './cancellations.ts'
 import { Graces } from './graces.ts'
 import { checkLimits } from './limits.ts'
+import { type Command, isRedis, type Redis } from './redis-shapes.ts'
 import { RedisState } from './redis-state.ts'
-import { type Duplicable, unblocking } from './redis-unblock.ts'
+import { unblocking } from './redis-unblock.ts'
 
 /** @experimental */
 export interface RedisLimits {
@@ -163,30 +164,4 @@ function patch(redis: Redis, commandMs: number): void {
     state.sends(name, parent)
     return send()
   }
-}
-
-// The members of ioredis that meltproof uses without importing it: several copies of this peer may be installed.
-
-interface Command {
-  readonly name: string
-  readonly args: readonly unknown[]
-  readonly promise: Promise<unknown>
-  reject(error: unknown): void
-}
-
-interface Redis extends Duplicable {
-  sendCommand: (command: Command, stream?: object, ...rest: unknown[]) => unknown
-  connect?: (...args: unknown[]) => unknown
-  readonly status: string
-  readonly options: { readonly enableAutoPipelining?: boolean; host?: unknown; port?: unknown; db?: unknown }
-  readonly stream?: { destroy(): void }
-  disconnect?: (reconnect: boolean) => void
-  on?: (event: 'close', listener: () => void) => unknown
-  once?: (event: 'close', listener: () => void) => unknown
-  removeListener?: (event: 'close', listener: () => void) => unknown
-}
-
-function isRedis(value: object): value is Redis {
-  const { sendCommand, status, options } = value as Partial<Redis>
-  return typeof sendCommand === 'function' && typeof status === 'string' && typeof options === 'object'
 }

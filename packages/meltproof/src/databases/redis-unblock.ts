@@ -4,27 +4,13 @@
  */
 import { startFairTimer } from '../deadline/fair-timer.ts'
 import type { Cancellation } from './cancellations.ts'
-
-/** The members of an ioredis client that are needed to create another one like it. */
-export interface Duplicable {
-  duplicate(options: object): {
-    on(event: 'error' | 'connect', listener: () => void): unknown
-    readonly stream?: { unref?(): void }
-    call(...args: readonly string[]): Promise<unknown>
-    disconnect(): void
-  }
-}
-
-interface Waiting {
-  readonly promise: Promise<unknown>
-  reject(error: unknown): void
-}
+import type { Command, Redis } from './redis-shapes.ts'
 
 /** Time between attempts, ms: the command may not have reached the server yet, or its answer may be on the way. */
 const AGAIN_MS = 20
 
 /** An answer that Redis has already sent counts; otherwise the command rejects with `reason`. `id`: from CLIENT ID. */
-export function unblocking(redis: Duplicable, command: Waiting, id: Promise<unknown>, reason: Error): Cancellation {
+export function unblocking(redis: Redis, command: Command, id: Promise<unknown>, reason: Error): Cancellation {
   return done => {
     const { reject } = command
     command.reject = error => {
