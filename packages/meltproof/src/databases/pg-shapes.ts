@@ -60,7 +60,6 @@ export interface PgPool {
     readonly connectionString?: unknown
   }
   readonly totalCount: number
-  readonly waitingCount: number
 }
 
 export function isPool(value: object): value is PgPool {

@@ -32,7 +32,7 @@ export function unblocking(redis: Redis, command: Command, id: Promise<unknown>,
     const strike = async (): Promise<void> => {
       const client = String(await id)
       while (!ended && Number(await other.call('CLIENT', 'UNBLOCK', client, 'ERROR')) === 0) {
-        await new Promise<void>(resolve => startFairTimer(AGAIN_MS, () => resolve()))
+        await new Promise<void>(resolve => startFairTimer(AGAIN_MS, resolve))
       }
     }
     // Once unblocked, the answer of the command ends the cancellation.
