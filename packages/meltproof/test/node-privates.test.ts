@@ -490,7 +490,8 @@ describe('ARCHITECTURE.md', () => {
     for (const file of files) {
       const code = readFileSync(join(source, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
       for (const [, name] of code.matchAll(/[.{,\s['](_[a-z]\w+)\b(?=['\]}:?,;.!\s)=[(])/g)) named.add(name!)
-      for (const [, name] of code.matchAll(/description(?: [!=]==| \}\) => description ===) '(\w+)'/g)) named.add(name!)
+      const symbols = /(?:description(?: [!=]==| \}\) => description ===) |valueUnder\()'(\w+)'/g
+      for (const [, name] of code.matchAll(symbols)) named.add(name!)
     }
     // Not Node's: suffixes of Prometheus, parameters, a module, a mark of http-shutdown.
     const others = ['_bucket', '_sum', '_count', '_total', '_http_server', '_entry', '_orphan', '_isIdle']
