@@ -24,11 +24,11 @@ export interface Database {
   readonly where: DatabaseAddress
 }
 
-const saidOfLone = new Set<string>()
+const warnedTexts = new Set<string>()
 /** Warns about a connection without a pool. An ORM may have many of them, so each text is printed once. */
 function warnOfLone(text: string): void {
-  if (saidOfLone.has(text)) return
-  saidOfLone.add(text)
+  if (warnedTexts.has(text)) return
+  warnedTexts.add(text)
   warn(text)
 }
 

@@ -219,7 +219,7 @@ export class Call implements OutboundRecord, OpenCall {
   }
 
   /** Returns the header fields that a request to one of your own tiers must add or replace. */
-  told(given: Given): Fields {
+  tierFields(given: Given): Fields {
     this.#statedAtMs = now()
     const fields = this.#limiter?.deadlineFields(given) ?? []
     const criticality = given(CRITICALITY_FIELD) === undefined ? this.#chain?.criticality : undefined

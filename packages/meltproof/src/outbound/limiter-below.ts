@@ -3,7 +3,7 @@ import type { Limiter } from '../admission/limiter/limiter.ts'
 
 export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
   const binds = (): boolean => cap() < learned.limit
-  let isUntold = false
+  let isWithheld = false
   const below = (limit: number): number => Math.max(1, Math.min(limit, cap()))
   return {
     get limit() {
@@ -35,19 +35,19 @@ export function limiterBelow(cap: () => number, learned: Limiter): Limiter {
       return binds() ? 'set' : learned.reason!
     },
     limitReached: nowMs => {
-      if (binds()) isUntold = true
+      if (binds()) isWithheld = true
       else learned.limitReached(nowMs)
     },
     tick: nowMs => {
       // The cap has risen, and the calls that waited for it now wait for the learned limit.
-      if (isUntold && !binds()) {
-        isUntold = false
+      if (isWithheld && !binds()) {
+        isWithheld = false
         learned.limitReached(nowMs)
       }
       learned.tick(nowMs)
     },
     limitCleared: nowMs => {
-      isUntold = false
+      isWithheld = false
       learned.limitCleared(nowMs)
     },
   }

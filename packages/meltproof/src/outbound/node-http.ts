@@ -80,7 +80,7 @@ function give(request: Request, go: () => void): void {
     request[CARRIER]?.call?.end(error)
     survives(request, error as Error)
     request.destroy(error as Error)
-    tell(request, error as Error)
+    emitError(request, error as Error)
   }
 }
 
@@ -134,7 +134,7 @@ class RequestCarrier implements Carrier {
     }
     const request = this.#request
     request[CARRIER] = this
-    if (call.limiter?.tells(call.peer)) this.#tell(call)
+    if (call.limiter?.tells(call.peer)) this.#writeFields(call)
     request.on('socket', onSocket)
     request.on('finish', onFinish)
     // 'close' is emitted once for every request: after the body of the answer, after an error or after an upgrade.
@@ -157,10 +157,10 @@ class RequestCarrier implements Carrier {
   /**
    * Writes the fields for a tier. In a head that exists already (headers in a list, `expect`), only values can change.
    */
-  #tell(call: Call): void {
+  #writeFields(call: Call): void {
     const request = this.#request
     if (request.headersSent) shortenHead(request, call)
-    else for (const field of call.told(name => request.getHeader(name)?.toString())) request.setHeader(...field)
+    else for (const field of call.tierFields(name => request.getHeader(name)?.toString())) request.setHeader(...field)
   }
 
   responded(response: Response): void {
@@ -190,10 +190,10 @@ class RequestCarrier implements Carrier {
     this.call?.end(error)
     survives(request, error)
     request.destroy(error)
-    if (request[HELD] === undefined) nextTick(() => tellQueued(request, error))
+    if (request[HELD] === undefined) nextTick(() => failQueued(request, error))
     else {
       request[HELD] = undefined
-      tell(request, error)
+      emitError(request, error)
     }
   }
 
@@ -214,9 +214,9 @@ class RequestCarrier implements Carrier {
     } else if (request.socket != null) request.destroy(error)
     else {
       request.destroy(error)
-      if (this.#waits) tell(request, error)
-      else if (placeInQueue(request) !== undefined) tellQueued(request, error)
-      else tellWithoutSocket(request, error)
+      if (this.#waits) emitError(request, error)
+      else if (placeInQueue(request) !== undefined) failQueued(request, error)
+      else failWithoutSocket(request, error)
     }
   }
 
@@ -238,7 +238,7 @@ class RequestCarrier implements Carrier {
 
   gotSocket(socket: Socket): void {
     const { call } = this
-    if (call?.statesTooMuch) this.#tell(call)
+    if (call?.statesTooMuch) this.#writeFields(call)
     if (!socket.connecting && (socket as { secureConnecting?: boolean }).secureConnecting !== true) {
       this.#connected(socket, false)
       return
@@ -262,12 +262,12 @@ function shortenHead(request: ClientRequest, call: Call): void {
   const [first] = (request as { outputData?: { data: unknown }[] }).outputData ?? []
   if (typeof first?.data !== 'string') return
   let { data } = first
-  const saidOf = (name: string): string | undefined => {
+  const fieldOf = (name: string): string | undefined => {
     const [, value] = data.slice(0, data.indexOf('\r\n\r\n')).split(`\r\n${name}: `)
     return value?.split('\r\n', 1)[0]
   }
-  for (const [name, value] of call.told(saidOf)) {
-    const given = saidOf(name)
+  for (const [name, value] of call.tierFields(fieldOf)) {
+    const given = fieldOf(name)
     if (given === undefined || value.length > given.length) continue
     data = data.replace(`\r\n${name}: ${given}\r\n`, () => `\r\n${name}: ${value.padEnd(given.length)}\r\n`)
   }
@@ -275,29 +275,29 @@ function shortenHead(request: ClientRequest, call: Call): void {
 }
 
 /** Reports the error of a destroyed request in its agent's queue. Node would wait for a connection, perhaps forever. */
-function tellQueued(request: ClientRequest, error: Error): void {
+function failQueued(request: ClientRequest, error: Error): void {
   const place = request.closed ? undefined : placeInQueue(request)
   if (place === undefined) return
   const { queues, name, index } = place
   queues[name]!.splice(index, 1)
   if (queues[name]!.length === 0) delete queues[name]
-  tell(request, error)
+  emitError(request, error)
 }
 
 /**
  * Reports the error of a destroyed request that has no connection yet: a proxy agent may take long, or never open one.
  * If a connection is opened within two turns of the loop, Node reports the error itself.
  */
-function tellWithoutSocket(request: ClientRequest, error: Error): void {
-  const tellNow = (): void => {
+function failWithoutSocket(request: ClientRequest, error: Error): void {
+  const failNow = (): void => {
     if (request.closed || request.socket != null) return
     request.onSocket = (socket?: Socket | null) => void socket?.destroy()
-    tell(request, error)
+    emitError(request, error)
   }
-  setImmediate(() => setImmediate(tellNow))
+  setImmediate(() => setImmediate(failNow))
 }
 
-function tell(request: ClientRequest, error: Error): void {
+function emitError(request: ClientRequest, error: Error): void {
   nextTick(() => {
     request.emit('error', error)
     request.emit('close')

@@ -33,7 +33,7 @@ export class Dispatched {
   /** True if undici opened a connection when it created the request. Only known without a {@link dispatcher}. */
   opens = false
   /** Updates the header fields for the tier that is called. */
-  tell: (() => void) | undefined = undefined
+  updateFields: (() => void) | undefined = undefined
   #made = false
 
   constructor(call?: Call) {
@@ -114,7 +114,7 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
     }
     this.#abort = abort
     // undici writes the head next.
-    if (this.call?.statesTooMuch) this.tell?.()
+    if (this.call?.statesTooMuch) this.updateFields?.()
     this.call?.connected(false, !this.#streams)
     if (!this.#streams) this.call?.sent()
     return true

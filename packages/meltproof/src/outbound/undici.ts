@@ -90,16 +90,16 @@ function onCreated({ request }: RequestMessage): void {
     : Call.http(normalOrigin(request.origin) ?? 'unknown', methodOf(request.method), request.path, false)
   if (call?.isFollowed === true) request[CALL] = call
   if (carrier?.call === undefined || carrier.call.refusal !== undefined) return
-  carrier.tell = tellerOf(request, carrier.call)
-  carrier.tell?.()
+  carrier.updateFields = fieldUpdaterOf(request, carrier.call)
+  carrier.updateFields?.()
 }
 
 /** Returns a function that writes the fields for a tier; undefined if the request (after redirects) goes elsewhere. */
-function tellerOf(request: UndiciRequest, call: Call): (() => void) | undefined {
+function fieldUpdaterOf(request: UndiciRequest, call: Call): (() => void) | undefined {
   const { headers } = request
   if (!Array.isArray(headers) || !call.limiter?.tells(targetOf(request))) return undefined
   return () => {
-    for (const [name, value] of call.told(name => headerOf(headers, name))) setField(headers, name, value)
+    for (const [name, value] of call.tierFields(name => headerOf(headers, name))) setField(headers, name, value)
   }
 }
 
