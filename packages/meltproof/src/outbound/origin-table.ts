@@ -12,38 +12,28 @@ interface Wildcard<T> {
 }
 
 export class OriginTable<T> {
-  #everywhere: T | undefined
   readonly #exact: Map<string, T> = new Map()
+  /** The longest suffix first. That of `*` is empty. */
   readonly #wildcards: Wildcard<T>[] = []
 
   /** Throws for an invalid pattern. `option` is the name of the option in the message. */
   set(option: string, pattern: unknown, value: T): void {
-    if (pattern === '*') {
-      this.#everywhere = value
-      return
-    }
     const text = typeof pattern === 'string' ? pattern : ''
-    if (text.startsWith('unix:/')) {
-      this.#exact.set(text, value)
-      return
-    }
     const wildcard = /^(https?:\/\/)\*\.(.+)$/i.exec(text)
     const url = parse(wildcard === null ? text : wildcard[1]! + wildcard[2]!)
-    if (url === undefined) {
+    if (text.startsWith('unix:/')) this.#exact.set(text, value)
+    else if (text === '*') this.#wildcards.push({ scheme: '', suffix: '', value })
+    else if (url === undefined) {
       invalidOption(option, "an origin such as 'https://api:8080', 'https://*.example.com' or 'unix:/path'", pattern)
-    }
-    if (wildcard === null) this.#exact.set(url.origin, value)
-    else {
-      this.#wildcards.push({ scheme: `${url.protocol}//`, suffix: `.${url.host}`, value })
-      this.#wildcards.sort((a, b) => b.suffix.length - a.suffix.length)
-    }
+    } else if (wildcard === null) this.#exact.set(url.origin, value)
+    else this.#wildcards.push({ scheme: `${url.protocol}//`, suffix: `.${url.host}`, value })
+    this.#wildcards.sort((a, b) => b.suffix.length - a.suffix.length)
   }
 
   of(origin: string): T | undefined {
     const exact = this.#exact.get(origin)
-    if (exact !== undefined || this.#wildcards.length === 0) return exact ?? this.#everywhere
-    const found = this.#wildcards.find(({ scheme, suffix }) => origin.startsWith(scheme) && origin.endsWith(suffix))
-    return found === undefined ? this.#everywhere : found.value
+    if (exact !== undefined || this.#wildcards.length === 0) return exact
+    return this.#wildcards.find(({ scheme, suffix }) => origin.startsWith(scheme) && origin.endsWith(suffix))?.value
   }
 }
 
