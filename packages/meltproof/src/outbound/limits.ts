@@ -97,7 +97,12 @@ export class LimitTable {
     this.everywhere = checkLimits('', everywhere, defaults)
     checkObject('origins', origins, 'an object keyed by origin')
     for (const [origin, given] of Object.entries(origins)) {
-      this.#limits.set('a key of origins', origin, given === false ? false : this.#override(origin, given))
+      const name = `origins['${origin}']`
+      if (given !== false) {
+        checkObject(name, given, 'an object of limits, or false')
+        rejectUnknown(name, given, NAMES)
+      }
+      this.#limits.set('a key of origins', origin, given && checkLimits(`${name}.`, given, this.everywhere))
     }
     this.adapts = this.everywhere.adaptive || Object.values(origins).some(given => given !== false && given.adaptive)
     if (!Array.isArray(tellTo)) invalidOption('tellTo', 'a list of origins', tellTo)
@@ -119,12 +124,6 @@ export class LimitTable {
       const value = shortened(given(header.name), leftMs, header)
       return value === undefined ? [] : [[header.name, value] as const]
     })
-  }
-
-  #override(origin: string, given: Partial<CallLimits>): CallLimits {
-    checkObject(`origins['${origin}']`, given, 'an object of limits, or false')
-    rejectUnknown(`origins['${origin}']`, given, NAMES)
-    return checkLimits(`origins['${origin}'].`, given, this.everywhere)
   }
 }
 
