@@ -33,17 +33,14 @@ export function within<T>(
     outer?.throwIfAborted()
     const budget = openBudget(ms, rest)
     if (!(budget instanceof Budget)) throw budget
-    const outerAborted = outer && ((): void => budget.cancel(outer.reason))
-    if (outerAborted) outer.addEventListener('abort', outerAborted, { once: true })
-    const forgetOuter = (): void => {
-      if (outerAborted) outer.removeEventListener('abort', outerAborted)
-    }
+    const cancel = (): void => budget.cancel(outer!.reason)
+    outer?.addEventListener('abort', cancel, { once: true })
     const done = (): void => {
       budget.settle()
-      forgetOuter()
+      outer?.removeEventListener('abort', cancel)
     }
     budget.onEnd(reason => {
-      forgetOuter()
+      outer?.removeEventListener('abort', cancel)
       reject(reason)
     })
     let result: T | PromiseLike<T>
