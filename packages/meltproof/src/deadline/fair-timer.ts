@@ -105,7 +105,6 @@ function wake(): void {
 function creditOf(timer: PendingTimer, nowMs: number): number {
   const { startMs, limitMs, givenMs = 0, creditCapMs = Number.POSITIVE_INFINITY } = timer
   const stalledMs = stalledBetween(startMs, nowMs)
-  if (stalledMs === 0) return 0
   return creditDue({ limitMs, elapsedMs: nowMs - startMs, stalledMs, givenMs, creditCapMs })
 }
 
