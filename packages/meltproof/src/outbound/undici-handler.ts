@@ -13,18 +13,6 @@ export function methodOf(method: unknown): string {
 
 type Sent = Pick<DispatchOptions, 'body' | 'method' | 'path'>
 
-/** Begins a call and creates its handler. If `call.refusal` is set, the call must not start. */
-export function boundedHandler(
-  bounds: Bounds,
-  origin: string,
-  handler: Handler,
-  options: Sent,
-  withController: boolean,
-): BoundedHandler {
-  const Kind = withController ? BoundedController : BoundedCallbacks
-  return new Kind(bounds, origin, handler, options)
-}
-
 /** A call between the first of undici's dispatchers and the request that a Client creates for it. */
 export class Dispatched {
   call: Call | undefined
@@ -56,6 +44,7 @@ export class Dispatched {
   }
 }
 
+/** Begins a call, and handles its events. If `call.refusal` is set, the call must not start. */
 export abstract class BoundedHandler extends Dispatched implements Carrier {
   protected readonly inner: Handler
   protected paused = false
@@ -138,7 +127,7 @@ export abstract class BoundedHandler extends Dispatched implements Carrier {
   protected abstract report(error: Error): void
 }
 
-class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
+export class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   onConnect(abort: (reason?: Error) => void, context?: unknown): void {
     if (this.started(abort)) this.inner.onConnect?.(abort, context)
   }
@@ -182,7 +171,7 @@ class BoundedCallbacks extends BoundedHandler implements CallbackHandler {
   }
 }
 
-class BoundedController extends BoundedHandler implements ControllerHandler {
+export class BoundedController extends BoundedHandler implements ControllerHandler {
   #controller: Controller | undefined
 
   onRequestStart(controller: Controller, context?: unknown): void {

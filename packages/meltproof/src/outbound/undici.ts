@@ -18,7 +18,7 @@ import { headerOf } from './headers.ts'
 import { sharedListeners } from './listeners.ts'
 import { normalOrigin } from './origin.ts'
 import { originOfDispatcher, valueUnder } from './undici-client.ts'
-import { BoundedHandler, boundedHandler, Dispatched, methodOf } from './undici-handler.ts'
+import { BoundedCallbacks, BoundedController, BoundedHandler, Dispatched, methodOf } from './undici-handler.ts'
 import type { Dispatch, DispatchOptions, Handler } from './undici-types.ts'
 import { survives } from './unheard.ts'
 
@@ -128,8 +128,8 @@ function carrierOfRequest(request: UndiciRequest): BoundedHandler | undefined {
   const isFirst = adoptGlobals()
   const origin = normalOrigin(request.origin)
   if (typeof handler !== 'object' || handler === null || origin === undefined) return undefined
-  const begin = (): BoundedHandler =>
-    boundedHandler(bounds, origin, handler, request, typeof request.onRequestStart === 'function')
+  const Kind = typeof request.onRequestStart === 'function' ? BoundedController : BoundedCallbacks
+  const begin = (): BoundedHandler => new Kind(bounds, origin, handler, request)
   const carrier = isFirst ? begin() : inContextOf(handler, begin)
   request[symbol!] = carrier
   undispatched = carrier
@@ -167,8 +167,8 @@ export function dispatchBounded(
   const carrier = bounds.guarded(() => {
     const origin = originOfCall(dispatcher, options)
     if (origin === undefined || typeof handler !== 'object' || handler === null) return undefined
-    const begin = (): BoundedHandler =>
-      boundedHandler(bounds, origin, handler, options, typeof handler.onRequestStart === 'function')
+    const Kind = typeof handler.onRequestStart === 'function' ? BoundedController : BoundedCallbacks
+    const begin = (): BoundedHandler => new Kind(bounds, origin, handler, options)
     return pooled.has(dispatcher) ? inContextOf(handler, begin) : begin()
   })
   if (carrier === undefined) return dispatch.call(dispatcher, options, handler)
