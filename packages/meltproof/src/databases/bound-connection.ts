@@ -15,7 +15,7 @@ import { type Cancellation, type CancellationOutcome, loneCancellations } from '
 import { Graces } from './graces.ts'
 import { GRACE_MS } from './limits.ts'
 import { type Recoverable, Recovery } from './recovery.ts'
-import { fail, type Handle, type Statement } from './statement.ts'
+import { type Handle, Statement } from './statement.ts'
 import { cleansUp, mayChangeSession, mustFinish, nameOf, rollsBack, tidiesSession } from './statement-text.ts'
 
 export interface Database {
@@ -89,7 +89,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     )
   }
 
-  /** Returns an error when no time is left for the statement. */
+  /** Returns the reason when no time is left for the statement. That of an app's `signal` may be any value. */
   protected open(text: string): Statement | Error {
     const { name, kind, where } = this.#database
     const within = currentBudget()
@@ -101,9 +101,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     this.#waited = undefined
     // The call is sent only now, so the time since the loan is part of it.
     waited?.sent()
-    const call = waited ?? Call.database(kind, where, 'query')
-    const state = { handle: undefined, told: false, over: false, failed: false, onOver: undefined }
-    return { text, within, budget, graced, call, ...state }
+    return new Statement(text, within, budget, graced, waited ?? Call.database(kind, where, 'query'))
   }
 
   #openLate(text: string, ended: Budget | undefined, reason: Error): Budget | Error {
@@ -136,7 +134,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     else {
       this.#tooLate(reason)
       this.#spoil(reason)
-      fail(statement, reason)
+      statement.fail(reason)
       if (statement.handle?.isRunning() !== true) statement.handle?.drop(reason)
       else {
         this.#late = statement
@@ -162,7 +160,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
 
   #overran(statement: Statement, reason: Error): void {
     this.#tooLate(reason)
-    fail(statement, reason)
+    statement.fail(reason)
     if (this.#recovery !== undefined) {
       // The server still runs the overdue query, and would continue if this connection were closed.
       this.#spoil(reason)
@@ -280,7 +278,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     const open = [...this.#open]
     this.#open.clear()
     this.close()
-    for (const statement of open) fail(statement, error)
+    for (const statement of open) statement.fail(error)
     if (this.#released) this.#returnToPool()
   }
 

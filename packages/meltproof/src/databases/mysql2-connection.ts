@@ -9,7 +9,7 @@ import type { Cancellation } from './cancellations.ts'
 import { killQuery } from './mysql2-kill.ts'
 import type { Command, Connection, PooledConnection } from './mysql2-shapes.ts'
 import type { Probe, Recovery } from './recovery.ts'
-import type { Statement } from './statement.ts'
+import { Statement } from './statement.ts'
 
 /** SERVER_STATUS_IN_TRANS of the protocol. */
 const IN_TRANSACTION = 1
@@ -62,7 +62,7 @@ export class MysqlConnection extends BoundConnection<PooledConnection> {
     }
     if (refused !== undefined || typeof onResult !== 'function') return this.#send(command)
     const statement = this.open(text)
-    if (!(statement instanceof Error)) this.#bind(statement, command, AsyncLocalStorage.bind(onResult), prepared)
+    if (statement instanceof Statement) this.#bind(statement, command, AsyncLocalStorage.bind(onResult), prepared)
     else {
       // Without a callback mysql2 would report the loss of the connection as an 'error' of the connection.
       command.onResult = nothing

@@ -9,7 +9,7 @@ import type { Cancellation } from './cancellations.ts'
 import { pgCancellation } from './pg-cancel.ts'
 import { PgGate, passedOverEntry } from './pg-entries.ts'
 import { type Callback, isOwnQuery, type PgClient, type PgQuery, type Query } from './pg-shapes.ts'
-import type { Statement } from './statement.ts'
+import { Statement } from './statement.ts'
 
 export class BoundClient extends BoundConnection<PgClient> {
   readonly #client: PgClient
@@ -41,7 +41,7 @@ export class BoundClient extends BoundConnection<PgClient> {
     const refused = this.refusal(text)
     if (refused !== undefined) return this.#fail(refused, done)
     const statement = this.open(text)
-    if (statement instanceof Error) {
+    if (!(statement instanceof Statement)) {
       this.#send(passedOverEntry(() => this.passedOver(text, statement)))
       return this.#fail(statement, done)
     }

@@ -18,7 +18,7 @@ export interface Handle {
   holdUp(recovery: Recovery): Probe
 }
 
-export interface Statement {
+export class Statement {
   readonly text: string
   /** The budget in which it was called; undefined without one. */
   readonly within: Budget | undefined
@@ -28,18 +28,26 @@ export interface Statement {
   graced: boolean
   handle: Handle | undefined
   /** The caller has received an error of meltproof. */
-  told: boolean
-  over: boolean
+  told = false
+  over = false
   /** The server answered with an error. */
-  failed: boolean
+  failed = false
   onOver: (() => void) | undefined
-}
 
-/** Gives the caller an error instead of the answer. */
-export function fail(statement: Statement, error: Error): void {
-  if (statement.told) return
-  statement.told = true
-  statement.budget.settle()
-  statement.call?.end(error)
-  statement.handle?.tell(error)
+  constructor(text: string, within: Budget | undefined, budget: Budget, graced: boolean, call: Call | undefined) {
+    this.text = text
+    this.within = within
+    this.budget = budget
+    this.graced = graced
+    this.call = call
+  }
+
+  /** Gives the caller an error instead of the answer. */
+  fail(error: Error): void {
+    if (this.told) return
+    this.told = true
+    this.budget.settle()
+    this.call?.end(error)
+    this.handle?.tell(error)
+  }
 }

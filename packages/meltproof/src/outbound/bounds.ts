@@ -35,7 +35,14 @@ export class Bounds {
   failed(error: unknown): void {
     if (this.#failed) return
     this.#failed = true
+    this.lift()
     this.#onFailure(error)
+  }
+
+  /** Removes the limits. */
+  lift(): void {
+    this.active = false
+    this.adaptive.open()
   }
 
   /** Returns the limits of a new call, undefined if its origin has none, or an error if the call must not start. */

@@ -60,8 +60,7 @@ export function installLimits(limits: LimitTable, onFirst?: () => void): Uninsta
   const uninstall = (): void => {
     if (shared[CURRENT] === uninstall) delete shared[CURRENT]
     if (installed.bounds === bounds) installed.bounds = undefined
-    bounds.active = false
-    bounds.adaptive.open()
+    bounds.lift()
     for (const part of parts) part()
     parts = []
   }

@@ -334,3 +334,25 @@ test('a pool that ends while a killed query is pending ends without an error', {
     connection.release()
   }),
 )
+
+test("after the grace period a query is refused with the reason of the app's signal, of any type", { skip }, () =>
+  withConnection(bound, async connection => {
+    const controller = new AbortController()
+    let refused: Promise<unknown> | undefined
+    const ended = Promise.withResolvers<void>()
+    const work = within(
+      60_000,
+      async () => {
+        await sleep(20)
+        controller.abort('left')
+        await connection.query('select 1')
+        await sleep(1200)
+        refused = rejection(connection.query('select 2')).finally(ended.resolve)
+      },
+      { signal: controller.signal },
+    )
+    assert.equal(await rejection(work), 'left')
+    await ended.promise
+    assert.equal(await refused, 'left')
+    assert.equal(await one(connection, 'select 3'), 3)
+  }))

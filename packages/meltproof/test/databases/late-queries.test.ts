@@ -338,3 +338,30 @@ test('at four times its capacity, a pool answers at least half of what it can in
     assert.ok(good >= 25, `${good} in time`)
     assert.equal(connections, 5)
   }))
+
+test("a query after the grace period is refused with the reason of the app's signal, whatever value that is", async () => {
+  const client = bound(new pg.Client(config()))
+  await client.connect()
+  const controller = new AbortController()
+  let refused: Promise<unknown> | undefined
+  const work = within(
+    60_000,
+    async () => {
+      await sleep(20)
+      controller.abort('left')
+      await client.query('select 1')
+      await sleep(1200)
+      refused = client.query('select 2')
+      await refused
+    },
+    { signal: controller.signal },
+  )
+  assert.equal(await rejection(work), 'left')
+  try {
+    await until('the second query is called', () => refused !== undefined)
+    assert.equal(await rejection(refused!), 'left')
+    assert.equal((await client.query('select 3 as n')).rows[0].n, 3)
+  } finally {
+    await client.end()
+  }
+})

@@ -15,8 +15,9 @@ import { Budget } from '../../src/deadline/budget.ts'
 import { runWithBudget } from '../../src/deadline/context.ts'
 import { pendingFairTimers } from '../../src/deadline/fair-timer.ts'
 import { isMeltproofError, MeltproofError } from '../../src/errors.ts'
-import { install } from '../../src/outbound/install.ts'
+import { bound, install } from '../../src/outbound/install.ts'
 import { LimitTable, type OutboundLimits } from '../../src/outbound/limits.ts'
+import { CallPhases } from '../../src/outbound/phases.ts'
 import { WatchedBudget } from '../deadline/watched-budget.ts'
 import { eventually } from '../server/harness.ts'
 import { CLIENTS, codesOf, deadlineIn, exceeded, overHttp } from './clients.ts'
@@ -465,6 +466,30 @@ describe('install and uninstall', () => {
       CHANNELS.map(name => channel(name).hasSubscribers),
       CHANNELS.map(() => false),
     )
+  })
+
+  test('an error inside meltproof removes the limits of bound(), warns once, and fails no call', async t => {
+    const warnings: string[] = []
+    const onWarning = ({ name, message }: Error): void => {
+      if (name === 'MeltproofWarning') warnings.push(message)
+    }
+    process.on('warning', onWarning)
+    t.after(() => process.off('warning', onWarning))
+    const agent = bound(new Agent(), { firstByteMs: 100 })
+    t.after(() => agent.destroy())
+    const call = async (): Promise<string> => {
+      const { body } = await undiciRequest(`${dependency.url}/hello?ms=300`, { dispatcher: agent })
+      return body.text()
+    }
+    assert.equal((await exceeded(call())).phase, 'first-byte')
+    t.mock.method(CallPhases.prototype, 'connected', () => {
+      throw new Error('a mistake of ours')
+    })
+    assert.equal(await call(), 'hello')
+    assert.equal(await call(), 'hello')
+    await eventually('a warning', () => warnings.length > 0)
+    assert.equal(warnings.length, 1, warnings.join('\n'))
+    assert.match(warnings[0]!, /stepped aside.*a mistake of ours/)
   })
 
   test('plain sockets have no limits', async () => {
