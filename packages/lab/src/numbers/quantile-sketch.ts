@@ -11,9 +11,8 @@ const GAMMA = (1 + ACCURACY) / (1 - ACCURACY)
 const LOG_GAMMA = Math.log(GAMMA)
 
 export class QuantileSketch {
-  readonly #positive = new Map<number, number>()
-  readonly #negative = new Map<number, number>()
-  #zeros = 0
+  /** The count of each bucket, by the value that stands for its numbers. */
+  readonly #buckets = new Map<number, number>()
   #count = 0
 
   get count(): number {
@@ -22,28 +21,19 @@ export class QuantileSketch {
 
   /** Number of buckets in use, which determines the memory. */
   get buckets(): number {
-    return this.#positive.size + this.#negative.size
+    return this.#buckets.size
   }
 
   record(value: number): void {
     if (!Number.isFinite(value)) throw new RangeError(`a sketch takes finite numbers, got ${value}`)
     this.#count++
-    if (value === 0) {
-      this.#zeros++
-      return
-    }
-    const side = value > 0 ? this.#positive : this.#negative
-    const bucket = Math.ceil(Math.log(Math.abs(value)) / LOG_GAMMA)
-    side.set(bucket, (side.get(bucket) ?? 0) + 1)
+    const middle = middleOf(value)
+    this.#buckets.set(middle, (this.#buckets.get(middle) ?? 0) + 1)
   }
 
   /** The values at these shares (0 to 1), in the given order; NaN without records. */
   quantiles(shares: readonly number[]): number[] {
-    const rising = [
-      ...[...this.#negative].sort(([a], [b]) => b - a).map(([bucket, count]) => [-middle(bucket), count] as const),
-      [0, this.#zeros] as const,
-      ...[...this.#positive].sort(([a], [b]) => a - b).map(([bucket, count]) => [middle(bucket), count] as const),
-    ]
+    const rising = [...this.#buckets].sort(([a], [b]) => a - b)
     return shares.map(share => {
       const rank = Math.max(1, Math.ceil(share * this.#count))
       let seen = 0
@@ -56,7 +46,11 @@ export class QuantileSketch {
   }
 }
 
-/** A value within the accuracy of every value in the bucket. The formula does not overflow for large numbers. */
-function middle(bucket: number): number {
-  return Math.exp(bucket * LOG_GAMMA - Math.log((GAMMA + 1) / 2))
+/**
+ * A value within the accuracy of every number in the same bucket; 0 for 0, whose bucket is -Infinity. The formula does
+ * not overflow for large numbers.
+ */
+function middleOf(value: number): number {
+  const bucket = Math.ceil(Math.log(Math.abs(value)) / LOG_GAMMA)
+  return Math.sign(value) * Math.exp(bucket * LOG_GAMMA - Math.log((GAMMA + 1) / 2))
 }
