@@ -1,7 +1,7 @@
 /** Builds expectations from a sentence, the figures it uses, and a judgement of them. Pure. */
 import type { Expectation } from './scenario.ts'
 
-/** Not judged while `figures` returns undefined. `judge` returns whether they are as expected, and a text. */
+/** Not judged while `figures` returns undefined or an empty list. `judge` says whether they are right, and a text. */
 export function expectation<Measured, Figures>(
   name: string,
   figures: (measured: Measured) => Figures | undefined,
@@ -13,7 +13,7 @@ export function expectation<Measured, Figures>(
     needsQuiet,
     judge: measured => {
       const found = figures(measured)
-      if (found === undefined) return undefined
+      if (found === undefined || (Array.isArray(found) && found.length === 0)) return undefined
       const [pass, words] = judge(found, measured)
       return { pass, measured: words }
     },

@@ -46,10 +46,8 @@ const total = ({ steps }: BurstRun, of: 'ok' | 'shed' | 'started'): number =>
 /** The most good answers in a step of any arm: the app's capacity. */
 const most = (runs: Runs): number => Math.max(0, ...runs.flatMap(({ steps }) => steps.map(step => step.good)))
 /** The steps that offer more than the capacity. */
-const above = (runs: Runs, arm: string): readonly BurstStep[] | undefined => {
-  const steps = runOf(runs, arm)?.steps.filter(step => step.started > most(runs))
-  return steps === undefined || steps.length === 0 ? undefined : steps
-}
+const above = (runs: Runs, arm: string): readonly BurstStep[] | undefined =>
+  runOf(runs, arm)?.steps.filter(step => step.started > most(runs))
 
 export const burstExpects: readonly Expectation<BurstRun[]>[] = [
   expectation(

@@ -6,10 +6,8 @@ import { formatChosen, formatMs, formatMultiple, formatPercent, formatRate } fro
 
 const above =
   (arm: string) =>
-  ({ rows }: MeltMeasured): Row[] | undefined => {
-    const found = rows.filter(row => row.arm === arm && row.multiple > 1)
-    return found.length === 0 ? undefined : found
-  }
+  ({ rows }: MeltMeasured): Row[] =>
+    rows.filter(row => row.arm === arm && row.multiple > 1)
 const keptAt = (rows: readonly Row[]): string =>
   rows.map(row => `${formatPercent(row.ofCapacity)} at ${formatMultiple(row.multiple)}`).join(', ')
 

@@ -10,10 +10,7 @@ const BACK_S = 3
 const ALIKE = 0.005
 
 const isTold = ({ arm }: FleetRun): boolean => arm.endsWith('told')
-const told = ({ runs }: FleetMeasured): readonly FleetRun[] | undefined => {
-  const found = runs.filter(isTold)
-  return found.length === 0 ? undefined : found
-}
+const told = ({ runs }: FleetMeasured): readonly FleetRun[] => runs.filter(isTold)
 const list = (runs: readonly FleetRun[], of: (run: FleetRun) => string): string =>
   runs.map(run => `${run.arm} ${of(run)}`).join(', ')
 
@@ -54,5 +51,5 @@ export const fleetExpects: readonly Expectation<FleetMeasured>[] = [
 ]
 
 const isRival = (run: FleetRun, other: FleetRun): boolean => !isTold(other) && balancerOf(other) === balancerOf(run)
-export const balancerOf = ({ arm }: Pick<FleetRun, 'arm'>): string => arm.split(' ')[0]!
+const balancerOf = ({ arm }: FleetRun): string => arm.split(' ')[0]!
 const beats = (ours: FleetRun['steady'], other: FleetRun['steady']): boolean => kept(ours) >= kept(other) - ALIKE
