@@ -3,7 +3,7 @@ import { expectation } from '../experiment/expectation.ts'
 import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatMs } from '../report/format.ts'
 import { groupedBars } from '../report/plots.ts'
-import type { ScenarioArm, Standing, Table, View } from '../report/result.ts'
+import type { ScenarioArm, Table, View } from '../report/result.ts'
 import { toneOf } from '../report/standing.ts'
 import {
   ALERT_ABOVE_MS,
@@ -32,15 +32,13 @@ export const arms: readonly ScenarioArm[] = [
 
 /** Maximum mean absolute error of an estimate, ms. */
 const mostOff = (claims: boolean): number => (claims ? 1 : 6)
-const injected: readonly Cause[] = CAUSES.filter(cause => cause !== 'nothing')
 
-const of = ({ operations }: Pick<BlameMeasured, 'operations'>, cause: Cause): Operation[] =>
-  operations.filter(each => each.cause === cause)
+const of = ({ operations }: BlameMeasured, cause: Cause): Operation[] => operations.filter(each => each.cause === cause)
 
-function rightShare({ operations }: Pick<BlameMeasured, 'operations'>): number {
-  const bad = operations.filter(({ cause }) => cause !== 'nothing')
-  return bad.filter(({ cause, verdict }) => cause === verdict).length / bad.length
-}
+const injectedIn = ({ operations }: BlameMeasured): Operation[] => operations.filter(({ cause }) => cause !== 'nothing')
+
+const rightShare = (operations: readonly Operation[]): number =>
+  operations.filter(({ cause, verdict }) => cause === verdict).length / operations.length
 
 const complete = (measured: BlameMeasured): BlameMeasured | undefined =>
   CAUSES.every(cause => of(measured, cause).length > 0) ? measured : undefined
@@ -85,9 +83,9 @@ export const blameExpects: readonly Expectation<BlameMeasured>[] = [
     { needsQuiet: false },
   ),
   expectation('meltproof: at least 99 % of the single verdicts are right', complete, measured => {
-    const share = rightShare(measured)
-    const all = measured.operations.filter(({ cause }) => cause !== 'nothing').length
-    return [share >= 0.99, `${(share * 100).toFixed(1)} % of ${all} operations`]
+    const all = injectedIn(measured)
+    const share = rightShare(all)
+    return [share >= 0.99, `${(share * 100).toFixed(1)} % of ${all.length} operations`]
   }),
   ...[true, false].map(claims =>
     expectation(
@@ -114,40 +112,34 @@ function estimateTable({ estimates }: BlameMeasured): Table {
   }
 }
 
-function standings(measured: BlameMeasured, bad: readonly Cause[]): readonly Standing[] {
-  const fires = bad.filter(cause => naiveAlertFires(of(measured, cause))).length
-  const right = rightShare(measured)
-  return [
-    { arm: 'latency alone', says: 'names no cause', tone: 'bad', figure: `${fires} of ${bad.length}`, of: 'alike' },
-    {
-      arm: 'meltproof',
-      says: 'names the cause',
-      tone: toneOf(right),
-      figure: `${(100 * right).toFixed(1)} %`,
-      of: 'right',
-    },
-  ]
-}
-
-function finding(measured: BlameMeasured, bad: readonly Cause[]): string {
+/** Without standings until every cause was measured. */
+function judged(measured: BlameMeasured, bad: readonly Cause[]): Pick<View, 'standings' | 'finding'> {
   const { operations } = measured
-  if (bad.length < injected.length) return `${operations.length} operations were measured before the end.`
-  const fires = bad.filter(cause => naiveAlertFires(of(measured, cause))).length
+  if (bad.length < CAUSES.length - 1) {
+    return { finding: `${operations.length} operations were measured before the end.` }
+  }
+  const fires = `${bad.filter(cause => naiveAlertFires(of(measured, cause))).length} of ${bad.length}`
   const own = (fired(measured) ?? []).filter(({ cause }) => hasAlert(cause))
   const shipped =
     own.length === 0
       ? ''
       : `the shipped alert of ${own.filter(firesRightly).length} of ${own.length} fires for its own cause alone; `
-  const right = `${(rightShare(measured) * 100).toFixed(1)} % of ${operations.length - of(measured, 'nothing').length} operations`
-  return `The alert on latency fires for ${fires} of ${bad.length} causes alike; ${shipped}the verdict is right for ${right}.`
+  const all = injectedIn(measured)
+  const right = `${(100 * rightShare(all)).toFixed(1)} %`
+  return {
+    finding: `The alert on latency fires for ${fires} causes alike; ${shipped}the verdict is right for ${right} of ${all.length} operations.`,
+    standings: [
+      { arm: 'latency alone', says: 'names no cause', tone: 'bad', figure: fires, of: 'alike' },
+      { arm: 'meltproof', says: 'names the cause', tone: toneOf(rightShare(all)), figure: right, of: 'right' },
+    ],
+  }
 }
 
 export function blameView(measured: BlameMeasured): View {
   const there = CAUSES.filter(cause => of(measured, cause).length > 0)
   const bad = there.filter(cause => cause !== 'nothing')
   return {
-    finding: finding(measured, bad),
-    ...(bad.length < injected.length ? {} : { standings: standings(measured, bad) }),
+    ...judged(measured, bad),
     plots: [
       groupedBars(
         {
@@ -156,7 +148,7 @@ export function blameView(measured: BlameMeasured): View {
         },
         { label: 'named rightly', unit: 'percent' },
         bad.map(cause => {
-          const right = 100 * rightShare({ operations: of(measured, cause) })
+          const right = 100 * rightShare(of(measured, cause))
           return [cause, [['latency alone', 0] as const, ['meltproof', right] as const]]
         }),
       ),

@@ -4,7 +4,7 @@ import type { Expectation, Published } from '../experiment/scenario.ts'
 import { formatChosen, formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { linesBy } from '../report/plots.ts'
 import type { Axis, LinesPlot, Standing, View } from '../report/result.ts'
-import { NOTHING_MEASURED, toneOf } from '../report/standing.ts'
+import { NOTHING_MEASURED, standingOf, toneOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { publishedAt1200 } from './burst-view.ts'
 
@@ -144,20 +144,11 @@ export function burstView(runs: Runs): View {
 }
 
 function standing({ arm, steps }: BurstRun, top: BurstStep, best: number): Standing {
-  const share = best === 0 ? 0 : top.good / best
-  const tone = toneOf(share)
+  const usual = standingOf(arm, best === 0 ? 0 : top.good / best, 'good at the top')
+  const figure = `${formatRate(perSecond(top.good))}/s`
   const melted = steps.find(step => step.started > best && toneOf(step.good / best) === 'bad')
-  const says =
-    melted === undefined
-      ? { good: 'holds', fair: 'sags', bad: 'melts' }[tone]
-      : `melts at ${formatRate(perSecond(melted.started))}/s`
-  return {
-    arm,
-    says,
-    tone: melted === undefined ? tone : 'bad',
-    figure: `${formatRate(perSecond(top.good))}/s`,
-    of: 'good at the top',
-  }
+  if (melted === undefined) return { ...usual, figure }
+  return { ...usual, says: `melts at ${formatRate(perSecond(melted.started))}/s`, tone: 'bad', figure }
 }
 
 function plot(runs: Runs, title: string, y: Axis, value: (step: BurstStep) => number | null): LinesPlot {

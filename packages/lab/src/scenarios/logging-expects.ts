@@ -67,8 +67,7 @@ export const loggingExpects: readonly Expectation<LoggingMeasured>[] = [
     (cells, measured) =>
       over(
         cells,
-        cell =>
-          cell.lines!.got + cell.lines!.told < cell.lines!.logged / 2 && extraBytes(measured, cell) >= KEPT_BYTES,
+        cell => cell.lines!.got + cell.lines!.told < cell.lines!.logged / 2 && extraBytes(measured, cell) >= KEPT_BYTES,
         cell =>
           `${formatCount(cell.lines!.logged - cell.lines!.got)} of ${formatCount(cell.lines!.logged)} lines lost, ${formatMegabytes(Math.max(0, extraBytes(measured, cell)))} more memory than without logging`,
       ),

@@ -33,23 +33,25 @@ export function loggingView(measured: LoggingMeasured): View {
 }
 
 function finding(measured: LoggingMeasured): string {
-  const [bare, ours] = [false, true].map(protect =>
-    slowlyRead(measured, protect).flatMap(cell => {
-      const kept = shareKept(measured, cell)
-      return kept === undefined ? [] : [{ cell, kept }]
-    }),
-  )
-  if (bare!.length === 0 || ours!.length === 0) return 'The run ended before it could compare.'
-  const { cell, kept } = bare!.reduce((a, b) => (a.kept < b.kept ? a : b))
-  const least = Math.min(...ours!.map(each => each.kept))
+  const bare = withShares(measured, slowlyRead(measured, false))
+  const ours = withShares(measured, slowlyRead(measured, true))
+  if (bare.length === 0 || ours.length === 0) return 'The run ended before it could compare.'
+  const { cell, kept } = bare.reduce((a, b) => (a.kept < b.kept ? a : b))
+  const least = Math.min(...ours.map(each => each.kept))
   return `One line of logging a request leaves ${formatPercent(kept)} of the rate without it: ${formatRate(cell.rate)}/s, on ${readerOf(cell)} of the needed speed. With meltproof/stdout ${formatPercent(least)} or more remains, whatever stdout is and however slowly it is read${inControls(measured)}.`
 }
 
+/** The cells whose share of the rate without logging is known, with that share. */
+const withShares = (measured: LoggingMeasured, cells: readonly CellResult[]) =>
+  cells.flatMap(cell => {
+    const kept = shareKept(measured, cell)
+    return kept === undefined ? [] : [{ cell, kept }]
+  })
+
 /** The lowest share kept in the published controls, as the end of a sentence; empty without controls. */
 function inControls(measured: LoggingMeasured): string {
-  const kept = measured.cells
-    .filter(cell => cell.variant !== 'database' && cell.protect)
-    .flatMap(cell => shareKept(measured, cell) ?? [])
+  const controls = measured.cells.filter(cell => cell.variant !== 'database' && cell.protect)
+  const kept = withShares(measured, controls).map(each => each.kept)
   return kept.length === 0 ? '' : `; ${formatPercent(Math.min(...kept))} or more in the published controls`
 }
 
@@ -106,7 +108,7 @@ function told(cell: CellResult | undefined, where: (cell: CellResult) => string)
 
 function standings(measured: LoggingMeasured): readonly Standing[] {
   return [false, true].flatMap((protect): Standing[] => {
-    const kept = slowlyRead(measured, protect).flatMap(cell => shareKept(measured, cell) ?? [])
+    const kept = withShares(measured, slowlyRead(measured, protect)).map(each => each.kept)
     if (kept.length === 0) return []
     const worst = Math.min(...kept)
     const tone = toneOf(worst)
@@ -125,8 +127,7 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
     (of: (lines: NonNullable<CellResult['lines']>) => number) =>
     ({ lines, stage, variant }: CellResult): string =>
       known(stage === 'null' || variant === 'cluster' ? undefined : lines, found => formatCount(of(found)))
-  const rows = cells.map(cell => ({ arm: armOf(cell), cell }))
-  const columns: Columns<CellResult> = [
+  return tableOfCells({ title, note }, cells, [
     ['logger', ({ logger, variant }) => (variant === 'database' ? logger : `${logger}, ${variant}`)],
     ['stdout', readerOf],
     ['arm', armOf],
@@ -142,10 +143,18 @@ function rates(title: string, cells: readonly CellResult[], measured: LoggingMea
       'vanished',
       cell => (cell.lines === undefined ? 'killed' : line(({ logged, got, told }) => logged - got - told)(cell)),
     ],
-  ]
+  ])
+}
+
+/** The columns read the cells themselves, because a cell finds the runs around it by its identity. */
+function tableOfCells(
+  words: Pick<Table, 'title' | 'note'>,
+  cells: readonly CellResult[],
+  columns: Columns<CellResult>,
+): Table {
   return tableOf(
-    { title, note },
-    rows,
+    words,
+    cells.map(cell => ({ arm: armOf(cell), cell })),
     columns.map(([name, of]) => [name, ({ cell }) => of(cell)] as const),
   )
 }
@@ -155,32 +164,22 @@ function percentiles(cells: readonly CellResult[]): Table {
     `${percent} %`,
     cell => formatMs(cell.percentiles[at]![1]),
   ])
-  return tableOf({ title: 'Percentage of the requests served within a certain time' }, withArms(cells), [
+  return tableOfCells({ title: 'Percentage of the requests served within a certain time' }, cells, [
     ['logger and stdout', cell => `${cell.logger}, ${readerOf(cell)}`],
     ['arm', armOf],
     ...shown,
   ])
 }
 
-const withArms = (cells: readonly CellResult[]) => cells.map(cell => ({ ...cell, arm: armOf(cell) }))
-
 /** How the remaining rate depends on the speed of the reader. */
 function bySpeed(measured: LoggingMeasured): LinesPlot {
-  const points = (protect: boolean): [number, number][] =>
-    measured.cells
-      .filter(
-        cell =>
-          cell.logger === 'console' &&
-          cell.stage === 'blocking' &&
-          cell.variant === 'database' &&
-          cell.protect === protect &&
-          cell.share !== null &&
-          cell.share > 0,
-      )
-      .flatMap((cell): [number, number][] => {
-        const kept = shareKept(measured, cell)
-        return kept === undefined ? [] : [[cell.share! * measured.needed, kept * 100]]
-      })
+  const cells = measured.cells.filter(
+    ({ logger, stage, variant }) => logger === 'console' && stage === 'blocking' && variant === 'database',
+  )
+  const points = (protect: boolean) =>
+    withShares(measured, cells)
+      .filter(({ cell }) => cell.protect === protect && (cell.share ?? 0) > 0)
+      .map(({ cell, kept }) => [cell.share! * measured.needed, kept * 100] as const)
       .sort(([a], [b]) => a - b)
   return {
     kind: 'lines',

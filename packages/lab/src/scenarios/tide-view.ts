@@ -23,19 +23,18 @@ export const tidePublished: readonly Published<TideMeasured>[] = [
 ]
 
 export function tideView({ steps, crash }: TideMeasured): View {
-  const arms = [...new Set(steps.map(({ arm }) => arm))]
-  const of = (arm: string): readonly TideStep[] => steps.filter(step => step.arm === arm)
+  const byArm = [...Map.groupBy(steps, ({ arm }) => arm).values()]
   const missing = steps.reduce((sum, step) => sum + step.missing, crash?.missing ?? 0)
   const lines = (title: string, y: LinesPlot['y'], read: (step: TideStep) => number | null): LinesPlot => ({
     kind: 'lines',
     title,
     x: { label: 'phones, one position a second each', unit: 'count' },
     y,
-    series: arms.map(arm => ({ arm, points: of(arm).map(step => [step.phones, read(step)] as const) })),
+    series: byArm.map(own => ({ arm: own[0]!.arm, points: own.map(step => [step.phones, read(step)] as const) })),
   })
   return {
-    standings: standings(arms.map(of)),
-    finding: steps.length === 0 ? 'Nothing was measured.' : `${finding(arms.map(of))} ${kept(missing)}`,
+    standings: standings(byArm),
+    finding: steps.length === 0 ? 'Nothing was measured.' : `${finding(byArm)} ${kept(missing)}`,
     tables: [stepTable(steps), ...(crash === undefined ? [] : [crashTable(crash)])],
     plots: [
       lines(
@@ -79,16 +78,16 @@ function standings(byArm: readonly (readonly TideStep[])[]): readonly Standing[]
   return byArm.map(steps => {
     const best = steps.reduce((a, b) => (rateOf(b) > rateOf(a) ? b : a))
     const beyond = steps.slice(steps.indexOf(best))
-    const toneAt = (step: TideStep): Standing['tone'] => toneOf(rateOf(best) === 0 ? 0 : rateOf(step) / rateOf(best))
+    const toneAt = (step: TideStep) => toneOf(rateOf(best) === 0 ? 0 : rateOf(step) / rateOf(best))
     const last = beyond.at(-1)!
-    const melted = beyond.find(step => toneAt(step) === 'bad')
-    const sagged = beyond.find(step => toneAt(step) === 'fair')
-    const [says, { phones }] =
-      melted !== undefined ? ['melts at', melted] : sagged !== undefined ? ['sags at', sagged] : ['holds to', last]
+    const firstThat = (tone: Standing['tone']) => beyond.find(step => toneAt(step) === tone)
+    const worst = firstThat('bad') ?? firstThat('fair') ?? last
+    const tone = toneAt(worst)
+    const says = { good: 'holds to', fair: 'sags at', bad: 'melts at' }[tone]
     return {
       arm: last.arm,
-      says: `${says} ${formatCount(phones)}`,
-      tone: melted !== undefined ? 'bad' : sagged !== undefined ? 'fair' : 'good',
+      says: `${says} ${formatCount(worst.phones)}`,
+      tone,
       figure: `${formatRate(rateOf(last))}/s`,
       of: `in time at ${formatCount(last.phones)}`,
     }

@@ -21,6 +21,7 @@ import {
   type OpenRun,
   lateMs,
   openRun,
+  type Run,
   type TimeoutsMeasured,
 } from './timeouts-measured.ts'
 
@@ -35,18 +36,14 @@ export function timeoutsView(measured: TimeoutsMeasured): View {
 }
 
 function finding(measured: TimeoutsMeasured): string {
-  const healthy = healthyRun(measured)
-  const p99 = (arm: string): string => formatMs(openRun(measured, arm)?.figures.allMs.p99 ?? null)
-  const kept = (arm: string): string => {
-    const run = faultyRun(measured, arm)
-    return run === undefined ? '–' : formatRate(run.okPerSecond)
-  }
-  if (healthy === undefined || measured.closed.length + measured.open.length < 8) {
-    return `${measured.closed.length + measured.open.length} of 8 runs were measured before the run ended.`
-  }
+  const count = measured.closed.length + measured.open.length
+  if (count < 8) return `${count} of 8 runs were measured before the run ended.`
+  const p99 = (arm: string): string => formatMs(openRun(measured, arm)!.figures.allMs.p99)
+  const good = (run: ClosedRun | undefined): string => formatRate(run!.okPerSecond)
+  const kept = (arm: string): string => good(faultyRun(measured, arm))
   return (
     `With every tenth call taking ${formatChosen(measured.faultMs)}, p99 at ${measured.rate}/s is ${p99('bare')} bare, ${p99('naive timeout')} with the usual timeout and ${p99('meltproof')} with meltproof; ` +
-    `${measured.users} users get ${kept('bare')}, ${kept('naive timeout')} and ${kept('meltproof')} good answers a second, healthy ${formatRate(healthy.okPerSecond)}.`
+    `${measured.users} users get ${kept('bare')}, ${kept('naive timeout')} and ${kept('meltproof')} good answers a second, healthy ${good(healthyRun(measured))}.`
   )
 }
 
@@ -103,21 +100,24 @@ function transactions(run: ClosedRun | undefined): string | undefined {
   return `${run.okPerSecond.toFixed(2)}/s, ${(100 * run.availability).toFixed(2)} % (${formatCount(ok)} ok, ${formatCount(sent - ok)} failed, in ${formatChosen(durationMs)})`
 }
 
+const LATENCIES = ['mean', 'p50', 'p95', 'p99', 'max'] as const
+
+const success = ({ figures: { ok, scheduled } }: OpenRun): string =>
+  `${((100 * ok) / Math.max(1, scheduled)).toFixed(2)} %`
+
 function latencies(run: OpenRun | undefined): string | undefined {
   if (run === undefined) return undefined
-  const { allMs, ok, scheduled, durationMs } = run.figures
-  const figures = (['mean', 'p50', 'p95', 'p99', 'max'] as const).map(name => `${name} ${formatMs(allMs[name])}`)
-  return `${figures.join(', ')}, ${((100 * ok) / Math.max(1, scheduled)).toFixed(2)} % success, in ${formatChosen(durationMs)}`
+  const { allMs, durationMs } = run.figures
+  const figures = LATENCIES.map(name => `${name} ${formatMs(allMs[name])}`)
+  return `${figures.join(', ')}, ${success(run)} success, in ${formatChosen(durationMs)}`
 }
 
 const closedLabel = (run: ClosedRun): string => `${run.users} users, ${run.faulty ? 'faulty' : 'healthy'}`
 
 function closedTable({ closed }: TimeoutsMeasured): Table {
-  const healthyOf = ({ users }: ClosedRun): ClosedRun | undefined =>
-    closed.find(each => !each.faulty && each.users === users)
-  const ofHealthy = (run: ClosedRun): string => {
-    const healthy = healthyOf(run)
-    return healthy === undefined ? '–' : formatPercent(run.okPerSecond / healthy.okPerSecond)
+  const ofHealthy = ({ users, okPerSecond }: ClosedRun): string => {
+    const healthy = closed.find(each => !each.faulty && each.users === users)
+    return healthy === undefined ? '–' : formatPercent(okPerSecond / healthy.okPerSecond)
   }
   return tableOf(
     {
@@ -145,8 +145,7 @@ const pendingOnB = ({ pendingMean }: ClosedRun | OpenRun): string =>
   pendingMean === null ? '–' : formatCount(pendingMean)
 
 function openTable({ open, rate }: TimeoutsMeasured): Table {
-  const latencies = ['mean', 'p50', 'p95', 'p99', 'max'] as const
-  const figures: Columns<OpenRun> = latencies.map(name => [name, run => formatMs(run.figures.allMs[name])])
+  const figures: Columns<OpenRun> = LATENCIES.map(name => [name, run => formatMs(run.figures.allMs[name])])
   return tableOf(
     {
       title: `Open loop, ${formatRate(rate)}/s, faulty backend`,
@@ -156,7 +155,7 @@ function openTable({ open, rate }: TimeoutsMeasured): Table {
     [
       ['arm', run => run.arm],
       ...figures,
-      ['success', ({ figures: { ok, scheduled } }) => `${((100 * ok) / Math.max(1, scheduled)).toFixed(2)} %`],
+      ['success', success],
       ['pending on B', pendingOnB],
       ['answers', run => formatCounts(run.figures.answered)],
     ],
@@ -165,40 +164,26 @@ function openTable({ open, rate }: TimeoutsMeasured): Table {
 
 /** Compares every arm with bare, in both loops; a pair that must not be compared shows the reason instead. */
 function memoryTable(measured: TimeoutsMeasured): Table {
-  const rows = arms.slice(1).flatMap(({ name }) => {
-    const open = memoryRow(
-      name,
-      'open loop',
-      arm => openRun(measured, arm),
-      () => measured.rate,
-    )
-    const closed = memoryRow(
-      name,
-      'closed loop',
-      arm => faultyRun(measured, arm),
-      run => run.takenPerSecond,
-    )
-    return [...open, ...closed]
-  })
+  const open = measured.open.map(run => ({ ...run, takenPerSecond: measured.rate }))
+  const closed = measured.closed.filter(run => run.faulty)
   return {
     title: 'Memory of the frontend',
     note: 'Averages: rss from outside, heapUsed from a preload every 100 ms. Only runs that accepted equally many requests a second may be compared.',
     columns: ['', 'rss', 'bare', 'with limit', 'heapUsed', 'bare', 'with limit', ''],
-    rows,
+    rows: arms
+      .slice(1)
+      .flatMap(({ name }) => [...memoryRow(name, 'open loop', open), ...memoryRow(name, 'closed loop', closed)]),
   }
 }
 
-function memoryRow<R extends ClosedRun | OpenRun>(
-  name: string,
-  loop: string,
-  runOf: (arm: string) => R | undefined,
-  throughput: (run: R) => number,
-): Table['rows'] {
+type Taking = Run & Pick<ClosedRun, 'takenPerSecond'>
+
+function memoryRow(name: string, loop: string, runs: readonly Taking[]): Table['rows'] {
   const [base, other] = ['bare', name].map(arm => {
-    const run = runOf(arm)
+    const run = runs.find(each => each.arm === arm)
     if (run === undefined || run.rss === null) return undefined
     const heapMeanBytes = run.heap?.mean ?? null
-    return { name: arm, throughput: throughput(run), rssMeanBytes: run.rss.mean, heapMeanBytes }
+    return { name: arm, throughput: run.takenPerSecond, rssMeanBytes: run.rss.mean, heapMeanBytes }
   })
   if (base === undefined || other === undefined) return []
   const compared = compareMemory(base, other)
