@@ -7,9 +7,7 @@ export type Cause = (typeof CAUSES)[number]
 export const VERDICTS = ['loop', 'dependency', 'network', 'self'] as const
 export type Verdict = (typeof VERDICTS)[number]
 
-/**
- * One call, with or without a stall of the loop: the dependency's time, the recorded estimate, and the wall time, ms.
- */
+/** One call, with or without a stall of the loop: the dependency's time, the recorded estimate, the wall time. */
 export interface Estimate {
   /** True if the dependency reports its time in Server-Timing. */
   readonly claims: boolean
@@ -75,10 +73,7 @@ const ALERTS: Partial<Record<Cause, string>> = {
 
 export const hasAlert = (cause: Cause): boolean => ALERTS[cause] !== undefined
 
-/**
- * True if only the cause's own alert fires. The cause `self` has none; half of its work computes and blocks the loop,
- * so the loop's alert may fire.
- */
+/** True if only the cause's own alert fires. `self` has none, but blocks the loop, whose alert may fire. */
 export function firesRightly({ cause, firing }: Fired): boolean {
   const expected = ALERTS[cause]
   if (expected !== undefined) return firing.length === 1 && firing[0] === expected

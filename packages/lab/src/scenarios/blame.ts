@@ -1,7 +1,4 @@
-/**
- * An alert on latency fires for every cause; a verdict names the cause, and so do the alerts that meltproof ships.
- * blame-view.ts judges and shows the figures.
- */
+/** An alert on latency fires for every cause; a verdict names the cause, and so do the alerts that meltproof ships. */
 import { type Context, type RunningApp, type Scenario, scenario } from '../experiment/scenario.ts'
 import { seededRandom } from '../load/random.ts'
 import { type BlameMeasured, CAUSES, type Cause, type Estimate, type Verdict } from './blame-figures.ts'

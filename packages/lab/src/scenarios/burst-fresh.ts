@@ -1,7 +1,4 @@
-/**
- * The burst experiment (2013) in its published form: load that rises to more than six times the server's capacity, each
- * request on a new connection, whatever the server does. burst-fresh-view.ts judges and shows the figures.
- */
+/** The burst experiment (2013) as published: the load rises to six times the capacity, on new connections only. */
 import type { AppSpec } from '../experiment/scenario.ts'
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'

@@ -6,7 +6,6 @@ import type { Context } from '../experiment/scenario.ts'
 
 export interface CpuGroup {
   hold(pid: number): void
-  /** Sets the share of a core. */
   share(share: number): void
 }
 

@@ -17,10 +17,7 @@ import {
   sickView,
 } from './sick-part.ts'
 
-/**
- * At 100/s every 25th query makes 4 sleepers a second. With a limit of 3 s, 12 sleepers hold a connection; the other
- * queries need 2. Without it sleepers fill the pool in 5 s.
- */
+/** 4 sleepers a second fill the pool in 5 s. With a limit of 3 s they hold 12 connections; other queries need 2. */
 const rate = 100
 const pool = 20
 const sleepEvery = 25

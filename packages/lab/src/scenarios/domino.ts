@@ -17,10 +17,7 @@ import {
 /** The limit in the top tier, for people, and between systems. Both are the article's own advice. */
 const peopleMs = 3000
 const systemsMs = 10_000
-/**
- * At 60/s the slow leaf gets 6 requests a second. A pool of 40 can hold them for 6.7 s each: longer than people wait,
- * but less than systems do.
- */
+/** Of 60/s the slow leaf gets 6. The pool can hold each for 6.7 s: longer than people wait, but less than systems. */
 const rate = 60
 const pool = 40
 

@@ -27,7 +27,6 @@ export interface DoorMeasured {
   readonly runs: DoorRun[]
 }
 
-/** The summary of all rounds. */
 export interface DoorCell {
   readonly arm: string
   readonly load: number

@@ -1,7 +1,4 @@
-/**
- * One service at fifty and a hundred times its capacity: alone, and behind HAProxy with no limit, with a guessed
- * `maxconn`, and with agent checks of meltproof. It starts cold for each run. door-view.ts shows the figures.
- */
+/** A cold service far above its capacity: alone, and behind HAProxy without a limit, with a guess, with agent checks. */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { Histogram } from '../load/histogram.ts'
@@ -21,7 +18,6 @@ const LINES: Readonly<Record<string, string | undefined>> = {
   told: 'asks',
 }
 const STANDING = 1500
-/** Clients wait no longer than this. */
 const TIMEOUT_MS = 3000
 /** Interval at which HAProxy's maxconn is read. */
 const LOOK_MS = 250

@@ -1,7 +1,4 @@
-/**
- * Compares the memory of two runs only at equal throughput: a process that answers more requests a second also holds
- * more of them (the published experiment's own warning). Pure.
- */
+/** Compares memory only at equal throughput: a process that answers more requests also holds more of them. Pure. */
 import { formatPercent, formatRate } from '../report/format.ts'
 
 export interface MemoryRun {

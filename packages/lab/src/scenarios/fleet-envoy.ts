@@ -25,7 +25,7 @@ export function envoyProgram(): string {
   return 'envoy'
 }
 
-/** @param file name of a file in deploy/envoy */
+/** `file`: in deploy/envoy. */
 export async function startEnvoy(
   context: Context,
   instances: readonly Instance[],

@@ -13,7 +13,6 @@ export interface Ports {
 export interface Instance {
   readonly app: RunningApp
   readonly ports: Ports
-  /** True if meltproof protects it. */
   readonly isGuarded: boolean
 }
 
@@ -35,7 +34,6 @@ export const portsOf = async (): Promise<Ports> => ({
   agent: await freePort(),
 })
 
-/** @param env further variables */
 export async function startInstance(
   context: Context,
   isGuarded: boolean,

@@ -1,8 +1,4 @@
-/**
- * Four instances of one service on one core, one of them four times slower than the others, behind HAProxy and Envoy
- * with usual balancing and with the reports of meltproof. Then another instance becomes as slow. fleet-view.ts shows
- * the figures.
- */
+/** Four instances on one core, one four times slower than the others, behind a balancer. Another becomes as slow. */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { Histogram } from '../load/histogram.ts'
@@ -55,7 +51,6 @@ const inTurn: readonly Change[] = [
 
 interface Way {
   readonly start: (context: Context, instances: readonly Instance[]) => Promise<Balancer>
-  /** True if meltproof protects the instances. */
   readonly isGuarded: boolean
   /** Throws if its balancer is not installed. */
   readonly need: () => void

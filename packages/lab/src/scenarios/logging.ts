@@ -191,10 +191,7 @@ async function post(context: Context, label: string, url: string, durationMs: nu
   await context.load(label, { url, headers, method: 'POST', users: USERS, durationMs, warmUp: true })
 }
 
-/**
- * Asks the service to end, then reads its counts and those of its reader. Both are undefined if it does not end in
- * time.
- */
+/** Asks the service to end, and reads its counts and those of its reader; both undefined if it does not end in time. */
 async function endAndCount(app: RunningApp, result: string): Promise<Pick<CellResult, 'lines' | 'peakBytes'>> {
   const untilMs = performance.now() + END_MS
   try {

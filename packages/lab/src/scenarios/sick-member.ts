@@ -27,7 +27,6 @@ export interface SickMember extends Pick<Scenario<SickMeasured>, 'name' | 'title
   /** The limit in the brief form, where users do not wait long. @default limitMs */
   readonly briefLimitMs?: number
   readonly names: RegExp
-  /** True if the usual timeout helps here. */
   readonly naiveHelps: boolean
 }
 

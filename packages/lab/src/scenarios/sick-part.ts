@@ -1,8 +1,4 @@
-/**
- * The common part of blackhole, drip, domino and database: the same open-loop load on a service with one sick part,
- * once per arm. Measures and shows the answers that users get, how long users wait, and how many requests wait at once.
- * Each scenario adds its apps and expectations.
- */
+/** Shared by blackhole, drip, domino and database: an open loop on a service with one sick part, once for each arm. */
 import { formatChosen, formatCount, formatCounts, formatMs, formatPercent, formatRate } from '../report/format.ts'
 import { type LoadFigures, loadFigures } from '../report/load-figures.ts'
 import type { LinesPlot, Plot, ScenarioArm, Standing, View } from '../report/result.ts'
@@ -27,7 +23,6 @@ export interface SickRun {
 export interface SickMeasured {
   rate: number
   limitMs: number
-  /** Users give up after this time. */
   patienceMs: number
   sloMs: number
   readonly runs: SickRun[]
@@ -37,7 +32,6 @@ export const blankSick = (): SickMeasured => ({ rate: 0, limitMs: 0, patienceMs:
 
 export const runOf = ({ runs }: SickMeasured, arm: string): SickRun | undefined => runs.find(run => run.arm === arm)
 
-/** Judges the share of good answers of one arm. */
 export function judgeGoodput(arm: string, right: (goodput: number) => boolean): Expectation<SickMeasured>['judge'] {
   return measured => {
     const run = runOf(measured, arm)
@@ -118,7 +112,6 @@ export interface SickWords {
   readonly finding: string
   /** The subject of the scenario, which is drawn first: how many answers are good, or the longest wait. */
   readonly claim: 'good answers' | 'longest wait'
-  /** Further plots of the sampled values. */
   readonly plots?: readonly LinesPlot[]
 }
 
@@ -223,7 +216,6 @@ export function sampledLines(runs: readonly SickRun[], name: string, title: stri
   )
 }
 
-/** The longest wait of a user, ms. */
 export function longestMs(run: SickRun, patienceMs: number): number {
   return sumOf(run.figures.failed) > 0 ? patienceMs : (run.figures.allMs.max ?? 0)
 }

@@ -1,7 +1,4 @@
-/**
- * Human Tide, the app of this experiment. It needs Express and a PostgreSQL, so it is not part of the published lab and
- * runs in a checkout of the repository only.
- */
+/** Human Tide, the app of this experiment. It needs Express and PostgreSQL, so it runs in a checkout only. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'

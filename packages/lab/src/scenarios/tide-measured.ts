@@ -15,7 +15,7 @@ export interface TideStep {
   /** Latency of acknowledged positions, ms; null without any. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
-  /** CPU of the service's process, in cores. */
+  /** CPU of the service, in cores. */
   readonly cores: number
   readonly peakRssBytes: number
   /** Acknowledged positions that were not in the table afterwards. */

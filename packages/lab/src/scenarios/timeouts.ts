@@ -1,8 +1,4 @@
-/**
- * The timeouts experiment (2017): a frontend calls a backend whose every tenth answer takes 10 s. Measures throughput,
- * latency and memory without a limit, with a usual timeout of 3 s, and with meltproof's. timeouts-view.ts shows the
- * figures.
- */
+/** The timeouts experiment (2017): a frontend calls a backend whose every tenth answer takes 10 s. */
 import { attackReport } from '../report/attack-report.ts'
 import { planOf } from '../load/load-request.ts'
 import { loadFigures, perSecond } from '../report/load-figures.ts'
@@ -19,9 +15,8 @@ import { timeoutsPublished, timeoutsView } from './timeouts-view.ts'
 const answerMs = 100
 const faultEvery = 10
 /**
- * CPU time for turning B's answer into a page, ms. With this work A answers about as many requests a second as the
- * published frontend (1,283). Without it, a current frontend answers five times as many, and a thousand users who wait
- * for each answer would not keep it busy. Failures do no such work.
+ * CPU time for turning B's good answer into a page, ms: A then answers as many requests a second as the published
+ * frontend (1,283). Without it, A answers five times as many, and a thousand waiting users do not keep it busy.
  */
 const workMs = 0.6
 
@@ -101,8 +96,8 @@ interface Wanted {
 }
 
 /**
- * The window in which the number of stuck requests is constant: it begins one limit, or one fault, after the start. A
- * healthy run uses the same seconds as a limited one, so that both are equally warm.
+ * The number of stuck requests is constant in it: it begins one limit, or one fault, after the start. A healthy run
+ * uses the same seconds as a limited one, so that both are equally warm.
  */
 function windowOf({ arm, faulty, times, load }: Wanted): Run['window'] {
   const to = Math.floor(load.durationMs / 1000)
