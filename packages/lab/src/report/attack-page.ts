@@ -6,19 +6,17 @@ import { attackReport } from './attack-report.ts'
 import { asked, type AttackRun, offered } from './attack-words.ts'
 import { formatMs, formatPercent } from './format.ts'
 import { percentilesOf } from './percentiles.ts'
-import type { LinesPlot, Plot, ScenarioArm, ScenarioConditions, ScenarioResult, Table, Verdict } from './result.ts'
+import type { Axis, Plot, ScenarioArm, ScenarioResult, Table, Verdict } from './result.ts'
 import { STEP_COLUMNS, stepCells } from './steps-report.ts'
 import { TARGET_COLUMNS, targetRows } from './targets-table.ts'
 
 const SCHEDULED: ScenarioArm = { name: 'scheduled', kind: 'also', what: 'requests that were due' }
 const GOODPUT: ScenarioArm = { name: 'goodput', kind: 'protected', what: 'answers 2xx and 3xx within the SLO' }
 
-export interface PageFacts {
-  readonly startedAt: string
-  readonly conditions: ScenarioConditions
-}
-
-export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }: PageFacts): ScenarioResult {
+export function attackPage(
+  runs: readonly AttackRun[],
+  { startedAt, conditions }: Pick<ScenarioResult, 'startedAt' | 'conditions'>,
+): ScenarioResult {
   const [first] = runs
   const { plan } = first!
   const several = runs.length > 1
@@ -40,15 +38,12 @@ export function attackPage(runs: readonly AttackRun[], { startedAt, conditions }
       outcome.why.map(reason => (several ? `At ${offered(each)}: ${reason}` : reason)),
     ),
     conditions,
-    arms: [SCHEDULED, GOODPUT, ...(percentiles?.arms ?? [])],
+    arms: [SCHEDULED, GOODPUT, ...percentiles.arms],
     published: [],
     verdicts: runs.flatMap(run => verdictsOf(run, several)),
     finding: findingOf(runs),
-    tables: [...tablesOf(runs), ...(percentiles === undefined ? [] : [percentiles.table])],
-    plots: [
-      ...(several ? stepPlots(runs) : secondPlots(first!)),
-      ...(percentiles === undefined ? [] : [percentiles.plot]),
-    ],
+    tables: [...tablesOf(runs), ...percentiles.tables],
+    plots: [...(several ? stepPlots(runs) : secondPlots(first!)), ...percentiles.plots],
     printouts: runs.map(({ plan: each, outcome, judged }) => ({
       title: offered(each),
       text: attackReport(each, outcome, judged),
@@ -119,25 +114,16 @@ function secondPlots({ plan, outcome }: AttackRun): Plot[] {
 
 type Point = Pick<LoadSecond, 'scheduled' | 'good' | 'okLatency'> & { readonly at: number }
 
-function coursePlots(x: LinesPlot['x'], points: readonly Point[]): Plot[] {
+function coursePlots(x: Axis, points: readonly Point[]): Plot[] {
+  const line = ({ name }: ScenarioArm, of: (point: Point) => number | null) => ({
+    arm: name,
+    points: points.map(point => [point.at, of(point)] as const),
+  })
   const p99 = ({ okLatency }: Point): number | null => (okLatency.count === 0 ? null : okLatency.percentile(99))
+  const counts = [line(SCHEDULED, ({ scheduled }) => scheduled), line(GOODPUT, ({ good }) => good)]
+  const latency: Axis = { label: 'latency', unit: 'ms', scale: 'log' }
   return [
-    {
-      kind: 'lines',
-      title: 'Goodput',
-      x,
-      y: { label: 'a second', unit: 'rate' },
-      series: [
-        { arm: SCHEDULED.name, points: points.map(({ at, scheduled }) => [at, scheduled]) },
-        { arm: GOODPUT.name, points: points.map(({ at, good }) => [at, good]) },
-      ],
-    },
-    {
-      kind: 'lines',
-      title: 'p99 of answers 2xx and 3xx',
-      x,
-      y: { label: 'latency', unit: 'ms', scale: 'log' },
-      series: [{ arm: GOODPUT.name, points: points.map(point => [point.at, p99(point)]) }],
-    },
+    { kind: 'lines', title: 'Goodput', x, y: { label: 'a second', unit: 'rate' }, series: counts },
+    { kind: 'lines', title: 'p99 of answers 2xx and 3xx', x, y: latency, series: [line(GOODPUT, p99)] },
   ]
 }

@@ -1,8 +1,8 @@
 /** Latency by percentile, on HdrHistogram's axis of 1 / (1 - quantile), and as a table. Pure. */
 import type { Histogram } from '../load/histogram.ts'
 import { type AttackRun, offered } from './attack-words.ts'
-import { formatMs } from './format.ts'
-import type { LinesPlot, ScenarioArm, Table } from './result.ts'
+import { formatCount, formatMs } from './format.ts'
+import type { LinesPlot, ScenarioArm, ScenarioResult } from './result.ts'
 
 interface Distribution {
   readonly name: string
@@ -17,39 +17,33 @@ const POINTS_PER_DECADE = 8
 const ODDS = [2, 4, 10, 20, 100, 1000, 10_000]
 const percentOf = (odds: number): number => 100 - 100 / odds
 
-export interface Percentiles {
-  readonly arms: readonly ScenarioArm[]
-  readonly plot: LinesPlot
-  readonly table: Table
-}
-
-/** For one run, a line per kind of answer; for several, a line per rate. Undefined without answers. */
-export function percentilesOf(runs: readonly AttackRun[]): Percentiles | undefined {
+/** For one run, a line per kind of answer; for several, a line per rate. Empty without answers. */
+export function percentilesOf(runs: readonly AttackRun[]): Pick<ScenarioResult, 'arms' | 'plots' | 'tables'> {
   const all = (runs.length === 1 ? kindsOf(runs[0]!) : runs.map(rateOf)).filter(({ histogram }) => histogram.count > 0)
-  if (all.length === 0) return undefined
+  if (all.length === 0) return { arms: [], plots: [], tables: [] }
   const drawn = all.filter((_, at) => all.length <= MOST_LINES || isOneOf(at, all.length))
+  const title = 'Latency by percentile'
+  const plot: LinesPlot = {
+    kind: 'lines',
+    title,
+    x: { label: 'percentile', unit: 'percentile', scale: 'log' },
+    y: { label: 'latency', unit: 'ms', scale: 'log' },
+    series: drawn.map(({ name, histogram }) => ({ arm: name, points: pointsOf(histogram) })),
+  }
+  const columns = ['', ...ODDS.map(odds => `p${percentOf(odds)}`), 'max', 'answers']
+  const rows = all.map(({ name, histogram }) => ({
+    cells: [
+      name,
+      // A percentile with less than one answer beyond it is only the maximum.
+      ...ODDS.map(odds => formatMs(histogram.count < odds ? null : histogram.percentile(percentOf(odds)))),
+      formatMs(histogram.max),
+      formatCount(histogram.count),
+    ],
+  }))
   return {
     arms: drawn.map(({ name, what }, at) => ({ name, what, kind: KINDS[at] ?? 'also' })),
-    plot: {
-      kind: 'lines',
-      title: 'Latency by percentile',
-      x: { label: 'percentile', unit: 'percentile', scale: 'log' },
-      y: { label: 'latency', unit: 'ms', scale: 'log' },
-      series: drawn.map(({ name, histogram }) => ({ arm: name, points: pointsOf(histogram) })),
-    },
-    table: {
-      title: 'Latency by percentile',
-      columns: ['', ...ODDS.map(odds => `p${percentOf(odds)}`), 'max', 'answers'],
-      rows: all.map(({ name, histogram }) => ({
-        cells: [
-          name,
-          // A percentile with less than one answer beyond it is only the maximum.
-          ...ODDS.map(odds => formatMs(histogram.count < odds ? null : histogram.percentile(percentOf(odds)))),
-          formatMs(histogram.max),
-          histogram.count.toLocaleString('en-US'),
-        ],
-      })),
-    },
+    plots: [plot],
+    tables: [{ title, columns, rows }],
   }
 }
 

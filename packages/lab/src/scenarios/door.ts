@@ -1,4 +1,4 @@
-/** A cold service far above its capacity: alone, and behind HAProxy without a limit, with a guess, with agent checks. */
+/** A cold service far above its capacity: alone, and behind HAProxy without a limit, with a guess or agent checks. */
 import { type Context, type Scenario, scenario } from '../experiment/scenario.ts'
 import { calibrateSpin, spinVariable } from '../launch/machine.ts'
 import { Histogram } from '../load/histogram.ts'

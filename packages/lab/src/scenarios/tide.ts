@@ -15,7 +15,7 @@ const arms = [bare, logging, guarded]
 
 /** Steps after the first that the process cannot serve: they show the effect of overload. */
 const STEPS_BEYOND = 1
-/** With up to this number of phones, opening connections would take much of the CPU time, so these steps last longer. */
+/** With up to this number of phones, opening connections would take much of the CPU time, so these steps are longer. */
 const FEW = 100
 const FEW_TAKE_LONGER = 3
 /** Load before the measurement, so that V8 compiles the code. */
