@@ -75,12 +75,13 @@ export async function runScenario(scenario: Scenario<unknown>, options: RunOptio
   if (cores !== undefined) unpinSelf(allowed)
   progress.clear()
 
+  const script = scriptDigest(scenario.name)
   const conditions = {
     commandLine: options.commandLine,
     labVersion: options.labVersion,
     ...(commit === undefined ? {} : { commit }),
     ...machine,
-    ...scriptOf(scenario.name),
+    ...(script === undefined ? {} : { script }),
     ...(nodes.size === 0 ? {} : { appNode: appNodes(nodes, scenario.arms) }),
     pinning: cores ?? null,
     foreign: foreign ?? null,
@@ -136,18 +137,11 @@ export function saidOf(
   }
 }
 
-export interface Circumstances {
-  readonly form: Form
-  readonly incomplete: boolean
-  /** A sentence that says why speed-dependent figures may not be judged; undefined on a quiet machine. */
-  readonly disturbed: string | undefined
-}
-
-/** Turns expectations and figures into verdicts, and says when no verdict is possible. Pure. */
+/** `disturbed`: a sentence that says why figures of speed may not be judged; undefined on a quiet machine. Pure. */
 export function judge<Measured>(
   expects: readonly Expectation<Measured>[],
   measured: Measured,
-  { form, incomplete, disturbed }: Circumstances,
+  { form, incomplete, disturbed }: Pick<ScenarioResult, 'form' | 'incomplete'> & { disturbed: string | undefined },
 ): Verdict[] {
   return expects.map(({ name, judge: decide, needsQuiet = true }) => {
     const judgement = decide(measured)
@@ -159,20 +153,12 @@ export function judge<Measured>(
   })
 }
 
-/**
- * Lists each version once, with the names of its arms if there are several versions. A command that is no arm is
- * `bare`.
- */
+/** Lists each version once, with the names of its arms if there are several. A command that is no arm is `bare`. */
 export function appNodes(nodes: ReadonlyMap<string, string>, arms: Scenario<unknown>['arms']): readonly string[] {
   const versions = Map.groupBy(nodes, ([, version]) => version)
   if (versions.size < 2) return [...versions.keys()]
   const armOf = (command: string) => (arms.some(({ name }) => name === command) ? command : 'bare')
   return [...versions].map(([version, those]) => `${version} (${those.map(([name]) => armOf(name)).join(', ')})`)
-}
-
-const scriptOf = (name: string): { readonly script?: string } => {
-  const script = scriptDigest(name)
-  return script === undefined ? {} : { script }
 }
 
 /** An interrupted run may have too few figures to show; then the view says so. */

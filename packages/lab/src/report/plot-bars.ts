@@ -50,11 +50,7 @@ function standing(drawn: BarsPlot, arms: readonly Styled[], frame: Frame): Drawn
     })
     return made.join('') + text('tick strong', left + groupWidth / 2, bottom + 24, group.label, 'middle')
   })
-  const whose = legend(
-    names.map(name => armOf(name, arms)),
-    frame,
-    bottom + 56,
-  )
+  const whose = legend(names, arms, frame, bottom + 56)
   const inner = [
     grid(drawn.y, y, frame, right),
     ...(drawn.levels ?? []).map(level => levelLine(level, y, frame, right)),

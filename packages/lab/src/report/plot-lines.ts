@@ -34,7 +34,7 @@ const tickGap = 10
 export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): Drawn {
   const shown = drawn.series.filter(series => series.points.some(([, y]) => y !== null))
   const names = shown.map(series => series.arm)
-  const right = frame.width - (frame.narrow ? 18 : roomForNames(names))
+  const right = frame.width - (frame.narrow ? 18 : Math.max(60, ...names.map(nameWidth)) + 28)
   const points = shown.flatMap(series => series.points)
   const levels = drawn.levels ?? []
   const guided = drawn.guide?.points ?? []
@@ -48,11 +48,7 @@ export function lines(drawn: LinesPlot, arms: readonly Styled[], frame: Frame): 
   const labelled = ticks.height + 26
   const paths = shown.map(series => oneLine(series.points, armOf(series.arm, arms), x, y, drawn))
   const whose = frame.narrow
-    ? legend(
-        names.map(name => armOf(name, arms)),
-        frame,
-        labelled + 28,
-      )
+    ? legend(names, arms, frame, labelled + 28)
     : { inner: endNames(shown, arms, y, frame, right), height: labelled }
   const inner = [
     grid(drawn.y, y, frame, right),
@@ -137,5 +133,3 @@ function guideLine({ name, points }: Guide, x: Scale, y: Scale): string {
     text('tick over', x.to(lastX), y.to(lastY) - 12, name, 'end')
   )
 }
-
-const roomForNames = (names: readonly string[]): number => Math.max(60, ...names.map(nameWidth)) + 28

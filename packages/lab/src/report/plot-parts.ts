@@ -96,14 +96,20 @@ export function levelLine(level: Level, y: Scale, { left }: Frame, right: number
 }
 
 /** The legend: mark, colour and name of each arm, in as many rows as necessary. */
-export function legend(arms: readonly Styled[], { left: from, width }: Frame, top: number): Drawn {
+export function legend(
+  names: readonly string[],
+  arms: readonly Styled[],
+  { left: from, width }: Frame,
+  top: number,
+): Drawn {
   let [left, y] = [from, top]
-  const entries = arms.map(arm => {
-    const room = 34 + nameWidth(arm.name)
+  const entries = names.map(name => {
+    const arm = armOf(name, arms)
+    const room = 34 + nameWidth(name)
     if (left > from && left + room > width) [left, y] = [from, y + 22]
     const at = left
     left += room
-    return `<g class="${arm.className}">${mark(arm.style.mark, at + 8, y - 5)}</g>${text(`name ${arm.className}`, at + 20, y, arm.name)}`
+    return `<g class="${arm.className}">${mark(arm.style.mark, at + 8, y - 5)}</g>${text(`name ${arm.className}`, at + 20, y, name)}`
   })
   return { inner: entries.join(''), height: y }
 }

@@ -21,7 +21,7 @@ const MOST_LINES = 3
 export function scenarioText(result: ScenarioResult, options: TextOptions = {}): string {
   const { width = 80, paint = (_, text) => text } = options
   const parts = result.tables.map(table => tableText(table, width))
-  for (const { title, text } of result.printouts ?? []) parts.push(`${title}\n${indented(text)}`)
+  for (const { title, text } of result.printouts ?? []) parts.push(`${title}\n${text.trimEnd().replace(/^/gm, '  ')}`)
   if (result.verdicts.length > 0) {
     parts.push(['Expected:', ...result.verdicts.flatMap(verdict => expected(verdict, width, paint))].join('\n'))
   }
@@ -70,8 +70,4 @@ function strip(standings: readonly Standing[], width: number, paint: Paint): str
       return inOneLine ? `${line}  ${figures}` : `${line.trimEnd()}\n${' '.repeat(arm! + 4)}${figures}`
     })
     .join('\n')
-}
-
-function indented(text: string): string {
-  return text.trimEnd().replace(/^/gm, '  ')
 }
