@@ -5,8 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { MeltMeasured, Row } from '../../src/melt/measured.ts'
 import { aheadAt, type Board, findingOf, overviewsOf } from '../../src/scenarios/overload/board.ts'
-import { againstP99 } from '../../src/scenarios/overload/board-plots.ts'
-import { overloadView } from '../../src/scenarios/overload/view.ts'
+import { againstP99, overloadView } from '../../src/scenarios/overload/view.ts'
 import { ARMS, WORKLOADS } from '../../src/scenarios/overload/workloads.ts'
 
 const row = (arm: string, multiple: number, ofCapacity: number, p99: number | null, shed = 0): Row => ({

@@ -1,7 +1,6 @@
 /** The arms of the scoreboard: the app alone, each rival, HAProxy with two kinds of `maxconn`, and meltproof. */
 import { appFile } from '../../experiment/app-file.ts'
 import type { Arm } from '../../melt/arms.ts'
-import { UserError } from '../../user-error.ts'
 import { needHaproxy, startHaproxy } from '../fleet-haproxy.ts'
 import type { Ports } from '../fleet-instance.ts'
 import { ARMS, type ArmName } from './workloads.ts'
@@ -11,16 +10,11 @@ const SERVER_LINES: Partial<Record<ArmName, string>> = { 'haproxy-guessed': 'max
 
 /** The arms that can run on this machine: those behind HAProxy need it installed. */
 export function armsHere(): readonly ArmName[] {
-  return ARMS.filter(arm => SERVER_LINES[arm] === undefined || hasHaproxy())
-}
-
-function hasHaproxy(): boolean {
   try {
     needHaproxy()
-    return true
-  } catch (error) {
-    if (error instanceof UserError) return false
-    throw error
+    return ARMS
+  } catch {
+    return ARMS.filter(arm => SERVER_LINES[arm] === undefined)
   }
 }
 

@@ -1,13 +1,12 @@
-/** The results of a workload of the scoreboard: melt's figures, the ideal, and the share a second route kept. Pure. */
+/** A workload of the scoreboard: melt's figures, the ideal, the share a second route kept, and the pictures. Pure. */
 import type { MeltMeasured, Row } from '../../melt/measured.ts'
 import { standings } from '../../melt/standings.ts'
 import { isUnderLoad, rowsOf } from '../../melt/summary.ts'
-import { armColumn, meltView } from '../../melt/view.ts'
+import { ABOVE_IDEAL, armColumn, linesOver, meltView } from '../../melt/view.ts'
 import { formatMs, formatMultiple, formatPercent, formatRate } from '../../report/format.ts'
-import type { ScenarioArm, Table, View } from '../../report/result.ts'
+import type { LinesPlot, PointsPlot, ScenarioArm, Table, View } from '../../report/result.ts'
 import { tableOf } from '../../report/tables.ts'
 import { type Board, findingOf, keptAt, loadsOf, overviewsOf, shedShare, shownLoads } from './board.ts'
-import { againstP99, keptPlot } from './board-plots.ts'
 import { idealShare } from './ideal.ts'
 import type { Mode, Workload } from './workloads.ts'
 
@@ -95,6 +94,41 @@ function besideTable(rows: readonly Row[]): Table {
     ['kept', row => formatPercent(row.goodput / row.offered)],
     ['p99', row => formatMs(row.admittedMs.p99)],
   ])
+}
+
+/** A panel for each load that the page shows. */
+export function againstP99(board: Board): PointsPlot {
+  return {
+    kind: 'points',
+    title: 'Goodput against p99',
+    note: `Better is up and to the left. An arm in the shaded corner is ahead of meltproof. ${ABOVE_IDEAL}`,
+    x: { label: 'p99 of admitted requests (log)', unit: 'ms', scale: 'log' },
+    y: { label: 'kept', unit: 'percent' },
+    panels: shownLoads(board).map(load => ({
+      label: `at ${formatMultiple(load)}`,
+      ideal: { value: 100 * board.best(load), name: 'ideal' },
+      points: board.rows
+        .filter(row => row.multiple === load)
+        .map(row => ({ arm: row.arm, x: row.admittedMs.p99, y: 100 * board.kept(row) })),
+    })),
+  }
+}
+
+/** The share that is still served at each load, on a logarithmic axis, with the curve that no server can beat. */
+function keptPlot(board: Board): LinesPlot {
+  const loads = loadsOf(board)
+  return {
+    kind: 'lines',
+    title: 'Answers within 1 s, share of what can be had',
+    note: ABOVE_IDEAL,
+    x: { label: 'offered load, multiples of the capacity', unit: 'multiple', scale: 'log', ticks: loads },
+    y: { label: 'kept', unit: 'percent' },
+    series: linesOver(board.rows, row => 100 * board.kept(row)),
+    guide: {
+      name: 'ideal for the measured cost of a shed',
+      points: loads.map(load => [load, 100 * board.best(load)]),
+    },
+  }
 }
 
 /** The figures without single seconds, which are only for examining a run. */
