@@ -7,23 +7,13 @@ import { asked, type AttackRun, failures, judgedText, offered, sign } from './at
 import { formatMs, formatPercent, formatRate } from './format.ts'
 import { type Row, rowsText } from './rows.ts'
 
-export const STEP_COLUMNS: readonly string[] = [
-  'rate',
-  'answered',
-  'goodput',
-  'of due',
-  'p50',
-  'p99',
-  'max',
-  'shed',
-  'errors',
-]
+export const STEP_COLUMNS = ['rate', 'answered', 'goodput', 'of due', 'p50', 'p99', 'max', 'shed', 'errors'] as const
 
 export function stepsReport(runs: readonly AttackRun[], steps: number, colour: boolean): string {
   const [first] = runs
   if (first === undefined) return 'No step was begun.\n'
   const { plan } = first
-  const lines = [STEP_COLUMNS, ...runs.map(stepCells)]
+  const lines: (readonly string[])[] = [STEP_COLUMNS, ...runs.map(stepCells)]
   const widths = STEP_COLUMNS.map((_, at) => Math.max(...lines.map(cells => cells[at]!.length)))
   const table = lines.map(cells => cells.map((cell, at) => cell.padStart(widths[at]!)).join('  '))
   const each = `each rate for ${formatDuration(planMs(plan))}, goodput within ${formatDuration(plan.sloMs)}`

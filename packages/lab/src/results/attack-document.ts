@@ -12,9 +12,6 @@ import type { Origin } from './origin.ts'
 /** Increased when a reader of the older form would misread the newer. */
 export const ATTACK_VERSION = 1
 
-/** Latencies as measured, and without the generator's own delay. */
-export type KindHistograms = Readonly<Record<'measured' | 'clean', HistogramData>>
-
 export interface RequestDocument {
   readonly url: string
   readonly method: string
@@ -77,7 +74,10 @@ export interface AttackDocument extends Origin, Pick<LoadOutcome, Same> {
   readonly shedLatencyMs: Figures
   readonly otherLatencyMs: Figures
   readonly sendLagMs: Figures
-  readonly histograms: ByKind<KindHistograms> & { readonly sendLag: HistogramData }
+  /** Latencies as measured, and without the generator's own delay. */
+  readonly histograms: ByKind<Readonly<Record<'measured' | 'clean', HistogramData>>> & {
+    readonly sendLag: HistogramData
+  }
   readonly seconds: readonly SecondDocument[]
   /** Empty with one target, or with too many for separate figures. */
   readonly targets: readonly TargetDocument[]

@@ -52,16 +52,11 @@ export function checkAttack(value: unknown, name: string): AttackDocument {
       `${name} has format version ${JSON.stringify(version) ?? 'none'}, but this meltlab reads version ${ATTACK_VERSION}; read it with the meltlab that wrote it, or repeat the run`,
     )
   }
-  const fault = faultOf(value)
-  if (fault !== undefined) throw damaged(name, fault)
   const document = value as AttackDocument
-  const broken = brokenBooks(document)
-  if (broken !== undefined) throw damaged(name, broken)
-  return document
+  const fault = faultOf(document) ?? brokenBooks(document)
+  if (fault === undefined) return document
+  throw new UserError(`${name} is damaged: ${fault}; use the file as meltlab attack --json wrote it, or repeat the run`)
 }
-
-const damaged = (name: string, what: string): UserError =>
-  new UserError(`${name} is damaged: ${what}; use the file as meltlab attack --json wrote it, or repeat the run`)
 
 /** Finds errors that a schema cannot: sums that do not match, invalid histograms, dates or addresses. */
 function brokenBooks(document: AttackDocument): string | undefined {

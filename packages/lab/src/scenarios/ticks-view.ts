@@ -99,12 +99,10 @@ function plot({ runs, goMissing }: TicksMeasured, condition: string): LinesPlot 
       ticks: [...new Set(those.map(run => run.rate))],
     },
     y: { label: 'off by', unit: 'ms', scale: 'log' },
-    series: arms
-      .map(({ name }) => ({
-        arm: name,
-        points: those.filter(run => run.arm === name).map(run => [run.rate, run.lateP99Ms] as const),
-      }))
-      .filter(({ points }) => points.length > 0),
+    series: [...Map.groupBy(those, run => run.arm)].map(([arm, own]) => ({
+      arm,
+      points: own.map(run => [run.rate, run.lateP99Ms] as const),
+    })),
   }
 }
 
