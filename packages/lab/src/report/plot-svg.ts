@@ -41,10 +41,8 @@ export function pictureSvg(drawn: Plot, arms: readonly ScenarioArm[], headline: 
 }
 
 export function emptySvg(words: string): string {
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDE.width} 80" width="${WIDE.width}" height="80" role="img"><title>${escapeText(words)}</title>` +
-    `<text x="28" y="46" font-family="system-ui,sans-serif" font-size="20">${escapeText(words)}</text></svg>\n`
-  )
+  const inner = `<text x="28" y="46" font-family="system-ui,sans-serif" font-size="20">${escapeText(words)}</text>`
+  return svg(words, inner, [WIDE.width, 80], ` width="${WIDE.width}" height="80"`)
 }
 
 function svg(title: string, inner: string, [width, height]: readonly [number, number], attributes: string): string {

@@ -108,12 +108,6 @@ export interface PointsPlot extends AnyPlot {
 
 export type Plot = LinesPlot | BarsPlot | PanelsPlot | PointsPlot
 
-/** The output of a tool, unchanged. */
-export interface Printout {
-  readonly title: string
-  readonly text: string
-}
-
 /** The verdict on an arm, for a quick look. */
 export interface Standing {
   readonly arm: string
@@ -137,7 +131,8 @@ export interface View {
   readonly tables: readonly Table[]
   /** The first plot is also written as a separate picture. */
   readonly plots: readonly Plot[]
-  readonly printouts?: readonly Printout[]
+  /** Outputs of a tool, unchanged. */
+  readonly printouts?: readonly { readonly title: string; readonly text: string }[]
   /** Its rows in the tables at the top of a page about several results; those with the same title are merged. */
   readonly overviews?: readonly Table[]
 }

@@ -210,17 +210,13 @@ function standings({ open, limitMs }: TimeoutsMeasured): readonly Standing[] {
 
 function plots(measured: TimeoutsMeasured): Plot[] {
   const { closed, open, limitMs } = measured
-  const labels = [...new Set(closed.map(closedLabel))]
   const closedPlot = groupedBars(
     {
       title: 'Closed loop: transactions a second',
       note: 'Each user waits for the answer before the next request, so a backend that holds users also reduces the load.',
     },
     { label: 'answers 2xx a second', unit: 'rate' },
-    labels.map(label => {
-      const runs = closed.filter(run => closedLabel(run) === label)
-      return [label, runs.map(run => [run.arm, run.okPerSecond])]
-    }),
+    [...Map.groupBy(closed, closedLabel)].map(([label, runs]) => [label, runs.map(run => [run.arm, run.okPerSecond])]),
   )
   const closedPlots = closed.length === 0 ? [] : [closedPlot]
   if (open.length === 0) return closedPlots

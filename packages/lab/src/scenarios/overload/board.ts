@@ -34,7 +34,7 @@ export function shownLoads(board: Board): number[] {
   return worst.length > 0 ? worst : loads.slice(-1)
 }
 
-export const rowAt = ({ rows }: Board, load: number, arm: string): Row | undefined =>
+const rowAt = ({ rows }: Board, load: number, arm: string): Row | undefined =>
   rows.find(row => row.arm === arm && row.multiple === load)
 
 export function keptAt(board: Board, load: number, arm: string): string {
@@ -70,6 +70,8 @@ export function overviewsOf(board: Board): readonly Table[] {
       cells: [board.what, formatMultiple(load), ...ARMS.map(arm => of(load, arm)), ...ends(load)],
     }))
   const cellOf = (row: Row | undefined, of: (row: Row) => string): string => (row === undefined ? DASH : of(row))
+  const belowOf = (arm: string): Row | undefined => board.below.find(row => row.arm === arm)
+  const below = cellOf(board.below[0], row => formatMultiple(row.multiple))
   const underLoad = board.underLoad ? 'yes' : DASH
   const columns = ['workload', 'load', ...ARMS]
   return [
@@ -94,20 +96,7 @@ export function overviewsOf(board: Board): readonly Table[] {
       title: 'Shed below the capacity',
       note: 'Share of the requests that got a 503 at the highest measured load at which nothing should be shed.',
       columns,
-      rows: [
-        {
-          cells: [
-            board.what,
-            cellOf(board.below[0], row => formatMultiple(row.multiple)),
-            ...ARMS.map(arm =>
-              cellOf(
-                board.below.find(row => row.arm === arm),
-                shedShare,
-              ),
-            ),
-          ],
-        },
-      ],
+      rows: [{ cells: [board.what, below, ...ARMS.map(arm => cellOf(belowOf(arm), shedShare))] }],
     },
     {
       title: 'Above and to the left of meltproof',
