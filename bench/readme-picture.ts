@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { stylesOf } from '../packages/lab/src/report/palette.ts'
+import { stylesOf } from '../packages/lab/src/report/plot-parts.ts'
 import type { ScenarioResult } from '../packages/lab/src/report/result.ts'
 
 const RESULT = join(import.meta.dirname, 'results/experiments/burst.json')

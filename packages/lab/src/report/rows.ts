@@ -1,5 +1,5 @@
 /** Named rows of text that fit a terminal. Pure. */
-import { wrapWords } from './wrap-words.ts'
+import { packed, wrapWords } from './wrap-words.ts'
 
 const COLUMNS = 80
 
@@ -10,18 +10,8 @@ export function rowsText(rows: readonly Row[]): string {
   const width = Math.max(...rows.map(([name]) => name.length)) + 2
   const lines = rows.flatMap(([name, content]) => {
     const room = COLUMNS - width
-    const texts = typeof content === 'string' ? wrapWords(content, room) : listLines(content, room)
+    const texts = typeof content === 'string' ? wrapWords(content, room) : packed(content, '  ', room)
     return texts.map((text, at) => (at === 0 ? name : '').padEnd(width) + text)
   })
   return `${lines.map(line => line.trimEnd()).join('\n')}\n`
-}
-
-function listLines(items: readonly string[], room: number): string[] {
-  const lines: string[] = []
-  for (const item of items) {
-    const last = lines.at(-1)
-    if (last !== undefined && last.length + 2 + item.length <= room) lines[lines.length - 1] = `${last}  ${item}`
-    else lines.push(item)
-  }
-  return lines
 }

@@ -6,12 +6,7 @@ import type { Standing, View } from './result.ts'
 export const meltedBelow = 0.5
 const heldFrom = 0.9
 
-interface Kept {
-  readonly goodput: number
-  readonly offered: number
-  /** Goodput divided by the capacity. */
-  readonly ofCapacity: number
-}
+type Kept = Readonly<Record<'goodput' | 'offered' | 'ofCapacity', number>>
 
 /** The share of the possible goodput: of everything offered, or of the capacity if more was offered. */
 export const keptOf = ({ goodput, offered, ofCapacity }: Kept): number =>

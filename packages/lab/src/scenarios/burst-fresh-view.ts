@@ -40,8 +40,7 @@ type Runs = readonly BurstRun[]
 
 const runOf = (runs: Runs, arm: string): BurstRun | undefined => runs.find(run => run.arm === arm)
 const perSecond = (count: number): number => count / STEP_S
-const total = ({ steps }: BurstRun, of: 'ok' | 'shed' | 'started'): number =>
-  steps.reduce((sum, step) => sum + step[of], 0)
+const totalOk = ({ steps }: BurstRun): number => steps.reduce((sum, step) => sum + step.ok, 0)
 
 /** The most good answers in a step of any arm: the app's capacity. */
 const most = (runs: Runs): number => Math.max(0, ...runs.flatMap(({ steps }) => steps.map(step => step.good)))
@@ -82,7 +81,7 @@ export const burstPublished: readonly Published<BurstRun[]>[] = [
     ours(runs) {
       const [bare, toobusy, ours] = ['bare', 'toobusy-js', 'protected'].map(arm => runOf(runs, arm))
       if (bare === undefined || toobusy === undefined || ours === undefined) return undefined
-      const share = (run: BurstRun): string => formatPercent(total(run, 'ok') / Math.max(1, total(bare, 'ok')))
+      const share = (run: BurstRun): string => formatPercent(totalOk(run) / Math.max(1, totalOk(bare)))
       return `${share(toobusy)} of it, and ${share(ours)} with meltproof, including answers that came too late`
     },
   },

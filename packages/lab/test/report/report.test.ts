@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scenarioHtml } from '../../src/report/html.ts'
 import { markdownIndex, markdownPage, markdownPageOf } from '../../src/report/markdown-page.ts'
-import { stylesOf } from '../../src/report/palette.ts'
 import {
   bottomScale,
   keepApart,
@@ -13,6 +12,7 @@ import {
   ticksUpTo,
   withoutTouching,
 } from '../../src/report/plot-frame.ts'
+import { stylesOf } from '../../src/report/plot-parts.ts'
 import { pictureSvg, plotSvg } from '../../src/report/plot-svg.ts'
 import type { LinesPlot } from '../../src/report/result.ts'
 import { scenarioText } from '../../src/report/text.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runLoad } from '../../src/load/run.ts'
 import { attackDocument, attackJson } from '../../src/results/attack-document.ts'
-import { faultOf } from '../../src/results/schema-check.ts'
+import { faultOf } from '../../src/results/read-attack.ts'
 import { httpServer, planFor } from '../load/servers.ts'
 import { madeAttack, origin } from './made-attack.ts'
 
