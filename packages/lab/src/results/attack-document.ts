@@ -19,10 +19,10 @@ export interface RequestDocument {
   readonly body: { readonly bytes: number; readonly sha256: string } | null
 }
 
-type Load = Pick<
-  LoadPlan,
-  'arrival' | 'journey' | 'connections' | 'timeoutMs' | 'connectTimeoutMs' | 'sloMs' | 'threads' | 'http2'
->
+/** Members that are equal in a plan and in its document. */
+const TIMES = ['timeoutMs', 'connectTimeoutMs', 'sloMs'] as const
+const LOAD = ['arrival', 'connections', ...TIMES, 'threads', 'http2', 'journey'] as const
+type Load = Pick<LoadPlan, (typeof LOAD)[number]>
 
 /** The plan without secrets: the values of credential headers are hidden, and the body is a digest. */
 export interface PlanDocument extends Omit<RequestDocument, 'url'>, Load {
@@ -85,8 +85,9 @@ export interface AttackDocument extends Origin, Pick<LoadOutcome, Same> {
   readonly expectations: readonly Judged[]
 }
 
+/** Leaves out what is undefined. */
 const pick = <T, Name extends keyof T>(from: T, names: readonly Name[]): Pick<T, Name> =>
-  Object.fromEntries(names.map(name => [name, from[name]])) as Pick<T, Name>
+  Object.fromEntries(names.map(name => [name, from[name]]).filter(([, value]) => value !== undefined)) as Pick<T, Name>
 
 export function attackDocument(
   plan: LoadPlan,
@@ -174,7 +175,7 @@ const journeysOf = ({ duration, durationMs: _, ...counts }: JourneysDocument): J
 export function planOfDocument({ url, plan }: AttackDocument): LoadPlan {
   const { method, headers, others } = plan
   const body = undefined
-  return { url, method, headers, body, others: others.map(each => ({ ...each, body })), ...loadOf(plan) }
+  return { url, method, headers, body, others: others.map(each => ({ ...each, body })), ...pick(plan, LOAD) }
 }
 
 /** One line per member, and one per second of the series; expanded histograms would take a line per number. */
@@ -199,15 +200,8 @@ function planDocument(plan: LoadPlan): PlanDocument {
     templated: hasFields(plan),
     // Certificates and keys are secret.
     insecure: plan.tls?.insecure === true,
-    ...loadOf(plan),
+    ...pick(plan, LOAD),
   }
-}
-
-/** The parts that are equal in a plan and in its document. */
-function loadOf(plan: Load): Load {
-  const { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads, http2, journey } = plan
-  const load = { arrival, connections, timeoutMs, connectTimeoutMs, sloMs, threads }
-  return { ...load, ...(http2 === undefined ? {} : { http2 }), ...(journey === undefined ? {} : { journey }) }
 }
 
 function requestDocument({ url, method, headers, body }: LoadTarget): RequestDocument {

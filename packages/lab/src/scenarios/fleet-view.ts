@@ -1,7 +1,7 @@
 /** The view of the fleet scenario. Pure. */
 import { whyNoVerdict } from '../melt/no-verdict.ts'
 import { formatCount, formatMs, formatPercent, formatRate } from '../report/format.ts'
-import type { PanelsPlot, ScenarioArm, View } from '../report/result.ts'
+import type { PanelLine, PanelsPlot, ScenarioArm, View } from '../report/result.ts'
 import { NOTHING_MEASURED, standingOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
 import { seconds } from './fleet-expects.ts'
@@ -132,8 +132,6 @@ function sharesOf(course: readonly FleetSecond[]): string {
 
 function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
   const first = runs[0]!.steady.seconds.length
-  const course = (run: FleetRun, of: (second: FleetSecond) => number): readonly (readonly [number, number])[] =>
-    [...run.steady.seconds, ...run.change.seconds].map((second, at) => [at, of(second)])
   const to =
     (n: number) =>
     ({ sent, due }: FleetSecond): number =>
@@ -144,24 +142,24 @@ function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
     x: { label: 'time', unit: 's' },
     y: { label: 'a second', unit: 'count' },
     mark: { at: first + changesAt, name: 'one more becomes slow' },
-    panels: runs.map(run => ({
-      arm: run.arm,
-      says: `${formatPercent(kept(run.steady))} good, then ${formatPercent(kept(run.change))}`,
-      lines: [
-        { name: 'due', style: 'area', points: course(run, ({ due }) => due) },
-        { name: 'answered in time', style: 'arm', points: course(run, ({ good }) => good) },
-        ...FAST.map(n => ({
-          name: 'to a fast one',
-          style: 'solid' as const,
-          points: course(run, to(n)),
-        })),
-        {
-          name: 'to the one that becomes slow',
-          style: 'dashed',
-          points: course(run, to(BECOMES_SLOW)),
-        },
-        { name: 'to the slow one', style: 'dotted', points: course(run, to(SLOW)) },
-      ],
-    })),
+    panels: runs.map(({ arm, steady, change }) => {
+      const seconds = [...steady.seconds, ...change.seconds]
+      const line = (name: string, style: PanelLine['style'], of: (second: FleetSecond) => number): PanelLine => ({
+        name,
+        style,
+        points: seconds.map((second, at) => [at, of(second)]),
+      })
+      return {
+        arm,
+        says: `${formatPercent(kept(steady))} good, then ${formatPercent(kept(change))}`,
+        lines: [
+          line('due', 'area', ({ due }) => due),
+          line('answered in time', 'arm', ({ good }) => good),
+          ...FAST.map(n => line('to a fast one', 'solid', to(n))),
+          line('to the one that becomes slow', 'dashed', to(BECOMES_SLOW)),
+          line('to the slow one', 'dotted', to(SLOW)),
+        ],
+      }
+    }),
   }
 }
