@@ -4,13 +4,12 @@ import { performance } from 'node:perf_hooks'
 import { runLoad } from '../load/run.ts'
 import { type App, launch } from '../launch/command.ts'
 import { freePort } from '../launch/free-port.ts'
-import { type Cores, pinned } from '../launch/core-pinning.ts'
+import { pinned } from '../launch/core-pinning.ts'
 import { liveLine, type Progress } from '../progress.ts'
 import { quote, waitUntilListening } from '../launch/wait-until-listening.ts'
 import { joinNodeOptions } from '../launch/node-options.ts'
 import { whyUnanswered } from '../report/attack-words.ts'
 import { formatRate } from '../report/format.ts'
-import type { Form } from '../report/result.ts'
 import { UserError } from '../user-error.ts'
 import { every } from '../processes/every.ts'
 import { nodeVersionOf } from '../processes/node-version.ts'
@@ -19,13 +18,10 @@ import { appFile } from './app-file.ts'
 import { planOf } from '../load/load-request.ts'
 import type { Context, RunningApp, Sampling } from './scenario.ts'
 
-export interface ContextParts {
-  readonly form: Form
-  readonly signal: AbortSignal
+export interface ContextParts
+  extends Pick<Context, 'form' | 'signal' | 'cores'>,
+    Partial<Pick<Context, 'checkpoint' | 'disturbance'>> {
   readonly progress: Progress
-  readonly cores: Cores | undefined
-  readonly checkpoint?: () => void
-  readonly disturbance?: () => string | undefined
 }
 
 export interface ManagedContext {
@@ -63,7 +59,7 @@ export function makeContext(parts: ContextParts): ManagedContext {
     checkpoint,
     cleanUp: action => void undo.push(action),
     sleep: async ms => void (await sleep(ms, undefined, { signal })),
-    sample: (everyMs, read) => startSampling(everyMs, read),
+    sample: startSampling,
 
     async start(spec) {
       signal.throwIfAborted()

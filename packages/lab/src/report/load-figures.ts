@@ -7,32 +7,23 @@ export type LatencyFigures = Readonly<
   Record<'min' | 'mean' | 'p50' | 'p90' | 'p95' | 'p99' | 'p999' | 'max', number | null>
 >
 
-export interface LoadFigures {
-  /** `durationMs`: how long requests were scheduled. `elapsedMs`: time until the last answer. */
+type Same = 'elapsedMs' | 'scheduled' | 'sent' | 'unsent' | 'answered' | 'good' | 'bytesRead'
+
+export interface LoadFigures extends Pick<LoadOutcome, Same> {
+  /** How long requests were scheduled. */
   readonly durationMs: number
-  readonly elapsedMs: number
-  readonly scheduled: number
-  readonly sent: number
-  readonly unsent: number
-  readonly answered: Readonly<Record<string, number>>
   readonly failed: Readonly<Record<string, number>>
   readonly ok: number
-  /** Answers with 2xx or 3xx within the SLO. */
-  readonly good: number
   /** Latency of 2xx and 3xx answers, ms. */
   readonly okMs: LatencyFigures
   /** Latency of all answers, of any status, ms. */
   readonly allMs: LatencyFigures
-  readonly bytesRead: number
   /** By the second in which requests were scheduled. */
   readonly seconds: readonly SecondFigures[]
 }
 
-export interface SecondFigures {
-  readonly second: number
-  readonly scheduled: number
+export interface SecondFigures extends Pick<LoadSecond, 'second' | 'scheduled' | 'good'> {
   readonly ok: number
-  readonly good: number
   readonly p99Ms: number | null
 }
 
