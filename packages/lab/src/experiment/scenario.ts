@@ -9,16 +9,11 @@ import type { Watch } from '../processes/watch-usage.ts'
 import type { Cores } from '../launch/core-pinning.ts'
 import type { LoadRequest } from '../load/load-request.ts'
 
-export interface Judgement {
-  readonly pass: boolean
-  readonly measured: string
-}
-
 export interface Expectation<Measured> {
   /** A sentence that is true or false. */
   readonly name: string
   /** Undefined if the figures it needs were not measured. */
-  readonly judge: (measured: Measured) => Judgement | undefined
+  readonly judge: (measured: Measured) => { readonly pass: boolean; readonly measured: string } | undefined
   /** False for facts that also hold on a busy machine and in the brief form. @default true */
   readonly needsQuiet?: boolean
 }
@@ -54,15 +49,13 @@ export interface Scenario<Measured> {
 /** Hides the type of the figures, which only the scenario itself needs. */
 export const scenario = <Measured>(made: Scenario<Measured>): Scenario<unknown> => made as unknown as Scenario<unknown>
 
-/** The core of a process: `server` for the measured process, `dependency` for its dependencies. */
-export type Core = 'server' | 'dependency' | 'lab'
-
 export interface AppSpec {
   /** Used in messages. */
   readonly name: string
   /** A file of packages/lab/apps, started with this Node; or a whole command line. */
   readonly run: string | readonly string[]
-  readonly core: Core
+  /** `server` for the measured process, `dependency` for its dependencies. */
+  readonly core: keyof Cores
   /** Added to the lab's own environment; PORT is a free port by default. */
   readonly env?: Readonly<Record<string, string>>
   /** Node options such as `--import file`, put into NODE_OPTIONS. */
