@@ -32,13 +32,11 @@ export interface RunPart {
   readonly why: readonly string[]
 }
 
-export interface ScenarioEnd {
-  readonly result: ScenarioResult
-  /** Why the run ended early: an error, or the reason of the aborted signal. */
-  readonly failure: unknown
-}
-
-export async function runScenario(scenario: Scenario<unknown>, options: RunOptions): Promise<ScenarioEnd> {
+/** `failure`: why the run ended early: an error, or the reason of the aborted signal. */
+export async function runScenario(
+  scenario: Scenario<unknown>,
+  options: RunOptions,
+): Promise<{ readonly result: ScenarioResult; readonly failure: unknown }> {
   const { form, progress, signal } = options
   const missing = missingPackages(scenario.needs ?? [])
   if (missing.length > 0) {

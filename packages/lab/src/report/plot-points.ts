@@ -1,12 +1,10 @@
 /** Points of two figures as SVG text: a panel for each load, side by side, or stacked in a narrow frame. Pure. */
 import { besidePoints } from './beside-points.ts'
 import { escapeText } from './escape.ts'
-import { type Scale, scaleOf, withoutTouching } from './plot-frame.ts'
+import { scaleOf, withoutTouching } from './plot-frame.ts'
 import { armOf, type Drawn, type Frame, grid, levelLine, mark, nameWidth, px, type Styled, text } from './plot-parts.ts'
 import type { PointsPlot } from './result.ts'
 import { formatUnit } from './units.ts'
-
-type Panel = PointsPlot['panels'][number]
 
 /** Room right of the axis for points without a value, px. */
 const ROOM_FOR_NONE = 70
@@ -15,46 +13,36 @@ const BETWEEN = 92
 const TICK_GAP = 62
 
 export function points(drawn: PointsPlot, arms: readonly Styled[], frame: Frame): Drawn {
-  const all = drawn.panels.flatMap(panel => panel.points)
-  const y = scaleOf(
-    drawn.y,
-    [...all.map(point => point.y), ...drawn.panels.map(({ ideal }) => ideal.value)],
-    frame.bottom,
-    frame.top,
-  )
-  const xs = all.flatMap(point => (point.x === null ? [] : [point.x]))
-  // Half of the lowest value is included, so that each point has a corner to its left.
-  const values = [Math.min(...xs, Number.MAX_VALUE) / 2, ...xs].filter(() => xs.length > 0)
   const beside = frame.narrow ? 1 : drawn.panels.length
   const width = (frame.width - 28 - frame.left - BETWEEN * (beside - 1)) / Math.max(1, beside)
   const height = frame.bottom + 68
   const panels = drawn.panels.map((panel, at) => {
     const left = frame.left + (frame.narrow ? 0 : at * (width + BETWEEN))
     const place = { ...frame, left, margin: left - frame.left + frame.margin }
-    const inner = onePanel(panel, drawn, arms, { frame: place, right: left + width, values, y })
+    const inner = onePanel(panel, drawn, arms, place, left + width)
     return frame.narrow && at > 0 ? `<g transform="translate(0 ${at * height})">${inner}</g>` : inner
   })
   return { inner: panels.join(''), height: height * (frame.narrow ? Math.max(1, drawn.panels.length) : 1) }
 }
 
-interface PanelPlace {
-  readonly frame: Frame
-  readonly right: number
-  /** The values and the scale of all panels, because they have the same axes. */
-  readonly values: readonly number[]
-  readonly y: Scale
-}
-
+/** The values of all panels set the scales, because they have the same axes. */
 function onePanel(
-  { label, ideal, points: all }: Panel,
+  { label, ideal, points: own }: PointsPlot['panels'][number],
   drawn: PointsPlot,
   arms: readonly Styled[],
-  { frame, right, values, y }: PanelPlace,
+  frame: Frame,
+  right: number,
 ): string {
-  const hasNone = all.some(point => point.x === null)
+  const all = drawn.panels.flatMap(panel => panel.points)
+  const ys = [...all.map(point => point.y), ...drawn.panels.map(panel => panel.ideal.value)]
+  const y = scaleOf(drawn.y, ys, frame.bottom, frame.top)
+  const xs = all.flatMap(point => (point.x === null ? [] : [point.x]))
+  // Half of the lowest value is included, so that each point has a corner to its left.
+  const values = [Math.min(...xs, Number.MAX_VALUE) / 2, ...xs].filter(() => xs.length > 0)
+  const hasNone = own.some(point => point.x === null)
   const x = scaleOf(drawn.x, values, frame.left, right - (hasNone ? ROOM_FOR_NONE : 0))
   // The protected arm is named first, so that its name is beside its point.
-  const placed = all
+  const placed = own
     .map(point => ({ ...point, arm: armOf(point.arm, arms), cx: point.x === null ? right - 20 : x.to(point.x) }))
     .map(point => ({ ...point, cy: y.to(point.y) }))
     .toSorted((a, b) => Number(b.arm.kind === 'protected') - Number(a.arm.kind === 'protected'))

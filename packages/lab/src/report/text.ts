@@ -7,19 +7,15 @@ import { wrapWords } from './wrap-words.ts'
 /** Colours text for a terminal; for other output it returns the text unchanged. */
 export type Paint = (style: 'bold' | 'dim' | 'green' | 'yellow' | 'red', text: string) => string
 
-export interface TextOptions {
-  /** Columns. @default 80 */
-  readonly width?: number
-  /** @default no colours */
-  readonly paint?: Paint
-}
-
 const TONES = { good: 'green', fair: 'yellow', bad: 'red', none: 'dim' } as const
 /** The terminal shows at most this many lines of the first reason; the report has all reasons. */
 const MOST_LINES = 3
 
-export function scenarioText(result: ScenarioResult, options: TextOptions = {}): string {
-  const { width = 80, paint = (_, text) => text } = options
+/** `width` in columns. */
+export function scenarioText(
+  result: ScenarioResult,
+  { width = 80, paint = (_, text) => text }: { readonly width?: number; readonly paint?: Paint } = {},
+): string {
   const parts = result.tables.map(table => tableText(table, width))
   for (const { title, text } of result.printouts ?? []) parts.push(`${title}\n${text.trimEnd().replace(/^/gm, '  ')}`)
   if (result.verdicts.length > 0) {
