@@ -86,8 +86,9 @@ export async function runScenario(
   }
   const disturbed = disturbance(conditions)
   const incomplete = failure !== undefined
+  const [firstLine] = (failure instanceof Error ? failure.message : String(failure)).split('\n')
   const why = [
-    ...(incomplete ? [`the run ended early: ${firstLine(failure)}`] : []),
+    ...(incomplete ? [`the run ended early: ${firstLine}`] : []),
     ...(cores === undefined
       ? ['what was measured and the lab were not kept on different cores (that takes `taskset` and two cores)']
       : []),
@@ -174,9 +175,4 @@ function disturbance({ foreign, cores }: Pick<ScenarioResult['conditions'], 'for
   if (foreign === null || foreign.mean <= foreignBelow) return undefined
   const used = `${formatPercent(foreign.mean)} of a core on average, ${formatPercent(foreign.worst)} at worst`
   return `the machine was busy: other processes used ${used}; end them and repeat it`
-}
-
-function firstLine(failure: unknown): string {
-  const text = failure instanceof Error ? failure.message : String(failure)
-  return text.split('\n')[0]!
 }

@@ -6,8 +6,9 @@ export function formatRate(rate: number): string {
   return grouped(rate.toFixed(digits))
 }
 
-export function formatCount(count: number): string {
-  return grouped(count.toFixed(0))
+/** A dash without a figure, as for all that may be null. */
+export function formatCount(count: number | null): string {
+  return count === null ? '–' : grouped(count.toFixed(0))
 }
 
 export function formatCounts(counts: Readonly<Record<string, number>>): string {
@@ -31,8 +32,8 @@ export function formatChosen(ms: number): string {
 }
 
 /** Megabytes of 10^6 bytes. */
-export function formatMegabytes(bytes: number): string {
-  return `${grouped((bytes / 1e6).toFixed(0))} MB`
+export function formatMegabytes(bytes: number | null): string {
+  return bytes === null ? '–' : `${grouped((bytes / 1e6).toFixed(0))} MB`
 }
 
 /** With a fitting unit: 0.8 kB, 12 MB. */

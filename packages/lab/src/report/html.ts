@@ -35,7 +35,7 @@ ${badge(result)}
 </header>
 ${strip(result)}
 <h1>${escapeText(result.finding)}</h1>
-${leadPlot(result)}
+${result.plots.slice(0, 1).map(plot => plotSection(plot, result.arms, ['wide', 'narrow'], ' lead')).join('')}
 <p class="lede">${escapeText(result.story)}</p>
 ${verdicts(result.verdicts)}
 ${otherPlots(result)}
@@ -84,10 +84,6 @@ function verdicts(all: readonly Verdict[]): string {
     return `<li><b class="${className}" title="${verdict}">${sign}<span> ${verdict}</span></b><div>${escapeText(name)}<small>${escapeText(measured)}</small></div></li>`
   })
   return `<section class="verdicts"><h2>What was expected</h2><ul>${items.join('\n')}</ul></section>`
-}
-
-function leadPlot({ plots: [first], arms }: ScenarioResult): string {
-  return first === undefined ? '' : plotSection(first, arms, ['wide', 'narrow'], ' lead')
 }
 
 function plotSection(

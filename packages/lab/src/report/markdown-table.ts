@@ -7,10 +7,7 @@ const LONGEST_FIGURE = 24
 export function markdownTable(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const longest = columns.map((_, at) => Math.max(0, ...rows.map(row => (row[at] ?? '').length)))
   const rule = longest.map((length, at) => (at === 0 || length > LONGEST_FIGURE ? '---' : '---:'))
-  const line = (cells: readonly string[]): string => `| ${cells.map(markdownCell).join(' | ')} |`
+  const escaped = (cell: string): string => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')
+  const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(' | ')} |`
   return [line(columns), line(rule), ...rows.map(row => line(columns.map((_, at) => row[at] ?? '')))].join('\n')
-}
-
-function markdownCell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 }

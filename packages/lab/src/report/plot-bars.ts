@@ -1,6 +1,6 @@
 /** Bars as SVG text: vertical in groups, or horizontal if the frame is narrow or there is only one group. Pure. */
 import { escapeText } from './escape.ts'
-import { type Scale, scaleOf } from './plot-frame.ts'
+import { scaleOf } from './plot-frame.ts'
 import {
   armOf,
   type Drawn,
@@ -92,16 +92,12 @@ function lying(drawn: BarsPlot, arms: readonly Styled[], frame: Frame): Drawn {
   const inner = [
     text('tick', frame.margin, 24, drawn.y.label),
     ...x.ticks.map(tick => `<line class="grid" x1="${px(x.to(tick))}" x2="${px(x.to(tick))}" y1="36" y2="${px(y)}"/>`),
-    ...(drawn.levels ?? []).map(level => upright(level.name, x, level.value, y)),
+    ...(drawn.levels ?? []).map(({ name, value }) => {
+      const at = px(x.to(value))
+      const line = `<line class="level" x1="${at}" x2="${at}" y1="36" y2="${px(y)}"/>`
+      return line + text('tick over', x.to(value), y + 16, name, 'middle')
+    }),
     ...rows,
   ]
   return { inner: inner.join(''), height: y + (drawn.levels === undefined ? 6 : 24) }
-}
-
-function upright(name: string, x: Scale, value: number, bottom: number): string {
-  const at = x.to(value)
-  return (
-    `<line class="level" x1="${px(at)}" x2="${px(at)}" y1="36" y2="${px(bottom)}"/>` +
-    text('tick over', at, bottom + 16, name, 'middle')
-  )
 }

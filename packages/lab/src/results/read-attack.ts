@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import { latenciesOf, sumOf, totalOf } from '../load/added.ts'
-import { type JourneyOutcome, KINDS, type LoadOutcome } from '../load/plan.ts'
+import { KINDS, type LoadOutcome } from '../load/plan.ts'
 import { isOk } from '../load/tally.ts'
 import { UserError } from '../user-error.ts'
 import { shortened } from '../words.ts'
@@ -62,7 +62,7 @@ export function checkAttack(value: unknown, name: string): AttackDocument {
 const schema = JSON.parse(readFileSync(new URL('../../schema/attack.json', import.meta.url), 'utf8')) as object
 const validate = new Ajv2020({ strictTypes: false, verbose: true }).compile(schema)
 
-/** The deepest violation of the schema, such as `seconds[3].good must be integer, got "x"`; undefined without errors. */
+/** The deepest error by the schema, such as `seconds[3].good must be integer, got "x"`; undefined without errors. */
 export function faultOf(document: unknown): string | undefined {
   if (validate(document)) return undefined
   // Of several allowed forms, the one whose error lies deepest is the nearest.
@@ -117,12 +117,6 @@ function brokenBooks(document: AttackDocument): string | undefined {
   }
 }
 
-function endsOf(journeys: JourneyOutcome | undefined): number {
-  if (journeys === undefined) return 0
-  const { completed, failedAt, notStarted, cut } = journeys
-  return sumOf(failedAt, times => times) + completed + notStarted + cut
-}
-
 function unequal(document: AttackDocument, outcome: LoadOutcome): string | undefined {
   const { sent, unsent, scheduled, answered, failed, good, clean, targets, journeys } = outcome
   const statuses = (which: (status: number) => boolean): number =>
@@ -135,6 +129,7 @@ function unequal(document: AttackDocument, outcome: LoadOutcome): string | undef
     other: statuses(status => !isOk(status) && status !== 503),
     failed: totalOf(failed) - (failed.aborted ?? 0),
   }
+  const ends = journeys && journeys.completed + sumOf(journeys.failedAt, n => n) + journeys.notStarted + journeys.cut
   const pairs: readonly (readonly [number, string, number, string])[] = [
     [sent + unsent, 'sent and unsent add up to', scheduled, 'scheduled is'],
     [fates, 'answers and failures add up to', sent, 'sent is'],
@@ -151,7 +146,7 @@ function unequal(document: AttackDocument, outcome: LoadOutcome): string | undef
       scheduled,
       'scheduled is',
     ],
-    [endsOf(journeys), 'ends of journeys add up to', journeys?.scheduled ?? 0, 'scheduled are'],
+    [ends ?? 0, 'ends of journeys add up to', journeys?.scheduled ?? 0, 'scheduled are'],
     [document.targets.length, 'targets are', targets.length && document.plan.others.length + 1, 'the plan has'],
   ]
   const found = pairs.find(([one, , other]) => one !== other)

@@ -34,7 +34,7 @@ export function tideView({ steps, crash }: TideMeasured): View {
   })
   return {
     standings: standings(byArm),
-    finding: steps.length === 0 ? 'Nothing was measured.' : `${finding(byArm)} ${kept(missing)}`,
+    finding: steps.length === 0 ? 'Nothing was measured.' : finding(byArm, missing),
     tables: [stepTable(steps), ...(crash === undefined ? [] : [crashTable(crash)])],
     plots: [
       lines(
@@ -56,7 +56,7 @@ export function tideView({ steps, crash }: TideMeasured): View {
 }
 
 /** The number of phones that every arm serves, and what remains with the largest number that all arms got. */
-function finding(byArm: readonly (readonly TideStep[])[]): string {
+function finding(byArm: readonly (readonly TideStep[])[], missing: number): string {
   const most = byArm.map(mostCarried)
   const carrying =
     new Set(most).size === 1
@@ -67,11 +67,9 @@ function finding(byArm: readonly (readonly TideStep[])[]): string {
     const step = steps.find(({ phones }) => phones === beyond)!
     return `${step.arm} ${formatRate(rateOf(step))}`
   })
-  return `One process carries ${carrying}. With ${formatCount(beyond)} it stores this many positions a second in time: ${then.join(', ')}.`
+  const lost = missing === 0 ? 'No acknowledged position is' : `${formatCount(missing)} acknowledged positions are`
+  return `One process carries ${carrying}. With ${formatCount(beyond)} it stores this many positions a second in time: ${then.join(', ')}. ${lost} missing.`
 }
-
-const kept = (missing: number): string =>
-  missing === 0 ? 'No acknowledged position is missing.' : `${formatCount(missing)} acknowledged positions are missing.`
 
 /** Judges an arm by the share of its own best rate that remains with more phones. */
 function standings(byArm: readonly (readonly TideStep[])[]): readonly Standing[] {

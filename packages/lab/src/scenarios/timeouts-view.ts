@@ -133,16 +133,13 @@ function closedTable({ closed }: TimeoutsMeasured): Table {
       ['availability', run => `${(run.availability * 100).toFixed(2)} %`],
       ['mean', run => formatMs(run.figures.okMs.mean)],
       ['longest', run => formatMs(run.figures.allMs.max)],
-      ['pending on B', pendingOnB],
-      ['rss', run => (run.rss === null ? '–' : formatMegabytes(run.rss.mean))],
+      ['pending on B', run => formatCount(run.pendingMean)],
+      ['rss', run => formatMegabytes(run.rss?.mean ?? null)],
       ['CPU per good answer', run => formatMs(run.cpuPerOkMs)],
       ['seconds', run => `${run.window.from} to ${run.window.to}`],
     ],
   )
 }
-
-const pendingOnB = ({ pendingMean }: ClosedRun | OpenRun): string =>
-  pendingMean === null ? '–' : formatCount(pendingMean)
 
 function openTable({ open, rate }: TimeoutsMeasured): Table {
   const figures: Columns<OpenRun> = LATENCIES.map(name => [name, run => formatMs(run.figures.allMs[name])])
@@ -156,7 +153,7 @@ function openTable({ open, rate }: TimeoutsMeasured): Table {
       ['arm', run => run.arm],
       ...figures,
       ['success', success],
-      ['pending on B', pendingOnB],
+      ['pending on B', run => formatCount(run.pendingMean)],
       ['answers', run => formatCounts(run.figures.answered)],
     ],
   )
@@ -189,9 +186,8 @@ function memoryRow(name: string, loop: string, runs: readonly Taking[]): Table['
   const compared = compareMemory(base, other)
   const first = `${name} against bare, ${loop}`
   if (!compared.comparable) return [{ arm: name, cells: [first, 'refused', '', '', '', '', '', compared.why] }]
-  const megabytes = (bytes: number | null): string => (bytes === null ? '–' : formatMegabytes(bytes))
-  const rss = [change(compared.rss), megabytes(base.rssMeanBytes), megabytes(other.rssMeanBytes)]
-  const heap = [change(compared.heap), megabytes(base.heapMeanBytes), megabytes(other.heapMeanBytes)]
+  const rss = [change(compared.rss), formatMegabytes(base.rssMeanBytes), formatMegabytes(other.rssMeanBytes)]
+  const heap = [change(compared.heap), formatMegabytes(base.heapMeanBytes), formatMegabytes(other.heapMeanBytes)]
   return [{ arm: name, cells: [first, ...rss, ...heap, ''] }]
 }
 
