@@ -18,7 +18,6 @@ export class RunningNumbers {
   #last = Number.NaN
   /** Lines that are neither empty nor a number. */
   notNumbers = 0
-  /** The first such line. */
   firstBad: string | undefined
 
   get count(): number {

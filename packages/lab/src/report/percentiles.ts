@@ -21,7 +21,8 @@ const percentOf = (odds: number): number => 100 - 100 / odds
 export function percentilesOf(runs: readonly AttackRun[]): Pick<ScenarioResult, 'arms' | 'plots' | 'tables'> {
   const all = (runs.length === 1 ? kindsOf(runs[0]!) : runs.map(rateOf)).filter(({ histogram }) => histogram.count > 0)
   if (all.length === 0) return { arms: [], plots: [], tables: [] }
-  const drawn = all.filter((_, at) => all.length <= MOST_LINES || isOneOf(at, all.length))
+  const evenly = (line: number): number => Math.round((line * (all.length - 1)) / (MOST_LINES - 1))
+  const drawn = all.length <= MOST_LINES ? all : Array.from({ length: MOST_LINES }, (_, line) => all[evenly(line)]!)
   const title = 'Latency by percentile'
   const plot: LinesPlot = {
     kind: 'lines',
@@ -60,9 +61,6 @@ const rateOf = ({ plan, outcome }: AttackRun): Distribution => ({
   what: `latency of answers 2xx and 3xx at ${offered(plan)}`,
   histogram: outcome.okLatency,
 })
-
-const isOneOf = (at: number, count: number): boolean =>
-  Array.from({ length: MOST_LINES }, (_, line) => Math.round((line * (count - 1)) / (MOST_LINES - 1))).includes(at)
 
 function pointsOf(histogram: Histogram): (readonly [number, number])[] {
   const steps = Math.ceil(Math.log10(histogram.count) * POINTS_PER_DECADE)

@@ -3,7 +3,6 @@ import type { Axis, BarsPlot, LinesPlot } from './result.ts'
 
 type Words = Pick<LinesPlot, 'title' | 'note' | 'fold'>
 
-/** A line for each run. */
 export function linesBy<Run extends { readonly arm: string }>(
   words: Words,
   x: Axis,

@@ -2,10 +2,9 @@
 import { formatDuration } from '../durations.ts'
 import { totalOf } from '../load/added.ts'
 import { loadSeconds, planMs } from '../load/schedule.ts'
-import { certifiedRows } from './attack-report.ts'
+import { certifiedRows, type Row, rowsText } from './attack-report.ts'
 import { asked, type AttackRun, failures, judgedText, offered, sign } from './attack-words.ts'
 import { formatMs, formatPercent, formatRate } from './format.ts'
-import { type Row, rowsText } from './rows.ts'
 
 export const STEP_COLUMNS = ['rate', 'answered', 'goodput', 'of due', 'p50', 'p99', 'max', 'shed', 'errors'] as const
 

@@ -29,7 +29,6 @@ export interface BurstStep {
 
 export interface BurstRun {
   readonly arm: string
-  /** How long a client waits. */
   readonly timeoutMs: number
   readonly steps: readonly BurstStep[]
   readonly failed: number

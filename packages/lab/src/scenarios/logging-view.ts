@@ -171,7 +171,6 @@ function percentiles(cells: readonly CellResult[]): Table {
   ])
 }
 
-/** How the remaining rate depends on the speed of the reader. */
 function bySpeed(measured: LoggingMeasured): LinesPlot {
   const cells = measured.cells.filter(
     ({ logger, stage, variant }) => logger === 'console' && stage === 'blocking' && variant === 'database',

@@ -1,9 +1,8 @@
 /** The reports of an attack fit a terminal for any measurement. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { attackReport } from '../../src/report/attack-report.ts'
+import { attackReport, rowsText } from '../../src/report/attack-report.ts'
 import type { Judged } from '../../src/report/attack-words.ts'
-import { rowsText } from '../../src/report/rows.ts'
 import { stepsReport } from '../../src/report/steps-report.ts'
 import { histogramOf, madeOutcome, madePlan } from './made-outcome.ts'
 
