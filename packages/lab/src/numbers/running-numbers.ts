@@ -82,25 +82,20 @@ export class BoundedLines {
   }
 
   add(text: string): void {
-    let start = 0
-    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
-      this.#keep(text.slice(start, end))
-      this.#onLine(this.#rest)
-      this.#rest = ''
-      start = end + 1
+    for (const [at, part] of text.split('\n').entries()) {
+      if (at > 0) this.#flush()
+      this.#rest = (this.#rest + part).slice(0, this.#longest + 1)
     }
-    this.#keep(text.slice(start))
   }
 
   /** The last line may have no newline. */
   end(): void {
-    if (this.#rest !== '') this.#onLine(this.#rest)
-    this.#rest = ''
+    if (this.#rest !== '') this.#flush()
   }
 
-  #keep(part: string): void {
-    const room = this.#longest + 1 - this.#rest.length
-    if (room > 0) this.#rest += part.slice(0, room)
+  #flush(): void {
+    this.#onLine(this.#rest)
+    this.#rest = ''
   }
 }
 
