@@ -1,4 +1,5 @@
 /** A table as text of limited width. Pure. */
+import { sumOf } from '../load/added.ts'
 import type { Table } from './result.ts'
 import { wrapWords } from './wrap-words.ts'
 
@@ -15,18 +16,18 @@ export function tableText({ title, note, columns, rows }: Table, width: number):
     const words = Math.max(0, ...column.split(' ').map(word => word.length))
     return wide[at]! > wordy ? wordy : Math.max(wide[at]!, words)
   })
-  const shown = fitting(widths, width)
-  const room = width - shown.reduce((sum, at) => sum + widths[at]! + GAP.length, -GAP.length)
+  const ends = widths.map((_, at) => sumOf(widths.slice(0, at + 1), each => each) + at * GAP.length)
+  const shown = Math.max(1, ends.filter(each => each <= width).length)
   // A column of sentences gets the remaining width.
-  const sentences = shown.find(at => wide[at]! > wordy)
-  if (sentences !== undefined) widths[sentences] = Math.min(wide[sentences]!, widths[sentences]! + room)
+  const sentences = wide.slice(0, shown).findIndex(each => each > wordy)
+  if (sentences !== -1) widths[sentences] = Math.min(wide[sentences]!, widths[sentences]! + width - ends[shown - 1]!)
   const block = (row: readonly string[]): string[] => {
-    const wrapped = shown.map(at => wrapWords(row[at]!, widths[at]!))
+    const wrapped = row.slice(0, shown).map((cell, at) => wrapWords(cell, widths[at]!))
     const tall = Math.max(...wrapped.map(lines => lines.length))
     return Array.from({ length: tall }, (_, line) =>
-      shown
-        .map((at, n) => {
-          const text = wrapped[n]![line] ?? ''
+      wrapped
+        .map((lines, at) => {
+          const text = lines[line] ?? ''
           return at === 0 || wide[at]! > wordy ? text.padEnd(widths[at]!) : text.padStart(widths[at]!)
         })
         .join(GAP)
@@ -35,7 +36,7 @@ export function tableText({ title, note, columns, rows }: Table, width: number):
   }
   const [head, body] = [block(columns), cells.flatMap(block)]
   const rule = '─'.repeat(Math.max(...[...head, ...body].map(line => line.length)))
-  const left = columns.filter((column, at) => !shown.includes(at) && column !== '')
+  const left = columns.slice(shown).filter(column => column !== '')
   return [
     title,
     ...(note === undefined ? [] : wrapWords(note, width)),
@@ -44,16 +45,4 @@ export function tableText({ title, note, columns, rows }: Table, width: number):
     ...body,
     ...(left.length === 0 ? [] : wrapWords(`(in the report: ${left.join(', ')})`, width)),
   ].join('\n')
-}
-
-/** The first columns that fit side by side, at least one. */
-function fitting(widths: readonly number[], width: number): readonly number[] {
-  let used = 0
-  const shown: number[] = []
-  for (const [at, each] of widths.entries()) {
-    used += each + (at === 0 ? 0 : GAP.length)
-    if (used > width && at > 0) break
-    shown.push(at)
-  }
-  return shown
 }
