@@ -1,4 +1,5 @@
 /** Formats numbers for people, equally in the terminal, the report and the picture. Pure. */
+import type { Unit } from './result.ts'
 
 /** Such as 0.4, 19.5, 195 or 1,950. */
 export function formatRate(rate: number): string {
@@ -62,4 +63,33 @@ function grouped(digits: string): string {
   const [whole, fraction] = digits.split('.')
   const withCommas = whole!.replace(/\B(?=(\d{3})+$)/g, ',')
   return fraction === undefined ? withCommas : `${withCommas}.${fraction}`
+}
+
+const short = (value: number): string => (Math.abs(value) >= 1e6 ? `${formatRate(value / 1e6)} M` : formatRate(value))
+
+/** A value on an axis, or beside a mark. */
+export function formatUnit(value: number, unit: Unit): string {
+  switch (unit) {
+    case 'ms':
+      return value === 0 ? '0' : tidy(formatMs(value))
+    case 's':
+      return `${Number(value.toPrecision(4))} s`
+    case 'rate':
+      return `${short(value)}/s`
+    case 'count':
+      return short(value)
+    case 'MB':
+      return `${formatRate(value)} MB`
+    case 'percent':
+      return formatPercent(value / 100)
+    case 'multiple':
+      return formatMultiple(value)
+    case 'percentile':
+      return `${Number((100 * (1 - 1 / value)).toPrecision(value >= 1e4 ? 6 : 4))} %`
+  }
+}
+
+/** Ticks are round numbers: `1.00 s` becomes `1 s`. */
+function tidy(text: string): string {
+  return text.replace(/\.0+(?= )/, '').replace(/(\.\d*[1-9])0+(?= )/, '$1')
 }

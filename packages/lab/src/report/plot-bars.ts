@@ -1,5 +1,6 @@
 /** Bars as SVG text: vertical in groups, or horizontal if the frame is narrow or there is only one group. Pure. */
 import { escapeText } from './escape.ts'
+import { formatUnit } from './format.ts'
 import { scaleOf } from './plot-frame.ts'
 import {
   armOf,
@@ -15,7 +16,6 @@ import {
   tickWidth,
 } from './plot-parts.ts'
 import type { BarsPlot } from './result.ts'
-import { formatUnit } from './units.ts'
 
 const widestBar = 84
 

@@ -1,5 +1,6 @@
 /** Line plots as SVG text. Pure. */
 import { escapeText } from './escape.ts'
+import { formatUnit } from './format.ts'
 import {
   bottomScale,
   keepApart,
@@ -25,7 +26,6 @@ import {
   tickWidth,
 } from './plot-parts.ts'
 import type { Guide, LinesPlot } from './result.ts'
-import { formatUnit } from './units.ts'
 
 const labelGap = 19
 const markDistance = 34

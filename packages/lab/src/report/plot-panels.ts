@@ -1,8 +1,8 @@
 /** One panel for each arm, side by side on the same axes, as SVG text. Pure. */
+import { formatUnit } from './format.ts'
 import { scaleOf } from './plot-frame.ts'
 import { armOf, type Drawn, type Frame, polyline, px, type Styled, text } from './plot-parts.ts'
 import type { PanelLine, PanelsPlot } from './result.ts'
-import { formatUnit } from './units.ts'
 
 /** Distance between panels, room below each for its time axis, and room above for its title; px. */
 const gap = 22

@@ -1,8 +1,8 @@
 /** The common parts of plots: frame, colours, marks, text, grid and legend. SVG text, pure. */
 import { escapeText } from './escape.ts'
+import { formatUnit } from './format.ts'
 import type { Scale } from './plot-frame.ts'
 import type { Axis, Level, ScenarioArm } from './result.ts'
-import { formatUnit } from './units.ts'
 
 /** The area of a plot, px. Each plot is drawn for a page, and with letters of the same size for a phone. */
 export interface Frame {

@@ -1,10 +1,9 @@
 /** Points of two figures as SVG text: a panel for each load, side by side, or stacked in a narrow frame. Pure. */
-import { besidePoints } from './beside-points.ts'
 import { escapeText } from './escape.ts'
-import { scaleOf, withoutTouching } from './plot-frame.ts'
+import { formatUnit } from './format.ts'
+import { besidePoints, scaleOf, withoutTouching } from './plot-frame.ts'
 import { armOf, type Drawn, type Frame, grid, levelLine, mark, nameWidth, px, type Styled, text } from './plot-parts.ts'
 import type { PointsPlot } from './result.ts'
-import { formatUnit } from './units.ts'
 
 /** Room right of the axis for points without a value, px. */
 const ROOM_FOR_NONE = 70

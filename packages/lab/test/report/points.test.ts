@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { besidePoints } from '../../src/report/beside-points.ts'
+import { besidePoints } from '../../src/report/plot-frame.ts'
 import { pictureSvg, plotSvg } from '../../src/report/plot-svg.ts'
 import type { PointsPlot } from '../../src/report/result.ts'
 
