@@ -106,10 +106,8 @@ function stepPlots(runs: readonly AttackRun[]): Plot[] {
 function secondPlots({ plan, outcome }: AttackRun): Plot[] {
   // A partial last second would look like a drop.
   const seconds = outcome.seconds.slice(0, Math.max(1, Math.floor(planMs(plan) / 1000)))
-  return coursePlots(
-    { label: 'second', unit: 's' },
-    seconds.map(each => ({ ...each, at: each.second })),
-  )
+  const points = seconds.map(each => ({ ...each, at: each.second }))
+  return coursePlots({ label: 'second', unit: 's' }, points)
 }
 
 type Point = Pick<LoadSecond, 'scheduled' | 'good' | 'okLatency'> & { readonly at: number }

@@ -20,18 +20,15 @@ export function panels(drawn: PanelsPlot, arms: readonly Styled[], frame: Frame)
   const from = frame.margin + labelRoom
   const width = (frame.width - from - frame.margin + gap) / columns - gap
   const points = drawn.panels.flatMap(({ lines }) => lines.flatMap(line => line.points))
+  const values = points.map(([, value]) => value)
   const last = Math.max(1, ...points.map(([x]) => x))
   const rows = Math.ceil(drawn.panels.length / columns)
   const made = drawn.panels.map(({ arm, says, lines }, n) => {
     const left = from + (n % columns) * (width + gap)
     const bottom = Math.floor(n / columns) * (height + headroom + footroom) + headroom + height
-    const y = scaleOf(
-      drawn.y,
-      points.map(([, value]) => value),
-      bottom,
-      bottom - height,
-    )
+    const y = scaleOf(drawn.y, values, bottom, bottom - height)
     const x = (value: number): number => left + (width * value) / last
+    const placed = (line: PanelLine) => line.points.map(([at, value]) => [x(at), y.to(value)] as const)
     const ticks = y.ticks.filter((_, at) => at % 2 === 0)
     const styled = armOf(arm, arms)
     return [
@@ -43,14 +40,7 @@ export function panels(drawn: PanelsPlot, arms: readonly Styled[], frame: Frame)
           `<line class="${tick === 0 ? 'axis' : 'grid'}" x1="${px(left)}" x2="${px(left + width)}" y1="${px(y.to(tick))}" y2="${px(y.to(tick))}"/>` +
           (n % columns === 0 ? text('tick', left - 8, y.to(tick) + 5, formatUnit(tick, drawn.y.unit), 'end') : ''),
       ),
-      ...lines.map(line =>
-        drawnLine(
-          line,
-          styled,
-          line.points.map(([at, value]) => [x(at), y.to(value)] as const),
-          bottom,
-        ),
-      ),
+      ...lines.map(line => drawnLine(line, styled, placed(line), bottom)),
       `<line class="axis" x1="${px(x(drawn.mark.at))}" x2="${px(x(drawn.mark.at))}" y1="${px(bottom - height)}" y2="${px(bottom)}"/>`,
     ].join('')
   })

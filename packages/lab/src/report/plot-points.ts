@@ -45,14 +45,11 @@ function onePanel(
     .map(point => ({ ...point, arm: armOf(point.arm, arms), cx: point.x === null ? right - 20 : x.to(point.x) }))
     .map(point => ({ ...point, cy: y.to(point.y) }))
     .toSorted((a, b) => Number(b.arm.kind === 'protected') - Number(a.arm.kind === 'protected'))
-  const names = besidePoints(
-    placed.map(({ cx, cy, arm }) => ({ x: cx, y: cy, width: nameWidth(arm.name) })),
-    { left: frame.left, right: right + 20, top: frame.top - 12, bottom: frame.bottom + 10 },
-  )
-  const ticks = withoutTouching(x.ticks, x.to, TICK_GAP).map(at => ({
-    at: x.to(at),
-    words: formatUnit(at, drawn.x.unit),
-  }))
+  const named = placed.map(({ cx, cy, arm }) => ({ x: cx, y: cy, width: nameWidth(arm.name) }))
+  const within = { left: frame.left, right: right + 20, top: frame.top - 12, bottom: frame.bottom + 10 }
+  const names = besidePoints(named, within)
+  const shown = withoutTouching(x.ticks, x.to, TICK_GAP)
+  const ticks = shown.map(tick => ({ at: x.to(tick), words: formatUnit(tick, drawn.x.unit) }))
   if (hasNone) ticks.push({ at: right - 20, words: 'none' })
   return [
     ...placed.filter(({ arm }) => arm.kind === 'protected').map(({ arm, cx, cy }) => better(arm, cx, cy, frame)),

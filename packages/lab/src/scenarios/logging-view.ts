@@ -152,11 +152,9 @@ function tableOfCells(
   cells: readonly CellResult[],
   columns: Columns<CellResult>,
 ): Table {
-  return tableOf(
-    words,
-    cells.map(cell => ({ arm: armOf(cell), cell })),
-    columns.map(([name, of]) => [name, ({ cell }) => of(cell)] as const),
-  )
+  const rows = cells.map(cell => ({ arm: armOf(cell), cell }))
+  const read: Columns<(typeof rows)[number]> = columns.map(([name, of]) => [name, ({ cell }) => of(cell)])
+  return tableOf(words, rows, read)
 }
 
 function percentiles(cells: readonly CellResult[]): Table {
