@@ -44,9 +44,11 @@ export function markdownPageOf(result: Found, images: string, index: string): st
 
 /** Tables with the same title become one. The first cell of each row links to its result. */
 function overviews(results: readonly Found[], linkTo: (name: string) => string): string[] {
-  const own = results.flatMap(({ name, overviews: tables, finding, certified }) =>
-    (tables ?? [usualOverview(name, finding, certified)]).map(table => ({ ...table, name })),
-  )
+  const usually = ['experiment', 'what it found', 'certified']
+  const own = results.flatMap(({ name, overviews: tables, finding, certified }) => {
+    const usual: Table = { title: '', columns: usually, rows: [{ cells: [name, finding, certified ? 'yes' : 'no'] }] }
+    return (tables ?? [usual]).map(table => ({ ...table, name }))
+  })
   const tables = [...Map.groupBy(own, ({ title }) => title)].flatMap(([title, those]) => {
     const rows = those.flatMap(({ name, rows }) =>
       rows.map(({ cells: [first = name, ...rest] }) => [`[${first}](${linkTo(name)})`, ...rest]),
@@ -61,12 +63,6 @@ function overviews(results: readonly Found[], linkTo: (name: string) => string):
   })
   return [...origins(results), ...tables]
 }
-
-const usualOverview = (name: string, finding: string, certified: boolean): Table => ({
-  title: '',
-  columns: ['experiment', 'what it found', 'certified'],
-  rows: [{ cells: [name, finding, certified ? 'yes' : 'no'] }],
-})
 
 /** Warns readers not to compare results of different versions or machines. */
 function origins(results: readonly Found[]): string[] {

@@ -114,24 +114,14 @@ export function keepApart<T extends { readonly y: number }>(
   })
 }
 
-export interface Named {
-  readonly x: number
-  readonly y: number
-  readonly width: number
-}
+type Named = Readonly<Record<'x' | 'y' | 'width', number>>
+type Box = Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>
 
-export interface Place {
+interface Place {
   readonly x: number
   /** Vertical middle of the letters. */
   readonly y: number
   readonly anchor: 'start' | 'end'
-}
-
-interface Box {
-  readonly left: number
-  readonly right: number
-  readonly top: number
-  readonly bottom: number
 }
 
 /** Half the height of a name, half the size of a mark, and how far a name is from its mark; px. */

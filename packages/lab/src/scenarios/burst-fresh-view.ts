@@ -98,10 +98,7 @@ function stepAt(runs: Runs, arm: string, rate: number): string | undefined {
 }
 
 export function burstView(runs: Runs): View {
-  const tops = runs.flatMap(run => {
-    const top = run.steps.at(-1)
-    return top === undefined ? [] : [{ run, top }]
-  })
+  const tops = runs.flatMap(run => run.steps.slice(-1).map(top => ({ run, top })))
   if (tops.length === 0) return NOTHING_MEASURED
   const given = tops.map(({ run, top }) => `${run.arm} ${formatRate(perSecond(top.good))}`)
   const rate = formatRate(Math.max(...tops.map(({ top }) => perSecond(top.started))))

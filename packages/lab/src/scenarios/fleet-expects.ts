@@ -14,6 +14,9 @@ const told = ({ runs }: FleetMeasured): readonly FleetRun[] => runs.filter(isTol
 const list = (runs: readonly FleetRun[], of: (run: FleetRun) => string): string =>
   runs.map(run => `${run.arm} ${of(run)}`).join(', ')
 
+export const inBoth = ({ steady, change }: FleetRun): string =>
+  `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`
+
 export const seconds = (run: FleetRun, measured: FleetMeasured): string => {
   const after = backAfter(run, measured.changesAt)
   return after === undefined ? `not within ${run.change.seconds.length - measured.changesAt} s` : `${after} s`
@@ -37,7 +40,7 @@ export const fleetExpects: readonly Expectation<FleetMeasured>[] = [
     runs.every(run =>
       all.every(other => !isRival(run, other) || (beats(run.steady, other.steady) && beats(run.change, other.change))),
     ),
-    list(all, ({ steady, change }) => `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`),
+    list(all, inBoth),
   ]),
   expectation(
     'told: no answer is a 502',

@@ -4,7 +4,7 @@ import { formatCount, formatMs, formatPercent, formatRate } from '../report/form
 import type { PanelLine, PanelsPlot, ScenarioArm, View } from '../report/result.ts'
 import { NOTHING_MEASURED, standingOf } from '../report/standing.ts'
 import { tableOf } from '../report/tables.ts'
-import { seconds } from './fleet-expects.ts'
+import { inBoth, seconds } from './fleet-expects.ts'
 import {
   BECOMES_SLOW,
   FAST,
@@ -74,13 +74,11 @@ function unanswered(runs: readonly FleetRun[]): string | undefined {
 export function fleetView(measured: FleetMeasured): View {
   const { runs, form, capacities, sums } = measured
   if (runs.length === 0) return NOTHING_MEASURED
-  const both = ({ steady, change }: FleetRun): string =>
-    `${formatPercent(kept(steady))} and ${formatPercent(kept(change))}`
   const told = runs
     .filter(({ arm }) => arm.endsWith('told'))
     .map(run => {
       const turns = runs.find(({ arm }) => arm === run.arm.replace('told', 'round robin'))
-      return `${run.arm} ${both(run)}${turns === undefined ? '' : ` (round robin ${both(turns)})`}`
+      return `${run.arm} ${inBoth(run)}${turns === undefined ? '' : ` (round robin ${inBoth(turns)})`}`
     })
   return {
     unjudged:
