@@ -26,11 +26,7 @@ export interface RunOptions {
 }
 
 /** The measurements of a run so far, its duration, and its doubts. */
-export interface RunPart {
-  readonly measured: unknown
-  readonly elapsedMs: number
-  readonly why: readonly string[]
-}
+export type RunPart = Pick<ScenarioResult, 'measured' | 'elapsedMs' | 'why'>
 
 /** `failure`: why the run ended early: an error, or the reason of the aborted signal. */
 export async function runScenario(

@@ -4,11 +4,7 @@ import { type AttackRun, offered } from './attack-words.ts'
 import { formatCount, formatMs } from './format.ts'
 import type { LinesPlot, ScenarioArm, ScenarioResult } from './result.ts'
 
-interface Distribution {
-  readonly name: string
-  readonly what: string
-  readonly histogram: Histogram
-}
+type Distribution = Pick<ScenarioArm, 'name' | 'what'> & { readonly histogram: Histogram }
 
 /** More lines could not be distinguished, and there are no more colours. */
 const MOST_LINES = 5

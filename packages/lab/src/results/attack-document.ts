@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { byKind, latenciesOf } from '../load/added.ts'
 import { Histogram, type HistogramData } from '../load/histogram.ts'
-import type { ByKind, Counts, JourneyOutcome, LoadOutcome, LoadPlan, LoadTarget, RequestHeaders } from '../load/plan.ts'
+import type { ByKind, Counts, JourneyOutcome, LoadOutcome, LoadPlan, LoadTarget } from '../load/plan.ts'
 import { hasFields, targetsOf } from '../load/prepare.ts'
 import { loadSeconds } from '../load/schedule.ts'
 import type { Judged } from '../report/attack-words.ts'
@@ -12,10 +12,7 @@ import type { Origin } from './origin.ts'
 /** Increased when a reader of the older form would misread the newer. */
 export const ATTACK_VERSION = 1
 
-export interface RequestDocument {
-  readonly url: string
-  readonly method: string
-  readonly headers: RequestHeaders
+export interface RequestDocument extends Omit<LoadTarget, 'body'> {
   readonly body: { readonly bytes: number; readonly sha256: string } | null
 }
 
@@ -43,9 +40,7 @@ export interface SecondDocument extends Counts {
   readonly shed: HistogramData
 }
 
-export interface TargetDocument extends Counts {
-  readonly method: string
-  readonly url: string
+export interface TargetDocument extends Counts, Pick<LoadTarget, 'method' | 'url'> {
   readonly latencyMs: Figures
   readonly ok: HistogramData
 }
