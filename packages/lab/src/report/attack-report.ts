@@ -3,7 +3,7 @@ import { formatDuration } from '../durations.ts'
 import { latenciesOf, totalOf } from '../load/added.ts'
 import type { Histogram } from '../load/histogram.ts'
 import { doubtedMs, FIGURES } from '../load/certify.ts'
-import { type FigureName, KINDS, type LoadOutcome, type LoadPlan } from '../load/plan.ts'
+import { KINDS, type LoadOutcome, type LoadPlan } from '../load/plan.ts'
 import { loadSeconds } from '../load/schedule.ts'
 import { failures, type Judged, judgedText, sign } from './attack-words.ts'
 import { formatCount, formatBytes, formatMs, formatRate } from './format.ts'
@@ -40,15 +40,13 @@ const certainty = (outcome: LoadOutcome): string => {
   const [most] = KINDS.toSorted((a, b) => measured[b].count - measured[a].count)
   const figures = outcome.certificate.intervals[most!]
   if (figures === undefined) return 'no figure'
-  const words = FIGURES.filter(({ name }) => SAID.includes(name)).map(figure => {
+  const words = FIGURES.filter(({ name }) => ['p50', 'p99', 'max'].includes(name)).map(figure => {
     const bounds = figures[figure.name]
     const isCertain = doubtedMs(figure, bounds, measured[most!].count) === 0
     return `${figure.title} ${isCertain ? formatMs(bounds[1]) : `not certain (${bounds.map(formatMs).join(' to ')})`}`
   })
   return words.join(', ')
 }
-
-const SAID: readonly FigureName[] = ['p50', 'p99', 'max']
 
 /** `at`: the step, if there are several. `why` begins with the gravest doubt, and only --json has the others. */
 export function certifiedRows(outcome: LoadOutcome, at = ''): Row[] {

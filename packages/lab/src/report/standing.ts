@@ -19,17 +19,14 @@ export function toneOf(exact: number): 'good' | 'fair' | 'bad' {
   return share >= heldFrom ? 'good' : 'fair'
 }
 
-const RANKED = ['bad', 'fair', 'good']
-
 /** Orders shares by their tone: 0 is the worst. */
-export const rankOf = (share: number): number => RANKED.indexOf(toneOf(share))
-
-const SAYS = { good: 'holds', fair: 'sags', bad: 'melts' } as const
+export const rankOf = (share: number): number => ['bad', 'fair', 'good'].indexOf(toneOf(share))
 
 /** The verdict on an arm with a single load. `of` names what the share refers to. */
 export function standingOf(arm: string, share: number, of: string): Standing {
   const tone = toneOf(share)
-  return { arm, says: SAYS[tone], tone, figure: formatPercent(share), of }
+  const says = { good: 'holds', fair: 'sags', bad: 'melts' }[tone]
+  return { arm, says, tone, figure: formatPercent(share), of }
 }
 
 /** Signs beside the verdict, for readers who cannot see the colours. */
