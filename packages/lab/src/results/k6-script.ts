@@ -69,12 +69,9 @@ function scenarioOf({ arrival, connections, timeoutMs }: LoadPlan): Readonly<Rec
   const highest = Math.max(...phases.flatMap(ratesOf))
   // At most this number of requests can wait at the same time, because each ends within its timeout.
   const waiting = Math.max(1, Math.ceil((highest * timeoutMs) / 1000))
-  const maxVUs = connections.kind === 'fresh' ? waiting : Math.min(connections.max, waiting)
-  const vus = {
-    preAllocatedVUs: connections.kind === 'fresh' ? maxVUs : Math.min(Math.max(1, connections.count), maxVUs),
-    maxVUs,
-    gracefulStop,
-  }
+  const { count, max } = connections.kind === 'fresh' ? { count: waiting, max: waiting } : connections
+  const maxVUs = Math.min(max, waiting)
+  const vus = { preAllocatedVUs: Math.min(Math.max(1, count), maxVUs), maxVUs, gracefulStop }
   const unit = unitOf(phases.flatMap(ratesOf))
   const rate = (perSecond: number): number => Math.round(perSecond * unit)
   const [first] = phases

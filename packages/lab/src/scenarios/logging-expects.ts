@@ -2,15 +2,7 @@
 import { expectation } from '../experiment/expectation.ts'
 import type { Expectation } from '../experiment/scenario.ts'
 import { formatCount, formatMegabytes, formatPercent } from '../report/format.ts'
-import {
-  type CellResult,
-  type LoggingMeasured,
-  readerOf,
-  scatter,
-  shareKept,
-  slowlyRead,
-  type Stage,
-} from './logging-measured.ts'
+import { type CellResult, type LoggingMeasured, readerOf, scatter, shareKept, slowlyRead } from './logging-measured.ts'
 
 /** Share of the rate without logging; NaN if unknown. */
 const kept = (measured: LoggingMeasured, cell: CellResult): number => shareKept(measured, cell) ?? Number.NaN
@@ -44,14 +36,12 @@ const over = (
   cells.map(cell => `${cell.logger} on ${readerOf(cell)} ${figure(cell)}`).join('; '),
 ]
 
-const synchronous: readonly Stage[] = ['terminal', 'blocking']
-
 export const loggingExpects: readonly Expectation<LoggingMeasured>[] = [
   expectation(
     'bare: with a reader at a tenth of the needed speed or less the rate falls at least 5x where stdout is synchronous',
     measured =>
       slowlyRead(measured, false).filter(
-        cell => cell.share! <= 0.1 && cell.logger === 'console' && synchronous.includes(cell.stage),
+        cell => cell.share! <= 0.1 && cell.logger === 'console' && ['terminal', 'blocking'].includes(cell.stage),
       ),
     (cells, measured) =>
       over(
