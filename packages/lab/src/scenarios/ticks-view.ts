@@ -84,16 +84,12 @@ function finding(measured: TicksMeasured): string {
 
 function plot({ runs, goMissing }: TicksMeasured, condition: string): LinesPlot {
   const those = runs.filter(run => run.condition === condition)
+  const ticks = [...new Set(those.map(run => run.rate))]
   return {
     kind: 'lines',
     title: `How far operations are from their due times, p99: ${condition}`,
     ...(goMissing === null ? {} : { note: `No Go: ${goMissing}.` }),
-    x: {
-      label: 'operations a second asked for',
-      unit: 'rate',
-      scale: 'log',
-      ticks: [...new Set(those.map(run => run.rate))],
-    },
+    x: { label: 'operations a second asked for', unit: 'rate', scale: 'log', ticks },
     y: { label: 'off by', unit: 'ms', scale: 'log' },
     series: [...Map.groupBy(those, run => run.arm)].map(([arm, own]) => ({
       arm,

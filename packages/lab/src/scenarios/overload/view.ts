@@ -117,6 +117,7 @@ export function againstP99(board: Board): PointsPlot {
 /** The share that is still served at each load, on a logarithmic axis, with the curve that no server can beat. */
 function keptPlot(board: Board): LinesPlot {
   const loads = loadsOf(board)
+  const ideal = loads.map(load => [load, 100 * board.best(load)] as const)
   return {
     kind: 'lines',
     title: 'Answers within 1 s, share of what can be had',
@@ -124,10 +125,7 @@ function keptPlot(board: Board): LinesPlot {
     x: { label: 'offered load, multiples of the capacity', unit: 'multiple', scale: 'log', ticks: loads },
     y: { label: 'kept', unit: 'percent' },
     series: linesOver(board.rows, row => 100 * board.kept(row)),
-    guide: {
-      name: 'ideal for the measured cost of a shed',
-      points: loads.map(load => [load, 100 * board.best(load)]),
-    },
+    guide: { name: 'ideal for the measured cost of a shed', points: ideal },
   }
 }
 
