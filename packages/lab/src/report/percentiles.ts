@@ -38,13 +38,11 @@ export function percentilesOf(runs: readonly AttackRun[]): Pick<ScenarioResult, 
     ],
   }))
   return {
-    arms: drawn.map(({ name, what }, at) => ({ name, what, kind: KINDS[at] ?? 'also' })),
+    arms: drawn.map(({ name, what }, at) => ({ name, what, kind: (['protected', 'bare'] as const)[at] ?? 'also' })),
     plots: [plot],
     tables: [{ title, columns, rows }],
   }
 }
-
-const KINDS: readonly ScenarioArm['kind'][] = ['protected', 'bare']
 
 const kindsOf = ({ outcome }: AttackRun): Distribution[] => [
   { name: '2xx and 3xx', what: 'latency of answers 2xx and 3xx', histogram: outcome.okLatency },

@@ -141,11 +141,11 @@ function picture({ runs, changesAt }: FleetMeasured): PanelsPlot {
     y: { label: 'a second', unit: 'count' },
     mark: { at: first + changesAt, name: 'one more becomes slow' },
     panels: runs.map(({ arm, steady, change }) => {
-      const seconds = [...steady.seconds, ...change.seconds]
+      const course = [...steady.seconds, ...change.seconds]
       const line = (name: string, style: PanelLine['style'], of: (second: FleetSecond) => number): PanelLine => ({
         name,
         style,
-        points: seconds.map((second, at) => [at, of(second)]),
+        points: course.map((second, at) => [at, of(second)]),
       })
       return {
         arm,
