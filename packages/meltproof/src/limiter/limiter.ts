@@ -113,10 +113,14 @@ class Work implements RunOwner {
       const run = new Run(this, fn, checked, resolve as Settle, reject)
       this.#open++
       const decision = this.#decide(run)
-      if (decision === 'start' || decision === 'wait') this.#holds(run)
+      if (decision !== 'start' && decision !== 'wait') {
+        this.shed(run, decision)
+        return
+      }
+      run.holdsMemory = true
+      this.#memory?.entered(false)
       if (decision === 'start') run.begin()
-      else if (decision === 'wait') run.wait()
-      else this.shed(run, decision)
+      else run.wait()
     })
   }
 
@@ -156,22 +160,17 @@ class Work implements RunOwner {
 
   #decide(run: Run): Decision {
     if (run.nested) return 'start'
+    const { gate } = this.turns
     const isShort = this.#memory?.refuses(false, run.arrivedAt)
-    const none = this.draining !== undefined ? 'closing' : isShort ? 'memory' : undefined
-    if (none === undefined || this.turns.gate.failOpen.isOpen) return this.turns.ask(run)
-    this.turns.gate.load.offered(run.arrivedAt)
-    return none
-  }
-
-  #holds(run: Run): void {
-    run.holdsMemory = true
-    this.#memory?.entered(false)
+    const reason = this.draining !== undefined ? 'closing' : isShort ? 'memory' : undefined
+    if (reason === undefined || gate.failOpen.isOpen) return this.turns.ask(run)
+    gate.load.offered(run.arrivedAt)
+    return reason
   }
 
   #ended(run: Run): void {
     this.#open--
     if (run.holdsMemory) this.#memory?.left(false)
-    run.holdsMemory = false
     if (this.#open === 0) this.#onIdle?.()
   }
 }

@@ -40,13 +40,11 @@ export interface CheckedLimiterOptions {
   readonly name: string | undefined
 }
 
-const LIMITER_OPTIONS = ['limit', 'sheds', 'name'] as const satisfies (keyof LimiterOptions)[]
-const RUN_OPTIONS = ['criticality', 'signal'] as const satisfies (keyof RunOptions)[]
 const LONGEST_NAME = 100
 
 export function checkLimiterOptions(options: LimiterOptions): CheckedLimiterOptions {
   checkObject('limiter(options): options', options, 'an object')
-  rejectUnknown('limiter(options)', options, LIMITER_OPTIONS)
+  rejectUnknown('limiter(options)', options, ['limit', 'sheds', 'name'])
   const { limit, sheds = true, name } = options
   if (limit !== undefined) checkNumber('limit', limit, { min: 1, max: 1_000_000, whole: true })
   if (name !== undefined && (typeof name !== 'string' || name === '' || name.length > LONGEST_NAME)) {
@@ -66,7 +64,7 @@ export function checkRun(fn: unknown, options: RunOptions | undefined): CheckedR
   if (typeof fn !== 'function') invalidOption('run(fn): fn', 'a function', fn)
   if (options === undefined) return PLAIN
   checkObject('run(fn, options): options', options, 'an object')
-  rejectUnknown('run(fn, options)', options, RUN_OPTIONS)
+  rejectUnknown('run(fn, options)', options, ['criticality', 'signal'])
   const { criticality, signal } = options
   if (signal !== undefined && !(signal instanceof AbortSignal)) invalidOption('signal', 'an AbortSignal', signal)
   const level = criticality === undefined ? PLAIN.level : readCriticality(criticality, hourNow())
