@@ -25,6 +25,25 @@ function shortHash(text: string): string {
   return process.getBuiltinModule('node:crypto').hash('sha256', text).slice(0, 16)
 }
 
+/** Functions that remove this process's files from the folders. */
+const takes: (() => void)[] = []
+
+/** Runs `take` once: at the `exit` event, or at {@link leave}, for signals that end the process without that event. */
+export function whenLeaving(take: () => void): void {
+  if (takes.length === 0) process.once('exit', leave)
+  takes.push(take)
+}
+
+export function leave(): void {
+  for (const take of takes.splice(0)) {
+    try {
+      take()
+    } catch {
+      // The folder is not empty, because other processes still use it.
+    }
+  }
+}
+
 /** Returns the same text in all processes of one cluster, also PM2's, and in no other process of this machine. */
 export function clusterName(): string {
   const primary = isWorker() ? process.ppid : process.pid

@@ -7,8 +7,7 @@ import { readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { clearTimeout, setTimeout } from 'node:timers'
-import { whenLeaving } from './leave.ts'
-import { ownFolder } from './own-folder.ts'
+import { ownFolder, whenLeaving } from './own-folder.ts'
 
 /** A process that takes longer to answer counts as stalled, ms. Kubernetes' probes wait for 1 s. */
 const PATIENCE_MS = 500

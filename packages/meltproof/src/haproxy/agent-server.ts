@@ -6,7 +6,6 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers'
 import { now } from '../clock.ts'
 import { Advice, type Figures, RELEASE } from './advice.ts'
-import { Balancers } from './balancers.ts'
 
 /** Maximum number of connections. The oldest is closed to make room, because it has received its line. */
 const MOST_CONNECTIONS = 100
@@ -14,6 +13,24 @@ const MOST_CONNECTIONS = 100
 const SAME_MS = 100
 /** Idle and half-open clients are disconnected after this time, ms. */
 const PATIENCE_MS = 5000
+/** A balancer is forgotten after this time, ms. HAProxy asks every 2 s by default. */
+const GONE_MS = 10_000
+/** Maximum number of addresses that are remembered, because every client that reaches the port can ask. */
+const MOST_BALANCERS = 64
+
+/** The addresses of balancers that asked recently. */
+export class Balancers {
+  readonly #askedAt = new Map<string, number>()
+
+  asks(address: string, nowMs: number): void {
+    for (const [other, atMs] of this.#askedAt) if (nowMs - atMs > GONE_MS) this.#askedAt.delete(other)
+    if (this.#askedAt.has(address) || this.#askedAt.size < MOST_BALANCERS) this.#askedAt.set(address, nowMs)
+  }
+
+  get addresses(): string[] {
+    return [...this.#askedAt.keys()]
+  }
+}
 
 export class AgentServer {
   readonly server: Server
@@ -27,10 +44,7 @@ export class AgentServer {
   /** After {@link release}, balancers that have not yet received a line without a limit. */
   #toRelease: Set<string> | undefined
 
-  /**
-   * @param figures returns undefined if no server listens: then HAProxy must send no requests
-   * @param isHeld called when a balancer has read a number that limits it
-   */
+  /** @param isHeld called when a balancer has read a number that limits it */
   constructor(figures: () => Promise<Figures | undefined> | Figures | undefined, isHeld: () => void = () => undefined) {
     this.#figures = figures
     this.#isHeld = isHeld

@@ -9,7 +9,7 @@ import type { Server } from 'node:net'
 import { constants } from 'node:os'
 import { setImmediate } from 'node:timers'
 import { now } from '../clock.ts'
-import { leave } from '../cluster/leave.ts'
+import { leave } from '../cluster/own-folder.ts'
 import { replaceMethod } from '../replace-method.ts'
 import type { Guard } from '../server/guard.ts'
 

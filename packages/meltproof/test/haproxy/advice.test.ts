@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Advice, DRAIN, type Figures, RELEASE } from '../../src/haproxy/advice.ts'
-import { Balancers } from '../../src/haproxy/balancers.ts'
+import { Balancers } from '../../src/haproxy/agent-server.ts'
 
 const EVERY_MS = 200
 const IDLE: Figures = {
