@@ -24,11 +24,6 @@ export function kindNames(kind: KindName, warn: Warn): KindName {
 export class RequestKinds {
   readonly known: KnownKinds = new KnownKinds()
 
-  /** From now on `name`, unless it is undefined, replaces the path of the request. */
-  name(exchange: Exchange, name: string | undefined): void {
-    if (name !== undefined) exchange.kindKey = this.known.keyOf(name)
-  }
-
   ofWaiting(exchange: Exchange): number {
     if (!exchange.kindCame) {
       exchange.kindCame = true
@@ -42,29 +37,22 @@ export class RequestKinds {
   inService(exchange: Exchange): number {
     const kind = this.known.of(exchange.kindKey)
     if (exchange.kind < 0) exchange.kind = kind
-    return this.#withMethod(String(exchange.request.method ?? ''))
+    return this.lastInService(String(exchange.request.method ?? ''))
   }
 
-  /** Like {@link inService}, for a GET of the path that was looked up last. */
-  ofGet(): number {
-    return this.#withMethod('GET')
-  }
-
-  #withMethod(method: string): number {
+  /** Like {@link inService}, for the path that was looked up last. */
+  lastInService(method: string): number {
     return ((this.known.path >>> 0) + 37 * method.length + (method.charCodeAt(0) || 0)) % KINDS_IN_SERVICE
   }
 
   /** Paths and names answered with 404 do not become kinds. @param standing whether the service is overloaded */
   answered(exchange: Exchange, nowMs: number, standing: boolean): void {
     const { request, response, kind, kindKey: key } = exchange
-    if (response?.statusCode === 404 || (isHttp2(request) && isUnimplemented(response))) this.known.notFound(kind, key)
+    const isUnimplemented = isHttp2(request) && String(response?.getHeader('grpc-status')) === UNIMPLEMENTED
+    if (isUnimplemented || response?.statusCode === 404) this.known.notFound(kind, key)
     else this.known.answered(kind, key, nowMs, standing, routeOf(request))
   }
 }
 
-/** Recognises gRPC's answer for an unknown path. */
-function isUnimplemented(response: Exchange['response']): boolean {
-  return String(response?.getHeader('grpc-status')) === UNIMPLEMENTED
-}
-
+/** gRPC's status for an unknown path. */
 const UNIMPLEMENTED = '12'

@@ -83,7 +83,8 @@ export class ServerGate {
     this.process.load.offered(nowMs)
     if (answerMs !== undefined) exchange.answerBy = exchange.arrivedAt + answerMs(request)
     // The operator's `kind` is called before the gate decides, and before the handler, which may change the request.
-    if (policy.kindName !== undefined) this.#kinds.name(exchange, policy.kindName(request))
+    const name = policy.kindName?.(request)
+    if (name !== undefined) exchange.kindKey = this.#kinds.known.keyOf(name)
     const isShort = policy.memory?.refuses(mayBringBody(request), nowMs)
     const decision = isShort ? 'memory' : this.process.ask(exchange, nowMs)
     if (decision === 'wait') this.process.load.waited()
@@ -109,7 +110,7 @@ export class ServerGate {
   refuses(socket: Socket, rawHeaders: readonly string[], url: string, nowMs: number): ShedReason | undefined {
     const { dryRun, exemptRequest, exemptUrl, kindName, memory, clients } = this.#parts.policy
     if (dryRun || exemptRequest !== undefined || exemptUrl?.(url)) return undefined
-    const { inner } = this.process
+    const { inner, permits } = this.process
     // While the event loop has spare time, a request object is cheap.
     const isShort = memory?.refuses(false, nowMs)
     if (inner.loopHasRoom && isShort !== true) return undefined
@@ -117,16 +118,13 @@ export class ServerGate {
     // which does not exist yet. Without a kind, overload is no reason here: the gate decides once Node has created the
     // request.
     const kind = inner.queued > 0 && kindName === undefined ? this.#kinds.known.of(url) : undefined
-    if (isShort !== true && this.#mayPass(kind, nowMs)) return undefined
+    if (isShort !== true && kind !== undefined && inner.mayPass(kind, nowMs)) {
+      // Requests of a kind known to be quick may exceed the limit: the gate decides.
+      if (permits.isQuick(this.#kinds.lastInService('GET'))) return undefined
+    }
     this.#headKind = kind
     this.#headClient = kind === undefined ? undefined : clients?.ofHead?.(socket.remoteAddress, rawHeaders)
     return isShort ? 'memory' : inner.refuses(nowMs, kind, this.#headClient)
-  }
-
-  /** Requests of a kind known to be quick may exceed the limit: the gate decides. */
-  #mayPass(kind: number | undefined, nowMs: number): boolean {
-    const { inner, permits } = this.process
-    return kind !== undefined && inner.mayPass(kind, nowMs) && permits.isQuick(this.#kinds.ofGet())
   }
 
   refused(nowMs: number): void {
@@ -136,13 +134,5 @@ export class ServerGate {
     }
     this.activeAt = nowMs
     this.process.load.offered(nowMs)
-  }
-
-  hold(): void {
-    this.process.inner.hold()
-  }
-
-  resume(): void {
-    this.process.inner.resume()
   }
 }

@@ -19,13 +19,16 @@ const HOLD_CPU_MS = 500
 /** Maximum hold for a loop that is blocked without using CPU, ms. */
 const HOLD_MS = 5000
 
-export type HeldGate = Pick<ServerGate, 'activeAt' | 'hold' | 'resume'>
+export interface HeldGate extends Pick<ServerGate, 'activeAt'> {
+  readonly process: { readonly inner: { hold(): void; resume(): void } }
+}
 
 /**
  * Runs `closeNext` after each empty turn until it returns false, then runs `done`. Until then new requests are held,
  * because a busy server would have no empty turn. After the maximum hold, `closeNext` no longer waits for empty turns.
  */
 export function afterReading(gate: HeldGate, closeNext: () => boolean, done: () => void): void {
+  const { inner } = gate.process
   const heldAt = now()
   const cpuThen = cpuMs()
   // If the app's own close() throws, the drain tries again at its next check.
@@ -40,10 +43,10 @@ export function afterReading(gate: HeldGate, closeNext: () => boolean, done: () 
       let more = !isEmpty || close()
       if (isTooLate) while (more) more = close()
       if (more) return turn()
-      gate.resume()
+      inner.resume()
       done()
     })
   }
-  gate.hold()
+  inner.hold()
   turn()
 }
