@@ -44,7 +44,7 @@ export function beforeListening(server: Server, args: readonly unknown[]): void 
   if (settings.on) protectOnce(server, args)
   listened.add(new WeakRef(server))
   if (!settings.on) return
-  logOnce(guardOf<Guard>(server))
+  logOnce(guardOf(server))
   operateOnce()
 }
 
@@ -58,7 +58,7 @@ function guards(): Guard[] {
   const found = new Set<Guard>()
   for (const ref of listened) {
     const server = ref.deref()
-    const guard = server?.listening ? guardOf<Guard>(server) : undefined
+    const guard = server?.listening ? guardOf(server) : undefined
     if (server === undefined || (guard !== undefined && found.has(guard))) listened.delete(ref)
     if (guard !== undefined) found.add(guard)
   }

@@ -4,14 +4,26 @@ import type { Guard } from './guard.ts'
 /** Property of a server that holds its guard. Every installed copy of meltproof uses the same symbol. */
 const GUARD = Symbol.for('meltproof.guard')
 
-export function guardOf<G extends object>(server: object): G | undefined {
-  return (server as { [GUARD]?: G })[GUARD]
+export function guardOf(server: object): Guard | undefined {
+  return (server as { [GUARD]?: Guard })[GUARD]
 }
 
 /** Sets the guard; undefined removes it. */
-export function setGuard(server: object, guard: object | undefined): void {
-  if (guard === undefined) delete (server as { [GUARD]?: object })[GUARD]
+export function setGuard(server: object, guard: Guard | undefined): void {
+  if (guard === undefined) Reflect.deleteProperty(server, GUARD)
   else Object.defineProperty(server, GUARD, { value: guard, configurable: true })
+}
+
+const flushes = new WeakMap<Guard, () => void>()
+
+/** The flush is no method of the guard, because only meltproof's HAProxy agent needs it. */
+export function onFlush(guard: Guard, flush: () => void): void {
+  flushes.set(guard, flush)
+}
+
+/** Sends a server's delayed 503s now: a proxy that limits its requests in flight would otherwise keep slots for them. */
+export function flushDelayed(guard: Guard): void {
+  flushes.get(guard)?.()
 }
 
 /**
@@ -25,5 +37,5 @@ export function setGuard(server: object, guard: object | undefined): void {
  */
 export function pressureOf(request: Pick<IncomingMessage, 'socket'>): number {
   const { server } = (request.socket ?? {}) as { server?: object }
-  return (server === undefined ? undefined : guardOf<Guard>(server))?.pressure() ?? 0
+  return (server === undefined ? undefined : guardOf(server))?.pressure() ?? 0
 }

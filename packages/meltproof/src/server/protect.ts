@@ -7,7 +7,7 @@ import { LIMITER_TUNING } from '../admission/limiter/tuning.ts'
 import { CRITICALITY_FIELD } from '../chain.ts'
 import { now } from '../clock.ts'
 import { MeltproofError } from '../errors.ts'
-import { guardOf, setGuard } from './guard-of.ts'
+import { guardOf, onFlush, setGuard } from './guard-of.ts'
 import { isHttp2Server, isHttpsServer } from '../loaded.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { type LoadFigures, limiterOf } from '../process-gate.ts'
@@ -17,9 +17,8 @@ import { openLanes } from './connection/lanes.ts'
 import { kindNames } from './gate/request-kinds.ts'
 import type { Guard } from './guard.ts'
 import { drain, longestDelay } from './operate/drain.ts'
-import { onFlush } from './operate/held-answers-of.ts'
+import { http2Sessions, socketsBelowTls } from './operate/open-sessions.ts'
 import { answerReadiness } from './operate/readiness.ts'
-import { http2Sessions, socketsBelowTls } from './operate/still-open.ts'
 import { type CheckedOptions, checkProtectOptions, type ProtectOptions } from './protect-options.ts'
 import { clientsBy } from './request/client-key.ts'
 import { criticalityLevels } from './request/criticality-of.ts'
@@ -155,7 +154,7 @@ function checkServer(server: net.Server, options: ProtectOptions | undefined): G
         'With a framework, pass its server: http.createServer(app) for Express and Koa, fastify.server for Fastify.',
     )
   }
-  const existing = guardOf<Guard>(server)
+  const existing = guardOf(server)
   if (existing !== undefined && options !== undefined) {
     throw new MeltproofError(
       'MELTPROOF_SERVER_PROTECTED',

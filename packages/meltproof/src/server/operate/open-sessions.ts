@@ -1,10 +1,42 @@
 /**
- * One HTTP/2 session of a server, which a drain must end. Node closes a session when its last stream has closed and its
- * client has disconnected, and waits for both without a timeout.
+ * The sockets and HTTP/2 sessions that a server has emitted and that are not closed: a drain must end them. Node closes
+ * a session when its last stream has closed and its client has disconnected, and waits for both without a timeout.
  */
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
-import type { Socket } from 'node:net'
+import type net from 'node:net'
+import { isTlsServer } from '../../loaded.ts'
 import { quietly } from '../../warnings.ts'
+
+export interface StillOpen<T> {
+  readonly open: ReadonlySet<T>
+  stop(): void
+}
+
+/** Tracks the sockets below TLS: an unfinished handshake is not a connection yet, and keeps the server open. */
+export function socketsBelowTls(server: net.Server): StillOpen<net.Socket> {
+  return stillOpen(isTlsServer(server) ? server : undefined, 'connection', (socket: net.Socket) => socket)
+}
+
+export function http2Sessions(server: net.Server): StillOpen<OpenSession> {
+  return stillOpen(server, 'session', (session: ServerHttp2Session) => new OpenSession(session))
+}
+
+function stillOpen<E extends net.Socket | ServerHttp2Session, T>(
+  server: net.Server | undefined,
+  event: string,
+  entry: (one: E) => T,
+): StillOpen<T> {
+  const open = new Set<T>()
+  const opened = (one: E | undefined): void => {
+    // Apps may emit these events themselves, with any arguments.
+    if (typeof one?.on !== 'function') return
+    const added = entry(one)
+    open.add(added)
+    one.on('close', () => open.delete(added))
+  }
+  server?.on(event, opened)
+  return { open, stop: () => void server?.removeListener(event, opened) }
+}
 
 /** Maximum time for each step of the end, ms: the last bytes are being sent or read. */
 const LINGER_MS = 1000
@@ -12,13 +44,13 @@ const LINGER_MS = 1000
 export class OpenSession {
   readonly #session: ServerHttp2Session
   readonly #streams = new Set<ServerHttp2Stream>()
-  /** Stored when the session begins: a session that has ended does not return its socket. */
-  readonly #hangUp: () => void
+  /** `destroySoon` of the socket, stored at the beginning: ended sessions throw. Streams of apps may not have it. */
+  readonly #hangUp: (() => void) | undefined
   #overSince: number | undefined
 
   constructor(session: ServerHttp2Session) {
     this.#session = session
-    this.#hangUp = hangUpOf(session)
+    this.#hangUp = quietly(() => (session.socket as Partial<net.Socket>).destroySoon)
     session.on('stream', stream => {
       this.#streams.add(stream)
       stream.on('close', () => this.#streams.delete(stream))
@@ -45,7 +77,7 @@ export class OpenSession {
     this.#overSince ??= nowMs
     if (nowMs - this.#overSince < LINGER_MS) return
     this.#overSince = undefined
-    if (this.#session.destroyed) this.#hangUp()
+    if (this.#session.destroyed) this.#hangUp?.()
     else this.#session.destroy()
   }
 
@@ -57,11 +89,6 @@ export class OpenSession {
 
   destroy(): void {
     this.#session.destroy()
-    this.#hangUp()
+    this.#hangUp?.()
   }
-}
-
-/** Returns `destroySoon` of the session's socket, or a no-op: apps use other streams, and ended sessions throw. */
-function hangUpOf(session: ServerHttp2Session): () => void {
-  return quietly(() => (session.socket as Partial<Socket>).destroySoon) ?? (() => {})
 }
