@@ -59,10 +59,10 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   /** Bits of {@link PAUSES}: the reasons not to read the socket. */
   #pausedFor = 0
   #context: AsyncResource | undefined
-  readonly #heads: HeadHandler<R>
+  readonly heads: HeadHandler<R>
 
   private constructor(socket: HttpSocket, handOn: OnIncoming, heads: HeadHandler<R>) {
-    this.#heads = heads
+    this.heads = heads
     this.socket = socket
     this.handOn = handOn
   }
@@ -77,15 +77,6 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     parser.onIncoming = (request, keepAlive) => heads.onHead(connection, request, keepAlive)
     hookHeadersComplete(parser)
     return connection
-  }
-
-  refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean {
-    return this.#heads.refuse(this, rawHeaders, url, keepAlive)
-  }
-
-  static of<R extends ConnectionRequest>(socket: HttpSocket, heads: HeadHandler<R>): Connection<R> | undefined {
-    const connection = socket[HEAD_LISTENER] as Connection<R> | undefined
-    return connection !== undefined && connection.#heads === heads ? connection : undefined
   }
 
   /** True when no response is in progress, so that meltproof may write an answer now. */

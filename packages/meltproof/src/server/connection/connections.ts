@@ -24,7 +24,8 @@ export class Connections<R extends ConnectionRequest> {
   }
 
   at(socket: HttpSocket): Connection<R> | undefined {
-    return Connection.of(socket, this.#heads)
+    const connection = socket[HEAD_LISTENER] as Connection<R> | undefined
+    return connection?.heads === this.#heads ? connection : undefined
   }
 
   /** Returns undefined unless it is a new HTTP/1 connection: apps may emit 'connection' themselves, with anything. */

@@ -5,8 +5,8 @@ import type { Socket } from 'node:net'
 export interface HeadListener {
   /** True once the connection's last answer has begun: later data is not a request (RFC 9112 section 9.6). */
   closing: boolean
-  /** Called for each GET of HTTP/1.1 that is not an upgrade. Returns true when it has answered. */
-  refuseAtHead(rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
+  /** `refuse` is called for each GET of HTTP/1.1 that is not an upgrade, and returns true when it has answered. */
+  readonly heads: { refuse(on: HeadListener, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean }
 }
 
 /** Key on a socket: parsers outlive sockets, and for short connections a WeakMap costs as much as all the rest. */

@@ -39,7 +39,7 @@ function wrapperOf(original: OnHeadersComplete): OnHeadersComplete {
     const asked = this.socket?.[HEAD_LISTENER]
     const plain = method === get && minor === 1 && major === 1 && !upgrade
     // Headers are missing when Node received them in parts, because there were many.
-    if (plain && asked !== undefined && headers !== undefined && asked.refuseAtHead(headers, url, keepAlive)) {
+    if (plain && asked !== undefined && headers !== undefined && asked.heads.refuse(asked, headers, url, keepAlive)) {
       this.incoming = DISCARDED_REQUEST
       return 0
     }

@@ -8,7 +8,7 @@ import { makeLast } from '../../../src/server/response/last-answer.ts'
 
 function open({ isLast = true, uploading = false } = {}) {
   const socket: HttpSocket = new Socket()
-  const connection = { closing: false, refuseAtHead: () => false }
+  const connection = { closing: false, heads: { refuse: () => false } }
   socket[HEAD_LISTENER] = connection
   const request = new IncomingMessage(socket)
   request.httpVersionMajor = 1
