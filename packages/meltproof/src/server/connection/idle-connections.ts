@@ -45,14 +45,9 @@ export class IdleConnections {
     }
   }
 
-  /** True if connections are due to be closed. @param activeAtMs when the last request arrived */
-  hasSome(nowMs: number, activeAtMs: number): boolean {
-    return this.#toClose(nowMs, activeAtMs).length > 0
-  }
-
   /** Closes some connections. Returns whether more are due. */
   closeSome(nowMs: number, activeAtMs: number): boolean {
-    const idle = this.#toClose(nowMs, activeAtMs)
+    const idle = this.due(nowMs, activeAtMs)
     const some = idle.slice(0, Math.max(AT_ONCE, Math.ceil(idle.length / MOST_STEPS)))
     for (const connection of some) this.#seen.get(connection)!.wasTried = true
     this.#close(new Set(some))
@@ -63,7 +58,8 @@ export class IdleConnections {
     this.#close(new Set(this.#connections))
   }
 
-  #toClose(nowMs: number, activeAtMs: number): Connection[] {
+  /** The connections that are due to be closed. @param activeAtMs when the last request arrived */
+  due(nowMs: number, activeAtMs: number): Connection[] {
     const unusedMs = nowMs - activeAtMs >= this.#quietMs ? this.#quietMs : UNUSED_MS
     // Without a timeout the client may use the connection at any time.
     const usedMs = idleTimeoutMs(this.#server) || Number.POSITIVE_INFINITY

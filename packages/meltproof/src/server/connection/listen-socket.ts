@@ -38,20 +38,18 @@ export function bindSocket(at: ListenAddress): ListenHandle | undefined {
 
 /** True if Node's own listen(), without SO_REUSEPORT, could bind this address. */
 export function addressIsFree(at: ListenAddress): boolean {
-  const probe = bindSocket({ ...at, flags: at.flags & ~REUSE_PORT })
+  return canBind({ ...at, flags: at.flags & ~REUSE_PORT })
+}
+
+function canBind(at: ListenAddress): boolean {
+  const probe = bindSocket(at)
   probe?.close()
   return probe !== undefined
 }
 
-let supported: boolean | undefined
-
 /** True if SO_REUSEPORT balances connections here. Where it does not (macOS, Windows), libuv refuses the flag. */
 export function canShareAddresses(): boolean {
-  if (supported !== undefined) return supported
-  const socket = bindSocket({ address: '127.0.0.1', port: 0, addressType: 4, flags: REUSE_PORT })
-  socket?.close()
-  supported = socket !== undefined
-  return supported
+  return canBind({ address: '127.0.0.1', port: 0, addressType: 4, flags: REUSE_PORT })
 }
 
 /**

@@ -80,7 +80,7 @@ export function drain(drainable: Drainable, timeoutMs: number, delayMs: number |
     accepting = false
     // Also closes HTTP/2 sessions that had not begun when the server stopped accepting.
     if (!server.listening) stop()
-    if (closing || (!server.listening && !idle.hasSome(nowMs, gate.activeAt))) return
+    if (closing || (!server.listening && idle.due(nowMs, gate.activeAt).length === 0)) return
     closing = true
     afterReading(gate, closeNext, () => {
       closing = false

@@ -38,12 +38,12 @@ for (const timeoutMs of [500, 5000, 65_000]) {
         if (nowMs === 400) use(all[0]!)
         idle.look(nowMs)
         const activeAtMs = nowMs - quietMs
-        assert.equal(idle.hasSome(nowMs, activeAtMs), false)
+        assert.equal(idle.due(nowMs, activeAtMs).length, 0)
         assert.equal(idle.closeSome(nowMs, activeAtMs), false)
         assert.equal(open(), 3)
       }
       idle.look(endMs)
-      assert.equal(idle.hasSome(endMs, endMs - quietMs), true)
+      assert.equal(idle.due(endMs, endMs - quietMs).length > 0, true)
       assert.equal(idle.closeSome(endMs, endMs - quietMs), false)
       assert.equal(open(), 1)
     }
@@ -53,7 +53,7 @@ for (const timeoutMs of [500, 5000, 65_000]) {
 it('without a keep-alive timeout, idle connections stay open until closeAll()', () => {
   const { all, server, open } = connections(3, 0)
   const idle = new IdleConnections(server, all, 0, QUIET_MS)
-  assert.equal(idle.hasSome(3_600_000, 0), false)
+  assert.equal(idle.due(3_600_000, 0).length, 0)
   idle.closeAll()
   assert.equal(open(), 0)
 })
@@ -62,14 +62,14 @@ it('closes connections that were never used, a few at a time, only while no requ
   const { all, server, open } = connections(20, 65_000, 0)
   const idle = new IdleConnections(server, all, 0, QUIET_MS)
   idle.look(999)
-  assert.equal(idle.hasSome(999, 0), false)
-  assert.equal(idle.hasSome(4999, 4950), false, 'while others ask')
-  assert.equal(idle.hasSome(1000, 0), true)
+  assert.equal(idle.due(999, 0).length, 0)
+  assert.equal(idle.due(4999, 4950).length, 0, 'while others ask')
+  assert.equal(idle.due(1000, 0).length > 0, true)
   const left: number[] = []
   do left.push(open())
   while (idle.closeSome(1000, 0))
   assert.deepEqual([...left, open()], [20, 12, 4, 0])
-  assert.equal(idle.hasSome(2000, 0), false)
+  assert.equal(idle.due(2000, 0).length, 0)
 })
 
 it('closes connections past their keep-alive timeout a few at a time, even while requests arrive', () => {
