@@ -2,7 +2,7 @@
  * Patches the server's `emit`, `closeIdleConnections` and `closeAllConnections`. Listeners for requests would not do:
  * frameworks count, reorder and replace them (socket.io removes all of 'request' and calls them itself).
  */
-import type { Server } from 'node:http'
+import { IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type Method, replaceMethod } from '../../replace-method.ts'
 import type { ConnectionRequest } from './connection.ts'
@@ -91,4 +91,24 @@ export class Interception {
   #replace(name: 'emit' | 'closeAllConnections' | 'closeIdleConnections', ours: Method): void {
     this.#undo.push(replaceMethod(this.#server, name, () => ours))
   }
+}
+
+/**
+ * True when request and response belong to one connection, whose events then show their end. Requests that apps emit
+ * themselves may be any objects, and are not load.
+ */
+export function cameOverConnection(request: unknown, response: unknown): boolean {
+  try {
+    if (request instanceof IncomingMessage && response instanceof ServerResponse) return shareSocket(request, response)
+    const { stream } = request as { readonly stream?: object }
+    return stream !== undefined && stream === (response as { readonly stream?: object }).stream && 'session' in stream
+  } catch {
+    return false // An argument is null, its stream is no object, or a getter throws.
+  }
+}
+
+function shareSocket({ socket }: { socket: HttpSocket | null }, response: ServerResponse): boolean {
+  if (typeof socket?.on !== 'function') return false
+  // A pipelined response has no socket while the response before it is being written.
+  return response.socket === socket || (response.socket === null && socket._httpMessage != null)
 }

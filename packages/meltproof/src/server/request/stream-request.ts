@@ -1,14 +1,33 @@
 /** Presents a raw HTTP/2 stream with node:http's names, for the gate, the operator's functions and observers. */
+import type { Server } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
 /** The arguments of a server's 'stream' event. */
-export type StreamEvent = readonly [
+type StreamEvent = readonly [
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   flags: number,
   rawHeaders?: readonly string[],
 ]
+
+/**
+ * Recognises the streams of an HTTP/2 server that the app handles raw. Node turns the other streams into requests.
+ * `args` are those of a 'stream' event. Apps may emit the event themselves, with any arguments.
+ */
+export function isRawStream(server: Server, args: unknown[]): args is [...StreamEvent] {
+  try {
+    const [stream, headers] = args as [...StreamEvent]
+    // If the app listens for requests, Node itself adds a listener for streams.
+    const nodesOwn = server.listenerCount('request') > 0 ? 1 : 0
+    if (server.listenerCount('stream') <= nodesOwn) return false
+    if (typeof stream.respond !== 'function' || stream.destroyed || stream.session?.destroyed !== false) return false
+    // A CONNECT tunnel is not a request; the gate does not see those of HTTP/1 either.
+    return headers[':method'] !== 'CONNECT'
+  } catch {
+    return false
+  }
+}
 
 export class StreamRequest {
   readonly httpVersion = '2.0'
@@ -141,14 +160,12 @@ function hasEnded({ _readableState: state, readableEnded }: MaybeCut): boolean {
   return state?.ended === true || readableEnded
 }
 
-/** Facts about the connection, read at its first stream: later its socket may throw at every access. */
-interface SocketFacts {
-  readonly remoteAddress: string | undefined
-  readonly remotePort: number | undefined
-  readonly localAddress: string | undefined
-  readonly localPort: number | undefined
+/**
+ * Facts about the connection, read at its first stream: later its socket may throw at every access. `encrypted` is
+ * absent without TLS, because observers check for presence.
+ */
+type SocketFacts = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'> & {
   readonly server: unknown
-  /** Absent without TLS, because observers check for presence. */
   readonly encrypted?: true
 }
 
