@@ -19,7 +19,7 @@ import { cpuMs, loopTurn, loopWorkedMs } from '../signals/loop-figures.ts'
 import type { Connection, HeadHandler } from './connection/connection.ts'
 import { Connections } from './connection/connections.ts'
 import type { HttpSocket } from './connection/http-socket.ts'
-import { cameOverConnection, type Intercepted, Interception } from './connection/interception.ts'
+import { cameOverConnection, intercept, type Intercepted, type Interception } from './connection/interception.ts'
 import { ConnectionQueues } from './connection/connection-queues.ts'
 import { PacedBodies } from './connection/paced-bodies.ts'
 import { decideDry, shadowHandlerEnded, startShadow } from './gate/dry-run.ts'
@@ -139,7 +139,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       const exchange = this?.[ASKED]
       if (exchange !== undefined) path.#end(exchange)
     }
-    this.#interception = new Interception(server, this, this.#queues.connections)
+    this.#interception = intercept(server, this, this.#queues.connections)
   }
 
   stats(): Omit<GuardStats, 'open' | 'lanes' | 'draining' | 'dryRun'> {

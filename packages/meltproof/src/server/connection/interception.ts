@@ -4,7 +4,7 @@
  */
 import { IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Method, replaceMethod } from '../../replace-method.ts'
+import { replaceMethod } from '../../replace-method.ts'
 import type { ConnectionRequest } from './connection.ts'
 import type { Connections } from './connections.ts'
 import { type HttpSocket, surviveShutdownLibraries, keepOpenDuring } from './http-socket.ts'
@@ -23,45 +23,21 @@ type Busy = Iterable<{ readonly socket: HttpSocket; readonly hasQueue: boolean }
 
 type Emit = (this: Server, event: string, ...args: unknown[]) => boolean
 
-export class Interception {
-  readonly #server: Server
-  readonly #intercepted: Intercepted
-  readonly #own: Emit | undefined
-  readonly #undo: (() => void)[] = []
+export interface Interception {
+  /** Emits an event as the server would without meltproof. */
+  emit(event: string, ...args: unknown[]): boolean
+  undo(): void
+}
 
-  constructor(server: Server, intercepted: Intercepted, busy: Busy) {
-    this.#server = server
-    this.#intercepted = intercepted
-    this.#own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
-    this.#replace('emit', (event, ...args) => this.#intercept(event as string, args))
-    // Node's close() calls closeIdleConnections(). HTTP/2 servers lack one or both methods.
-    const { closeAllConnections: closeAll, closeIdleConnections: closeIdle } = server as Partial<Server>
-    if (closeAll !== undefined) {
-      this.#replace('closeAllConnections', () => {
-        intercepted.connections.cutAll()
-        closeAll.call(server)
-      })
-    }
-    if (closeIdle === undefined) return
-    this.#replace('closeIdleConnections', () => {
-      surviveShutdownLibraries(busy)
-      keepOpenDuring(busy, () => closeIdle.call(server))
-    })
-  }
-
-  emit(event: string, ...args: unknown[]): boolean {
+export function intercept(server: Server, intercepted: Intercepted, busy: Busy): Interception {
+  const { connections } = intercepted
+  const own = Object.hasOwn(server, 'emit') ? (server.emit as Emit) : undefined
+  const emit = (event: string, ...args: unknown[]): boolean => {
     // Without an own emit it is that of the prototype, which tracers may patch later.
-    const emit = this.#own ?? (Object.getPrototypeOf(this.#server).emit as Emit)
-    return emit.call(this.#server, event, ...args)
+    const current = own ?? (Object.getPrototypeOf(server).emit as Emit)
+    return current.call(server, event, ...args)
   }
-
-  undo(): void {
-    for (const undo of this.#undo) undo()
-  }
-
-  #intercept(event: string, args: unknown[]): boolean {
-    const intercepted = this.#intercepted
-    const { connections } = intercepted
+  const interceptEvent = (event: string, args: unknown[]): boolean => {
     switch (event) {
       case 'request':
       case 'checkContinue':
@@ -71,7 +47,7 @@ export class Interception {
         return intercepted.onStream(args)
       case 'connection':
       case 'secureConnection': {
-        const emitted = this.emit(event, ...args)
+        const emitted = emit(event, ...args)
         intercepted.onConnection(args[0] as HttpSocket | undefined)
         return emitted
       }
@@ -85,11 +61,25 @@ export class Interception {
       case 'connect':
         connections.upgrade(args[1] as Duplex | undefined)
     }
-    return this.emit(event, ...args)
+    return emit(event, ...args)
   }
-
-  #replace(name: 'emit' | 'closeAllConnections' | 'closeIdleConnections', ours: Method): void {
-    this.#undo.push(replaceMethod(this.#server, name, () => ours))
+  // Node's close() calls closeIdleConnections(). HTTP/2 servers lack one or both methods.
+  const undos = [
+    replaceMethod(server, 'emit', () => (event, ...args) => interceptEvent(event as string, args)),
+    replaceMethod(server, 'closeAllConnections', closeAll => () => {
+      connections.cutAll()
+      return closeAll()
+    }),
+    replaceMethod(server, 'closeIdleConnections', closeIdle => () => {
+      surviveShutdownLibraries(busy)
+      keepOpenDuring(busy, closeIdle)
+    }),
+  ]
+  return {
+    emit,
+    undo: () => {
+      for (const undo of undos) undo()
+    },
   }
 }
 
