@@ -9,7 +9,6 @@ import { Siblings } from './siblings.ts'
 
 interface ProcessAnswer {
   readonly ready: boolean
-  /** True if the process owns the port. */
   readonly holds: boolean
   /** Absent before a server of the process has listened. */
   readonly stats?: GuardStats

@@ -8,7 +8,6 @@ import type { CheckedRun } from './options.ts'
 export interface RunOwner {
   /** The caller no longer waits for the run. */
   givenUp(run: Run): void
-  /** The work of the run has ended. */
   settled(run: Run): void
   /** The run must not be started. */
   shed(run: Run, reason: ShedReason): void

@@ -8,7 +8,6 @@ export function guardOf(server: object): Guard | undefined {
   return (server as { [GUARD]?: Guard })[GUARD]
 }
 
-/** Sets the guard; undefined removes it. */
 export function setGuard(server: object, guard: Guard | undefined): void {
   if (guard === undefined) Reflect.deleteProperty(server, GUARD)
   else Object.defineProperty(server, GUARD, { value: guard, configurable: true })

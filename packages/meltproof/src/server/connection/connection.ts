@@ -18,7 +18,6 @@ export type PauseReason = 'line' | 'memory'
 const PAUSES: Readonly<Record<PauseReason, number>> = { line: 1, memory: 2 }
 
 export interface AnswerKind {
-  /** True to answer a browser's preflight with 204 instead of 503. */
   readonly preflight: boolean
   readonly page: boolean
   readonly head: boolean
@@ -28,7 +27,6 @@ export interface AnswerKind {
 export interface HeadHandler<R extends ConnectionRequest> {
   /** Returns the number that Node's parser expects: 0, or 2 for an upgrade. */
   onHead(connection: Connection<R>, request: IncomingMessage, keepAlive: boolean): number
-  /** Sheds a plain GET once its head is parsed, if it can be shed now. True when it was shed. */
   refuse(connection: Connection<R>, rawHeaders: readonly string[], url: string, keepAlive: boolean): boolean
 }
 
@@ -45,13 +43,11 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
   answeredAtMs: number = Number.NEGATIVE_INFINITY
   owed: AnswerKind | undefined
   closing = false
-  /** True once the app has sent the socket to another process. */
   handedOver = false
   /** True if Node closed or detached the connection, or the app closed all: no sign that its handlers have ended. */
   cut = false
   /** Pipelined requests in service whose responses have no socket yet. Before Node 24 they get no 'close' event. */
   overlapping: Set<R> | undefined
-  /** Links of the list of open connections. */
   before: Connection<R> | undefined
   after: Connection<R> | undefined
   /** True when meltproof set an idle timeout on the socket, which Node does not know of. */

@@ -16,7 +16,6 @@ export class Connections<R extends ConnectionRequest> {
     this.#heads = heads
   }
 
-  /** How many requests clients have open, with or without a permit, as a proxy in front counts them. */
   get requests(): number {
     let open = this.upgraded.size
     for (const { socket, waiting } of this.open) if (socket._httpMessage != null || waiting !== undefined) open++

@@ -32,7 +32,6 @@ export class ServerGate {
   exempt = 0
   /** When a connection or a request last arrived, or a request ended, ms. */
   activeAt: number = Number.NEGATIVE_INFINITY
-  /** Queues requests, and gives them permits. */
   readonly process: ProcessGate<Exchange>
   readonly reclaim: Reclaim
   readonly #parts: ServerGateParts

@@ -16,7 +16,6 @@ export interface HandlerParts {
   readonly policy: RequestPolicy
   readonly deadline: RequestDeadline | undefined
   readonly failOpen: FailOpen
-  /** Called when the deadline passed before the answer began. */
   readonly onLate: (exchange: Exchange) => void
   readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
 }

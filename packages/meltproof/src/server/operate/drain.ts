@@ -21,7 +21,6 @@ import type { OpenSession } from './open-sessions.ts'
 
 export interface Drainable {
   readonly server: Server
-  /** The requests and connections of the server. */
   readonly path: {
     readonly connections: Pick<Connections<Exchange>, 'open' | 'upgraded'>
     readonly admission: HeldGate

@@ -36,7 +36,6 @@ export class Reclaim {
     this.#parts = parts
   }
 
-  /** Takes back the permits of requests that wait for their client or for events, and of those that ended unseen. */
   reclaim(nowMs: number): void {
     if (nowMs < this.#lookAgainAt) return
     const { permits } = this.#parts

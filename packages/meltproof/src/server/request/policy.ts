@@ -13,7 +13,6 @@ export interface RequestPolicy {
   readonly clients?: Clients | undefined
   /** Returns the name of a request's kind, or undefined if the path determines the kind. */
   readonly kindName?: ((request: IncomingMessage) => string | undefined) | undefined
-  /** Returns true if the caller is trusted as one of the operator's own tiers. */
   readonly trustsCaller?: FromPeer | undefined
   /** True if `x-meltproof-criticality` is the operator's `criticalityHeader` and counts from every caller. */
   readonly anybodyNamesClass?: boolean
@@ -21,7 +20,6 @@ export interface RequestPolicy {
   readonly exemptRequest?: ((request: IncomingMessage) => boolean) | undefined
   /** Serves the guard's own pages, and returns true when it has answered. Called for exempt requests only. */
   readonly answers?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
-  /** Adds a load report to the answer of a request that starts. */
   readonly reportsLoad?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
   readonly sendsServerTiming?: ((request: IncomingMessage) => boolean) | undefined
   readonly dryRun?: boolean

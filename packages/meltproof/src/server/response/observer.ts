@@ -27,7 +27,6 @@ export interface RequestObserver {
     tells: boolean,
     handle: () => boolean,
   ): boolean
-  /** Publishes the record of a request for which `run` was called. */
   publish(source: Source, exchange: Exchange, atMs: number): void
   shedRecordsOf(source: Source): ShedRecords
 }

@@ -11,15 +11,12 @@ import { NO_RETRY, type ShedHeaders } from './shed-headers.ts'
 import { isHttp2 } from '../request/is-http2.ts'
 
 export interface ShedAnswerOptions {
-  /** `Retry-After`, whole seconds. */
   readonly retryAfterS: readonly [least: number, most: number]
   readonly headers: ShedHeaders
-  /** Body for clients that do not prefer HTML. */
   readonly body: Body
   readonly page: string
   /** Current pressure of the server, 0 to 1, which determines `Retry-After`. */
   readonly pressure: () => number
-  /** Absent when no peer receives load reports. */
   readonly reports?: LoadReports | undefined
 }
 

@@ -21,13 +21,11 @@ export interface SheddingParts {
   readonly queues: ConnectionQueues<Exchange>
   readonly time: ShedBudgetLike
   readonly gate: ProcessGate<Exchange>
-  /** Has Node create a response for the request and answers it; Node may also reject the request itself. */
   readonly askNode: (exchange: Exchange) => void
   readonly memory: MemoryPolicy | undefined
 }
 
 export class Shedding {
-  /** Requests whose client left while they waited. */
   left = 0
   /** True once answers that begin are the last of their connections. */
   leaving = false
