@@ -11,18 +11,15 @@ import { isWorker } from '../loaded.ts'
  */
 export function ownFolder(name: string): string {
   // The host name distinguishes containers: their process ids overlap, and they may share a temporary folder.
-  const folder = join(tmpdir(), `meltproof-${shortHash(`${hostname()} ${name}`)}`)
+  // `crypto` is not imported, because it takes longer to load than everything else here.
+  const hash = process.getBuiltinModule('node:crypto').hash('sha256', `${hostname()} ${name}`)
+  const folder = join(tmpdir(), `meltproof-${hash.slice(0, 16)}`)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const about = lstatSync(folder)
   if (!about.isDirectory() || about.uid !== process.getuid?.() || (about.mode & 0o077) !== 0) {
     throw new Error(`${folder} is not a folder that only this user can use`)
   }
   return folder
-}
-
-function shortHash(text: string): string {
-  // `crypto` is not imported, because it takes longer to load than everything else here.
-  return process.getBuiltinModule('node:crypto').hash('sha256', text).slice(0, 16)
 }
 
 /** Functions that remove this process's files from the folders. */

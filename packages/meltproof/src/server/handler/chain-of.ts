@@ -53,16 +53,14 @@ function removeField(request: IncomingMessage, name: string): void {
 export function isRetry(headers: IncomingHttpHeaders): boolean {
   // In HTTP/2 a field that was sent more than once is an array.
   const baggage = (headers as HeaderFields)['baggage']?.toString()
-  if (baggage?.slice(0, MOST_BAGGAGE).split(',').some(isMark)) return true
+  if (baggage?.slice(0, MOST_BAGGAGE).split(',').some(member => MARK.test(member))) return true
   return countOf(headers['x-envoy-attempt-count']) > 1 || countOf(headers['grpc-previous-rpc-attempts']) > 0
 }
 
 /** The length that every tier must pass on (W3C Baggage, limits). meltproof's entry comes first. */
 const MOST_BAGGAGE = 8192
 
-function isMark(member: string): boolean {
-  return /^[ \t]*meltproof\.retry[ \t]*=[ \t]*1[ \t]*(?:;|$)/.test(member)
-}
+const MARK = /^[ \t]*meltproof\.retry[ \t]*=[ \t]*1[ \t]*(?:;|$)/
 
 function countOf(value: unknown): number {
   return typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : 0

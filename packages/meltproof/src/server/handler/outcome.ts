@@ -1,9 +1,7 @@
 /** Decides, when a response closes, whether its handler has ended or still works although the client has left. */
-import type { ServerResponse } from 'node:http'
-import type { ServerHttp2Stream } from 'node:http2'
 import type { Connection } from '../connection/connection.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { isHttp2 } from '../request/is-http2.ts'
+import { streamOf } from '../request/is-http2.ts'
 import { isCutByApp } from '../request/stream-request.ts'
 import { StreamResponse } from '../response/stream-response.ts'
 
@@ -20,7 +18,11 @@ export function handlerHasEnded(
   if (response === undefined || response.writableEnded || threw) return true
   // When a connection closes, Node destroys responses whose turn had not come; only the app destroys others.
   if (!pipelined && response.errored != null) return true
-  if (isHttp2(request)) return streamHasEnded(response as Http2Response)
+  const stream = streamOf(response)
+  if (stream !== undefined) {
+    // The app has destroyed the stream, or has answered on the stream directly.
+    return isCutByApp(stream) || (!(response instanceof StreamResponse) && stream.writableEnded && !stream.aborted)
+  }
   // The app has detached the socket from Node (`detachSocket`).
   if (!pipelined && response.socket === null) return true
   return connection !== undefined && isClosedByApp(connection, request)
@@ -31,12 +33,3 @@ function isClosedByApp({ cut, socket }: Connection<Exchange>, request: Exchange[
   if (cut || socket.readableEnded) return false
   return socket.errored == null || socket.errored === request.errored
 }
-
-/** True if the app has destroyed the stream, or has answered on the stream directly. */
-function streamHasEnded(response: Http2Response): boolean {
-  const { stream } = response
-  if (isCutByApp(stream)) return true
-  return !(response instanceof StreamResponse) && stream.writableEnded && !stream.aborted
-}
-
-type Http2Response = ServerResponse & { readonly stream: ServerHttp2Stream }

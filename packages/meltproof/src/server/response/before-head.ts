@@ -32,14 +32,15 @@ export function addToHead(response: ServerResponse, head: Head, name: string, va
 
 /** Adds a field to a copy of `fields`: an app may use one object for all answers. A field set by the app stays. */
 export function withField<F extends object | undefined>(fields: F, name: string, value: string): F {
-  if (namesField(fields, name)) return fields
+  if (fieldNames(fields).some(given => isField(given, name))) return fields
   if (!Array.isArray(fields)) return { ...fields, [name]: value } as F
   const more = Array.isArray(fields[0]) ? [[name, value]] : [name, value]
   return Object.assign([...fields, ...more], bySymbol(fields)) as unknown as F
 }
 
-function namesField(fields: unknown, wanted: string): boolean {
-  return fieldNames(fields).some(name => typeof name === 'string' && name.toLowerCase() === wanted)
+/** @param wanted in lower case */
+export function isField(name: unknown, wanted: string): boolean {
+  return typeof name === 'string' && name.toLowerCase() === wanted
 }
 
 /** The field name of each entry: of an object, of a list of pairs, or of a flat list of names and values. */

@@ -3,8 +3,8 @@
  * of an answer without a body ("Trailers-Only" in gRPC over HTTP/2).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import { isHttp2 } from '../request/is-http2.ts'
+import type { OutgoingHttpHeaders } from 'node:http2'
+import { isHttp2, streamOf } from '../request/is-http2.ts'
 
 export const DEADLINE_EXCEEDED = '4'
 /** The status that clients may retry, and that service configs name for retries. */
@@ -31,7 +31,7 @@ export function grpcLate(response: ServerResponse): void {
 
 /** Uses the stream below the response: Node's response cannot send a head that ends the stream. */
 function answer(response: ServerResponse, status: string, message: string, fields: OutgoingHttpHeaders): void {
-  const { stream } = response as ServerResponse & { readonly stream?: ServerHttp2Stream }
+  const stream = streamOf(response)
   if (stream === undefined || stream.destroyed || stream.closed) return
   const head = { 'content-type': 'application/grpc', 'grpc-status': status, 'grpc-message': message, ...fields }
   stream.respond({ ':status': 200, ...head }, { endStream: true })

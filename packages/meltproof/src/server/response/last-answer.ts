@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { HEAD_LISTENER, type HttpSocket } from '../connection/http-socket.ts'
 import { describeHead } from '../request/request-head.ts'
-import { beforeHead, fieldNames, type Head } from './before-head.ts'
+import { beforeHead, fieldNames, type Head, isField } from './before-head.ts'
 
 /** Node's flag for `maxRequestsPerSocket`: the head says `Connection: close`, and Node lets the client close. */
 type Response = ServerResponse & { maxRequestsOnConnectionReached?: boolean }
@@ -38,6 +38,7 @@ export function makeLast(request: IncomingMessage, response: ServerResponse, isL
 function sayClose(request: IncomingMessage, response: Response, head: Head): Head {
   const uploading = !request.complete && describeHead(request.rawHeaders).bodyBytes > 0
   const fields: unknown = head.length > 1 ? head.at(-1) : undefined
+  const isConnection = (name: unknown): boolean => isField(name, 'connection')
   const names = fieldNames(fields)
   const named = names.some(isConnection)
   const set = response.hasHeader('connection')
@@ -55,10 +56,6 @@ function sayClose(request: IncomingMessage, response: Response, head: Head): Hea
     ? fields.filter((_, index) => !isConnection(names[index]))
     : Object.fromEntries(Object.entries(fields as object).filter(([name]) => !isConnection(name)))
   return [...head.slice(0, -1), others] as unknown as Head
-}
-
-function isConnection(name: unknown): boolean {
-  return typeof name === 'string' && name.toLowerCase() === 'connection'
 }
 
 /** Data that arrives at this socket from now on is not a request. */

@@ -40,7 +40,8 @@ export function loadReport(figures: LoadFigures): LoadReport | undefined {
     { name: 'rps_fractional', tag: 0x31, value: rps },
     { name: 'eps', tag: 0x39, value: eps },
   ]
-  return { text: `TEXT ${fields.map(({ name, value }) => `${name}:${rounded(value)}`)}`, binary: message(fields) }
+  const text = `TEXT ${fields.map(({ name, value }) => `${name}:${Number(value.toPrecision(4))}`)}`
+  return { text, binary: message(fields) }
 }
 
 interface Field {
@@ -52,10 +53,6 @@ interface Field {
 
 function within(value: number, most: number): number {
   return value > 0 ? Math.min(value, most) : 0
-}
-
-function rounded(value: number): number {
-  return Number(value.toPrecision(4))
 }
 
 /** Every field has nine bytes, a multiple of three, so the base64 text needs no padding. */
