@@ -59,7 +59,7 @@ const RULES: Readonly<Record<string, Rules>> = {
       timing: [...VOCABULARY, 'signals', 'outbound', 'server'],
       observe: [...VOCABULARY, 'signals', 'timing'],
       logging: [...VOCABULARY, 'timing'],
-      cluster: ['loaded', 'observe', 'server'],
+      cluster: ['loaded', 'warnings', 'observe', 'server'],
       admin: ['cluster', 'observe', 'server'],
       culprit: [...VOCABULARY, 'signals'],
       haproxy: [...VOCABULARY, 'cluster', 'server'],

@@ -5,11 +5,11 @@ export type Warn = (text: string) => void
 
 export const warn: Warn = text => process.emitWarning(text, { type: 'MeltproofWarning' })
 
-/** The returned function prints the first text it receives, and no other. */
-export function warnOnce(): Warn {
+/** The returned function passes the first text it receives to `warning`, and no other. */
+export function warnOnce(warning: Warn = warn): Warn {
   let hasWarned = false
   return text => {
-    if (!hasWarned) warn(text)
+    if (!hasWarned) warning(text)
     hasWarned = true
   }
 }

@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isWorker } from '../loaded.ts'
+import { quietly } from '../warnings.ts'
 
 /**
  * Returns a folder that no other user can enter, and creates it if necessary.
@@ -32,13 +33,8 @@ export function whenLeaving(take: () => void): void {
 }
 
 export function leave(): void {
-  for (const take of takes.splice(0)) {
-    try {
-      take()
-    } catch {
-      // The folder is not empty, because other processes still use it.
-    }
-  }
+  // Removing a folder fails while other processes still use it.
+  for (const take of takes.splice(0)) quietly(take)
 }
 
 /** Returns the same text in all processes of one cluster, also PM2's, and in no other process of this machine. */

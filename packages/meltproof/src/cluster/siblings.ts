@@ -7,6 +7,7 @@ import { readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { clearTimeout, setTimeout } from 'node:timers'
+import { quietly } from '../warnings.ts'
 import { ownFolder, whenLeaving } from './own-folder.ts'
 
 /** A process that takes longer to answer counts as stalled, ms. Kubernetes' probes wait for 1 s. */
@@ -18,7 +19,6 @@ type Answered<Answer> = readonly [pid: number, answer: Answer | undefined]
 
 export class Siblings<Question, Answer> {
   readonly #folder: string
-  readonly #pid = process.pid
 
   /**
    * @param name equal for processes that belong together
@@ -38,7 +38,7 @@ export class Siblings<Question, Answer> {
     })
     server.on('error', () => undefined)
     // An earlier process with this id may have left a socket: a restarted container reuses its process ids and folder.
-    const path = this.#path(this.#pid)
+    const path = this.#path(process.pid)
     const unready = `${path}.new`
     rmSync(unready, { force: true })
     server.listen({ path: unready, exclusive: true })
@@ -47,25 +47,17 @@ export class Siblings<Question, Answer> {
     renameSync(unready, path)
     server.unref()
     whenLeaving(() => {
-      rmSync(this.#path(this.#pid), { force: true })
+      rmSync(path, { force: true })
       rmdirSync(this.#folder)
     })
   }
 
-  /** The ids of the other processes. Some of these may have ended. */
-  #others(): number[] {
-    try {
-      const pids = readdirSync(this.#folder).map(name => Number(SOCKET.exec(name)?.[1]))
-      return pids.filter(pid => pid > 0 && pid !== this.#pid)
-    } catch {
-      return []
-    }
-  }
-
-  /** Asks all others, and returns the answers of those that live. */
+  /** Asks all other processes, and returns the answers of those that live. */
   async ask(question: Question): Promise<Answered<Answer>[]> {
     const text = JSON.stringify(question)
-    const answers = await Promise.all(this.#others().map(pid => this.#askOne(pid, text)))
+    const names = quietly(() => readdirSync(this.#folder)) ?? []
+    const pids = names.map(name => Number(SOCKET.exec(name)?.[1])).filter(pid => pid > 0 && pid !== process.pid)
+    const answers = await Promise.all(pids.map(pid => this.#askOne(pid, text)))
     return answers.filter(answer => answer !== undefined)
   }
 
@@ -84,21 +76,13 @@ export class Siblings<Question, Answer> {
         if (hasGone) rmSync(path, { force: true })
         end(hasGone ? undefined : [pid, undefined])
       })
-      readAll(socket, heard => end([pid, parsed<Answer>(heard)]))
+      readAll(socket, heard => end([pid, quietly(() => JSON.parse(heard) as Answer)]))
       socket.end(text)
     })
   }
 
   #path(pid: number): string {
     return join(this.#folder, `${pid}.sock`)
-  }
-}
-
-function parsed<T>(text: string): T | undefined {
-  try {
-    return JSON.parse(text) as T
-  } catch {
-    return undefined
   }
 }
 

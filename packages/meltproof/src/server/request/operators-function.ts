@@ -1,6 +1,6 @@
 /** Calls an operator's function about a single request. An exception of the function cannot end the process. */
 import type { IncomingMessage } from 'node:http'
-import { caughtPromise, type Warn } from '../../warnings.ts'
+import { caughtPromise, type Warn, warnOnce } from '../../warnings.ts'
 import { show, showThrown } from '../../options.ts'
 
 export interface OperatorsFunction<A> {
@@ -16,11 +16,8 @@ export interface OperatorsFunction<A> {
 
 /** Calls the function. If it throws, or returns a promise or something invalid, warns once and returns undefined. */
 export function safely<A>(asked: OperatorsFunction<A>): (request: IncomingMessage) => A | undefined {
-  let said = false
-  const sayOnce = (what: string): void => {
-    if (!said) asked.warn(`the ${asked.name} function ${what}; ${asked.otherwise}`)
-    said = true
-  }
+  const say = warnOnce(asked.warn)
+  const sayOnce = (what: string): void => say(`the ${asked.name} function ${what}; ${asked.otherwise}`)
   return request => {
     try {
       const answer: unknown = asked.call(request)

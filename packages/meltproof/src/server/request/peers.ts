@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { invalidOption, show } from '../../options.ts'
+import { invalidOption } from '../../options.ts'
 
 export type OfPeer = Pick<IncomingMessage, 'socket'>
 
@@ -14,8 +14,9 @@ export function checkPeers(option: string, value: unknown): FromPeer | undefined
   if (value === undefined || value === false) return undefined
   if (value === true) return () => true
   if (!Array.isArray(value)) invalidOption(option, EXPECTED, value)
-  if (value.length === 0)
+  if (value.length === 0) {
     invalidOption(option, `${EXPECTED}; an empty list trusts no address, for which the value is false`, value)
+  }
   const peers = new BlockList()
   for (const [index, entry] of value.entries()) allow(peers, `${option}[${index}]`, entry)
   return request => {
@@ -44,11 +45,7 @@ function allow(peers: BlockList, name: string, entry: unknown): void {
   const most = version === 6 ? 128 : 32
   const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
   if (version === 0 || rest.length > 0 || !(prefix <= most)) {
-    invalidOption(
-      name,
-      'an IP address or a network such as 10.0.0.0/8',
-      typeof entry === 'string' ? entry : show(entry),
-    )
+    invalidOption(name, 'an IP address or a network such as 10.0.0.0/8', entry)
   }
   peers.addSubnet(address, prefix, version === 6 ? 'ipv6' : 'ipv4')
 }

@@ -126,9 +126,9 @@ export class Shedding {
   }
 
   #answer(exchange: Exchange, needs: HeadNeeds): number {
-    const { connection, request, response } = exchange
+    const { request, response } = exchange
     if (response !== undefined) return this.#parts.answers.shed(request, response)
-    if (connection === undefined) return 0
+    const connection = exchange.connection!
     const { socket } = connection
     if (socket.destroyed || !socket.writable) return 0
     const last = this.leaving && connection.behind.length === 0
