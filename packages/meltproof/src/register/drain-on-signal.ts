@@ -38,6 +38,7 @@ export function drainOnSignal(
   servers: () => readonly Server[],
   drainDelayMs = 0,
 ): void {
+  const withinMs = Math.max(LEAST_DRAIN_MS, 2 * drainDelayMs)
   let begunAt = Number.NaN
   let ended = false
   let drained: readonly Server[] = []
@@ -63,18 +64,13 @@ export function drainOnSignal(
     if (signal === undefined || !isOn()) return original(...args)
     const sinceMs = now() - begunAt
     if (sinceMs < SAME_MS) return true
-    const first = Number.isNaN(sinceMs)
-    if (first) {
+    const draining: Promise<unknown>[] = []
+    if (Number.isNaN(sinceMs)) {
       begunAt = now()
       drained = servers()
+      draining.push(...guards().map(guard => guard.drain(withinMs)))
+      draining.push(...liveWorkers().map(worker => workerEnded(worker, signal, withinMs)))
     }
-    const withinMs = Math.max(LEAST_DRAIN_MS, 2 * drainDelayMs)
-    const draining: Promise<unknown>[] = first
-      ? [
-          ...guards().map(guard => guard.drain(withinMs)),
-          ...liveWorkers().map(worker => workerEnded(worker, signal, withinMs)),
-        ]
-      : []
     const rest = args.slice(1)
     if (draining.length === 0) end(signal, rest)
     // Exceptions of listeners become uncaught ones, as in Node, and not rejections.

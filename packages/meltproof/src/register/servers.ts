@@ -99,7 +99,10 @@ function operateOnce(): void {
       load('../outbound/zero-code.ts').boundOutbound(outbound),
     )
   }
-  if (settings.protect.dryRun === true) startDryRunLines()
+  if (settings.protect.dryRun === true) {
+    const all = new AllGuards(guards)
+    attempt('cannot report on the dry run', () => printDryRun(() => (all.any ? all.stats() : undefined), warn))
+  }
   // Worker threads inherit the variables. The rest concerns the whole process, so only its main thread does it.
   if (!isMainThread) return
   // An app that has installed meltproof/stdout itself keeps its own options.
@@ -127,11 +130,6 @@ function drain(): void {
   attempt('cannot drain on signals', () =>
     load('./drain-on-signal.ts').drainOnSignal(guards, listeningServers, settings.protect.drainDelayMs),
   )
-}
-
-function startDryRunLines(): void {
-  const all = new AllGuards(guards)
-  attempt('cannot report on the dry run', () => printDryRun(() => (all.any ? all.stats() : undefined), warn))
 }
 
 function attempt(failure: string, act: () => unknown): void {

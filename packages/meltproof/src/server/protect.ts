@@ -179,17 +179,6 @@ export function isServer(value: unknown): value is ProtectedServer {
 function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
   const { exempt, clientKey, kind, readiness } = checked
   const paths = typeof exempt === 'function' ? [] : exempt
-  const isExempt =
-    typeof exempt === 'function'
-      ? safely({
-          name: 'exempt',
-          call: exempt,
-          read: answer => (typeof answer === 'boolean' ? answer : undefined),
-          expected: 'true or false',
-          otherwise: 'such requests are not exempt',
-          warn,
-        })
-      : undefined
   return {
     level: criticalityLevels(checked.criticality, checked.criticalityHeader, warn, checked.trustCallersFrom),
     trustsCaller: checked.trustCallersFrom,
@@ -197,7 +186,17 @@ function policyOf(checked: CheckedOptions, warn: Warn): RequestPolicy {
     clients: clientKey && clientsBy(clientKey, warn),
     kindName: kind && kindNames(kind, warn),
     exemptUrl: exemptPaths(readiness === undefined ? paths : [...paths, readiness.path]),
-    exemptRequest: isExempt && (request => isExempt(request) === true),
+    exemptRequest:
+      typeof exempt === 'function'
+        ? safely({
+            name: 'exempt',
+            call: exempt,
+            read: answer => (typeof answer === 'boolean' ? answer : undefined),
+            expected: 'true or false',
+            otherwise: 'such requests are not exempt',
+            warn,
+          })
+        : undefined,
     sendsServerTiming: checked.serverTiming,
     dryRun: checked.dryRun,
     memory: processMemory(),

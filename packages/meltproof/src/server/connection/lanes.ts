@@ -51,11 +51,6 @@ interface ServerInternals {
   _listen2?: Listen2
 }
 
-interface Extra {
-  readonly lanes: ListenHandle[]
-  readonly detach: () => void
-}
-
 /**
  * @param wanted how many sockets listen, the main one included; 1 turns lanes off
  * @param onWarning called once per listen() that opens fewer sockets than wanted, and than the process has left,
@@ -64,7 +59,7 @@ interface Extra {
 export function openLanes(server: net.Server, wanted: number, onWarning?: (warning: string) => void): Lanes {
   const internals = server as unknown as ServerInternals
   const original = internals._listen2
-  let extra: Extra | undefined
+  let extra: { readonly lanes: ListenHandle[]; readonly detach: () => void } | undefined
   let closed = false
 
   const warn = (reason: string): void => {
@@ -89,9 +84,9 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
     }
     const main = this._handle
     if (!main) return
-    extra = quietly(() => addLanes(main, at, each, room))
-    const count = extra?.lanes.length ?? 0
-    if (count < room) warn(`only ${1 + count} of ${1 + room} listening sockets could be opened`)
+    const lanes = quietly(() => addLanes(main, at, each, room)) ?? []
+    extra = { lanes, detach: tie(main, lanes) }
+    if (lanes.length < room) warn(`only ${1 + lanes.length} of ${1 + room} listening sockets could be opened`)
   }
 
   if (wanted > 1) {
@@ -153,11 +148,9 @@ function backlogPerLane(backlog: unknown, lanes: number): number {
   return asked >= DEFAULT_BACKLOG ? asked : Math.ceil(asked / lanes)
 }
 
-function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, most: number): Extra | undefined {
+function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, most: number): ListenHandle[] {
   const bound: { address?: string; port?: number; family?: string } = {}
-  if (typeof main.onconnection !== 'function' || main.getsockname(bound) !== 0 || bound.port === undefined) {
-    return undefined
-  }
+  if (typeof main.onconnection !== 'function' || main.getsockname(bound) !== 0 || bound.port === undefined) return []
   const beside: ListenAddress = {
     // The caller's literal keeps an IPv6 scope (`fe80::1%eth0`); Node turned null into `::` or `0.0.0.0`.
     address: at.address || (bound.address ?? null),
@@ -173,7 +166,7 @@ function addLanes(main: ListenHandle, at: ListenAddress, backlog: number, most: 
     lanes.push(lane)
   }
   extraLanes += lanes.length
-  return { lanes, detach: tie(main, lanes) }
+  return lanes
 }
 
 function openLane(

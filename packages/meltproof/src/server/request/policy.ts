@@ -17,7 +17,7 @@ export interface RequestPolicy {
   /** True if `x-meltproof-criticality` is the operator's `criticalityHeader` and counts from every caller. */
   readonly anybodyNamesClass?: boolean
   readonly exemptUrl?: ((url: string) => boolean) | undefined
-  readonly exemptRequest?: ((request: IncomingMessage) => boolean) | undefined
+  readonly exemptRequest?: ((request: IncomingMessage) => boolean | undefined) | undefined
   /** Serves the guard's own pages, and returns true when it has answered. Called for exempt requests only. */
   readonly answers?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined
   readonly reportsLoad?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
