@@ -93,7 +93,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     close: () => {
       path.shedding.records?.publishRest()
       if (guardOf(server) === guard) setGuard(server, undefined)
-      path.open()
+      path.gate.failOpen.open()
       lanes.close()
       // A drain in progress still needs the open sockets and sessions.
       if (draining !== undefined) return

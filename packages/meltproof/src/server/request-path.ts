@@ -159,10 +159,6 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     this.#failOpen.guard(() => this.gate.inner.close())
   }
 
-  open(): void {
-    this.#failOpen.open()
-  }
-
   // Arrive: from the parser, or by an event of the server.
 
   onConnection(socket: HttpSocket | undefined): void {
@@ -243,14 +239,13 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     const request = args[0] as IncomingMessage
     const response = args[1] as AskedResponse
     const exchange = this.#handedOnNow(request)
+    if (exchange === undefined && !cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
+    if (this.shedding.leaving) this.#makeLast(request, response)
     if (exchange === undefined) {
-      if (!cameOverConnection(request, response)) return this.#interception.emit(event, ...args)
-      if (this.shedding.leaving) this.#makeLast(request, response)
       // Apps emit some requests a second time: a 'checkContinue' listener that accepts the request emits 'request'.
       if (this.#failOpen.isOpen || markOf(response)[ASKED]) return this.#interception.emit(event, ...args)
       return this.#arriveLate(event, request, response)
     }
-    if (this.shedding.leaving) this.#makeLast(request, response)
     exchange.response = response
     response[ASKED] = exchange
     if (exchange.mayRun) {

@@ -285,7 +285,7 @@ describe('a raw HTTP/2 stream', () => {
     await fill(house)
     const client = ask(house.session, '/second')
     await eventually('it waits', () => house.door.stats().queued === 1)
-    house.door.open()
+    house.door.gate.failOpen.open()
     const second = await house.started.take('/second')
     second.respond()
     second.end('late')

@@ -130,7 +130,7 @@ describe('a request that waits', () => {
     const client = (await house.connect()).get('/a').get('/b')
     const upgrade = (await house.connect()).get('/late', 'Connection: Upgrade', 'Upgrade: nothing')
     await eventually('two wait', () => house.door.stats().queued === 2)
-    house.door.open()
+    house.door.gate.failOpen.open()
     assert.equal(house.door.stats().queued, 0)
     assert.deepEqual(house.holding.started, ['/first', '/a', '/b', '/late'])
     for (const path of ['/a', '/b', '/late']) (await house.holding.take(path)).response.end(path)

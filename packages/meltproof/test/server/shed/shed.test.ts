@@ -180,7 +180,7 @@ describe('the connection after a shed', () => {
     const house = await openFullDoor({ server: { keepAliveTimeout: 20_000, keepAliveTimeoutBuffer: 0 } as object })
     const client = await house.connect()
     assert.equal((await client.get('/shed').answer()).status, 503)
-    house.door.open()
+    house.door.gate.failOpen.open()
     await house.holding.take('/waiting')
     client.get('/long')
     const { response } = await house.holding.take('/long')
