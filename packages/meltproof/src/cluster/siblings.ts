@@ -20,11 +20,7 @@ type Answered<Answer> = readonly [pid: number, answer: Answer | undefined]
 export class Siblings<Question, Answer> {
   readonly #folder: string
 
-  /**
-   * @param name equal for processes that belong together
-   * @param answer returns this process's answer to a question of another one; both are JSON
-   * @throws if the folder or the socket cannot be created
-   */
+  /** @param answer returns this process's answer to a question of another one; both are JSON */
   constructor(name: string, answer: (question: Question) => object) {
     this.#folder = ownFolder(name)
     const server = createServer({ allowHalfOpen: true }, socket => {

@@ -105,9 +105,7 @@ export class Connection<R extends ConnectionRequest = ConnectionRequest>
     }
   }
 
-  /**
-   * Without this context, a waiting request would start in the AsyncLocalStorage of the request whose end starts it.
-   */
+  /** Without this context, a waiting request would start in the AsyncLocalStorage of the request that starts it. */
   keepContext(): void {
     this.#context ??= new AsyncResource('MELTPROOF_WAIT', { requireManualDestroy: false })
   }

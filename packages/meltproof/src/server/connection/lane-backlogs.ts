@@ -14,11 +14,7 @@ const NEARLY_ALL = 0.85
 const WINDOWS_TO_LENGTHEN = 5
 const SHORTEST = 2
 
-/**
- * Returns the function to call for each connection that a lane accepts.
- * @param lanes all lanes except the main one
- * @param clock ms
- */
+/** Returns the function to call for each connection that a lane accepts. @param lanes all lanes except the main one */
 export function adaptBacklogs(
   main: ListenHandle,
   lanes: readonly ListenHandle[],

@@ -53,8 +53,7 @@ interface ServerInternals {
 
 /**
  * @param wanted how many sockets listen, the main one included; 1 turns lanes off
- * @param onWarning called once per listen() that opens fewer sockets than wanted, and than the process has left,
- * although the platform supports more
+ * @param onWarning called once per listen() that opens fewer sockets than it could, although the platform supports more
  */
 export function openLanes(server: net.Server, wanted: number, onWarning?: (warning: string) => void): Lanes {
   const internals = server as unknown as ServerInternals

@@ -10,10 +10,7 @@ import { mute } from '../response/muted-response.ts'
 import type { Shedding } from '../shed/shedding.ts'
 import { isHttp2 } from '../request/is-http2.ts'
 
-/**
- * Withholds the end of an upload from its reader. When the whole body has arrived, `ask` is called with an exchange
- * that requests a permit, and whose `resume` delivers the end.
- */
+/** When the whole body has arrived, calls `ask` with an exchange that needs a permit. Its `resume` ends the body. */
 export function keepUploadEnd(upload: Exchange, ask: (exchange: Exchange) => void): void {
   const { request, response, connection, keepAlive, url, kindKey, budget } = upload
   if (response === undefined) return

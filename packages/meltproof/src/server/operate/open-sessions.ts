@@ -66,9 +66,7 @@ export class OpenSession {
     if (!this.#session.closed) this.#session.close()
   }
 
-  /**
-   * Ends the session if no client waits: a reset stream stays open until its body is read; clients may not disconnect.
-   */
+  /** Ends the session if no client waits: reset streams stay open until they are read; clients may not disconnect. */
   look(nowMs: number): void {
     if (!this.#isOver) {
       this.#overSince = undefined

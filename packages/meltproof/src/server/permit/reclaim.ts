@@ -110,9 +110,8 @@ export class Reclaim {
   }
 
   /**
-   * Called when no client waits for the answer any more. The permit is held until the handler ends its response, until
-   * `onEnd` is called, or until nothing references the request. While requests are recorded, an outbound call of the
-   * handler shows that it still works.
+   * The permit is held until the handler ends its response, until `onEnd` is called, or until nothing references the
+   * request. While requests are recorded, an outbound call of the handler shows that it still works.
    */
   orphan(exchange: Exchange, nowMs: number, scope: Scope | undefined, onEnd: () => void): void {
     const { permits } = this.#parts
