@@ -2,8 +2,7 @@
 import { holdPort } from '../cluster/held-port.ts'
 import { checkGuard, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 import { replaceMethod } from '../replace-method.ts'
-import type { Guard } from '../server/guard.ts'
-import { flushDelayed } from '../server/guard-of.ts'
+import { flushDelayed, type Guard } from '../server/guard.ts'
 import { warnOnce } from '../warnings.ts'
 import { AgentServer } from './agent-server.ts'
 

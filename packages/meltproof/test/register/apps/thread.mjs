@@ -9,7 +9,7 @@ if (isMainThread) {
 } else {
   const loaded = [...process.moduleLoadList]
   const { default: http } = await import('node:http')
-  const { guardOf } = await import('../../../src/server/guard-of.ts')
+  const { guardOf } = await import('../../../src/server/guard.ts')
   const server = http.createServer((_, response) => response.end(guardOf(server) === undefined ? 'bare' : 'protected'))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const answer = await (await fetch(`http://127.0.0.1:${server.address().port}`)).text()
