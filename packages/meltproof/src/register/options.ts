@@ -77,20 +77,19 @@ export const VARIABLES: readonly string[] = [PROCESS, PROTECT, STDOUT, OUTBOUND]
 
 export type GivenLimits = Partial<CallLimits> & Pick<OutboundLimits, 'tellTo'>
 
+/** Undefined stands for a feature that is off. */
 export interface RegisterSettings {
   /** If false, meltproof does nothing and prints nothing, except that it reports to `watch`. */
   readonly on: boolean
   readonly protect: ProtectOptions
-  /** Undefined (the default) leaves stdout and stderr unchanged. */
   readonly stdout: StdoutOptions | undefined
-  /** Undefined (the default) leaves outbound calls without limits. An absent limit has its default. */
+  /** An absent limit has its default. */
   readonly outbound: GivenLimits | undefined
   readonly admin: Address | undefined
   readonly haproxyAgent: Address | undefined
   readonly accessLog: AccessLogOptions | undefined
   /** True if SIGTERM and SIGINT drain the servers. */
   readonly drain: boolean
-  /** Undefined if stalls are not to be named. */
   readonly culprit: CulpritOptions | undefined
   readonly watch: string | undefined
   /** One text for each variable that is wrong. For an invalid value the default applies. */

@@ -40,30 +40,27 @@ export class Reclaim {
     if (nowMs < this.#lookAgainAt) return
     const { permits } = this.#parts
     permits.reclaim(nowMs)
-    for (const exchange of this.#atWorkAgain(nowMs)) {
-      exchange.stream!.restartHold()
-      permits.takeBack(exchange, nowMs)
-    }
+    this.#takeBack(nowMs)
     for (const exchange of permits.inService) this.#look(exchange, nowMs)
     const tookMs = now() - nowMs
     this.#lookAgainAt = nowMs + Math.min(LOOK_MAX_MS, Math.max(1, tookMs / LOOK_SHARE))
   }
 
-  /** Returns the streams that lent their permits and need them again. */
-  #atWorkAgain(nowMs: number): Exchange[] {
+  /** Takes permits back for streams that lent them and need them again. */
+  #takeBack(nowMs: number): void {
     const { permits, streams } = this.#parts
     streams.believe(nowMs)
-    const found: Exchange[] = []
     let left = LOOKED_AT
     for (const exchange of permits.lent) {
       const stream = exchange.stream!
       if (left-- === 0 || stream.lookedAt === nowMs) break
       stream.look(nowMs)
       permits.lent.delete(exchange)
-      permits.lent.add(exchange)
-      if (stream.worksAgain) found.push(exchange)
+      if (stream.worksAgain) {
+        stream.restartHold()
+        permits.takeBack(exchange, nowMs)
+      } else permits.lent.add(exchange)
     }
-    return found
   }
 
   #look(exchange: Exchange, nowMs: number): void {

@@ -6,7 +6,6 @@ import { describeHead, type HeadNeeds } from '../request/request-head.ts'
 import { grpcLate, grpcShed, isGrpc } from './grpc-answers.ts'
 import { endAfter, endConnection } from './last-answer.ts'
 import type { LoadReports } from './load-reports.ts'
-import { retryAfter } from './retry-after.ts'
 import { NO_RETRY, type ShedHeaders } from './shed-headers.ts'
 import { isHttp2 } from '../request/is-http2.ts'
 
@@ -192,6 +191,19 @@ function write(
   response.writeHead(status, { 'content-type': type, 'content-length': length, ...fields, 'cache-control': 'no-store' })
   response.end(request.method === 'HEAD' ? undefined : text)
   return request.method === 'HEAD' ? 0 : length
+}
+
+/**
+ * The seconds that a shed client should wait. Each client draws a random second from half of the range, so that clients
+ * do not return at the same time. The more requests are shed, the later that half lies: first in the range when few
+ * are, last when all are.
+ * @param pressure 0 to 1; above 0.5 a growing share is shed
+ */
+export function retryAfter([least, most]: readonly [least: number, most: number], pressure: number): number {
+  const spread = Math.ceil((most - least) / 2)
+  const shedShare = Math.min(1, Math.max(0, 2 * pressure - 1))
+  const first = least + Math.round(shedShare * (most - least - spread))
+  return first + Math.floor(Math.random() * (spread + 1))
 }
 
 /** A client that still has much to send, or waits for permission to send it, cannot reuse the connection. */

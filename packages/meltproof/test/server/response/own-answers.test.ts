@@ -1,8 +1,7 @@
 /** Prebuilt responses, tested without a server. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { OwnAnswers, type ShedAnswerOptions } from '../../../src/server/response/own-answers.ts'
-import { retryAfter } from '../../../src/server/response/retry-after.ts'
+import { OwnAnswers, retryAfter, type ShedAnswerOptions } from '../../../src/server/response/own-answers.ts'
 
 const DATE = 'Sun, 22 Nov 2026 12:00:00 GMT'
 const OPTIONS: ShedAnswerOptions = {
