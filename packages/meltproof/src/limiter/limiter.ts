@@ -1,23 +1,9 @@
-import { clearTimeout, setTimeout } from 'node:timers'
-import { type Decision, PATIENT_TUNING, PROMPT_TUNING } from '../admission/gate.ts'
-import type { ShedReason } from '../admission/sheds.ts'
 import { now } from '../clock.ts'
-import { currentBudget } from '../deadline/context.ts'
 import { nameLimiter } from '../named-figures.ts'
-import { checkNumber, showThrown } from '../options.ts'
+import { checkNumber } from '../options.ts'
 import type { GateStats } from '../process-gate.ts'
-import { type Memory, processMemory } from '../signals/memory.ts'
-import { Turns } from '../turns.ts'
-import { warn } from '../warnings.ts'
-import {
-  checkLimiterOptions,
-  type CheckedLimiterOptions,
-  checkRun,
-  type LimiterOptions,
-  type RunOptions,
-} from './options.ts'
-import { Run, type RunOwner, type Settle } from './run.ts'
-import { ShedError } from './shed-error.ts'
+import { checkLimiterOptions, type LimiterOptions, type RunOptions } from './options.ts'
+import { Work } from './run.ts'
 
 export interface LimiterStats extends GateStats {
   /** True once drain() was called. */
@@ -79,98 +65,5 @@ export function limiter(options: LimiterOptions = {}): Limiter {
       unname?.()
       work.turns.gate.failOpen.open()
     },
-  }
-}
-
-class Work implements RunOwner {
-  readonly turns: Turns<Run>
-  draining: Promise<boolean> | undefined
-  /** Undefined when nothing is shed. */
-  readonly #memory: Memory | undefined
-  /** Number of runs that wait or run. */
-  #open = 0
-  #onIdle: (() => void) | undefined
-
-  constructor({ limit, sheds }: CheckedLimiterOptions) {
-    this.#memory = sheds ? processMemory() : undefined
-    this.turns = new Turns<Run>({
-      isOurs: true,
-      limit,
-      tuning: sheds ? PROMPT_TUNING : PATIENT_TUNING,
-      levels: true,
-      onFailure: error =>
-        warn(
-          `a limiter of meltproof failed in process ${process.pid} and has stopped limiting. ${showThrown(error, { stack: true })}`,
-        ),
-    })
-  }
-
-  run<T>(fn: () => T | PromiseLike<T>, options: RunOptions | undefined): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const checked = checkRun(fn, options)
-      const ended = checked.signal?.aborted ? checked.signal.reason : currentBudget()?.reason
-      if (ended !== undefined) throw ended
-      const run = new Run(this, fn, checked, resolve as Settle, reject)
-      this.#open++
-      const decision = this.#decide(run)
-      if (decision !== 'start' && decision !== 'wait') {
-        this.shed(run, decision)
-        return
-      }
-      run.holdsMemory = true
-      this.#memory?.entered(false)
-      if (decision === 'start') run.begin()
-      else run.wait()
-    })
-  }
-
-  drain(timeoutMs: number): Promise<boolean> {
-    return new Promise(resolve => {
-      const timer = setTimeout(() => {
-        resolve(false)
-        this.turns.close()
-      }, timeoutMs).unref()
-      this.#onIdle = () => {
-        clearTimeout(timer)
-        resolve(true)
-      }
-      if (this.#open === 0) this.#onIdle()
-    })
-  }
-
-  settled(run: Run): void {
-    this.turns.end(run, true)
-    this.#ended(run)
-  }
-
-  givenUp(run: Run): void {
-    if (run.waits) {
-      this.turns.leave(run)
-      this.#ended(run)
-    } else this.turns.giveUp(run)
-  }
-
-  shed(run: Run, reason: ShedReason): void {
-    const { gate } = this.turns
-    const nowMs = now()
-    gate.countShed(reason, nowMs, reason === 'memory' ? this.#memory?.fullOf(nowMs) : undefined)
-    run.fail(new ShedError(gate.sheds.last!, nowMs - run.arrivedAt))
-    this.#ended(run)
-  }
-
-  #decide(run: Run): Decision {
-    if (run.nested) return 'start'
-    const { gate } = this.turns
-    const isShort = this.#memory?.refuses(false, run.arrivedAt)
-    const reason = this.draining !== undefined ? 'closing' : isShort ? 'memory' : undefined
-    if (reason === undefined || gate.failOpen.isOpen) return this.turns.ask(run)
-    gate.load.offered(run.arrivedAt)
-    return reason
-  }
-
-  #ended(run: Run): void {
-    this.#open--
-    if (run.holdsMemory) this.#memory?.left(false)
-    if (this.#open === 0) this.#onIdle?.()
   }
 }

@@ -1,29 +1,29 @@
+/** The work of a limiter: each run waits for a permit, calls its function, and settles for its caller. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks'
+import { clearTimeout, setTimeout } from 'node:timers'
+import { type Decision, PATIENT_TUNING, PROMPT_TUNING } from '../admission/gate.ts'
 import type { ShedReason } from '../admission/sheds.ts'
+import { now } from '../clock.ts'
 import type { Budget } from '../deadline/budget.ts'
 import { currentBudget } from '../deadline/context.ts'
-import { Turn } from '../turns.ts'
-import type { CheckedRun } from './options.ts'
+import { showThrown } from '../options.ts'
+import { type Memory, processMemory } from '../signals/memory.ts'
+import { Turn, Turns } from '../turns.ts'
+import { warn } from '../warnings.ts'
+import { type CheckedLimiterOptions, type CheckedRun, checkRun, type RunOptions } from './options.ts'
+import { ShedError } from './shed-error.ts'
 
-export interface RunOwner {
-  /** The caller no longer waits for the run. */
-  givenUp(run: Run): void
-  settled(run: Run): void
-  /** The run must not be started. */
-  shed(run: Run, reason: ShedReason): void
-}
-
-export type Settle = (value: unknown) => void
+type Settle = (value: unknown) => void
 
 const running = new AsyncLocalStorage<Run>()
 
-export class Run extends Turn<Run> {
+class Run extends Turn<Run> {
   /** True while the run counts among the work that holds memory. */
   holdsMemory = false
   level: number
   /** When the budget ends; Infinity without a budget. */
   readonly answerBy: number
-  readonly #owner: RunOwner
+  readonly #work: Work
   readonly #fn: () => unknown
   readonly #resolve: Settle
   readonly #reject: Settle
@@ -36,9 +36,9 @@ export class Run extends Turn<Run> {
   #context: AsyncResource | undefined
   #stopWatching: (() => void) | undefined
 
-  constructor(owner: RunOwner, fn: () => unknown, { level, signal }: CheckedRun, resolve: Settle, reject: Settle) {
+  constructor(work: Work, fn: () => unknown, { level, signal }: CheckedRun, resolve: Settle, reject: Settle) {
     super()
-    this.#owner = owner
+    this.#work = work
     this.#fn = fn
     this.level = level
     this.#signal = signal
@@ -50,7 +50,7 @@ export class Run extends Turn<Run> {
   /** True inside another run of the same limiter that is still in service. */
   get nested(): boolean {
     for (let outer = this.#outer; outer !== undefined; outer = outer.#outer) {
-      if (outer.inService && outer.#owner === this.#owner) return true
+      if (outer.inService && outer.#work === this.#work) return true
     }
     return false
   }
@@ -80,7 +80,7 @@ export class Run extends Turn<Run> {
   }
 
   refuse(reason: ShedReason): void {
-    this.#owner.shed(this, reason)
+    this.#work.shed(this, reason)
   }
 
   /** Rejects for the caller; running work continues. */
@@ -111,7 +111,7 @@ export class Run extends Turn<Run> {
     this.#stopWatching?.()
     this.#settled = true
     this.#outer = Run.#unsettled(this.#outer)
-    this.#owner.settled(this)
+    this.#work.settled(this)
     settle(value)
   }
 
@@ -121,7 +121,7 @@ export class Run extends Turn<Run> {
     if (budget === undefined && signal === undefined) return
     const giveUp = (reason: unknown): void => {
       this.fail(reason)
-      this.#owner.givenUp(this)
+      this.#work.givenUp(this)
       this.#context = undefined
     }
     const aborted = (): void => giveUp(signal!.reason)
@@ -132,5 +132,97 @@ export class Run extends Turn<Run> {
     }
     signal?.addEventListener('abort', aborted, { once: true })
     budget?.onEnd(giveUp)
+  }
+}
+
+export class Work {
+  readonly turns: Turns<Run>
+  draining: Promise<boolean> | undefined
+  readonly #memory: Memory | undefined
+  /** Number of runs that wait or run. */
+  #open = 0
+  #onIdle: (() => void) | undefined
+
+  constructor({ limit, sheds }: CheckedLimiterOptions) {
+    this.#memory = sheds ? processMemory() : undefined
+    this.turns = new Turns<Run>({
+      isOurs: true,
+      limit,
+      tuning: sheds ? PROMPT_TUNING : PATIENT_TUNING,
+      levels: true,
+      onFailure: error =>
+        warn(
+          `a limiter of meltproof failed in process ${process.pid} and has stopped limiting. ${showThrown(error, { stack: true })}`,
+        ),
+    })
+  }
+
+  run<T>(fn: () => T | PromiseLike<T>, options: RunOptions | undefined): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const checked = checkRun(fn, options)
+      const ended = checked.signal?.aborted ? checked.signal.reason : currentBudget()?.reason
+      if (ended !== undefined) throw ended
+      const run = new Run(this, fn, checked, resolve as Settle, reject)
+      this.#open++
+      const decision = this.#decide(run)
+      if (decision !== 'start' && decision !== 'wait') {
+        this.shed(run, decision)
+        return
+      }
+      run.holdsMemory = true
+      this.#memory?.entered(false)
+      if (decision === 'start') run.begin()
+      else run.wait()
+    })
+  }
+
+  drain(timeoutMs: number): Promise<boolean> {
+    return new Promise(resolve => {
+      const timer = setTimeout(() => {
+        resolve(false)
+        this.turns.close()
+      }, timeoutMs).unref()
+      this.#onIdle = () => {
+        clearTimeout(timer)
+        resolve(true)
+      }
+      if (this.#open === 0) this.#onIdle()
+    })
+  }
+
+  settled(run: Run): void {
+    this.turns.end(run, true)
+    this.#ended(run)
+  }
+
+  givenUp(run: Run): void {
+    if (run.waits) {
+      this.turns.leave(run)
+      this.#ended(run)
+    } else this.turns.giveUp(run)
+  }
+
+  shed(run: Run, reason: ShedReason): void {
+    const { gate } = this.turns
+    const nowMs = now()
+    gate.countShed(reason, nowMs, reason === 'memory' ? this.#memory?.fullOf(nowMs) : undefined)
+    run.fail(new ShedError(gate.sheds.last!, nowMs - run.arrivedAt))
+    this.#ended(run)
+  }
+
+  #decide(run: Run): Decision {
+    if (run.nested) return 'start'
+    const { gate } = this.turns
+    const isShort = this.#memory?.refuses(false, run.arrivedAt)
+    const reason = this.draining !== undefined ? 'closing' : isShort ? 'memory' : undefined
+    if (reason === undefined || gate.failOpen.isOpen) return this.turns.ask(run)
+    gate.load.offered(run.arrivedAt)
+    return reason
+  }
+
+  #ended(run: Run): void {
+    this.#open--
+    if (run.holdsMemory) this.#memory?.left(false)
+    if (this.#open === 0) this.#onIdle?.()
   }
 }
