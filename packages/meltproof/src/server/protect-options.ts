@@ -151,7 +151,6 @@ const DAY_S = 86_400
 const DAY_MS = 86_400_000
 /** Half of drain()'s maximum timeout, which is an hour. */
 const MOST_DRAIN_DELAY_MS = 1_800_000
-const MOST_IN_SERVICE = 1_000_000
 /** More listening sockets would only cost file descriptors. */
 const MOST_LANES = 128
 const MOST_BODY_BYTES = 1 << 20
@@ -175,7 +174,7 @@ const CHECKS: { readonly [Name in keyof CheckedOptions]: (value: unknown) => Che
   serverTiming: value => checkPeers('serverTiming', value),
   reportLoadTo: value => checkPeers('reportLoadTo', value),
   dryRun: (value = false) => checkBoolean('dryRun', value),
-  limit: optional('limit', { min: 1, max: MOST_IN_SERVICE, whole: true }),
+  limit: optional('limit', { min: 1, max: 1_000_000, whole: true }),
   onWarning: value => checkFunction('onWarning', value as Warn | undefined) ?? warn,
 }
 

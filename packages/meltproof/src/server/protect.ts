@@ -138,7 +138,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
   const belowTls = socketsBelowTls(server)
   const lanes = openLanes(server, checked.lanes, warn)
   setGuard(server, guard)
-  onFlush(guard, () => path.shedding.flushDelayed())
+  onFlush(guard, () => path.shedding.held.end())
   return guard
 }
 

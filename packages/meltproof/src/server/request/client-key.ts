@@ -34,7 +34,8 @@ export function checkClientKey(key: unknown): ClientKey | undefined {
 
 /** @param salt random for each process, so that a client cannot choose a hash to collide with */
 export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.random() * 2 ** 32) | 0): Clients {
-  const hash = (text: string | undefined): number => (text === undefined ? NO_CLIENT : hashOf(text, salt))
+  // Requests without a key count as one client.
+  const hash = (text: string | undefined): number => (text === undefined ? 0 : hashOf(text, salt))
   if (typeof key === 'function') {
     const ask = safely({
       name: 'clientKey',
@@ -54,9 +55,6 @@ export function clientsBy(key: ClientKey, warn: Warn, salt: number = (Math.rando
   }
   return { ofHead, of: request => ofHead(addressOf(request), request.rawHeaders) }
 }
-
-/** Requests without a key count as one client. */
-const NO_CLIENT = 0
 
 /** The entry that the outermost of `proxies` wrote: each proxy appends its client; clients may forge older entries. */
 function entryOf(rawHeaders: readonly string[], name: string, proxies: number): string | undefined {

@@ -31,7 +31,7 @@ export class Shedding {
   leaving = false
   readonly #parts: SheddingParts
   readonly #server: Server
-  readonly #held: HeldAnswers
+  readonly held: HeldAnswers
   #atOnce = false
   #records: ShedRecords | undefined
 
@@ -39,7 +39,7 @@ export class Shedding {
     const { gate, source, time } = parts
     this.#parts = parts
     this.#server = source.server
-    this.#held = new HeldAnswers(time, connection => gate.failOpen.guard(() => this.answerOwed(connection)))
+    this.held = new HeldAnswers(time, connection => gate.failOpen.guard(() => this.answerOwed(connection)))
   }
 
   /** Undefined while sheds have no subscriber. */
@@ -52,11 +52,7 @@ export class Shedding {
 
   putOffNothing(): void {
     this.#atOnce = true
-    this.#held.end()
-  }
-
-  flushDelayed(): void {
-    this.#held.end()
+    this.held.end()
   }
 
   /** Sheds a plain GET, for which no request object exists. */
@@ -118,7 +114,7 @@ export class Shedding {
   forget(connection: Connection<Exchange>): void {
     if (connection.owed === undefined) return
     connection.owed = undefined
-    this.#held.delete(connection)
+    this.held.delete(connection)
   }
 
   #note(reason: ShedReason | undefined, { request, arrivedAt }: Exchange, bytes: number, nowMs: number): void {
@@ -158,6 +154,6 @@ export class Shedding {
     connection.owed = kind
     this.#parts.queues.enter(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
-    this.#held.hold(connection, nowMs)
+    this.held.hold(connection, nowMs)
   }
 }

@@ -73,7 +73,7 @@ describe('a delayed 503', () => {
       if (url === '/b') seen.resolve(storage.getStore())
     })
     await house.make()
-    storage.run('another request', () => house.door.shedding.flushDelayed())
+    storage.run('another request', () => house.door.shedding.held.end())
     assert.equal(await seen.promise, undefined)
     ;(await house.holding.take('/b')).response.end('b')
     assert.equal((await client.answer()).status, 503)
