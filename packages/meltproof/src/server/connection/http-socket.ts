@@ -72,16 +72,12 @@ export function markIdle(socket: HttpSocket): void {
 
 /** While `act` runs, Node's methods that close idle connections skip these connections. */
 export function keepOpenDuring(connections: Iterable<{ readonly socket: HttpSocket }>, act: () => void): void {
-  const marked: HttpSocket[] = []
-  for (const { socket } of connections) {
-    if (socket._httpMessage != null) continue
-    markBusy(socket)
-    marked.push(socket)
-  }
+  const idle = Array.from(connections, ({ socket }) => socket).filter(socket => socket._httpMessage == null)
+  for (const socket of idle) markBusy(socket)
   try {
     act()
   } finally {
-    for (const socket of marked) markIdle(socket)
+    for (const socket of idle) markIdle(socket)
   }
 }
 
