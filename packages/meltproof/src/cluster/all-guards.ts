@@ -1,7 +1,6 @@
 /** The guards of a process combined into one, for pages and agents that report all its servers. */
 import type { Guard, GuardStats } from '../server/guard.ts'
 
-/** Counters of a process since its start. */
 export type Counted = Pick<GuardStats, 'admitted' | 'exempt' | 'left' | 'shed'>
 
 type Figures = Readonly<Record<string, unknown>>

@@ -18,10 +18,8 @@ type Settle = (value: unknown) => void
 const running = new AsyncLocalStorage<Run>()
 
 class Run extends Turn<Run> {
-  /** True while the run counts among the work that holds memory. */
   holdsMemory = false
   level: number
-  /** When the budget ends; Infinity without a budget. */
   readonly answerBy: number
   readonly #work: Work
   readonly #fn: () => unknown

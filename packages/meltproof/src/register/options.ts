@@ -70,7 +70,6 @@ const OUTBOUND: Variables<GivenLimits> = {
   tellTo: ['MELTPROOF_TELL_TO', originsOf],
 }
 
-/** Every variable that meltproof/register knows; docs/register.md describes them. */
 export const VARIABLES: readonly string[] = [PROCESS, PROTECT, STDOUT, OUTBOUND].flatMap(group =>
   Object.values(group).map(([name]) => name),
 )

@@ -46,7 +46,6 @@ export interface PathOptions {
   readonly guard: object
   readonly limiter: Limiter
   readonly answers: OwnAnswers
-  /** Called once, if meltproof fails. The server runs without it from then on. */
   readonly onFailure: (error: unknown) => void
   readonly policy?: RequestPolicy
   readonly tuning?: GateTuning
@@ -234,7 +233,6 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     return answer
   }
 
-  /** Called when Node has created a response, for a request that was handed to it or for one that arrives only now. */
   onRequest(event: string, args: unknown[]): boolean {
     const request = args[0] as IncomingMessage
     const response = args[1] as AskedResponse

@@ -44,7 +44,6 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
-  /** True while it is counted among the requests that hold memory. */
   holdsMemory = false
   /** True if it was counted as a request with a body. Stored, because an app may change the method later. */
   heldBody = false
