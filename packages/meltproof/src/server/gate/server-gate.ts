@@ -40,16 +40,12 @@ export class ServerGate {
   #headClient: number | undefined
 
   constructor(parts: ServerGateParts) {
-    const { answerMs, failOpen, limiter, onGone, onUploadPaused, policy, shed, start, tuning } = parts
+    const { answerMs, failOpen, policy } = parts
     const { level, clients } = policy
     const streams = new Streams()
     this.#parts = parts
-    this.process = new ProcessGate({
-      limiter,
-      tuning,
-      failOpen,
-      start,
-      shed,
+    this.process = new ProcessGate<Exchange>({
+      ...parts,
       level: level && (exchange => level(exchange.request)),
       kind: exchange => this.#kinds.ofWaiting(exchange),
       client: clients && (exchange => (exchange.client ??= clients.of(exchange.request))),
@@ -67,7 +63,7 @@ export class ServerGate {
       },
       reclaim: nowMs => this.reclaim.reclaim(nowMs),
     })
-    this.reclaim = new Reclaim({ permits: this.process.permits, streams, onUploadPaused, onGone })
+    this.reclaim = new Reclaim({ ...parts, permits: this.process.permits, streams })
   }
 
   decide(exchange: Exchange, nowMs: number): Decision {
