@@ -23,7 +23,9 @@ export function enableRequestTiming(): void {
   registerRequestObserver({ latenessNow, run, publish, shedRecordsOf: source => new TalliedSheds(source) })
 }
 
-const run: RequestObserver['run'] = (exchange, request, response, tells, handle) => {
+const run: RequestObserver['run'] = (exchange, tells, handle) => {
+  const { request } = exchange
+  const response = exchange.response!
   const times = beginRequest(exchange.arrivedAt, exchange.startedAt, exchange.lateMs)
   exchange.times = times
   if (requests.hasSubscribers) beginCount(times, request, response)

@@ -43,7 +43,7 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
       const handled =
         observer === undefined
           ? emitInContext(exchange, event, response)
-          : observer.run(exchange, request, response, tells, () => emitInContext(exchange, event, response))
+          : observer.run(exchange, tells, () => emitInContext(exchange, event, response))
       returned = true
       return handled
     } finally {

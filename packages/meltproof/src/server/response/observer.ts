@@ -2,7 +2,7 @@
  * The core does not measure requests: timing/ does, and registers itself here. The first request with a subscriber, or
  * the option `serverTiming`, loads timing/. Other servers never load it.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { createRequire } from 'node:module'
 import { warn } from '../../warnings.ts'
 import type { Exchange } from '../request/exchange.ts'
@@ -20,13 +20,7 @@ export interface RequestObserver {
    * must follow when the response closes.
    * @param tells whether the answer gets a Server-Timing field
    */
-  run(
-    exchange: Exchange,
-    request: IncomingMessage,
-    response: ServerResponse,
-    tells: boolean,
-    handle: () => boolean,
-  ): boolean
+  run(exchange: Exchange, tells: boolean, handle: () => boolean): boolean
   publish(source: Source, exchange: Exchange, atMs: number): void
   shedRecordsOf(source: Source): ShedRecords
 }

@@ -143,16 +143,15 @@ export class Shedding {
   }
 
   #write(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number, complete: boolean): void {
-    const { answers, time } = this.#parts
+    const { answers, queues, time } = this.#parts
     time.spent(nowMs, loopTurn())
     // A delay helps only if the connection stays open: its client cannot send the next request before the answer.
-    if (kind.keepAlive && !this.#atOnce && !time.hasTime(nowMs)) this.#putOff(connection, kind, nowMs)
-    else answers.shedAtSocket(connection, kind, this.#server, nowMs, complete)
-  }
-
-  #putOff(connection: Connection<Exchange>, kind: AnswerKind, nowMs: number): void {
+    if (!kind.keepAlive || this.#atOnce || time.hasTime(nowMs)) {
+      answers.shedAtSocket(connection, kind, this.#server, nowMs, complete)
+      return
+    }
     connection.owed = kind
-    this.#parts.queues.enter(connection)
+    queues.enter(connection)
     if ((connection.socket.timeout ?? 0) < 2 * MOST_HELD_MS) connection.stopEveryIdleTimeout(this.#server)
     this.held.hold(connection, nowMs)
   }
