@@ -127,7 +127,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       deadline,
       failOpen: this.#failOpen,
       onLate: exchange => this.#answerLate(exchange),
-      emit: (event, request, response) =>
+      emit: ({ request, response }, event) =>
         event === 'stream'
           ? this.#interception.emit(event, ...(request as unknown as StreamRequest).event)
           : this.#interception.emit(event, request, response),

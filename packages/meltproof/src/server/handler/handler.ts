@@ -1,5 +1,4 @@
 /** Runs a request's handler under its deadline and in its chain of tiers, and records the request for subscribers. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { runWithBudget } from '../../deadline/context.ts'
@@ -17,33 +16,31 @@ export interface HandlerParts {
   readonly deadline: RequestDeadline | undefined
   readonly failOpen: FailOpen
   readonly onLate: (exchange: Exchange) => void
-  readonly emit: (event: string, request: IncomingMessage, response: ServerResponse) => boolean
+  readonly emit: (exchange: Exchange, event: string) => boolean
 }
 
 /** Returns the function that runs a handler. That function returns the result of the server's `emit`. */
 export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: string) => boolean {
   const { policy, deadline, failOpen, onLate, emit } = parts
 
-  const emitInContext = (exchange: Exchange, event: string, response: ServerResponse): boolean => {
-    const { request } = exchange
+  const emitInContext = (exchange: Exchange, event: string): boolean => {
     const context = requestContext()
-    if (context === undefined) return emit(event, request, response)
-    exchange.running = { request }
-    return context(exchange.running, () => emit(event, request, response))
+    if (context === undefined) return emit(exchange, event)
+    exchange.running = { request: exchange.request }
+    return context(exchange.running, () => emit(exchange, event))
   }
 
   const observe = (exchange: Exchange, event: string): boolean => {
-    const { request } = exchange
-    const response = exchange.response!
+    const { request, response } = exchange
     const tells = policy.sendsServerTiming?.(request) === true
-    policy.reportsLoad?.(request, response)
+    policy.reportsLoad?.(request, response!)
     let returned = false
     try {
       const observer = tells || requestsAreObserved() ? requestObserver() : undefined
       const handled =
         observer === undefined
-          ? emitInContext(exchange, event, response)
-          : observer.run(exchange, tells, () => emitInContext(exchange, event, response))
+          ? emitInContext(exchange, event)
+          : observer.run(exchange, tells, () => emitInContext(exchange, event))
       returned = true
       return handled
     } finally {
@@ -56,7 +53,7 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
     (limit: RequestDeadline) =>
     (exchange: Exchange, event: string): boolean => {
       try {
-        exchange.budget = openBudget(limit, exchange, exchange.response!, () => onLate(exchange))
+        exchange.budget = openBudget(limit, exchange, () => onLate(exchange))
       } catch (error) {
         failOpen.fail(error)
         return observe(exchange, event)

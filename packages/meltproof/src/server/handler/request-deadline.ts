@@ -2,7 +2,7 @@
  * A deadline for every request: when its budget ends before the answer has begun, the client gets a 504 and the work is
  * cancelled. Any caller may ask for an earlier 504; the work is cancelled earlier only for a trusted caller.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { now } from '../../clock.ts'
 import { Budget } from '../../deadline/budget.ts'
 import { type DeadlineHeader, readDeadline } from '../../deadline/headers.ts'
@@ -24,12 +24,9 @@ export function answerMs({ headers, limitMs }: RequestDeadline, request: Incomin
 }
 
 /** Opens the budget of a request whose handler starts now. `onLate` answers with a 504. */
-export function openBudget(
-  { limitMs, trusts }: RequestDeadline,
-  { arrivedAt, answerBy, request }: Exchange,
-  response: ServerResponse,
-  onLate: () => void,
-): Budget {
+export function openBudget({ limitMs, trusts }: RequestDeadline, exchange: Exchange, onLate: () => void): Budget {
+  const { arrivedAt, answerBy, request } = exchange
+  const response = exchange.response!
   const workBy = trusts?.(request) === true ? answerBy : arrivedAt + limitMs
   let late = false
   const timers: FairTimer[] = []
