@@ -14,7 +14,7 @@ import { answerReadiness } from '../server/operate/readiness.ts'
 import { clusterPort } from '../cluster/cluster-port.ts'
 import type { Together } from '../cluster/workers.ts'
 
-type Page = (told: Together & { stats: GuardStats }, request: IncomingMessage, response: ServerResponse) => void
+type Page = (told: Together & { stats: GuardStats }, response: ServerResponse) => void
 
 /** Enough for balancers, scrapers and people; further connections are closed. */
 const MOST_CONNECTIONS = 100
@@ -22,13 +22,12 @@ const MOST_CONNECTIONS = 100
 const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connectionsCheckingInterval: 1000 }
 
 const PAGES: Readonly<Record<string, Page>> = {
-  '/startup': (_, request, response) => send(request, response, 'text/plain', 'A server of this app is listening.\n'),
-  '/ready': ({ ready, stats }, request, response) =>
-    answerReadiness({ path: '/ready' }, { ...stats, draining: !ready }, request, response),
-  '/metrics': ({ families }, request, response) => answerScrape(families, request, response),
-  '/stats': ({ stats }, request, response) => send(request, response, 'application/json', JSON.stringify(stats)),
-  '/explain': ({ explain }, request, response) =>
-    send(request, response, 'text/plain', explain.map(line => `${line}\n`).join('')),
+  '/startup': (_, response) => send(response, 'text/plain', 'A server of this app is listening.\n'),
+  '/ready': ({ ready, stats }, response) =>
+    answerReadiness({ path: '/ready' }, { ...stats, draining: !ready }, response.req, response),
+  '/metrics': ({ families }, response) => answerScrape(families, response.req, response),
+  '/stats': ({ stats }, response) => send(response, 'application/json', JSON.stringify(stats)),
+  '/explain': ({ explain }, response) => send(response, 'text/plain', explain.map(line => `${line}\n`).join('')),
 }
 
 /** @param guards the guards of the servers that listen now */
@@ -41,12 +40,12 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = request.url!.split('?') as [string]
     // `/live` does not depend on other workers, on load or on a drain: any answer shows that the process lives.
-    if (path === '/live') return send(request, response, 'text/plain', 'The event loop is running.\n')
+    if (path === '/live') return send(response, 'text/plain', 'The event loop is running.\n')
     const page = PAGES[path]
     const { stats, ...told } = await workers.together()
-    if (stats === undefined) send(request, response, 'text/plain', 'No server of this app is listening yet.\n', 503)
-    else if (page !== undefined) page({ ...told, stats }, request, response)
-    else send(request, response, 'text/plain', `${['/live', ...Object.keys(PAGES)].join('\n')}\n`, 404)
+    if (stats === undefined) send(response, 'text/plain', 'No server of this app is listening yet.\n', 503)
+    else if (page !== undefined) page({ ...told, stats }, response)
+    else send(response, 'text/plain', `${['/live', ...Object.keys(PAGES)].join('\n')}\n`, 404)
   }
   server.maxConnections = MOST_CONNECTIONS
   server.on('connection', socket => socket.unref())
@@ -66,13 +65,7 @@ export function serveAdmin(address: Address, guards: () => readonly Guard[], war
   server.unref()
 }
 
-function send(
-  { method }: IncomingMessage,
-  response: ServerResponse,
-  type: string,
-  text: string,
-  status: number = 200,
-): void {
+function send(response: ServerResponse, type: string, text: string, status: number = 200): void {
   response.writeHead(status, { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-store' })
-  response.end(method === 'HEAD' ? undefined : text)
+  response.end(response.req.method === 'HEAD' ? undefined : text)
 }
