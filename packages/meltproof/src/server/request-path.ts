@@ -31,7 +31,7 @@ import { handlerHasEnded } from './handler/outcome.ts'
 import { answerMs, type RequestDeadline } from './handler/request-deadline.ts'
 import { Exchange } from './request/exchange.ts'
 import { isHttp2, streamOf } from './request/is-http2.ts'
-import type { MemoryPolicy, RequestPolicy } from './request/policy.ts'
+import type { RequestPolicy } from './request/policy.ts'
 import { describeHead } from './request/request-head.ts'
 import { isRawStream, StreamRequest, watchCut } from './request/stream-request.ts'
 import { makeLast } from './response/last-answer.ts'
@@ -60,8 +60,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
   readonly #server: Server
   readonly #source: Source
   readonly #answers: OwnAnswers
-  readonly #isDry: boolean
-  readonly #memory: MemoryPolicy | undefined
+  readonly #policy: RequestPolicy
   readonly #bodies: PacedBodies | undefined
   readonly #failOpen: FailOpen
   readonly #shedBudget: ShedBudgetLike
@@ -77,9 +76,8 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     this.#server = server
     this.#source = { guard, server }
     this.#answers = answers
-    this.#isDry = policy.dryRun === true
-    this.#memory = policy.memory
-    if (policy.memory !== undefined && !this.#isDry) {
+    this.#policy = policy
+    if (policy.memory !== undefined && !policy.dryRun) {
       this.#bodies = new PacedBodies(this.connections.open, policy.memory.sources)
     }
     this.#shedBudget = policy.shedBudget ?? new ShedBudget(loopWorkedMs, cpuMs)
@@ -104,7 +102,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       shed: (exchange, reason) => this.#shed(exchange, reason),
       // A paused upload returns its permit, because it waits for its client. Processing the body needs a permit again.
       onUploadPaused: upload => {
-        if (!this.#isDry) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
+        if (!policy.dryRun) keepUploadEnd(upload, exchange => this.#onUploadEnd(exchange))
       },
       onGone: exchange => this.#end(exchange),
       answerMs: deadline && (request => answerMs(deadline, request)),
@@ -320,7 +318,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
 
   #decide(exchange: Exchange): Decision {
     const { arrivedAt } = exchange
-    if (this.#isDry) return decideDry(exchange, arrivedAt, this.admission, this.shedding)
+    if (this.#policy.dryRun) return decideDry(exchange, arrivedAt, this.admission, this.shedding)
     return this.admission.decide(exchange, arrivedAt)
   }
 
@@ -519,7 +517,7 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
       this.admission.activeAt = nowMs
       if (exchange.holdsMemory) {
         exchange.holdsMemory = false
-        this.#memory!.left(exchange.heldBody)
+        this.#policy.memory!.left(exchange.heldBody)
       }
       const { times } = exchange
       const connection = this.#connectionOf(exchange)
