@@ -14,12 +14,11 @@ export function serveAgent(address: Address, guards: () => readonly Guard[], war
   const flushAllDelayed = (): void => {
     for (const guard of guards()) flushDelayed(guard)
   }
-  const agent = new AgentServer(async () => {
+  const { server } = new AgentServer(async () => {
     const { ready, stats } = await workers.together()
     // The app accepts requests while one of its workers does.
     return ready && stats !== undefined ? { ...stats, draining: false } : undefined
   }, flushAllDelayed)
-  const { server } = agent
   const workers = clusterPort({
     name: `haproxy ${address.host} ${address.port}`,
     server,
