@@ -23,8 +23,7 @@ const PROMPT_CLIENTS = { headersTimeout: 5000, requestTimeout: 5000, connections
 
 const PAGES: Readonly<Record<string, Page>> = {
   '/startup': (_, response) => send(response, 'text/plain', 'A server of this app is listening.\n'),
-  '/ready': ({ ready, stats }, response) =>
-    answerReadiness({ path: '/ready' }, { ...stats, draining: !ready }, response.req, response),
+  '/ready': ({ ready, stats }, response) => answerReadiness({ ...stats, draining: !ready }, response.req, response),
   '/metrics': ({ families }, response) => answerScrape(families, response.req, response),
   '/stats': ({ stats }, response) => send(response, 'application/json', JSON.stringify(stats)),
   '/explain': ({ explain }, response) => send(response, 'text/plain', explain.map(line => `${line}\n`).join('')),

@@ -123,7 +123,7 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
         isReadiness &&
         ((request, response) => {
           if (!isReadiness(request.url ?? '')) return false
-          answerReadiness(readiness, guard.stats(), request, response)
+          answerReadiness(guard.stats(), request, response, readiness.unreadyAbovePressure)
           return true
         }),
     },

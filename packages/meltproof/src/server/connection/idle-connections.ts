@@ -29,7 +29,6 @@ export class IdleConnections {
   readonly #quietMs: number
   readonly #seen = new WeakMap<Connection, Seen>()
 
-  /** @param quietMs after this time without a request, no client is expected to send one */
   constructor(server: Server, connections: Iterable<Connection>, activeAtMs: number, quietMs: number) {
     this.#server = server
     this.#connections = connections

@@ -13,10 +13,10 @@ export interface ReadinessOptions {
 }
 
 export function answerReadiness(
-  { unreadyAbovePressure = 1 }: ReadinessOptions,
   stats: Pick<GuardStats, 'draining' | 'pressure' | 'inflight' | 'queued'>,
   request: IncomingMessage,
   response: ServerResponse,
+  unreadyAbovePressure: number = 1,
 ): void {
   const { draining, inflight, queued } = stats
   const ready = !draining && stats.pressure <= unreadyAbovePressure

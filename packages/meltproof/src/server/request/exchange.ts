@@ -14,7 +14,6 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   readonly url: string
   /** Undefined when meltproof saw the request only after Node had created its response. */
   readonly connection: Connection<Exchange> | undefined
-  /** True if llhttp keeps the connection open after this request. */
   readonly keepAlive: boolean
   response: ServerResponse | undefined
 

@@ -14,9 +14,7 @@ export const FIELD = 'endpoint-load-metrics'
 export const BINARY_FIELD = 'endpoint-load-metrics-bin'
 
 export interface LoadReport {
-  /** Value of {@link FIELD}. */
   readonly text: string
-  /** Value of {@link BINARY_FIELD}: the message in base64. */
   readonly binary: string
 }
 
