@@ -62,10 +62,6 @@ export class Connections<R extends ConnectionRequest> {
     if (connection?.socket.destroyed === false) connection.cut = true
   }
 
-  cutAll(): void {
-    for (const connection of this.open) connection.cut = true
-  }
-
   upgrade(socket: Duplex | undefined): void {
     if (typeof socket?.on !== 'function' || typeof socket.destroy !== 'function') return
     try {

@@ -15,7 +15,7 @@ export interface Intercepted {
   onStream(args: unknown[]): boolean
   onConnection(socket: HttpSocket | undefined): void
   /** Receives sockets that Node or the app is about to close, and sockets that change protocol. */
-  readonly connections: Pick<Connections<ConnectionRequest>, 'cut' | 'cutAll' | 'upgrade'>
+  readonly connections: Pick<Connections<ConnectionRequest>, 'cut' | 'open' | 'upgrade'>
 }
 
 /** Connections that Node treats as idle although one of their requests waits. */
@@ -67,7 +67,7 @@ export function intercept(server: Server, intercepted: Intercepted, busy: Busy):
   const undos = [
     replaceMethod(server, 'emit', () => (event, ...args) => interceptEvent(event as string, args)),
     replaceMethod(server, 'closeAllConnections', closeAll => () => {
-      connections.cutAll()
+      for (const connection of connections.open) connection.cut = true
       return closeAll()
     }),
     replaceMethod(server, 'closeIdleConnections', closeIdle => () => {
