@@ -28,11 +28,7 @@ const SAME_MS = 500
 /** Time for a worker to exit after its drain, ms. Then the primary ends, and the workers with it. */
 const LEAVE_MS = 1000
 
-/**
- * @param guards returns the guards of the servers that listen
- * @param servers returns the servers that listen
- * @param drainDelayMs how long servers still accept connections, ms; a drain may take at least twice as long
- */
+/** @param drainDelayMs how long servers still accept connections, ms; a drain may take at least twice as long */
 export function drainOnSignal(
   guards: () => readonly Pick<Guard, 'drain'>[],
   servers: () => readonly Server[],

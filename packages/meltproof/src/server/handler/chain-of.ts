@@ -68,7 +68,6 @@ function countOf(value: unknown): number {
 
 /** Adds a field that forbids a retry to the coming answer, if the status is 500 or more. */
 function refuseRetry(response: ServerResponse): void {
-  if (response.headersSent) return
   const stream = streamOf(response)
   if (stream === undefined) {
     beforeHead(response, head => (Number(head[0]) >= 500 ? addToHead(response, head, NO_RETRY_FIELD, 'true') : head))

@@ -80,11 +80,7 @@ export class OwnAnswers {
     return this.#allowsOrigin && needs.asksMethod && method === 'OPTIONS'
   }
 
-  /**
-   * The answer as a whole HTTP/1.1 message in latin-1.
-   * @param keepAliveMs how long an idle connection stays open; 0 for no limit
-   * @param load the line of a load report, for peers that receive it
-   */
+  /** The answer as a whole HTTP/1.1 message in latin-1. @param keepAliveMs 0 if idle connections stay open */
   message(kind: AnswerKind, date: string, keepAliveMs: number, load = ''): string {
     const isOld = load !== '' && load !== this.#load
     if (isOld) this.#load = load
