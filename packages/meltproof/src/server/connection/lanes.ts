@@ -8,6 +8,7 @@
  */
 import type net from 'node:net'
 import { isWorker, printsForCluster } from '../../loaded.ts'
+import { type Method, replaceMethod } from '../../replace-method.ts'
 import { quietly } from '../../warnings.ts'
 import { adaptBacklogs } from './lane-backlogs.ts'
 import {
@@ -35,20 +36,11 @@ export interface Lanes {
   close(): void
 }
 
-type Listen2 = (
-  this: ServerInternals,
-  address: string | null,
-  port: number,
-  addressType: number,
-  backlog: unknown,
-  fd: unknown,
-  flags: number | undefined,
-  ...rest: unknown[]
-) => void
+type ListenArguments = [string | null, number, number, unknown, unknown, unknown, ...unknown[]]
 
 interface ServerInternals {
   _handle?: ListenHandle | null
-  _listen2?: Listen2
+  _listen2?: unknown
 }
 
 /**
@@ -57,40 +49,45 @@ interface ServerInternals {
  */
 export function openLanes(server: net.Server, wanted: number, onWarning?: (warning: string) => void): Lanes {
   const internals = server as unknown as ServerInternals
-  const original = internals._listen2
   let extra: { readonly lanes: ListenHandle[]; readonly detach: () => void } | undefined
-  let closed = false
 
   const warn = (reason: string): void => {
     // An exception of onWarning must not prevent listen().
     quietly(() => onWarning?.(`${reason} (one listening socket accepts one connection per turn of the event loop)`))
   }
 
-  const listen2: Listen2 = function (address, port, addressType, backlog, fd, flags, ...rest) {
+  const listen2 = (original: Method, mayOpen: boolean, args: ListenArguments): void => {
+    const [address, port, addressType, backlog, fd, flags, ...rest] = args
     const at: ListenAddress = { address, port, addressType, flags: Number(flags) || 0 }
     extra = undefined
     const room = Math.min(wanted - 1, Math.max(MOST_EXTRA, wanted - 1) - extraLanes)
-    const plan = closed || room < 1 ? undefined : quietly(() => planListen(this, at, fd))
+    const plan = mayOpen && room >= 1 ? quietly(() => planListen(internals, at, fd)) : undefined
     if (typeof plan !== 'function') {
       if (plan !== undefined) warn(plan)
-      return original!.call(this, address, port, addressType, backlog, fd, flags, ...rest)
+      original(...args)
+      return
     }
     const each = backlogPerLane(backlog, 1 + room)
     try {
-      original!.call(this, address, port, addressType, each, fd, at.flags | REUSE_PORT, ...rest)
+      original(address, port, addressType, each, fd, at.flags | REUSE_PORT, ...rest)
     } finally {
       quietly(plan)
     }
-    const main = this._handle
+    const main = internals._handle
     if (!main) return
     const lanes = quietly(() => addLanes(main, at, each, room)) ?? []
     extra = { lanes, detach: tie(main, lanes) }
     if (lanes.length < room) warn(`only ${1 + lanes.length} of ${1 + room} listening sockets could be opened`)
   }
 
+  let undo = (): void => undefined
   if (wanted > 1) {
-    if (typeof original === 'function') internals._listen2 = listen2
-    else warn('this runtime has no net.Server._listen2, which accept lanes need')
+    if (typeof internals._listen2 !== 'function') {
+      warn('this runtime has no net.Server._listen2, which accept lanes need')
+    }
+    undo = replaceMethod(server, '_listen2', (original, isOn) => (...args) => {
+      listen2(original, isOn(), args as ListenArguments)
+    })
   }
 
   return {
@@ -105,12 +102,9 @@ export function openLanes(server: net.Server, wanted: number, onWarning?: (warni
       return true
     },
     close() {
-      closed = true
+      undo()
       extra?.detach()
       extra = undefined
-      if (internals._listen2 !== listen2) return
-      if (original === Object.getPrototypeOf(server)._listen2) delete internals._listen2
-      else internals._listen2 = original!
     },
   }
 }
