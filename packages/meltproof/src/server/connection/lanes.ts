@@ -185,7 +185,6 @@ function openLane(
 
 /** Closes, refs and unrefs the extra lanes with the main handle. The returned function closes them and undoes this. */
 function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
-  const { close, ref, unref } = main
   const each = (act: (lane: ListenHandle) => void): void => {
     for (const lane of lanes) quietly(() => act(lane))
   }
@@ -193,19 +192,21 @@ function tie(main: ListenHandle, lanes: ListenHandle[]): () => void {
     each(lane => lane.close())
     extraLanes -= lanes.length
     lanes.length = 0
-    for (const name of ['close', 'ref', 'unref'] as const) Reflect.deleteProperty(main, name)
+    for (const undo of undos) undo()
   }
-  main.close = callback => {
-    detach()
-    return close.call(main, callback)
-  }
-  main.ref = () => {
-    each(lane => lane.ref())
-    return ref.call(main)
-  }
-  main.unref = () => {
-    each(lane => lane.unref())
-    return unref.call(main)
-  }
+  const undos = [
+    replaceMethod(main, 'close', close => callback => {
+      detach()
+      return close(callback)
+    }),
+    replaceMethod(main, 'ref', ref => () => {
+      each(lane => lane.ref())
+      return ref()
+    }),
+    replaceMethod(main, 'unref', unref => () => {
+      each(lane => lane.unref())
+      return unref()
+    }),
+  ]
   return detach
 }
