@@ -2,6 +2,7 @@
 import type { Server } from 'node:http'
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
+import { quietly } from '../../warnings.ts'
 
 /** The arguments of a server's 'stream' event. */
 type StreamEvent = readonly [
@@ -149,11 +150,8 @@ export function isDisconnected(stream: MaybeCut): boolean {
 }
 
 function connectionHasGone({ session }: ServerHttp2Stream): boolean {
-  try {
-    return session === undefined || session.destroyed || session.socket.destroyed
-  } catch {
-    return true // The session has no socket.
-  }
+  // A session without a socket throws.
+  return quietly(() => session === undefined || session.destroyed || session.socket.destroyed) ?? true
 }
 
 function hasEnded({ _readableState: state, readableEnded }: MaybeCut): boolean {

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, Server } from 'node:http'
 import { createRequire } from 'node:module'
-import { warn } from '../../warnings.ts'
+import { quietly, warn } from '../../warnings.ts'
 import type { Exchange } from '../request/exchange.ts'
 
 export interface Source {
@@ -50,11 +50,8 @@ export function requestObserver(): RequestObserver | undefined {
 
 function load(): void {
   isLoading = true
-  try {
-    createRequire(import.meta.url)('../../timing/observed.ts')
-  } catch {
-    // Beside a bundle there is no such file.
-  }
+  // Beside a bundle there is no such file.
+  quietly(() => createRequire(import.meta.url)('../../timing/observed.ts'))
   if (observer !== undefined) return
   // In an app bundled into one file, require() fails, or loads a second copy of meltproof, which registers itself only
   // in its own observer.ts. The bundler has included the file of this import.
