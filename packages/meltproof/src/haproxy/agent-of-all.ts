@@ -5,7 +5,8 @@
 import { clusterPort } from '../cluster/cluster-port.ts'
 import { AllGuards } from '../cluster/all-guards.ts'
 import type { Address } from '../cluster/held-port.ts'
-import { flushDelayed, type Guard } from '../server/guard.ts'
+import type { Guard } from '../server/guard.ts'
+import { flushDelayed } from '../server/operate/held-answers-of.ts'
 import { AgentServer } from './agent-server.ts'
 
 /** @param guards the guards of the servers that listen now */

@@ -2,7 +2,8 @@
 import { holdPort } from '../cluster/held-port.ts'
 import { checkGuard, checkNumber, checkObject, invalidOption, rejectUnknown } from '../options.ts'
 import { replaceMethod } from '../replace-method.ts'
-import { flushDelayed, type Guard } from '../server/guard.ts'
+import type { Guard } from '../server/guard.ts'
+import { flushDelayed } from '../server/operate/held-answers-of.ts'
 import { warnOnce } from '../warnings.ts'
 import { AgentServer } from './agent-server.ts'
 
