@@ -515,9 +515,9 @@ export class RequestPath implements HeadHandler<Exchange>, Intercepted {
     try {
       const nowMs = now()
       this.admission.activeAt = nowMs
-      if (exchange.holdsMemory) {
-        exchange.holdsMemory = false
+      if (exchange.heldBody !== undefined) {
         this.#policy.memory!.left(exchange.heldBody)
+        exchange.heldBody = undefined
       }
       const { times } = exchange
       const connection = this.#connectionOf(exchange)

@@ -66,8 +66,7 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
   return (exchange, event) => {
     const { request, response } = exchange
     if (exchange.ungated && policy.answers?.(request, response!) === true) return true
-    if (policy.memory !== undefined && !exchange.holdsMemory) {
-      exchange.holdsMemory = true
+    if (policy.memory !== undefined && exchange.heldBody === undefined) {
       exchange.heldBody = mayBringBody(request)
       policy.memory.entered(exchange.heldBody)
     }

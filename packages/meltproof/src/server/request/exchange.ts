@@ -43,9 +43,8 @@ export class Exchange extends Permit<Exchange> implements Entry, ConnectionReque
   answeredLate = false
   threw = false
   uploadEnd: Exchange | undefined
-  holdsMemory = false
-  /** True if it was counted as a request with a body. Stored, because an app may change the method later. */
-  heldBody = false
+  /** Set while it counts among the requests that hold memory: with a body or without. An app may change the method. */
+  heldBody: boolean | undefined
 
   // Set while requests are recorded (timing/observed.ts).
   lateMs = 0
