@@ -131,3 +131,27 @@ it('http-shutdown still closes connections with waiting requests when it is forc
   assert.equal((await first.rest()) + (await second.rest()), '')
   await closed
 })
+
+it('an app may close idle connections any number of times while a request waits', async () => {
+  const holding = new Holding()
+  const server = http.createServer(holding.handler)
+  const guard = protect(server, { limit: 1, deadlineMs: 60_000 })
+  const sockets: Socket[] = []
+  server.on('connection', socket => sockets.push(socket))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const first = (await connect(port)).get('/first')
+  const { response } = await holding.take('/first')
+  const second = (await connect(port)).get('/second')
+  await eventually('it waits', () => guard.stats().queued === 1)
+  for (let i = 0; i < 20_000; i++) server.closeIdleConnections()
+  response.end('first')
+  assert.equal((await first.answer()).body, 'first')
+  ;(await holding.take('/second')).response.end('second')
+  assert.equal((await second.answer()).body, 'second')
+  for (const socket of sockets) socket.end()
+  const closed = once(server, 'close')
+  server.close()
+  await closed
+})

@@ -81,6 +81,9 @@ export function keepOpenDuring(connections: Iterable<{ readonly socket: HttpSock
   }
 }
 
+/** Sockets whose `end()` {@link surviveShutdownLibraries} has replaced. */
+const LASTING = new WeakSet<HttpSocket>()
+
 /**
  * stoppable, and terminus which uses it, count 'request' events and end each socket without one: at `close()`, and
  * whenever an answer is finished. http-shutdown marks sockets as idle until their 'request' event, and destroys them at
@@ -92,6 +95,8 @@ export function surviveShutdownLibraries(
   for (const connection of connections) {
     const { socket } = connection
     if (socket._isIdle === true) socket._isIdle = false
+    if (LASTING.has(socket)) continue
+    LASTING.add(socket)
     const end = socket.end as (...args: unknown[]) => Socket
     socket.end = (...args: unknown[]) => (args.length === 0 && connection.hasQueue ? socket : end.apply(socket, args))
   }
