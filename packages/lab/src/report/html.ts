@@ -35,7 +35,10 @@ ${badge(result)}
 </header>
 ${strip(result)}
 <h1>${escapeText(result.finding)}</h1>
-${result.plots.slice(0, 1).map(plot => plotSection(plot, result.arms, ['wide', 'narrow'], ' lead')).join('')}
+${result.plots
+  .slice(0, 1)
+  .map(plot => plotSection(plot, result.arms, ['wide', 'narrow'], ' lead'))
+  .join('')}
 <p class="lede">${escapeText(result.story)}</p>
 ${verdicts(result.verdicts)}
 ${otherPlots(result)}

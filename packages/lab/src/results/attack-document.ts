@@ -17,8 +17,16 @@ export interface RequestDocument extends Omit<LoadTarget, 'body'> {
 }
 
 /** Members that are equal in a plan and in its document. */
-const TIMES = ['timeoutMs', 'connectTimeoutMs', 'sloMs'] as const
-const LOAD = ['arrival', 'connections', ...TIMES, 'threads', 'http2', 'journey'] as const
+const LOAD = [
+  'arrival',
+  'connections',
+  'timeoutMs',
+  'connectTimeoutMs',
+  'sloMs',
+  'threads',
+  'http2',
+  'journey',
+] as const
 type Load = Pick<LoadPlan, (typeof LOAD)[number]>
 
 /** The plan without secrets: the values of credential headers are hidden, and the body is a digest. */

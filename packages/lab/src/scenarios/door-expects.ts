@@ -27,25 +27,17 @@ export const doorExpects: readonly Expectation<DoorMeasured>[] = [
     p99Ms !== null && p99Ms <= P99_MS,
     `${formatMs(p99Ms)} at ${load}x`,
   ]),
-  expectation(
-    'told: every request is answered within a second, at each load',
-    told,
-    cells => [
-      cells.every(({ longestMs, noAnswer }) => longestMs <= LONGEST_MS && noAnswer === 0),
-      cells
-        .map(each => `longest ${formatMs(each.longestMs)}, ${formatCount(each.noAnswer)} unanswered at ${each.load}x`)
-        .join('; '),
-    ],
-  ),
-  expectation(
-    'told: no other arm keeps over two points more, at any load',
-    told,
-    (ours, measured) => {
-      const cells = cellsOf(measured)
-      return [
-        ours.every(({ kept, load }) => cells.every(other => other.load !== load || kept >= other.kept - ALIKE)),
-        cells.map(({ arm, kept, load }) => `${arm} ${formatPercent(kept)} at ${load}x`).join(', '),
-      ]
-    },
-  ),
+  expectation('told: every request is answered within a second, at each load', told, cells => [
+    cells.every(({ longestMs, noAnswer }) => longestMs <= LONGEST_MS && noAnswer === 0),
+    cells
+      .map(each => `longest ${formatMs(each.longestMs)}, ${formatCount(each.noAnswer)} unanswered at ${each.load}x`)
+      .join('; '),
+  ]),
+  expectation('told: no other arm keeps over two points more, at any load', told, (ours, measured) => {
+    const cells = cellsOf(measured)
+    return [
+      ours.every(({ kept, load }) => cells.every(other => other.load !== load || kept >= other.kept - ALIKE)),
+      cells.map(({ arm, kept, load }) => `${arm} ${formatPercent(kept)} at ${load}x`).join(', '),
+    ]
+  }),
 ]

@@ -355,4 +355,5 @@ test("after the grace period a query is refused with the reason of the app's sig
     await ended.promise
     assert.equal(await refused, 'left')
     assert.equal(await one(connection, 'select 3'), 3)
-  }))
+  }),
+)

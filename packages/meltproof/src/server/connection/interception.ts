@@ -65,7 +65,13 @@ export function intercept(server: Server, intercepted: Intercepted, busy: Busy):
   }
   // Node's close() calls closeIdleConnections(). HTTP/2 servers lack one or both methods.
   const undos = [
-    replaceMethod(server, 'emit', () => (event, ...args) => interceptEvent(event as string, args)),
+    replaceMethod(
+      server,
+      'emit',
+      () =>
+        (event, ...args) =>
+          interceptEvent(event as string, args),
+    ),
     replaceMethod(server, 'closeAllConnections', closeAll => () => {
       for (const connection of connections.open) connection.cut = true
       return closeAll()

@@ -158,12 +158,14 @@ function hasEnded({ _readableState: state, readableEnded }: MaybeCut): boolean {
   return state?.ended === true || readableEnded
 }
 
-/**
- * Facts about the connection, read at its first stream: later its socket may throw at every access. `encrypted` is
- * absent without TLS, because observers check for presence.
- */
-type SocketFacts = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'> & {
+/** Facts about the connection, read at its first stream: later its socket may throw at every access. */
+interface SocketFacts {
+  readonly remoteAddress: string | undefined
+  readonly remotePort: number | undefined
+  readonly localAddress: string | undefined
+  readonly localPort: number | undefined
   readonly server: unknown
+  /** Absent without TLS, because observers check for presence. */
   readonly encrypted?: true
 }
 
