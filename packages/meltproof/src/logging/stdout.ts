@@ -7,7 +7,7 @@ import { isMainThread } from 'node:worker_threads'
 import { logLosses } from '../channels.ts'
 import { BufferedWriter, type WriterHooks } from './stdout/buffered-writer.ts'
 import { ExitHooks } from './stdout/exit-hooks.ts'
-import { FinalFlush } from './stdout/final-flush.ts'
+import { finalFlush } from './stdout/final-flush.ts'
 import { NO_STATS, type StreamStats } from './stdout/line-queue.ts'
 import { troubleNotice } from './stdout/notices.ts'
 import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './stdout/options.ts'
@@ -34,76 +34,62 @@ export interface Uninstall {
  */
 export function install(options: StdoutOptions = {}): Uninstall {
   const settings = checkStdoutOptions(options)
-  const host = process as { [INSTALLED]?: Pick<BufferedStreams, 'uninstall' | 'settings'> }
+  const host = process as { [INSTALLED]?: { readonly settings: StdoutSettings; readonly uninstall: Uninstall } }
   const before = host[INSTALLED]
   if (before !== undefined) {
     if (Object.keys(options).length > 0) Object.assign(before.settings, settings)
     return before.uninstall
   }
-  const installed = new BufferedStreams(settings, () => Reflect.deleteProperty(host, INSTALLED))
-  Object.defineProperty(host, INSTALLED, { value: installed, configurable: true })
-  return installed.uninstall
+  const uninstall = bufferStreams(settings, () => Reflect.deleteProperty(host, INSTALLED))
+  Object.defineProperty(host, INSTALLED, { value: { settings, uninstall }, configurable: true })
+  return uninstall
 }
 
-class BufferedStreams {
-  readonly uninstall: Uninstall
-  readonly settings: StdoutSettings
-  private readonly writers = new Map<Fd, BufferedWriter>()
-  private readonly patches = new Map<Fd, StreamPatch>()
-  private exitHooks: ExitHooks | undefined
-  private readonly undos: (() => void)[] = []
+/** @param forget called first when the streams are restored */
+function bufferStreams(settings: StdoutSettings, forget: () => void): Uninstall {
+  const writers = new Map<Fd, BufferedWriter>()
+  const patches = new Map<Fd, StreamPatch>()
+  const undos = [forget]
+  let exitHooks: ExitHooks | undefined
 
-  constructor(settings: StdoutSettings, forget: () => void) {
-    this.settings = settings
-    // Windows has neither non-blocking descriptors nor /proc; its consoles and pipes stay as they are.
-    if (isMainThread && process.platform !== 'win32') this.patch()
-    const uninstall = (): void => {
-      forget()
-      for (const undo of this.undos) undo()
-      this.handOver()
-      for (const patch of this.patches.values()) patch.undo()
-    }
-    const stats = (fd: Fd): StreamStats => this.writers.get(fd)?.stats ?? NO_STATS
-    this.uninstall = Object.assign(uninstall, { stats: () => ({ stdout: stats(1), stderr: stats(2) }) })
-  }
-
-  private patch(): void {
-    this.patchStream(1)
-    this.patchStream(2)
-    this.undos.push(patchFs(this.writers))
-    const finalFlush = new FinalFlush()
-    const isWaiting = (): boolean => [...this.writers.values()].some(writer => !writer.idle)
-    const hooks = new ExitHooks(() => finalFlush.run(this.writers, this.settings), isWaiting)
-    this.exitHooks = hooks
-    this.undos.push(() => hooks.undo())
-  }
-
-  private patchStream(fd: Fd): void {
-    const stream = standardStream(fd)
-    if (stream === undefined) return
-    const first = this.writers.get(1)
-    // One buffer keeps the order of both streams. A file accepts everything at once and needs no buffer.
-    const shared = first !== undefined && !first.sink.takesAll && streamsAreOne() ? first : undefined
-    const writer = shared ?? new BufferedWriter(standardSink(fd, stream), this.settings, this.hooksOf(fd))
-    this.writers.set(fd, writer)
-    this.patches.set(fd, patchStream(stream, writer))
-  }
-
-  private hooksOf(fd: Fd): WriterHooks {
+  const hooksOf = (fd: Fd): WriterHooks => {
     const stream = STREAM_NAMES[fd]
     return {
-      waits: () => this.exitHooks?.watchSignals(),
+      waits: () => exitHooks?.watchSignals(),
       trouble: error => {
-        const other = this.writers.get(fd === 1 ? 2 : 1)
-        if (other !== this.writers.get(fd)) other?.addNotice(troubleNotice(stream, error))
+        const other = writers.get(fd === 1 ? 2 : 1)
+        if (other !== writers.get(fd)) other?.addNotice(troubleNotice(stream, error))
       },
       lost(lines, bytes) {
         if (logLosses.hasSubscribers) logLosses.publish({ stream, lines, bytes })
       },
     }
   }
-
-  private handOver(): void {
-    for (const [fd, writer] of this.writers) writer.handOver(this.patches.get(fd)!.writeOriginal)
+  const buffer = (fd: Fd): void => {
+    const stream = standardStream(fd)
+    if (stream === undefined) return
+    const first = writers.get(1)
+    // One buffer keeps the order of both streams. A file accepts everything at once and needs no buffer.
+    const shared = first !== undefined && !first.sink.takesAll && streamsAreOne() ? first : undefined
+    const writer = shared ?? new BufferedWriter(standardSink(fd, stream), settings, hooksOf(fd))
+    writers.set(fd, writer)
+    patches.set(fd, patchStream(stream, writer))
   }
+
+  // Windows has neither non-blocking descriptors nor /proc; its consoles and pipes stay as they are.
+  if (isMainThread && process.platform !== 'win32') {
+    buffer(1)
+    buffer(2)
+    const isWaiting = (): boolean => [...writers.values()].some(writer => !writer.idle)
+    const hooks = new ExitHooks(finalFlush(writers, settings), isWaiting)
+    exitHooks = hooks
+    undos.push(patchFs(writers), () => hooks.undo())
+  }
+  const uninstall = (): void => {
+    for (const undo of undos) undo()
+    for (const [fd, writer] of writers) writer.handOver(patches.get(fd)!.writeOriginal)
+    for (const patch of patches.values()) patch.undo()
+  }
+  const stats = (fd: Fd): StreamStats => writers.get(fd)?.stats ?? NO_STATS
+  return Object.assign(uninstall, { stats: () => ({ stdout: stats(1), stderr: stats(2) }) })
 }

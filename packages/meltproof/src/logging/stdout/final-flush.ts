@@ -8,26 +8,20 @@ import { type Fd, STREAM_NAMES } from './standard-stream.ts'
 /** A call later than this after the limit, ms, is another exit (the app survived a signal), with its own limit. */
 const SAME_END_MS = 100
 
-export class FinalFlush {
-  private deadlineMs = 0
-
-  /** Returns when everything is written, when the rest only fails, or after `flushMs`. */
-  run(writers: ReadonlyMap<Fd, BufferedWriter>, settings: StdoutSettings): void {
+/** The returned function returns when everything is written, when the rest only fails, or after `flushMs`. */
+export function finalFlush(writers: ReadonlyMap<Fd, BufferedWriter>, settings: StdoutSettings): () => void {
+  let deadlineMs = 0
+  return () => {
     const distinct = [...new Set(writers.values())]
-    if (now() > this.deadlineMs + SAME_END_MS) this.deadlineMs = now() + settings.flushMs
-    writeOut(distinct, this.deadlineMs)
+    if (now() > deadlineMs + SAME_END_MS) deadlineMs = now() + settings.flushMs
+    const cell = new Int32Array(new SharedArrayBuffer(4))
+    while (isWaiting(distinct) && now() < deadlineMs) Atomics.wait(cell, 0, 0, 1)
     for (const writer of distinct) {
       const lines = writer.abandon()
       const stream = STREAM_NAMES[writer === writers.get(1) ? 1 : 2]
       if (lines > 0) distinct.find(each => each !== writer)?.addNotice(lastNotice(stream, lines))
     }
   }
-}
-
-/** Returns when everything is written, when the rest only fails, or at `deadlineMs`. */
-function writeOut(writers: readonly BufferedWriter[], deadlineMs: number): void {
-  const cell = new Int32Array(new SharedArrayBuffer(4))
-  while (isWaiting(writers) && now() < deadlineMs) Atomics.wait(cell, 0, 0, 1)
 }
 
 function isWaiting(writers: readonly BufferedWriter[]): boolean {
