@@ -8,9 +8,9 @@
  * each write only, and then restored.
  */
 import fs from 'node:fs'
-import { BlockingState } from './blocking-state.ts'
 import type { Sink } from './buffered-writer.ts'
 import { byteLength, endOfPart, type Output } from './line-ends.ts'
+import { quietly } from '../../warnings.ts'
 
 export interface Handle {
   setBlocking?(blocking: boolean): number
@@ -19,8 +19,11 @@ export interface Handle {
 /** Pipes accept up to PIPE_BUF bytes atomically, so lines of several processes do not mix (pipe(7)). */
 const PIPE_BUF = 4096
 const OTHER_BATCH = 65_536
+/** The field in proc_pid_fdinfo(5), `pos:\t0\nflags:\t02004002\n...`, in octal. */
+const FLAGS = 'flags:'
 
-const { writeSync, openSync, closeSync, fstatSync } = fs
+/** Read from fs before patched-fs.ts replaces some of its functions. */
+const { writeSync, openSync, readSync, closeSync, fstatSync } = fs
 
 export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle | undefined): Sink {
   const stat = fstatSync(fd)
@@ -79,21 +82,37 @@ function writeParts(output: Output, partBytes: number, write: (part: Uint8Array)
   return at
 }
 
-/** A text that is equal for two descriptors of one pipe, terminal or file; undefined for a closed descriptor. */
-export function identityOf(fd: number): string | undefined {
-  try {
-    const { dev, ino, rdev } = fstatSync(fd)
-    return `${dev}:${ino}:${rdev}`
-  } catch {
-    return undefined
-  }
-}
-
 function openAnew(fd: number): number | undefined {
   const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = fs.constants
-  try {
-    return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
-  } catch {
-    return undefined
+  return quietly(() => openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY))
+}
+
+/**
+ * Reads whether an open file that other processes share is in blocking mode now. A child that inherits the file expects
+ * blocking mode, and another Node process that logs to it expects the opposite. So the mode is restored after each
+ * write.
+ */
+class BlockingState {
+  /** Undefined without /proc. Then the file is assumed to block. */
+  private readonly info: number | undefined
+  private readonly text = Buffer.alloc(64)
+
+  constructor(fd: number) {
+    this.info = quietly(() => openSync(`/proc/self/fdinfo/${fd}`, 'r'))
+  }
+
+  blocks(): boolean {
+    if (this.info === undefined) return true
+    try {
+      const text = this.text.toString('latin1', 0, readSync(this.info, this.text, 0, this.text.length, 0))
+      const flags = Number.parseInt(text.slice(text.indexOf(FLAGS) + FLAGS.length), 8)
+      return (flags & fs.constants.O_NONBLOCK) === 0
+    } catch {
+      return true
+    }
+  }
+
+  close(): void {
+    if (this.info !== undefined) closeSync(this.info)
   }
 }

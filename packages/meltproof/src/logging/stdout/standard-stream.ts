@@ -1,23 +1,22 @@
+import { fstatSync } from 'node:fs'
 import type { Writable } from 'node:stream'
+import { quietly } from '../../warnings.ts'
 import type { Sink } from './buffered-writer.ts'
-import { descriptorSink, type Handle, identityOf } from './descriptor-sink.ts'
+import { descriptorSink, type Handle } from './descriptor-sink.ts'
 
 export type Fd = 1 | 2
 export const STREAM_NAMES = { 1: 'stdout', 2: 'stderr' } as const
 
 /** Undefined for a stream that cannot be opened, and for one that does not write to the descriptor. */
 export function standardStream(fd: Fd): Writable | undefined {
-  try {
-    const stream: (Writable & { fd?: number }) | undefined = process[STREAM_NAMES[fd]]
-    return stream?.fd === fd ? stream : undefined
-  } catch {
-    return undefined
-  }
+  const stream: (Writable & { fd?: number }) | undefined = quietly(() => process[STREAM_NAMES[fd]])
+  return stream?.fd === fd ? stream : undefined
 }
 
+/** True if both descriptors are one pipe, terminal or file. */
 export function streamsAreOne(): boolean {
-  const identity = identityOf(1)
-  return identity !== undefined && identity === identityOf(2)
+  const [out, err] = quietly(() => [fstatSync(1), fstatSync(2)] as const) ?? []
+  return out !== undefined && out.dev === err?.dev && out.ino === err.ino && out.rdev === err.rdev
 }
 
 export function standardSink(fd: Fd, stream: Writable): Sink {
