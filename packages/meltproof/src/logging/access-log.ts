@@ -5,7 +5,7 @@ import { dateAt, wallClockMs } from '../clock.ts'
 import { checkGuard, showThrown } from '../options.ts'
 import { LEFT } from '../record.ts'
 import { type AccessEntry, isAlwaysLogged } from './access-log/access-line.ts'
-import { type AccessLogOptions, type AccessLogSettings, checkAccessLogOptions, shareAt } from './access-log/options.ts'
+import { type AccessLogOptions, checkAccessLogOptions, shareAt } from './access-log/options.ts'
 import { maskedAddress, redactTarget } from './access-log/redact.ts'
 import { secretNames } from './access-log/secret-names.ts'
 import { enableRequestTiming } from '../timing/observed.ts'
@@ -69,9 +69,10 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
   }
   const ofClient = (request: IncomingMessage) => {
     const { referer, traceparent, 'user-agent': userAgent } = request.headers
+    const remote = settings.address === 'none' ? undefined : request.socket?.remoteAddress
     return {
       httpVersion: request.httpVersion,
-      remote: remoteOf(request, settings.address),
+      remote: remote !== undefined && settings.address === 'masked' ? maskedAddress(remote) : remote,
       referer: referer === undefined ? undefined : redactTarget(referer, isSecret),
       userAgent,
       traceId: traceOf(traceparent)?.id,
@@ -114,9 +115,4 @@ export function accessLog(guard: PressureGuard, options: AccessLogOptions = {}):
     requests.unsubscribe(onRequest)
     sheds.unsubscribe(onShed)
   }
-}
-
-function remoteOf(request: IncomingMessage, address: AccessLogSettings['address']): string | undefined {
-  const full = address === 'none' ? undefined : request.socket?.remoteAddress
-  return full === undefined || address === 'full' ? full : maskedAddress(full)
 }

@@ -7,10 +7,8 @@ const MOST_OTHER = 512
 
 const PARTS = ['queuedMs', 'stalledMs', 'dependencyMs', 'poolMs', 'networkMs', 'ownMs', 'lateMs', 'calls'] as const
 
-type FromRecord = Omit<RequestRecord, 'arrivedAtMs' | 'outcome' | 'shares'>
-
 /** A request to be logged. Fields from the client are unchanged, apart from redaction. */
-export interface AccessEntry extends FromRecord {
+export interface AccessEntry extends Omit<RequestRecord, 'arrivedAtMs' | 'outcome' | 'shares'> {
   readonly arrived: Date
   readonly httpVersion: string
   readonly outcome: RequestOutcome | 'shed'

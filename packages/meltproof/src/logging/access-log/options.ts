@@ -34,15 +34,10 @@ export interface AccessLogOptions {
   readonly address?: 'full' | 'masked' | 'none'
 }
 
-export interface Sampling {
-  /** Share of ordinary requests that is logged without pressure. */
-  readonly calm: number
-  readonly pressed: number
-}
-
 export interface AccessLogSettings {
   readonly emit: (entry: AccessEntry) => void
-  readonly sampling: Sampling
+  /** Share of ordinary requests that is logged without pressure, and at full pressure. */
+  readonly sampling: { readonly calm: number; readonly pressed: number }
   readonly redact: readonly string[]
   readonly address: 'full' | 'masked' | 'none'
 }
@@ -87,7 +82,7 @@ function writeToStdout(text: string): void {
 
 function ignore(): void {}
 
-export function shareAt({ calm, pressed }: Sampling, pressure: number): number {
+export function shareAt({ calm, pressed }: AccessLogSettings['sampling'], pressure: number): number {
   return calm + (pressed - calm) * Math.min(1, Math.max(0, pressure))
 }
 
