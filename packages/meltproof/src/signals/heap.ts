@@ -3,7 +3,15 @@ import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'
 import { now } from '../clock.ts'
 import { HeapRoom } from './heap-room.ts'
-import { oldSpaceLimit } from './old-space.ts'
+
+const MB = 1024 * 1024
+
+/** Share of the young generation that V8 reserves if the old one exceeds `aboveMb`, measured in containers. */
+const YOUNG_SHARES = [
+  { share: 1, aboveMb: 1024 },
+  { share: 1 / 2, aboveMb: 512 },
+  { share: 1 / 4, aboveMb: 256 },
+]
 
 /** Called once in a process, by memory.ts. @param inService the most requests in service since its last call */
 export function heapRoom(inService: () => number): HeapRoom {
@@ -23,4 +31,24 @@ export function heapRoom(inService: () => number): HeapRoom {
 function oldBytes(): number {
   const old = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith('new_'))
   return old.reduce((sum, { space_used_size: bytes }) => sum + bytes, 0)
+}
+
+/** The capacity of the old generation, at which V8 aborts. Node reports only its sum with the young one. */
+export function oldSpaceLimit(flags: readonly string[], heapLimitBytes: number, nodeMajor: number): number {
+  for (const flag of flags.toReversed()) {
+    const match = /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)
+    if (match !== null && Number(match[1]) > 0) return Math.min(Number(match[1]) * MB, heapLimitBytes)
+  }
+  for (const { share, aboveMb } of YOUNG_SHARES) {
+    const rest = heapLimitBytes - mostYoungMb(nodeMajor) * share * MB
+    if (rest > aboveMb * MB) return rest
+  }
+  // The smallest heap that Node chooses itself: 256 MB plus a few MB for the young generation.
+  return heapLimitBytes
+}
+
+/** Three semi-spaces of the maximum size, MB, for an old generation above 1 GB on 64-bit Linux. */
+function mostYoungMb(nodeMajor: number): number {
+  if (nodeMajor < 24) return 48
+  return nodeMajor < 26 ? 192 : 96
 }

@@ -6,8 +6,6 @@
  * requests is frozen, and if usage still grows the number is reduced. Requests with bodies have the lower mark.
  */
 
-import { Peak } from './peak.ts'
-
 const MB = 1024 * 1024
 /** The part of the limit that is left at each mark: a share in small containers, a number of bytes in large ones. */
 const COLLECT_LEFT = { share: 0.35, mostBytes: 384 * MB }
@@ -50,6 +48,7 @@ const COLLECT_EVERY_MS = 1000
 const COLLECT_AT_LEAST_EVERY_MS = 60_000
 /** A limit is dropped when no request has reached it for this time, ms. */
 const FORGET_MS = 5000
+const PEAK_MS = 1000
 
 export interface MemorySample {
   readonly nowMs: number
@@ -254,5 +253,26 @@ class InServiceLimit {
     this.#most = Math.max(1, Math.floor(most))
     this.#changedAtMs = nowMs
     this.#usedThen = usedBytes
+  }
+}
+
+/** The highest number of requests in service lately: at a single moment few may be in service. */
+class Peak {
+  #sinceMs = 0
+  #most = 0
+  #before = 0
+
+  note(inService: number, nowMs: number): void {
+    if (nowMs - this.#sinceMs >= PEAK_MS) {
+      this.#before = nowMs - this.#sinceMs < 2 * PEAK_MS ? this.#most : 0
+      this.#most = 0
+      this.#sinceMs = nowMs
+    }
+    this.#most = Math.max(this.#most, inService)
+  }
+
+  /** The highest number in the last one to two times {@link PEAK_MS}. */
+  get most(): number {
+    return Math.max(this.#most, this.#before)
   }
 }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
+import { oldSpaceLimit } from '../../src/signals/heap.ts'
 import { HeapRoom } from '../../src/signals/heap-room.ts'
-import { oldSpaceLimit } from '../../src/signals/old-space.ts'
 
 describe('the limit of the old generation', () => {
   const MB = 1024 * 1024
