@@ -14,9 +14,6 @@ export interface MemoryGroup {
   readonly reclaimable: readonly string[]
 }
 
-/** `why` is set if there is a group that cannot be read. */
-export type FoundGroup = MemoryGroup | { readonly why: string }
-
 const V1 = {
   limit: 'memory.limit_in_bytes',
   usage: 'memory.usage_in_bytes',
@@ -34,29 +31,32 @@ interface Mount {
   readonly folder: string
 }
 
-/** Returns undefined without a group, or if none limits this process below the machine's own memory. */
-export function findMemoryGroup(read: ReadText, machineBytes: number): FoundGroup | undefined {
+/**
+ * Returns undefined without a group, or if none limits this process below the machine's own memory.
+ * @throws if there is a group that cannot be read
+ */
+export function findMemoryGroup(read: ReadText, machineBytes: number): MemoryGroup | undefined {
   const mounts = textOf(read, '/proc/self/mountinfo')
   const groups = textOf(read, '/proc/self/cgroup')
-  if (mounts.text === undefined || groups.text === undefined) {
-    const why = mounts.why ?? groups.why
-    return why === undefined ? undefined : { why }
-  }
-  const mount = memoryMount(mounts.text)
-  if (mount === undefined) return undefined
+  const mount = memoryMount(mounts ?? '')
+  if (mount === undefined || groups === undefined) return undefined
+  const { limit, usage, reclaimable } = mount.version
   let least: MemoryGroup | undefined
-  let unreadable: string | undefined
-  for (const folder of foldersUp(mount, ownPath(groups.text, mount.version))) {
-    const { text, why } = textOf(read, `${folder}/${mount.version.limit}`)
-    unreadable ??= why
-    const limitBytes = bytesOf(text)
-    if (limitBytes === undefined || limitBytes >= (least?.limitBytes ?? machineBytes)) continue
-    const { usage, reclaimable } = mount.version
-    least = { limitBytes, usageFile: `${folder}/${usage}`, statFile: `${folder}/memory.stat`, reclaimable }
+  let unreadable: unknown
+  for (const folder of foldersUp(mount, ownPath(groups, mount.version))) {
+    try {
+      const limitBytes = bytesOf(textOf(read, `${folder}/${limit}`))
+      if (limitBytes === undefined || limitBytes >= (least?.limitBytes ?? machineBytes)) continue
+      least = { limitBytes, usageFile: `${folder}/${usage}`, statFile: `${folder}/memory.stat`, reclaimable }
+    } catch (error) {
+      unreadable ??= error
+    }
   }
-  if (least === undefined) return unreadable === undefined ? undefined : { why: unreadable }
-  const used = textOf(read, least.usageFile)
-  if (bytesOf(used.text) === undefined) return { why: used.why ?? `${least.usageFile} contains no number` }
+  if (least === undefined) {
+    if (unreadable !== undefined) throw unreadable
+    return undefined
+  }
+  if (bytesOf(textOf(read, least.usageFile)) === undefined) throw new Error(`${least.usageFile} contains no number`)
   return least
 }
 
@@ -70,12 +70,14 @@ export function reclaimableBytes(stat: string, names: readonly string[]): number
   return bytes
 }
 
-function textOf(read: ReadText, path: string): { readonly text?: string; readonly why?: string } {
+/** Returns undefined for a file that does not exist. */
+function textOf(read: ReadText, path: string): string | undefined {
   try {
-    return { text: read(path) }
+    return read(path)
   } catch (error) {
     const { code } = error as { code?: unknown }
-    return code === 'ENOENT' || code === 'ENOTDIR' ? {} : { why: `${path}: ${String(code ?? error)}` }
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw new Error(`${path}: ${String(code ?? error)}`, { cause: error })
   }
 }
 

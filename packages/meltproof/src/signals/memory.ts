@@ -190,17 +190,13 @@ export function processMemory(): Memory {
 }
 
 function openGroup(): OpenGroup | undefined {
-  let why: string
   try {
     const found = findMemoryGroup(path => readFileSync(path, 'latin1'), totalmem())
-    if (found === undefined) return undefined
-    if (!('why' in found)) return new OpenGroup(found)
-    why = found.why
+    return found && new OpenGroup(found)
   } catch (error) {
-    why = String(error)
+    warn(
+      `meltproof cannot read the memory limit of the container of process ${process.pid} (${(error as Error).message}); it watches only the heap.`,
+    )
+    return undefined
   }
-  warn(
-    `meltproof cannot read the memory limit of the container of process ${process.pid} (${why}); it watches only the heap.`,
-  )
-  return undefined
 }

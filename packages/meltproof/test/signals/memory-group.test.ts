@@ -48,7 +48,7 @@ describe('the memory cgroup of this process', () => {
       '/sys/fs/cgroup/memory/memory.limit_in_bytes': `${512 * MB}\n`,
       '/sys/fs/cgroup/memory/memory.usage_in_bytes': '1000\n',
     })
-    assert.ok(group !== undefined && 'limitBytes' in group)
+    assert.ok(group !== undefined)
     assert.deepEqual([group.limitBytes / MB, group.usageFile], [512, '/sys/fs/cgroup/memory/memory.usage_in_bytes'])
   })
 
@@ -59,8 +59,7 @@ describe('the memory cgroup of this process', () => {
       '/sys/fs/cgroup/memory.max': `${256 * MB}\n`,
       '/sys/fs/cgroup/memory.current': '1000\n',
     })
-    assert.ok(group !== undefined && 'limitBytes' in group)
-    assert.deepEqual(group.reclaimable, ['inactive_file', 'active_file', 'slab_reclaimable'])
+    assert.deepEqual(group?.reclaimable, ['inactive_file', 'active_file', 'slab_reclaimable'])
   })
 
   it('is the nearest ancestor with a limit in nested version 2', () => {
@@ -72,7 +71,7 @@ describe('the memory cgroup of this process', () => {
       '/sys/fs/cgroup/pods/pod 1/memory.current': '1000\n',
       '/sys/fs/cgroup/pods/memory.max': `${4096 * MB}\n`,
     })
-    assert.ok(group !== undefined && 'limitBytes' in group)
+    assert.ok(group !== undefined)
     assert.deepEqual([group.limitBytes / MB, group.usageFile], [300, '/sys/fs/cgroup/pods/pod 1/memory.current'])
   })
 
@@ -83,8 +82,7 @@ describe('the memory cgroup of this process', () => {
       '/my groups/memory.limit_in_bytes': `${128 * MB}\n`,
       '/my groups/memory.usage_in_bytes': '1000\n',
     })
-    assert.ok(group !== undefined && 'limitBytes' in group)
-    assert.equal(group.limitBytes, 128 * MB)
+    assert.equal(group?.limitBytes, 128 * MB)
   })
 
   it('is undefined without a limit, with a limit above the memory of the machine, and without cgroups', () => {
@@ -97,22 +95,17 @@ describe('the memory cgroup of this process', () => {
     assert.equal(found({}), undefined)
   })
 
-  it('has a reason if its limit or usage cannot be read', () => {
+  it('throws the reason if its limit or usage cannot be read', () => {
     const v2 = { '/proc/self/mountinfo': V2_MOUNT, '/proc/self/cgroup': '0::/app\n' }
-    assert.deepEqual(found({ ...v2, '/sys/fs/cgroup/app/memory.max': denied }), {
-      why: '/sys/fs/cgroup/app/memory.max: EACCES',
-    })
-    assert.deepEqual(
-      found({
-        ...v2,
-        '/sys/fs/cgroup/app/memory.max': '1000000\n',
-        '/sys/fs/cgroup/app/memory.current': denied,
-      }),
-      { why: '/sys/fs/cgroup/app/memory.current: EACCES' },
-    )
-    assert.deepEqual(found({ '/proc/self/mountinfo': denied, '/proc/self/cgroup': '' }), {
-      why: '/proc/self/mountinfo: EACCES',
-    })
+    const limited = { ...v2, '/sys/fs/cgroup/app/memory.max': '1000000\n' }
+    for (const [files, message] of [
+      [{ ...v2, '/sys/fs/cgroup/app/memory.max': denied }, '/sys/fs/cgroup/app/memory.max: EACCES'],
+      [{ ...limited, '/sys/fs/cgroup/app/memory.current': denied }, '/sys/fs/cgroup/app/memory.current: EACCES'],
+      [limited, '/sys/fs/cgroup/app/memory.current contains no number'],
+      [{ '/proc/self/mountinfo': denied, '/proc/self/cgroup': '' }, '/proc/self/mountinfo: EACCES'],
+    ] as const) {
+      assert.throws(() => found(files), { message })
+    }
   })
 
   it('has its inactive and active files and its slab as reclaimable bytes', () => {
