@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { routeOf } from '../request-notes.ts'
-import { type RunningRequest, setRequestContext } from '../signals/named-stalls.ts'
+import { type RunningRequest, stallNaming } from '../signals/named-stalls.ts'
 
 const CHEAP_SINCE_NODE = 24
 /** The trace id in a `traceparent` header (W3C Trace Context). */
@@ -21,9 +21,9 @@ export function followRequests(): () => void {
   const isCheap = Number(process.versions.node.split('.')[0]) >= CHEAP_SINCE_NODE
   const contexts = isCheap ? new AsyncLocalStorage<RunningRequest>() : undefined
   storage = contexts
-  setRequestContext(contexts === undefined ? runFirstStretch : (entered, handle) => contexts.run(entered, handle))
+  stallNaming.requestContext = contexts ? (entered, handle) => contexts.run(entered, handle) : runFirstStretch
   return () => {
-    setRequestContext(undefined)
+    stallNaming.requestContext = undefined
     storage = undefined
   }
 }

@@ -6,7 +6,7 @@ import { now, threadsClockMs } from '../clock.ts'
 import { showThrown } from '../options.ts'
 import type { StallRecord } from '../record.ts'
 import { lainSince, watchDelays } from '../signals/loop-stalls.ts'
-import { type NamedStall, nameStalls } from '../signals/named-stalls.ts'
+import { type NamedStall, stallNaming } from '../signals/named-stalls.ts'
 import { quietly, type Warn } from '../warnings.ts'
 import { Garbage } from './garbage.ts'
 import { NamedStalls, stallText } from './named-stalls.ts'
@@ -75,18 +75,18 @@ export class Watching {
         quietly(() => this.#samples.caught(what, before, self)),
       ),
     )
-    nameStalls({
+    stallNaming.figures = {
       seconds: () => this.#named.seconds(),
       between: (fromMs, toMs) => this.#between(fromMs, toMs),
       explain: () => this.#named.explain(now()),
-    })
+    }
   }
 
   close(): void {
     if (this.#closed) return
     this.#closed = true
     for (const undo of this.#undo) undo()
-    nameStalls(undefined)
+    stallNaming.figures = undefined
     this.#garbage.close()
     Reflect.deleteProperty(globalThis, LOOK)
     this.#disconnect()

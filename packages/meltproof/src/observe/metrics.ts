@@ -13,7 +13,7 @@ import {
   type StallRecord,
   type Verdict,
 } from '../record.ts'
-import { namedStalls } from '../signals/named-stalls.ts'
+import { stallNaming } from '../signals/named-stalls.ts'
 import type { CallTimeline } from '../timing/call-timeline.ts'
 import type { EventLoop } from './event-loop.ts'
 import type { Aggregator } from './instruments.ts'
@@ -252,7 +252,7 @@ export const METRICS: readonly Metric[] = [
   counter('meltproof.stall', 's', {
     help: 'Total duration of stalls, by the place in the code that caused them; empty unless stalls are named.',
     labels: ['place'],
-    read: () => Object.entries(namedStalls()?.seconds() ?? {}).map(([place, seconds]) => [{ place }, seconds]),
+    read: () => Object.entries(stallNaming.figures?.seconds() ?? {}).map(([place, seconds]) => [{ place }, seconds]),
   }),
   counter('meltproof.log.lines_lost', '{line}', {
     help: 'Log lines dropped because they were not read in time.',

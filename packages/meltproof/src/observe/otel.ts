@@ -7,7 +7,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Server } from 'node:http'
 import { DURATION_BOUNDARIES_S, type RequestRecord } from '../record.ts'
 import { checkBoolean } from '../options.ts'
-import { namedStalls } from '../signals/named-stalls.ts'
+import { stallNaming } from '../signals/named-stalls.ts'
 import type { EventLoop } from './event-loop.ts'
 import { LABELS, type LabelName, type Labels } from './labels.ts'
 import { measure, type Series } from './measuring.ts'
@@ -85,7 +85,7 @@ function stallOf({ arrivedAtMs, lateMs, totalMs }: RequestRecord, request: objec
   const endedAtMs = arrivedAtMs + totalMs
   const fromMs = arrivedAtMs - lateMs
   let longest: { readonly text: string; readonly ms: number } | undefined
-  for (const stall of namedStalls()?.between(fromMs, endedAtMs) ?? []) {
+  for (const stall of stallNaming.figures?.between(fromMs, endedAtMs) ?? []) {
     const isOwn = stall.request?.deref() === request
     const ms = isOwn ? stall.toMs - stall.fromMs : Math.min(stall.toMs, endedAtMs) - Math.max(stall.fromMs, fromMs)
     if (ms <= (longest?.ms ?? 0)) continue

@@ -11,7 +11,7 @@ import { isHttp2Server, isHttpsServer } from '../loaded.ts'
 import { checkNumber, show, showThrown } from '../options.ts'
 import { type LoadFigures, limiterOf } from '../process-gate.ts'
 import { processMemory } from '../signals/memory.ts'
-import { namedStalls } from '../signals/named-stalls.ts'
+import { stallNaming } from '../signals/named-stalls.ts'
 import { openLanes } from './connection/lanes.ts'
 import { kindNames } from './gate/request-kinds.ts'
 import { type Guard, guardOf, setGuard } from './guard.ts'
@@ -65,14 +65,14 @@ export function protect(protectedServer: ProtectedServer, options?: ProtectOptio
     stats: () => {
       let open = path.connections.requests
       for (const session of sessions.open) open += session.streams
-      const stalls = namedStalls()?.seconds()
+      const stalls = stallNaming.figures?.seconds()
       const stats = { ...path.stats(), open, lanes: lanes.count, draining: draining !== undefined, dryRun }
       return stalls === undefined ? stats : { ...stats, stalls }
     },
     pressure: () => path.gate.load.pressure(now()),
     explain: () => {
       const sheds = path.gate.explain(dryRun ? 'request that would have been shed' : 'request that was shed')
-      const stalls = namedStalls()
+      const stalls = stallNaming.figures
       return stalls === undefined ? sheds : `${sheds} ${stalls.explain()}`
     },
     drain: (timeoutMs = DRAIN_MS) => {

@@ -1,7 +1,4 @@
-/**
- * culprit/ registers its stalls and its request context here, for the core and the metrics. Otherwise requests pay
- * nothing.
- */
+/** The core and the metrics read here what culprit/ knows. While stalls are not named, requests pay nothing. */
 import type { StallRecord } from '../record.ts'
 
 /** A stall for which culprit/ has found what blocked the loop. */
@@ -16,7 +13,18 @@ export interface NamedStall extends StallRecord {
   readonly request: WeakRef<object> | undefined
 }
 
-export interface StallFigures {
+/** The value of a request's async context. Timers and connections keep their context, so the core empties the value. */
+export interface RunningRequest {
+  request: object | undefined
+}
+
+interface StallNaming {
+  figures: StallFigures | undefined
+  /** Runs a handler, and makes its request known while it runs. Exceptions of the handler pass through. */
+  requestContext: ((running: RunningRequest, handle: () => boolean) => boolean) | undefined
+}
+
+interface StallFigures {
   /** Seconds of stalls, by place. */
   readonly seconds: () => Readonly<Record<string, number>>
   /** The stalls that overlap this interval, including one that has not ended. */
@@ -24,32 +32,5 @@ export interface StallFigures {
   readonly explain: () => string
 }
 
-let stalls: StallFigures | undefined
-
-/** Undefined removes the registration. */
-export function nameStalls(figures: StallFigures | undefined): void {
-  stalls = figures
-}
-
-export function namedStalls(): StallFigures | undefined {
-  return stalls
-}
-
-/** The value of a request's async context. Timers and connections keep their context, so the core empties the value. */
-export interface RunningRequest {
-  request: object | undefined
-}
-
-/** Runs a handler, and makes its request known while it runs. Exceptions of the handler pass through. */
-export type RequestContext = (running: RunningRequest, handle: () => boolean) => boolean
-
-let context: RequestContext | undefined
-
-/** Undefined removes the registration. */
-export function setRequestContext(registered: RequestContext | undefined): void {
-  context = registered
-}
-
-export function requestContext(): RequestContext | undefined {
-  return context
-}
+/** Both are undefined while stalls are not named. */
+export const stallNaming: StallNaming = { figures: undefined, requestContext: undefined }

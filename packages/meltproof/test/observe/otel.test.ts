@@ -18,7 +18,7 @@ import { instrument } from '../../src/observe/otel.ts'
 import { openTelemetryApi } from '../../src/observe/peer.ts'
 import { nameRoute } from '../../src/request-notes.ts'
 import { protect } from '../../src/server/protect.ts'
-import { nameStalls } from '../../src/signals/named-stalls.ts'
+import { stallNaming } from '../../src/signals/named-stalls.ts'
 import { eventually, listen } from '../server/harness.ts'
 import { publishCall } from './published.ts'
 
@@ -71,12 +71,14 @@ function traced(server: http.Server): void {
 }
 
 test('instrument() exports metrics by the semantic conventions, and verdicts and stalls on spans', async t => {
-  nameStalls({
+  stallNaming.figures = {
     seconds: () => ({ 'render, src/a.js:88': 2 }),
     between: fromMs => [{ ...STALL, fromMs, toMs: fromMs + 80 }],
     explain: () => '',
+  }
+  t.after(() => {
+    stallNaming.figures = undefined
   })
-  t.after(() => nameStalls(undefined))
   const server = http.createServer((request, response) => {
     nameRoute(request, '/slow')
     setTimeout(() => response.end(), 250)

@@ -3,7 +3,7 @@ import { runInChain } from '../../chain.ts'
 import { requestsAreObserved } from '../../channels.ts'
 import { runWithBudget } from '../../deadline/context.ts'
 import type { FailOpen } from '../../fail-open.ts'
-import { requestContext } from '../../signals/named-stalls.ts'
+import { stallNaming } from '../../signals/named-stalls.ts'
 import type { Exchange } from '../request/exchange.ts'
 import type { RequestPolicy } from '../request/policy.ts'
 import { mayBringBody } from '../request/request-head.ts'
@@ -24,7 +24,7 @@ export function handlerOf(parts: HandlerParts): (exchange: Exchange, event: stri
   const { policy, deadline, failOpen, onLate, emit } = parts
 
   const emitInContext = (exchange: Exchange, event: string): boolean => {
-    const context = requestContext()
+    const context = stallNaming.requestContext
     if (context === undefined) return emit(exchange, event)
     exchange.running = { request: exchange.request }
     return context(exchange.running, () => emit(exchange, event))
