@@ -51,7 +51,8 @@ export function measure(
   const delaySeries = binder<number>(metric => metric.loopDelay)({})
   const loop = new EventLoop((delayMs, times) => feed(delaySeries, delayMs, false, times))
   const shedSeries = binder<ShedRecord>(metric => metric.shed)
-  const lossSeries = binder<LogLossRecord>(metric => metric.logLoss)({})
+  const bindLoss = binder<LogLossRecord>(metric => metric.logLoss)
+  const lossSeries = { stdout: bindLoss({ stream: 'stdout' }), stderr: bindLoss({ stream: 'stderr' }) }
 
   const isMeasured = (message: { readonly guard: object }): boolean => guard.ofAll === true || message.guard === guard
   // Nested maps, because building a text key for each request would be too slow.
@@ -109,7 +110,7 @@ export function measure(
     feed(bound, timeline, timeline.wallMs >= slowMs, 1)
   }
   const onStall = (record: StallRecord): void => feed(stallSeries, record, false, 1)
-  const onLogLoss = (record: LogLossRecord): void => feed(lossSeries, record, false, 1)
+  const onLogLoss = (record: LogLossRecord): void => feed(lossSeries[record.stream], record, false, 1)
 
   passingRequests.subscribe(onRequest)
   sheds.subscribe(onShed)

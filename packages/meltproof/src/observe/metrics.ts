@@ -257,13 +257,13 @@ export const METRICS: readonly Metric[] = [
   counter('meltproof.log.lines_lost', '{line}', {
     help: 'Log lines dropped because they were not read in time.',
     labels: ['stream'],
-    logLoss: perStream(({ lines }) => lines),
+    logLoss: [{ value: ({ lines }) => lines }],
   }),
   counter('meltproof.log.bytes_lost', 'By', {
     prometheus: 'meltproof_log_bytes_lost_total',
     help: 'Bytes of the log lines dropped.',
     labels: ['stream'],
-    logLoss: perStream(({ bytes }) => bytes),
+    logLoss: [{ value: ({ bytes }) => bytes }],
   }),
   histogram('meltproof.loop_delay', {
     help: 'How long work that was due waited for the event loop; one observation every 10 ms.',
@@ -293,13 +293,6 @@ function metric(kind: Metric['kind'], otel: string, unit: string, described: Des
   const words = [otel.replaceAll('.', '_'), UNIT_WORDS[unit], kind === 'counter' ? 'total' : undefined]
   const prometheus = words.filter(word => word !== undefined).join('_')
   return { prometheus, otel, kind, unit, ...described }
-}
-
-function perStream(read: (loss: LogLossRecord) => number): Feed<LogLossRecord>[] {
-  return (['stdout', 'stderr'] as const).map(stream => ({
-    labels: { stream },
-    value: loss => (loss.stream === stream ? read(loss) : 0),
-  }))
 }
 
 type Details = Partial<Described> & { readonly unit?: string }
