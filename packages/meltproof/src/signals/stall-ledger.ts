@@ -15,8 +15,7 @@ const CAPACITY = 4096
 export const AFTERMATH_MS: number = PERIOD_MS + SLACK_MS
 
 export class StallLedger {
-  readonly #capacity: number
-  /** A ring: stall n is at n % capacity. `#before` is the total stalled time before that stall. */
+  /** A ring: stall n is at n % CAPACITY. `#before` is the total stalled time before that stall. */
   #from = NONE
   #to = NONE
   #before = NONE
@@ -26,10 +25,6 @@ export class StallLedger {
   #lastBeatMs = Number.NaN
   #lastIdleMs = 0
   periodMs: number = PERIOD_MS
-
-  constructor(capacity: number = CAPACITY) {
-    this.#capacity = capacity
-  }
 
   /** Starts the ledger; nothing is known of earlier times. `idleMs`: total idle time of the loop. */
   start(atMs: number, idleMs: number): void {
@@ -77,7 +72,7 @@ export class StallLedger {
   stallsBetween(fromMs: number, toMs: number): StallRecord[] {
     const found: StallRecord[] = []
     for (let n = this.#count - 1; n >= this.#oldest; n--) {
-      const slot = n % this.#capacity
+      const slot = n % CAPACITY
       if (this.#to[slot]! <= fromMs) break
       if (this.#from[slot]! < toMs) found.push({ fromMs: this.#from[slot]!, toMs: this.#to[slot]! })
     }
@@ -88,11 +83,11 @@ export class StallLedger {
   lainSince(atMs: number, idleMs: number = Number.POSITIVE_INFINITY): number {
     if (this.overdue(atMs)) return this.#stallStart(idleMs)
     if (atMs - this.#lastEndMs > AFTERMATH_MS) return atMs
-    return this.#from[(this.#count - 1) % this.#capacity]!
+    return this.#from[(this.#count - 1) % CAPACITY]!
   }
 
   get #oldest(): number {
-    return Math.max(0, this.#count - this.#capacity)
+    return Math.max(0, this.#count - CAPACITY)
   }
 
   #stallStart(idleMs: number): number {
@@ -101,11 +96,11 @@ export class StallLedger {
 
   #record(fromMs: number, toMs: number): void {
     if (this.#from.length === 0) {
-      this.#from = new Float64Array(this.#capacity)
-      this.#to = new Float64Array(this.#capacity)
-      this.#before = new Float64Array(this.#capacity)
+      this.#from = new Float64Array(CAPACITY)
+      this.#to = new Float64Array(CAPACITY)
+      this.#before = new Float64Array(CAPACITY)
     }
-    const slot = this.#count++ % this.#capacity
+    const slot = this.#count++ % CAPACITY
     this.#from[slot] = fromMs
     this.#to[slot] = toMs
     this.#before[slot] = this.#totalMs
@@ -114,17 +109,16 @@ export class StallLedger {
   }
 
   #stalledBefore(atMs: number): number {
-    const capacity = this.#capacity
     // Finds the last stall that began before atMs: stalls are ordered and do not overlap.
     let low = this.#oldest
     let high = this.#count
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.#from[middle % capacity]! < atMs) low = middle + 1
+      if (this.#from[middle % CAPACITY]! < atMs) low = middle + 1
       else high = middle
     }
-    if (low === this.#oldest) return this.#count === 0 ? 0 : this.#before[low % capacity]!
-    const slot = (low - 1) % capacity
+    if (low === this.#oldest) return this.#count === 0 ? 0 : this.#before[low % CAPACITY]!
+    const slot = (low - 1) % CAPACITY
     return this.#before[slot]! + Math.min(atMs, this.#to[slot]!) - this.#from[slot]!
   }
 }
