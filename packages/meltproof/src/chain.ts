@@ -80,13 +80,11 @@ export function runInChain<R>(chain: Chain, fn: () => R): R {
   return storage.run(chain, fn)
 }
 
-/** Gives each request a chain, because outbound calls inform lower tiers. The returned function ends this. */
+/** Gives each request a chain, because outbound calls inform lower tiers. The returned function ends this; call it once. */
 export function tellsTiers(): () => void {
   tellers++
-  let on = true
   return () => {
-    if (on) tellers--
-    on = false
+    tellers--
   }
 }
 
