@@ -42,7 +42,6 @@ export class TalliedSheds implements ShedRecords {
   }
 
   note(reason: string | undefined, request: IncomingMessage, waitedMs: number, bytes: number, nowMs: number): void {
-    if (!sheds.hasSubscribers) return
     const { method = '' } = request
     if (!this.wantsRequest(nowMs)) {
       this.add(reason, method, waitedMs)
