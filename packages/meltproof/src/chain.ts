@@ -80,7 +80,7 @@ export function runInChain<R>(chain: Chain, fn: () => R): R {
   return storage.run(chain, fn)
 }
 
-/** Gives each request a chain, because outbound calls inform lower tiers. The returned function ends this; call it once. */
+/** Gives each request a chain, because outbound calls inform lower tiers, until the returned function is called. */
 export function tellsTiers(): () => void {
   tellers++
   return () => {

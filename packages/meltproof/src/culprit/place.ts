@@ -54,7 +54,6 @@ const UNKNOWN: Judgement = { place: undefined, cause: undefined, request: undefi
 
 interface Weighed {
   readonly sample: Sample
-  readonly frames: readonly Frame[]
   readonly ms: number
 }
 
@@ -63,27 +62,27 @@ export function judge(samples: readonly Sample[], fromMs: number, toMs: number):
   const half = (toMs - fromMs) / 2
   let held = weigh(samples, fromMs, toMs)
   // A single sample may hit any part of a turn with many short pieces of work.
-  if (held.every(({ sample }) => sample.fromMs === sample.toMs) && held.length < 2) return UNKNOWN
+  if (held.length < 2 && held.every(({ sample }) => sample.fromMs === sample.toMs)) return UNKNOWN
   let depth = 0
   for (;;) {
-    const inner = heaviest(held, ({ frames: { [depth]: frame } }) => frame && `${frame.file}\n${frame.name}`)
-    if (sum(inner) <= half) break
-    held = inner
+    const next = heaviest(held, ({ sample: { frames: { [depth]: frame } } }) => frame && `${frame.file}\n${frame.name}`)
+    if (sum(next) <= half) break
+    held = next
     depth++
   }
   if (depth === 0) return UNKNOWN
-  const { frames } = held[0]!
-  const line = heaviest(held, each => each.frames[depth - 1]!.line)
-  const isHeld = (at: number): boolean =>
-    sum(held.filter(each => each.frames[depth - 1]!.line === at)) >= (toMs - fromMs) * LEAST_OF_RANGE
+  const frameOf = ({ sample }: Weighed): Frame => sample.frames[depth - 1]!
+  const line = heaviest(held, each => frameOf(each).line)
   const isOneLine = sum(line) > half
-  const lines = (isOneLine ? line : held).map(each => each.frames[depth - 1]!.line).filter(isHeld)
-  const { name, file, column } = (isOneLine ? line[0]!.frames : frames)[depth - 1]!
+  const shown = isOneLine ? line : held
+  const isHeld = (at: number): boolean =>
+    sum(held.filter(each => frameOf(each).line === at)) >= (toMs - fromMs) * LEAST_OF_RANGE
+  const lines = shown.map(each => frameOf(each).line).filter(isHeld)
   if (lines.length === 0) return UNKNOWN
-  const first = Math.min(...lines)
+  const { name, file, column } = frameOf(shown[0]!)
   return {
-    place: { name, file, column: isOneLine ? column : 1, line: first, lastLine: Math.max(...lines) },
-    cause: commonOf(isOneLine ? line : held, ({ sample }) => sample.cause) ?? loading(frames, depth),
+    place: { name, file, column: isOneLine ? column : 1, line: Math.min(...lines), lastLine: Math.max(...lines) },
+    cause: commonOf(shown, ({ sample }) => sample.cause) ?? loading(held[0]!.sample.frames, depth),
     request: commonOf(held, ({ sample }) => sample.request),
   }
 }
@@ -104,7 +103,7 @@ function weigh(samples: readonly Sample[], fromMs: number, toMs: number): Weighe
     const earlier = before === undefined || isLate ? 0 : Math.max(0, start - Math.max(before.toMs, fromMs)) / 2
     const later = after === undefined ? toMs - end : Math.max(0, after.askedAtMs - end) / 2
     const ms = end - start + Math.min(earlier, MOST_VOUCHED_MS) + Math.min(later, MOST_VOUCHED_MS)
-    return [{ sample, frames: sample.frames, ms }]
+    return [{ sample, ms }]
   })
 }
 

@@ -1,5 +1,5 @@
 /** Finds the source line of generated JavaScript with its source map. Maps are read only for places that are named. */
-import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { findSourceMap, SourceMap } from 'node:module'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,7 +72,7 @@ function mapBeside(file: string): SourceMap | undefined {
   const url = /\/[/*][#@] sourceMappingURL=([^\s*]+)[\s*/]*$/.exec(tailOf(file))?.[1]
   if (url === undefined || /^(?!file:)[a-z][\w+.-]*:/i.test(url)) return undefined
   const path = url.startsWith('file:') ? fileURLToPath(url) : resolve(dirname(file), decodeURIComponent(url))
-  if (!existsSync(path) || statSync(path).size > MOST_MAP_BYTES) return undefined
+  if (statSync(path).size > MOST_MAP_BYTES) return undefined
   return new SourceMap(JSON.parse(readFileSync(path, 'utf8')))
 }
 
