@@ -21,6 +21,7 @@ const PIPE_BUF = 4096
 const OTHER_BATCH = 65_536
 /** The field in proc_pid_fdinfo(5), `pos:\t0\nflags:\t02004002\n...`, in octal. */
 const FLAGS = 'flags:'
+const infoBytes = Buffer.alloc(64)
 
 /** Read from fs before patched-fs.ts replaces some of its functions. */
 const { writeSync, openSync, readSync, closeSync, fstatSync } = fs
@@ -32,10 +33,10 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
   const isFile = !isPipe && !stat.isSocket()
   let own = isPipe ? openAnew(fd) : undefined
   let shared = own === undefined && !isFile && handle?.setBlocking !== undefined ? handle : undefined
-  let state = shared === undefined ? undefined : new BlockingState(fd)
+  let info = shared && quietly(() => openSync(`/proc/self/fdinfo/${fd}`, 'r'))
   const batchBytes = isPipe ? PIPE_BUF : OTHER_BATCH
   const writeOnce = (output: Output): number => {
-    const blocks = state?.blocks() === true
+    const blocks = shared !== undefined && isBlocking(info)
     if (blocks) shared?.setBlocking?.(false)
     // An error for a full pipe is frequent, and needs no stack trace.
     const { stackTraceLimit } = Error
@@ -58,11 +59,10 @@ export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle |
     write: output =>
       isPipe && byteLength(output) > batchBytes ? writeParts(output, batchBytes, writeOnce) : writeOnce(output),
     close() {
-      const [ownBefore, sharedBefore, stateBefore] = [own, shared, state]
+      const [opened, sharedBefore] = [[own, info], shared]
       // The descriptor numbers may be reused for other files at once.
-      own = shared = state = undefined
-      if (ownBefore !== undefined) closeSync(ownBefore)
-      stateBefore?.close()
+      own = shared = info = undefined
+      for (const each of opened) if (each !== undefined) closeSync(each)
       // Node writes to terminals synchronously, and to pipes and sockets when its loop reports room.
       sharedBefore?.setBlocking?.(isTerminal)
     },
@@ -91,28 +91,15 @@ function openAnew(fd: number): number | undefined {
  * Reads whether an open file that other processes share is in blocking mode now. A child that inherits the file expects
  * blocking mode, and another Node process that logs to it expects the opposite. So the mode is restored after each
  * write.
+ * @param info its file in /proc/self/fdinfo. Without one, the file is assumed to block.
  */
-class BlockingState {
-  /** Undefined without /proc. Then the file is assumed to block. */
-  private readonly info: number | undefined
-  private readonly text = Buffer.alloc(64)
-
-  constructor(fd: number) {
-    this.info = quietly(() => openSync(`/proc/self/fdinfo/${fd}`, 'r'))
-  }
-
-  blocks(): boolean {
-    if (this.info === undefined) return true
-    try {
-      const text = this.text.toString('latin1', 0, readSync(this.info, this.text, 0, this.text.length, 0))
-      const flags = Number.parseInt(text.slice(text.indexOf(FLAGS) + FLAGS.length), 8)
-      return (flags & fs.constants.O_NONBLOCK) === 0
-    } catch {
-      return true
-    }
-  }
-
-  close(): void {
-    if (this.info !== undefined) closeSync(this.info)
+function isBlocking(info: number | undefined): boolean {
+  if (info === undefined) return true
+  try {
+    const text = infoBytes.toString('latin1', 0, readSync(info, infoBytes, 0, infoBytes.length, 0))
+    const flags = Number.parseInt(text.slice(text.indexOf(FLAGS) + FLAGS.length), 8)
+    return (flags & fs.constants.O_NONBLOCK) === 0
+  } catch {
+    return true
   }
 }
