@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { sizeOf } from '../server/response/chunk-size.ts'
 import { StreamResponse } from '../server/response/stream-response.ts'
-import type { RequestTimes } from './request-times.ts'
+import type { RequestTimes } from './request-timeline.ts'
 import { isHttp2 } from '../server/request/is-http2.ts'
 
 interface NodeResponse extends ServerResponse {

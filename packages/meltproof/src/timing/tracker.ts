@@ -7,8 +7,7 @@ import { holdCounted, isBeating, releaseCounted, stalledBetween, stallsBetween }
 import { AFTERMATH_MS } from '../signals/stall-ledger.ts'
 import { type CallTimeline, callTimeline, stallBefore } from './call-timeline.ts'
 import { type Intervals, lengthMs, NEVER, within } from './intervals.ts'
-import { RequestTimeline } from './request-timeline.ts'
-import { RequestTimes } from './request-times.ts'
+import { RequestTimeline, RequestTimes } from './request-timeline.ts'
 import { claimedMs } from './server-timing.ts'
 import { UsualTimes } from './usual.ts'
 

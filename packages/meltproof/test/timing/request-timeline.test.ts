@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type CallFacts, callTimeline, stallBefore } from '../../src/timing/call-timeline.ts'
 import { type Interval, lengthMs, subtract, union, within } from '../../src/timing/intervals.ts'
-import { RequestTimeline } from '../../src/timing/request-timeline.ts'
-import { RequestTimes } from '../../src/timing/request-times.ts'
+import { RequestTimeline, RequestTimes } from '../../src/timing/request-timeline.ts'
 import { facts, stalls } from './arbitrary.ts'
 
 const intervals: fc.Arbitrary<Interval[]> = fc.array(
