@@ -1,10 +1,18 @@
 /** Series and families of samples, as Prometheus defines them, for any text format. */
 import type { IncomingMessage } from 'node:http'
+import { wallClockMs } from '../clock.ts'
 import { bucketOf } from '../record.ts'
-import { type Exemplar, Exemplars } from './exemplars.ts'
+import { traceOf } from '../timing/traceparent.ts'
 
 /** Keys are Prometheus label names. */
 export type SampleLabels = Readonly<Record<string, string>>
+
+export interface Exemplar {
+  readonly traceId: string
+  readonly value: number
+  /** When the value was measured, seconds since 1970. */
+  readonly atS: number
+}
 
 export interface Sample {
   /** The suffix of the family's name: ``, `_bucket`, `_sum`, `_count`. */
@@ -26,6 +34,11 @@ export interface Family {
   readonly aggregator: Aggregator
   samples(): Sample[]
 }
+
+/** A bucket replaces its exemplar after this time, ms: Prometheus scrapes every few seconds. */
+const EVERY_MS = 1000
+/** After a request without a sampled trace the bucket checks no other request for this time, ms. */
+const ASK_EVERY_MS = 10
 
 /** A counter, or a histogram if there are boundaries. */
 export class SampledSeries {
@@ -63,5 +76,32 @@ export class SampledSeries {
       return { suffix: '_bucket', labels: { ...labels, le }, value: count, exemplar: this.#exemplars?.of(i) }
     })
     return [...buckets, { suffix: '_sum', labels, value: this.#sum }, { suffix: '_count', labels, value: count }]
+  }
+}
+
+/**
+ * One request for each bucket of a histogram, by its trace id. Few requests are checked for a trace, so a service
+ * without tracing pays almost nothing.
+ */
+export class Exemplars {
+  readonly #each: (Exemplar | undefined)[]
+  readonly #askAtMs: Float64Array
+
+  constructor(buckets: number) {
+    this.#each = Array.from({ length: buckets }, () => undefined)
+    this.#askAtMs = new Float64Array(buckets)
+  }
+
+  of(bucket: number): Exemplar | undefined {
+    return this.#each[bucket]
+  }
+
+  /** @param nowMs monotonic time */
+  offer(bucket: number, value: number, nowMs: number, request: Pick<IncomingMessage, 'headers'>): void {
+    if (nowMs < this.#askAtMs[bucket]!) return
+    const trace = traceOf(request.headers['traceparent'])
+    const sampled = trace?.sampled === true
+    this.#askAtMs[bucket] = nowMs + (sampled ? EVERY_MS : ASK_EVERY_MS)
+    if (sampled) this.#each[bucket] = { traceId: trace.id, value, atS: wallClockMs() / 1000 }
   }
 }

@@ -1,7 +1,6 @@
 /** Answers scrapes, in Prometheus' text format 0.0.4 or in OpenMetrics 1.0, which supports exemplars. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Exemplar } from './exemplars.ts'
-import type { Family, SampleLabels } from './instruments.ts'
+import type { Exemplar, Family, SampleLabels } from './instruments.ts'
 
 const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
