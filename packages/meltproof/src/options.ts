@@ -50,8 +50,8 @@ export function checkFunction<F>(name: string, value: F | undefined): F | undefi
 }
 
 /** Recognises a guard that `protect()` returned by the method that the caller needs. */
-export function checkGuard<Method extends string>(name: string, guard: unknown, method: Method): void {
-  const { [method]: found } = Object(guard) as Partial<Record<Method, unknown>>
+export function checkGuard(name: string, guard: unknown, method: string): void {
+  const { [method]: found } = Object(guard) as Record<string, unknown>
   if (typeof found !== 'function') invalidOption(`${name}: guard`, 'the guard that protect() returned', guard)
 }
 
@@ -88,16 +88,10 @@ export function showThrown(thrown: unknown, { stack = false }: { readonly stack?
 
 /** Returns the nearest known name, if its edit distance is at most 2 or a third of its length. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  let best: string | undefined
-  let bestDistance = Number.POSITIVE_INFINITY
-  for (const candidate of known) {
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
-    if (distance < bestDistance && distance <= Math.max(2, candidate.length / 3)) {
-      best = candidate
-      bestDistance = distance
-    }
-  }
-  return best
+  return known
+    .map(each => ({ each, distance: editDistance(name.toLowerCase(), each.toLowerCase()) }))
+    .filter(({ each, distance }) => distance <= Math.max(2, each.length / 3))
+    .sort((a, b) => a.distance - b.distance)[0]?.each
 }
 
 function editDistance(a: string, b: string): number {
