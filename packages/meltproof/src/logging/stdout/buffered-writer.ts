@@ -7,8 +7,9 @@ import type { Writable } from 'node:stream'
 import { clearTimeout, setTimeout } from 'node:timers'
 import { now, wallClockMs } from '../../clock.ts'
 import { byteLength, endOfPart, type Output } from './line-ends.ts'
-import { LineQueue, type LineQueueLimits, type StreamStats } from './line-queue.ts'
+import { LineQueue, type StreamStats } from './line-queue.ts'
 import { gapNotice } from './notices.ts'
+import type { StdoutSettings } from './options.ts'
 import { isOfConsole, NO_CALLBACK, PendingWrites } from './pending-writes.ts'
 
 export type Done = (error?: Error | null) => void
@@ -63,7 +64,7 @@ export class BufferedWriter {
   private readonly told = new Set<string | undefined>()
   private reported = { lines: 0, bytes: 0, nextAtMs: 0 }
 
-  constructor(sink: Sink, limits: LineQueueLimits, hooks: WriterHooks) {
+  constructor(sink: Sink, limits: Pick<StdoutSettings, 'bufferBytes'>, hooks: WriterHooks) {
     this.sink = sink
     this.hooks = hooks
     this.queue = new LineQueue(limits, {

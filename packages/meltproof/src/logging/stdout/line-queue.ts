@@ -7,6 +7,7 @@
  */
 import { byteLength, endsLine, linesIn, NEWLINE, type Output } from './line-ends.ts'
 import { CUT_NOTICE } from './notices.ts'
+import type { StdoutSettings } from './options.ts'
 
 /** Bytes of the objects that hold a queued piece, in addition to its text (measured 150 to 180 on Node 24). */
 export const PIECE_OVERHEAD = 160
@@ -18,10 +19,6 @@ export interface LineQueueHooks<D> {
   gapNotice(lines: number): string
   /** The output that was pushed with `done` is written, or lost. Called once for each `done`. */
   settled(done: D, lost: boolean): void
-}
-
-export interface LineQueueLimits {
-  readonly bufferBytes: number
 }
 
 /** @experimental */
@@ -46,7 +43,7 @@ interface Piece<D> {
 }
 
 export class LineQueue<D> {
-  private readonly limits: LineQueueLimits
+  private readonly limits: Pick<StdoutSettings, 'bufferBytes'>
   private readonly hooks: LineQueueHooks<D>
   private readonly counts = { ...NO_STATS } as { -readonly [Name in keyof StreamStats]: number }
   private pieces: Piece<D>[] = []
@@ -64,17 +61,13 @@ export class LineQueue<D> {
   /** Lines are dropped until there is enough room again. */
   private losing = false
 
-  constructor(limits: LineQueueLimits, hooks: LineQueueHooks<D>) {
+  constructor(limits: Pick<StdoutSettings, 'bufferBytes'>, hooks: LineQueueHooks<D>) {
     this.limits = limits
     this.hooks = hooks
   }
 
   get stats(): StreamStats {
     return this.counts
-  }
-
-  get unreported(): number {
-    return this.counts.lost - this.reported
   }
 
   get empty(): boolean {
@@ -208,9 +201,9 @@ export class LineQueue<D> {
     this.skipping ||= this.open
     this.open = false
     if (this.writtenOpen) this.append({ bytes: Buffer.from(CUT_NOTICE) })
-    const untold = this.unreported
+    const unreported = this.counts.lost - this.reported
     this.reported = this.counts.lost
-    return untold
+    return unreported
   }
 
   /** Adds a line of meltproof itself, if there is room. It is not counted. */
