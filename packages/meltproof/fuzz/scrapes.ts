@@ -5,7 +5,7 @@
 import { figuresOf, joined } from '../src/observe/joined-families.ts'
 import { type MeasuredFamilies, measuredFamilies } from '../src/observe/measured-families.ts'
 import type { GuardLike } from '../src/observe/metrics.ts'
-import { checkObserveOptions, OBSERVE_OPTIONS } from '../src/observe/options.ts'
+import { checkObserveOptions } from '../src/observe/options.ts'
 import { openMetricsText, prometheusText } from '../src/observe/scrape.ts'
 import { wrongWith } from '../test/observe/exposition.ts'
 
@@ -18,7 +18,7 @@ export function startScrapes(
   trouble: (text: string) => void,
   spoil: (text: string) => string = text => text,
 ): void {
-  const options = checkObserveOptions('fuzz', guards[0]!, {}, OBSERVE_OPTIONS)
+  const options = checkObserveOptions('fuzz', guards[0]!, {})
   let measured: MeasuredFamilies[] = []
   let turns = 0
   const scrape = (): void => {

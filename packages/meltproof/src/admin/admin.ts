@@ -32,7 +32,7 @@ const PAGES: Readonly<Record<string, Page>> = {
 /** @param guards the guards of the servers that listen now */
 export function serveAdmin(address: Address, guards: () => readonly Guard[], warn: (text: string) => void): void {
   const all = new AllGuards(guards)
-  const { families } = measuredFamilies(all, checkObserveOptions('the admin port', all, {}, []))
+  const { families } = measuredFamilies(all, checkObserveOptions('the admin port', all, {}))
   const server = createServer(PROMPT_CLIENTS, (request, response) => {
     answer(request, response).catch(() => response.destroy())
   })

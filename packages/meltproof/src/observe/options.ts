@@ -18,23 +18,22 @@ export interface ObserveOptions {
   readonly mostNames?: number
 }
 
-export const OBSERVE_OPTIONS: readonly (keyof ObserveOptions)[] = ['slowMs', 'route', 'mostNames']
-
 export interface CheckedObserveOptions {
   readonly slowMs: number
   routeOf(record: RequestRecord, request: IncomingMessage): string
   peerOf(peer: string): string
 }
 
+/** @param more names of options that only this caller has */
 export function checkObserveOptions(
   what: string,
   guard: GuardLike,
   options: ObserveOptions,
-  known: readonly string[],
+  ...more: readonly string[]
 ): CheckedObserveOptions {
   checkGuard(what, guard, 'stats')
   checkObject(`${what}: options`, options, 'an object')
-  rejectUnknown(what, options, known)
+  rejectUnknown(what, options, ['slowMs', 'route', 'mostNames', ...more])
   const { slowMs = 250, mostNames = 100 } = options
   const route = checkFunction('route', options.route)
   const most = checkNumber('mostNames', mostNames, { min: 1, max: 10_000, whole: true })

@@ -12,7 +12,7 @@ import type { EventLoop } from './event-loop.ts'
 import { LABELS, type LabelName, type Labels } from './labels.ts'
 import { measure, type Series } from './measuring.ts'
 import { type GuardLike, type Metric, METRICS } from './metrics.ts'
-import { checkObserveOptions, OBSERVE_OPTIONS, type ObserveOptions } from './options.ts'
+import { checkObserveOptions, type ObserveOptions } from './options.ts'
 import { OwedRecords } from './owed-records.ts'
 import { type Api, openTelemetryApi } from './peer.ts'
 import { spansOfSheds } from './shed-spans.ts'
@@ -36,8 +36,7 @@ export interface InstrumentOptions extends ObserveOptions {
  *   out of range.
  */
 export function instrument(guard: GuardLike, options: InstrumentOptions = {}): () => void {
-  const known = [...OBSERVE_OPTIONS, 'httpMetrics']
-  const checked = checkObserveOptions('instrument(guard, options)', guard, options, known)
+  const checked = checkObserveOptions('instrument(guard, options)', guard, options, 'httpMetrics')
   const httpMetrics = checkBoolean('httpMetrics', options.httpMetrics ?? true)
   const api = openTelemetryApi()
   const meter = api.metrics.getMeter('meltproof')

@@ -8,7 +8,7 @@ import { invalidOption, showThrown } from '../options.ts'
 import type { Family } from './instruments.ts'
 import { measuredFamilies } from './measured-families.ts'
 import type { GuardLike } from './metrics.ts'
-import { checkObserveOptions, OBSERVE_OPTIONS, type ObserveOptions } from './options.ts'
+import { checkObserveOptions, type ObserveOptions } from './options.ts'
 import { answerScrape, prometheusText } from './scrape.ts'
 
 export type { GuardLike, ObserveOptions }
@@ -46,7 +46,7 @@ export interface MetricsHandler {
  * @throws MeltproofError for an option that is unknown or out of range, or a registry that already has such a metric.
  */
 export function metrics(guard: GuardLike, options: MetricsOptions = {}): MetricsHandler {
-  const checked = checkObserveOptions('metrics(guard, options)', guard, options, [...OBSERVE_OPTIONS, 'register'])
+  const checked = checkObserveOptions('metrics(guard, options)', guard, options, 'register')
   const { register } = options
   if (register !== undefined && typeof register?.registerMetric !== 'function') {
     invalidOption('register', 'a registry of prom-client 15 or later, such as `client.register`', register)
@@ -63,17 +63,14 @@ export function metrics(guard: GuardLike, options: MetricsOptions = {}): Metrics
       registered.push(family.name)
     } catch (cause) {
       close()
-      throw new MeltproofError('MELTPROOF_OPTION_INVALID', notRegistered(family.name, cause), { cause })
+      const advice = 'Give each call of metrics() its own registry: { register: new Registry() }.'
+      const problem = `register did not accept the metric ${family.name}: ${showThrown(cause)} ${advice}`
+      throw new MeltproofError('MELTPROOF_OPTION_INVALID', problem, { cause })
     }
   }
   const handler = (request: IncomingMessage, response: ServerResponse): void =>
     answerScrape(families, request, response)
   return Object.assign(handler, { text: () => prometheusText(families), close })
-}
-
-function notRegistered(name: string, cause: unknown): string {
-  const advice = 'Give each call of metrics() its own registry: { register: new Registry() }.'
-  return `register did not accept the metric ${name}: ${showThrown(cause)} ${advice}`
 }
 
 /** prom-client reads the values at each scrape, and removes `_total` from the name while it writes OpenMetrics. */

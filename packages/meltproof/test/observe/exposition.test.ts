@@ -9,7 +9,7 @@ import { namePool } from '../../src/named-figures.ts'
 import { countedOf, type Figures, figuresOf, joined } from '../../src/observe/joined-families.ts'
 import { measuredFamilies } from '../../src/observe/measured-families.ts'
 import type { GuardLike } from '../../src/observe/metrics.ts'
-import { checkObserveOptions, OBSERVE_OPTIONS } from '../../src/observe/options.ts'
+import { checkObserveOptions } from '../../src/observe/options.ts'
 import { openMetricsText, prometheusText } from '../../src/observe/scrape.ts'
 import { protect } from '../../src/server/protect.ts'
 import { skipWithout } from '../installed.ts'
@@ -85,7 +85,7 @@ describe('the checker of expositions', () => {
 
 /** Checks a guard's scrapes in both formats, alone and in a cluster whose other workers have other series. */
 function watched(guard: GuardLike) {
-  const options = checkObserveOptions('test', guard, { mostNames: 3 }, OBSERVE_OPTIONS)
+  const options = checkObserveOptions('test', guard, { mostNames: 3 })
   const { families, close } = measuredFamilies(guard, options)
   // The figures as other workers send them and as those of ended ones are kept: now, and before the first event.
   const told = (): Figures => JSON.parse(JSON.stringify(figuresOf(families)))
