@@ -35,7 +35,7 @@ const CRYPTO_CLASSES = { Hash: ['update'], Hmac: ['update'], Sign: ['sign', 'upd
 
 /** Returns a function that restores the methods. */
 export function watchSyncCalls(words: Int32Array, caught: Caught): () => void {
-  const undo = watchJson(words, caught)
+  const undo = [watchJson('parse', words, caught), watchJson('stringify', words, caught)]
   const watched = (host: object, name: string, what: string): void => {
     // The wrapper need not know whether it is switched off: it always passes calls through.
     undo.push(replaceMethod(host, name, () => noticing((host as Record<string, Method>)[name]!, what, words, caught)))
@@ -81,29 +81,18 @@ function noticing(original: Method, what: string, words: Int32Array, caught: Cau
   }
 }
 
-/** These wrappers have fixed parameters, which is faster: apps call no other functions as frequently. */
-function watchJson(words: Int32Array, caught: Caught): (() => void)[] {
-  const { parse, stringify } = JSON
-  const sized = (name: string, text: unknown): string =>
-    typeof text === 'string' && text.length >= 1e6 ? `${name} of ${Math.round(text.length / 1e6)} MB` : name
-  return [
-    replaceMethod(JSON, 'parse', () => {
-      const parseNoticing = (text: unknown, reviver: unknown): unknown => {
-        const before = words[TOKEN]
-        const value: unknown = parse(text as string, reviver as never)
-        if (words[TOKEN] !== before) caught(sized('JSON.parse', text), before!, parseNoticing)
-        return value
-      }
-      return parseNoticing
-    }),
-    replaceMethod(JSON, 'stringify', () => {
-      const stringifyNoticing = (value: unknown, replacer: unknown, space: unknown): unknown => {
-        const before = words[TOKEN]
-        const text: string | undefined = stringify(value, replacer as never, space as never)
-        if (words[TOKEN] !== before) caught(sized('JSON.stringify', text), before!, stringifyNoticing)
-        return text
-      }
-      return stringifyNoticing
-    }),
-  ]
+/** The wrapper has fixed parameters, which is faster: apps call no other functions as frequently. */
+function watchJson(name: 'parse' | 'stringify', words: Int32Array, caught: Caught): () => void {
+  const original = JSON[name] as unknown as Method
+  const noticingJson = (value: unknown, second: unknown, third: unknown): unknown => {
+    const before = words[TOKEN]
+    const result = original(value, second, third)
+    if (words[TOKEN] !== before) {
+      const text = name === 'parse' ? value : result
+      const size = typeof text === 'string' && text.length >= 1e6 ? ` of ${Math.round(text.length / 1e6)} MB` : ''
+      caught(`JSON.${name}${size}`, before!, noticingJson)
+    }
+    return result
+  }
+  return replaceMethod(JSON, name, () => noticingJson)
 }
