@@ -43,14 +43,12 @@ export interface CallTimeline {
 }
 
 export function callTimeline(facts: CallFacts): CallTimeline {
-  const { startedAtMs, endedAtMs, stalls } = facts
+  const { startedAtMs, endedAtMs, failedToConnect, stalls } = facts
   const wallMs = Math.max(0, endedAtMs - startedAtMs)
   const queuedMs = clamp(facts.queuedMs, 0, wallMs)
   const turnAtMs = startedAtMs + queuedMs
   const queueStalledMs = lengthMs(within(stalls, startedAtMs, turnAtMs))
-  if (facts.failedToConnect) return unconnected(facts, wallMs, turnAtMs, queueStalledMs)
-
-  const connectMs = clamp(facts.connectMs ?? 0, 0, wallMs - queuedMs)
+  const connectMs = failedToConnect ? wallMs - queuedMs : clamp(facts.connectMs ?? 0, 0, wallMs - queuedMs)
   const readyAtMs = turnAtMs + connectMs
   const sentAtMs = clamp(facts.sentAtMs ?? readyAtMs, readyAtMs, endedAtMs)
   const seenAtMs = clamp(facts.firstByteAtMs ?? endedAtMs, sentAtMs, endedAtMs)
@@ -70,8 +68,11 @@ export function callTimeline(facts: CallFacts): CallTimeline {
 
   const bodyStalledMs = lengthMs(within(stalls, seenAtMs, endedAtMs))
   const bodyMs = endedAtMs - seenAtMs - bodyStalledMs
-  // During a stall a new connection may become ready without this process noticing.
-  const connectStalledMs = lengthMs(within(stalls, turnAtMs, readyAtMs))
+  // During a stall a new connection may become ready without this process noticing. If it fails instead, only the last
+  // stall may have hidden that.
+  const connectStalledMs = failedToConnect
+    ? clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, connectMs)
+    : lengthMs(within(stalls, turnAtMs, readyAtMs))
   const connectWayMs = connectMs - connectStalledMs
   const shares = notNegative({
     loopMs: heldMs + (high - best - wayMs) + bodyStalledMs + connectStalledMs + queueStalledMs,
@@ -87,32 +88,7 @@ export function callTimeline(facts: CallFacts): CallTimeline {
     verdict: verdictOf(shares),
     startedAtMs,
     turnAtMs,
-    sentAtMs: sentAtMs + heldMs,
-  }
-}
-
-function unconnected(facts: CallFacts, wallMs: number, turnAtMs: number, queueStalledMs: number): CallTimeline {
-  const { stalls, startedAtMs, endedAtMs } = facts
-  const queuedMs = turnAtMs - startedAtMs
-  const tryingMs = wallMs - queuedMs
-  const stalledMs = clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, tryingMs)
-  const sentAtMs = turnAtMs + tryingMs - stalledMs
-  const networkMs = sentAtMs - turnAtMs
-  const shares = notNegative({
-    loopMs: stalledMs + queueStalledMs,
-    dependencyMs: queuedMs - queueStalledMs,
-    networkMs,
-    selfMs: 0,
-  })
-  return {
-    wallMs,
-    dependencyMs: { low: 0, high: 0, best: 0 },
-    connectMs: networkMs,
-    shares,
-    verdict: verdictOf(shares),
-    startedAtMs,
-    turnAtMs,
-    sentAtMs,
+    sentAtMs: failedToConnect ? turnAtMs + connectWayMs : sentAtMs + heldMs,
   }
 }
 
