@@ -70,7 +70,7 @@ export function isBeating(): boolean {
 }
 
 function start(): void {
-  ledger.start(now(), idleMs())
+  ledger.beat(now(), idleMs())
   atRoot(() => {
     heartbeat = setTimeout(beat, PERIOD_MS).unref()
   })

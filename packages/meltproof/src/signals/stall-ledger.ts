@@ -26,24 +26,16 @@ export class StallLedger {
   #lastIdleMs = 0
   periodMs: number = PERIOD_MS
 
-  /** Starts the ledger; nothing is known of earlier times. `idleMs`: total idle time of the loop. */
-  start(atMs: number, idleMs: number): void {
-    this.#expect(atMs, idleMs, PERIOD_MS)
-  }
-
+  /** `idleMs`: total idle time of the loop. Nothing is known of the time before the first beat, and from stop() on. */
   beat(atMs: number, idleMs: number, nextInMs: number = PERIOD_MS): void {
     if (this.overdue(atMs)) this.#record(this.#stallStart(idleMs), atMs)
-    this.#expect(atMs, idleMs, nextInMs)
+    this.#lastBeatMs = atMs
+    this.#lastIdleMs = idleMs
+    this.periodMs = nextInMs
   }
 
   idleSince(atMs: number, idleMs: number): number {
     return (idleMs - this.#lastIdleMs) / Math.max(atMs - this.#lastBeatMs, 1e-9)
-  }
-
-  #expect(atMs: number, idleMs: number, nextInMs: number): void {
-    this.#lastBeatMs = atMs
-    this.#lastIdleMs = idleMs
-    this.periodMs = nextInMs
   }
 
   stop(): void {

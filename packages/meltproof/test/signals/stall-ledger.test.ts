@@ -6,7 +6,7 @@ import { StallLedger } from '../../src/signals/stall-ledger.ts'
 /** Feeds a ledger until `untilMs` from a loop that is idle except for these stalls. */
 function fed(stalls: readonly (readonly [fromMs: number, toMs: number])[], untilMs: number): StallLedger {
   const ledger = new StallLedger()
-  ledger.start(0, 0)
+  ledger.beat(0, 0)
   let beatMs = 0
   const idleAt = (ms: number): number =>
     ms - stalls.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, ms) - Math.min(from, ms)), 0)
@@ -58,7 +58,7 @@ test('lainSince() is the beginning of the stall for data read right after it, an
 
 test('a beat is overdue only after the time that the beat before it announced', () => {
   const ledger = new StallLedger()
-  ledger.start(0, 0)
+  ledger.beat(0, 0)
   ledger.beat(10, 10, 20)
   assert.equal(ledger.idleSince(20, 20), 1)
   assert.equal(ledger.overdue(31), false)
@@ -82,18 +82,18 @@ test('a stall that still lasts counts up to the time of the query', () => {
 test('there are no stalls before the first beat and after the last', () => {
   const ledger = new StallLedger()
   assert.equal(ledger.stalledBetween(0, 5000), 0)
-  ledger.start(5000, 4000)
+  ledger.beat(5000, 4000)
   assert.equal(ledger.stalledBetween(0, 5005), 0)
   ledger.stop()
   assert.equal(ledger.stalledBetween(0, 9000), 0)
-  ledger.start(9000, 4000)
+  ledger.beat(9000, 4000)
   ledger.beat(9010, 4010)
   assert.equal(ledger.stalledBetween(0, 9010), 0)
 })
 
 test('the ring forgets the oldest stalls, and counts the rest correctly', () => {
   const ledger = new StallLedger()
-  ledger.start(0, 0)
+  ledger.beat(0, 0)
   // Every 60 ms: 10 ms of idle time, then a stall of 50 ms.
   for (let i = 0; i < 5000; i++) {
     ledger.beat(i * 60 + 10, (i + 1) * 10)
