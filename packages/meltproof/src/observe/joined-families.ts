@@ -16,16 +16,14 @@ export function countedOf(families: readonly Family[], all: readonly Figures[]):
 /** @param described the families to which the figures in `all` belong */
 export function joined(described: readonly Family[], all: readonly Figures[]): Family[] {
   return described.map(family => {
-    const samples = joinedSamples(
-      family.aggregator,
-      all.map(figures => figures[family.name] ?? []),
-    )
+    const known = all.flatMap(figures => figures[family.name] ?? [])
+    const samples = joinedSamples(family.aggregator, known)
     return { ...family, samples: () => samples }
   })
 }
 
-function joinedSamples(aggregator: Aggregator, lists: readonly (readonly Sample[])[]): Sample[] {
-  const alike = Map.groupBy(lists.flat(), ({ suffix, labels }) => JSON.stringify([suffix, labels]))
+function joinedSamples(aggregator: Aggregator, all: readonly Sample[]): Sample[] {
+  const alike = Map.groupBy(all, ({ suffix, labels }) => JSON.stringify([suffix, labels]))
   return [...alike.values()].map(samples => {
     const exemplars = samples.flatMap(({ exemplar }) => exemplar ?? [])
     return {
