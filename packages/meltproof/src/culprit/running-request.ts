@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { routeOf } from '../request-notes.ts'
-import { type RunningRequest, stallNaming } from '../signals/named-stalls.ts'
+import { type NamedStall, type RunningRequest, stallNaming } from '../signals/named-stalls.ts'
 
 const CHEAP_SINCE_NODE = 24
 /** The trace id in a `traceparent` header (W3C Trace Context). */
@@ -50,10 +50,7 @@ export function routeText(request: object): string {
 }
 
 /** The ids under which the caller's logs have the request: from `traceparent` and `x-request-id`. */
-export function callerOf(request: object | undefined): {
-  readonly traceId: string | undefined
-  readonly requestId: string | undefined
-} {
+export function callerOf(request: object | undefined): Pick<NamedStall, 'traceId' | 'requestId'> {
   const { traceparent, 'x-request-id': id } = (request as IncomingMessage | undefined)?.headers ?? {}
   return {
     traceId: typeof traceparent === 'string' ? TRACE_ID.exec(traceparent)?.[1] : undefined,

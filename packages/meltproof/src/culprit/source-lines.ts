@@ -43,11 +43,7 @@ function linesOf(place: Place): Lines | undefined {
   return { file, line: first.line, lastLine: Math.max(first.line, last?.line ?? first.line) }
 }
 
-function entryOf(
-  map: SourceMap,
-  line: number,
-  column: number,
-): { readonly source: string; readonly line: number } | undefined {
+function entryOf(map: SourceMap, line: number, column: number): { source: string; line: number } | undefined {
   const entry = map.findEntry(line - 1, column - 1)
   return 'originalSource' in entry ? { source: entry.originalSource, line: entry.originalLine + 1 } : undefined
 }

@@ -53,11 +53,8 @@ function sentBytes(times: RequestTimes, request: IncomingMessage, response: Node
   return given === undefined || given > announced ? announced : given
 }
 
-function givenBytes(
-  { byteCount: before }: RequestTimes,
-  request: IncomingMessage,
-  response: NodeResponse,
-): number | undefined {
+function givenBytes(times: RequestTimes, request: IncomingMessage, response: NodeResponse): number | undefined {
+  const { byteCount: before } = times
   // The response never got the socket, so nothing was sent.
   if (before === -1) return response.writableFinished || response.socket !== null ? undefined : 0
   const { _header: head, _headerSent: headSent } = response

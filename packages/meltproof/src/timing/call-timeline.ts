@@ -74,12 +74,13 @@ export function callTimeline(facts: CallFacts): CallTimeline {
     ? clamp(endedAtMs - stallBefore(stalls, endedAtMs), 0, connectMs)
     : lengthMs(within(stalls, turnAtMs, readyAtMs))
   const connectWayMs = connectMs - connectStalledMs
-  const shares = notNegative({
-    loopMs: heldMs + (high - best - wayMs) + bodyStalledMs + connectStalledMs + queueStalledMs,
-    dependencyMs: queuedMs - queueStalledMs + best + bodyMs,
-    networkMs: wayMs + connectWayMs,
-    selfMs: sentAtMs - readyAtMs,
-  })
+  // A difference of times may round to just below 0, and no counter of them may fall.
+  const shares = {
+    loopMs: Math.max(0, heldMs + (high - best - wayMs) + bodyStalledMs + connectStalledMs + queueStalledMs),
+    dependencyMs: Math.max(0, queuedMs - queueStalledMs + best + bodyMs),
+    networkMs: Math.max(0, wayMs + connectWayMs),
+    selfMs: Math.max(0, sentAtMs - readyAtMs),
+  }
   return {
     wallMs,
     dependencyMs: { low: low + bodyMs, high: high + bodyMs, best: best + bodyMs },
@@ -89,16 +90,6 @@ export function callTimeline(facts: CallFacts): CallTimeline {
     startedAtMs,
     turnAtMs,
     sentAtMs: failedToConnect ? turnAtMs + connectWayMs : sentAtMs + heldMs,
-  }
-}
-
-/** A difference of times may round to just below 0, and no counter of them may fall. */
-function notNegative({ loopMs, dependencyMs, networkMs, selfMs }: Shares): Shares {
-  return {
-    loopMs: Math.max(0, loopMs),
-    dependencyMs: Math.max(0, dependencyMs),
-    networkMs: Math.max(0, networkMs),
-    selfMs: Math.max(0, selfMs),
   }
 }
 
