@@ -1,15 +1,8 @@
 /** The core and the metrics read here what culprit/ knows. While stalls are not named, requests pay nothing. */
-import type { StallRecord } from '../record.ts'
+import type { CulpritRecord } from '../record.ts'
 
 /** A stall for which culprit/ has found what blocked the loop. */
-export interface NamedStall extends StallRecord {
-  /** The code that blocked the loop, such as `renderInvoice, src/invoice.js:88`, or `unknown`. */
-  readonly place: string
-  /** Such as `GET /invoices`; undefined when no request was running, or its route is unknown. */
-  readonly route: string | undefined
-  /** The ids under which the caller of that request knows it. */
-  readonly traceId: string | undefined
-  readonly requestId: string | undefined
+export interface NamedStall extends Omit<CulpritRecord, 'file' | 'line' | 'functionName' | 'cause'> {
   readonly request: WeakRef<object> | undefined
 }
 
