@@ -43,9 +43,9 @@ interface Piece<D> {
 }
 
 export class LineQueue<D> {
+  readonly stats: { -readonly [Name in keyof StreamStats]: number } = { ...NO_STATS }
   private readonly limits: Pick<StdoutSettings, 'bufferBytes'>
   private readonly hooks: LineQueueHooks<D>
-  private readonly counts = { ...NO_STATS } as { -readonly [Name in keyof StreamStats]: number }
   private pieces: Piece<D>[] = []
   /** Index of the first unwritten piece, and how many of its bytes and lines are written. */
   private head = 0
@@ -66,10 +66,6 @@ export class LineQueue<D> {
     this.hooks = hooks
   }
 
-  get stats(): StreamStats {
-    return this.counts
-  }
-
   get empty(): boolean {
     return this.head === this.pieces.length && this.gap === 0
   }
@@ -81,7 +77,7 @@ export class LineQueue<D> {
 
   bypassed(output: Output): void {
     if (output.length === 0) return
-    this.counts.written += linesIn(output)
+    this.stats.written += linesIn(output)
     this.open = this.writtenOpen = !endsLine(output)
   }
 
@@ -130,7 +126,7 @@ export class LineQueue<D> {
     if (this.open) keepTo(lineEnd, true)
     else if (this.skipping) {
       at = lineEnd
-      this.counts.lostBytes += at
+      this.stats.lostBytes += at
       this.skipping = bytes[at - 1] !== NEWLINE
     }
     keepTo(bytes.lastIndexOf(NEWLINE) + 1)
@@ -172,7 +168,7 @@ export class LineQueue<D> {
       this.wrote(piece.lines - this.headLines)
       this.head++
       this.offset = this.headLines = 0
-      this.counts.bufferedBytes -= PIECE_OVERHEAD + piece.bytes.length
+      this.stats.bufferedBytes -= PIECE_OVERHEAD + piece.bytes.length
       this.reported += piece.gap
       this.writtenOpen = piece.open
       this.settle(piece.done, false)
@@ -189,7 +185,7 @@ export class LineQueue<D> {
     const first = this.pieces[this.head]
     if (first !== undefined && this.offset > 0) {
       this.writtenOpen = !endsLine(first.bytes.subarray(0, this.offset))
-      this.counts.bufferedBytes -= this.offset
+      this.stats.bufferedBytes -= this.offset
       const bytes = first.bytes.subarray(this.offset)
       this.pieces[this.head] = { ...first, bytes, lines: first.lines - this.headLines }
     }
@@ -197,12 +193,12 @@ export class LineQueue<D> {
     this.pieces = []
     this.head = this.offset = this.headLines = this.gap = 0
     // The newline of the open line has not arrived, so none of its parts was counted as a line.
-    if (this.open) this.counts.lost++
+    if (this.open) this.stats.lost++
     this.skipping ||= this.open
     this.open = false
     if (this.writtenOpen) this.append({ bytes: Buffer.from(CUT_NOTICE) })
-    const unreported = this.counts.lost - this.reported
-    this.reported = this.counts.lost
+    const unreported = this.stats.lost - this.reported
+    this.reported = this.stats.lost
     return unreported
   }
 
@@ -239,11 +235,11 @@ export class LineQueue<D> {
   }
 
   private fits(bytes: number): boolean {
-    return this.counts.bufferedBytes + bytes + PIECE_OVERHEAD <= this.limits.bufferBytes
+    return this.stats.bufferedBytes + bytes + PIECE_OVERHEAD <= this.limits.bufferBytes
   }
 
   private get overResumption(): boolean {
-    return this.counts.bufferedBytes > this.limits.bufferBytes * RESUME_AT
+    return this.stats.bufferedBytes > this.limits.bufferBytes * RESUME_AT
   }
 
   /** True if a new line of this length may be added. A line that never fits does not cause others to be dropped. */
@@ -255,8 +251,8 @@ export class LineQueue<D> {
   }
 
   private lose(lines: number, bytes: number): void {
-    this.counts.lost += lines
-    this.counts.lostBytes += bytes
+    this.stats.lost += lines
+    this.stats.lostBytes += bytes
     this.gap += lines
   }
 
@@ -268,21 +264,21 @@ export class LineQueue<D> {
 
   private append({ bytes, lines = 0, open = false, gap = 0, done }: Partial<Piece<D>> & Pick<Piece<D>, 'bytes'>): void {
     this.pieces.push({ bytes, lines, open, gap, done })
-    this.counts.bufferedBytes += PIECE_OVERHEAD + bytes.length
-    this.counts.waiting += lines
+    this.stats.bufferedBytes += PIECE_OVERHEAD + bytes.length
+    this.stats.waiting += lines
   }
 
   private wrote(lines: number): void {
-    this.counts.written += lines
-    this.counts.waiting -= lines
+    this.stats.written += lines
+    this.stats.waiting -= lines
   }
 
   private giveUpFrom(index: number): void {
     for (const piece of this.pieces.splice(index)) {
-      this.counts.bufferedBytes -= PIECE_OVERHEAD + piece.bytes.length
-      this.counts.waiting -= piece.lines
-      this.counts.lost += piece.lines
-      if (piece.gap === 0) this.counts.lostBytes += piece.bytes.length
+      this.stats.bufferedBytes -= PIECE_OVERHEAD + piece.bytes.length
+      this.stats.waiting -= piece.lines
+      this.stats.lost += piece.lines
+      if (piece.gap === 0) this.stats.lostBytes += piece.bytes.length
       this.settle(piece.done, true)
     }
   }
