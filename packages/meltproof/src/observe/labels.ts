@@ -28,22 +28,13 @@ export type LabelName = keyof typeof LABELS
 /** An absent value is an empty one in Prometheus, and no attribute in OpenTelemetry. */
 export type Labels = { readonly [Name in LabelName]?: string | number | undefined }
 
-/** The value for all further names once a label has its maximum of values. */
-const OTHER = 'other'
-
-/** Keeps the first `most` different values, and maps later ones to `other`. */
-export class BoundedNames {
-  readonly #known = new Set<string>()
-  readonly #most: number
-
-  constructor(most: number) {
-    this.#most = most
-  }
-
-  of(name: string): string {
-    if (this.#known.has(name)) return name
-    if (this.#known.size >= this.#most) return OTHER
-    this.#known.add(name)
+/** Returns a function that keeps the first `most` different names, and maps later ones to `other`. */
+export function boundedNames(most: number): (name: string) => string {
+  const known = new Set<string>()
+  return name => {
+    if (known.has(name)) return name
+    if (known.size >= most) return 'other'
+    known.add(name)
     return name
   }
 }

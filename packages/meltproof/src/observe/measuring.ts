@@ -19,7 +19,7 @@ import type { CallTimeline } from '../timing/call-timeline.ts'
 import { enableRequestTiming } from '../timing/observed.ts'
 import { watchCalls } from '../timing/tracker.ts'
 import { EventLoop } from './event-loop.ts'
-import { addressOf, BoundedNames, type Labels } from './labels.ts'
+import { addressOf, boundedNames, type Labels } from './labels.ts'
 import type { Feed, GuardLike, Metric } from './metrics.ts'
 import type { CheckedObserveOptions } from './options.ts'
 
@@ -99,11 +99,11 @@ export function measure(
     bySort.set(sort, bound)
     feed(bound, record, false, count, record.atMs, request)
   }
-  const errors = new BoundedNames(MOST_ERRORS)
+  const errorOf = boundedNames(MOST_ERRORS)
   const byCall = new Map<string, Bound<CallTimeline>>()
   const onCall = (record: OutboundRecord, timeline: CallTimeline): void => {
     const peer = peerOf(record.peer)
-    const labels = callLabels(record, peer, errors)
+    const labels = callLabels(record, peer, errorOf)
     const key = Object.values(labels).join('\0')
     const bound = byCall.get(key) ?? callSeries(labels)
     byCall.set(key, bound)
@@ -136,10 +136,10 @@ export function schemeOf(server: Server): string {
   return isTlsServer(server) ? 'https' : 'http'
 }
 
-function callLabels(record: OutboundRecord, peer: string, errors: BoundedNames): Labels {
+function callLabels(record: OutboundRecord, peer: string, errorOf: (code: string) => string): Labels {
   const { kind, operation, status, errorCode, outcome } = record
   if (kind !== 'http') return { peer, outcome }
-  const failed = status === undefined ? errors.of(errorCode ?? outcome) : undefined
+  const failed = status === undefined ? errorOf(errorCode ?? outcome) : undefined
   const error = status !== undefined && status >= 400 ? String(status) : failed
   return { peer, outcome, method: METHODS[methodIndex(operation)], ...addressOf(peer), status, error }
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { checkFunction, checkGuard, checkNumber, checkObject, rejectUnknown } from '../options.ts'
 import type { RequestRecord } from '../record.ts'
-import { BoundedNames } from './labels.ts'
+import { boundedNames } from './labels.ts'
 import type { GuardLike } from './metrics.ts'
 
 export interface ObserveOptions {
@@ -37,15 +37,14 @@ export function checkObserveOptions(
   const { slowMs = 250, mostNames = 100 } = options
   const route = checkFunction('route', options.route)
   const most = checkNumber('mostNames', mostNames, { min: 1, max: 10_000, whole: true })
-  const routes = new BoundedNames(most)
-  const peers = new BoundedNames(most)
+  const boundedRoute = boundedNames(most)
   return {
     slowMs: checkNumber('slowMs', slowMs, { min: 1, max: 3_600_000, unit: 'milliseconds' }),
     routeOf: (record, request) => {
       const name = record.route ?? named(route, request)
-      return typeof name === 'string' && name !== '' ? routes.of(name) : ''
+      return typeof name === 'string' && name !== '' ? boundedRoute(name) : ''
     },
-    peerOf: peer => peers.of(peer),
+    peerOf: boundedNames(most),
   }
 }
 

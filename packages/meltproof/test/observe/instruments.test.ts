@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { SampledSeries } from '../../src/observe/instruments.ts'
 import { METHODS, methodIndex } from '../../src/record.ts'
-import { addressOf, BoundedNames } from '../../src/observe/labels.ts'
+import { addressOf, boundedNames } from '../../src/observe/labels.ts'
 import { prometheusText } from '../../src/observe/scrape.ts'
 
 test('a histogram counts each value once, in the first bucket that holds it', () => {
@@ -40,9 +40,9 @@ test('the text format has help, type and escaped labels', () => {
 })
 
 test("names are bounded: the first two, then 'other'", () => {
-  const names = new BoundedNames(2)
+  const nameOf = boundedNames(2)
   assert.deepEqual(
-    ['a', 'b', 'c', 'a', 'd'].map(name => names.of(name)),
+    ['a', 'b', 'c', 'a', 'd'].map(name => nameOf(name)),
     ['a', 'b', 'other', 'a', 'other'],
   )
   assert.equal(METHODS[methodIndex('GET')], 'GET')
