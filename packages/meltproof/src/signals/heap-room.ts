@@ -80,7 +80,8 @@ export class HeapRoom {
     const recent = this.#recent.filter(each => nowMs - each.nowMs <= GROWTH_MS)
     const leastBytes = Math.min(...recent.map(each => each.usedBytes))
     this.#recent = [...recent, collection].slice(-GROWTH_COLLECTIONS)
-    const thrashes = this.#thrashes(nowMs)
+    const first = this.#recent.at(-THRASHING_COLLECTIONS)
+    const thrashes = first !== undefined && nowMs - first.nowMs <= THRASHING_MS
     const isFull = usedBytes > (thrashes ? THRASHING_ABOVE : SHORT_ABOVE) * collection.limitBytes
     if (!this.isShort) {
       if (isFull && (thrashes || hasGrown(collection, leastBytes, GREW_SHARE))) this.#set(inService, collection)
@@ -91,11 +92,6 @@ export class HeapRoom {
       if (this.#isReached) this.#set(RAISE * this.most, collection)
       else this.#forget()
     }
-  }
-
-  #thrashes(nowMs: number): boolean {
-    const first = this.#recent.at(-THRASHING_COLLECTIONS)
-    return first !== undefined && nowMs - first.nowMs <= THRASHING_MS
   }
 
   #set(most: number, { nowMs, usedBytes }: Collection): void {

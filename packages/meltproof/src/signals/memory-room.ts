@@ -197,7 +197,7 @@ interface State {
 
 class InServiceLimit {
   readonly #flatBytes: number
-  readonly #peak = new Peak()
+  readonly #peakWith = recentPeak()
   #most = Number.POSITIVE_INFINITY
   #changedAtMs = 0
   #usedThen = 0
@@ -213,7 +213,7 @@ class InServiceLimit {
   }
 
   isReachedBy(inService: number, nowMs: number): boolean {
-    this.#peak.note(inService, nowMs)
+    this.#peakWith(inService, nowMs)
     if (inService < this.#most) return false
     this.#metAtMs = nowMs
     return true
@@ -225,8 +225,7 @@ class InServiceLimit {
 
   sampled(state: State, markBytes: number, inService: number): void {
     const { nowMs, usedBytes, ahead, isFull } = state
-    this.#peak.note(inService, nowMs)
-    const peak = this.#peak.most
+    const peak = this.#peakWith(inService, nowMs)
     const sinceMs = nowMs - this.#changedAtMs
     // A burst may be refused between two samples.
     const isMet = inService >= this.#most || this.#metAtMs >= this.#sampledAtMs
@@ -256,23 +255,21 @@ class InServiceLimit {
   }
 }
 
-/** The highest number of requests in service lately: at a single moment few may be in service. */
-class Peak {
-  #sinceMs = 0
-  #most = 0
-  #before = 0
-
-  note(inService: number, nowMs: number): void {
-    if (nowMs - this.#sinceMs >= PEAK_MS) {
-      this.#before = nowMs - this.#sinceMs < 2 * PEAK_MS ? this.#most : 0
-      this.#most = 0
-      this.#sinceMs = nowMs
+/**
+ * The returned function takes the number of requests in service, and returns the highest of the last one to two times
+ * {@link PEAK_MS}: at a single moment few may be in service.
+ */
+function recentPeak(): (inService: number, nowMs: number) => number {
+  let sinceMs = 0
+  let most = 0
+  let before = 0
+  return (inService, nowMs) => {
+    if (nowMs - sinceMs >= PEAK_MS) {
+      before = nowMs - sinceMs < 2 * PEAK_MS ? most : 0
+      most = 0
+      sinceMs = nowMs
     }
-    this.#most = Math.max(this.#most, inService)
-  }
-
-  /** The highest number in the last one to two times {@link PEAK_MS}. */
-  get most(): number {
-    return Math.max(this.#most, this.#before)
+    most = Math.max(most, inService)
+    return Math.max(most, before)
   }
 }
