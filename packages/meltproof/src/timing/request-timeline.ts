@@ -97,7 +97,14 @@ export class RequestTimeline implements RequestRecord {
     this.calls = times.calls?.count ?? 0
     if (stalls.length === 0 && times.calls === undefined) this.#takePlain(times, endedAtMs)
     else this.takeApart(times, endedAtMs, stalls)
-    this.#conclude(Math.max(0, endedAtMs - times.arrivedAtMs))
+    const { queuedMs, stalledMs, dependencyMs, networkMs, lateMs, shares } = this
+    this.totalMs = Math.max(0, endedAtMs - times.arrivedAtMs)
+    this.ownMs = Math.max(0, this.totalMs - queuedMs - stalledMs - dependencyMs - networkMs)
+    shares.loopMs = stalledMs + lateMs
+    shares.dependencyMs = dependencyMs
+    shares.networkMs = networkMs
+    shares.selfMs = queuedMs + this.ownMs
+    this.verdict = verdictOf(shares)
   }
 
   /** Most requests make no call and meet no stall; for them a few subtractions give the same result. */
@@ -135,18 +142,6 @@ export class RequestTimeline implements RequestRecord {
     this.dependencyMs = calledMs + this.poolMs
     this.networkMs = callsNetworkMs + take(union([...until(times.receivedAtMs), ...sending]))
     this.queuedMs = take(interval(arrivedAtMs, startedAtMs))
-  }
-
-  /** The rest is the handler's own time; then the verdict goes to the largest share. */
-  #conclude(totalMs: number): void {
-    const { queuedMs, stalledMs, dependencyMs, networkMs, lateMs, shares } = this
-    this.totalMs = totalMs
-    this.ownMs = Math.max(0, totalMs - queuedMs - stalledMs - dependencyMs - networkMs)
-    shares.loopMs = stalledMs + lateMs
-    shares.dependencyMs = dependencyMs
-    shares.networkMs = networkMs
-    shares.selfMs = queuedMs + this.ownMs
-    this.verdict = verdictOf(shares)
   }
 }
 
