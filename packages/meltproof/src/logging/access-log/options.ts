@@ -42,12 +42,10 @@ export interface AccessLogSettings {
   readonly address: 'full' | 'masked' | 'none'
 }
 
-const KNOWN = ['format', 'logger', 'write', 'sample', 'sampleUnderPressure', 'redact', 'address']
-
 export function checkAccessLogOptions(options: AccessLogOptions): AccessLogSettings {
   const what = 'accessLog(guard, options)'
   checkObject(`${what}: options`, options, 'an object')
-  rejectUnknown(what, options, KNOWN)
+  rejectUnknown(what, options, ['format', 'logger', 'write', 'sample', 'sampleUnderPressure', 'redact', 'address'])
   const { format = 'json', logger, redact = [], address = 'full', sample = 1 } = options
   const line = checkOneOf('format', format, ['json', 'combined']) === 'json' ? jsonLine : combinedLine
   const write = checkFunction('write', options.write) ?? writeToStdout

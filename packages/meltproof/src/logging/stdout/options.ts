@@ -14,10 +14,7 @@ export interface StdoutOptions {
   readonly flushMs?: number
 }
 
-export interface StdoutSettings {
-  readonly bufferBytes: number
-  readonly flushMs: number
-}
+export type StdoutSettings = Required<StdoutOptions>
 
 export function checkStdoutOptions(options: StdoutOptions): StdoutSettings {
   checkObject('options of install()', options, 'an object')
