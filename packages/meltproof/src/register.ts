@@ -14,6 +14,8 @@ import { OFF, ON } from './register/on-or-off.ts'
 
 type Servers = typeof import('./register/servers.ts')
 
+const [MAJOR = 0, MINOR = 0] = process.versions.node.split('.').map(Number)
+
 /** The newest major version of Node for which tests confirm that `net` is loaded as `beforeListening` expects. */
 const NEWEST_KNOWN_NODE = 26
 
@@ -41,7 +43,7 @@ function start(host: Host): void {
   if ((isOff && !env['MELTPROOF_WATCH']) || host[REGISTERED]) return
   host[REGISTERED] = true
   // Children with an older Node inherit NODE_OPTIONS, too.
-  if (isTooOld(process.versions.node)) {
+  if (MAJOR < 22 || (MAJOR === 22 && MINOR < 12)) {
     process.emitWarning('meltproof/register needs Node 22.12 or later; servers run unprotected.', 'MeltproofWarning')
     return
   }
@@ -53,11 +55,6 @@ function start(host: Host): void {
   // Loading the file tells meltlab that this is a Node process, even if it protects no server.
   if (env['MELTPROOF_WATCH']) load()
   else if (ON.test(env['MELTPROOF_DRAIN'] ?? '')) onWorkerListening(() => load()?.drainWorkers())
-}
-
-function isTooOld(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  return major < 22 || (major === 22 && minor < 12)
 }
 
 /** Watches native addons from now on, because apps load them before a server listens. */
@@ -97,8 +94,7 @@ function load(): Servers | undefined {
  * inherits the setter, and only Node assigns that name, just before `listen`.
  */
 function beforeListening(act: (server: Server, args: readonly unknown[]) => void): void {
-  const known = Number(process.versions.node.split('.')[0]) <= NEWEST_KNOWN_NODE
-  if (!known || isLoaded('net')) {
+  if (MAJOR > NEWEST_KNOWN_NODE || isLoaded('net')) {
     wrapListen(process.getBuiltinModule('node:net').Server.prototype, act)
     return
   }
