@@ -8,6 +8,7 @@ export type LimiterFigures = Readonly<Record<Figure, number>> & { readonly shed:
 const MOST = 100
 
 const named = new Map<string, () => LimiterFigures>()
+export const namedLimiters: ReadonlyMap<string, () => LimiterFigures> = named
 
 /** While 100 names are registered, further ones are ignored. The returned function removes the name. */
 export function nameLimiter(name: string, figures: () => LimiterFigures): () => void {
@@ -16,10 +17,6 @@ export function nameLimiter(name: string, figures: () => LimiterFigures): () => 
   return () => {
     if (named.get(name) === figures) named.delete(name)
   }
-}
-
-export function namedLimiters(): ReadonlyMap<string, () => LimiterFigures> {
-  return named
 }
 
 export interface PoolFigures {

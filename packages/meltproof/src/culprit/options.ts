@@ -12,10 +12,7 @@ export interface CulpritOptions {
   readonly onWarning?: (text: string) => void
 }
 
-export function checkCulpritOptions(options: CulpritOptions): {
-  readonly thresholdMs: number
-  readonly onWarning: Warn | undefined
-} {
+export function checkCulpritOptions(options: CulpritOptions): { thresholdMs: number; onWarning: Warn | undefined } {
   checkObject('watchStalls(options)', options, 'an object')
   rejectUnknown('watchStalls(options)', options, ['thresholdMs', 'onWarning'])
   const { thresholdMs = 100, onWarning } = options

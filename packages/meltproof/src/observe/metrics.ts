@@ -315,7 +315,7 @@ function waitS(waitedMs: number): number | undefined {
 }
 
 function ofLimiters(read: (figures: LimiterFigures, limiter: string) => readonly Reading[]): Reading[] {
-  return [...namedLimiters()].flatMap(([limiter, figures]) => read(figures(), limiter))
+  return [...namedLimiters].flatMap(([limiter, figures]) => read(figures(), limiter))
 }
 
 type LimiterGauge = 'inflight' | 'queued' | 'limit' | 'pressure'

@@ -2,14 +2,8 @@
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]([\da-f])(?:-|$)/
 
-interface Trace {
-  readonly id: string
-  /** True if the caller may have recorded the trace. */
-  readonly sampled: boolean
-}
-
-/** Undefined when the header is absent or invalid. */
-export function traceOf(traceparent: string | string[] | undefined): Trace | undefined {
+/** Undefined when the header is absent or invalid. `sampled`: the caller may have recorded the trace. */
+export function traceOf(traceparent: string | string[] | undefined): { id: string; sampled: boolean } | undefined {
   const [, id, flags] = (typeof traceparent === 'string' && TRACEPARENT.exec(traceparent)) || []
   return id === undefined ? undefined : { id, sampled: Number.parseInt(flags!, 16) % 2 === 1 }
 }
