@@ -1,4 +1,4 @@
-/** Time spans as sorted, disjoint intervals that timelines add and subtract. Pure. */
+/** Time spans as intervals that timelines add and measure. Pure. */
 import type { Interval } from '../record.ts'
 
 export type { Interval }
@@ -19,24 +19,8 @@ export function union(intervals: readonly Interval[]): Intervals {
   return merged
 }
 
-/** The part of `from` that lies outside `taken`. */
-export function subtract(from: Intervals, taken: Intervals): Intervals {
-  if (from.length === 0 || taken.length === 0) return from
-  const left: Interval[] = []
-  let next = 0
-  for (const { fromMs, toMs } of from) {
-    let startMs = fromMs
-    while (next < taken.length && taken[next]!.toMs <= startMs) next++
-    for (let i = next; i < taken.length && taken[i]!.fromMs < toMs; i++) {
-      if (taken[i]!.fromMs > startMs) left.push({ fromMs: startMs, toMs: taken[i]!.fromMs })
-      startMs = Math.max(startMs, taken[i]!.toMs)
-    }
-    if (startMs < toMs) left.push({ fromMs: startMs, toMs })
-  }
-  return left
-}
-
-export function within(intervals: Intervals, fromMs: number, toMs: number): Intervals {
+/** The parts of the intervals that lie in this time. */
+export function within(intervals: readonly Interval[], fromMs: number, toMs: number): Interval[] {
   const clipped: Interval[] = []
   for (const interval of intervals) {
     const from = Math.max(fromMs, interval.fromMs)

@@ -8,7 +8,7 @@
  */
 import type { OpenCall, RequestOutcome, RequestRecord, Scope, Shares, Verdict } from '../record.ts'
 import type { CallTimeline } from './call-timeline.ts'
-import { type Interval, type Intervals, lengthMs, NEVER, subtract, union, within } from './intervals.ts'
+import { type Interval, type Intervals, lengthMs, NEVER, union, within } from './intervals.ts'
 import { verdictOf } from './verdict.ts'
 
 /** Maximum calls of one request; the time of further ones counts as the handler's. */
@@ -126,13 +126,16 @@ export class RequestTimeline implements RequestRecord {
     const startedAtMs = Math.min(Math.max(times.startedAtMs, arrivedAtMs), endedAtMs)
     const until = (atMs: number): Intervals => interval(startedAtMs, Math.min(orElse(atMs, startedAtMs), endedAtMs))
     let taken: Intervals = NEVER
-    const take = (wanted: Intervals): number => {
-      const left = subtract(within(wanted, arrivedAtMs, endedAtMs), taken)
-      if (left.length > 0) taken = union([...taken, ...left])
-      return lengthMs(left)
+    let takenMs = 0
+    const take = (wanted: readonly Interval[]): number => {
+      if (wanted.length === 0) return 0
+      const beforeMs = takenMs
+      taken = union([...taken, ...within(wanted, arrivedAtMs, endedAtMs)])
+      takenMs = Math.max(beforeMs, lengthMs(taken))
+      return takenMs - beforeMs
     }
     const sending = interval(Math.max(orElse(times.answeredAtMs, endedAtMs), startedAtMs), endedAtMs)
-    const takeCalls = (part: Intervals = NEVER): number => take(within(union(part), startedAtMs, endedAtMs))
+    const takeCalls = (part: readonly Interval[] = NEVER): number => take(within(part, startedAtMs, endedAtMs))
     const calledMs = takeCalls(calls?.dependency)
     const callsNetworkMs = takeCalls(calls?.network)
     // The handler's synchronous start is its own work, even if it is long enough to stall all others.
@@ -140,7 +143,7 @@ export class RequestTimeline implements RequestRecord {
     this.stalledMs = take(stalls)
     this.poolMs = takeCalls(calls?.pool)
     this.dependencyMs = calledMs + this.poolMs
-    this.networkMs = callsNetworkMs + take(union([...until(times.receivedAtMs), ...sending]))
+    this.networkMs = callsNetworkMs + take([...until(times.receivedAtMs), ...sending])
     this.queuedMs = take(interval(arrivedAtMs, startedAtMs))
   }
 }
