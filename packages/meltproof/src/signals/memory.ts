@@ -30,7 +30,11 @@ export class Memory implements InService {
   #peak = 0
   /** The sources of request bodies, which are read more slowly while memory is full. */
   readonly sources: Set<BodySource> = new Set()
-  readonly #heap: HeapRoom = heapRoom(() => this.#takePeak())
+  readonly #heap: HeapRoom = heapRoom(() => {
+    const peak = this.#peak
+    this.#peak = this.all
+    return peak
+  })
   readonly #group: OpenGroup | undefined = openGroup()
   #room: MemoryRoom | undefined = this.#group && new MemoryRoom(this.#group.limitBytes)
   #nextAtMs = 0
@@ -47,12 +51,6 @@ export class Memory implements InService {
     if (!bringsBody) return
     this.bodies++
     if (this.#room !== undefined) this.#lookSoon(this.#room)
-  }
-
-  #takePeak(): number {
-    const peak = this.#peak
-    this.#peak = this.all
-    return peak
   }
 
   /** Called when the response of a request has closed. */
