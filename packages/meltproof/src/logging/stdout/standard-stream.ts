@@ -23,13 +23,8 @@ export function standardSink(fd: Fd, stream: Writable): Sink {
   const { isTTY, _handle: handle } = stream as { isTTY?: boolean; _handle?: Handle }
   const sink = descriptorSink(fd, isTTY === true, handle ?? undefined)
   const other = fd === 1 && streamsAreOne() ? standardStream(2) : undefined
-  return afterEarlyWrites(sink, other === undefined ? [stream] : [stream, other])
-}
-
-/** Earlier writes go first: until libuv has written them, meltproof does not use the descriptor. */
-function afterEarlyWrites(sink: Sink, streams: readonly Writable[]): Sink {
-  const early = new Set(streams.filter(({ writableLength }) => writableLength > 0))
-  if (early.size === 0) return sink
-  for (const stream of early) stream.write('', () => early.delete(stream))
-  return { ...sink, write: output => (early.size > 0 ? 0 : sink.write(output)) }
+  // Earlier writes go first: until libuv has written them, meltproof does not use the descriptor.
+  const early = new Set([stream, other ?? stream].filter(({ writableLength }) => writableLength > 0))
+  for (const each of early) each.write('', () => early.delete(each))
+  return early.size === 0 ? sink : { ...sink, write: output => (early.size > 0 ? 0 : sink.write(output)) }
 }
