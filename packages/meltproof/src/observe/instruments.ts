@@ -73,7 +73,7 @@ export class SampledSeries {
     const buckets = Array.from(this.#counts, (counted, i) => {
       count += counted
       const le = String(boundaries[i] ?? '+Inf')
-      return { suffix: '_bucket', labels: { ...labels, le }, value: count, exemplar: this.#exemplars?.of(i) }
+      return { suffix: '_bucket', labels: { ...labels, le }, value: count, exemplar: this.#exemplars?.byBucket[i] }
     })
     return [...buckets, { suffix: '_sum', labels, value: this.#sum }, { suffix: '_count', labels, value: count }]
   }
@@ -84,16 +84,12 @@ export class SampledSeries {
  * without tracing pays almost nothing.
  */
 export class Exemplars {
-  readonly #each: (Exemplar | undefined)[]
+  readonly byBucket: (Exemplar | undefined)[]
   readonly #askAtMs: Float64Array
 
   constructor(buckets: number) {
-    this.#each = Array.from({ length: buckets }, () => undefined)
+    this.byBucket = Array.from({ length: buckets }, () => undefined)
     this.#askAtMs = new Float64Array(buckets)
-  }
-
-  of(bucket: number): Exemplar | undefined {
-    return this.#each[bucket]
   }
 
   /** @param nowMs monotonic time */
@@ -102,6 +98,6 @@ export class Exemplars {
     const trace = traceOf(request.headers['traceparent'])
     const sampled = trace?.sampled === true
     this.#askAtMs[bucket] = nowMs + (sampled ? EVERY_MS : ASK_EVERY_MS)
-    if (sampled) this.#each[bucket] = { traceId: trace.id, value, atS: wallClockMs() / 1000 }
+    if (sampled) this.byBucket[bucket] = { traceId: trace.id, value, atS: wallClockMs() / 1000 }
   }
 }

@@ -44,15 +44,15 @@ describe('an exemplar', () => {
   it('is a sampled trace, one per bucket, replaced after a second', () => {
     const exemplars = new Exemplars(2)
     exemplars.offer(0, 0.1, 5000, { headers: {} })
-    assert.equal(exemplars.of(0), undefined)
+    assert.equal(exemplars.byBucket[0], undefined)
     exemplars.offer(0, 0.1, 5010, unsampled)
-    assert.equal(exemplars.of(0), undefined)
+    assert.equal(exemplars.byBucket[0], undefined)
     exemplars.offer(0, 0.2, 5020, sampled(TRACE))
     exemplars.offer(0, 0.3, 6010, sampled(OTHER_TRACE))
-    const { traceId, value } = exemplars.of(0)!
-    assert.deepEqual([traceId, value, exemplars.of(1)], [TRACE, 0.2, undefined])
+    const { traceId, value } = exemplars.byBucket[0]!
+    assert.deepEqual([traceId, value, exemplars.byBucket[1]], [TRACE, 0.2, undefined])
     exemplars.offer(0, 0.3, 6020, sampled(OTHER_TRACE))
-    assert.equal(exemplars.of(0)?.traceId, OTHER_TRACE)
+    assert.equal(exemplars.byBucket[0]?.traceId, OTHER_TRACE)
   })
 
   it('reads the headers of at most 1 % of the requests while none is traced', () => {
