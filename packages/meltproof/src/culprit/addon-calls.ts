@@ -28,14 +28,6 @@ export function watchAddons(): void {
   }
 }
 
-/** @param loaded the first argument of `process.dlopen()`, whose exports are the addon's after the call */
-export function watchAddon(loaded: unknown): void {
-  const { exports } = (loaded ?? {}) as { exports?: unknown }
-  if (typeof exports !== 'object' || exports === null || watched.has(exports)) return
-  watched.add(exports)
-  watchExports(exports)
-}
-
 /** Reports calls of addons to `onCaught` until the returned function is called. */
 export function noticeAddonCalls(sharedWords: Int32Array, onCaught: Caught): () => void {
   words = sharedWords
@@ -45,8 +37,14 @@ export function noticeAddonCalls(sharedWords: Int32Array, onCaught: Caught): () 
   }
 }
 
-/** Replaces exported functions, but no classes. */
-function watchExports(exports: object): void {
+/**
+ * Replaces the functions that an addon exports, but no classes.
+ * @param loaded the first argument of `process.dlopen()`, whose exports are the addon's after the call
+ */
+export function watchAddon(loaded: unknown): void {
+  const { exports } = (loaded ?? {}) as { exports?: unknown }
+  if (typeof exports !== 'object' || exports === null || watched.has(exports)) return
+  watched.add(exports)
   for (const [name, { value, writable }] of Object.entries(Object.getOwnPropertyDescriptors(exports))) {
     if (typeof value !== 'function' || writable !== true || isClass(value)) continue
     const apply = (target: Method, self: unknown, args: unknown[]): unknown => {
