@@ -1,8 +1,6 @@
 /** Time spans as intervals that timelines add and measure. Pure. */
 import type { Interval } from '../record.ts'
 
-export type { Interval }
-
 /** The intervals are sorted and disjoint, and none is empty. */
 export type Intervals = readonly Interval[]
 

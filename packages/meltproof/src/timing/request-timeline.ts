@@ -6,9 +6,9 @@
  * returns to the loop), a stall of the loop, a pool without a free connection, a body or an answer on its way from or
  * to the client, the queue at the gate, the handler.
  */
-import type { OpenCall, RequestOutcome, RequestRecord, Scope, Shares, Verdict } from '../record.ts'
+import type { Interval, OpenCall, RequestOutcome, RequestRecord, Scope, Shares, Verdict } from '../record.ts'
 import type { CallTimeline } from './call-timeline.ts'
-import { type Interval, type Intervals, lengthMs, NEVER, union, within } from './intervals.ts'
+import { type Intervals, lengthMs, NEVER, union, within } from './intervals.ts'
 import { verdictOf } from './verdict.ts'
 
 /** Maximum calls of one request; the time of further ones counts as the handler's. */

@@ -1,7 +1,7 @@
 /** Random but possible histories of a call: the real events, and what a process could have observed of them. */
 import fc from 'fast-check'
+import type { Interval } from '../../src/record.ts'
 import type { CallFacts } from '../../src/timing/call-timeline.ts'
-import type { Interval } from '../../src/timing/intervals.ts'
 
 const ms = (max: number): fc.Arbitrary<number> => fc.double({ min: 0, max, noNaN: true })
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Interval } from '../../src/record.ts'
 import { type CallFacts, callTimeline, stallBefore } from '../../src/timing/call-timeline.ts'
-import { type Interval, lengthMs, union, within } from '../../src/timing/intervals.ts'
+import { lengthMs, union, within } from '../../src/timing/intervals.ts'
 import { RequestTimeline, RequestTimes } from '../../src/timing/request-timeline.ts'
 import { facts, stalls } from './arbitrary.ts'
 
