@@ -28,7 +28,8 @@ export function printsForCluster(): boolean {
   return loadedCluster().worker?.id === 1 || (pm2 !== undefined && instance === '0')
 }
 
-function loadedCluster(): Cluster {
+/** Call this only if `cluster` is loaded. */
+export function loadedCluster(): Cluster {
   // The types of `node:cluster` declare a default export, but only `import` has one.
   return process.getBuiltinModule('node:cluster') as unknown as Cluster
 }

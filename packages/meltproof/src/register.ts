@@ -7,9 +7,8 @@
  * `register/servers.ts`, which the first `listen()` of an HTTP server loads. (An `import` of `node:http` would load all
  * its exports, such as WebSocket with all of undici; `process.getBuiltinModule()` does not.)
  */
-import type { Cluster } from 'node:cluster'
 import type { Server } from 'node:net'
-import { isHttp2Server, isHttpsServer, isLoaded } from './loaded.ts'
+import { isHttp2Server, isHttpsServer, isLoaded, loadedCluster } from './loaded.ts'
 import { OFF, ON } from './register/on-or-off.ts'
 
 type Servers = typeof import('./register/servers.ts')
@@ -137,8 +136,7 @@ function onWorkerListening(act: () => void): void {
   const onFork = (): void => {
     if (!isLoaded('cluster')) return
     forks.unsubscribe('child_process', onFork)
-    const cluster = process.getBuiltinModule('node:cluster') as unknown as Cluster
-    cluster.once('listening', act)
+    loadedCluster().once('listening', act)
   }
   forks.subscribe('child_process', onFork)
 }
