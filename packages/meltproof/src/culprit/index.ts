@@ -3,12 +3,20 @@
  * stall and has the main thread read its own stack (samples.ts). After the stall, place.ts decides what is named.
  */
 import { isMainThread } from 'node:worker_threads'
-import { showThrown } from '../options.ts'
+import { checkFunction, checkNumber, checkObject, rejectUnknown, showThrown } from '../options.ts'
 import { safeWarning, warn } from '../warnings.ts'
-import { type CulpritOptions, checkCulpritOptions } from './options.ts'
 import { Watching } from './watching.ts'
 
-export type { CulpritOptions }
+/** @experimental */
+export interface CulpritOptions {
+  /** Minimum duration of a stall to be named, ms from 50 to 60,000. @default 100 */
+  readonly thresholdMs?: number
+  /**
+   * Receives messages about stalls, each place once a minute, and the reason if stalls cannot be named.
+   * @default process.emitWarning
+   */
+  readonly onWarning?: (text: string) => void
+}
 
 let watching: Watching | undefined
 
@@ -21,7 +29,11 @@ let watching: Watching | undefined
  * @throws MeltproofError for an option that is unknown or out of range
  */
 export function watchStalls(options: CulpritOptions = {}): () => void {
-  const { thresholdMs, onWarning } = checkCulpritOptions(options)
+  checkObject('watchStalls(options)', options, 'an object')
+  rejectUnknown('watchStalls(options)', options, ['thresholdMs', 'onWarning'])
+  const { thresholdMs = 100, onWarning } = options
+  checkNumber('thresholdMs', thresholdMs, { min: 50, max: 60_000, unit: 'milliseconds' })
+  checkFunction('onWarning', onWarning)
   if (watching !== undefined || !isMainThread) return () => undefined
   const say = onWarning === undefined ? warn : safeWarning(onWarning)
   try {
