@@ -1,15 +1,15 @@
 /**
  * meltproof/stdout: after install(), writes to process.stdout and process.stderr do not wait for their readers.
  * docs/stdout.md describes the limits. stdout/patched-stream.ts and patched-fs.ts intercept the app's output,
- * buffered-writer.ts writes it, and exit-hooks.ts and final-flush.ts run when the process ends.
+ * buffered-writer.ts writes it, and exit-hooks.ts calls back when the process ends.
  */
 import { isMainThread } from 'node:worker_threads'
 import { logLosses } from '../channels.ts'
+import { now } from '../clock.ts'
 import { BufferedWriter, type WriterHooks } from './stdout/buffered-writer.ts'
 import { ExitHooks } from './stdout/exit-hooks.ts'
-import { finalFlush } from './stdout/final-flush.ts'
 import { NO_STATS, type StreamStats } from './stdout/line-queue.ts'
-import { troubleNotice } from './stdout/notices.ts'
+import { lastNotice, troubleNotice } from './stdout/notices.ts'
 import { checkStdoutOptions, type StdoutOptions, type StdoutSettings } from './stdout/options.ts'
 import { patchFs } from './stdout/patched-fs.ts'
 import { patchStream, type StreamPatch } from './stdout/patched-stream.ts'
@@ -18,6 +18,9 @@ import { type Fd, STREAM_NAMES, standardSink, standardStream, streamsAreOne } fr
 
 export type { StdoutOptions } from './stdout/options.ts'
 export type { StreamStats } from './stdout/line-queue.ts'
+
+/** A final flush later than this after the limit, ms, is another exit (the app survived a signal), with its own limit. */
+const SAME_END_MS = 100
 
 /** Restores the streams; waiting output is passed to them. @experimental */
 export interface Uninstall {
@@ -92,4 +95,28 @@ function bufferStreams(settings: StdoutSettings, forget: () => void): Uninstall 
   }
   const stats = (fd: Fd): StreamStats => writers.get(fd)?.stats ?? NO_STATS
   return Object.assign(uninstall, { stats: () => ({ stdout: stats(1), stderr: stats(2) }) })
+}
+
+/**
+ * The returned function runs at the end of the process: it writes what the readers accept within `flushMs`, and reports
+ * how many lines were lost. It returns earlier when everything is written, or when the rest only fails.
+ */
+function finalFlush(writers: ReadonlyMap<Fd, BufferedWriter>, settings: StdoutSettings): () => void {
+  let deadlineMs = 0
+  return () => {
+    const distinct = [...new Set(writers.values())]
+    if (now() > deadlineMs + SAME_END_MS) deadlineMs = now() + settings.flushMs
+    const cell = new Int32Array(new SharedArrayBuffer(4))
+    while (isLeftAfterFlush(distinct) && now() < deadlineMs) Atomics.wait(cell, 0, 0, 1)
+    for (const writer of distinct) {
+      const lines = writer.abandon()
+      const stream = STREAM_NAMES[writer === writers.get(1) ? 1 : 2]
+      if (lines > 0) distinct.find(each => each !== writer)?.addNotice(lastNotice(stream, lines))
+    }
+  }
+}
+
+function isLeftAfterFlush(writers: readonly BufferedWriter[]): boolean {
+  for (const writer of writers) if (!writer.idle) writer.flush(Number.POSITIVE_INFINITY)
+  return writers.some(writer => !writer.idle && !writer.failing)
 }

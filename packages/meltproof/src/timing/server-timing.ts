@@ -11,9 +11,7 @@ const MOST_DURATION_MS = 86_400_000
 export function claimedMs(header: string | undefined): number | undefined {
   if (header === undefined || header.length > MOST_HEADER) return undefined
   let longest: number | undefined
-  let entries = 0
-  for (const entry of split(header, ',')) {
-    if (++entries > MOST_ENTRIES) break
+  for (const entry of split(header, ',').slice(0, MOST_ENTRIES)) {
     const [name, ...parameters] = split(entry, ';')
     const durationMs = durationOf(parameters)
     if (durationMs === undefined) continue
