@@ -19,7 +19,7 @@ import { type Fd, STREAM_NAMES, standardSink, standardStream, streamsAreOne } fr
 export type { StdoutOptions } from './stdout/options.ts'
 export type { StreamStats } from './stdout/line-queue.ts'
 
-/** A final flush later than this after the limit, ms, is another exit (the app survived a signal), with its own limit. */
+/** A flush later than this after its limit, ms, is another exit (the app survived a signal), with its own limit. */
 const SAME_END_MS = 100
 
 /** Restores the streams; waiting output is passed to them. @experimental */
