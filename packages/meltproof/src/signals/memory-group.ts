@@ -62,12 +62,8 @@ export function findMemoryGroup(read: ReadText, machineBytes: number): MemoryGro
 
 /** The sum of the named entries of a memory.stat file, bytes. */
 export function reclaimableBytes(stat: string, names: readonly string[]): number {
-  let bytes = 0
-  for (const line of stat.split('\n')) {
-    const space = line.indexOf(' ')
-    if (space > 0 && names.includes(line.slice(0, space))) bytes += Number(line.slice(space + 1)) || 0
-  }
-  return bytes
+  const values = names.map(name => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(stat)?.[1] ?? 0))
+  return values.reduce((sum, bytes) => sum + bytes, 0)
 }
 
 /** Returns undefined for a file that does not exist. */

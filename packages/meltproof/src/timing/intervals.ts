@@ -29,7 +29,5 @@ export function within(intervals: readonly Interval[], fromMs: number, toMs: num
 }
 
 export function lengthMs(intervals: Intervals): number {
-  let sum = 0
-  for (const { fromMs, toMs } of intervals) sum += toMs - fromMs
-  return sum
+  return intervals.reduce((sum, { fromMs, toMs }) => sum + (toMs - fromMs), 0)
 }

@@ -42,12 +42,8 @@ export class UsualTimes {
 
   /** The median of the values between `lowMs` and `highMs`, or of all without such; undefined for an unknown peer. */
   of(peer: string, route?: string, lowMs = 0, highMs: number = Number.POSITIVE_INFINITY): number | undefined {
-    let known: Recent | undefined
-    for (const [width, name] of namesOf(peer, route).entries()) {
-      const recent = this.#widths[width]!.get(name)
-      if (recent !== undefined && (known === undefined || recent.count >= MIN_VALUES)) known = recent
-    }
-    return known?.median(lowMs, highMs)
+    const known = namesOf(peer, route).flatMap((name, width) => this.#widths[width]!.get(name) ?? [])
+    return (known.findLast(({ count }) => count >= MIN_VALUES) ?? known[0])?.median(lowMs, highMs)
   }
 }
 
