@@ -23,7 +23,6 @@ export interface Sample {
   readonly frames: readonly Frame[]
   /** The function of Node or V8 that the innermost of these frames had called. */
   readonly cause: string | undefined
-  /** The request for which the code was running. */
   readonly request: object | undefined
 }
 

@@ -59,7 +59,6 @@ export class Watching {
         this.#fail(error)
       })
     this.#worker.unref()
-    // The watcher calls this in the middle of running code.
     const look = (): string => quietly(() => this.#samples.look(look)) ?? 'unknown'
     Object.defineProperty(globalThis, LOOK, { value: look, configurable: true })
     const onStall = (stall: StallRecord): void => this.#guard(() => this.#onStall(stall))

@@ -92,7 +92,6 @@ export class Exemplars {
     this.#askAtMs = new Float64Array(buckets)
   }
 
-  /** @param nowMs monotonic time */
   offer(bucket: number, value: number, nowMs: number, request: Pick<IncomingMessage, 'headers'>): void {
     if (nowMs < this.#askAtMs[bucket]!) return
     const trace = traceOf(request.headers['traceparent'])

@@ -7,7 +7,6 @@ import type { Api } from './peer.ts'
 
 const EVERY_MS = 1000
 
-/** Creates such spans until the returned function is called. */
 export function spansOfSheds(api: Api, guard: object): () => void {
   const tracer = api.trace.getTracer('meltproof')
   let lastMs = Number.NEGATIVE_INFINITY

@@ -43,12 +43,10 @@ export function stalledBetween(fromMs: number, toMs: number): number {
   return ledger.stalledBetween(fromMs, toMs, ledger.overdue(toMs) ? idleMs() : 0)
 }
 
-/** The earliest time at which data that is read at `atMs` may have arrived: the start of a stall, or `atMs`. */
 export function lainSince(atMs: number): number {
   return ledger.lainSince(atMs, ledger.overdue(atMs) ? idleMs() : 0)
 }
 
-/** The stalls that overlap [fromMs, toMs], oldest first; about the last minute is stored. */
 export function stallsBetween(fromMs: number, toMs: number): StallRecord[] {
   return ledger.stallsBetween(fromMs, toMs)
 }

@@ -25,5 +25,4 @@ interface StallFigures {
   readonly explain: () => string
 }
 
-/** Both are undefined while stalls are not named. */
 export const stallNaming: StallNaming = { figures: undefined, requestContext: undefined }

@@ -17,7 +17,6 @@ export function union(intervals: readonly Interval[]): Intervals {
   return merged
 }
 
-/** The parts of the intervals that lie in this time. */
 export function within(intervals: readonly Interval[], fromMs: number, toMs: number): Interval[] {
   const clipped: Interval[] = []
   for (const interval of intervals) {
