@@ -26,17 +26,13 @@ const REGISTERED: unique symbol = Symbol.for('meltproof.register') as never
  */
 const TIMERS: unique symbol = Symbol.for('meltproof.timers') as never
 
-interface Host {
-  [REGISTERED]?: true
-  [TIMERS]?: object
-}
-
 /** register/servers.ts, once loaded; `false` if loading failed. */
 let loaded: Servers | false | undefined
 
-start(process as Host)
+start()
 
-function start(host: Host): void {
+function start(): void {
+  const host = process as { [REGISTERED]?: true; [TIMERS]?: object }
   const { env } = process
   const isOff = OFF.test(env['MELTPROOF'] ?? '')
   if ((isOff && !env['MELTPROOF_WATCH']) || host[REGISTERED]) return
