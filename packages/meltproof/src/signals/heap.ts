@@ -39,16 +39,12 @@ export function oldSpaceLimit(flags: readonly string[], heapLimitBytes: number, 
     const match = /^--max[-_]old[-_]space[-_]size=(\d+)$/.exec(flag)
     if (match !== null && Number(match[1]) > 0) return Math.min(Number(match[1]) * MB, heapLimitBytes)
   }
+  // Three semi-spaces of the maximum size, MB, for an old generation above 1 GB on 64-bit Linux.
+  const mostYoungMb = nodeMajor < 24 ? 48 : nodeMajor < 26 ? 192 : 96
   for (const { share, aboveMb } of YOUNG_SHARES) {
-    const rest = heapLimitBytes - mostYoungMb(nodeMajor) * share * MB
+    const rest = heapLimitBytes - mostYoungMb * share * MB
     if (rest > aboveMb * MB) return rest
   }
   // The smallest heap that Node chooses itself: 256 MB plus a few MB for the young generation.
   return heapLimitBytes
-}
-
-/** Three semi-spaces of the maximum size, MB, for an old generation above 1 GB on 64-bit Linux. */
-function mostYoungMb(nodeMajor: number): number {
-  if (nodeMajor < 24) return 48
-  return nodeMajor < 26 ? 192 : 96
 }
