@@ -25,13 +25,14 @@ const infoBytes = Buffer.alloc(64)
 
 /** Read from fs before patched-fs.ts replaces some of its functions. */
 const { writeSync, openSync, readSync, closeSync, fstatSync } = fs
+const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = fs.constants
 
 export function descriptorSink(fd: number, isTerminal: boolean, handle: Handle | undefined): Sink {
   const stat = fstatSync(fd)
   const isPipe = isTerminal || stat.isFIFO()
   // Regular files and /dev/null ignore O_NONBLOCK, and a reopened file would be overwritten from its beginning.
   const isFile = !isPipe && !stat.isSocket()
-  let own = isPipe ? openAnew(fd) : undefined
+  let own = isPipe ? quietly(() => openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)) : undefined
   let shared = own === undefined && !isFile && handle?.setBlocking !== undefined ? handle : undefined
   let info = shared && quietly(() => openSync(`/proc/self/fdinfo/${fd}`, 'r'))
   const batchBytes = isPipe ? PIPE_BUF : OTHER_BATCH
@@ -82,11 +83,6 @@ function writeParts(output: Output, partBytes: number, write: (part: Uint8Array)
   return at
 }
 
-function openAnew(fd: number): number | undefined {
-  const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = fs.constants
-  return quietly(() => openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY))
-}
-
 /**
  * Reads whether an open file that other processes share is in blocking mode now. A child that inherits the file expects
  * blocking mode, and another Node process that logs to it expects the opposite. So the mode is restored after each
@@ -98,7 +94,7 @@ function isBlocking(info: number | undefined): boolean {
   try {
     const text = infoBytes.toString('latin1', 0, readSync(info, infoBytes, 0, infoBytes.length, 0))
     const flags = Number.parseInt(text.slice(text.indexOf(FLAGS) + FLAGS.length), 8)
-    return (flags & fs.constants.O_NONBLOCK) === 0
+    return (flags & O_NONBLOCK) === 0
   } catch {
     return true
   }
