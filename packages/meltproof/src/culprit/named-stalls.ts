@@ -3,7 +3,6 @@ import type { NamedStall } from '../signals/named-stalls.ts'
 
 /** Maximum number of places, because each becomes a label value. */
 const MOST_PLACES = 50
-const OTHER = 'other'
 const MOST_KEPT = 100
 /** A place is printed at most once in this time, ms. */
 const SAID_AGAIN_MS = 60_000
@@ -15,7 +14,7 @@ export class NamedStalls {
 
   add(stall: NamedStall): void {
     const { place, fromMs, toMs } = stall
-    const label = this.#seconds.has(place) || this.#seconds.size < MOST_PLACES ? place : OTHER
+    const label = this.#seconds.has(place) || this.#seconds.size < MOST_PLACES ? place : 'other'
     this.#seconds.set(label, (this.#seconds.get(label) ?? 0) + (toMs - fromMs) / 1000)
     if (this.#last.push(stall) > MOST_KEPT) this.#last.shift()
   }

@@ -51,10 +51,7 @@ export function stallsBetween(fromMs: number, toMs: number): StallRecord[] {
   return ledger.stallsBetween(fromMs, toMs)
 }
 
-/**
- * Reports the lateness of each beat, and keeps the heartbeat running, until the returned function is called. `watcher`:
- * a new function for each call.
- */
+/** Reports each beat to a new `watcher`, and keeps the heartbeat running, until the returned function is called. */
 export function watchDelays(watcher: DelayWatcher): () => void {
   delayWatchers.add(watcher)
   holdCounted()
