@@ -45,8 +45,9 @@ export function findMemoryGroup(read: ReadText, machineBytes: number): MemoryGro
   let unreadable: unknown
   for (const folder of foldersUp(mount, ownPath(groups, mount.version))) {
     try {
-      const limitBytes = bytesOf(textOf(read, `${folder}/${limit}`))
-      if (limitBytes === undefined || limitBytes >= (least?.limitBytes ?? machineBytes)) continue
+      // NaN for `max`, and without such a file.
+      const limitBytes = Number.parseInt(textOf(read, `${folder}/${limit}`) ?? '', 10)
+      if (!(limitBytes < (least?.limitBytes ?? machineBytes))) continue
       least = { limitBytes, usageFile: `${folder}/${usage}`, statFile: `${folder}/memory.stat`, reclaimable }
     } catch (error) {
       unreadable ??= error
@@ -56,7 +57,7 @@ export function findMemoryGroup(read: ReadText, machineBytes: number): MemoryGro
     if (unreadable !== undefined) throw unreadable
     return undefined
   }
-  if (bytesOf(textOf(read, least.usageFile)) === undefined) throw new Error(`${least.usageFile} contains no number`)
+  if (!/^\d/.test(textOf(read, least.usageFile) ?? '')) throw new Error(`${least.usageFile} contains no number`)
   return least
 }
 
@@ -75,11 +76,6 @@ function textOf(read: ReadText, path: string): string | undefined {
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw new Error(`${path}: ${String(code ?? error)}`, { cause: error })
   }
-}
-
-function bytesOf(text: string | undefined): number | undefined {
-  const bytes = Number.parseInt(text ?? '', 10)
-  return Number.isFinite(bytes) ? bytes : undefined
 }
 
 /** In a hybrid hierarchy version 1 controls memory, so it is preferred. */
