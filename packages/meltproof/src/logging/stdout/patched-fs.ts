@@ -39,23 +39,19 @@ export function patchFs(writers: ReadonlyMap<unknown, BufferedWriter>): () => vo
 function outputOf([data, a, b, c]: readonly unknown[]): Output | undefined {
   if (typeof data === 'string') {
     const atPosition = typeof a === 'number' || typeof a === 'bigint'
-    return !atPosition && (isAbsent(b) || b === 'utf8' || b === 'utf-8') ? data : undefined
+    return !atPosition && (b == null || b === 'utf8' || b === 'utf-8') ? data : undefined
   }
   if (!ArrayBuffer.isView(data)) return undefined
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-  if (isAbsent(a)) return isAbsent(b) ? bytes : undefined
+  if (a == null) return b == null ? bytes : undefined
   const length = b ?? bytes.length - Number(a)
-  if (!isIndex(a) || !isIndex(length) || a + length > bytes.length || !(isAbsent(c) || c === -1)) return undefined
+  if (!isIndex(a) || !isIndex(length) || a + length > bytes.length || !(c == null || c === -1)) return undefined
   return bytes.subarray(a, a + length)
 }
 
 function outputOfMany([views, position]: readonly unknown[]): Output | undefined {
-  const usable = Array.isArray(views) && views.every(each => each instanceof Uint8Array) && isAbsent(position)
+  const usable = Array.isArray(views) && views.every(each => each instanceof Uint8Array) && position == null
   return usable ? Buffer.concat(views) : undefined
-}
-
-function isAbsent(value: unknown): value is null | undefined {
-  return value === undefined || value === null
 }
 
 function isIndex(value: unknown): value is number {
