@@ -34,12 +34,10 @@ export function sourceOf(place: Place): Place {
 
 function linesOf(place: Place): Lines | undefined {
   const map = mapOf(place.file)
-  if (map === undefined) return undefined
-  const first = entryOf(map, place.line, place.column)
-  if (first === undefined) return undefined
+  const first = map && entryOf(map, place.line, place.column)
+  const file = first && fileOf(first.source, place.file)
+  if (map === undefined || first === undefined || file === undefined) return undefined
   const last = place.lastLine === place.line ? first : entryOf(map, place.lastLine, 1)
-  const file = fileOf(first.source, place.file)
-  if (file === undefined) return undefined
   return { file, line: first.line, lastLine: Math.max(first.line, last?.line ?? first.line) }
 }
 
