@@ -14,6 +14,10 @@ export class LinkedList<T extends Linked<T>> {
   #first: T | undefined
   #last: T | undefined
 
+  get first(): T | undefined {
+    return this.#first
+  }
+
   add(item: T): void {
     item.before = this.#last
     if (this.#last === undefined) this.#first = item

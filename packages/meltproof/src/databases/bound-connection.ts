@@ -89,7 +89,7 @@ export abstract class BoundConnection<Connection> implements Recoverable {
     )
   }
 
-  /** Returns the reason when no time is left for the statement. That of an app's `signal` may be any value. */
+  /** Returns an error when no time is left for the statement. */
   protected open(text: string): Statement | Error {
     const { name, kind, where } = this.#database
     const within = currentBudget()

@@ -7,7 +7,10 @@ export interface WithinOptions {
   readonly what?: string
   /** The work is not started with less time than this, ms: work that needs 50 ms has no use for 20. @default 1 */
   readonly needsMs?: number
-  /** Another signal that ends the work early; the promise rejects with its reason. */
+  /**
+   * Another signal that ends the work early; the promise rejects with its reason. A reason that is no Error becomes the
+   * `cause` of an AbortError, as in Node's own functions.
+   */
   readonly signal?: AbortSignal
 }
 
@@ -30,10 +33,10 @@ export function within<T>(
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const { signal: outer, ...rest } = checked(ms, fn, options)
-    outer?.throwIfAborted()
+    if (outer?.aborted) throw reasonOf(outer)
     const budget = openBudget(ms, rest)
     if (!(budget instanceof Budget)) throw budget
-    const cancel = (): void => budget.cancel(outer!.reason)
+    const cancel = (): void => budget.cancel(reasonOf(outer!))
     outer?.addEventListener('abort', cancel, { once: true })
     const done = (): void => {
       budget.settle()
@@ -68,6 +71,13 @@ export function within<T>(
  */
 export function remaining(): number {
   return currentBudget()?.remainingMs() ?? Number.POSITIVE_INFINITY
+}
+
+/** Drivers of databases write to the errors that they get, so every budget ends with an Error. */
+function reasonOf({ reason }: AbortSignal): Error {
+  if (reason instanceof Error) return reason
+  const error = new Error('The operation was aborted', { cause: reason })
+  return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
 }
 
 function checked(ms: unknown, fn: unknown, options: WithinOptions): WithinOptions {

@@ -192,6 +192,25 @@ test('an aborted signal ends the work, or keeps it from starting', async () => {
   assert.equal(pendingFairTimers(), 0)
 })
 
+test('a reason that is no Error becomes the cause of an AbortError, also of the signal that the work gets', async () => {
+  for (const reason of ['left', null, 7, { of: 'the app' }]) {
+    const early = (await rejection(
+      within(1000, () => assert.fail('started'), { signal: AbortSignal.abort(reason) }),
+    )) as Error
+    assert.deepEqual([early.name, early.cause], ['AbortError', reason])
+    const controller = new AbortController()
+    let given: AbortSignal | undefined
+    const work = (signal: AbortSignal): Promise<never> => {
+      given = signal
+      return forever()
+    }
+    const pending = rejection(within(60_000, work, { signal: controller.signal }))
+    controller.abort(reason)
+    const error = (await pending) as Error
+    assert.deepEqual([error.name, error.cause, given?.reason], ['AbortError', reason, error])
+  }
+})
+
 test('awaiting code continues in its own async context', async () => {
   const store = new AsyncLocalStorage<string>()
   const seen = await kept(

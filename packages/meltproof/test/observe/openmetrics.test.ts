@@ -43,16 +43,17 @@ describe('prefersOpenMetrics()', () => {
 describe('an exemplar', () => {
   it('is a sampled trace, one per bucket, replaced after a second', () => {
     const exemplars = new Exemplars(2)
+    const at = (bucket: number) => exemplars.byBucket[bucket]
     exemplars.offer(0, 0.1, 5000, { headers: {} })
-    assert.equal(exemplars.byBucket[0], undefined)
+    assert.equal(at(0), undefined)
     exemplars.offer(0, 0.1, 5010, unsampled)
-    assert.equal(exemplars.byBucket[0], undefined)
+    assert.equal(at(0), undefined)
     exemplars.offer(0, 0.2, 5020, sampled(TRACE))
     exemplars.offer(0, 0.3, 6010, sampled(OTHER_TRACE))
-    const { traceId, value } = exemplars.byBucket[0]!
-    assert.deepEqual([traceId, value, exemplars.byBucket[1]], [TRACE, 0.2, undefined])
+    const { traceId, value } = at(0)!
+    assert.deepEqual([traceId, value, at(1)], [TRACE, 0.2, undefined])
     exemplars.offer(0, 0.3, 6020, sampled(OTHER_TRACE))
-    assert.equal(exemplars.byBucket[0]?.traceId, OTHER_TRACE)
+    assert.equal(at(0)?.traceId, OTHER_TRACE)
   })
 
   it('reads the headers of at most 1 % of the requests while none is traced', () => {
