@@ -13,14 +13,15 @@ const MEANINGS = {
   MELTPROOF_PEER_MISSING: 'An entry point of meltproof needs an optional package that is not installed.',
   MELTPROOF_DEADLINE_EXCEEDED: 'A deadline passed before the work was done.',
   MELTPROOF_CANCELLED: 'The work was cancelled because its client has left.',
-  MELTPROOF_OUTBOUND_FULL: 'A call was not started: the maximum number of calls to its origin is in flight.',
+  MELTPROOF_OUTBOUND_FULL:
+    'A call was not started: the maximum number of calls to its origin is in flight, or the origin refuses most calls.',
   MELTPROOF_OUTBOUND_DOWN: 'A call was not started: the last calls to its origin got no answer.',
   MELTPROOF_SHED: 'A limiter did not start the work, because the limiter is overloaded or closed.',
   MELTPROOF_CLIENT_INVALID: 'bound() was given something other than a client or pool that it supports.',
   MELTPROOF_CLIENT_DISCARDED:
     'A query was sent on a database connection that bound() had closed, because it was no longer safe to use.',
   MELTPROOF_TRANSACTION_BROKEN:
-    'A statement other than ROLLBACK was sent in a transaction after another of its statements was cancelled or refused.',
+    'A statement other than ROLLBACK or cleanup was sent in a transaction after another was cancelled or refused.',
 } as const
 
 export type ErrorCode = keyof typeof MEANINGS

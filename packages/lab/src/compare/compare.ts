@@ -114,7 +114,7 @@ function lateness(figures: readonly ComparedFigure[], rounds: readonly (readonly
 function tooFew(rounds: number): string[] {
   if (rounds >= FEWEST) return []
   return [
-    `${rounds === 1 ? 'One run of each can not tell' : `${rounds} runs of each can not tell`} a difference from chance: how much two runs of the same program differ is unknown. Give at least ${FEWEST} a side, or --a, --b and --rounds.`,
+    `${rounds === 1 ? 'One run of each cannot tell' : `${rounds} runs of each cannot tell`} a difference from chance: how much two runs of the same program differ is unknown. Give at least ${FEWEST} a side, or --a, --b and --rounds.`,
   ]
 }
 

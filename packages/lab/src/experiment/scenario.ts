@@ -97,7 +97,7 @@ export interface Context {
   line(text: string, tone?: Standing['tone']): void
   /** Records a sentence that makes the figures doubtful: the run is then not certified. */
   doubt(sentence: string): void
-  /** Why figures of speed can not be judged so far, and what to do; undefined on a quiet machine. */
+  /** Why figures of speed cannot be judged so far, and what to do; undefined on a quiet machine. */
   disturbance(): string | undefined
   /** Starts an app and waits until it is reachable. Apps that still run are ended after the run. */
   start(spec: AppSpec): Promise<RunningApp>

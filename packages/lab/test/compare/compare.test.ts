@@ -160,7 +160,7 @@ test('with one run of each side every verdict is "cannot tell", and a remark say
   const comparison = compare(a, b)
   assert.ok(comparison.figures.every(({ verdict, interval }) => verdict === 'cannot tell' && interval === null))
   assert.ok(Math.abs(comparison.figures[1]!.change! - 1) < 0.01)
-  assert.match(comparison.remarks[0]!, /^One run of each can not tell a difference from chance/)
+  assert.match(comparison.remarks[0]!, /^One run of each cannot tell a difference from chance/)
   assert.equal(finding(comparison), 'Whether A and B differ is unknown.')
 })
 

@@ -22,7 +22,7 @@ export type { StreamStats } from './stdout/line-queue.ts'
 /** A flush later than this after its limit, ms, is another exit (the app survived a signal), with its own limit. */
 const SAME_END_MS = 100
 
-/** Restores the streams; waiting output is passed to them. @experimental */
+/** Restores the streams; waiting output is passed to them. A second call does nothing. @experimental */
 export interface Uninstall {
   (): void
   /** Counts since install(). If both streams are the same pipe or terminal, they share a buffer and these counts. */
@@ -89,7 +89,8 @@ function bufferStreams(settings: StdoutSettings, forget: () => void): Uninstall 
     undos.push(patchFs(writers), () => hooks.undo())
   }
   const uninstall = (): void => {
-    for (const undo of undos) undo()
+    if (undos.length === 0) return
+    for (const undo of undos.splice(0)) undo()
     for (const [fd, writer] of writers) writer.handOver(patches.get(fd)!.writeOriginal)
     for (const patch of patches.values()) patch.undo()
   }

@@ -387,6 +387,14 @@ describe('after uninstall()', () => {
     assert.equal(found.held, '')
     assert.deepEqual(text.split('\n').sort(), ['', 'bound', 'wrapper', 'write', 'writeSync', 'writev', 'writevSync'])
   })
+
+  it('a second call of it leaves a later install() in force', async () => {
+    const pipe = new Pipe()
+    const app = run('uninstalls-again.mjs', { stdout: pipe.writeFd, protect: false })
+    assert.deepEqual(await app.reported, { same: true, patchedOnce: true })
+    await pipe.drain(app.ended)
+    assert.equal((await app.ended).code, 0)
+  })
 })
 
 /** `script` takes a shell command, and the folder of a checkout may have any name. */

@@ -22,7 +22,7 @@ import {
   REUSE_PORT,
 } from './listen-socket.ts'
 
-/** With 5 ms handlers at 10 times capacity, 32 lanes halve the latency of 16; 64 gain nothing (docs/benchmarks.md). */
+/** With 5 ms handlers at 10 times capacity, 32 lanes halve the latency of 16; 64 gain nothing (bench/accept-lanes). */
 export const DEFAULT_LANES = 32
 /** Maximum number of extra lanes in a process, unless one server wants more: each is a file descriptor. */
 const MOST_EXTRA = 3 * (DEFAULT_LANES - 1)
