@@ -18,44 +18,6 @@
 import type { LoadPlan, Phase, Schedule } from './plan.ts'
 import { seededRandom } from './random.ts'
 
-/** Arrivals per second. A higher rate is a typing error, far beyond what the generator can send. */
-const HIGHEST_RATE = 1_000_000
-/** One day, milliseconds. */
-export const LONGEST_MS = 86_400_000
-
-/** Throws a RangeError that names the option, its range and the value received. */
-export const checkRange = (name: string, value: number, least: number, most: number, unit = ''): void => {
-  if (typeof value === 'number' && value >= least && value <= most) return
-  throw new RangeError(`${name} must be from ${least} to ${most}${unit && ` ${unit}`}, got ${String(value)}`)
-}
-
-export const validateSchedule = (schedule: Schedule): void => {
-  if (schedule.phases.length === 0) throw new RangeError('schedule.phases must hold at least one phase, got none')
-  schedule.phases.forEach((phase, at) => {
-    const name = `schedule.phases[${at}]`
-    switch (phase.kind) {
-      case 'constant':
-        checkRange(`${name}.rate`, phase.rate, 0, HIGHEST_RATE, 'arrivals/s')
-        break
-      case 'ramp':
-        checkRange(`${name}.fromRate`, phase.fromRate, 0, HIGHEST_RATE, 'arrivals/s')
-        checkRange(`${name}.toRate`, phase.toRate, 0, HIGHEST_RATE, 'arrivals/s')
-        break
-      default:
-        throw new RangeError(`${name}.kind must be constant or ramp, got ${String((phase as Phase).kind)}`)
-    }
-    checkRange(`${name}.durationMs`, phase.durationMs, 1, LONGEST_MS, 'ms')
-  })
-  if (schedule.spacing !== 'even' && schedule.spacing !== 'poisson') {
-    throw new RangeError(`schedule.spacing must be even or poisson, got ${String(schedule.spacing)}`)
-  }
-  if (!Number.isSafeInteger(schedule.seed)) {
-    throw new RangeError(`schedule.seed must be a whole number, got ${String(schedule.seed)}`)
-  }
-  const lengthMs = durationMs(schedule)
-  if (lengthMs > LONGEST_MS) throw new RangeError(`the schedule must last at most ${LONGEST_MS} ms, got ${lengthMs}`)
-}
-
 /** A phase, whose rate is linear. */
 interface Piece {
   readonly startMs: number
@@ -94,8 +56,7 @@ const invert = (piece: Piece, s: number): number => {
 export const durationMs = (schedule: Schedule): number =>
   schedule.phases.reduce((sum, phase) => sum + phase.durationMs, 0)
 
-export const highestRate = (schedule: Schedule): number =>
-  Math.max(...piecesOf(schedule.phases).map(({ from, to }) => 1000 * Math.max(from, to)))
+export const highestRate = (schedule: Schedule): number => Math.max(...schedule.phases.flatMap(ratesOf))
 
 /** Arrivals per second at the beginning and at the end of a phase. */
 export const ratesOf = (phase: Phase): readonly [from: number, to: number] =>
@@ -121,29 +82,23 @@ export interface Arrivals {
 }
 
 export const arrivalsOf = (schedule: Schedule, worker = 0, workers = 1): Arrivals => {
-  validateSchedule(schedule)
-  checkRange('workers', workers, 1, 1024, 'workers')
-  checkRange('worker', worker, 0, workers - 1, '(0-based)')
   const pieces = piecesOf(schedule.phases)
   const last = pieces.at(-1)!
   const end = last.before + last.inside
-  // Summing the pieces may lose one part in a billion.
-  const evenEnd = end * (1 + 1e-9)
   const random = seededRandom(schedule.seed)
   const poisson = schedule.spacing === 'poisson'
+  // Summing the pieces may lose one part in a billion.
+  const beyond = poisson ? end : end * (1 + 1e-9)
   let index = -1
   let position = 0
   let at = 0
   let due = 0
 
-  const step = (): boolean => {
-    index++
-    position = poisson ? position - Math.log(1 - random()) : index + 0.5
-    return poisson ? position < end : position <= evenEnd
-  }
   const advance = (): void => {
     do {
-      if (!step()) {
+      index++
+      position = poisson ? position - Math.log(1 - random()) : index + 0.5
+      if (position >= beyond) {
         due = Number.POSITIVE_INFINITY
         return
       }
@@ -153,10 +108,5 @@ export const arrivalsOf = (schedule: Schedule, worker = 0, workers = 1): Arrival
     due = piece.startMs + invert(piece, position - piece.before)
   }
   advance()
-  return {
-    peek: () => due,
-    advance: () => {
-      if (due !== Number.POSITIVE_INFINITY) advance()
-    },
-  }
+  return { peek: () => due, advance }
 }

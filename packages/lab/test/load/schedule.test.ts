@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { checkPlan } from '../../src/load/check-plan.ts'
 import type { Phase, Schedule } from '../../src/load/plan.ts'
 import { arrivalsOf, durationMs, expectedArrivals } from '../../src/load/schedule.ts'
+import { planFor } from './plan-for.ts'
 
 const all = (schedule: Schedule, worker = 0, workers = 1): number[] => {
   const times: number[] = []
@@ -126,21 +128,6 @@ describe('arrivalsOf(schedule)', () => {
     assert.ok(Math.abs(long - Math.exp(-1)) < 0.006, `share of gaps over the mean ${long}`)
   })
 
-  it('refuses an invalid schedule, and names the option, the range and the value', () => {
-    const bad = (phases: readonly Phase[], more: Partial<Schedule> = {}) =>
-      assert.throws(() => all({ phases, spacing: 'even', seed: 1, ...more }), RangeError)
-    bad([])
-    bad([{ kind: 'constant', rate: -1, durationMs: 1000 }])
-    bad([{ kind: 'constant', rate: Number.NaN, durationMs: 1000 }])
-    bad([{ kind: 'constant', rate: 1, durationMs: 0 }])
-    bad([{ kind: 'ramp', fromRate: 1, toRate: Number.POSITIVE_INFINITY, durationMs: 1000 }])
-    bad([{ kind: 'constant', rate: 1, durationMs: 1000 }], { seed: 0.5 })
-    assert.throws(
-      () => all({ phases: [{ kind: 'constant', rate: 2e6, durationMs: 1 }], spacing: 'even', seed: 1 }),
-      /schedule\.phases\[0\]\.rate must be from 0 to 1000000 arrivals\/s, got 2000000/,
-    )
-  })
-
   it('skips phases in which nothing is due', () => {
     const times = all({
       phases: [0, 10, 0, 10].map(rate => ({ kind: 'constant', rate, durationMs: 100 })),
@@ -149,4 +136,22 @@ describe('arrivalsOf(schedule)', () => {
     })
     assert.deepEqual(times.map(Math.round), [150, 350])
   })
+})
+
+it('checkPlan(plan) refuses an invalid schedule, and names the option, the range and the value', () => {
+  const check = (phases: readonly Phase[], more: Partial<Schedule> = {}): void => {
+    const schedule: Schedule = { phases, spacing: 'even', seed: 1, ...more }
+    checkPlan(planFor('http://127.0.0.1/', { arrival: { kind: 'open', schedule } }))
+  }
+  const bad = (...schedule: Parameters<typeof check>) => assert.throws(() => check(...schedule), RangeError)
+  bad([])
+  bad([{ kind: 'constant', rate: -1, durationMs: 1000 }])
+  bad([{ kind: 'constant', rate: Number.NaN, durationMs: 1000 }])
+  bad([{ kind: 'constant', rate: 1, durationMs: 0 }])
+  bad([{ kind: 'ramp', fromRate: 1, toRate: Number.POSITIVE_INFINITY, durationMs: 1000 }])
+  bad([{ kind: 'constant', rate: 1, durationMs: 1000 }], { seed: 0.5 })
+  assert.throws(
+    () => check([{ kind: 'constant', rate: 2e6, durationMs: 1 }]),
+    /schedule\.phases\[0\]\.rate must be from 0 to 1000000 arrivals\/s, got 2000000/,
+  )
 })
