@@ -1,9 +1,22 @@
 /** Decides for one worker what is due next: from a schedule (open loop), or from waiting users (closed). Pure. */
+import type { AnswerParts } from './answer-parts.ts'
 import { DueTimes } from './due-times.ts'
-import type { JourneyRun } from './journey-run.ts'
 import type { Arrival, FailureCode } from './plan.ts'
 import { seededRandom } from './random.ts'
 import { type Arrivals, arrivalsOf, durationMs } from './schedule.ts'
+
+/** A journey in progress (journeys.ts). */
+export interface JourneyRun {
+  /** Fields such as `{{seq}}` use this number, so their values are the same in all requests of the journey. */
+  readonly number: number
+  readonly dueMs: number
+  step: number
+  readonly extracted: Record<string, string>
+  /** For the current request, if values are extracted from its answer. */
+  answer: AnswerParts | undefined
+  /** True if the maximum number of journeys was in progress: this journey sends no request. */
+  readonly refused: boolean
+}
 
 /** `peek` returns Infinity while no next request is known. */
 export interface ArrivalSource extends Arrivals {

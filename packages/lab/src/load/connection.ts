@@ -2,7 +2,7 @@
  * Carries one request at a time: an HTTP/1.1 connection, or a stream of HTTP/2. Turns network events into calls on its
  * owner, none after `onGone` or `onFailed`. Knows no schedule, pool or counter.
  */
-import type { JourneyRun } from './journey-run.ts'
+import type { JourneyRun } from './arrival-source.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { FailureCode } from './plan.ts'
 import type { Peer } from './target.ts'

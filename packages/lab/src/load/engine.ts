@@ -3,7 +3,7 @@
  * neither threads nor reports. Times are milliseconds since the start of the run.
  */
 import type { ConnectionOptions } from 'node:tls'
-import { type ArrivalSource, shareOf, sourceOf } from './arrival-source.ts'
+import { type ArrivalSource, type JourneyRun, shareOf, sourceOf } from './arrival-source.ts'
 import { BusyPeriod } from './busy-period.ts'
 import { nowMs } from './clock.ts'
 import type { Connection, ConnectionOwner, Dialer } from './connection.ts'
@@ -13,7 +13,6 @@ import { Fifo } from './fifo.ts'
 import { Http1Connection } from './http1-connection.ts'
 import { Http2Dialer } from './http2-dialer.ts'
 import { Journeys } from './journeys.ts'
-import type { JourneyRun } from './journey-run.ts'
 import { OutgoingRequest } from './outgoing-request.ts'
 import { Pacer } from './pacer.ts'
 import type { FailureCode } from './plan.ts'

@@ -3,10 +3,9 @@
  * scheduled = completed + failed (by step) + not started + cut (still in progress when the run was stopped). Pure.
  */
 import { AnswerParts } from './answer-parts.ts'
-import { type ArrivalSource, type RequestEnd, shareOf, sourceOf } from './arrival-source.ts'
+import { type ArrivalSource, type JourneyRun, type RequestEnd, shareOf, sourceOf } from './arrival-source.ts'
 import { DueTimes } from './due-times.ts'
 import { Histogram, type HistogramData } from './histogram.ts'
-import type { JourneyRun } from './journey-run.ts'
 import type { JourneyOutcome, JourneyStep, LoadPlan } from './plan.ts'
 
 export type JourneyData = Omit<JourneyOutcome, 'duration'> & { readonly duration: HistogramData }

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { AnswerParts } from '../../src/load/answer-parts.ts'
 import { Journeys } from '../../src/load/journeys.ts'
-import type { JourneyRun } from '../../src/load/journey-run.ts'
+import type { JourneyRun } from '../../src/load/arrival-source.ts'
 import type { Extraction, JourneyStep } from '../../src/load/plan.ts'
 import { ResponseParser } from '../../src/load/response-parser.ts'
 
